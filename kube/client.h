@@ -1,0 +1,131 @@
+// The Kubernetes API as a few calls. Bodies are bytes: decoding into a projection is the caller's (kube/decode.h), so that
+// nobody pays for fields he does not keep. Writes are patches or creates; there is no "update", because putting back a
+// subset would delete what we do not know.
+//
+// Answers with a status of 400 and above become errors: 404 kNotFound, 409 kConflict or kAlreadyExists, 410 kGone, 401/403
+// kDenied, 422/400 kInvalid, 415 kUnsupported, 429 kExhausted (with retry_after_ms), 5xx kUnavailable or kInternal, with the
+// server's own message. Every call takes its place in the client's budget (queries a second, with bursts) first; the wait
+// counts against its deadline. Retries of 429 and 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe to repeat.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/config.h"
+#include "kube/resource.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+
+namespace tidemark::kube {
+
+struct ListOptions {
+  std::string_view ns;  // empty: all
+  std::string label_selector;
+  std::string field_selector;
+  int page_size = 500;
+  std::string resource_version;  // "" is the newest (quorum), "0" is any the watch cache has
+};
+
+struct WatchOptions {
+  std::string_view ns;
+  std::string label_selector;
+  std::string field_selector;
+  std::string resource_version;
+  base::Duration server_timeout = std::chrono::minutes(8);  // the server ends the watch properly after this
+  base::Duration silence_limit = std::chrono::minutes(2);   // without a byte (bookmarks come each minute) it is broken
+};
+
+enum class EventType { kAdded, kModified, kDeleted, kBookmark };
+
+struct WatchEvent {
+  EventType type = EventType::kAdded;
+  std::string object;  // JSON bytes
+};
+
+class WatchStream {
+ public:
+  virtual ~WatchStream() = default;  // ends the watch
+  // nullopt when the server ended it properly. An ERROR event is an error of its status: 410 is kGone.
+  virtual net::Task<Result<std::optional<WatchEvent>>> next() = 0;
+};
+
+enum class PatchType { kMerge, kStrategicMerge, kJson };
+
+struct WriteOptions {
+  std::string_view ns;
+  std::string_view subresource;  // "status", "eviction", "binding"
+  std::string field_manager = "tidemark";
+  bool dry_run = false;
+};
+
+// Ask for the narrowest of these.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
+                                        base::Duration limit) = 0;
+  // Pages are handed over one by one as bytes of a List object; answers the list's resourceVersion. A continue token that
+  // expired (410) starts the list over: `on_restart` tells the caller to drop what it collected.
+  virtual net::Task<Result<std::string>> list(const Resource&, ListOptions options,
+                                         std::function<Result<void>(std::string_view page)> on_page,
+                                         std::function<void()> on_restart, base::Duration limit) = 0;
+};
+
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual net::Task<Result<std::unique_ptr<WatchStream>>> watch(const Resource&, WatchOptions options) = 0;
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  // Each answers the object as the server has it now.
+  virtual net::Task<Result<std::string>> create(const Resource&, std::string body, WriteOptions options,
+                                           std::string_view name, base::Duration limit) = 0;  // name: for sub-resources
+  virtual net::Task<Result<std::string>> patch(const Resource&, std::string_view name, PatchType type, std::string body,
+                                          WriteOptions options, base::Duration limit) = 0;
+  virtual net::Task<Result<void>> remove(const Resource&, std::string_view name, std::string preconditions_uid,
+                                    WriteOptions options, base::Duration limit) = 0;
+};
+
+struct ClientConfig {
+  double queries_per_second = 30;
+  int burst = 50;
+  std::string user_agent = "tidemark";
+};
+
+class Client final : public Reader, public Watcher, public Writer {
+ public:
+  // `transport` outlives the client. `bearer` answers the token to send ("" for none); it is asked before every request, so
+  // that a rotated token is seen.
+  Client(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer, ClientConfig config,
+         base::Random random);
+  ~Client() override;
+
+  net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
+                                base::Duration limit) override;
+  net::Task<Result<std::string>> list(const Resource&, ListOptions options,
+                                 std::function<Result<void>(std::string_view page)> on_page,
+                                 std::function<void()> on_restart, base::Duration limit) override;
+  net::Task<Result<std::unique_ptr<WatchStream>>> watch(const Resource&, WatchOptions options) override;
+  net::Task<Result<std::string>> create(const Resource&, std::string body, WriteOptions options, std::string_view name,
+                                   base::Duration limit) override;
+  net::Task<Result<std::string>> patch(const Resource&, std::string_view name, PatchType type, std::string body,
+                                  WriteOptions options, base::Duration limit) override;
+  net::Task<Result<void>> remove(const Resource&, std::string_view name, std::string preconditions_uid, WriteOptions options,
+                            base::Duration limit) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tidemark::kube
