@@ -1,0 +1,172 @@
+// A cache that follows one kind of object: a paginated list, then a watch with bookmarks, for ever. One loop owns it.
+//
+//   list ──▶ watch from its revision ──▶ proper end: watch again from the last revision (no list)
+//     ▲            │ broken: again, after a backoff with jitter (no herd when the server comes back)
+//     └── 410 ◀────┘ the revision is too old: list, and replace what is held by what the server has
+//
+// It holds projections of type T, not objects, under a budget in bytes: past it the informer stops taking new objects,
+// says so (metric, log, over_budget()), and starts over when told a bigger budget. What was synced stays readable while the
+// server is away; `last_contact()` tells how old the view may be.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "net/loop.h"
+
+namespace tidemark::kube {
+
+struct ObjectKey {
+  std::string ns;  // "" for cluster-scoped kinds
+  std::string name;
+  auto operator<=>(const ObjectKey&) const = default;
+};
+
+std::string to_string(const ObjectKey&);  // "ns/name" or "name"
+
+struct ObjectKeyHash {
+  std::size_t operator()(const ObjectKey&) const;
+};
+
+struct InformerConfig {
+  Resource resource;
+  std::string ns;
+  std::string label_selector;
+  std::string field_selector;
+  int page_size = 500;
+  std::size_t bytes_max = 256 * 1024 * 1024;
+  base::Duration list_limit = std::chrono::minutes(2);
+  base::Duration backoff_initial = std::chrono::milliseconds(500);
+  base::Duration backoff_max = std::chrono::seconds(30);
+};
+
+// What the machinery below needs to know of one decoded object.
+struct Decoded {
+  ObjectKey key;
+  std::string resource_version;
+  std::size_t bytes = 0;             // what the projection costs
+  std::shared_ptr<const void> object;  // the T
+};
+
+// The part that does not depend on T: protocol, retries, budget.
+class InformerCore {
+ public:
+  using Decode = std::function<Result<Decoded>(std::string_view object_bytes)>;
+  // before/after: null where there was none / is none any more.
+  using OnChange = std::function<void(const ObjectKey&, const void* before, const void* after)>;
+
+  InformerCore(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log, base::Registry& metrics,
+               base::Random random, InformerConfig config, Decode decode);
+  ~InformerCore();
+
+  void subscribe(OnChange on_change);
+  net::Task<void> run();
+  bool synced() const;  // the first list is in
+  net::Task<bool> wait_synced(base::Duration limit);
+  bool over_budget() const;
+  std::size_t bytes() const;
+  std::size_t size() const;
+  base::MonotonicTime last_contact() const;
+  std::string_view resource_version() const;
+  const void* find(const ObjectKey&) const;
+  void for_each(const std::function<void(const ObjectKey&, const void*)>&) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+template <class T>
+class Informer {
+ public:
+  // `decode` builds the projection from one object's bytes; `T` has `meta` (kube/objects.h) and bytes().
+  using Decode = std::function<Result<T>(std::string_view object_bytes)>;
+  using OnChange = std::function<void(const ObjectKey&, const T* before, const T* after)>;
+  // The index keys of an object: for example the node a pod is on.
+  using IndexOf = std::function<std::vector<std::string>(const T&)>;
+
+  Informer(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log, base::Registry& metrics,
+           base::Random random, InformerConfig config, Decode decode)
+      : core_(loop, reader, watcher, std::move(log), metrics, random, std::move(config),
+              [decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
+                auto object = decode(bytes);
+                if (!object) return std::unexpected(std::move(object).error());
+                auto held = std::make_shared<const T>(std::move(*object));
+                const std::size_t cost = held->bytes();
+                return Decoded{ObjectKey{std::string(held->meta.ns), std::string(held->meta.name)},
+                               std::string(held->meta.resource_version), cost, held};
+              }) {
+    core_.subscribe([this](const ObjectKey& key, const void* before, const void* after) {
+      const T* old_object = static_cast<const T*>(before);
+      const T* new_object = static_cast<const T*>(after);
+      for (auto& index : indexes_) index.change(key, old_object, new_object);
+      for (auto& listener : listeners_) listener(key, old_object, new_object);
+    });
+  }
+
+  // Both before run().
+  void subscribe(OnChange on_change) { listeners_.push_back(std::move(on_change)); }
+  void add_index(std::string name, IndexOf index_of) { indexes_.push_back({std::move(name), std::move(index_of), {}}); }
+
+  net::Task<void> run() { return core_.run(); }
+  bool synced() const { return core_.synced(); }
+  net::Task<bool> wait_synced(base::Duration limit) { return core_.wait_synced(limit); }
+  const InformerCore& core() const { return core_; }
+
+  // Pointers are valid until the loop runs again.
+  const T* find(const ObjectKey& key) const { return static_cast<const T*>(core_.find(key)); }
+  void for_each(const std::function<void(const ObjectKey&, const T&)>& visit) const {
+    core_.for_each([&](const ObjectKey& key, const void* object) { visit(key, *static_cast<const T*>(object)); });
+  }
+  // Sorted by key, so that what is computed from it does not depend on arrival order.
+  std::vector<const T*> by_index(std::string_view index_name, std::string_view value) const {
+    std::vector<const T*> found;
+    for (const auto& index : indexes_) {
+      if (index.name != index_name) continue;
+      if (auto at = index.keys.find(std::string(value)); at != index.keys.end()) {
+        for (const auto& [key, object] : at->second) found.push_back(object);
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Index {
+    std::string name;
+    IndexOf index_of;
+    std::unordered_map<std::string, std::map<ObjectKey, const T*>> keys;
+
+    void change(const ObjectKey& key, const T* before, const T* after) {
+      if (before != nullptr) {
+        for (const auto& value : index_of(*before)) {
+          auto at = keys.find(value);
+          if (at == keys.end()) continue;
+          at->second.erase(key);
+          if (at->second.empty()) keys.erase(at);
+        }
+      }
+      if (after != nullptr) {
+        for (const auto& value : index_of(*after)) keys[value].insert_or_assign(key, after);
+      }
+    }
+  };
+
+  std::vector<Index> indexes_;
+  std::vector<OnChange> listeners_;
+  InformerCore core_;
+};
+
+}  // namespace tidemark::kube

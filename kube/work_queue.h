@@ -1,0 +1,45 @@
+// What is to be reconciled, by key. Level, not edge: a key is in the queue once, however often it was added; a key added
+// while it is being worked on comes again after. Keys wait first come, first served, so that a busy one cannot starve the rest;
+// an urgent key goes ahead of all that are not (a lost resource before a routine one).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "net/loop.h"
+
+namespace tidemark::kube {
+
+struct WorkQueueConfig {
+  base::Duration retry_initial = std::chrono::milliseconds(50);
+  base::Duration retry_max = std::chrono::minutes(1);
+};
+
+class WorkQueue {
+ public:
+  WorkQueue(net::EventLoop& loop, base::Registry& metrics, std::string_view name, base::Random random,
+            WorkQueueConfig config = {});
+  ~WorkQueue();
+
+  enum class Urgency { kRoutine, kUrgent };
+  void add(const std::string& key, Urgency urgency = Urgency::kRoutine);
+  void add_after(const std::string& key, base::Duration delay);  // the soonest of several wins
+  void retry(const std::string& key);   // with this key's own backoff
+  void forget(const std::string& key);  // it went well: the backoff starts over
+
+  // Waits for a key and marks it as being worked on until done(). Several workers may take keys at once.
+  net::Task<std::string> next();
+  void done(const std::string& key);
+
+  std::size_t waiting() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tidemark::kube
