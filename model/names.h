@@ -1,0 +1,37 @@
+// The names that travel on the wire: extended resources, labels and annotations. They are Koordinator's; what we add
+// of our own starts with tidemark.io/.
+#pragma once
+
+#include <string_view>
+
+namespace tidemark::model {
+
+// Extended resources. CPU is a whole number of milli-cores, memory a whole number of bytes.
+inline constexpr std::string_view kBatchCpu = "kubernetes.io/batch-cpu";
+inline constexpr std::string_view kBatchMemory = "kubernetes.io/batch-memory";
+inline constexpr std::string_view kMidCpu = "kubernetes.io/mid-cpu";
+inline constexpr std::string_view kMidMemory = "kubernetes.io/mid-memory";
+
+// Labels of pods.
+inline constexpr std::string_view kQosClassLabel = "koordinator.sh/qosClass";
+inline constexpr std::string_view kPriorityClassLabel = "koordinator.sh/priority-class";
+inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
+
+// Annotations of nodes.
+inline constexpr std::string_view kColocationStrategyAnnotation = "node.koordinator.sh/colocation-strategy";
+inline constexpr std::string_view kReservationAnnotation = "node.koordinator.sh/reservation";
+inline constexpr std::string_view kOriginAllocatableAnnotation = "node.koordinator.sh/originExtendedAllocatable";
+inline constexpr std::string_view kThirdPartyAllocationsAnnotation = "node.koordinator.sh/thirdPartyAllocations";
+
+// Labels of nodes.
+inline constexpr std::string_view kCpuReclaimRatioLabel = "node.koordinator.sh/cpu-reclaim-ratio";
+inline constexpr std::string_view kMemoryReclaimRatioLabel = "node.koordinator.sh/memory-reclaim-ratio";
+inline constexpr std::string_view kMidStaticCpuRatioLabel = "node.koordinator.sh/mid-static-cpu-reserved-ratio";
+inline constexpr std::string_view kMidStaticMemoryRatioLabel = "node.koordinator.sh/mid-static-memory-reserved-ratio";
+
+// The manager's configuration, and its key for co-location.
+inline constexpr std::string_view kConfigNamespace = "koordinator-system";
+inline constexpr std::string_view kConfigName = "slo-controller-config";
+inline constexpr std::string_view kColocationConfigKey = "colocation-config";
+
+}  // namespace tidemark::model

@@ -1,0 +1,73 @@
+// What a decision about one node may look at: an immutable snapshot, already parsed. Whoever builds it reads the cluster
+// once; whoever takes it asks nobody.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/pod.h"
+#include "model/qos.h"
+#include "model/resources.h"
+
+namespace tidemark::model {
+
+// One entry of podsMetric. `priority` and `qos` are what the agent reported: its readers are those with default.
+struct PodUsage {
+  std::string namespace_name;
+  std::string name;
+  Resources usage;
+  PriorityClass priority = PriorityClass::kNone;
+  Qos qos = Qos::kNone;
+};
+
+// One entry of hostApplicationMetric: a service that runs outside Kubernetes.
+struct HostApplicationUsage {
+  std::string name;
+  Resources usage;
+  PriorityClass priority = PriorityClass::kNone;
+  Qos qos = Qos::kNone;
+};
+
+// The part of a NodeMetric status that decisions read. Resources that are not listed count as 0.
+struct NodeMetricView {
+  std::optional<base::WallTime> update_time;
+  bool has_node_metric = false;         // status.nodeMetric is there and not null
+  std::optional<Resources> node_usage;  // nullopt unless both cpu and memory are listed
+  Resources system_usage;
+  std::vector<PodUsage> pods;
+  std::vector<HostApplicationUsage> host_applications;
+  Resources prod_reclaimable;  // 0 where the agent predicted nothing
+};
+
+// What somebody outside Kubernetes (YARN) holds of the batch resources of this node.
+struct ThirdPartyAllocation {
+  std::string name;  // "hadoop-yarn"
+  PriorityClass priority = PriorityClass::kNone;
+  Resources resources;  // of `priority`'s own resource names
+};
+
+// The four numbers that co-location publishes on a node; nullopt is an absent key.
+struct ExtendedResources {
+  std::optional<CpuMilli> batch_cpu;
+  std::optional<MemoryBytes> batch_memory;
+  std::optional<CpuMilli> mid_cpu;
+  std::optional<MemoryBytes> mid_memory;
+  bool operator==(const ExtendedResources&) const = default;
+};
+
+struct NodeSnapshot {
+  std::string name;
+  Resources capacity;
+  Resources allocatable;
+  ExtendedResources published;           // what status.allocatable carries now
+  Resources reserved_by_annotation;      // 0 where there is none or it cannot be read
+  // nullopt where the annotation cannot be read: then nothing is subtracted. Empty where there is none.
+  std::optional<std::vector<ThirdPartyAllocation>> third_party = std::vector<ThirdPartyAllocation>();
+  std::vector<PodView> pods;             // all that are bound to this node, whatever their phase
+  std::optional<NodeMetricView> metric;  // nullopt where there is no NodeMetric
+};
+
+}  // namespace tidemark::model

@@ -1,0 +1,61 @@
+// What decisions need of a pod, and the Kubernetes rules that turn a pod's specification into it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/qos.h"
+#include "model/resources.h"
+
+namespace tidemark::model {
+
+enum class PodPhase : std::uint8_t { kUnknown, kPending, kRunning, kSucceeded, kFailed };
+PodPhase parse_pod_phase(std::string_view text);
+std::string_view to_string(PodPhase);
+
+// A pod on a node as the overcommit formulas see it.
+struct PodView {
+  std::string namespace_name;
+  std::string name;
+  PodPhase phase = PodPhase::kUnknown;
+  PriorityClass priority = PriorityClass::kNone;  // with default
+  Qos qos = Qos::kNone;                           // with default
+  Resources request;                              // effective, native cpu and memory
+};
+
+// Native cpu and memory of one container; absent is 0 (both rules below treat an explicit 0 like an absent value).
+struct ContainerResources {
+  Resources requests;
+  Resources limits;
+  bool restart_always = false;  // of an init container: it is a sidecar and runs on beside the others
+};
+
+// spec.resources (pod level) overrides the sum over containers, each resource by itself, where it is set.
+struct PodLevelResources {
+  std::optional<CpuMilli> cpu_request;
+  std::optional<MemoryBytes> memory_request;
+  std::optional<CpuMilli> cpu_limit;
+  std::optional<MemoryBytes> memory_limit;
+};
+
+struct PodResources {
+  std::vector<ContainerResources> containers;
+  std::vector<ContainerResources> init_containers;  // in their order: it matters
+  std::optional<PodLevelResources> pod_level;       // nullopt where spec.resources is absent
+  Resources overhead;
+};
+
+// What the scheduler sets aside for the pod.
+//
+//   running  = Σ containers + Σ sidecars
+//   starting = max over init containers i of: request(i) + Σ sidecars before i   (a sidecar itself: Σ sidecars up to it)
+//   request  = max(running, starting), replaced by the pod level where set, + overhead
+Resources effective_request(const PodResources& pod);
+
+// Kubernetes' QoS class from the specification, for a status that does not carry it yet.
+KubeQos kube_qos(const PodResources& pod);
+
+}  // namespace tidemark::model

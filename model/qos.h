@@ -1,0 +1,40 @@
+// QoS classes and priority bands of pods, and the two ways to read them: raw (what the pod says of itself) and with
+// default (what it counts as when it says nothing). Which reader a rule uses is part of the contract; mixing them up
+// turns an unlabelled pod into a victim.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tidemark::model {
+
+enum class Qos : std::uint8_t { kNone, kLse, kLsr, kLs, kBe, kSystem };
+enum class PriorityClass : std::uint8_t { kNone, kProd, kMid, kBatch, kFree };
+enum class KubeQos : std::uint8_t { kGuaranteed, kBurstable, kBestEffort };
+
+// The text of the label `koordinator.sh/qosClass`; case matters, anything unknown is none.
+Qos parse_qos(std::string_view text);
+std::string_view to_string(Qos);
+// "koord-prod" …; anything unknown is none.
+PriorityClass parse_priority_class(std::string_view text);
+std::string_view to_string(PriorityClass);
+// status.qosClass; nullopt where it is not set or unknown, then compute it (model/pod.h).
+std::optional<KubeQos> parse_kube_qos(std::string_view text);
+std::string_view to_string(KubeQos);
+
+// With default: the label's class, or what Kubernetes' own class stands for.
+Qos qos_with_default(Qos raw, KubeQos kube);
+
+// Raw: the label `koordinator.sh/priority-class` where it is there (unknown text gives none and does not fall through
+// to the number), otherwise spec.priority by its band.
+PriorityClass priority_class_raw(std::optional<std::string_view> label, std::optional<std::int32_t> priority);
+PriorityClass priority_class_of(std::int32_t priority);
+// With default: raw, or what the QoS class stands for.
+PriorityClass priority_class_with_default(PriorityClass raw, Qos with_default);
+// What a pod of this class has as its number when it has none of its own; 0 for none.
+std::int32_t default_priority(PriorityClass);
+// spec.priority if it is set and not 0, otherwise the class's.
+std::int32_t priority_with_default(std::optional<std::int32_t> priority, PriorityClass with_default);
+
+}  // namespace tidemark::model
