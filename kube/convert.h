@@ -1,0 +1,36 @@
+// From projections to the model: what a policy may look at, parsed once. Nothing is decided here; a text that cannot be
+// read becomes what model/node.h says for it, and is told in `notes`, so that a component can report it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/objects.h"
+#include "model/node.h"
+#include "model/pod.h"
+
+namespace tidemark::kube {
+
+// What these conversions read, for the filters of an informer.
+PodFields overcommit_pod_fields();
+NodeFields overcommit_node_fields();
+NodeMetricFields overcommit_node_metric_fields();
+
+// Native cpu and memory; what is not listed is 0.
+model::Resources native_resources(const ResourceList& list);
+model::ExtendedResources extended_resources(const ResourceList& list);
+
+model::PodResources to_pod_resources(const Pod& pod);
+// QoS and priority with default; the Kubernetes QoS from the status, computed from the specification where it has none.
+model::PodView to_pod_view(const Pod& pod);
+model::NodeMetricView to_node_metric_view(const NodeMetric& metric);
+
+struct Conversion {
+  model::NodeSnapshot snapshot;
+  std::vector<std::string> notes;  // "annotation node.koordinator.sh/reservation: …"
+};
+// `pods` are those bound to the node. `metric` may be null.
+Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pods, const NodeMetric* metric);
+
+}  // namespace tidemark::kube

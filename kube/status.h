@@ -1,0 +1,34 @@
+// What the API server says when it refuses: a metav1.Status body and the HTTP status, as one Error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace tidemark::kube {
+
+struct Status {
+  int code = 0;
+  std::string reason;  // "NotFound", "Expired", …
+  std::string message;
+  std::int64_t retry_after_s = 0;
+};
+
+// Nothing where the bytes are no Status object (a proxy's HTML page, for example).
+std::optional<Status> parse_status(std::string_view bytes);
+
+ErrorKind kind_of(int http_status, std::string_view reason);
+
+// `retry_after` is the header's text: seconds, or an HTTP date relative to `now`. `doing` names the call.
+Error status_error(int http_status, std::string_view retry_after, std::string_view body, base::WallTime now,
+                   std::string_view doing);
+
+// Retry-After in milliseconds; 0 where it says nothing that can be read. Bounded to kRetryAfterMax.
+inline constexpr base::Duration kRetryAfterMax = std::chrono::minutes(10);
+std::int64_t parse_retry_after_ms(std::string_view text, base::WallTime now);
+
+}  // namespace tidemark::kube
