@@ -1,6 +1,7 @@
 // JSON: a value tree for generic objects, a pull reader for decoding bytes straight into structs, and a writer.
 //
-// The reader is the one parser: Json::parse is written on top of it. Strict RFC 8259; UTF-8 is checked; depth is bounded.
+// The reader is the one parser: Json::parse is written on top of it. Strict RFC 8259; UTF-8 is checked; depth is
+// bounded.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ class JsonObject {
   JsonObject() = default;
   const Json* find(std::string_view key) const;
   Json* find(std::string_view key);
-  Json& operator[](std::string_view key);          // makes a null member where there is none
-  void set(std::string_view key, Json value);      // replaces or appends
+  Json& operator[](std::string_view key);      // makes a null member where there is none
+  void set(std::string_view key, Json value);  // replaces or appends
   bool erase(std::string_view key);
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   std::size_t size() const;
@@ -43,7 +44,8 @@ class JsonObject {
   std::vector<Member> members_;
 };
 
-// Numbers are int64 where the text is an integer that fits, double otherwise: what Kubernetes' own generic decoder does.
+// Numbers are int64 where the text is an integer that fits, double otherwise: what Kubernetes' own generic decoder
+// does.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -110,8 +112,8 @@ class Json {
   // Makes this an object if it is null; a bug if it is anything else.
   Json& operator[](std::string_view key);
 
-  std::string dump() const;              // compact, members in their order
-  std::string dump_pretty() const;       // two blanks a level
+  std::string dump() const;         // compact, members in their order
+  std::string dump_pretty() const;  // two blanks a level
   void append_to(std::string& out) const;
 
   // Numbers compare by value (1 == 1.0); objects compare without regard to member order.
@@ -121,8 +123,12 @@ class Json {
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, JsonObject> value_;
 };
 
-inline std::size_t JsonObject::size() const { return members_.size(); }
-inline bool JsonObject::empty() const { return members_.empty(); }
+inline std::size_t JsonObject::size() const {
+  return members_.size();
+}
+inline bool JsonObject::empty() const {
+  return members_.empty();
+}
 
 // A pull reader over bytes that outlive it. The first error sticks: every later call does nothing and answers false, so
 // that a decoder is written without a check on every line and asks ok() once at the end.
@@ -165,18 +171,19 @@ class JsonReader {
   bool integer(std::int64_t& out);          // a fraction or an overflow is an error
   bool number(double& out);
   bool boolean(bool& out);
-  bool skip();                              // validates what it passes over
-  bool raw(std::string_view& out);          // skips one value and answers its bytes
-  bool value(Json& out);                    // one value as a tree
+  bool skip();                      // validates what it passes over
+  bool raw(std::string_view& out);  // skips one value and answers its bytes
+  bool value(Json& out);            // one value as a tree
 
   bool ok() const { return error_ == nullptr; }
-  void fail_here(const char* why);          // for decoders: the value is well-formed but wrong
+  void fail_here(const char* why);  // for decoders: the value is well-formed but wrong
   std::size_t offset() const { return static_cast<std::size_t>(at_ - begin_); }
   // Only white space may follow. The error names the byte offset.
   Result<void> finish();
   Error error() const;
 
  private:
+  bool refuse(const char* at, const char* why);  // answers false
   bool enter(char open);
   bool next_member(std::string_view& key);
   bool next_element();
@@ -190,6 +197,7 @@ class JsonReader {
   const char* end_;
   const char* error_ = nullptr;  // a literal
   const char* error_at_ = nullptr;
+  const char* value_at_ = nullptr;  // where the callback that runs found its value
   int depth_ = 0;
   bool first_ = false;  // just after an opening bracket
   std::string scratch_;

@@ -15,7 +15,10 @@ namespace tidemark::base {
 namespace detail {
 inline void append(std::string& out, std::string_view part) { out.append(part); }
 inline void append(std::string& out, char part) { out.push_back(part); }
-inline void append(std::string& out, bool part) { out.append(part ? "true" : "false"); }
+template <std::same_as<bool> T>  // a plain bool parameter would take every pointer, string literals first
+void append(std::string& out, T part) {
+  out.append(part ? "true" : "false");
+}
 template <class T>
   requires(std::integral<T> && !std::same_as<T, char> && !std::same_as<T, bool>)
 void append(std::string& out, T part) {
