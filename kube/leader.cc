@@ -1,0 +1,224 @@
+#include "kube/leader.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "kube/objects.h"
+
+namespace tidemark::kube {
+namespace {
+
+constexpr double kRetryJitter = 0.2;
+
+struct LeaseSpec {
+  std::string_view holder;
+  std::string acquired;
+  std::string renewed;
+  std::int64_t transitions = 0;
+};
+
+// `revision` empty: a body to create, otherwise a merge patch that holds only for that revision.
+std::string lease_body(const LeaderConfig& config, std::string_view revision, const LeaseSpec& spec) {
+  std::string out;
+  base::JsonWriter json(out);
+  json.begin_object();
+  json.member("apiVersion", "coordination.k8s.io/v1").member("kind", "Lease");
+  json.key("metadata").begin_object();
+  json.member("name", std::string_view(config.name)).member("namespace", std::string_view(config.ns));
+  if (!revision.empty()) json.member("resourceVersion", revision);
+  json.end_object();
+  json.key("spec").begin_object();
+  json.member("holderIdentity", spec.holder);
+  json.member("leaseDurationSeconds",
+              std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(config.lease_duration).count()});
+  json.member("acquireTime", std::string_view(spec.acquired)).member("renewTime", std::string_view(spec.renewed));
+  json.member("leaseTransitions", spec.transitions);
+  json.end_object();
+  json.end_object();
+  return out;
+}
+
+class Elector final : public LeaderElector {
+ public:
+  Elector(net::EventLoop& loop, Reader& reader, Writer& writer, base::Log log, base::Registry& metrics,
+          base::Random random, LeaderConfig config)
+      : loop_(loop),
+        reader_(reader),
+        writer_(writer),
+        log_(std::move(log)),
+        random_(random),
+        config_(std::move(config)),
+        leading_gauge_(metrics.gauge("tidemark_leader", "1 while this process holds the lease.")),
+        changes_(metrics.counter("tidemark_leader_changes_total", "Times this process took or lost the lease.")) {
+    // Our request must be over before others may take the lease, counted from the last renewal.
+    request_limit_ = std::min<base::Duration>((config_.lease_duration - config_.renew_deadline) * 4 / 5,
+                                              config_.renew_deadline / 2);
+  }
+
+  bool leading() const override { return renewed_at_ && loop_.clock().boot() - *renewed_at_ < config_.renew_deadline; }
+  std::int64_t epoch() const override { return epoch_; }
+  void on_change(std::function<void(bool)> listener) override { listeners_.push_back(std::move(listener)); }
+
+  net::Task<void> run() override {
+    while (true) {
+      const base::BootTime asked = loop_.clock().boot();
+      auto held = co_await acquire_or_renew();
+      if (!held) {
+        log_.warn("lease not reached", {{"lease", config_.name}, {"error", held.error()}});
+      } else if (*held) {
+        renewed_at_ = asked;  // when we asked, not when the answer came: nobody else's clock starts later
+      } else {
+        renewed_at_.reset();
+      }
+      announce();
+      co_await wait_for_next_round();
+    }
+  }
+
+  net::Task<void> release() override {
+    if (!leading()) co_return;
+    renewed_at_.reset();
+    announce();
+    // The revision is our last renewal's: if anybody took over meanwhile, this must not undo it.
+    std::string body = lease_body(config_, revision_, {"", now_text(), now_text(), epoch_});
+    auto done = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
+                                       request_limit_);
+    if (!done) log_.warn("lease not given back; it runs out by itself", {{"error", done.error()}});
+  }
+
+ private:
+  // True: we hold it now. False: somebody else does. An error says nothing about who holds it.
+  net::Task<Result<bool>> acquire_or_renew() {
+    auto bytes = co_await reader_.get(kLeases, config_.ns, config_.name, request_limit_);
+    if (!bytes) {
+      if (bytes.error().kind != ErrorKind::kNotFound) co_return std::unexpected(std::move(bytes).error());
+      co_return co_await create();
+    }
+    Interner interner;
+    TM_CO_TRY(const Lease lease, decode_lease(*bytes, {}, interner));
+    const bool ours = lease.holder == config_.identity;
+    if (!ours) {
+      // Others' clocks are not trusted: their lease is over when *we* saw no renewal for its length.
+      if (lease.meta.resource_version != seen_revision_) {
+        seen_revision_ = lease.meta.resource_version;
+        seen_at_ = loop_.clock().boot();
+      }
+      const base::Duration length =
+          lease.duration_s && *lease.duration_s > 0 ? base::Duration(std::chrono::seconds(*lease.duration_s))
+                                                    : config_.lease_duration;
+      if (!lease.holder.empty() && loop_.clock().boot() - seen_at_ < length) co_return false;
+    }
+    // A holder that could not renew in time is not one any more: what it may have missed makes it a new epoch.
+    const bool continues = ours && leading();
+    co_return co_await take(lease, continues);
+  }
+
+  net::Task<Result<bool>> create() {
+    const std::string now = now_text();
+    std::string body = lease_body(config_, "", {config_.identity, now, now, 1});
+    auto created = co_await writer_.create(kLeases, std::move(body), write_options(), "", request_limit_);
+    if (!created) {
+      if (created.error().kind == ErrorKind::kAlreadyExists) co_return false;  // somebody was quicker
+      co_return std::unexpected(std::move(created).error());
+    }
+    co_return note_held(*created);
+  }
+
+  net::Task<Result<bool>> take(const Lease& lease, bool continues) {
+    const std::string now = now_text();
+    const std::int64_t transitions = lease.transitions + (continues ? 0 : 1);
+    const std::string acquired = continues && lease.acquired ? base::format_rfc3339_micro(*lease.acquired) : now;
+    std::string body =
+        lease_body(config_, lease.meta.resource_version, {config_.identity, acquired, now, transitions});
+    auto patched = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
+                                          request_limit_);
+    if (!patched) {
+      if (patched.error().kind == ErrorKind::kConflict) co_return false;
+      co_return std::unexpected(std::move(patched).error());
+    }
+    co_return note_held(*patched);
+  }
+
+  Result<bool> note_held(std::string_view bytes) {
+    Interner interner;
+    TM_TRY(const Lease lease, decode_lease(bytes, {}, interner));
+    if (lease.holder != config_.identity) return false;
+    revision_ = lease.meta.resource_version;
+    epoch_ = lease.transitions;
+    return true;
+  }
+
+  // Sleeps a retry period, but wakes at the moment the lease is lost, so that listeners hear of it then.
+  net::Task<void> wait_for_next_round() {
+    base::Duration pause = random_.jitter(config_.retry_period, kRetryJitter);
+    if (leading()) {
+      const base::Duration left = config_.renew_deadline - (loop_.clock().boot() - *renewed_at_);
+      pause = std::min(pause, left);
+    }
+    co_await loop_.sleep(pause);
+    announce();
+  }
+
+  void announce() {
+    const bool now = leading();
+    if (now == announced_) return;
+    announced_ = now;
+    leading_gauge_.set(now ? 1 : 0);
+    changes_.add();
+    log_.info(now ? "leading" : "not leading any more",
+              {{"lease", config_.name}, {"identity", config_.identity}, {"epoch", epoch_}});
+    for (const auto& listener : listeners_) listener(now);
+  }
+
+  std::string now_text() const { return base::format_rfc3339_micro(loop_.clock().wall()); }
+  WriteOptions write_options() const {
+    WriteOptions options;
+    options.ns = config_.ns;
+    return options;
+  }
+
+  net::EventLoop& loop_;
+  Reader& reader_;
+  Writer& writer_;
+  base::Log log_;
+  base::Random random_;
+  LeaderConfig config_;
+  base::Duration request_limit_{0};
+  std::optional<base::BootTime> renewed_at_;
+  std::int64_t epoch_ = 0;
+  std::string revision_;       // of the lease as we last wrote it
+  std::string seen_revision_;  // of somebody else's lease
+  base::BootTime seen_at_;
+  bool announced_ = false;
+  std::vector<std::function<void(bool)>> listeners_;
+  base::Gauge& leading_gauge_;
+  base::Counter& changes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LeaderElector>> LeaderElector::make(net::EventLoop& loop, Reader& reader, Writer& writer,
+                                                           base::Log log, base::Registry& metrics, base::Random random,
+                                                           LeaderConfig config) {
+  if (config.name.empty() || config.identity.empty()) {
+    return fail(ErrorKind::kInvalid, "leader election needs the name of a lease and an identity");
+  }
+  if (config.lease_duration < std::chrono::seconds(1)) {
+    return fail(ErrorKind::kInvalid, "lease duration ", base::format_go_duration(config.lease_duration),
+                " is below a second, which a Lease cannot say");
+  }
+  if (config.renew_deadline >= config.lease_duration) {
+    return fail(ErrorKind::kInvalid, "renew deadline ", base::format_go_duration(config.renew_deadline),
+                " must be shorter than the lease duration ", base::format_go_duration(config.lease_duration));
+  }
+  if (config.retry_period <= base::Duration(0) || config.retry_period >= config.renew_deadline) {
+    return fail(ErrorKind::kInvalid, "retry period ", base::format_go_duration(config.retry_period),
+                " must be above zero and shorter than the renew deadline ",
+                base::format_go_duration(config.renew_deadline));
+  }
+  return std::make_unique<Elector>(loop, reader, writer, std::move(log), metrics, random, std::move(config));
+}
+
+}  // namespace tidemark::kube

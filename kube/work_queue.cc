@@ -1,0 +1,154 @@
+#include "kube/work_queue.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+namespace tidemark::kube {
+namespace {
+
+struct Key {
+  bool queued = false;
+  bool working = false;
+  bool again = false;  // added while it was being worked on
+  WorkQueue::Urgency urgency = WorkQueue::Urgency::kRoutine;
+  std::optional<base::Backoff> backoff;
+  std::optional<base::MonotonicTime> due;
+  net::Timer later;
+
+  bool idle() const { return !queued && !working && !again && !backoff && !due; }
+};
+
+}  // namespace
+
+struct WorkQueue::Impl {
+  Impl(net::EventLoop& event_loop, base::Registry& metrics, std::string_view name, base::Random seeded,
+       WorkQueueConfig settings)
+      : loop(event_loop),
+        random(seeded),
+        config(settings),
+        ready(event_loop),
+        depth(metrics.gauge("tidemark_work_queue_depth", "Keys that wait to be reconciled.", {{"queue", name}})),
+        adds(metrics.counter("tidemark_work_queue_adds_total", "Keys put into the queue.", {{"queue", name}})),
+        retries(metrics.counter("tidemark_work_queue_retries_total", "Keys put back after a failure.",
+                                {{"queue", name}})) {}
+
+  void enqueue(const std::string& name, Key& key, Urgency urgency) {
+    key.due.reset();
+    key.later.cancel();
+    if (key.working) {
+      key.urgency = key.again ? std::max(key.urgency, urgency) : urgency;
+      key.again = true;
+      return;
+    }
+    if (key.queued && key.urgency >= urgency) return;
+    // A routine key that becomes urgent leaves its old entry behind; take() passes over it.
+    if (!key.queued) {
+      ++waiting;
+      adds.add();
+    }
+    key.queued = true;
+    key.urgency = urgency;
+    (urgency == Urgency::kUrgent ? urgent : routine).push_back(name);
+    depth.set(static_cast<double>(waiting));
+    ready.set();
+  }
+
+  std::optional<std::string> take(std::deque<std::string>& from, Urgency urgency) {
+    while (!from.empty()) {
+      std::string name = std::move(from.front());
+      from.pop_front();
+      auto at = keys.find(name);
+      if (at == keys.end() || !at->second.queued || at->second.urgency != urgency) continue;
+      at->second.queued = false;
+      at->second.working = true;
+      --waiting;
+      depth.set(static_cast<double>(waiting));
+      return name;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> take() {
+    if (auto name = take(urgent, Urgency::kUrgent)) return name;
+    return take(routine, Urgency::kRoutine);
+  }
+
+  void forget_if_idle(const std::string& name) {
+    if (auto at = keys.find(name); at != keys.end() && at->second.idle()) keys.erase(at);
+  }
+
+  net::EventLoop& loop;
+  base::Random random;
+  WorkQueueConfig config;
+  std::unordered_map<std::string, Key> keys;
+  std::deque<std::string> urgent;
+  std::deque<std::string> routine;
+  std::size_t waiting = 0;
+  net::Event ready;
+  base::Gauge& depth;
+  base::Counter& adds;
+  base::Counter& retries;
+};
+
+WorkQueue::WorkQueue(net::EventLoop& loop, base::Registry& metrics, std::string_view name, base::Random random,
+                     WorkQueueConfig config)
+    : impl_(std::make_unique<Impl>(loop, metrics, name, random, config)) {}
+
+WorkQueue::~WorkQueue() = default;
+
+void WorkQueue::add(const std::string& key, Urgency urgency) { impl_->enqueue(key, impl_->keys[key], urgency); }
+
+void WorkQueue::add_after(const std::string& name, base::Duration delay) {
+  Key& key = impl_->keys[name];
+  if (key.queued) return;  // it comes sooner anyway
+  const auto due = impl_->loop.clock().monotonic() + delay;
+  if (key.due && *key.due <= due) return;
+  key.due = due;
+  key.later = impl_->loop.after(delay, [this, name] { impl_->enqueue(name, impl_->keys[name], Urgency::kRoutine); });
+}
+
+void WorkQueue::retry(const std::string& name) {
+  Key& key = impl_->keys[name];
+  if (!key.backoff) {
+    key.backoff.emplace(base::BackoffConfig{impl_->config.retry_initial, impl_->config.retry_max, 2.0, 0.2},
+                        impl_->random.fork());
+  }
+  impl_->retries.add();
+  add_after(name, key.backoff->next());
+}
+
+void WorkQueue::forget(const std::string& name) {
+  if (auto at = impl_->keys.find(name); at != impl_->keys.end()) {
+    at->second.backoff.reset();
+    impl_->forget_if_idle(name);
+  }
+}
+
+net::Task<std::string> WorkQueue::next() {
+  while (true) {
+    if (auto name = impl_->take()) co_return std::move(*name);
+    impl_->ready.clear();
+    co_await impl_->ready.wait();
+  }
+}
+
+void WorkQueue::done(const std::string& name) {
+  auto at = impl_->keys.find(name);
+  TM_CHECK(at != impl_->keys.end() && at->second.working, "only a key that next() handed out is done");
+  at->second.working = false;
+  if (at->second.again) {
+    at->second.again = false;
+    impl_->enqueue(name, at->second, at->second.urgency);
+  }
+  impl_->forget_if_idle(name);
+}
+
+std::size_t WorkQueue::waiting() const { return impl_->waiting; }
+
+}  // namespace tidemark::kube

@@ -1,0 +1,149 @@
+#include "kube/work_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "net/testing/loop.h"
+
+namespace tidemark::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using Urgency = WorkQueue::Urgency;
+
+class WorkQueueTest : public testing::Test {
+ protected:
+  // A worker that finishes each key at once and writes down what it got.
+  net::Task<void> work() {
+    while (true) {
+      std::string key = co_await queue.next();
+      worked.push_back(key);
+      queue.done(key);
+    }
+  }
+  void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
+  std::string take() { return net::testing::run_task(loop, clock, queue.next()); }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Registry metrics;
+  WorkQueue queue{loop, metrics, "test", base::Random(1)};
+  std::vector<std::string> worked;
+};
+
+TEST_F(WorkQueueTest, AKeyIsInTheQueueOnceHoweverOftenItIsAdded) {
+  queue.add("a");
+  queue.add("b");
+  queue.add("a");
+  EXPECT_EQ(queue.waiting(), 2u);
+  net::Scope scope(loop);
+  scope.spawn(work());
+  run_for(1s);
+  EXPECT_EQ(worked, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(queue.waiting(), 0u);
+}
+
+TEST_F(WorkQueueTest, AKeyAddedWhileItIsWorkedOnComesAgainAfterAndNotBeside) {
+  queue.add("a");
+  ASSERT_EQ(take(), "a");
+  queue.add("a");
+  queue.add("a");
+  EXPECT_EQ(queue.waiting(), 0u);
+  queue.done("a");
+  EXPECT_EQ(queue.waiting(), 1u);
+  EXPECT_EQ(take(), "a");
+  queue.done("a");
+  EXPECT_EQ(queue.waiting(), 0u);
+}
+
+TEST_F(WorkQueueTest, AnUrgentKeyGoesAheadAlsoWhenItWasWaitingAlready) {
+  for (const char* key : {"a", "b", "c"}) queue.add(key);
+  queue.add("c", Urgency::kUrgent);
+  EXPECT_EQ(queue.waiting(), 3u);
+  net::Scope scope(loop);
+  scope.spawn(work());
+  run_for(1s);
+  EXPECT_EQ(worked, (std::vector<std::string>{"c", "a", "b"}));
+}
+
+TEST_F(WorkQueueTest, UrgencyIsKeptForAKeyThatIsBeingWorkedOn) {
+  queue.add("a");
+  ASSERT_EQ(take(), "a");
+  queue.add("b");
+  queue.add("a", Urgency::kUrgent);
+  queue.done("a");
+  EXPECT_EQ(take(), "a");
+}
+
+TEST_F(WorkQueueTest, ABusyKeyDoesNotStarveTheOthers) {
+  queue.add("busy");
+  queue.add("quiet");
+  ASSERT_EQ(take(), "busy");
+  queue.add("busy");
+  queue.done("busy");
+  EXPECT_EQ(take(), "quiet");
+}
+
+TEST_F(WorkQueueTest, OfSeveralDelaysTheSoonestCounts) {
+  net::Scope scope(loop);
+  scope.spawn(work());
+  queue.add_after("a", 10s);
+  queue.add_after("a", 3s);
+  queue.add_after("a", 20s);
+  run_for(2999ms);
+  EXPECT_TRUE(worked.empty());
+  run_for(1ms);
+  EXPECT_EQ(worked, (std::vector<std::string>{"a"}));
+  run_for(1min);
+  EXPECT_EQ(worked.size(), 1u);
+}
+
+TEST_F(WorkQueueTest, AnAddNowTakesTheDelayAway) {
+  net::Scope scope(loop);
+  scope.spawn(work());
+  queue.add_after("a", 10s);
+  queue.add("a");
+  run_for(1min);
+  EXPECT_EQ(worked.size(), 1u);
+}
+
+TEST_F(WorkQueueTest, RetriesBackOffForEachKeyByItselfUntilItIsForgotten) {
+  auto wait_of_retry = [&](const std::string& key) {
+    queue.retry(key);
+    const auto start = clock.monotonic();
+    EXPECT_EQ(take(), key);
+    queue.done(key);
+    return clock.monotonic() - start;
+  };
+  const auto first = wait_of_retry("a");
+  EXPECT_GE(first, 40ms);
+  EXPECT_LE(first, 60ms);
+  wait_of_retry("a");
+  const auto third = wait_of_retry("a");
+  EXPECT_GE(third, 160ms);  // 50 ms doubled twice, jitter of a fifth
+  EXPECT_LE(wait_of_retry("b"), 60ms);
+  queue.forget("a");
+  EXPECT_LE(wait_of_retry("a"), 60ms);
+  for (int i = 0; i < 20; ++i) EXPECT_LE(wait_of_retry("a"), 72s);
+}
+
+TEST_F(WorkQueueTest, SeveralWorkersNeverHoldTheSameKey) {
+  queue.add("a");
+  queue.add("b");
+  ASSERT_EQ(take(), "a");
+  queue.add("a");
+  EXPECT_EQ(take(), "b");
+  EXPECT_EQ(queue.waiting(), 0u);
+  net::Scope scope(loop);
+  scope.spawn(work());
+  run_for(1s);
+  EXPECT_TRUE(worked.empty());
+  queue.done("a");
+  run_for(1s);
+  EXPECT_EQ(worked, (std::vector<std::string>{"a"}));
+}
+
+}  // namespace
+}  // namespace tidemark::kube
