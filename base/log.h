@@ -3,8 +3,12 @@
 //   log.info("node patched", {{"node", name}, {"batch_cpu_milli", 7800}});
 //   2026-01-02T03:04:05.678Z INFO manager node patched node=n1 batch_cpu_milli=7800
 //
-// Repeats of one message at warn or error are rate-limited a key (component + message): after kBurst lines in kWindow the
-// rest is counted, and the next line that passes says how many were dropped. Safe from any thread.
+// Repeats of one message at warn or error are rate-limited a key (component + message): after kBurst lines in kWindow
+// the rest is counted, and the next line of that key that passes says how many were dropped (repeats_dropped=12). Where
+// none comes, the count goes out as a line of its own, with the first line of anything that is two windows later. Safe
+// from any thread.
+//
+// One event is one line: control characters, line separators and bytes that are not UTF-8 come out escaped.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -42,7 +47,11 @@ class Log {
   static constexpr int kBurst = 10;                              // lines a key
   static constexpr Duration kWindow = std::chrono::seconds(30);  // and window
 
-  // `write` gets whole lines with their newline; the default writes to standard error.
+  static constexpr std::size_t kKeysMax = 1000;   // keys counted apart; past it the rest shares one
+  static constexpr std::size_t kValueMax = 4096;  // bytes of a message or value; the rest is cut and its length told
+
+  // `write` is called by one thread at a time and must not log itself. It gets whole lines with their newline; the
+  // default writes to standard error.
   struct Options {
     LogLevel level = LogLevel::kInfo;
     LogFormat format = LogFormat::kText;

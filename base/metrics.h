@@ -4,8 +4,8 @@
 //   Counter& patches = registry.counter("tidemark_manager_patches_total", "Patches sent.", {{"reason", "cut"}});
 //   patches.add();
 //
-// A registry belongs to a component and is passed to it. Counters and gauges are atomic: any thread may add; making a new
-// series takes a lock. References stay valid as long as the registry.
+// A registry belongs to a component and is passed to it. Counters and gauges are atomic: any thread may add; making a
+// new series takes a lock. References stay valid as long as the registry.
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ class Gauge {
 
 class Histogram {
  public:
-  explicit Histogram(std::vector<double> upper_bounds);
-  void observe(double value);
+  explicit Histogram(std::vector<double> upper_bounds);  // finite and rising; +Inf is always there
+  void observe(double value);                            // a value on a bound counts below it; NaN is no observation
   struct Snapshot {
     std::vector<double> upper_bounds;
     std::vector<std::uint64_t> cumulative;  // one more than bounds: the last is +Inf
@@ -62,13 +62,15 @@ class Registry {
   // Series of one name are bounded, so that a label gone wild cannot eat the process: past it one series
   // with every label value "overflow" takes the rest.
   static constexpr std::size_t kSeriesMax = 1000;
+  static constexpr std::size_t kLabelValueMax = 256;  // bytes; the rest is cut
 
   Registry();
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // The same name and labels answer the same object. A name used with another kind is a bug.
+  // The same name and labels, in any order, answer the same object. A bug is: a name used with another kind or other
+  // bounds, and a name that Prometheus does not take. The first help text stays.
   Counter& counter(std::string_view name, std::string_view help, Labels labels = {});
   Gauge& gauge(std::string_view name, std::string_view help, Labels labels = {});
   Histogram& histogram(std::string_view name, std::string_view help, std::vector<double> upper_bounds,
