@@ -66,7 +66,7 @@ class [[nodiscard]] FdWatch {
   FdWatch& operator=(FdWatch&&) noexcept;
   ~FdWatch();
   void want(std::uint32_t events);  // kReadable | kWritable; hang-up is always told
-  void cancel();
+  void cancel();                    // before the descriptor is closed: its number may be somebody else's a moment later
 
  private:
   friend class EventLoop;
@@ -89,10 +89,11 @@ class EventLoop {
   void stop();
   void stop_from_any_thread();
 
-  // One round: what is ready, due timers, then file descriptors, waiting for them at most until the next timer.
+  // One round: what is ready, due timers, then file descriptors; with kYes and nothing done so far it waits for them,
+  // at most until the next timer.
   enum class Wait { kNo, kYes };
   void turn(Wait wait);
-  // Rounds without waiting until nothing is ready any more.
+  // Rounds without waiting until nothing is ready any more. What other threads still work on is not waited for.
   void run_ready();
   std::optional<base::MonotonicTime> next_timer() const;
 
@@ -129,8 +130,8 @@ class EventLoop {
   std::unique_ptr<Impl> impl_;
 };
 
-// Owns running tasks. Destroying the scope destroys what still runs: that is how a component stops. Not from inside one of
-// its own tasks.
+// Owns running tasks. Destroying the scope destroys what still runs: that is how a component stops. Not from inside one
+// of its own tasks, and before the loop.
 class Scope {
  public:
   explicit Scope(EventLoop& loop);
@@ -151,6 +152,9 @@ class Scope {
 class Event {
  public:
   explicit Event(EventLoop& loop) : loop_(loop) {}
+  ~Event();  // whoever still waits is never woken: its scope ends it
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
   void set();
   void clear() { set_ = false; }
   bool is_set() const { return set_; }

@@ -12,7 +12,7 @@ namespace tidemark::net {
 class WorkerPool {
  public:
   WorkerPool(int threads, std::size_t queue_max);
-  ~WorkerPool();  // finishes what runs, drops what waits, joins
+  ~WorkerPool();  // finishes what runs, drops what waits, joins; before the loops that wait for it
 
   // Runs `work` on a worker and resumes on the loop. A full queue is kExhausted, at once. When the awaiting task is
   // destroyed the work still runs to its end, and its value is dropped: `work` must own what it uses.

@@ -1,0 +1,76 @@
+#include "net/worker.h"
+
+#include <signal.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+
+namespace tidemark::net {
+
+struct WorkerPool::Impl {
+  std::size_t queue_max = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> queue;
+  bool stopping = false;
+  std::vector<std::thread> threads;
+
+  void work() {
+    for (;;) {
+      std::function<void()> next;
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return stopping || !queue.empty(); });
+        if (stopping) return;
+        next = std::move(queue.front());
+        queue.pop_front();
+      }
+      next();
+    }
+  }
+};
+
+WorkerPool::WorkerPool(int threads, std::size_t queue_max) : impl_(std::make_unique<Impl>()) {
+  TM_CHECK(threads > 0 && queue_max > 0, "a pool without threads or room never answers");
+  impl_->queue_max = queue_max;
+  // Signals that the process is sent are for the loop's thread.
+  sigset_t blocked;
+  sigset_t before;
+  sigfillset(&blocked);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPROF}) sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  for (int i = 0; i < threads; ++i) impl_->threads.emplace_back([impl = impl_.get()] { impl->work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+WorkerPool::~WorkerPool() {
+  std::deque<std::function<void()>> dropped;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stopping = true;
+    dropped.swap(impl_->queue);
+  }
+  impl_->changed.notify_all();
+  for (auto& thread : impl_->threads) thread.join();
+}
+
+bool WorkerPool::submit(std::function<void()> work) {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->queue.size() >= impl_->queue_max) return false;
+    impl_->queue.push_back(std::move(work));
+  }
+  impl_->changed.notify_one();
+  return true;
+}
+
+void WorkerPool::answer(EventLoop& loop, std::function<void()> callback) {
+  loop.post_from_any_thread(std::move(callback));
+}
+
+}  // namespace tidemark::net
