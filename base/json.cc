@@ -1,8 +1,12 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <span>
 
 #include "base/check.h"
+#include "base/json_scan.h"
 
 namespace tidemark::base {
 namespace {
@@ -37,7 +41,129 @@ bool same_members(const JsonObject& a, const JsonObject& b) {
                     [](const auto* x, const auto* y) { return x->first == y->first && x->second == y->second; });
 }
 
+// Past this many members a look for duplicates by pairs costs more than sorting; hostile input must not make it
+// quadratic.
+constexpr std::size_t kPairwiseMembersMax = 12;
+
 }  // namespace
+
+// Children of what is being read wait on a stack, so that arrays and objects are allocated once, in their final size.
+class JsonTreeReader {
+ public:
+  explicit JsonTreeReader(JsonReader& reader) : reader_(reader) {}
+
+  bool value(Json& out) {
+    switch (reader_.peek()) {
+      case JsonReader::Type::kNull:
+        out = nullptr;
+        return reader_.literal("null");
+      case JsonReader::Type::kBool: {
+        bool flag = false;
+        const bool read = reader_.boolean(flag);
+        out = flag;
+        return read;
+      }
+      case JsonReader::Type::kString: {
+        std::string_view text;
+        const bool read = reader_.scan_string(text);
+        out = text;
+        return read;
+      }
+      case JsonReader::Type::kNumber:
+        return reader_.any_number(out);
+      case JsonReader::Type::kArray:
+        return array(out);
+      case JsonReader::Type::kObject:
+        return object(out);
+      case JsonReader::Type::kError:
+        break;
+    }
+    return reader_.refuse(reader_.at_, kJsonWantedValue);
+  }
+
+ private:
+  bool array(Json& out) {
+    const std::size_t first = elements_.size();
+    const bool read = reader_.array([&] {
+      Json element;
+      value(element);
+      elements_.push_back(std::move(element));
+    });
+    const auto begin = elements_.begin() + static_cast<std::ptrdiff_t>(first);
+    out = Json::Array(std::move_iterator(begin), std::move_iterator(elements_.end()));
+    elements_.erase(begin, elements_.end());
+    return read;
+  }
+
+  bool object(Json& out) {
+    const std::size_t first = members_.size();
+    const bool read = reader_.object([&](std::string_view key) {
+      // The name first: reading the value may overwrite what `key` points to.
+      JsonObject::Member member(key, nullptr);
+      value(member.second);
+      members_.push_back(std::move(member));
+    });
+    keep_last_of_duplicates(first);
+    JsonObject object;
+    object.reserve(members_.size() - first);
+    for (std::size_t i = first; i < members_.size(); ++i) {
+      object.append_unchecked(std::move(members_[i].first), std::move(members_[i].second));
+    }
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(first), members_.end());
+    out = std::move(object);
+    return read;
+  }
+
+  bool any_duplicate(std::span<const JsonObject::Member> members) const {
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (members[i].first == members[j].first) return true;
+      }
+    }
+    return false;
+  }
+
+  // Of members of one name the last value stays, in the place of the first.
+  void keep_last_of_duplicates(std::size_t first) {
+    const std::span<JsonObject::Member> members = std::span(members_).subspan(first);
+    if (members.size() <= kPairwiseMembersMax && !any_duplicate(members)) return;
+    std::vector<std::size_t> order(members.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const int compared = members[a].first.compare(members[b].first);
+      return compared != 0 ? compared < 0 : a < b;
+    });
+    std::vector<bool> dropped(members.size());
+    bool any_dropped = false;
+    for (std::size_t i = 0; i < order.size();) {
+      std::size_t next = i + 1;
+      for (; next < order.size() && members[order[next]].first == members[order[i]].first; ++next) {
+        dropped[order[next]] = any_dropped = true;
+      }
+      if (next > i + 1) members[order[i]].second = std::move(members[order[next - 1]].second);
+      i = next;
+    }
+    if (!any_dropped) return;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (dropped[i]) continue;
+      if (kept != i) members[kept] = std::move(members[i]);
+      ++kept;
+    }
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(first + kept), members_.end());
+  }
+
+  JsonReader& reader_;
+  std::vector<Json> elements_;
+  std::vector<JsonObject::Member> members_;
+};
+
+bool JsonReader::value(Json& out) {
+  Json value;
+  if (!JsonTreeReader(*this).value(value)) return false;
+  out = std::move(value);
+  return true;
+}
 
 const Json* JsonObject::find(std::string_view key) const {
   for (const Member& member : members_) {
@@ -61,6 +187,10 @@ void JsonObject::set(std::string_view key, Json value) {
 
 bool JsonObject::erase(std::string_view key) {
   return std::erase_if(members_, [key](const Member& member) { return member.first == key; }) > 0;
+}
+
+void JsonObject::reserve(std::size_t members) {
+  members_.reserve(members);
 }
 
 void JsonObject::append_unchecked(std::string key, Json value) {

@@ -39,6 +39,7 @@ class JsonObject {
   auto begin() { return members_.begin(); }
   auto end() { return members_.end(); }
   void append_unchecked(std::string key, Json value);  // the caller knows the key to be new
+  void reserve(std::size_t members);
 
  private:
   std::vector<Member> members_;
@@ -183,6 +184,7 @@ class JsonReader {
   Error error() const;
 
  private:
+  friend class JsonTreeReader;
   bool refuse(const char* at, const char* why);  // answers false
   bool enter(char open);
   bool next_member(std::string_view& key);
@@ -190,7 +192,7 @@ class JsonReader {
   bool scan_string(std::string_view& out);
   void skip_blanks();
   bool literal(std::string_view word);
-  bool number_text(std::string_view& out);
+  bool any_number(Json& out);
 
   const char* begin_;
   const char* at_;

@@ -1,35 +1,18 @@
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
-#include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "base/json.h"
 #include "base/json_scan.h"
-#include "base/utf8.h"
 
 namespace tidemark::base {
 namespace {
 
-constexpr const char* kWantedValue = "expected a value";
-constexpr const char* kOpenString = "the string is not closed";
+constexpr const char* kTooLarge = "the number is too large for a double";
 
 // Up to here a number cannot leave the range of a double, whatever its digits, if it has no exponent.
-constexpr std::size_t kSafeNumberSize = 300;  // characters
-
-// Past this many members a look for duplicates by pairs costs more than sorting; hostile input must not make it
-// quadratic.
-constexpr std::size_t kPairwiseMembersMax = 12;
-
-struct Scan {
-  const char* at;               // after what was read, or the offending byte
-  const char* error = nullptr;  // a literal
-};
-
-bool is_digit(char c) {
-  return static_cast<unsigned char>(c - '0') < 10;
-}
+constexpr std::ptrdiff_t kSafeNumberSize = 300;  // characters
 
 bool is_blank(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -40,239 +23,9 @@ const char* after_blanks(const char* at, const char* end) {
   return at;
 }
 
-int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
-  const char small = static_cast<char>(c | 0x20);
-  return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
-// Four hex digits; -1 where they are not.
-int hex4(const char* at, const char* end) {
-  if (end - at < 4) return -1;
-  int code = 0;
-  for (int i = 0; i < 4; ++i) {
-    const int digit = hex_value(at[i]);
-    if (digit < 0) return -1;
-    code = code << 4 | digit;
-  }
-  return code;
-}
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&out](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
-
-// What the letter after a backslash stands for; 0 for none of them.
-constexpr std::array<char, 256> kShortEscapes = [] {
-  std::array<char, 256> table{};
-  table['"'] = '"';
-  table['\\'] = '\\';
-  table['/'] = '/';
-  table['b'] = '\b';
-  table['f'] = '\f';
-  table['n'] = '\n';
-  table['r'] = '\r';
-  table['t'] = '\t';
-  return table;
-}();
-
-// `at` is behind "\u". A surrogate without its other half is no character and cannot become UTF-8: refused.
-template <bool kDecode>
-Scan scan_unicode_escape(const char* at, const char* end, std::string* decoded) {
-  const int first = hex4(at, end);
-  if (first < 0) return {at, "expected four hex digits after \\u"};
-  auto code = static_cast<std::uint32_t>(first);
-  const char* after = at + 4;
-  if (code >= 0xD800 && code < 0xE000) {
-    const bool pair_follows = code < 0xDC00 && end - after >= 6 && after[0] == '\\' && after[1] == 'u';
-    const int second = pair_follows ? hex4(after + 2, end) : -1;
-    if (second < 0xDC00 || second > 0xDFFF) return {at, "a \\u surrogate without its other half"};
-    code = 0x10000 + ((code - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00);
-    after += 6;
-  }
-  if constexpr (kDecode) append_utf8(*decoded, code);
-  return {after};
-}
-
-// The rest of a string from its first byte that is not plain ASCII. Decoding needs what came before in `decoded`
-// already, or, where nothing but UTF-8 turns up, needs nothing at all: then `decoded` stays empty and the string is its
-// own view.
-template <bool kDecode>
-Scan scan_rest_of_string(const char* begin, const char* at, const char* end, std::string* decoded, bool& escaped) {
-  const char* copied = begin;
-  for (;; at = find_json_special(at, end)) {
-    if (at == end) return {at, kOpenString};
-    const char c = *at;
-    if (c == '"') {
-      if constexpr (kDecode) {
-        if (escaped) decoded->append(copied, at);
-      }
-      return {at};
-    }
-    if (c == '\\') {
-      if (at + 1 == end) return {at, kOpenString};
-      if constexpr (kDecode) {
-        if (!escaped) decoded->clear();
-        decoded->append(copied, at);
-        escaped = true;
-      }
-      if (at[1] == 'u') {
-        const Scan unicode = scan_unicode_escape<kDecode>(at + 2, end, decoded);
-        if (unicode.error != nullptr) return unicode;
-        at = unicode.at;
-      } else {
-        const char meant = kShortEscapes[static_cast<unsigned char>(at[1])];
-        if (meant == 0) return {at + 1, "no such escape in a string"};
-        if constexpr (kDecode) decoded->push_back(meant);
-        at += 2;
-      }
-      if constexpr (kDecode) copied = at;
-      continue;
-    }
-    if (static_cast<unsigned char>(c) < 0x20) return {at, "a control character in a string must be escaped"};
-    do {
-      const std::size_t length = utf8_length(at, end);
-      if (length == 0) return {at, "invalid UTF-8 in a string"};
-      at += length;
-    } while (at < end && static_cast<unsigned char>(*at) >= 0x80);
-  }
-}
-
-// `at` is behind the opening quote; answers the place of the closing one.
-inline Scan pass_string(const char* at, const char* end) {
-  at = find_json_special(at, end);
-  if (at < end && *at == '"') [[likely]]
-    return {at};
-  bool escaped = false;
-  return scan_rest_of_string<false>(at, at, end, nullptr, escaped);
-}
-
-struct NumberScan {
-  const char* at;
-  const char* error = nullptr;
-  bool is_integer = true;  // neither fraction nor exponent
-  bool has_exponent = false;
-};
-
-inline NumberScan scan_number(const char* at, const char* end) {
-  NumberScan result{at};
-  if (at < end && *at == '-') ++at;
-  if (at == end || !is_digit(*at)) return {at, kWantedValue};
-  if (*at == '0') {
-    ++at;
-    if (at < end && is_digit(*at)) return {at, "a number must not start with 0"};
-  } else {
-    while (at < end && is_digit(*at)) ++at;
-  }
-  if (at < end && *at == '.') {
-    ++at;
-    result.is_integer = false;
-    if (at == end || !is_digit(*at)) return {at, "expected a digit after the decimal point"};
-    while (at < end && is_digit(*at)) ++at;
-  }
-  if (at < end && (*at == 'e' || *at == 'E')) {
-    ++at;
-    result.is_integer = false;
-    result.has_exponent = true;
-    if (at < end && (*at == '+' || *at == '-')) ++at;
-    if (at == end || !is_digit(*at)) return {at, "expected a digit in the exponent"};
-    while (at < end && is_digit(*at)) ++at;
-  }
-  result.at = at;
-  return result;
-}
-
-// Well-formed text to the nearest double. Too small is zero, too large is no number: as in Go's strconv.
-bool to_double(std::string_view text, double& out) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && std::isfinite(number)) {
-    out = number;
-    return true;
-  }
-  // Out of range one way or the other: the decimal exponent of the first digit that counts tells which.
-  constexpr std::int64_t kExponentMax = 1'000'000'000'000;  // far beyond any text's length
-  const bool negative = text.starts_with('-');
-  if (negative) text.remove_prefix(1);
-  const std::size_t mark = text.find_first_of("eE");
-  const std::string_view mantissa = text.substr(0, mark);
-  std::int64_t exponent = 0;
-  if (mark != std::string_view::npos) {
-    std::string_view digits = text.substr(mark + 1);
-    const bool below = digits.starts_with('-');
-    if (below || digits.starts_with('+')) digits.remove_prefix(1);
-    for (const char c : digits) exponent = std::min(exponent * 10 + (c - '0'), kExponentMax);
-    if (below) exponent = -exponent;
-  }
-  const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
-  const std::size_t first = mantissa.find_first_of("123456789");
-  exponent += static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
-  if (first != std::string_view::npos && exponent > 0) return false;
-  out = negative ? -0.0 : 0.0;
-  return true;
-}
-
-bool in_double_range(const char* begin, const NumberScan& number) {
-  const std::string_view text(begin, number.at);
-  double unused;
-  return (!number.has_exponent && text.size() <= kSafeNumberSize) || to_double(text, unused);
-}
-
-// Of members of one name the last value stays, in the place of the first.
-void keep_last_of_duplicates(JsonObject& object) {
-  const std::size_t count = object.size();
-  if (count < 2) return;
-  const auto members = object.begin();
-  const auto name = [&](std::size_t i) -> const std::string& { return members[static_cast<std::ptrdiff_t>(i)].first; };
-
-  bool found = false;
-  std::vector<std::size_t> order;
-  if (count <= kPairwiseMembersMax) {
-    for (std::size_t i = 1; i < count && !found; ++i) {
-      for (std::size_t j = 0; j < i && !found; ++j) found = name(i) == name(j);
-    }
-    if (!found) return;
-  }
-  order.resize(count);
-  for (std::size_t i = 0; i < count; ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const int compared = name(a).compare(name(b));
-    return compared != 0 ? compared < 0 : a < b;
-  });
-  std::vector<bool> dropped(count);
-  for (std::size_t i = 0; i < count;) {
-    std::size_t next = i + 1;
-    while (next < count && name(order[next]) == name(order[i])) dropped[order[next++]] = true;
-    if (next > i + 1) {
-      found = true;
-      const auto at = [&](std::size_t place) { return members + static_cast<std::ptrdiff_t>(order[place]); };
-      at(i)->second = std::move(at(next - 1)->second);
-    }
-    i = next;
-  }
-  if (!found) return;
-  JsonObject kept;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (dropped[i]) continue;
-    auto& [key, value] = members[static_cast<std::ptrdiff_t>(i)];
-    kept.append_unchecked(std::move(key), std::move(value));
-  }
-  object = std::move(kept);
+bool in_double_range(const char* begin, const JsonNumber& number) {
+  return (!number.has_exponent && number.at - begin <= kSafeNumberSize) ||
+         json_number_to_double(std::string_view(begin, number.at));
 }
 
 }  // namespace
@@ -329,12 +82,12 @@ JsonReader::Type JsonReader::peek() {
     case '{':
       return Type::kObject;
     default:
-      return *at_ == '-' || is_digit(*at_) ? Type::kNumber : Type::kError;
+      return *at_ == '-' || (*at_ >= '0' && *at_ <= '9') ? Type::kNumber : Type::kError;
   }
 }
 
 bool JsonReader::literal(std::string_view word) {
-  if (!std::string_view(at_, end_).starts_with(word)) return refuse(at_, kWantedValue);
+  if (!std::string_view(at_, end_).starts_with(word)) return refuse(at_, kJsonWantedValue);
   at_ += word.size();
   return true;
 }
@@ -405,7 +158,7 @@ bool JsonReader::scan_string(std::string_view& out) {
     return true;
   }
   bool escaped = false;
-  const Scan rest = scan_rest_of_string<true>(begin, special, end_, &scratch_, escaped);
+  const JsonScan rest = decode_json_string_rest(begin, special, end_, scratch_, escaped);
   if (rest.error != nullptr) return refuse(rest.at, rest.error);
   out = escaped ? std::string_view(scratch_) : std::string_view(begin, rest.at);
   at_ = rest.at + 1;
@@ -429,21 +182,13 @@ bool JsonReader::string(std::string& out) {
   return true;
 }
 
-bool JsonReader::number_text(std::string_view& out) {
-  const NumberScan number = scan_number(at_, end_);
-  if (number.error != nullptr) return refuse(number.at, number.error);
-  out = std::string_view(at_, number.at);
-  at_ = number.at;
-  return true;
-}
-
 bool JsonReader::integer(std::int64_t& out) {
   skip_blanks();
   if (at_ != end_ && *at_ == 'n') return literal("null");
   const char* const begin = at_;
-  const NumberScan number = scan_number(begin, end_);
+  const JsonNumber number = scan_json_number(begin, end_);
   if (number.error != nullptr)
-    return refuse(number.at, number.error == kWantedValue ? "expected an integer" : number.error);
+    return refuse(number.at, number.error == kJsonWantedValue ? "expected an integer" : number.error);
   if (!number.is_integer) return refuse(begin, "expected an integer, not a fraction");
   std::int64_t value = 0;
   if (std::from_chars(begin, number.at, value).ec != std::errc()) {
@@ -458,9 +203,29 @@ bool JsonReader::number(double& out) {
   skip_blanks();
   if (at_ != end_ && *at_ == 'n') return literal("null");
   const char* const begin = at_;
-  std::string_view text;
-  if (!number_text(text)) return false;
-  if (!to_double(text, out)) return refuse(begin, "the number is too large for a double");
+  const JsonNumber number = scan_json_number(begin, end_);
+  if (number.error != nullptr) return refuse(number.at, number.error);
+  const auto value = json_number_to_double(std::string_view(begin, number.at));
+  if (!value) return refuse(begin, kTooLarge);
+  out = *value;
+  at_ = number.at;
+  return true;
+}
+
+// An integer where it is one that fits, a double otherwise.
+bool JsonReader::any_number(Json& out) {
+  const char* const begin = at_;
+  const JsonNumber number = scan_json_number(begin, end_);
+  if (number.error != nullptr) return refuse(number.at, number.error);
+  std::int64_t whole = 0;
+  if (number.is_integer && std::from_chars(begin, number.at, whole).ec == std::errc()) {
+    out = whole;
+  } else if (const auto real = json_number_to_double(std::string_view(begin, number.at))) {
+    out = *real;
+  } else {
+    return refuse(begin, kTooLarge);
+  }
+  at_ = number.at;
   return true;
 }
 
@@ -518,10 +283,10 @@ bool JsonReader::skip() {
 
 value:
   blanks();
-  if (at == end) return refuse(at, kWantedValue);
+  if (at == end) return refuse(at, kJsonWantedValue);
   switch (*at) {
     case '"': {
-      const Scan string = pass_string(at + 1, end);
+      const JsonScan string = pass_json_string(at + 1, end);
       if (string.error != nullptr) return refuse(string.at, string.error);
       at = string.at + 1;
       break;
@@ -553,9 +318,9 @@ value:
       break;
     }
     default: {
-      const NumberScan number = scan_number(at, end);
+      const JsonNumber number = scan_json_number(at, end);
       if (number.error != nullptr) return refuse(number.at, number.error);
-      if (!in_double_range(at, number)) return refuse(at, "the number is too large for a double");
+      if (!in_double_range(at, number)) return refuse(at, kTooLarge);
       at = number.at;
     }
   }
@@ -566,14 +331,13 @@ after_value:
     return true;
   }
   blanks();
-  if (at == end) return refuse(at, in_object ? "the object is not closed" : "the array is not closed");
-  if (*at == ',') {
+  if (at != end && *at == ',') {
     ++at;
     if (!in_object) goto value;
     blanks();
     goto member;
   }
-  if (*at != (in_object ? '}' : ']')) {
+  if (at == end || *at != (in_object ? '}' : ']')) {
     return refuse(at, in_object ? "expected , or } after a member" : "expected , or ] after an element");
   }
   ++at;
@@ -583,7 +347,7 @@ after_value:
 member:
   if (at == end || *at != '"') return refuse(at, "expected a member name");
   {
-    const Scan name = pass_string(at + 1, end);
+    const JsonScan name = pass_json_string(at + 1, end);
     if (name.error != nullptr) return refuse(name.at, name.error);
     at = name.at + 1;
   }
@@ -591,65 +355,6 @@ member:
   if (at == end || *at != ':') return refuse(at, "expected : after a member name");
   ++at;
   goto value;
-}
-
-bool JsonReader::value(Json& out) {
-  switch (peek()) {
-    case Type::kNull:
-      if (!literal("null")) return false;
-      out = nullptr;
-      return true;
-    case Type::kBool: {
-      bool flag = false;
-      if (!boolean(flag)) return false;
-      out = flag;
-      return true;
-    }
-    case Type::kString: {
-      std::string_view text;
-      if (!scan_string(text)) return false;
-      out = text;
-      return true;
-    }
-    case Type::kNumber: {
-      const char* const begin = at_;
-      const NumberScan number = scan_number(begin, end_);
-      if (number.error != nullptr) return refuse(number.at, number.error);
-      std::int64_t whole = 0;
-      double real = 0;
-      if (number.is_integer && std::from_chars(begin, number.at, whole).ec == std::errc()) {
-        out = whole;
-      } else if (to_double(std::string_view(begin, number.at), real)) {
-        out = real;
-      } else {
-        return refuse(begin, "the number is too large for a double");
-      }
-      at_ = number.at;
-      return true;
-    }
-    case Type::kArray: {
-      Json::Array elements;
-      if (!array([&] { value(elements.emplace_back()); })) return false;
-      out = std::move(elements);
-      return true;
-    }
-    case Type::kObject: {
-      JsonObject members;
-      const bool read = object([&](std::string_view key) {
-        std::string name(key);
-        Json member_value;
-        value(member_value);
-        members.append_unchecked(std::move(name), std::move(member_value));
-      });
-      if (!read) return false;
-      keep_last_of_duplicates(members);
-      out = std::move(members);
-      return true;
-    }
-    case Type::kError:
-      break;
-  }
-  return refuse(at_, kWantedValue);
 }
 
 }  // namespace tidemark::base

@@ -1,9 +1,12 @@
-// Finds the next byte of a JSON string that needs a look. Shared by the reader and the writer, the hot loop of both.
+// The grammar below values: strings and numbers. Private to the JSON files of this folder.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -16,7 +19,8 @@ inline bool is_plain_in_json_string(char c) {
   return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
-// The first quote, backslash, control character or non-ASCII byte in [at, end), or `end`. Never reads past `end`.
+// The hot loop of reader and writer: the first quote, backslash, control character or non-ASCII byte in [at, end), or
+// `end`. Never reads past `end`.
 inline const char* find_json_special(const char* at, const char* end) {
 #if defined(__SSE2__)
   const __m128i quote = _mm_set1_epi8('"');
@@ -51,5 +55,41 @@ inline const char* find_json_special(const char* at, const char* end) {
   while (at < end && is_plain_in_json_string(*at)) ++at;
   return at;
 }
+
+struct JsonScan {
+  const char* at;               // the closing quote, or the byte that is wrong
+  const char* error = nullptr;  // a literal
+};
+
+// The rest of a string from its first byte that is not plain, validated and passed over.
+JsonScan pass_json_string_rest(const char* at, const char* end);
+
+// The same, decoding: `begin` is the first byte of the string. Without an escape the text is its own value, `decoded`
+// is not touched and `escaped` stays false.
+JsonScan decode_json_string_rest(const char* begin, const char* at, const char* end, std::string& decoded,
+                                 bool& escaped);
+
+// `at` is behind the opening quote.
+inline JsonScan pass_json_string(const char* at, const char* end) {
+  at = find_json_special(at, end);
+  if (at < end && *at == '"') [[likely]]
+    return {at};
+  return pass_json_string_rest(at, end);
+}
+
+struct JsonNumber {
+  const char* at;               // behind the number, or the byte that is wrong
+  const char* error = nullptr;  // a literal
+  bool is_integer = true;       // neither fraction nor exponent
+  bool has_exponent = false;
+};
+
+JsonNumber scan_json_number(const char* at, const char* end);
+
+// The nearest double to the text of a well-formed number. Too small is zero, too large is no number: as in Go's
+// strconv.
+std::optional<double> json_number_to_double(std::string_view text);
+
+constexpr const char* kJsonWantedValue = "expected a value";
 
 }  // namespace tidemark::base
