@@ -1,5 +1,6 @@
-// Reads what node annotations carry into the model, and writes the one the manager owns. A text that cannot be read is an
-// error here; what that means (nothing reserved, nothing subtracted) is told by NodeSnapshot and decided by the policy.
+// Reads what node annotations carry into the model, and writes the one the manager owns. A text that cannot be read is
+// an error here; what that means (nothing reserved, nothing subtracted) is told by NodeSnapshot and decided by the
+// policy.
 #pragma once
 
 #include <string>
@@ -12,8 +13,9 @@
 
 namespace tidemark::model {
 
-// `node.koordinator.sh/reservation`: {"resources":{"cpu":"2","memory":"4Gi"},"reservedCPUs":"0-3","applyPolicy":"Default"}
-// A reservedCPUs that is not empty replaces resources.cpu by the number of CPUs it names. Every applyPolicy counts.
+// `node.koordinator.sh/reservation`:
+// {"resources":{"cpu":"2","memory":"4Gi"},"reservedCPUs":"0-3","applyPolicy":"Default"} A reservedCPUs that is not
+// empty replaces resources.cpu by the number of CPUs it names. Every applyPolicy counts.
 Result<Resources> parse_reservation(std::string_view annotation);
 
 // `node.koordinator.sh/thirdPartyAllocations`:
@@ -21,8 +23,8 @@ Result<Resources> parse_reservation(std::string_view annotation);
 // Only batch resources are read; allocations of another priority come back with none.
 Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::string_view annotation);
 
-// `node.koordinator.sh/originExtendedAllocatable`: {"resources":{"kubernetes.io/batch-cpu":"12k",…}}, quantities in their
-// canonical form: milli-cores in DecimalSI, bytes in BinarySI.
+// `node.koordinator.sh/originExtendedAllocatable`: {"resources":{"kubernetes.io/batch-cpu":"12k",…}}, quantities in
+// their canonical form: milli-cores in DecimalSI, bytes in BinarySI.
 std::string format_origin(Resources batch);
 Result<Resources> parse_origin(std::string_view annotation);
 

@@ -1,5 +1,5 @@
-// What a decision about one node may look at: an immutable snapshot, already parsed. Whoever builds it reads the cluster
-// once; whoever takes it asks nobody.
+// What a decision about one node may look at: an immutable snapshot, already parsed. Whoever builds it reads the
+// cluster once; whoever takes it asks nobody.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ struct NodeSnapshot {
   std::string name;
   Resources capacity;
   Resources allocatable;
-  ExtendedResources published;           // what status.allocatable carries now
-  Resources reserved_by_annotation;      // 0 where there is none or it cannot be read
+  ExtendedResources published;       // what status.allocatable carries now
+  Resources reserved_by_annotation;  // 0 where there is none or it cannot be read
   // nullopt where the annotation cannot be read: then nothing is subtracted. Empty where there is none.
   std::optional<std::vector<ThirdPartyAllocation>> third_party = std::vector<ThirdPartyAllocation>();
   std::vector<PodView> pods;             // all that are bound to this node, whatever their phase

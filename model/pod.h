@@ -51,8 +51,8 @@ struct PodResources {
 // What the scheduler sets aside for the pod.
 //
 //   running  = Σ containers + Σ sidecars
-//   starting = max over init containers i of: request(i) + Σ sidecars before i   (a sidecar itself: Σ sidecars up to it)
-//   request  = max(running, starting), replaced by the pod level where set, + overhead
+//   starting = max over init containers i of: request(i) + Σ sidecars before i   (a sidecar itself: Σ sidecars up to
+//   it) request  = max(running, starting), replaced by the pod level where set, + overhead
 Resources effective_request(const PodResources& pod);
 
 // Kubernetes' QoS class from the specification, for a status that does not carry it yet.

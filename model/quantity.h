@@ -1,8 +1,8 @@
-// An amount with a suffix, as Kubernetes writes resources: "100m", "1536Mi", "12e3". It parses, compares, rounds, adds and
-// prints as k8s.io/apimachinery's resource.Quantity does, to the character; tests/golden/quantity holds it to that.
+// An amount with a suffix, as Kubernetes writes resources: "100m", "1536Mi", "12e3". It parses, compares, rounds, adds
+// and prints as k8s.io/apimachinery's resource.Quantity does, to the character; tests/golden/quantity holds it to that.
 //
-// A Quantity is a decimal number value × 10^scale plus the family of suffixes it was written in. While the value fits in
-// 64 bits that is all; beyond, the digits go on without a limit. Decisions do not calculate with it: they take
+// A Quantity is a decimal number value × 10^scale plus the family of suffixes it was written in. While the value fits
+// in 64 bits that is all; beyond, the digits go on without a limit. Decisions do not calculate with it: they take
 // milli-cores and bytes out of it (model/resources.h) and put results back.
 //
 // Traps that are Kubernetes' own and kept:

@@ -1,5 +1,5 @@
-// Amounts that decisions calculate with. Arithmetic holds at the ends of int64 and never overflows: a wild input gives a
-// wild but defined number, which the formulas then clamp. Negative values are legal between two steps of a formula.
+// Amounts that decisions calculate with. Arithmetic holds at the ends of int64 and never overflows: a wild input gives
+// a wild but defined number, which the formulas then clamp. Negative values are legal between two steps of a formula.
 #pragma once
 
 #include <algorithm>
@@ -36,10 +36,16 @@ using CpuMilli = Amount<struct CpuMilliUnit>;        // thousandths of a core
 using MemoryBytes = Amount<struct MemoryBytesUnit>;  // bytes
 
 // Rounded up to the unit, held at the ends of int64.
-inline CpuMilli cpu_milli(const Quantity& cpu) { return {cpu.scaled_value_saturated(-3)}; }
-inline MemoryBytes memory_bytes(const Quantity& memory) { return {memory.scaled_value_saturated(0)}; }
+inline CpuMilli cpu_milli(const Quantity& cpu) {
+  return {cpu.scaled_value_saturated(-3)};
+}
+inline MemoryBytes memory_bytes(const Quantity& memory) {
+  return {memory.scaled_value_saturated(0)};
+}
 // batch-cpu and mid-cpu are written as a plain number of milli-cores ("4000" is four cores).
-inline CpuMilli cpu_milli_from_extended(const Quantity& batch_cpu) { return {batch_cpu.scaled_value_saturated(0)}; }
+inline CpuMilli cpu_milli_from_extended(const Quantity& batch_cpu) {
+  return {batch_cpu.scaled_value_saturated(0)};
+}
 
 // CPU and memory side by side; every operation works on each by itself.
 struct Resources {
@@ -53,7 +59,11 @@ struct Resources {
   constexpr Resources& operator-=(Resources other) { return *this = *this - other; }
 };
 
-constexpr Resources max(Resources a, Resources b) { return {std::max(a.cpu, b.cpu), std::max(a.memory, b.memory)}; }
-constexpr Resources min(Resources a, Resources b) { return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)}; }
+constexpr Resources max(Resources a, Resources b) {
+  return {std::max(a.cpu, b.cpu), std::max(a.memory, b.memory)};
+}
+constexpr Resources min(Resources a, Resources b) {
+  return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)};
+}
 
 }  // namespace tidemark::model

@@ -1,0 +1,121 @@
+#include "model/annotations.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/names.h"
+
+namespace tidemark::model {
+namespace {
+
+// nullopt where the member is absent or null.
+Result<std::optional<Quantity>> quantity_member(const Json& object, std::string_view name) {
+  const Json* member = object.member(name);
+  if (member == nullptr || member->is_null()) return std::nullopt;
+  auto quantity = Quantity::from_json(*member);
+  if (!quantity) return fail(std::move(quantity).error().within(name));
+  return std::optional(std::move(*quantity));
+}
+
+Result<Resources> batch_resources(const Json& resources) {
+  TM_TRY(const auto cpu, quantity_member(resources, kBatchCpu));
+  TM_TRY(const auto memory, quantity_member(resources, kBatchMemory));
+  return Resources{cpu ? cpu_milli_from_extended(*cpu) : CpuMilli{}, memory ? memory_bytes(*memory) : MemoryBytes{}};
+}
+
+Result<Json> parse_object(std::string_view annotation) {
+  TM_TRY(auto root, Json::parse(annotation));
+  if (!root.is_object() && !root.is_null()) return fail(ErrorKind::kInvalid, "wanted a JSON object");
+  return root;
+}
+
+// The resource list named `resources`; null and absent are an empty one.
+Result<const Json*> resource_list(const Json& object) {
+  static const Json kNothing = Json::object();
+  const Json* resources = object.member("resources");
+  if (resources == nullptr || resources->is_null()) return &kNothing;
+  if (!resources->is_object()) return fail(ErrorKind::kInvalid, "resources: wanted an object of quantities");
+  return resources;
+}
+
+}  // namespace
+
+Result<Resources> parse_reservation(std::string_view annotation) {
+  TM_TRY(const Json root, parse_object(annotation));
+  TM_TRY(const Json* resources, resource_list(root));
+  TM_TRY(const auto cpu, quantity_member(*resources, "cpu"));
+  TM_TRY(const auto memory, quantity_member(*resources, "memory"));
+  Resources reserved{cpu ? cpu_milli(*cpu) : CpuMilli{}, memory ? memory_bytes(*memory) : MemoryBytes{}};
+
+  const Json* cpus = root.member("reservedCPUs");
+  if (cpus != nullptr && !cpus->is_null() && !cpus->is_string()) {
+    return fail(ErrorKind::kInvalid, "reservedCPUs: wanted a CPU list like \"0-3,8\"");
+  }
+  if (cpus != nullptr && cpus->is_string() && !cpus->as_string().empty()) {
+    auto count = count_cpus(cpus->as_string());
+    if (!count) return fail(std::move(count).error().within("reservedCPUs"));
+    reserved.cpu = {std::int64_t{*count} * 1000};
+  }
+  return reserved;
+}
+
+Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::string_view annotation) {
+  TM_TRY(const Json root, parse_object(annotation));
+  std::vector<ThirdPartyAllocation> allocations;
+  const Json* list = root.member("allocations");
+  if (list == nullptr || list->is_null()) return allocations;
+  if (!list->is_array()) return fail(ErrorKind::kInvalid, "allocations: wanted an array");
+  for (const Json& item : list->as_array()) {
+    if (!item.is_object()) return fail(ErrorKind::kInvalid, "allocations: wanted objects, found ", item.dump());
+    ThirdPartyAllocation allocation;
+    allocation.name = item.text_at("name");
+    allocation.priority = parse_priority_class(item.text_at("priority"));
+    TM_TRY(const Json* resources, resource_list(item));
+    auto batch = batch_resources(*resources);
+    if (!batch) return fail(std::move(batch).error().within(base::cat("allocation ", base::quoted(allocation.name))));
+    if (allocation.priority == PriorityClass::kBatch) allocation.resources = *batch;
+    allocations.push_back(std::move(allocation));
+  }
+  return allocations;
+}
+
+std::string format_origin(Resources batch) {
+  std::string out;
+  base::JsonWriter writer(out);
+  writer.begin_object().key("resources").begin_object();
+  writer.member(kBatchCpu, std::string_view(Quantity::of(batch.cpu.value).canonical()));
+  writer.member(kBatchMemory,
+                std::string_view(Quantity::of(batch.memory.value, Quantity::Format::kBinarySI).canonical()));
+  writer.end_object().end_object();
+  return out;
+}
+
+Result<Resources> parse_origin(std::string_view annotation) {
+  TM_TRY(const Json root, parse_object(annotation));
+  TM_TRY(const Json* resources, resource_list(root));
+  return batch_resources(*resources);
+}
+
+Result<int> count_cpus(std::string_view cpu_list) {
+  std::vector<bool> seen;
+  const auto number = [&](std::string_view text) -> Result<int> {
+    const auto cpu = base::parse_int(base::trim(text));
+    if (!cpu || *cpu < 0 || *cpu >= kCpuListMax) {
+      return fail(ErrorKind::kInvalid, "wanted CPU numbers in 0..", kCpuListMax - 1, ", found ", base::quoted(text));
+    }
+    return static_cast<int>(*cpu);
+  };
+  for (const std::string_view piece : base::split(cpu_list, ',')) {
+    const auto dash = piece.find('-');
+    TM_TRY(const int first, number(piece.substr(0, dash)));
+    TM_TRY(const int last, number(dash == std::string_view::npos ? piece : piece.substr(dash + 1)));
+    if (last < first) return fail(ErrorKind::kInvalid, "the range ", base::quoted(piece), " runs backwards");
+    if (static_cast<std::size_t>(last) >= seen.size()) seen.resize(static_cast<std::size_t>(last) + 1);
+    std::fill(seen.begin() + first, seen.begin() + last + 1, true);
+  }
+  return static_cast<int>(std::count(seen.begin(), seen.end(), true));
+}
+
+}  // namespace tidemark::model

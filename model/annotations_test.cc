@@ -1,0 +1,71 @@
+#include "model/annotations.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::model {
+namespace {
+
+TEST(Reservation, CpusByNumberReplaceCpuByAmount) {
+  EXPECT_EQ(parse_reservation(R"({"resources":{"cpu":"2","memory":"4Gi"}})"), (Resources{{2000}, {4294967296}}));
+  EXPECT_EQ(parse_reservation(R"({"resources":{"cpu":"2"},"reservedCPUs":"0-3,8","applyPolicy":"ReservedCPUsOnly"})"),
+            (Resources{{5000}, {0}}));
+  EXPECT_EQ(parse_reservation(R"({"resources":{"cpu":"2"},"reservedCPUs":""})"), (Resources{{2000}, {0}}));
+  EXPECT_EQ(parse_reservation("{}"), Resources());
+  EXPECT_EQ(parse_reservation("null"), Resources());
+}
+
+TEST(Reservation, WhatCannotBeReadIsAnError) {
+  for (const auto* text :
+       {"", "{", "[]", "\"2\"", R"({"resources":[]})", R"({"resources":{"cpu":"two"}})", R"({"reservedCPUs":"3-0"})",
+        R"({"reservedCPUs":4})", R"({"reservedCPUs":"0-4294967295"})"}) {
+    EXPECT_FALSE(parse_reservation(text).has_value()) << text;
+  }
+}
+
+TEST(CpuList, CountsEachCpuOnce) {
+  EXPECT_EQ(count_cpus("0"), 1);
+  EXPECT_EQ(count_cpus("0-3"), 4);
+  EXPECT_EQ(count_cpus("0-3,2-5, 7"), 7);
+  EXPECT_EQ(count_cpus("65535"), 1);
+  for (const auto* text : {"", ",", "a", "1-", "-1", "0-65536", "1-2-3", "0x1"}) {
+    EXPECT_FALSE(count_cpus(text).has_value()) << text;
+  }
+}
+
+TEST(ThirdParty, OnlyBatchAllocationsCarryResources) {
+  const auto allocations = parse_third_party_allocations(
+      R"({"allocations":[{"name":"hadoop-yarn","priority":"koord-batch","resources":)"
+      R"({"kubernetes.io/batch-cpu":"10k","kubernetes.io/batch-memory":"20Gi"}},)"
+      R"({"name":"other","priority":"koord-mid","resources":{"kubernetes.io/batch-cpu":"1"}},{"name":"none"}]})");
+  ASSERT_TRUE(allocations.has_value());
+  ASSERT_EQ(allocations->size(), 3U);
+  EXPECT_EQ((*allocations)[0].name, "hadoop-yarn");
+  EXPECT_EQ((*allocations)[0].resources, (Resources{{10000}, {21474836480}}));
+  EXPECT_EQ((*allocations)[1].resources, Resources());
+  EXPECT_EQ((*allocations)[2].priority, PriorityClass::kNone);
+}
+
+TEST(ThirdParty, WhatCannotBeReadIsAnErrorThatNamesTheAllocation) {
+  EXPECT_TRUE(parse_third_party_allocations("{}")->empty());
+  EXPECT_TRUE(parse_third_party_allocations(R"({"allocations":null})")->empty());
+  for (const auto* text : {"", "{\"allocations\":{}}", "[]", "{\"allocations\":[1]}"}) {
+    EXPECT_FALSE(parse_third_party_allocations(text).has_value()) << text;
+  }
+  const auto broken = parse_third_party_allocations(
+      R"({"allocations":[{"name":"yarn","priority":"koord-batch","resources":{"kubernetes.io/batch-cpu":"x"}}]})");
+  ASSERT_FALSE(broken.has_value());
+  EXPECT_NE(broken.error().message.find("yarn"), std::string::npos) << broken.error().message;
+}
+
+TEST(Origin, IsWrittenInCanonicalQuantitiesAndReadBack) {
+  const Resources origin{{12000}, {10737418240}};
+  EXPECT_EQ(format_origin(origin),
+            R"({"resources":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"10Gi"}})");
+  EXPECT_EQ(format_origin({{10500}, {60344290509}}),
+            R"({"resources":{"kubernetes.io/batch-cpu":"10500","kubernetes.io/batch-memory":"60344290509"}})");
+  EXPECT_EQ(format_origin({}), R"({"resources":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"}})");
+  EXPECT_EQ(parse_origin(format_origin(origin)), origin);
+}
+
+}  // namespace
+}  // namespace tidemark::model

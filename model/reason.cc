@@ -1,0 +1,99 @@
+#include "model/reason.h"
+
+#include <array>
+
+#include "base/check.h"
+
+namespace tidemark::model {
+namespace {
+
+// In the order of the enumeration, so that the index is the look-up.
+constexpr std::array kReasons{
+    ReasonInfo{Reason::kPublished, "TM-NODE-001", "calculated from the node's metric and pods"},
+    ReasonInfo{Reason::kDisabledByCluster, "TM-NODE-002", "co-location is off for the whole cluster"},
+    ReasonInfo{Reason::kDisabledForNode, "TM-NODE-003", "co-location is off for this node"},
+    ReasonInfo{Reason::kMetricMissing, "TM-NODE-004", "the node has no NodeMetric"},
+    ReasonInfo{Reason::kMetricWithoutTime, "TM-NODE-005", "the NodeMetric was never reported"},
+    ReasonInfo{Reason::kMetricStale, "TM-NODE-006", "the NodeMetric is older than degradeTimeMinutes"},
+    ReasonInfo{Reason::kMetricEmpty, "TM-NODE-007",
+               "the NodeMetric has a time but no measurements; what is published stays"},
+
+    ReasonInfo{Reason::kPolicyUsage, "TM-BATCH-001", "online work counts with what it uses"},
+    ReasonInfo{Reason::kPolicyRequest, "TM-BATCH-002", "online work counts with what it requests"},
+    ReasonInfo{Reason::kPolicyMaxUsageRequest, "TM-BATCH-003",
+               "online work counts with the larger of use and request, pod by pod"},
+    ReasonInfo{Reason::kReservedBySystemUsage, "TM-BATCH-004",
+               "the system and host applications use more than is reserved"},
+    ReasonInfo{Reason::kReservedByKubelet, "TM-BATCH-005",
+               "the kubelet's reservation (capacity - allocatable) is largest"},
+    ReasonInfo{Reason::kReservedByAnnotation, "TM-BATCH-006", "the reservation annotation of the node is largest"},
+    ReasonInfo{Reason::kBatchUnderWaterLine, "TM-BATCH-007", "everything under the water line that online work leaves"},
+    ReasonInfo{Reason::kBatchNothingLeft, "TM-BATCH-008", "online work and reservations reach the water line"},
+    ReasonInfo{Reason::kBatchCapped, "TM-BATCH-009", "held down by the batch threshold percent"},
+    ReasonInfo{Reason::kThirdPartyNone, "TM-BATCH-010", "nobody outside Kubernetes holds a part"},
+    ReasonInfo{Reason::kThirdPartySubtracted, "TM-BATCH-011", "what third parties hold is taken off"},
+    ReasonInfo{Reason::kThirdPartyTakesAll, "TM-BATCH-012", "third parties hold all of it or more"},
+    ReasonInfo{Reason::kThirdPartyUnreadable, "TM-BATCH-013",
+               "the third-party annotation cannot be read; nothing is taken off"},
+
+    ReasonInfo{Reason::kMidReclaimable, "TM-MID-001",
+               "what prod pods are predicted not to need, plus a share of what is unallocated"},
+    ReasonInfo{Reason::kMidNothing, "TM-MID-002", "nothing is reclaimable"},
+    ReasonInfo{Reason::kMidCapped, "TM-MID-003", "held down by the mid threshold percent"},
+    ReasonInfo{Reason::kMidStatic, "TM-MID-004", "a fixed share of capacity"},
+    ReasonInfo{Reason::kMidStaticCapped, "TM-MID-005",
+               "a fixed share of capacity, held down by the mid threshold percent"},
+    ReasonInfo{Reason::kMidNodeUsageMissing, "TM-MID-006",
+               "the metric lacks the node's usage, so nothing counts as reclaimable"},
+
+    ReasonInfo{Reason::kWriteFirst, "TM-WRITE-001", "not written since this process started"},
+    ReasonInfo{Reason::kWriteRefresh, "TM-WRITE-002", "the last write is older than updateTimeThresholdSeconds"},
+    ReasonInfo{Reason::kWriteAppears, "TM-WRITE-003", "a resource is not on the node yet"},
+    ReasonInfo{Reason::kWriteDisappears, "TM-WRITE-004", "a resource must leave the node"},
+    ReasonInfo{Reason::kWriteMoved, "TM-WRITE-005", "a resource moved by more than resourceDiffThreshold"},
+    ReasonInfo{Reason::kWriteNotNeeded, "TM-WRITE-006", "nothing moved enough to be worth a write"},
+
+    ReasonInfo{Reason::kConfigDefaults, "TM-CONFIG-001", "the key is absent or empty: defaults are in force"},
+    ReasonInfo{Reason::kConfigNotFound, "TM-CONFIG-002", "the ConfigMap does not exist: defaults are in force"},
+    ReasonInfo{Reason::kConfigApplied, "TM-CONFIG-003", "the configuration is in force"},
+    ReasonInfo{Reason::kConfigBadJson, "TM-CONFIG-004",
+               "the configuration cannot be read; the last good one stays in force"},
+    ReasonInfo{Reason::kConfigInvalid, "TM-CONFIG-005",
+               "a value is out of range; the last good configuration stays in force"},
+    ReasonInfo{Reason::kConfigEntryInvalid, "TM-CONFIG-006",
+               "a value of a node entry is out of range; its nodes get the cluster's strategy"},
+    ReasonInfo{Reason::kConfigSelectorUnusable, "TM-CONFIG-007",
+               "the selector of a node entry is broken; the entry is skipped"},
+    ReasonInfo{Reason::kConfigNodeAnnotationUnreadable, "TM-CONFIG-008",
+               "the node's strategy annotation cannot be read and is ignored"},
+    ReasonInfo{Reason::kConfigNodeLabelUnreadable, "TM-CONFIG-009",
+               "a ratio label of the node is not a number of 0 or more and is ignored"},
+};
+
+consteval bool in_order() {
+  for (std::size_t i = 0; i < kReasons.size(); ++i) {
+    if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
+  }
+  return kReasons.size() == static_cast<std::size_t>(Reason::kConfigNodeLabelUnreadable) + 1;
+}
+static_assert(in_order(), "one row for each reason, in the order of the enumeration");
+
+const ReasonInfo& info(Reason reason) {
+  const auto index = static_cast<std::size_t>(reason);
+  TM_CHECK(index < kReasons.size(), "a reason is made only from the enumeration");
+  return kReasons[index];
+}
+
+}  // namespace
+
+std::span<const ReasonInfo> all_reasons() {
+  return kReasons;
+}
+std::string_view reason_id(Reason reason) {
+  return info(reason).id;
+}
+std::string_view reason_sentence(Reason reason) {
+  return info(reason).sentence;
+}
+
+}  // namespace tidemark::model

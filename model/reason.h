@@ -1,0 +1,82 @@
+// Why a decision came out as it did: one enumeration for events, logs, metric labels and `explain`.
+//
+// An id that was released never changes its meaning and is never used again; model/testdata/reasons.txt holds the list.
+// The sentence says the rule; the numbers that mattered are in the plan.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tidemark::model {
+
+enum class Reason : std::uint16_t {
+  // What the whole node's offer rests on.
+  kPublished,
+  kDisabledByCluster,
+  kDisabledForNode,
+  kMetricMissing,
+  kMetricWithoutTime,
+  kMetricStale,
+  kMetricEmpty,
+
+  // What counts as taken by online work.
+  kPolicyUsage,
+  kPolicyRequest,
+  kPolicyMaxUsageRequest,
+
+  // Which candidate for the reserved part was the largest.
+  kReservedBySystemUsage,
+  kReservedByKubelet,
+  kReservedByAnnotation,
+
+  // How the batch origin came about.
+  kBatchUnderWaterLine,
+  kBatchNothingLeft,
+  kBatchCapped,
+
+  // What third parties do to it.
+  kThirdPartyNone,
+  kThirdPartySubtracted,
+  kThirdPartyTakesAll,
+  kThirdPartyUnreadable,
+
+  // How mid came about.
+  kMidReclaimable,
+  kMidNothing,
+  kMidCapped,
+  kMidStatic,
+  kMidStaticCapped,
+  kMidNodeUsageMissing,
+
+  // Whether a plan is worth a write.
+  kWriteFirst,
+  kWriteRefresh,
+  kWriteAppears,
+  kWriteDisappears,
+  kWriteMoved,
+  kWriteNotNeeded,
+
+  // What became of a configuration.
+  kConfigDefaults,
+  kConfigNotFound,
+  kConfigApplied,
+  kConfigBadJson,
+  kConfigInvalid,
+  kConfigEntryInvalid,
+  kConfigSelectorUnusable,
+  kConfigNodeAnnotationUnreadable,
+  kConfigNodeLabelUnreadable,
+};
+
+struct ReasonInfo {
+  Reason reason;
+  std::string_view id;        // "TM-BATCH-001"
+  std::string_view sentence;  // what it means, for people
+};
+
+std::span<const ReasonInfo> all_reasons();
+std::string_view reason_id(Reason);
+std::string_view reason_sentence(Reason);
+
+}  // namespace tidemark::model

@@ -1,0 +1,69 @@
+// Label selectors as Kubernetes matches them: {"matchLabels":{…},"matchExpressions":[{key, operator, values}]}.
+// Every requirement must hold. An empty selector matches everything; no selector at all matches nothing.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tidemark::base {
+class Json;
+}
+
+namespace tidemark::model {
+
+struct Label {
+  std::string key;
+  std::string value;
+  bool operator==(const Label&) const = default;
+};
+
+class LabelSelector {
+ public:
+  static LabelSelector everything() { return LabelSelector(true); }
+  static LabelSelector nothing() { return LabelSelector(false); }
+
+  // An error where the JSON has the wrong types: its document cannot be read at all. A selector of the right types that
+  // breaks a rule (an unknown operator, In without values, a key that is no label) is read, matches nothing, and tells
+  // what is wrong with it: Kubernetes refuses it only when it is used. null gives nothing().
+  static Result<LabelSelector> from_json(const base::Json& value);
+
+  // `find(key)` answers the label's value as std::optional<std::string_view>.
+  template <class Find>
+  bool matches_where(const Find& find) const {
+    if (!selects_ || problem_) return false;
+    for (const Requirement& requirement : requirements_) {
+      if (!requirement.holds(find(std::string_view(requirement.key)))) return false;
+    }
+    return true;
+  }
+  bool matches(std::span<const Label> labels) const;
+
+  const std::optional<Error>& problem() const { return problem_; }
+
+ private:
+  enum class Operator { kIn, kNotIn, kExists, kDoesNotExist };
+  struct Requirement {
+    std::string key;
+    Operator op = Operator::kExists;
+    std::vector<std::string> values;
+    bool holds(std::optional<std::string_view> value) const;
+  };
+
+  explicit LabelSelector(bool selects) : selects_(selects) {}
+  void require(std::string key, std::string_view op, std::vector<std::string> values);
+
+  bool selects_ = false;
+  std::vector<Requirement> requirements_;
+  std::optional<Error> problem_;
+};
+
+// The rules for label keys ("example.com/name") and values; the message says which one is broken.
+Result<void> check_label_key(std::string_view key);
+Result<void> check_label_value(std::string_view value);
+
+}  // namespace tidemark::model
