@@ -4,9 +4,9 @@
 //     ▲            │ broken: again, after a backoff with jitter (no herd when the server comes back)
 //     └── 410 ◀────┘ the revision is too old: list, and replace what is held by what the server has
 //
-// It holds projections of type T, not objects, under a budget in bytes: past it the informer stops taking new objects,
-// says so (metric, log, over_budget()), and starts over when told a bigger budget. What was synced stays readable while the
-// server is away; `last_contact()` tells how old the view may be.
+// It holds projections of type T, not objects, under a budget in bytes: past it the informer takes no new objects, says
+// so (metric, log, over_budget()), and lists again when its watch ends. What was synced stays readable while the server
+// is away; last_contact() tells how old the view may be.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct InformerConfig {
 struct Decoded {
   ObjectKey key;
   std::string resource_version;
-  std::size_t bytes = 0;             // what the projection costs
+  std::size_t bytes = 0;               // what the projection costs
   std::shared_ptr<const void> object;  // the T
 };
 

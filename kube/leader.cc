@@ -53,8 +53,8 @@ class Elector final : public LeaderElector {
         leading_gauge_(metrics.gauge("tidemark_leader", "1 while this process holds the lease.")),
         changes_(metrics.counter("tidemark_leader_changes_total", "Times this process took or lost the lease.")) {
     // Our request must be over before others may take the lease, counted from the last renewal.
-    request_limit_ = std::min<base::Duration>((config_.lease_duration - config_.renew_deadline) * 4 / 5,
-                                              config_.renew_deadline / 2);
+    request_limit_ =
+        std::min<base::Duration>((config_.lease_duration - config_.renew_deadline) * 4 / 5, config_.renew_deadline / 2);
   }
 
   bool leading() const override { return renewed_at_ && loop_.clock().boot() - *renewed_at_ < config_.renew_deadline; }
@@ -105,9 +105,9 @@ class Elector final : public LeaderElector {
         seen_revision_ = lease.meta.resource_version;
         seen_at_ = loop_.clock().boot();
       }
-      const base::Duration length =
-          lease.duration_s && *lease.duration_s > 0 ? base::Duration(std::chrono::seconds(*lease.duration_s))
-                                                    : config_.lease_duration;
+      const base::Duration length = lease.duration_s && *lease.duration_s > 0
+                                        ? base::Duration(std::chrono::seconds(*lease.duration_s))
+                                        : config_.lease_duration;
       if (!lease.holder.empty() && loop_.clock().boot() - seen_at_ < length) co_return false;
     }
     // A holder that could not renew in time is not one any more: what it may have missed makes it a new epoch.
@@ -130,8 +130,7 @@ class Elector final : public LeaderElector {
     const std::string now = now_text();
     const std::int64_t transitions = lease.transitions + (continues ? 0 : 1);
     const std::string acquired = continues && lease.acquired ? base::format_rfc3339_micro(*lease.acquired) : now;
-    std::string body =
-        lease_body(config_, lease.meta.resource_version, {config_.identity, acquired, now, transitions});
+    std::string body = lease_body(config_, lease.meta.resource_version, {config_.identity, acquired, now, transitions});
     auto patched = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
                                           request_limit_);
     if (!patched) {

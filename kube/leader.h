@@ -1,11 +1,13 @@
 // Leader election by a coordination.k8s.io Lease, compatible with client-go's (same fields, same meaning).
 //
-// Time is boot time: a machine that slept does not think its lease is fresh. A leader stops by itself when it could not renew
-// for renew_deadline, which is before anybody else may take over (lease_duration after the last renewal that the others saw);
-// every request has a deadline below lease_duration − renew_deadline, so that none of ours lands after that.
+// Time is boot time: a machine that slept does not think its lease is fresh. A leader stops by itself when it could not
+// renew for renew_deadline, which is before anybody else may take over (lease_duration after the last renewal that the
+// others saw); every request has a deadline below lease_duration − renew_deadline, so that none of ours lands after
+// that.
 //
-// leading() is a question to the clock, not a remembered answer: ask it right before each write. That still leaves the gap
-// between the question and the write (a stopped process), so every capacity write also carries the epoch as a precondition.
+// leading() is a question to the clock, not a remembered answer: ask it right before each write. That still leaves the
+// gap between the question and the write (a stopped process), so every capacity write also carries the epoch as a
+// precondition.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +36,13 @@ struct LeaderConfig {
 class LeaderElector {
  public:
   // A config whose times contradict each other is kInvalid.
-  static Result<std::unique_ptr<LeaderElector>> make(net::EventLoop& loop, Reader& reader, Writer& writer, base::Log log,
-                                                     base::Registry& metrics, base::Random random, LeaderConfig config);
+  static Result<std::unique_ptr<LeaderElector>> make(net::EventLoop& loop, Reader& reader, Writer& writer,
+                                                     base::Log log, base::Registry& metrics, base::Random random,
+                                                     LeaderConfig config);
   virtual ~LeaderElector() = default;
 
-  virtual net::Task<void> run() = 0;      // for ever: acquire, renew, lose, acquire again
-  virtual bool leading() const = 0;       // now, by the clock
+  virtual net::Task<void> run() = 0;       // for ever: acquire, renew, lose, acquire again
+  virtual bool leading() const = 0;        // now, by the clock
   virtual std::int64_t epoch() const = 0;  // the lease's transitions when we took it; grows with every take-over
   virtual void on_change(std::function<void(bool leading)> listener) = 0;
   // Gives the lease back at once (empty holder), so that a successor need not wait. For an orderly stop.

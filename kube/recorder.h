@@ -1,6 +1,6 @@
-// Kubernetes events about objects, with aggregation: the same event again raises `count` of the one that exists; very many
-// alike are folded into one; a budget of an object keeps a flapping one from flooding the server. Best effort: an event that
-// cannot be written is counted and dropped, never waited for.
+// Kubernetes events about objects, with aggregation: the same event again raises `count` of the one that exists; very
+// many alike are folded into one; a budget of an object keeps a flapping one from flooding the server. Best effort: an
+// event that cannot be written is counted and dropped, never waited for.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ enum class EventSeverity { kNormal, kWarning };
 
 class EventRecorder {
  public:
-  static constexpr std::size_t kQueueMax = 1000;      // events not yet sent
-  static constexpr int kBurstAnObject = 25;           // then one each kRefill
+  static constexpr std::size_t kQueueMax = 1000;  // events not yet sent
+  static constexpr int kBurstAnObject = 25;       // then one each kRefill
   static constexpr base::Duration kRefill = std::chrono::minutes(5);
 
   EventRecorder(net::EventLoop& loop, Writer& writer, base::Log log, base::Registry& metrics, std::string component);

@@ -33,10 +33,10 @@ struct WorkQueue::Impl {
         random(seeded),
         config(settings),
         ready(event_loop),
-        depth(metrics.gauge("tidemark_work_queue_depth", "Keys that wait to be reconciled.", {{"queue", name}})),
-        adds(metrics.counter("tidemark_work_queue_adds_total", "Keys put into the queue.", {{"queue", name}})),
+        depth(metrics.gauge("tidemark_work_queue_depth", "Keys that wait to be reconciled.", {{"component", name}})),
+        adds(metrics.counter("tidemark_work_queue_adds_total", "Keys put into the queue.", {{"component", name}})),
         retries(metrics.counter("tidemark_work_queue_retries_total", "Keys put back after a failure.",
-                                {{"queue", name}})) {}
+                                {{"component", name}})) {}
 
   void enqueue(const std::string& name, Key& key, Urgency urgency) {
     key.due.reset();
@@ -102,7 +102,9 @@ WorkQueue::WorkQueue(net::EventLoop& loop, base::Registry& metrics, std::string_
 
 WorkQueue::~WorkQueue() = default;
 
-void WorkQueue::add(const std::string& key, Urgency urgency) { impl_->enqueue(key, impl_->keys[key], urgency); }
+void WorkQueue::add(const std::string& key, Urgency urgency) {
+  impl_->enqueue(key, impl_->keys[key], urgency);
+}
 
 void WorkQueue::add_after(const std::string& name, base::Duration delay) {
   Key& key = impl_->keys[name];
@@ -149,6 +151,8 @@ void WorkQueue::done(const std::string& name) {
   impl_->forget_if_idle(name);
 }
 
-std::size_t WorkQueue::waiting() const { return impl_->waiting; }
+std::size_t WorkQueue::waiting() const {
+  return impl_->waiting;
+}
 
 }  // namespace tidemark::kube

@@ -1,6 +1,6 @@
-// What is to be reconciled, by key. Level, not edge: a key is in the queue once, however often it was added; a key added
-// while it is being worked on comes again after. Keys wait first come, first served, so that a busy one cannot starve the rest;
-// an urgent key goes ahead of all that are not (a lost resource before a routine one).
+// What is to be reconciled, by key. Level, not edge: a key is in the queue once, however often it was added; a key
+// added while it is being worked on comes again after. Keys wait first come, first served, so that a busy one cannot
+// starve the rest; an urgent key goes ahead of all that are not (a lost resource before a routine one).
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class WorkQueue {
   enum class Urgency { kRoutine, kUrgent };
   void add(const std::string& key, Urgency urgency = Urgency::kRoutine);
   void add_after(const std::string& key, base::Duration delay);  // the soonest of several wins
-  void retry(const std::string& key);   // with this key's own backoff
-  void forget(const std::string& key);  // it went well: the backoff starts over
+  void retry(const std::string& key);                            // with this key's own backoff
+  void forget(const std::string& key);                           // it went well: the backoff starts over
 
   // Waits for a key and marks it as being worked on until done(). Several workers may take keys at once.
   net::Task<std::string> next();
