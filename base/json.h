@@ -192,6 +192,7 @@ class JsonReader {
   bool scan_string(std::string_view& out);
   void skip_blanks();
   bool literal(std::string_view word);
+  bool number_follows() const;
   bool any_number(Json& out);
 
   const char* begin_;

@@ -82,7 +82,7 @@ JsonReader::Type JsonReader::peek() {
     case '{':
       return Type::kObject;
     default:
-      return *at_ == '-' || (*at_ >= '0' && *at_ <= '9') ? Type::kNumber : Type::kError;
+      return number_follows() ? Type::kNumber : Type::kError;
   }
 }
 
@@ -182,13 +182,17 @@ bool JsonReader::string(std::string& out) {
   return true;
 }
 
+bool JsonReader::number_follows() const {
+  return at_ != end_ && (*at_ == '-' || (*at_ >= '0' && *at_ <= '9'));
+}
+
 bool JsonReader::integer(std::int64_t& out) {
   skip_blanks();
   if (at_ != end_ && *at_ == 'n') return literal("null");
   const char* const begin = at_;
+  if (!number_follows()) return refuse(begin, "expected an integer");
   const JsonNumber number = scan_json_number(begin, end_);
-  if (number.error != nullptr)
-    return refuse(number.at, number.error == kJsonWantedValue ? "expected an integer" : number.error);
+  if (number.error != nullptr) return refuse(number.at, number.error);
   if (!number.is_integer) return refuse(begin, "expected an integer, not a fraction");
   std::int64_t value = 0;
   if (std::from_chars(begin, number.at, value).ec != std::errc()) {
@@ -203,6 +207,7 @@ bool JsonReader::number(double& out) {
   skip_blanks();
   if (at_ != end_ && *at_ == 'n') return literal("null");
   const char* const begin = at_;
+  if (!number_follows()) return refuse(begin, "expected a number");
   const JsonNumber number = scan_json_number(begin, end_);
   if (number.error != nullptr) return refuse(number.at, number.error);
   const auto value = json_number_to_double(std::string_view(begin, number.at));

@@ -90,6 +90,6 @@ JsonNumber scan_json_number(const char* at, const char* end);
 // strconv.
 std::optional<double> json_number_to_double(std::string_view text);
 
-constexpr const char* kJsonWantedValue = "expected a value";
+inline constexpr const char* kJsonWantedValue = "expected a value";
 
 }  // namespace tidemark::base

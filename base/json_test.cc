@@ -505,6 +505,8 @@ TEST(JsonReader, AWrongKindIsAnErrorThatNamesTheWantedOne) {
             R"(JSON at byte 0: expected an integer, found "\"")");
   EXPECT_EQ(message("1e999", [&](auto& r) { return r.number(real); }),
             R"(JSON at byte 0: the number is too large for a double, found "1")");
+  EXPECT_EQ(message("true", [&](auto& r) { return r.number(real); }),
+            R"(JSON at byte 0: expected a number, found "t")");
   EXPECT_EQ(message("0", [&](auto& r) { return r.boolean(flag); }),
             R"(JSON at byte 0: expected true or false, found "0")");
   EXPECT_EQ(message("0", [&](auto& r) { return r.string(text); }), R"(JSON at byte 0: expected a string, found "0")");
