@@ -1,0 +1,166 @@
+"""The verbs of ./dev: one table, --help for each, the nearest one named when there is no such verb."""
+
+import difflib
+import sys
+import textwrap
+from dataclasses import dataclass
+from typing import Callable
+
+from driver import processes
+from driver.console import Failed, WrongUse
+
+
+@dataclass(frozen=True)
+class Verb:
+    usage: str
+    summary: str
+    help: str
+    run: Callable[[list[str]], int]
+
+
+def _setup(arguments):
+    from driver import packages
+
+    _none(arguments)
+    packages.setup()
+    return 0
+
+
+def _build(arguments):
+    from driver import build, packages
+
+    preset = arguments[0] if arguments else "dev"
+    if len(arguments) > 1 or preset not in PRESETS:
+        raise WrongUse(f"wanted one of the presets {', '.join(PRESETS)}, found `{' '.join(arguments)}`")
+    packages.setup()
+    build.build(preset)
+    return 0
+
+
+def _test(arguments):
+    from driver import groups
+
+    return groups.test(arguments)
+
+
+def _up(arguments):
+    from driver import up
+
+    return up.run(arguments)
+
+
+def _bench(arguments):
+    from driver import bench
+
+    return bench.run(arguments)
+
+
+def _tidy(arguments):
+    from driver import lint
+
+    return lint.tidy(arguments)
+
+
+def _fmt(arguments):
+    from driver import lint
+
+    return lint.format(arguments)
+
+
+def _fuzz(arguments):
+    from driver import fuzz
+
+    return fuzz.run(arguments)
+
+
+def _release(arguments):
+    from driver import release
+
+    _none(arguments)
+    return release.run()
+
+
+def _cluster(arguments):
+    from driver import cluster
+
+    return cluster.verb(arguments)
+
+
+def _none(arguments):
+    if arguments:
+        raise WrongUse(f"takes no arguments, found `{' '.join(arguments)}`")
+
+
+PRESETS = ["dev", "release", "asan", "tsan", "fuzz"]
+
+VERBS = {
+    "setup": Verb("setup", "install what is missing, by Debian package name",
+                  "Checks with dpkg-query and installs only what is missing; without root it prints the line to run and exits 1.\n"
+                  "Nothing is missing: a fraction of a second. build, test, up and the others call it by themselves.", _setup),
+    "build": Verb("build [PRESET]", "build everything; leaves build/tidemark",
+                  f"PRESET: {', '.join(PRESETS)}; dev when not given. The folder is build/ for dev and build-PRESET/ for the others.", _build),
+    "test": Verb("test [GROUP…]", "run the tests; without a group, what CI runs",
+                 "GROUP:\n{groups}\n\n"
+                 "Ends with the line `N passed, N failed, N skipped`. Logs: build/test-logs/. Budgets: tests/budget.txt.\n"
+                 "With CI set in the environment, a skip that tests/expected-skips.txt does not name fails the run.", _test),
+    "up": Verb("up [--listen ADDR:PORT] [--data-dir DIR] [--once]", "start Tidemark here, with sample nodes, and stay up for kubectl",
+               "Builds, starts `tidemark up`, loads the sample nodes of deploy/samples/, prints what each may sell and why, and stays\n"
+               "until Ctrl-C. --once ends after the numbers. Without --data-dir the data is in build/up/ and starts empty.", _up),
+    "bench": Verb("bench [SUITE…] [--dry-run]", "measure, and append the figures to bench/ledger.jsonl",
+                  "Runs the programs registered under bench/ (all suites when none is named). --dry-run prints the figures and\n"
+                  "writes nothing. `bench tables` rewrites docs/figures.md from the ledger.", _bench),
+    "tidy": Verb("tidy [FILE…]", "layer table, bans, dead files, clang-tidy",
+                 "The checks of tests/tidy, then clang-tidy-19 over the given files, or over every file that changed since it was\n"
+                 "last found clean.", _tidy),
+    "fmt": Verb("fmt [--check] [FILE…]", "clang-format, in place", "--check changes nothing and exits 1 when a file would change.", _fmt),
+    "fuzz": Verb("fuzz [NAME…] [--seconds N]", "run the fuzzers, each with its corpus folder",
+                 "All fuzzers when none is named; N seconds each (60). The corpus grows in .cache/fuzz/NAME/, seeded from the\n"
+                 "folder corpus/NAME beside the fuzzer; a crash is kept in .cache/fuzz/NAME.crashes/.", _fuzz),
+    "release": Verb("release", "static stripped binary, checksums and SBOM in dist/",
+                    "Builds the preset release and leaves dist/tidemark-VERSION-linux-ARCH, SHA256SUMS and an SPDX SBOM.", _release),
+    "cluster": Verb("cluster [COMMAND]", "a real etcd and kube-apiserver to try things on",
+                    "start | stop | status | kubeconfig | kill NAME | restart NAME | pause NAME | resume NAME, NAME: etcd or apiserver.\n"
+                    "One standing cluster in build/cluster/. The tests start one of their own.", _cluster),
+}
+
+
+def overview() -> str:
+    rows = "\n".join(f"  ./dev {verb.usage.split()[0]:<9} {verb.summary}" for verb in VERBS.values())
+    return f"usage: ./dev VERB …\n\n{rows}\n\n./dev VERB --help says more."
+
+
+def help_text(name: str) -> str:
+    verb = VERBS[name]
+    text = verb.help
+    if name == "test":
+        from driver.groups import GROUPS
+
+        text = text.replace("{groups}", "\n".join(f"  {group:<9} {what}" for group, what in GROUPS.items()))
+    return f"usage: ./dev {verb.usage}\n{verb.summary}\n\n{textwrap.indent(text, '')}"
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if arguments else 2
+    name, *rest = arguments
+    if name not in VERBS:
+        near = difflib.get_close_matches(name, VERBS, n=1, cutoff=0.0)
+        print(f"dev: no verb `{name}`; the nearest is `{near[0]}`. ./dev --help lists all.", file=sys.stderr)
+        return 2
+    if "-h" in rest or "--help" in rest:
+        print(help_text(name))
+        return 0
+    processes.install_signal_handlers()
+    try:
+        return VERBS[name].run(rest)
+    except WrongUse as error:
+        print(f"dev {name}: {error}\nusage: ./dev {VERBS[name].usage}", file=sys.stderr)
+        return 2
+    except Failed as error:
+        print(f"dev {name}: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,56 @@
+"""Configures and builds a preset. A configured folder is left alone: ninja calls CMake again when a list file changed."""
+
+import os
+import time
+from pathlib import Path
+
+from driver import processes
+from driver.console import Failed, say
+from driver.paths import BUILD, ROOT, build_folder
+
+JOBS = os.cpu_count() or 2
+
+
+def environment() -> dict[str, str]:
+    """Paths are hashed relative to the tree, so that two clones share one compiler cache."""
+    return {
+        **os.environ,
+        "CCACHE_NOHASHDIR": "1",
+        "CCACHE_BASEDIR": str(ROOT),
+        "NINJA_STATUS": "[%f/%t %es] ",
+    }
+
+
+def configure(preset: str) -> Path:
+    folder = build_folder(preset)
+    if not (folder / "build.ninja").exists():
+        say(f"configuring {preset} in {folder.name}/")
+        log = folder / "configure.log"
+        if processes.run_logged(["cmake", "--preset", preset], log, cwd=ROOT, env=environment()).code != 0:
+            raise Failed(f"cmake --preset {preset} failed:\n{log.read_text(errors='replace')}")
+    return folder
+
+
+def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS) -> float:
+    """Builds `targets` (everything when None) and says how long it took. Returns the seconds."""
+    begin = time.monotonic()
+    folder = configure(preset)
+    what = preset if targets is None else f"{preset}: {' '.join(targets)}"
+    say(f"building {what} …")
+    done = processes.run(["ninja", "-C", folder, f"-j{jobs}", *(targets or [])], cwd=ROOT, env=environment())
+    if done.code != 0:
+        raise Failed(f"the build of {what} failed, see above")
+    if preset == "dev" and targets is None and (ROOT / "main" / "CMakeLists.txt").exists() and not (BUILD / "tidemark").exists():
+        raise Failed("the build succeeded and left no build/tidemark")
+    seconds = time.monotonic() - begin
+    say(f"built {what}: {seconds:.1f} s")
+    return seconds
+
+
+def listed(preset: str, what: str) -> list[tuple[str, Path]]:
+    """Programs that CMake registered: lines `NAME PATH` of BUILD/NAME-OF-LIST.txt (cmake/TidemarkLists.cmake)."""
+    file = build_folder(preset) / f"{what}.txt"
+    if not file.exists():
+        return []
+    pairs = (line.split(" ", 1) for line in file.read_text().splitlines() if line)
+    return [(name, Path(path)) for name, path in pairs]

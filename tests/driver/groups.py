@@ -1,0 +1,244 @@
+"""./dev test: which groups there are, what each runs, and the end of a run."""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from driver import budget, build, packages, processes, results
+from driver.cluster import Fixture
+from driver.console import Failed, WrongUse, loud, say
+from driver.kubernetes import find_go
+from driver.paths import BUILD, LOGS, ROOT
+from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
+
+GROUPS = {
+    "unit": "tidy, unit tests, the same under asan+ubsan, concurrent ones under tsan, the commands of the docs",
+    "contract": "the contract suite on a real kube-apiserver and on the API server in memory",
+    "node": "cgroups and kernel interfaces of this machine",
+    "cluster": "components and kubectl sessions against a real kube-apiserver, faults included",
+    "yarn": "a real ResourceManager and NodeManager",
+    "vm": "a kernel with cgroup v2 in a small virtual machine",
+    "long": "what takes too long for CI: soaks, hundreds of kills and seeds",
+}
+CI_GROUPS = [group for group in GROUPS if group != "long"]
+NEED_CLUSTER = {"contract", "cluster", "long"}
+PROGRAM_LIMIT_S = {"long": 7200.0}
+PROGRAM_LIMIT_DEFAULT_S = 600.0
+
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "ASAN_SYMBOLIZER_PATH": "/usr/lib/llvm-19/bin/llvm-symbolizer",
+    "TSAN_SYMBOLIZER_PATH": "/usr/lib/llvm-19/bin/llvm-symbolizer",
+}
+
+
+@dataclass
+class Run:
+    cases: list[Case] = field(default_factory=list)
+    took: dict[str, float] = field(default_factory=dict)
+    fixture: Fixture = field(default_factory=Fixture)
+
+    @contextmanager
+    def timed(self, name: str):
+        begin = time.monotonic()
+        yield
+        self.took[name] = self.took.get(name, 0.0) + time.monotonic() - begin
+
+    def add(self, cases: list[Case]) -> None:
+        for case in cases:
+            if case.outcome == FAILED:
+                say(f"FAILED {case.title}")
+        self.cases.extend(cases)
+
+    def build(self, name: str, preset: str, targets: list[str] | None) -> bool:
+        """A build that fails is a failed case: the run goes on with what needs it not."""
+        try:
+            with self.timed(name):
+                build.build(preset, targets)
+            return True
+        except Failed as error:
+            self.add([Case("build", preset, " ".join(targets or ["everything"]), FAILED, str(error))])
+            return False
+
+
+def test(names: list[str]) -> int:
+    for name in names:
+        if name not in GROUPS:
+            raise WrongUse(f"no test group `{name}`: {', '.join(GROUPS)}")
+    run = Run()
+    begin = time.monotonic()
+    try:
+        with run.timed("setup"):
+            packages.setup()
+        shutil.rmtree(LOGS, ignore_errors=True)
+        LOGS.mkdir(parents=True, exist_ok=True)
+        # Without a build only what reads sources can run; the rest would fail with a hundred consequences of one cause.
+        built = run.build("build", "dev", None)
+        for group in names or CI_GROUPS:
+            _run_group(run, group, built)
+    finally:
+        run.fixture.stop()
+    return _finish(run, time.monotonic() - begin)
+
+
+def _run_group(run: Run, group: str, built: bool) -> None:
+    if group == "unit":
+        _unit(run, built)
+        return
+    programs, files = build.listed("dev", f"{group}-tests"), _python_files(ROOT / "tests" / group)
+    if not programs and not files:
+        say(f"{group}: no tests in this group yet")
+        return
+    if not built:
+        return
+    environment = {}
+    if group in NEED_CLUSTER:
+        go, remedy = find_go()
+        if go is None:
+            loud(f"SKIPPED the group {group}: {remedy}")
+            run.add([Case(group, "(whole group)", "(all)", SKIPPED, remedy)])
+            return
+        try:
+            with run.timed("kubernetes"):
+                environment = run.fixture.start()
+        except Failed as error:
+            run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
+            return
+    say(f"{group}: {len(programs)} programs, {len(files)} Python files")
+    with run.timed(group):  # one after the other: they share the cluster, and some of them kill it
+        for name, path in programs:
+            run.add(_run_gtest(group, name, path, environment))
+        for file in files:
+            run.add(_run_python(group, file, environment))
+        if group == "cluster":
+            run.add(_docs("cluster", environment))
+
+
+def _unit(run: Run, built: bool) -> None:
+    from tidy import checks  # here, so that `./dev --help` does not read them
+
+    with run.timed("unit"):
+        say("unit: tidy")
+        run.add([Case("unit", "tidy", name, FAILED if found else PASSED, "\n".join(found)) for name, found in checks.run_all(ROOT)])
+        for folder in ("tidy", "driver", "unit"):
+            for file in _python_files(ROOT / "tests" / folder):
+                run.add(_run_python("unit", file, {}))
+        if built:
+            _run_all(run, "unit", "dev", build.listed("dev", "unit-tests"))
+            run.add(_docs("unit", {}))
+    if not built:
+        return
+    if run.build("build-asan", "asan", ["unit-tests"]):
+        with run.timed("unit"):
+            _run_all(run, "unit", "asan", build.listed("asan", "unit-tests"))
+    concurrent = [name for name, path in build.listed("dev", "unit-tests") if _has_concurrent(path)]
+    if concurrent and run.build("build-tsan", "tsan", concurrent):
+        tests = [(name, path) for name, path in build.listed("tsan", "unit-tests") if name in concurrent]
+        with run.timed("unit"):
+            _run_all(run, "unit", "tsan", tests, ["--gtest_filter=*Concurrent*"])
+
+
+def _has_concurrent(program: Path) -> bool:
+    return "." in processes.capture([program, "--gtest_list_tests", "--gtest_filter=*Concurrent*"])
+
+
+def _run_all(run: Run, group: str, preset: str, programs, arguments: list[str] = []) -> None:
+    """Unit test programs share nothing, so they run beside each other."""
+    say(f"{group}: {len(programs)} test programs ({preset})")
+    with ThreadPoolExecutor(build.JOBS) as pool:
+        suffix = "" if preset == "dev" else f".{preset}"
+        jobs = [pool.submit(_run_gtest, group, name, path, {}, arguments, suffix) for name, path in programs]
+        for job in jobs:
+            run.add(job.result())
+
+
+@contextmanager
+def _scratch():
+    """A folder of its own for each test program, gone afterwards whatever happened."""
+    folder = tempfile.mkdtemp(prefix="tidemark-test-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment(group_environment: dict[str, str], scratch: str) -> dict[str, str]:
+    inherited = {key: value for key, value in os.environ.items() if key not in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST")}
+    return {
+        **inherited, **SANITIZERS, **group_environment, "TMPDIR": scratch, "TIDEMARK_BINARY": str(BUILD / "tidemark"),
+        "PYTHONPATH": str(ROOT / "tests"), "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _run_gtest(group: str, name: str, path: Path, environment, arguments: list[str] = [], suffix: str = "") -> list[Case]:
+    log, report = LOGS / group / f"{name}{suffix}.log", LOGS / group / f"{name}{suffix}.json"
+    report.unlink(missing_ok=True)
+    with _scratch() as scratch:
+        done = processes.run_logged(
+            [path, f"--gtest_output=json:{report}", *arguments], log, cwd=ROOT,
+            env=_environment(environment, scratch), timeout_s=PROGRAM_LIMIT_S.get(group, PROGRAM_LIMIT_DEFAULT_S),
+        )
+    return results.from_gtest(group, name + suffix, report, log.read_text(errors="replace"), done.code, done.timed_out)
+
+
+def _run_python(group: str, file: Path, environment) -> list[Case]:
+    name = str(file.relative_to(ROOT / "tests"))
+    stem = name.replace("/", "-").removesuffix(".py")
+    log, report = LOGS / group / f"{stem}.log", LOGS / group / f"{stem}.json"
+    report.unlink(missing_ok=True)
+    with _scratch() as scratch:
+        done = processes.run_logged(
+            [sys.executable, "-m", "driver.python_tests", file, report], log, cwd=ROOT,
+            env=_environment(environment, scratch), timeout_s=PROGRAM_LIMIT_S.get(group, PROGRAM_LIMIT_DEFAULT_S),
+        )
+    return results.from_python(group, name, report, log.read_text(errors="replace"), done.code, done.timed_out)
+
+
+def _python_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("test_*.py"))
+
+
+def _docs(group: str, environment) -> list[Case]:
+    """Runs the commands that the docs show: the blocks tagged for this group."""
+    from tidy import docs
+
+    cases = []
+    for block in docs.runnable(ROOT, group):
+        log = LOGS / group / f"docs-{block.file.replace('/', '-')}-{block.line}.log"
+        with _scratch() as scratch:
+            kubeconfig = {"KUBECONFIG": environment["TIDEMARK_TEST_KUBECONFIG"]} if environment else {}
+            kubectl = {"PATH": f"{Path(environment['TIDEMARK_KUBECTL']).parent}:{os.environ['PATH']}"} if environment else {}
+            done = processes.run_logged(
+                ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=120,
+                env={**_environment(environment, scratch), **kubeconfig, **kubectl},
+            )
+        detail = "" if done.code == 0 else f"exit code {done.code}\n{block.text}\n{log.read_text(errors='replace')}"
+        cases.append(Case(group, "docs", f"{block.file}:{block.line}", PASSED if done.code == 0 else FAILED, detail))
+    return cases
+
+
+def _finish(run: Run, seconds: float) -> int:
+    failed = [case for case in run.cases if case.outcome == FAILED]
+    skipped = [case for case in run.cases if case.outcome == SKIPPED]
+    for case in failed:
+        print(f"\n---- FAILED {case.title}\n{case.detail.rstrip()}")
+    for case in skipped:
+        say(f"skipped {case.title}: {case.detail.strip()}")
+    budget.report(run.took)
+    say(f"all of it: {seconds:.1f} s; logs in {LOGS.relative_to(ROOT)}/")
+    unexpected = []
+    if os.environ.get("CI"):
+        unexpected = ExpectedSkips((ROOT / "tests" / "expected-skips.txt").read_text()).unexpected(run.cases)
+        for case in unexpected:
+            loud(f"UNEXPECTED SKIP fails this run: {case.title} (tests/expected-skips.txt names those that are expected)")
+    sys.stderr.flush()
+    print(results.tally(run.cases), flush=True)
+    return 1 if failed or unexpected else 0

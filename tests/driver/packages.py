@@ -1,0 +1,54 @@
+"""./dev setup: everything by Debian package name. Costs one dpkg-query when nothing is missing."""
+
+import os
+import subprocess
+
+from driver import processes
+from driver.console import Failed, say, step
+
+# Why each is here: docs/decisions/0001-dependencies.md.
+PACKAGES = [
+    # compile, link, format, lint
+    "clang-19", "lld-19", "llvm-19", "libclang-rt-19-dev", "clang-tidy-19", "clang-format-19",
+    "g++", "mold", "ccache", "ninja-build", "cmake", "pkg-config",
+    # libraries, each with its static archive
+    "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev", "zlib1g-dev", "libgtest-dev",
+    # the test fixture and the driver
+    "etcd-server", "openssl", "jq", "curl", "ca-certificates", "git", "util-linux",
+]
+
+
+def missing(packages) -> list[str]:
+    """Packages that are not fully installed, in the order given."""
+    found = subprocess.run(
+        ["dpkg-query", "-W", "-f=${Package} ${db:Status-Status}\n", *packages],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )
+    installed = {line.split()[0] for line in found.stdout.splitlines() if line.endswith(" installed")}
+    return [package for package in packages if package not in installed]
+
+
+def install_line(packages) -> str:
+    return "apt-get install -y --no-install-recommends " + " ".join(packages)
+
+
+def setup(packages=PACKAGES) -> None:
+    try:
+        absent = missing(packages)
+    except FileNotFoundError:
+        raise Failed("dpkg-query is missing: this is not Debian. Install by hand what these packages hold: " + " ".join(packages))
+    if not absent:
+        return
+    if os.geteuid() != 0:
+        raise Failed(f"{len(absent)} packages are missing and only root can install them. Run as root:\n  {install_line(absent)}")
+    say("missing packages: " + " ".join(absent))
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    with step("apt-get update"):
+        if processes.run(["apt-get", "update", "-qq"], env=environment).code != 0:
+            raise Failed("apt-get update failed: is a package mirror reachable?")
+    with step(f"installing {len(absent)} packages"):
+        if processes.run(install_line(absent).split(), env=environment).code != 0:
+            raise Failed(f"apt-get could not install them. Try by hand:\n  {install_line(absent)}")
+    still = missing(packages)
+    if still:
+        raise Failed("apt-get succeeded, and yet these are not installed: " + " ".join(still))

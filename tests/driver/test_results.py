@@ -1,0 +1,107 @@
+"""How results are read and counted, on reports as test programs really leave them."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from driver import budget, results
+from driver.console import Failed
+from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
+
+
+def report(*tests) -> str:
+    return json.dumps({"testsuites": [{"name": "Suite", "testsuite": list(tests)}]})
+
+
+class GoogleTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.report = Path(folder.name) / "r.json"
+
+    def read(self, text: str | None, output: str = "", code: int = 0, timed_out: bool = False) -> list[tuple[str, str]]:
+        if text is not None:
+            self.report.write_text(text)
+        cases = results.from_gtest("unit", "x_test", self.report, output, code, timed_out)
+        return [(case.name, case.outcome) for case in cases]
+
+    def test_each_outcome_is_a_case(self):
+        text = report(
+            {"name": "A", "status": "RUN", "result": "COMPLETED"},
+            {"name": "B", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "x_test.cc:3"}]},
+            {"name": "C", "status": "RUN", "result": "SKIPPED"},
+            {"name": "D", "status": "NOTRUN", "result": "SUPPRESSED"},
+        )
+        self.assertEqual([("Suite.A", PASSED), ("Suite.B", FAILED), ("Suite.C", SKIPPED)], self.read(text, code=1))
+
+    def test_bad_exit_after_good_cases_fails(self):
+        """A leak report or a crash in a destructor comes after the last case."""
+        text = report({"name": "A", "status": "RUN", "result": "COMPLETED"})
+        self.assertEqual([("Suite.A", PASSED), ("(whole program)", FAILED)], self.read(text, code=23))
+
+    def test_death_in_the_middle_fails_the_case_it_died_in(self):
+        output = "[ RUN      ] Suite.A\n[       OK ] Suite.A (0 ms)\n[ RUN      ] Suite.B\nAddressSanitizer: …\n"
+        self.assertEqual([("Suite.A", PASSED), ("Suite.B", FAILED)], self.read(None, output, code=-6))
+
+    def test_failures_before_death_count_once(self):
+        output = "[ RUN      ] S.A\n[  FAILED  ] S.A (0 ms)\n[ RUN      ] S.B\n[  SKIPPED ] S.B (0 ms)\n[  FAILED  ] S.A\n"
+        self.assertEqual([("S.A", FAILED), ("S.B", SKIPPED)], self.read(None, output, code=1))
+
+    def test_no_output_at_all_fails(self):
+        self.assertEqual([("(whole program)", FAILED)], self.read(None, "cannot open shared object", code=127))
+
+    def test_no_case_at_all_fails(self):
+        self.assertEqual([("(whole program)", FAILED)], self.read(report(), code=0))
+
+    def test_time_limit_fails(self):
+        output = "[ RUN      ] S.A\n"
+        self.assertEqual([("S.A", FAILED), ("(whole program)", FAILED)], self.read(None, output, code=-9, timed_out=True))
+
+    def test_cut_report_fails(self):
+        self.assertEqual([("(report)", FAILED)], self.read('{"testsuites": [', code=0))
+
+
+class PythonFile(unittest.TestCase):
+    def test_a_file_that_does_not_import_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cases = results.from_python("unit", "x", Path(folder) / "none.json", "ImportError", 1, False)
+        self.assertEqual([FAILED], [case.outcome for case in cases])
+
+    def test_a_file_without_tests_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "r.json").write_text("[]")
+            cases = results.from_python("unit", "x", Path(folder) / "r.json", "", 0, False)
+        self.assertEqual([FAILED], [case.outcome for case in cases])
+
+
+class Counting(unittest.TestCase):
+    CASES = [Case("unit", "p", "a", PASSED), Case("unit", "p", "b", PASSED), Case("vm", "q", "c", SKIPPED), Case("unit", "p", "d", FAILED)]
+
+    def test_line(self):
+        self.assertEqual("2 passed, 1 failed, 1 skipped", results.tally(self.CASES))
+        self.assertEqual("0 passed, 0 failed, 0 skipped", results.tally([]))
+
+    def test_expected_skips(self):
+        self.assertEqual(["c"], [case.name for case in ExpectedSkips("# none\n").unexpected(self.CASES)])
+        self.assertEqual([], ExpectedSkips("vm q *  # no qemu there\n").unexpected(self.CASES))
+        self.assertEqual(["c"], [case.name for case in ExpectedSkips("vm other *\n").unexpected(self.CASES)])
+
+
+class Budget(unittest.TestCase):
+    def test_parse(self):
+        self.assertEqual({"unit": 30.0}, budget.parse("# x\nunit 30  # y\n\n"))
+        for text in ("unit", "unit fast", "unit 3 4"):
+            with self.assertRaises(Failed):
+                budget.parse(text)
+
+    def test_every_group_has_one(self):
+        from driver.groups import GROUPS
+
+        known = budget.parse(budget.FILE.read_text())
+        planned = {"node", "yarn", "vm"}  # groups without tests so far
+        self.assertEqual(set(), set(GROUPS) - planned - set(known))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,125 @@
+"""The command line of ./dev, and the parts of its verbs that can be tested without carrying them out."""
+
+import subprocess
+import time
+import unittest
+
+from driver import figures, packages, release
+from driver.__main__ import VERBS
+from driver.bench import commit, machine
+from driver.console import Failed
+from driver.paths import ROOT
+
+
+def dev(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([ROOT / "dev", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, **options)
+
+
+class CommandLine(unittest.TestCase):
+    def test_every_verb_has_help(self):
+        listed = dev("--help")
+        self.assertEqual(0, listed.returncode)
+        for verb in VERBS:
+            done = dev(verb, "--help")
+            self.assertEqual(0, done.returncode, verb)
+            self.assertIn(f"./dev {verb}", done.stdout)
+            self.assertIn(f"./dev {verb} ", listed.stdout)
+
+    def test_unknown_verb_names_the_nearest(self):
+        done = dev("tset")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("`test`", done.stderr)
+
+    def test_wrong_use_is_2(self):
+        for arguments in (["test", "units"], ["build", "fast"], ["fmt", "--chek"], ["fuzz", "--seconds", "x"], ["setup", "now"], ["cluster", "x"], []):
+            with self.subTest(arguments):
+                self.assertEqual(2, dev(*arguments).returncode)
+
+    def test_empty_group_says_so_and_counts_nothing(self):
+        from driver import build, groups
+
+        run = groups.Run()
+        listed, build.listed = build.listed, lambda *_: []
+        try:
+            groups._run_group(run, "no-such-group", True)
+        finally:
+            build.listed = listed
+        self.assertEqual([], run.cases)
+
+
+class Setup(unittest.TestCase):
+    def test_missing_is_in_order_and_knows_what_is_installed(self):
+        self.assertEqual(["no-such-package-b", "no-such-package-a"], packages.missing(["no-such-package-b", "dpkg", "no-such-package-a"]))
+
+    def test_nothing_missing_costs_nothing(self):
+        begin = time.monotonic()
+        packages.setup(["dpkg", "bash"])
+        self.assertLess(time.monotonic() - begin, 1.0)
+
+    def test_without_root_the_line_is_shown(self):
+        real, packages.os.geteuid = packages.os.geteuid, lambda: 1000
+        try:
+            with self.assertRaises(Failed) as raised:
+                packages.setup(["dpkg", "no-such-package-a"])
+        finally:
+            packages.os.geteuid = real
+        self.assertIn("apt-get install -y --no-install-recommends no-such-package-a", str(raised.exception))
+
+
+class Figures(unittest.TestCase):
+    ENTRY = {
+        "figure": "kube.list_ms", "value": 29.4, "unit": "ms", "n": 10, "spread": [28.9, 31.0], "command": "./dev bench kube",
+        "commit": "abc", "machine": "2 × X", "date": "2026-01-01T00:00:00Z",
+    }
+
+    def test_good_entry(self):
+        self.assertEqual("", figures.problem(self.ENTRY))
+
+    def test_bad_entries(self):
+        for name, value in {"value": "29", "n": 0, "spread": [30, 31], "figure": "list", "commit": None, "more": 1}.items():
+            with self.subTest(name):
+                self.assertNotEqual("", figures.problem({**self.ENTRY, name: value}))
+        self.assertNotEqual("", figures.problem({k: v for k, v in self.ENTRY.items() if k != "commit"}))
+
+    def test_table_shows_the_latest_of_each(self):
+        text = figures.table([self.ENTRY, {**self.ENTRY, "value": 20.0, "spread": [19, 21]}, {**self.ENTRY, "figure": "net.rps", "value": 12345, "spread": [1, 20000]}])
+        self.assertIn("| list_ms | 20 ms | 19 … 21 |", text)
+        self.assertNotIn("29.4", text)
+        self.assertIn("12,345", text)
+
+    def test_where_a_figure_comes_from(self):
+        self.assertRegex(commit(), r"^[0-9a-f]{12}(-dirty)?$")
+        self.assertRegex(machine(), r"^\d+ × .+, \d+ GiB, Linux \d")
+
+
+class Release(unittest.TestCase):
+    def test_version(self):
+        self.assertRegex(release.project_version((ROOT / "CMakeLists.txt").read_text()), r"^\d+\.\d+\.\d+$")
+        with self.assertRaises(Failed):
+            release.project_version("project(x)")
+
+    def test_packages_come_from_what_was_linked(self):
+        import glob
+
+        libc = glob.glob("/usr/lib/*/libc.a")[0]
+        start = glob.glob("/usr/lib/*/crt1.o")[0]
+        linked = release.linked_packages(f"Archive member included to satisfy reference by file (symbol)\n\n{libc}(printf.o)\n   main.o (printf)\nLOAD {start}\n")
+        self.assertEqual(["libc6-dev"], list(linked))
+        with self.assertRaises(Failed):
+            release.linked_packages("nothing")
+
+    def test_dynamic_binary_is_refused(self):
+        with self.assertRaises(Failed):
+            release.check_static(type(ROOT)("/bin/ls"))
+
+    def test_sbom_names_every_package(self):
+        document = release.spdx("tidemark-1", "1", "0" * 64, {"libc6-dev": "2.36-9", "libssl-dev": "3.0"}, "2026-01-01T00:00:00Z")
+        self.assertEqual(["tidemark", "libc6-dev", "libssl-dev"], [package["name"] for package in document["packages"]])
+        known = {package["SPDXID"] for package in document["packages"]} | {"SPDXRef-DOCUMENT"}
+        for relation in document["relationships"]:
+            self.assertIn(relation["relatedSpdxElement"], known)
+            self.assertIn(relation["spdxElementId"], known)
+
+
+if __name__ == "__main__":
+    unittest.main()

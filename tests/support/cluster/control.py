@@ -1,0 +1,60 @@
+"""Steers a cluster that support.cluster.server runs: control --state DIR COMMAND [PROGRAM].
+
+  status                     what runs, as JSON
+  kill|start|restart NAME    etcd or apiserver; kill is SIGKILL, start keeps data and ports and returns when it is ready
+  pause|resume NAME          SIGSTOP and SIGCONT
+  stop                       ends both and the supervisor
+"""
+
+import argparse
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+ANSWER_S = 200  # above the supervisor's own limits: the answer then says what was not ready
+
+
+class Refused(Exception):
+    pass
+
+
+def ask(state: Path, command: str, program: str = "") -> dict:
+    """Sends one command and waits until it is carried out."""
+    before = os.open(".", os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(ANSWER_S)
+        try:
+            os.chdir(state)  # the socket's path may be longer than a Unix address
+            connection.connect("control.sock")
+        except OSError as error:
+            raise Refused(f"no cluster answers in {state}: {error}") from error
+        finally:
+            os.fchdir(before)
+            os.close(before)
+        connection.sendall(json.dumps({"command": command, "program": program}).encode() + b"\n")
+        answer = json.loads(connection.makefile("rb").readline() or b'{"error": "the supervisor died"}')
+    if "error" in answer:
+        raise Refused(answer["error"])
+    return answer
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="cluster control", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("command", choices=["status", "kill", "start", "restart", "pause", "resume", "stop"])
+    parser.add_argument("program", nargs="?", default="", choices=["", "etcd", "apiserver"])
+    options = parser.parse_args()
+    try:
+        answer = ask(options.state, options.command, options.program)
+    except (Refused, OSError) as error:
+        print(f"cluster: {error}", file=sys.stderr)
+        return 1
+    if options.command == "status":
+        print(json.dumps(answer, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

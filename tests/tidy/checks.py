@@ -1,0 +1,242 @@
+"""The checks. Each takes the tree and returns what is wrong, a line a finding: `FILE:LINE: what is wrong: what to do`."""
+
+import re
+from pathlib import Path
+
+from tidy import docs, headers, layers
+from tidy.source import Tree, is_test, line_of, stem, top
+
+
+def module_of(file: str) -> str | None:
+    """The row of the layer table that a file stands in: the longest that fits."""
+    fitting = [module for module in [*layers.MAY_USE, *layers.UNBOUND] if file.startswith(module + "/")]
+    return max(fitting, key=len) if fitting else None
+
+
+def layer_table(tree: Tree) -> list[str]:
+    found = []
+    for file in tree.cxx:
+        module = module_of(file)
+        if module is None:
+            found.append(f"{file}:1: C++ in a folder that the layer table does not know: add a row to tests/tidy/layers.py and ARCHITECTURE.md")
+            continue
+        if module in layers.UNBOUND:
+            continue
+        allowed = {module} | layers.MAY_USE[module]
+        if is_test(file):
+            allowed |= layers.TEST_MAY_ALSO_USE.get(module, set())
+        for line, target in tree.includes(file):
+            other = module_of(target)
+            if other is None:
+                found.append(f"{file}:{line}: \"{target}\" is no file of ours: write it from the root of the tree, or with <> when it is a library's")
+            elif other not in allowed:
+                found.append(f"{file}:{line}: {module} may not include {other} (\"{target}\"): it may use {', '.join(sorted(layers.MAY_USE[module])) or 'nothing of ours'}")
+            elif "/testing/" in target and not is_test(file):
+                found.append(f"{file}:{line}: \"{target}\" is for tests only")
+    return found
+
+
+def component_cycles(tree: Tree) -> list[str]:
+    """No header includes itself by a detour: such a file compiles only by luck of order."""
+    graph = {file: [target for _, target in tree.includes(file) if target.endswith(".h")] for file in tree.headers}
+    found, done = [], set()
+
+    def visit(file: str, path: list[str]) -> None:
+        if file in path:
+            found.append(f"{file}:1: includes itself: {' → '.join([*path[path.index(file):], file])}")
+            return
+        if file in done:
+            return
+        for target in graph.get(file, []):
+            visit(target, [*path, file])
+        done.add(file)
+
+    for file in graph:
+        visit(file, [])
+    return found
+
+
+def pure_decisions(tree: Tree) -> list[str]:
+    files = [f for f in tree.cxx if top(f) in layers.PURE_FOLDERS and not is_test(f)]
+    return _patterns(tree, files, layers.PURE_BANS, "policy/ and model/ are pure")
+
+
+def bans(tree: Tree) -> list[str]:
+    found = []
+    for pattern, (what, free) in layers.TREE_BANS.items():
+        defines = layers.DEFINES.get(pattern, set())
+        files = [f for f in tree.cxx if top(f) not in free and f not in defines and not ("*_test" in free and is_test(f))]
+        source = tree.text if "TODO" in pattern else tree.code
+        for file in files:
+            text = source(file)
+            for match in re.finditer(pattern, text):
+                found.append(f"{file}:{line_of(text, match.start())}: `{match.group(0).strip()}`: {what}")
+    return found
+
+
+def header_includes(tree: Tree) -> list[str]:
+    ours = [f for f in tree.headers if top(f) != "tests"]
+    found = _patterns(tree, ours, {layers.HEADER_BANNED_INCLUDES: "a third party's header"}, "keep it in a .cc behind standard types")
+    return found + _patterns(tree, ours, {layers.HEADER_HEAVY_INCLUDES: "a heavy standard header"}, "include it in the .cc")
+
+
+def header_guards(tree: Tree) -> list[str]:
+    return [f"{file}:1: no #pragma once" for file in tree.headers if "#pragma once" not in tree.text(file)]
+
+
+def namespaces(tree: Tree) -> list[str]:
+    """Folder = namespace. A sub-folder may open one of its own or stay in its module's."""
+    found = []
+    for file in tree.headers:
+        module = module_of(file)
+        if module is None or module in layers.UNBOUND:
+            continue
+        wanted = "tidemark::" + module.split("/")[0]
+        if not re.search(rf"namespace {wanted}(::\w+)*\s*{{", tree.code(file)):
+            found.append(f"{file}:1: declares nothing in namespace {wanted}: folder and namespace are the same word")
+    return found
+
+
+def dead_headers(tree: Tree) -> list[str]:
+    """A header that only its own .cc and its own test include serves nobody."""
+    users: dict[str, set[str]] = {header: set() for header in tree.headers}
+    for file in tree.cxx:
+        for _, target in tree.includes(file):
+            if target in users and stem(file) != stem(target):
+                users[target].add(file)
+    return [f"{header}:1: no other file includes it: use it or delete it" for header, by in users.items() if not by]
+
+
+def dead_sources(tree: Tree) -> list[str]:
+    """A .cc that no list file reaches is not built; one that includes no header of its module declares nothing to anyone."""
+    found = []
+    for file in tree.cxx:
+        if not file.endswith(".cc"):
+            continue
+        folders = [str(parent) for parent in Path(file).parents if str(parent) != "."]
+        if not any((tree.root / folder / "CMakeLists.txt").exists() for folder in folders):
+            found.append(f"{file}:1: no CMakeLists.txt above it: nothing builds it")
+            continue
+        module = module_of(file)
+        if module in layers.UNBOUND or is_test(file) or re.search(r"\bint main\s*\(", tree.code(file)):
+            continue
+        if not any(module_of(target) == module for _, target in tree.includes(file)):
+            found.append(f"{file}:1: includes no header of {module}/: nobody can call what it defines")
+    return found
+
+
+def folders(tree: Tree) -> list[str]:
+    found, seen = [], set()
+    known = {module.split("/")[0] for module in layers.MAY_USE} | layers.UNBOUND | layers.OTHER_FOLDERS
+    for file in tree.files:
+        for parent in Path(file).parents:
+            folder = str(parent)
+            if folder == "." or folder in seen:
+                continue
+            seen.add(folder)
+            if parent.name in layers.FORBIDDEN_FOLDER_NAMES:
+                found.append(f"{folder}/: a folder named {parent.name}: name it after what it holds")
+            if "/" not in folder and folder not in known:
+                found.append(f"{folder}/: the layer table does not know it: add a row to tests/tidy/layers.py and ARCHITECTURE.md")
+    return found
+
+
+def readmes(tree: Tree) -> list[str]:
+    """Each module says what it is, which layer it is in and what it may use, and the last two are true."""
+    found = []
+    files = set(tree.files)
+    modules = {module for module in map(module_of, tree.cxx) if module and module not in {"tests", "bench"}}
+    for module in sorted(modules):
+        readme = f"{module}/README.md"
+        if readme not in files:
+            found.append(f"{readme}: missing: what it is, its layer, what it may use")
+            continue
+        text = tree.text(readme)
+        missing = [word for word in layers.README_WORDS if word not in text]
+        if missing:
+            found.append(f"{readme}:1: does not say {', '.join(missing)}")
+            continue
+        layer = re.search(r"\*\*Layer:\*\*\s*(\w+)", text)
+        if not layer or layer[1] != layers.LAYER[module]:
+            found.append(f"{readme}:1: says layer {layer[1] if layer else 'nothing'}, the table says {layers.LAYER[module]}")
+        said = re.search(r"\*\*May use:\*\*([^.\n]*)", text)[1]
+        named = {word.strip(" `/") for word in re.split(r"[,;]| and ", said)}
+        allowed = layers.MAY_USE.get(module, set())
+        extra = sorted(name for name in named if name in layers.MAY_USE and name not in allowed)
+        if extra:
+            found.append(f"{readme}:1: says it may use {', '.join(extra)}, the table says it may not")
+    return found
+
+
+def file_length(tree: Tree) -> list[str]:
+    kinds = (".h", ".cc", ".py", ".cmake", ".sh")
+    files = [f for f in tree.files if f.endswith(kinds) and not f.endswith("_data.cc")]  # tables written by a generator
+    counted = ((file, tree.text(file).count("\n")) for file in files)
+    return [f"{file}:{lines}: {lines} lines, at most {layers.MAX_LINES}: one file, one thing" for file, lines in counted if lines > layers.MAX_LINES]
+
+
+_TEXT_FILES = (".h", ".cc", ".py", ".md", ".cmake", ".txt", ".yaml", ".yml", ".json", ".sh", ".go", ".jsonl", "dev", "run")
+
+
+def white_space(tree: Tree) -> list[str]:
+    found = []
+    for file in tree.files:
+        if not file.endswith(_TEXT_FILES) or "/testdata/" in file or "/corpus/" in file or "/golden/" in file:
+            continue
+        text = tree.text(file)
+        for match in re.finditer(r"[ \t\r]+$", text, re.M):
+            found.append(f"{file}:{line_of(text, match.start())}: white space at the end of the line")
+        if file.endswith((".h", ".cc", ".py")) and "\t" in text:
+            found.append(f"{file}:{line_of(text, text.index(chr(9)))}: a tab")
+        if text and not text.endswith("\n"):
+            found.append(f"{file}: no newline at the end")
+    return found
+
+
+def clang_format(tree: Tree) -> list[str]:
+    from driver import lint
+
+    return [f"{file}:1: not formatted: ./dev fmt" for file in lint.unformatted(tree.root, tree.cxx)]
+
+
+def figures(tree: Tree) -> list[str]:
+    from driver import figures as tables
+
+    return tables.out_of_step(tree.root)
+
+
+CHECKS = {
+    "layer_table": layer_table,
+    "include_cycles": component_cycles,
+    "pure_decisions": pure_decisions,
+    "bans": bans,
+    "header_includes": header_includes,
+    "header_guards": header_guards,
+    "header_stands_alone": headers.stand_alone,
+    "namespaces": namespaces,
+    "dead_headers": dead_headers,
+    "dead_sources": dead_sources,
+    "folders": folders,
+    "readmes": readmes,
+    "file_length": file_length,
+    "white_space": white_space,
+    "clang_format": clang_format,
+    "documentation_commands": docs.commands_hold,
+    "documentation_links": docs.links_hold,
+    "figures_in_step": figures,
+}
+
+
+def run_all(root: Path) -> list[tuple[str, list[str]]]:
+    tree = Tree(root)
+    return [(name, check(tree)) for name, check in CHECKS.items()]
+
+
+def _patterns(tree: Tree, files: list[str], patterns: dict[str, str], why: str) -> list[str]:
+    found = []
+    for file in files:
+        text = tree.code(file)
+        for pattern, what in patterns.items():
+            for match in re.finditer(pattern, text):
+                found.append(f"{file}:{line_of(text, match.start())}: `{match.group(0).strip()}` is {what} ({why})")
+    return found

@@ -1,0 +1,99 @@
+"""The commands that the docs show are run. A ```sh block says how, behind the language:
+
+  ```sh run            run by `./dev test unit` in a shell of its own at the root of the tree, with build/tidemark there
+  ```sh run cluster    the same by `./dev test cluster`, with KUBECONFIG and kubectl of the real API server
+  ```sh dev            calls of ./dev, which cannot be run by itself: verb and arguments are checked against what it knows
+  ```sh elsewhere      for another machine (somebody's cluster): checked to parse, nothing more
+
+A block with none of these words is refused.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidy.source import Tree, line_of
+
+_BLOCK = re.compile(r"^```(sh|bash|shell|console)\b([^\n]*)\n(.*?)^```\s*$", re.M | re.S)
+_LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
+_TAGS = {"run", "run cluster", "dev", "elsewhere"}
+
+
+@dataclass(frozen=True)
+class Block:
+    file: str
+    line: int
+    tag: str
+    text: str
+
+
+def blocks(tree: Tree) -> list[Block]:
+    found = []
+    for file in tree.files:
+        if file.endswith(".md"):
+            text = tree.text(file)
+            for match in _BLOCK.finditer(text):
+                found.append(Block(file, line_of(text, match.start()), match[2].strip(), match[3]))
+    return found
+
+
+def runnable(root: Path, group: str) -> list[Block]:
+    wanted = "run" if group == "unit" else f"run {group}"
+    return [block for block in blocks(Tree(root)) if block.tag == wanted]
+
+
+def commands_hold(tree: Tree) -> list[str]:
+    found = []
+    for block in blocks(tree):
+        place = f"{block.file}:{block.line}"
+        if block.tag not in _TAGS:
+            found.append(f"{place}: a block of commands tagged `{block.tag}`: wanted one of {', '.join(sorted(_TAGS))}")
+            continue
+        parsed = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True)
+        if parsed.returncode != 0:
+            found.append(f"{place}: does not parse: {parsed.stderr.strip()}")
+        elif block.tag == "dev":
+            found += [f"{place}: `{line}`: {wrong}" for line in block.text.splitlines() if (wrong := _wrong_dev_call(line))]
+    return found
+
+
+def _wrong_dev_call(line: str) -> str:
+    from driver.__main__ import PRESETS, VERBS
+    from driver.groups import GROUPS
+
+    words = shlex.split(line, comments=True)
+    if not words:
+        return ""
+    if words[0] != "./dev":
+        return "only calls of ./dev belong in a block tagged `dev`"
+    if len(words) < 2 or words[1] not in VERBS:
+        return f"no such verb, there are {', '.join(VERBS)}"
+    known = {"test": set(GROUPS), "build": set(PRESETS)}.get(words[1])
+    usage = VERBS[words[1]].usage + VERBS[words[1]].help
+    for word in words[2:]:
+        if word.startswith("--"):
+            if word.split("=")[0] not in usage and word != "--help":
+                return f"no such flag `{word}`"
+        elif known is not None and word not in known:
+            return f"`{word}` is none of {', '.join(sorted(known))}"
+    return ""
+
+
+def links_hold(tree: Tree) -> list[str]:
+    """A link inside the repository leads somewhere."""
+    found = []
+    for file in tree.files:
+        if not file.endswith(".md"):
+            continue
+        text = tree.text(file)
+        for match in _LINK.finditer(text):
+            target = match[1].split("#", 1)[0]
+            if not target or re.match(r"[a-z]+:", target):
+                continue
+            path = os.path.normpath(os.path.join(os.path.dirname(file), target))
+            if not (tree.root / path).exists():
+                found.append(f"{file}:{line_of(text, match.start())}: leads to {path}, which is not there")
+    return found

@@ -1,0 +1,52 @@
+"""Each header stands alone: a file that includes only it compiles. Remembered by content, so an unchanged header costs a hash."""
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from tidy.source import Tree
+
+COMPILER = "clang++-19"
+FLAGS = ["-std=c++23", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable", "-Wno-unused-function"]
+COMPILE_S = 120
+
+
+def stand_alone(tree: Tree) -> list[str]:
+    memory = tree.root / "build" / "tidy-headers.json"
+    good = set(json.loads(memory.read_text())) if memory.exists() else set()
+    keys = {header: _key(tree, header) for header in tree.headers}
+    with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+        unknown = [header for header, key in keys.items() if key not in good]
+        errors = dict(zip(unknown, pool.map(lambda header: _compile(tree, header), unknown)))
+    passed = {key for header, key in keys.items() if not errors.get(header)}
+    if unknown:
+        memory.parent.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=memory.parent, delete=False) as scratch:
+            json.dump(sorted(passed), scratch)
+        os.rename(scratch.name, memory)
+    return [f"{header}:1: does not compile alone:\n{text}" for header, text in errors.items() if text]
+
+
+def _key(tree: Tree, header: str) -> str:
+    """Everything of ours that the compiler would read, and how it is called."""
+    seen, queue = set(), [header]
+    while queue:
+        file = queue.pop()
+        if file not in seen and (tree.root / file).is_file():
+            seen.add(file)
+            queue += [target for _, target in tree.includes(file)]
+    digest = hashlib.sha256(" ".join([COMPILER, *FLAGS, header]).encode())
+    for file in sorted(seen):
+        digest.update(f"\0{file}\0{tree.text(file)}".encode())
+    return digest.hexdigest()
+
+
+def _compile(tree: Tree, header: str) -> str:
+    done = subprocess.run(
+        [COMPILER, *FLAGS, "-I", str(tree.root), "-x", "c++", "-"],
+        input=f'#include "{header}"\n', capture_output=True, text=True, timeout=COMPILE_S, cwd=tree.root,
+    )
+    return done.stderr if done.returncode != 0 else ""

@@ -1,0 +1,91 @@
+"""The layer table of ARCHITECTURE.md as data: folder → what it may include beside itself. Folders that do not exist yet are
+here already, so that the first file in one of them is held to its place."""
+
+BASE, MODEL, POLICY, NET, KUBE, COPILOT = "base", "model", "policy", "net", "kube", "copilot"
+_COMPONENT = {POLICY, KUBE, COPILOT, MODEL, NET, BASE}
+
+_COMPONENTS = {
+    "manager": _COMPONENT,
+    "agent": _COMPONENT | {"linux"},
+    "scheduler": _COMPONENT,
+    "descheduler": _COMPONENT,
+    "yarn_operator": _COMPONENT | {"hadoop"},
+    "yarn_copilot": _COMPONENT | {"linux", "hadoop"},
+    "gateway": _COMPONENT | {"hadoop"},
+    "console": _COMPONENT,
+    "runtime": _COMPONENT | {"linux"},
+}
+
+_BELOW_ASSEMBLY = {BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, *_COMPONENTS}
+
+MAY_USE: dict[str, set[str]] = {
+    "base": set(),
+    "model": {BASE},
+    "policy": {MODEL, BASE},
+    "net": {BASE},
+    "linux": {BASE},
+    "kube": {NET, MODEL, BASE},
+    "kube/memory": {KUBE, NET, MODEL, BASE},
+    "hadoop": {NET, BASE},
+    "copilot": {NET, MODEL, BASE},
+    **_COMPONENTS,
+    # The assemblies: anything below, each other not, except that a command may start the embedded whole.
+    "embedded": _BELOW_ASSEMBLY,
+    "sim": _BELOW_ASSEMBLY,
+    "cli": _BELOW_ASSEMBLY,
+}
+
+# Nothing is out of reach for these; nothing may include them.
+UNBOUND = {"main", "tests", "bench"}
+
+# A unit test may stand on the in-memory API server, which is the fake of the rim; product code of these folders may not.
+TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in [*_COMPONENTS, "kube"]}
+
+LAYER: dict[str, str] = {
+    "base": "0", "model": "1", "policy": "2", "net": "2", "linux": "2", "kube": "3", "kube/memory": "3", "hadoop": "3",
+    "copilot": "3", **{component: "4" for component in _COMPONENTS}, "embedded": "5", "sim": "5", "cli": "5", "main": "6",
+}
+
+# Folders that hold no C++ of the product.
+OTHER_FOLDERS = {"cmake", "deploy", "docs", "dist", ".ci"}
+
+FORBIDDEN_FOLDER_NAMES = {"common", "util", "utils", "helpers", "helper", "misc"}
+
+# Decisions are pure: no clock, no machine, no chance. Pattern → what it is. Applied to policy/ and model/ without their tests.
+PURE_FOLDERS = {"policy", "model"}
+PURE_BANS: dict[str, str] = {
+    r"\b(system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|SystemClock|base::Clock)\b": "a clock: take `now` as a value",
+    r"(?<![\w.>:])(std::)?(time|clock|localtime|gmtime|mktime)\s*\(": "a clock: take `now` as a value",
+    r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>:])sleep\s*\(": "a sleep",
+    r"#include\s*<(sys/socket|netdb|netinet/\w+|arpa/inet|sys/un|sys/epoll|poll)(\.h)?>": "a socket",
+    r"#include\s*<(fstream|filesystem|fcntl\.h|unistd\.h|sys/stat\.h|dirent\.h|cstdio|stdio\.h|sys/mman\.h)>": "a file or a system call",
+    r"(?<![\w.>:])(::)?(std::)?(fopen|open|openat|getenv|printf|fprintf|system|popen)\s*\(": "a file, the environment or output",
+    r"#include\s*<(thread|mutex|shared_mutex|condition_variable|atomic|future|semaphore|latch|barrier|stop_token|pthread\.h)>": "a thread",
+    r"\bstd::(thread|jthread|mutex|atomic|condition_variable|async|future)\b|\bthread_local\b": "a thread",
+    r"#include\s*<random>|\bstd::(random_device|mt19937(_64)?|rand)\b|(?<![\w.>:])s?rand\s*\(": "randomness: take a seed or a drawn value",
+    r"#include\s*\"base/(random|log|metrics|flags)\.h\"": "randomness, logging, metrics or flags: a policy returns reasons as data",
+    r"#include\s*<(iostream|ostream|istream|print|syslog\.h)>|\bstd::(cout|cerr|clog)\b": "output: a policy returns reasons as data",
+}
+
+# Everywhere except where the folder is named: pattern → (what, folders that may). "*_test" frees unit tests: an event loop on real
+# sockets needs a real clock.
+TREE_BANS: dict[str, tuple[str, set[str]]] = {
+    r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>:\"])(::)?sleep\s*\(\d": ("a sleep: wait for what is meant, on the event loop or a simulated clock", {"bench"}),
+    r"\bSystemClock\b": ("the real clock is chosen in main/ only: take a base::Clock&", {"main", "tests", "bench", "*_test"}),
+    r"\bseed_from_system\b": ("the seed is drawn in main/ only: take a base::Random", {"main", "bench"}),
+    r"\bstd::(mutex|shared_mutex|recursive_mutex|condition_variable)\b": ("a mutex outside base/ and net/: one thread owns a component", {"base", "net", "tests", "bench"}),
+    r"\bDISABLED_\w+|\bTEST(_[FP])?\s*\(\s*\w+\s*,\s*DISABLED_": ("a disabled test: repair it or delete it", set()),
+    r"\b(TODO|FIXME|XXX|HACK)\b": ("a note to self: do it, or write an issue", set()),
+}
+# Where a banned name is declared and defined, and the real thing's own tests.
+DEFINES: dict[str, set[str]] = {
+    r"\bSystemClock\b": {"base/clock.h", "base/clock.cc", "base/clock_test.cc"},
+    r"\bseed_from_system\b": {"base/random.h", "base/random.cc", "base/random_test.cc"},
+}
+
+# Third parties stay behind our interfaces: never in a header of ours. (kube/memory keeps its store behind one as well.)
+HEADER_BANNED_INCLUDES = r"#include\s*[<\"](openssl/|nghttp2/|sqlite3|yaml-cpp/|yaml\.h|zlib)"
+HEADER_HEAVY_INCLUDES = r"#include\s*<(iostream|regex|filesystem|format|print|sstream|fstream|random|future)>"
+
+MAX_LINES = 700
+README_WORDS = ("**What:**", "**Layer:**", "**May use:**")

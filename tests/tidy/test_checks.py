@@ -1,0 +1,235 @@
+"""Each check on a tree that holds to it and on one that breaks it in one place: a check that cannot fail holds nothing."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from tidy import checks, docs, headers, layers
+from tidy.source import Tree
+
+README = "# base\n\n**What:** x.\n**Layer:** 0. **May use:** nothing of ours.\n"
+GOOD = {
+    ".clang-format": (Path(__file__).resolve().parents[2] / ".clang-format").read_text(),
+    "base/CMakeLists.txt": "tidemark_module(base)\n",
+    "base/README.md": README,
+    "base/text.h": "#pragma once\n#include <string>\nnamespace tidemark::base {\nstd::string text();\n}  // namespace tidemark::base\n",
+    "base/text.cc": '#include "base/text.h"\n\nnamespace tidemark::base {\nstd::string text() {\n  return "sleep(1); //";\n}\n}  // namespace tidemark::base\n',
+    "policy/CMakeLists.txt": "tidemark_module(policy)\n",
+    "policy/README.md": "**What:** x.\n**Layer:** 2. **May use:** model, base.\n",
+    "policy/cut.h": '#pragma once\n#include "base/text.h"\nnamespace tidemark::policy {\nint cut(int now);\n}  // namespace tidemark::policy\n',
+    "policy/cut.cc": '#include "policy/cut.h"\nnamespace tidemark::policy {\nint cut(int now) {\n  return now;\n}\n}  // namespace tidemark::policy\n',
+    "cli/CMakeLists.txt": "tidemark_module(cli)\n",
+    "cli/README.md": "**What:** x.\n**Layer:** 5. **May use:** anything below.\n",
+    "cli/explain.h": '#pragma once\nnamespace tidemark::cli {\nint explain();\n}  // namespace tidemark::cli\n',
+    "cli/explain.cc": '#include "cli/explain.h"\n#include "policy/cut.h"\nnamespace tidemark::cli {\nint explain() {\n  return policy::cut(1);\n}\n}  // namespace tidemark::cli\n',
+    "main/CMakeLists.txt": "add_executable(tidemark main.cc)\n",
+    "main/README.md": "**What:** x.\n**Layer:** 6. **May use:** anything.\n",
+    "main/main.cc": '#include "cli/explain.h"\nint main() {\n  return tidemark::cli::explain();\n}\n',
+    "docs/use.md": "[base](../base/README.md)\n\n```sh run\ntrue\n```\n\n```sh dev\n./dev test unit\n```\n",
+}
+
+
+class Checks(unittest.TestCase):
+    def tree(self, changes: dict[str, str] | None = None) -> Tree:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        root = Path(folder.name)
+        for file, text in {**GOOD, **(changes or {})}.items():
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(text)
+        return Tree(root)
+
+    def broken(self, check, changes: dict[str, str], *expected: str) -> None:
+        """The check finds exactly one thing more than in the good tree, and names the place."""
+        self.assertEqual([], check(self.tree()))
+        found = check(self.tree(changes))
+        self.assertEqual(len(expected), len(found), found)
+        for text, line in zip(expected, found):
+            self.assertIn(text, line)
+
+    def test_good_tree_passes_every_check(self):
+        tree = self.tree()
+        for name, check in checks.CHECKS.items():
+            with self.subTest(name):
+                self.assertEqual([], check(tree))
+
+    def test_lower_layer_includes_higher(self):
+        self.broken(checks.layer_table, {"base/text.cc": '#include "policy/cut.h"\n'}, "base/text.cc:1: base may not include policy")
+
+    def test_component_includes_component(self):
+        self.broken(
+            checks.layer_table, {"agent/a.h": "", "manager/m.cc": '#include "agent/a.h"\n'}, "manager/m.cc:1: manager may not include agent"
+        )
+
+    def test_linux_is_for_agents_only(self):
+        files = {"linux/psi.h": "", "agent/a.cc": '#include "linux/psi.h"\n', "manager/m.cc": '#include "linux/psi.h"\n'}
+        self.broken(checks.layer_table, files, "manager may not include linux")
+
+    def test_sub_module_has_a_row_of_its_own(self):
+        files = {"kube/memory/store.h": "", "kube/client.cc": '#include "kube/memory/store.h"\n'}
+        self.broken(checks.layer_table, files, "kube may not include kube/memory")
+
+    def test_a_test_may_use_the_memory_api_server(self):
+        self.broken(checks.layer_table, {"kube/memory/store.h": "", "manager/m_test.cc": '#include "kube/memory/store.h"\n'})
+
+    def test_product_code_includes_testing(self):
+        files = {"base/testing/clock.h": "", "cli/explain.cc": '#include "base/testing/clock.h"\n', "cli/e_test.cc": '#include "base/testing/clock.h"\n'}
+        self.broken(checks.layer_table, files, "cli/explain.cc:1")
+
+    def test_unknown_folder_and_unknown_include(self):
+        self.broken(checks.layer_table, {"stuff/x.cc": ""}, "stuff/x.cc:1: C++ in a folder")
+        self.broken(checks.layer_table, {"cli/explain.cc": '#include "gone.h"\n'}, '"gone.h" is no file of ours')
+
+    def test_nothing_includes_main_or_tests(self):
+        self.broken(checks.layer_table, {"tests/x.h": "", "cli/explain.cc": '#include "tests/x.h"\n'}, "cli may not include tests")
+
+    def test_include_cycle(self):
+        files = {"base/a.h": '#include "base/b.h"\n', "base/b.h": '#include "base/a.h"\n'}
+        self.broken(checks.component_cycles, files, "base/a.h → base/b.h → base/a.h")
+
+    def test_pure_folders(self):
+        for line in (
+            "auto t = std::chrono::steady_clock::now();", "auto t = time(nullptr);", "#include <sys/socket.h>", "#include <fstream>",
+            "#include <thread>", "std::mutex m;", "#include <random>", "int r = rand();", "#include <iostream>", "#include <atomic>",
+            'auto* h = std::getenv("HOME");', '#include "base/log.h"', '#include "base/random.h"', "usleep(5);", "const base::Clock& c;",
+            'printf("x");', "::open(path, 0);", "#include <unistd.h>", "#include <filesystem>",
+        ):
+            with self.subTest(line):
+                self.assertNotEqual([], checks.pure_decisions(self.tree({"policy/cut.cc": line + "\n"})))
+                self.assertNotEqual([], checks.pure_decisions(self.tree({"model/x.h": line + "\n"})))
+                self.assertEqual([], checks.pure_decisions(self.tree({"net/x.cc": line + "\n"})), "only policy/ and model/ are bound")
+
+    def test_pure_folders_may_speak_of_time(self):
+        for line in ("int run_time(int x);", "auto t = a.time(3);", "// the wall clock (steady_clock) never", 'auto s = "rand()";', "Time at_time(T);"):
+            with self.subTest(line):
+                self.assertEqual([], checks.pure_decisions(self.tree({"policy/cut.cc": line + "\n"})))
+
+    def test_bans_everywhere(self):
+        for text, place in {
+            "std::this_thread::sleep_for(1s);": "net/x.cc", "usleep(1);": "net/x_test.cc", "base::SystemClock clock;": "cli/x.cc",
+            "auto s = Random::seed_from_system();": "kube/x.cc", "std::mutex m;": "manager/x.cc", "TEST(A, DISABLED_b) {}": "net/x_test.cc",
+            "// TODO: later": "net/x.cc", "sleep(1);": "kube/x.cc",
+        }.items():
+            with self.subTest(text):
+                self.broken(checks.bans, {place: text + "\n"}, f"{place}:1")
+
+    def test_bans_free_places(self):
+        for text, place in {
+            "base::SystemClock clock;": "main/x.cc", "SystemClock c;": "base/clock.h", "Random::seed_from_system();": "main/x.cc",
+            "std::mutex m;": "net/x.cc", "base::SystemClock real;": "net/x_test.cc", "sleep(1)": "docs/x.md", "poll.sleep(d);": "net/y.cc",
+        }.items():
+            with self.subTest(text):
+                self.broken(checks.bans, {place: text + "\n"})
+
+    def test_third_party_header_in_a_header(self):
+        for name in ("openssl/ssl.h", "nghttp2/nghttp2.h", "sqlite3.h", "yaml-cpp/yaml.h"):
+            with self.subTest(name):
+                self.broken(checks.header_includes, {"base/text.h": f"#include <{name}>\n"}, f"base/text.h:1: `#include <{name[:3]}")
+                self.broken(checks.header_includes, {"base/text.cc": f"#include <{name}>\n"})
+
+    def test_heavy_header(self):
+        self.broken(checks.header_includes, {"base/text.h": "#include <iostream>\n"}, "heavy")
+
+    def test_header_guard_and_namespace(self):
+        self.broken(checks.header_guards, {"base/text.h": "namespace tidemark::base {}\n"}, "base/text.h:1")
+        self.broken(checks.namespaces, {"base/text.h": "namespace tidemark::other {}\n"}, "namespace tidemark::base")
+
+    def test_header_that_leans_on_its_includer(self):
+        changes = {"base/text.h": "#pragma once\nnamespace tidemark::base {\nstd::string text();\n}\n"}
+        self.broken(headers.stand_alone, changes, "base/text.h:1", "policy/cut.h:1")  # and whoever includes it
+
+    def test_header_result_is_remembered_until_something_it_reads_changes(self):
+        tree = self.tree()
+        self.assertEqual([], headers.stand_alone(tree))
+        compiler, headers.COMPILER = headers.COMPILER, "/nonexistent"
+        try:
+            with self.assertRaises(OSError):
+                headers.stand_alone(Tree(tree.root))  # another compiler is another key
+        finally:
+            headers.COMPILER = compiler
+        (tree.root / "base/text.h").write_text("#pragma once\nnamespace tidemark::base {\nstd::string text();\n}\n")
+        self.assertEqual(2, len(headers.stand_alone(Tree(tree.root))))
+
+    def test_header_result_costs_nothing_when_unchanged(self):
+        tree = self.tree()
+        headers.stand_alone(tree)
+        compile_one, headers._compile = headers._compile, lambda *_: self.fail("compiled again")
+        try:
+            self.assertEqual([], headers.stand_alone(Tree(tree.root)))
+        finally:
+            headers._compile = compile_one
+
+    def test_dead_header(self):
+        files = {"base/old.h": "", "base/old.cc": '#include "base/old.h"\n', "base/old_test.cc": '#include "base/old.h"\n'}
+        self.broken(checks.dead_headers, files, "base/old.h:1")
+
+    def test_dead_source(self):
+        self.broken(checks.dead_sources, {"net/x.cc": ""}, "net/x.cc:1: no CMakeLists.txt")
+        self.broken(checks.dead_sources, {"base/lost.cc": "int lost() { return 1; }\n"}, "base/lost.cc:1: includes no header")
+
+    def test_folder_names(self):
+        self.broken(checks.folders, {"base/util/x.h": ""}, "base/util/")
+        self.broken(checks.folders, {"stuff/x.txt": ""}, "stuff/: the layer table")
+
+    def test_readme(self):
+        self.broken(checks.readmes, {"net/x.cc": ""}, "net/README.md: missing")
+        self.broken(checks.readmes, {"base/README.md": "# base\n**What:** x. **Layer:** 0.\n"}, "**May use:**")
+        self.broken(checks.readmes, {"base/README.md": README.replace("0", "3")}, "says layer 3, the table says 0")
+        self.broken(checks.readmes, {"base/README.md": README.replace("nothing of ours", "net, model")}, "says it may use model, net")
+
+    def test_file_length(self):
+        self.broken(checks.file_length, {"base/text.cc": "\n" * (layers.MAX_LINES + 1)}, "base/text.cc:701")
+        self.broken(checks.file_length, {"base/text.cc": "\n" * layers.MAX_LINES})
+
+    def test_white_space(self):
+        self.broken(checks.white_space, {"base/text.cc": "int x; \n"}, "base/text.cc:1")
+        self.broken(checks.white_space, {"base/text.cc": "\tint x;\n"}, "a tab")
+        self.broken(checks.white_space, {"base/text.cc": "int x;"}, "no newline")
+
+    def test_clang_format(self):
+        self.assertEqual([], checks.clang_format(self.tree()))
+        self.broken(checks.clang_format, {"base/text.cc": "int   x  ;\n"}, "base/text.cc:1")
+
+    def test_documentation_commands(self):
+        for block in (
+            "```sh\nls\n```\n", "```bash\nls\n```\n", "```sh maybe\nls\n```\n", "```sh run\nif\n```\n", "```sh dev\n./dev tset\n```\n",
+            "```sh dev\nls\n```\n", "```sh dev\n./dev test units\n```\n", "```sh dev\n./dev fuzz --minutes 3\n```\n",
+        ):
+            with self.subTest(block):
+                self.broken(docs.commands_hold, {"docs/use.md": block}, "docs/use.md:1")
+        self.broken(docs.commands_hold, {"docs/use.md": "```sh dev\n./dev fuzz json --seconds 3  # quick\n```\n\n```sh elsewhere\nkubectl x\n```\n"})
+
+    def test_documentation_commands_are_found_to_be_run(self):
+        tree = self.tree({"docs/more.md": "x\n\n```sh run cluster\nkubectl get nodes\n```\n"})
+        self.assertEqual(["true\n"], [block.text for block in docs.runnable(tree.root, "unit")])
+        self.assertEqual([("docs/more.md", 3)], [(block.file, block.line) for block in docs.runnable(tree.root, "cluster")])
+
+    def test_documentation_links(self):
+        self.broken(docs.links_hold, {"docs/use.md": "see [it](gone.md#part)\n"}, "docs/gone.md")
+        self.broken(docs.links_hold, {"docs/use.md": "see [it](https://example.com/gone.md) and [there](#here)\n"})
+
+    def test_figures(self):
+        entry = '{"figure":"a.b","value":2,"unit":"ms","n":3,"spread":[1,3],"command":"c","commit":"d","machine":"m","date":"t"}\n'
+        self.broken(checks.figures, {"bench/ledger.jsonl": entry}, "docs/figures.md")
+        self.broken(checks.figures, {"bench/ledger.jsonl": entry.replace("[1,3]", "[3,4]")}, "ledger.jsonl:1: `spread`")
+        self.broken(checks.figures, {"bench/ledger.jsonl": "{}\n"}, "ledger.jsonl:1: missing")
+
+
+class Reading(unittest.TestCase):
+    def code(self, text: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "x.cc").write_text(text)
+            return Tree(Path(folder)).code("x.cc")
+
+    def test_comments_and_strings_go_line_numbers_stay(self):
+        self.assertEqual(" \nint x = \"\";  \n\n ' ' y", self.code("// rand()\nint x = \"// no\\\" comment\"; /* a\nb */\n '\"' y"))
+
+    def test_raw_string_and_digit_separator(self):
+        self.assertEqual('a ""\n b 1\'000 c 2\'000', self.code('a R"x(rand()\n)" )x" b 1\'000 c 2\'000'))
+
+    def test_include_keeps_its_name(self):
+        self.assertEqual('#include "a/b.h"', self.code('#include "a/b.h"'))
+
+
+if __name__ == "__main__":
+    unittest.main()
