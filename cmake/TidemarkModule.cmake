@@ -15,7 +15,10 @@ if(TIDEMARK_SANITIZE)
   target_link_options(tidemark_settings INTERFACE -fsanitize=${TIDEMARK_SANITIZE})
 endif()
 if(TIDEMARK_STATIC)
-  target_link_options(tidemark_settings INTERFACE -static)
+  # The map says what was linked in: the SBOM of a release is made from it.
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/link-maps)
+  target_link_options(tidemark_settings INTERFACE
+    -static "LINKER:-Map=${CMAKE_BINARY_DIR}/link-maps/$<TARGET_PROPERTY:NAME>.map")
 endif()
 find_program(MOLD mold)
 if(MOLD AND NOT TIDEMARK_STATIC)
