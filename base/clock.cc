@@ -151,7 +151,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
         !take_digits(text, 2, 59, offset_minutes)) {
       return std::nullopt;
     }
-    offset_seconds = (offset_hours * 60 + offset_minutes) * (west ? -60 : 60);
+    const std::int64_t offset_total_minutes = std::int64_t{offset_hours} * 60 + offset_minutes;
+    offset_seconds = offset_total_minutes * (west ? -60 : 60);
   }
   if (!text.empty()) return std::nullopt;
 

@@ -66,7 +66,8 @@ class Json {
   static Json object(std::initializer_list<std::pair<std::string_view, Json>> members = {});
   static Json array(std::initializer_list<Json> elements = {});
 
-  // Errors name the byte offset. Duplicate keys: the last one wins, as in Go.
+  // Errors name the byte offset. Duplicate keys: the last one wins, as in Go, in the place of the first. A surrogate
+  // without its other half, which Go replaces, is refused; so is a number beyond the range of a double.
   static Result<Json> parse(std::string_view text);
 
   bool is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
@@ -117,7 +118,8 @@ class Json {
   std::string dump_pretty() const;  // two blanks a level
   void append_to(std::string& out) const;
 
-  // Numbers compare by value (1 == 1.0); objects compare without regard to member order.
+  // Numbers compare by value (1 == 1.0), as doubles where one of them is one; objects compare without regard to member
+  // order.
   friend bool operator==(const Json& a, const Json& b);
 
  private:
@@ -177,11 +179,13 @@ class JsonReader {
   bool value(Json& out);            // one value as a tree
 
   bool ok() const { return error_ == nullptr; }
-  void fail_here(const char* why);  // for decoders: the value is well-formed but wrong
+  // For decoders: the value is well-formed but wrong. Names the place of the member or element that was begun last.
+  // `why` is kept, not copied: a literal.
+  void fail_here(const char* why);
   std::size_t offset() const { return static_cast<std::size_t>(at_ - begin_); }
-  // Only white space may follow. The error names the byte offset.
+  // Only white space may follow. The error names the byte offset and shows no more than one byte of the text.
   Result<void> finish();
-  Error error() const;
+  Error error() const;  // where ok() is false; a bug elsewhere
 
  private:
   friend class JsonTreeReader;
@@ -206,7 +210,8 @@ class JsonReader {
   std::string scratch_;
 };
 
-// Appends JSON text; puts commas by itself.
+// Appends JSON text; puts commas by itself. Doubles look as Go's encoding/json prints them; what is not finite becomes
+// null, and what is not UTF-8 becomes U+FFFD.
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}

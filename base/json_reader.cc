@@ -41,7 +41,7 @@ bool JsonReader::refuse(const char* at, const char* why) {
 }
 
 void JsonReader::fail_here(const char* why) {
-  refuse(at_, why);
+  refuse(value_at_ == nullptr ? begin_ : after_blanks(value_at_, end_), why);
 }
 
 Error JsonReader::error() const {

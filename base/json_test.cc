@@ -547,7 +547,7 @@ TEST(JsonReader, ADecoderCanRefuseAValue) {
     if (cores < 0) reader.fail_here("cores must not be negative");
   });
   EXPECT_EQ(elements, 2);
-  EXPECT_EQ(reader.error().message, R"(JSON at byte 5: cores must not be negative, found ",")");
+  EXPECT_EQ(reader.error().message, R"(JSON at byte 3: cores must not be negative, found "-")");
 }
 
 TEST(JsonReader, TheDepthOfASkippedValueCountsOnTopOfTheReaders) {

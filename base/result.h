@@ -76,7 +76,7 @@ using base::Result;
   auto TM_JOIN(tm_result_, __LINE__) = (expression);                                         \
   if (!TM_JOIN(tm_result_, __LINE__))                                                        \
     return std::unexpected(std::move(TM_JOIN(tm_result_, __LINE__)).error());                \
-  declaration = std::move(*TM_JOIN(tm_result_, __LINE__))
+  declaration = std::move(*TM_JOIN(tm_result_, __LINE__))  // NOLINT(bugprone-macro-parentheses): a declaration
 
 // The same for Result<void>.
 #define TM_TRY_VOID(expression)                                                              \
@@ -87,7 +87,7 @@ using base::Result;
   auto TM_JOIN(tm_result_, __LINE__) = (expression);                                         \
   if (!TM_JOIN(tm_result_, __LINE__))                                                        \
     co_return std::unexpected(std::move(TM_JOIN(tm_result_, __LINE__)).error());             \
-  declaration = std::move(*TM_JOIN(tm_result_, __LINE__))
+  declaration = std::move(*TM_JOIN(tm_result_, __LINE__))  // NOLINT(bugprone-macro-parentheses): a declaration
 
 #define TM_CO_TRY_VOID(expression)                                                           \
   if (auto tm_result = (expression); !tm_result) co_return std::unexpected(std::move(tm_result).error())
