@@ -11,20 +11,20 @@
 namespace tidemark::kube {
 
 struct EvictOptions {
-  std::optional<std::int64_t> grace_period_s;  // not given: the pod's own
-  std::string uid;                             // only this incarnation; empty: whichever has the name
+  std::optional<std::int64_t> grace_period_s{};  // not given: the pod's own
+  std::string uid{};                             // only this incarnation; empty: whichever has the name
   bool dry_run = false;
 };
 
 // policy/v1 Eviction. The server answers 429 (kExhausted) while a PodDisruptionBudget forbids it; that is not retried
 // here, because how long to insist is a policy.
 std::string eviction_body(std::string_view ns, std::string_view pod, const EvictOptions& options);
-net::Task<Result<void>> evict(Writer& writer, std::string ns, std::string pod, EvictOptions options,
-                              base::Duration limit);
+net::Task<Result<void>> evict_pod(Writer& writer, std::string ns, std::string pod, EvictOptions options,
+                                  base::Duration limit);
 
 // core/v1 Binding: the pod goes to the node. kConflict when it is bound already.
 std::string binding_body(std::string_view ns, std::string_view pod, std::string_view uid, std::string_view node);
-net::Task<Result<void>> bind(Writer& writer, std::string ns, std::string pod, std::string uid, std::string node,
-                             base::Duration limit);
+net::Task<Result<void>> bind_pod(Writer& writer, std::string ns, std::string pod, std::string uid, std::string node,
+                                 base::Duration limit);
 
 }  // namespace tidemark::kube

@@ -1,11 +1,12 @@
-// The Kubernetes API as a few calls. Bodies are bytes: decoding into a projection is the caller's (kube/decode.h), so that
-// nobody pays for fields he does not keep. Writes are patches or creates; there is no "update", because putting back a
-// subset would delete what we do not know.
+// The Kubernetes API as a few calls. Bodies are bytes: decoding into a projection is the caller's (kube/decode.h), so
+// that nobody pays for fields he does not keep. Writes are patches or creates; there is no "update", because putting
+// back a subset would delete what we do not know.
 //
-// Answers with a status of 400 and above become errors: 404 kNotFound, 409 kConflict or kAlreadyExists, 410 kGone, 401/403
-// kDenied, 422/400 kInvalid, 415 kUnsupported, 429 kExhausted (with retry_after_ms), 5xx kUnavailable or kInternal, with the
-// server's own message. Every call takes its place in the client's budget (queries a second, with bursts) first; the wait
-// counts against its deadline. Retries of 429 and 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe to repeat.
+// Answers with a status of 400 and above become errors: 404 kNotFound, 409 kConflict or kAlreadyExists, 410 kGone,
+// 401/403 kDenied, 422/400 kInvalid, 415 kUnsupported, 429 kExhausted (with retry_after_ms), 5xx kUnavailable or
+// kInternal, with the server's own message. Every call takes its place in the client's budget (queries a second, with
+// bursts) first; the wait counts against its deadline. Retries of 429 and 5xx-with-Retry-After happen inside, within
+// the deadline, for calls that are safe to repeat.
 #pragma once
 
 #include <functional>
@@ -70,12 +71,12 @@ class Reader {
  public:
   virtual ~Reader() = default;
   virtual net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
-                                        base::Duration limit) = 0;
-  // Pages are handed over one by one as bytes of a List object; answers the list's resourceVersion. A continue token that
-  // expired (410) starts the list over: `on_restart` tells the caller to drop what it collected.
+                                             base::Duration limit) = 0;
+  // Pages are handed over one by one as bytes of a List object; answers the list's resourceVersion. A continue token
+  // that expired (410) starts the list over: `on_restart` tells the caller to drop what it collected.
   virtual net::Task<Result<std::string>> list(const Resource&, ListOptions options,
-                                         std::function<Result<void>(std::string_view page)> on_page,
-                                         std::function<void()> on_restart, base::Duration limit) = 0;
+                                              std::function<Result<void>(std::string_view page)> on_page,
+                                              std::function<void()> on_restart, base::Duration limit) = 0;
 };
 
 class Watcher {
@@ -89,11 +90,12 @@ class Writer {
   virtual ~Writer() = default;
   // Each answers the object as the server has it now.
   virtual net::Task<Result<std::string>> create(const Resource&, std::string body, WriteOptions options,
-                                           std::string_view name, base::Duration limit) = 0;  // name: for sub-resources
+                                                std::string_view name,
+                                                base::Duration limit) = 0;  // name: for sub-resources
   virtual net::Task<Result<std::string>> patch(const Resource&, std::string_view name, PatchType type, std::string body,
-                                          WriteOptions options, base::Duration limit) = 0;
+                                               WriteOptions options, base::Duration limit) = 0;
   virtual net::Task<Result<void>> remove(const Resource&, std::string_view name, std::string preconditions_uid,
-                                    WriteOptions options, base::Duration limit) = 0;
+                                         WriteOptions options, base::Duration limit) = 0;
 };
 
 struct ClientConfig {
@@ -104,24 +106,24 @@ struct ClientConfig {
 
 class Client final : public Reader, public Watcher, public Writer {
  public:
-  // `transport` outlives the client. `bearer` answers the token to send ("" for none); it is asked before every request, so
-  // that a rotated token is seen.
+  // `transport` outlives the client. `bearer` answers the token to send ("" for none); it is asked before every
+  // request, so that a rotated token is seen.
   Client(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer, ClientConfig config,
          base::Random random);
   ~Client() override;
 
   net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
-                                base::Duration limit) override;
+                                     base::Duration limit) override;
   net::Task<Result<std::string>> list(const Resource&, ListOptions options,
-                                 std::function<Result<void>(std::string_view page)> on_page,
-                                 std::function<void()> on_restart, base::Duration limit) override;
+                                      std::function<Result<void>(std::string_view page)> on_page,
+                                      std::function<void()> on_restart, base::Duration limit) override;
   net::Task<Result<std::unique_ptr<WatchStream>>> watch(const Resource&, WatchOptions options) override;
   net::Task<Result<std::string>> create(const Resource&, std::string body, WriteOptions options, std::string_view name,
-                                   base::Duration limit) override;
+                                        base::Duration limit) override;
   net::Task<Result<std::string>> patch(const Resource&, std::string_view name, PatchType type, std::string body,
-                                  WriteOptions options, base::Duration limit) override;
-  net::Task<Result<void>> remove(const Resource&, std::string_view name, std::string preconditions_uid, WriteOptions options,
-                            base::Duration limit) override;
+                                       WriteOptions options, base::Duration limit) override;
+  net::Task<Result<void>> remove(const Resource&, std::string_view name, std::string preconditions_uid,
+                                 WriteOptions options, base::Duration limit) override;
 
  private:
   struct Impl;

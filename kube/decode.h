@@ -111,8 +111,11 @@ struct ListMeta {
 // most lists. Bytes that are no List object are kInvalid.
 Result<ListMeta> decode_list(std::string_view page, const std::function<Result<void>(std::string_view item)>& on_item);
 
-// kind, namespace, name, uid and revision of any object, for routing and messages. Cheap: stops at the end of metadata
-// when that comes before spec, as it does from every server.
+// The same without the items. Cheap: stops after metadata, which every server sends first; what follows is not checked.
+Result<ListMeta> read_list_meta(std::string_view page);
+
+// kind, namespace, name, uid and revision of any object, for routing and messages. Cheap: stops once apiVersion, kind and
+// metadata are read, which every server sends first; what follows is not checked.
 struct Identity {
   std::string api_version;
   std::string kind;

@@ -17,6 +17,9 @@
 
 namespace tidemark::kube {
 
+// What a heap block of this size really takes.
+std::size_t allocated_bytes(std::size_t requested);
+
 class Interner;
 
 class Text {

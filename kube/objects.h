@@ -94,7 +94,7 @@ class ResourceList {
   bool empty() const { return entries_.empty(); }
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
-  std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
+  std::size_t bytes() const;
   void shrink() { entries_.shrink_to_fit(); }
 
  private:
@@ -110,6 +110,8 @@ struct Container {
   ResourceList requests;
   ResourceList limits;
   bool restart_always = false;  // on an init container: it is a sidecar
+
+  std::size_t bytes() const;
 };
 
 struct ContainerStatus {
@@ -118,6 +120,8 @@ struct ContainerStatus {
   bool ready = false;
   bool started = false;
   bool init = false;
+
+  std::size_t bytes() const { return name.bytes(); }
 };
 
 struct Pod {
@@ -155,7 +159,9 @@ enum class TaintEffect : std::uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecu
 struct Taint {
   Text key;
   Text value;
-  TaintEffect effect = TaintEffect::kNoSchedule;
+  TaintEffect effect = TaintEffect::kNoSchedule;  // also for an effect that we do not know
+
+  std::size_t bytes() const { return key.bytes() + value.bytes(); }
 };
 
 struct NodeCondition {
@@ -163,6 +169,8 @@ struct NodeCondition {
   Truth status = Truth::kUnknown;
   Text reason;
   std::optional<base::WallTime> changed;  // lastTransitionTime; heartbeats are not kept, so they change nothing
+
+  std::size_t bytes() const { return type.bytes() + reason.bytes(); }
 };
 
 struct NodeInfo {
@@ -172,6 +180,8 @@ struct NodeInfo {
   Text container_runtime_version;
   Text kubelet_version;
   Text boot_id;
+
+  std::size_t bytes() const;
 };
 
 struct Node {
@@ -209,6 +219,7 @@ struct AggregatedUsage {
   // One for each kind reported; an empty list while the agent is cold.
   std::vector<std::pair<Aggregation, ResourceList>> usage;
   const ResourceList* find(Aggregation) const;
+  std::size_t bytes() const;
 };
 
 struct PodMetric {
@@ -217,6 +228,8 @@ struct PodMetric {
   ResourceList usage;
   Text priority;  // "koord-prod" …
   Text qos;       // "LS" …
+
+  std::size_t bytes() const { return ns.bytes() + name.bytes() + usage.bytes() + priority.bytes() + qos.bytes(); }
 };
 
 struct HostApplicationMetric {
@@ -224,6 +237,8 @@ struct HostApplicationMetric {
   ResourceList usage;
   Text priority;
   Text qos;
+
+  std::size_t bytes() const { return name.bytes() + usage.bytes() + priority.bytes() + qos.bytes(); }
 };
 
 struct NodeMetric {

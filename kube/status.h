@@ -28,7 +28,7 @@ Error status_error(int http_status, std::string_view retry_after, std::string_vi
                    std::string_view doing);
 
 // Retry-After in milliseconds; 0 where it says nothing that can be read. Bounded to kRetryAfterMax.
-inline constexpr base::Duration kRetryAfterMax = std::chrono::minutes(10);
+inline constexpr std::chrono::seconds kRetryAfterMax = std::chrono::minutes(10);
 std::int64_t parse_retry_after_ms(std::string_view text, base::WallTime now);
 
 }  // namespace tidemark::kube

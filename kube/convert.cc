@@ -1,0 +1,145 @@
+#include "kube/convert.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "model/annotations.h"
+#include "model/names.h"
+
+namespace tidemark::kube {
+namespace {
+
+std::vector<model::ContainerResources> to_containers(const std::vector<Container>& containers) {
+  std::vector<model::ContainerResources> out;
+  out.reserve(containers.size());
+  for (const Container& container : containers) {
+    out.push_back({native_resources(container.requests), native_resources(container.limits), container.restart_always});
+  }
+  return out;
+}
+
+std::optional<model::CpuMilli> cpu_of(const ResourceList& list, std::string_view name) {
+  const auto amount = list.find(name);
+  return amount ? std::optional(model::CpuMilli{*amount}) : std::nullopt;
+}
+
+std::optional<model::MemoryBytes> memory_of(const ResourceList& list, std::string_view name) {
+  const auto amount = list.find(name);
+  return amount ? std::optional(model::MemoryBytes{*amount}) : std::nullopt;
+}
+
+// The annotation's text by its parser; an error is noted and answered with nothing.
+template <class T, class Parse>
+std::optional<T> read_annotation(const Node& node, std::string_view key, Parse&& parse,
+                                 std::vector<std::string>& notes) {
+  Result<T> value = parse(node.meta.annotations.get(key));
+  if (value) return std::move(*value);
+  notes.push_back(base::cat("annotation ", key, ": ", value.error().message));
+  return std::nullopt;
+}
+
+}  // namespace
+
+PodFields overcommit_pod_fields() {
+  PodFields fields;
+  fields.meta.labels = {model::kQosClassLabel, model::kPriorityClassLabel, model::kPriorityLabel};
+  fields.statuses = false;
+  return fields;
+}
+
+NodeFields overcommit_node_fields() {
+  NodeFields fields;
+  fields.meta.labels = KeyFilter::all();  // the configuration selects nodes by any of them
+  fields.meta.annotations = {model::kColocationStrategyAnnotation, model::kReservationAnnotation,
+                             model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation};
+  fields.info = false;
+  return fields;
+}
+
+NodeMetricFields overcommit_node_metric_fields() {
+  return {};
+}
+
+model::Resources native_resources(const ResourceList& list) {
+  return {{list.cpu_milli().value_or(0)}, {list.memory_bytes().value_or(0)}};
+}
+
+model::ExtendedResources extended_resources(const ResourceList& list) {
+  return {cpu_of(list, model::kBatchCpu), memory_of(list, model::kBatchMemory), cpu_of(list, model::kMidCpu),
+          memory_of(list, model::kMidMemory)};
+}
+
+model::PodResources to_pod_resources(const Pod& pod) {
+  model::PodResources out;
+  out.containers = to_containers(pod.containers);
+  out.init_containers = to_containers(pod.init_containers);
+  out.overhead = native_resources(pod.overhead);
+  if (!pod.pod_requests.empty() || !pod.pod_limits.empty()) {
+    out.pod_level = model::PodLevelResources{cpu_of(pod.pod_requests, "cpu"), memory_of(pod.pod_requests, "memory"),
+                                             cpu_of(pod.pod_limits, "cpu"), memory_of(pod.pod_limits, "memory")};
+  }
+  return out;
+}
+
+model::PodView to_pod_view(const Pod& pod) {
+  const model::PodResources resources = to_pod_resources(pod);
+  model::PodView view;
+  view.namespace_name = pod.meta.ns.view();
+  view.name = pod.meta.name.view();
+  view.phase = pod.phase;
+  const model::KubeQos kube = pod.qos ? *pod.qos : model::kube_qos(resources);
+  view.qos = model::qos_with_default(model::parse_qos(pod.meta.labels.get(model::kQosClassLabel)), kube);
+  const Text* label = pod.meta.labels.find(model::kPriorityClassLabel);
+  const auto raw =
+      model::priority_class_raw(label == nullptr ? std::nullopt : std::optional(label->view()), pod.priority);
+  view.priority = model::priority_class_with_default(raw, view.qos);
+  view.request = model::effective_request(resources);
+  return view;
+}
+
+model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
+  model::NodeMetricView view;
+  view.update_time = metric.updated;
+  view.has_node_metric = metric.has_node_metric;
+  if (metric.node_usage.cpu_milli() && metric.node_usage.memory_bytes()) {
+    view.node_usage = native_resources(metric.node_usage);
+  }
+  view.system_usage = native_resources(metric.system_usage);
+  view.pods.reserve(metric.pods.size());
+  for (const PodMetric& pod : metric.pods) {
+    view.pods.push_back({std::string(pod.ns.view()), std::string(pod.name.view()), native_resources(pod.usage),
+                         model::parse_priority_class(pod.priority), model::parse_qos(pod.qos)});
+  }
+  view.host_applications.reserve(metric.host_applications.size());
+  for (const HostApplicationMetric& application : metric.host_applications) {
+    view.host_applications.push_back({std::string(application.name.view()), native_resources(application.usage),
+                                      model::parse_priority_class(application.priority),
+                                      model::parse_qos(application.qos)});
+  }
+  if (metric.prod_reclaimable) view.prod_reclaimable = native_resources(*metric.prod_reclaimable);
+  return view;
+}
+
+Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pods, const NodeMetric* metric) {
+  Conversion out;
+  model::NodeSnapshot& snapshot = out.snapshot;
+  snapshot.name = node.meta.name.view();
+  snapshot.capacity = native_resources(node.capacity);
+  snapshot.allocatable = native_resources(node.allocatable);
+  snapshot.published = extended_resources(node.allocatable);
+  if (node.meta.annotations.has(model::kReservationAnnotation)) {
+    snapshot.reserved_by_annotation =
+        read_annotation<model::Resources>(node, model::kReservationAnnotation, model::parse_reservation, out.notes)
+            .value_or(model::Resources());
+  }
+  if (node.meta.annotations.has(model::kThirdPartyAllocationsAnnotation)) {
+    snapshot.third_party = read_annotation<std::vector<model::ThirdPartyAllocation>>(
+        node, model::kThirdPartyAllocationsAnnotation, model::parse_third_party_allocations, out.notes);
+  }
+  snapshot.pods.reserve(pods.size());
+  for (const Pod* pod : pods) snapshot.pods.push_back(to_pod_view(*pod));
+  if (metric != nullptr) snapshot.metric = to_node_metric_view(*metric);
+  return out;
+}
+
+}  // namespace tidemark::kube

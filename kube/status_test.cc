@@ -1,0 +1,83 @@
+#include "kube/status.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/testing/testdata.h"
+
+namespace tidemark::kube {
+namespace {
+
+using testing::testdata;
+
+const base::WallTime kNow = base::parse_rfc3339("2015-10-21T07:28:00Z").value();
+
+Error of_file(int status, const std::string& file) {
+  return status_error(status, {}, testdata(file), kNow, "GET /x");
+}
+
+TEST(Status, KindsOfARealServersAnswers) {
+  EXPECT_EQ(of_file(404, "status_not_found.json").kind, ErrorKind::kNotFound);
+  EXPECT_EQ(of_file(409, "status_already_exists.json").kind, ErrorKind::kAlreadyExists);
+  EXPECT_EQ(of_file(409, "status_conflict.json").kind, ErrorKind::kConflict);
+  EXPECT_EQ(of_file(401, "status_unauthorized.json").kind, ErrorKind::kDenied);
+  EXPECT_EQ(of_file(400, "status_bad_continue.json").kind, ErrorKind::kInvalid);
+}
+
+TEST(Status, TheMessageIsTheServersOwn) {
+  const Error error = of_file(404, "status_not_found.json");
+  EXPECT_EQ(error.message, "GET /x: pods \"none\" not found (HTTP 404, NotFound)");
+  EXPECT_EQ(error.code, 404);
+}
+
+TEST(Status, WithoutAStatusBodyTheCodeDecides) {
+  struct Row {
+    int code;
+    ErrorKind kind;
+  };
+  for (const Row row :
+       {Row{400, ErrorKind::kInvalid}, Row{403, ErrorKind::kDenied}, Row{404, ErrorKind::kNotFound},
+        Row{409, ErrorKind::kConflict}, Row{410, ErrorKind::kGone}, Row{413, ErrorKind::kInvalid},
+        Row{415, ErrorKind::kUnsupported}, Row{422, ErrorKind::kInvalid}, Row{429, ErrorKind::kExhausted},
+        Row{500, ErrorKind::kInternal}, Row{502, ErrorKind::kUnavailable}, Row{503, ErrorKind::kUnavailable},
+        Row{504, ErrorKind::kUnavailable}, Row{302, ErrorKind::kUnsupported}, Row{599, ErrorKind::kInternal}}) {
+    EXPECT_EQ(status_error(row.code, {}, "<html>no</html>", kNow, "d").kind, row.kind) << row.code;
+  }
+  EXPECT_EQ(status_error(503, {}, "<html>\n</html>", kNow, "d").message, "d: \"<html>\\n</html>\" (HTTP 503)");
+  EXPECT_EQ(status_error(503, {}, "", kNow, "d").message, "d: no explanation (HTTP 503)");
+}
+
+TEST(Status, TheErrorEventOfAWatchHasItsOwnCode) {
+  EXPECT_EQ(
+      status_error(200, {}, R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})", kNow, "w").kind,
+      ErrorKind::kGone);
+}
+
+TEST(RetryAfter, HeaderThenBody) {
+  const std::string body = R"({"kind":"Status","code":429,"details":{"retryAfterSeconds":7}})";
+  EXPECT_EQ(status_error(429, "3", body, kNow, "d").retry_after_ms, 3000);
+  EXPECT_EQ(status_error(429, "", body, kNow, "d").retry_after_ms, 7000);
+  EXPECT_EQ(status_error(429, "", "", kNow, "d").retry_after_ms, 0);
+}
+
+TEST(RetryAfter, SecondsDatesAndNonsense) {
+  EXPECT_EQ(parse_retry_after_ms("1", kNow), 1000);
+  EXPECT_EQ(parse_retry_after_ms(" 2 ", kNow), 2000);
+  EXPECT_EQ(parse_retry_after_ms("Wed, 21 Oct 2015 07:29:30 GMT", kNow), 90'000);
+  EXPECT_EQ(parse_retry_after_ms("Wed, 21 Oct 2015 07:27:00 GMT", kNow), 0) << "passed already";
+  EXPECT_EQ(parse_retry_after_ms("99999999999999999999", kNow), 0);
+  EXPECT_EQ(parse_retry_after_ms("18446744073709551615", kNow), 600'000) << "bounded";
+  EXPECT_EQ(parse_retry_after_ms("Wed, 21 Oct 9999 07:29:30 GMT", kNow), 600'000);
+  for (const char* nonsense : {"", "-1", "soon", "Wed, 32 Oct 2015 07:29:30 GMT", "Wed, 21 Okt 2015 07:29:30 GMT"}) {
+    EXPECT_EQ(parse_retry_after_ms(nonsense, kNow), 0) << nonsense;
+  }
+}
+
+TEST(ParseStatus, OnlyStatusObjects) {
+  EXPECT_FALSE(parse_status("<html>"));
+  EXPECT_FALSE(parse_status(R"({"kind":"Pod"})"));
+  EXPECT_FALSE(parse_status(R"({"kind":"Status","code":"x"})"));
+  EXPECT_TRUE(parse_status(R"({"kind":"Status"})"));
+}
+
+}  // namespace
+}  // namespace tidemark::kube

@@ -1,0 +1,133 @@
+#include "kube/watch_decoder.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "kube/status.h"
+
+namespace tidemark::kube {
+namespace {
+
+constexpr std::size_t kBufferKept = 256 * 1024;  // bytes of capacity that stay between events
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+std::optional<EventType> event_type(std::string_view text) {
+  if (text == "ADDED") return EventType::kAdded;
+  if (text == "MODIFIED") return EventType::kModified;
+  if (text == "DELETED") return EventType::kDeleted;
+  if (text == "BOOKMARK") return EventType::kBookmark;
+  return std::nullopt;
+}
+
+Result<WatchEvent> parse_event(std::string_view bytes) {
+  base::JsonReader reader(bytes);
+  std::string type;
+  std::string_view object;
+  reader.object([&](std::string_view key) {
+    if (key == "type") {
+      reader.string(type);
+    } else if (key == "object") {
+      reader.raw(object);
+    } else {
+      reader.skip();
+    }
+  });
+  if (auto end = reader.finish(); !end) return base::fail(std::move(end).error().within("watch event"));
+  if (type == "ERROR") {
+    if (!parse_status(object)) {
+      return base::fail(ErrorKind::kInternal, "watch: an ERROR event without a Status: ", base::quoted(object));
+    }
+    return base::fail(status_error(200, {}, object, base::WallTime{}, "ERROR event"));
+  }
+  const auto known = event_type(type);
+  if (!known) return base::fail(ErrorKind::kInvalid, "watch event: unknown type ", base::quoted(type));
+  if (object.empty() || object.front() != '{') {
+    return base::fail(ErrorKind::kInvalid, "watch event: ", type, " without an object");
+  }
+  return WatchEvent{*known, std::string(object)};
+}
+
+}  // namespace
+
+void WatchDecoder::feed(std::string_view piece) {
+  if (refused_) return;
+  // What was handed out is dropped here and not in next(), so that a piece of many events moves its rest once.
+  if (start_ > 0) {
+    buffer_.erase(0, start_);
+    scan_ -= start_;
+    start_ = 0;
+    // One giant event must not leave its size behind for as long as the watch lives.
+    if (buffer_.capacity() > kBufferKept && buffer_.size() < kBufferKept / 2) buffer_.shrink_to_fit();
+  }
+  buffer_.append(piece);
+}
+
+std::optional<std::string_view> WatchDecoder::split() {
+  if (depth_ == 0) {
+    while (start_ < buffer_.size() && is_blank(buffer_[start_])) ++start_;
+    if (scan_ < start_) scan_ = start_;
+  }
+  while (scan_ < buffer_.size()) {
+    const char c = buffer_[scan_++];
+    if (in_string_) {
+      if (escaped_) {
+        escaped_ = false;
+      } else if (c == '\\') {
+        escaped_ = true;
+      } else if (c == '"') {
+        in_string_ = false;
+      }
+      continue;
+    }
+    if (c == '"') {
+      in_string_ = true;
+    } else if (c == '{' || c == '[') {
+      ++depth_;
+    } else if ((c == '}' || c == ']') && --depth_ <= 0) {
+      depth_ = 0;
+      const std::string_view event = std::string_view(buffer_).substr(start_, scan_ - start_);
+      start_ = scan_;
+      return event;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<WatchEvent>> WatchDecoder::refuse(Error error) {
+  refused_ = error;
+  buffer_.clear();
+  buffer_.shrink_to_fit();
+  start_ = scan_ = 0;
+  return base::fail(std::move(error));
+}
+
+Result<std::optional<WatchEvent>> WatchDecoder::next() {
+  if (refused_) return base::fail(*refused_);
+  const auto bytes = split();
+  if (start_ < buffer_.size() && !bytes && buffer_[start_] != '{') {
+    return refuse(
+        {ErrorKind::kInvalid,
+         base::cat("watch: wanted an event object, found ", base::quoted(std::string_view(buffer_).substr(start_), 80)),
+         0, 0});
+  }
+  if ((bytes ? bytes->size() : buffered_bytes()) > event_bytes_max_) {
+    return refuse(
+        {ErrorKind::kExhausted, base::cat("watch: an event of more than ", event_bytes_max_, " bytes"), 0, 0});
+  }
+  if (!bytes) return std::nullopt;
+  auto event = parse_event(*bytes);
+  if (!event) return refuse(std::move(event).error());
+  return std::optional<WatchEvent>(std::move(*event));
+}
+
+bool WatchDecoder::between_events() const {
+  if (refused_) return false;
+  for (std::size_t i = start_; i < buffer_.size(); ++i) {
+    if (!is_blank(buffer_[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace tidemark::kube
