@@ -159,8 +159,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   const year_month_day date{year(year_number), month(static_cast<unsigned>(month_number)),
                             day(static_cast<unsigned>(day_number))};
   if (!date.ok()) return std::nullopt;
-  const std::int64_t epoch_seconds = sys_days(date).time_since_epoch().count() * std::int64_t{86'400} + hour * 3600 +
-                                     minute * 60 + second - offset_seconds;
+  const std::int64_t epoch_seconds = sys_days(date).time_since_epoch().count() * std::int64_t{86'400} +
+                                     std::int64_t{hour} * 3600 + std::int64_t{minute} * 60 + second - offset_seconds;
   // 64 bits of nanoseconds reach from 1677 to 2262; Go's zero time (year 1) lies outside and counts as no time.
   constexpr std::int64_t kSecondsMax = std::numeric_limits<std::int64_t>::max() / kNanosPerSecond - 1;
   if (epoch_seconds < -kSecondsMax || epoch_seconds > kSecondsMax) return std::nullopt;
