@@ -1,0 +1,314 @@
+// Runs testdata/*.txt: each line changes the node, the configuration or the metric; `decide` asks for a plan, and the
+// lines with ">" below it are the answer. Written anew, on purpose, with TIDEMARK_REWRITE=1; then read the diff.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/strategy.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::Resources;
+
+const base::WallTime kStart{std::chrono::hours(24 * 365 * 50)};
+
+// The words of one line, taken from the left.
+class Words {
+ public:
+  explicit Words(std::string_view line) {
+    line = line.substr(0, line.find('#'));
+    for (const auto word : base::split(line, ' ')) {
+      if (!word.empty()) words_.emplace_back(word);
+    }
+    std::reverse(words_.begin(), words_.end());
+  }
+  bool empty() const { return words_.empty(); }
+  std::string next() {
+    if (words_.empty()) throw std::runtime_error("a word is missing at the end of the line");
+    auto word = std::move(words_.back());
+    words_.pop_back();
+    return word;
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+model::Quantity quantity(std::string_view text) {
+  auto parsed = model::Quantity::parse(text);
+  if (!parsed) throw std::runtime_error(parsed.error().message);
+  return *parsed;
+}
+
+Resources amounts(const std::string& text) {  // "32/128Gi"
+  const auto parts = base::split(text, '/');
+  if (parts.size() != 2) throw std::runtime_error(cat("wanted CPU/MEMORY, found ", text));
+  return {cpu_milli(quantity(parts[0])), memory_bytes(quantity(parts[1]))};
+}
+
+base::Duration duration(const std::string& text) {
+  const auto parsed = base::parse_go_duration(text);
+  if (!parsed) throw std::runtime_error(cat("wanted a duration, found ", text));
+  return *parsed;
+}
+
+model::PriorityClass priority(const std::string& text) {
+  return model::parse_priority_class(cat("koord-", text));
+}
+
+template <class List>
+auto& named(List& list, const std::string& name) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& item) { return item.name == name; });
+  if (found != list.end()) return *found;
+  list.emplace_back().name = name;
+  return list.back();
+}
+
+class Scenario {
+ public:
+  // Answers the lines that `decide` is followed by; nothing for other lines.
+  std::vector<std::string> run(std::string_view line) {
+    Words words(line);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    if (verb == "decide") return decide(words);
+    if (verb == "config") {
+      config(words);
+    } else if (verb == "node") {
+      node(words);
+    } else if (verb == "metric") {
+      metric(words);
+    } else if (verb == "pod") {
+      pod(words);
+    } else if (verb == "delete") {
+      const std::string name = words.next();
+      std::erase_if(node_.pods, [&](const auto& each) { return each.name == name; });
+    } else if (verb == "host") {
+      auto& host = named(metric().host_applications, words.next());
+      host.priority = priority(words.next());
+      host.usage = amounts(words.next());
+    } else if (verb == "third-party") {
+      third_party(words);
+    } else if (verb == "written") {
+      const std::string when = words.next();
+      written_ = when == "never" ? std::nullopt : std::optional(duration(when));
+    } else {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+    if (!words.empty()) throw std::runtime_error(cat("nobody asked for ", words.next()));
+    return {};
+  }
+
+ private:
+  // config cpuCalculatePolicy=request enable=false: over what the lines before said.
+  void config(Words& words) {
+    while (!words.empty()) {
+      const std::string setting = words.next();
+      const auto equals = setting.find('=');
+      const std::string value = setting.substr(equals + 1);
+      const auto json = Json::parse(value);
+      config_.as_object().set(setting.substr(0, equals), json ? *json : Json(value));
+    }
+  }
+
+  void node(Words& words) {
+    while (!words.empty()) {
+      const std::string field = words.next();
+      if (field == "capacity") {
+        node_.capacity = amounts(words.next());
+      } else if (field == "allocatable") {
+        node_.allocatable = amounts(words.next());
+      } else if (field == "reserves") {
+        node_.reserved_by_annotation = amounts(words.next());
+      } else if (field == "carries-batch") {
+        const Resources batch = amounts(words.next());
+        node_.published.batch_cpu = batch.cpu;
+        node_.published.batch_memory = batch.memory;
+      } else if (field == "carries-mid") {
+        const Resources mid = amounts(words.next());
+        node_.published.mid_cpu = mid.cpu;
+        node_.published.mid_memory = mid.memory;
+      } else if (field == "disabled") {
+        annotation_ = R"({"enable":false})";
+      } else if (field == "enabled") {
+        annotation_ = R"({"enable":true})";
+      } else {
+        throw std::runtime_error(cat("no such field of a node: ", field));
+      }
+    }
+  }
+
+  model::NodeMetricView& metric() {
+    if (!node_.metric) {
+      node_.metric.emplace();
+      node_.metric->has_node_metric = true;
+      node_.metric->update_time = kStart;
+    }
+    return *node_.metric;
+  }
+
+  void metric(Words& words) {
+    while (!words.empty()) {
+      const std::string field = words.next();
+      if (field == "age") {
+        metric().update_time = kStart + -duration(words.next());
+      } else if (field == "system") {
+        metric().system_usage = amounts(words.next());
+      } else if (field == "node") {
+        metric().node_usage = amounts(words.next());
+      } else if (field == "reclaimable") {
+        metric().prod_reclaimable = amounts(words.next());
+      } else if (field == "missing") {
+        node_.metric.reset();
+      } else if (field == "never-reported") {
+        metric().update_time.reset();
+      } else if (field == "empty") {
+        metric().has_node_metric = false;
+      } else {
+        throw std::runtime_error(cat("no such field of a metric: ", field));
+      }
+    }
+  }
+
+  // pod NAME PRIORITY QOS PHASE request C/M [use C/M]; a phase "gone" is a report without a pod.
+  void pod(Words& words) {
+    model::PodView view;
+    view.name = words.next();
+    view.priority = priority(words.next());
+    view.qos = model::parse_qos(words.next());
+    const std::string phase = words.next();
+    view.phase = model::parse_pod_phase(phase);
+    std::erase_if(metric().pods, [&](const auto& each) { return each.name == view.name; });
+    while (!words.empty()) {
+      const std::string field = words.next();
+      if (field == "request") {
+        view.request = amounts(words.next());
+      } else if (field == "use") {
+        metric().pods.push_back({"", view.name, amounts(words.next()), view.priority, view.qos});
+      } else {
+        throw std::runtime_error(cat("no such field of a pod: ", field));
+      }
+    }
+    if (phase != "gone") named(node_.pods, view.name) = view;
+  }
+
+  void third_party(Words& words) {
+    const std::string name = words.next();
+    if (name == "unreadable") {
+      node_.third_party.reset();
+      return;
+    }
+    if (!node_.third_party) node_.third_party.emplace();
+    auto& allocation = named(*node_.third_party, name);
+    allocation.priority = priority(words.next());
+    allocation.resources = amounts(words.next());
+  }
+
+  template <class Amount>
+  static std::string batch_line(std::string_view name, const BatchTerms<Amount>& t) {
+    std::string line = cat("> ", name, " = ", t.capacity.value, " - margin ", t.margin.value, " - reserved ",
+                           t.reserved.value, " [", reason_id(t.reserved_by), "] - online ", t.high_priority.value, " [",
+                           reason_id(t.policy), "] = ", t.left.value);
+    if (t.cap) line += cat(", cap ", t.cap->value);
+    line += cat(" -> origin ", t.origin.value, " [", reason_id(t.origin_by), "]");
+    if (t.third_party_by != model::Reason::kThirdPartyNone) {
+      line += cat(" - third party ", t.third_party.value, " [", reason_id(t.third_party_by), "]");
+    }
+    return cat(line, " -> ", t.published.value);
+  }
+
+  template <class Amount>
+  static std::string mid_line(std::string_view name, const MidTerms<Amount>& t) {
+    const bool is_static = t.reason == model::Reason::kMidStatic || t.reason == model::Reason::kMidStaticCapped;
+    const std::string offer = is_static ? cat("static ", t.static_share.value)
+                                        : cat("min(reclaimable ", t.prod_reclaimable.value, ", unused ",
+                                              t.node_unused.value, ") = ", t.base.value, " + share of unallocated ",
+                                              t.unallocated.value, " = ", t.unallocated_share.value);
+    return cat("> ", name, " = ", offer, ", cap ", t.cap.value, " -> ", t.published.value, " [", reason_id(t.reason),
+               "]");
+  }
+
+  // decide [batch] [mid] [write]: what of the plan is shown besides the action.
+  std::vector<std::string> decide(Words& words) const {
+    std::set<std::string> shown;
+    while (!words.empty()) shown.insert(words.next());
+    const auto config = parse_colocation_config(config_.dump());
+    if (!config) throw std::runtime_error(config.error().error.message);
+    const auto strategy = strategy_for(*config, {}, annotation_);
+    const auto plan = overcommit(node_, strategy, kStart);
+    const auto write = needs_write(node_.published, plan.publish, written_, strategy.values);
+
+    constexpr std::array kActions{"publish", "reset", "hold"};
+    std::vector<std::string> lines{
+        cat("> ", kActions[static_cast<std::size_t>(plan.action)], " [", reason_id(plan.reason), "]")};
+    if (shown.contains("batch") && plan.action == PlanAction::kPublish) {
+      lines.push_back(batch_line("batch-cpu", plan.batch_cpu));
+      lines.push_back(batch_line("batch-memory", plan.batch_memory));
+    }
+    if (shown.contains("mid") && plan.action == PlanAction::kPublish) {
+      lines.push_back(mid_line("mid-cpu", plan.mid_cpu));
+      lines.push_back(mid_line("mid-memory", plan.mid_memory));
+    }
+    if (shown.contains("write") && plan.action != PlanAction::kHold) {
+      lines.push_back(cat("> ", write.write ? "write" : "no write", " [", reason_id(write.reason), "]"));
+    }
+    return lines;
+  }
+
+  Json config_ = Json::object({{"enable", true}});
+  std::optional<std::string> annotation_;
+  std::optional<base::Duration> written_;
+  model::NodeSnapshot node_;
+};
+
+std::string played(const std::string& text, const std::string& name) {
+  Scenario scenario;
+  std::string out;
+  int number = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.starts_with('>')) continue;
+    out.append(line).append("\n");
+    try {
+      for (const auto& answer : scenario.run(line)) out.append(answer).append("\n");
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << name << ":" << number << ": " << error.what();
+    }
+  }
+  return out;
+}
+
+TEST(Scenarios, DecideAsTheFilesSay) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(TIDEMARK_SOURCE_DIR) + "/policy/overcommit/testdata")) {
+    ++files;
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    const std::string now = played(text.str(), entry.path().filename());
+    EXPECT_NE(now.find("\n>"), std::string::npos) << entry.path() << " decides nothing";
+    if (std::getenv("TIDEMARK_REWRITE") != nullptr) {
+      std::ofstream(entry.path()) << now;
+    } else {
+      EXPECT_EQ(now, text.str()) << entry.path();
+    }
+  }
+  EXPECT_GE(files, 6);
+}
+
+}  // namespace
+}  // namespace tidemark::policy

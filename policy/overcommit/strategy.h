@@ -1,0 +1,77 @@
+// Which strategy a node gets: reads `colocation-config`, keeps the last good one, and merges for each node
+//
+//   defaults ← cluster ← first matching entry of nodeConfigs ← node annotation ← ratio labels
+//
+// Merging is by field: what is present overrides, null and absent do not, an empty list does not, an explicit 0 or
+// false does. Field names match whatever their case, as in Go's decoder. Unknown fields are ignored.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/reason.h"
+#include "model/selector.h"
+#include "model/strategy.h"
+
+namespace tidemark::policy {
+
+struct NodeEntry {
+  std::string name;
+  model::LabelSelector selector = model::LabelSelector::nothing();
+  model::ColocationStrategy strategy;  // complete: merged over the cluster's when it was read
+  // kConfigApplied; kConfigEntryInvalid where a value is out of range and the cluster's strategy stands here instead;
+  // kConfigSelectorUnusable where the entry is never chosen.
+  model::Reason reason = model::Reason::kConfigApplied;
+  std::string problem;  // says what is wrong and where; empty where nothing is
+};
+
+struct ColocationConfig {
+  model::ColocationStrategy cluster;
+  std::vector<NodeEntry> nodes;
+};
+
+// kConfigBadJson or kConfigInvalid.
+struct ConfigRefusal {
+  model::Reason reason;
+  Error error;
+};
+std::expected<ColocationConfig, ConfigRefusal> parse_colocation_config(std::string_view text);
+
+// What the ConfigMap holds under the key now.
+struct ConfigSource {
+  bool found = true;                     // the ConfigMap exists
+  std::optional<std::string_view> text;  // nullopt where the key is missing
+};
+
+// The running configuration, passed back by the caller.
+struct ConfigState {
+  std::optional<ColocationConfig> config;  // nullopt: unavailable, decide nothing
+  bool error = false;                      // do not touch existing NodeMetric specs
+};
+
+struct ConfigStep {
+  ConfigState state;
+  model::Reason reason;  // kConfigApplied, kConfigDefaults, kConfigNotFound, kConfigBadJson, kConfigInvalid
+  std::string problem;   // for the Warning event (only bad JSON has one) and the log
+};
+
+// A ConfigMap that vanishes later leaves the running configuration as it is; one that never was means defaults.
+ConfigStep next_config(const ConfigState& state, const ConfigSource& source);
+
+struct NodeStrategy {
+  model::ColocationStrategy values;
+  bool enabled = false;  // for overcommit: the cluster's and the node's switch; a node can only switch itself off
+  model::Reason reason = model::Reason::kDisabledByCluster;  // kConfigApplied, kDisabledByCluster or kDisabledForNode
+  std::optional<std::size_t> entry;                          // index in ColocationConfig::nodes
+  std::vector<model::Reason> ignored;                        // what of the node's own settings could not be read
+};
+
+NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model::Label> labels,
+                          std::optional<std::string_view> annotation);
+
+}  // namespace tidemark::policy
