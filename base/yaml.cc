@@ -144,7 +144,7 @@ Json tagged_scalar(const YAML::Mark& mark, std::string_view tag, const std::stri
     if (value) value = Json(value->as_double());
   }
   if (value) return std::move(*value);
-  if (is_one_of(kind, {"null", "bool", "int", "float"})) throw Refusal{mark, cat(quoted(text), " is no !!", kind)};
+  if (is_one_of(kind, {"null", "bool", "int", "float"})) throw Refusal{mark, cat("the value is no !!", kind)};
   throw Refusal{mark, cat("the tag ", quoted(tag), " is not known here")};
 }
 

@@ -183,7 +183,7 @@ TEST(Yaml, ErrorsNameLineAndColumn) {
   EXPECT_EQ(refused("a: 1\nb: 2\na: 3\n"), "line 3, column 1: the key \"a\" is given twice");
   EXPECT_EQ(refused("a:\n  x: .inf\n"), "line 2, column 6: .inf has no JSON value; quote it if it is a text");
   EXPECT_EQ(refused("a: !secret x\n"), "line 1, column 4: the tag \"!secret\" is not known here");
-  EXPECT_EQ(refused("a: !!int x\n"), "line 1, column 4: \"x\" is no !!int");
+  EXPECT_EQ(refused("a: !!int x\n"), "line 1, column 4: the value is no !!int");
   EXPECT_TRUE(refused("a: 1\n  b: 2\n").starts_with("line 2, column "));
   EXPECT_TRUE(refused("a: [1, 2\nb: 3\n").starts_with("line 2, column ")) << refused("a: [1, 2\nb: 3\n");
   EXPECT_TRUE(refused("a:\n\t- b\n").starts_with("line 2, column ")) << refused("a:\n\t- b\n");
