@@ -115,7 +115,12 @@ struct EventLoop::Impl {
     while (first != nullptr) unlink(*first);
     // Destroying a callback may post another.
     while (!posted.empty()) std::exchange(posted, {}).clear();
-    std::exchange(timers, {}).clear();
+    // A callback often holds the owner of its own timer; taking it out opens that circle.
+    const auto left = std::exchange(timers, {});
+    for (const auto& [key, entry] : left) {
+      entry->armed = false;
+      const auto callback = std::exchange(entry->callback, nullptr);
+    }
   }
 
   void link(Waiter& waiter) {

@@ -43,12 +43,14 @@ bool run_until(EventLoop& loop, base::testing::Clock& clock, Condition&& conditi
 
 inline constexpr base::Duration kRealGuard = std::chrono::seconds(60);
 
-// Turns a loop with the real clock until `condition` holds; false after `guard`.
+// Turns the loop, waiting for descriptors and other threads as long as it takes, until `condition` holds; false after
+// `guard` of real time. Works with either clock; a simulated one stands still meanwhile.
 template <class Condition>
 bool run_real_until(EventLoop& loop, Condition&& condition, base::Duration guard = kRealGuard) {
-  bool over = false;
-  const Timer timer = loop.after(guard, [&over] { over = true; });
-  while (!condition() && !over) loop.turn(EventLoop::Wait::kYes);
+  const base::SystemClock real;
+  const base::MonotonicTime end = real.monotonic() + guard;
+  const Timer bound = loop.after(guard, [] {});  // the longest wait of one turn
+  while (!condition() && real.monotonic() < end) loop.turn(EventLoop::Wait::kYes);
   return condition();
 }
 
@@ -66,7 +68,7 @@ inline Task<void> keep(Task<void> task, bool& done) {
 }
 }  // namespace detail
 
-// Runs a task to its end on a loop with the real clock. A task that hangs ends the test with an exception, which
+// Runs a task to its end, waiting for real events. A task that hangs ends the test with an exception, which
 // GoogleTest reports as a failure.
 template <class T>
 T run_task(EventLoop& loop, Task<T> task, base::Duration guard = kRealGuard) {
