@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using Urgency = WorkQueue::Urgency;
 
-class WorkQueueTest : public testing::Test {
+class WorkQueueTest : public ::testing::Test {
  protected:
   // A worker that finishes each key at once and writes down what it got.
   net::Task<void> work() {

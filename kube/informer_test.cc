@@ -1,0 +1,294 @@
+#include "kube/informer.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/objects.h"
+#include "kube/testing/scripted_api.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Resource kThings{"example.io", "v1", "things", "Thing", false};
+
+struct Thing {
+  ObjectMeta meta;
+  std::string color;
+  std::int64_t size = 0;
+  std::size_t bytes() const { return 1000; }
+};
+
+class InformerTest : public ::testing::Test {
+ protected:
+  InformerTest() : api(loop) {}
+
+  static InformerConfig config() {
+    InformerConfig config;
+    config.resource = kThings;
+    config.page_size = 2;
+    return config;
+  }
+
+  void start(InformerConfig settings = config()) {
+    informer = std::make_unique<Informer<Thing>>(
+        loop, api, api, log, metrics, base::Random(7), std::move(settings), [this](std::string_view bytes) -> Result<Thing> {
+          Thing thing;
+          Decoder decoder(bytes, interner);
+          decoder.object([&](std::string_view key) {
+            if (key == "metadata") {
+              read_meta(decoder, {}, thing.meta);
+            } else if (key == "spec") {
+              decoder.object([&](std::string_view field) {
+                if (field == "color") {
+                  decoder.string(thing.color);
+                } else if (field == "size") {
+                  decoder.integer(thing.size);
+                } else {
+                  decoder.skip();
+                }
+              });
+            } else {
+              decoder.skip();
+            }
+          });
+          TM_TRY_VOID(decoder.finish("Thing"));
+          return thing;
+        });
+    informer->add_index("color", [](const Thing& thing) { return std::vector<std::string>{thing.color}; });
+    informer->subscribe([this](const ObjectKey& key, const Thing* before, const Thing* after) {
+      changes.push_back(base::cat(before ? before->color : "-", ">", after ? after->color : "-", " ", key.name));
+    });
+    scope = std::make_unique<net::Scope>(loop);
+    scope->spawn(informer->run());
+  }
+
+  void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
+  void put(const std::string& name, const char* color) { api.put(name, Json::object({{"color", color}})); }
+
+  std::map<std::string, std::string> held() const {
+    std::map<std::string, std::string> colors;
+    informer->for_each([&](const ObjectKey& key, const Thing& thing) { colors[key.name] = thing.color; });
+    return colors;
+  }
+  using Colors = std::map<std::string, std::string>;
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Registry metrics;
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  Interner interner;
+  testing::ScriptedApi api;
+  std::unique_ptr<Informer<Thing>> informer;
+  std::unique_ptr<net::Scope> scope;
+  std::vector<std::string> changes;
+};
+
+TEST_F(InformerTest, ListsInPagesThenFollowsTheWatchFromTheListsRevision) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) put(name, "red");
+  start();
+  run_for(1s);
+  EXPECT_TRUE(informer->synced());
+  EXPECT_EQ(held().size(), 5u);
+  EXPECT_EQ(api.watched_from, (std::vector<std::string>{"105"}));
+
+  changes.clear();
+  put("a", "blue");
+  api.remove_object("b");
+  put("f", "green");
+  run_for(1s);
+  EXPECT_EQ(changes, (std::vector<std::string>{"red>blue a", "red>- b", "->green f"}));
+  EXPECT_EQ(api.lists, 1);
+}
+
+TEST_F(InformerTest, AnIndexFollowsEveryChange) {
+  put("a", "red");
+  put("b", "red");
+  start();
+  run_for(1s);
+  EXPECT_EQ(informer->by_index("color", "red").size(), 2u);
+  put("a", "blue");
+  api.remove_object("b");
+  run_for(1s);
+  EXPECT_TRUE(informer->by_index("color", "red").empty());
+  ASSERT_EQ(informer->by_index("color", "blue").size(), 1u);
+  EXPECT_EQ(informer->by_index("color", "blue")[0]->meta.name, "a");
+}
+
+TEST_F(InformerTest, AWatchThatEndsProperlyGoesOnFromTheLastRevisionWithoutAList) {
+  put("a", "red");
+  start();
+  run_for(2s);
+  put("a", "blue");
+  run_for(1s);
+  api.end_watches();
+  run_for(1s);
+  EXPECT_EQ(api.lists, 1);
+  EXPECT_EQ(api.watched_from, (std::vector<std::string>{"101", "102"}));
+}
+
+TEST_F(InformerTest, ABookmarkMovesTheRevisionOn) {
+  put("a", "red");
+  start();
+  run_for(2s);
+  api.bookmark();
+  run_for(1s);
+  api.end_watches();
+  run_for(1s);
+  EXPECT_EQ(api.watched_from.back(), "102");
+}
+
+TEST_F(InformerTest, WhatHappenedDuringABrokenWatchIsCaughtUp) {
+  put("a", "red");
+  start();
+  run_for(2s);
+  api.down = true;
+  api.break_watches(Error{ErrorKind::kUnavailable, "connection reset", 0, 0});
+  put("a", "blue");
+  put("b", "green");
+  run_for(20s);
+  EXPECT_EQ(held(), (Colors{{"a", "red"}})) << "what was synced stays readable while the server is away";
+  api.down = false;
+  run_for(1min);
+  EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "green"}}));
+  EXPECT_EQ(api.lists, 1);
+}
+
+TEST_F(InformerTest, ARevisionThatIsTooOldMeansListingAgainAndForgettingWhatIsGone) {
+  for (const char* name : {"a", "b", "c"}) put(name, "red");
+  start();
+  run_for(2s);
+  api.down = true;
+  api.break_watches(Error{ErrorKind::kUnavailable, "connection reset", 0, 0});
+  run_for(1s);
+  changes.clear();
+  api.remove_object("b");
+  put("c", "blue");
+  api.forget_history();
+  api.down = false;
+  run_for(2min);
+  EXPECT_EQ(held(), (Colors{{"a", "red"}, {"c", "blue"}}));
+  EXPECT_EQ(api.lists, 2);
+  EXPECT_EQ(changes, (std::vector<std::string>{"red>blue c", "red>- b"})) << "an object that did not change is not told again";
+}
+
+TEST_F(InformerTest, AListThatHasToStartOverKeepsNothingOfItsFirstTry) {
+  for (const char* name : {"a", "b", "c", "d"}) put(name, "red");
+  api.restart_lists = 1;
+  api.before_second_page = [this] {
+    api.before_second_page = nullptr;
+    api.remove_object("a");
+  };
+  start();
+  run_for(1s);
+  EXPECT_TRUE(informer->synced());
+  EXPECT_EQ(held(), (Colors{{"b", "red"}, {"c", "red"}, {"d", "red"}}));
+}
+
+TEST_F(InformerTest, FailedListsAreTriedAgainEverMoreSlowly) {
+  put("a", "red");
+  api.down = true;
+  start();
+  run_for(10min);
+  EXPECT_FALSE(informer->synced());
+  // Doubling from half a second to half a minute, each give or take a half.
+  EXPECT_GE(api.lists, 15);
+  EXPECT_LE(api.lists, 60);
+  api.down = false;
+  run_for(1min);
+  EXPECT_TRUE(informer->synced());
+}
+
+TEST_F(InformerTest, ManyInformersDoNotComeBackAtTheSameMoment) {
+  auto first_retry = [&](std::uint64_t seed) {
+    base::testing::Clock own_clock;
+    net::EventLoop own_loop(own_clock);
+    testing::ScriptedApi own_api(own_loop);
+    own_api.down = true;
+    InformerCore core(own_loop, own_api, own_api, log, metrics, base::Random(seed), config(),
+                      [](std::string_view) -> Result<Decoded> { return fail(ErrorKind::kInvalid, "unused"); });
+    net::Scope own_scope(own_loop);
+    own_scope.spawn(core.run());
+    net::testing::run_for(own_loop, own_clock, 2s);
+    return own_api.calls.at(1) - own_api.calls.at(0);
+  };
+  base::Duration least = first_retry(1);
+  base::Duration most = least;
+  for (std::uint64_t seed = 2; seed < 40; ++seed) {
+    const auto wait = first_retry(seed);
+    least = std::min(least, wait);
+    most = std::max(most, wait);
+  }
+  EXPECT_GE(least, 250ms);
+  EXPECT_LE(most, 755ms);
+  EXPECT_GE(most - least, 250ms);
+}
+
+TEST_F(InformerTest, AServerThatEndsWatchesAtOnceIsNotAskedInATightLoop) {
+  put("a", "red");
+  start();
+  run_for(1s);
+  const std::size_t before = api.watched_from.size();
+  for (int second = 0; second < 60; ++second) {
+    for (int i = 0; i < 100; ++i) {
+      api.end_watches();
+      run_for(10ms);
+    }
+  }
+  EXPECT_LE(api.watched_from.size() - before, 150u);
+  EXPECT_GE(api.watched_from.size() - before, 2u);
+}
+
+TEST_F(InformerTest, PastItsBudgetItTakesNoNewObjectsButFollowsThoseItHas) {
+  for (const char* name : {"a", "b", "c"}) put(name, "red");
+  InformerConfig small = config();
+  small.bytes_max = 2500;
+  start(small);
+  run_for(2s);
+  EXPECT_EQ(informer->core().size(), 2u);
+  EXPECT_EQ(informer->core().bytes(), 2000u);
+  EXPECT_TRUE(informer->core().over_budget());
+  put("a", "blue");
+  put("d", "red");
+  run_for(1s);
+  EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "red"}}));
+
+  api.remove_object("b");
+  run_for(1s);
+  api.end_watches();  // the server does so every few minutes; then there is a new list
+  run_for(1s);
+  EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"c", "red"}}));
+}
+
+TEST_F(InformerTest, AnObjectThatCannotBeReadLeavesItsLastGoodVersionAndTheRest) {
+  put("a", "red");
+  put("b", "red");
+  start();
+  run_for(1s);
+  api.put("a", Json::object({{"color", 5}}));
+  put("b", "blue");
+  run_for(1s);
+  EXPECT_EQ(held(), (Colors{{"a", "red"}, {"b", "blue"}}));
+  api.forget_history();
+  api.break_watches(Error{ErrorKind::kGone, "too old", 410, 0});
+  run_for(1min);
+  EXPECT_EQ(held(), (Colors{{"a", "red"}, {"b", "blue"}})) << "also across a new list";
+}
+
+TEST_F(InformerTest, DestroyingItInTheMiddleOfAListOrWatchLeavesNothingBehind) {
+  for (int i = 0; i < 20; ++i) put(base::cat("thing", i), "red");
+  for (int ms = 0; ms < 20; ++ms) {
+    start();
+    run_for(std::chrono::milliseconds(ms));
+    scope.reset();
+    EXPECT_EQ(api.watchers(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::kube

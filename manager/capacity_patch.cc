@@ -1,0 +1,57 @@
+#include "manager/capacity_patch.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/annotations.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+// Quantities are plain integers: batch-cpu counts milli-cores, batch-memory bytes.
+template <class Amount>
+void write_amount(base::JsonWriter& json, std::string_view name, const std::optional<Amount>& amount) {
+  json.key(name);
+  if (amount) {
+    json.value(std::string_view(base::cat(amount->value)));
+  } else {
+    json.null();  // removes the key
+  }
+}
+
+void write_amounts(base::JsonWriter& json, std::string_view list, const model::ExtendedResources& publish) {
+  json.key(list).begin_object();
+  write_amount(json, model::kBatchCpu, publish.batch_cpu);
+  write_amount(json, model::kBatchMemory, publish.batch_memory);
+  write_amount(json, model::kMidCpu, publish.mid_cpu);
+  write_amount(json, model::kMidMemory, publish.mid_memory);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string capacity_patch(const CapacityWrite& write) {
+  std::string out;
+  base::JsonWriter json(out);
+  json.begin_object();
+  json.key("metadata").begin_object();
+  json.member("resourceVersion", std::string_view(write.resource_version));
+  json.key("annotations").begin_object();
+  json.member(model::kOriginAnnotation, std::string_view(model::format_origin(write.origin)));
+  json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
+  json.end_object();
+  json.end_object();
+  json.key("status").begin_object();
+  write_amounts(json, "capacity", write.publish);
+  write_amounts(json, "allocatable", write.publish);
+  json.end_object();
+  json.end_object();
+  return out;
+}
+
+std::int64_t read_epoch(std::string_view annotation) {
+  const auto epoch = base::parse_int(annotation);
+  return epoch && *epoch > 0 ? *epoch : 0;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,33 @@
+// The bytes of a capacity write, from what was decided. Pure.
+//
+// One merge patch on nodes/<name>/status carries the amounts (capacity and allocatable alike), the origin annotation and the
+// writer's epoch, and two preconditions:
+//   resourceVersion  the node as it was decided on; anybody's write in between makes it a 409 and the node is decided again
+//   epoch            written with every amount; a manager that finds a larger one than its own has lost the lease and stops
+// So a leader that was stopped between deciding and writing cannot put an old number over a new leader's one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/node.h"
+
+namespace tidemark::manager {
+
+inline constexpr std::string_view kEpochAnnotation = "tidemark.io/capacity-epoch";
+
+struct CapacityWrite {
+  std::string resource_version;
+  model::ExtendedResources publish;  // absent: the key is removed
+  model::Resources origin;           // 0 where nothing is offered
+  std::int64_t epoch = 0;
+};
+
+std::string capacity_patch(const CapacityWrite& write);
+
+// The epoch a node carries; 0 where there is none or where it is not a number (somebody's own text).
+std::int64_t read_epoch(std::string_view annotation);
+
+}  // namespace tidemark::manager

@@ -1,0 +1,257 @@
+#include "policy/render/overcommit_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "model/names.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr int kExplainSchema = 1;
+
+// One line of a sum: sign, what it is, how much, and a remark.
+struct Line {
+  char sign = ' ';
+  std::string what;
+  std::string amount;
+  std::string remark;
+};
+
+class Table {
+ public:
+  void add(char sign, std::string what, std::string amount, std::string remark = "") {
+    lines_.push_back({sign, std::move(what), std::move(amount), std::move(remark)});
+  }
+  void append_to(std::string& out) const {
+    std::size_t what_width = 0;
+    std::size_t amount_width = 0;
+    for (const auto& line : lines_) {
+      what_width = std::max(what_width, line.what.size());
+      amount_width = std::max(amount_width, line.amount.size());
+    }
+    for (const auto& line : lines_) {
+      out += "  ";
+      out += line.sign;
+      out += ' ';
+      out += line.what;
+      out.append(what_width - line.what.size() + 2, ' ');
+      out.append(amount_width - line.amount.size(), ' ');
+      out += line.amount;
+      if (!line.remark.empty()) out += "   " + line.remark;
+      out += '\n';
+    }
+  }
+
+ private:
+  std::vector<Line> lines_;
+};
+
+std::string why(model::Reason reason) {
+  return base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
+}
+
+std::string_view action_word(PlanAction action) {
+  switch (action) {
+    case PlanAction::kPublish:
+      return "publish";
+    case PlanAction::kReset:
+      return "reset";
+    case PlanAction::kHold:
+      return "hold";
+  }
+  return "hold";
+}
+
+std::string_view policy_word(model::Reason policy) {
+  switch (policy) {
+    case model::Reason::kPolicyRequest:
+      return "what online pods request";
+    case model::Reason::kPolicyMaxUsageRequest:
+      return "the larger of what online pods use and request";
+    default:
+      return "what online pods use";
+  }
+}
+
+template <class Amount>
+std::string on_node_now(const std::optional<Amount>& amount) {
+  return amount ? base::cat("on the node now: ", amount_text(*amount)) : "not on the node now";
+}
+
+std::string third_party_names(const model::NodeSnapshot& node) {
+  std::string names;
+  if (!node.third_party) return names;
+  for (const auto& allocation : *node.third_party) {
+    if (allocation.priority != model::PriorityClass::kBatch) continue;
+    names += (names.empty() ? "" : ", ") + allocation.name;
+  }
+  return names;
+}
+
+template <class Amount>
+void render_batch(std::string& out, std::string_view title, const BatchTerms<Amount>& terms, std::int64_t threshold,
+                  const std::optional<Amount>& now_on_node, const model::NodeSnapshot& node) {
+  out += base::cat("\n", title, "\n");
+  Table table;
+  table.add(' ', "capacity", amount_text(terms.capacity));
+  table.add('-', "margin above the water line", amount_text(terms.margin),
+            base::cat("100 % - ", threshold, " % of capacity"));
+  table.add('-', "reserved", amount_text(terms.reserved),
+            base::cat(why(terms.reserved_by), "; system ", amount_text(terms.system_used), ", kubelet ",
+                      amount_text(terms.reserved_by_kubelet), ", annotation ",
+                      amount_text(terms.reserved_by_annotation)));
+  table.add('-', base::cat("online work: ", policy_word(terms.policy)), amount_text(terms.high_priority),
+            base::cat("[", model::reason_id(terms.policy), "]"));
+  table.add('=', "left", amount_text(terms.left));
+  if (terms.cap) table.add('<', "cap", amount_text(*terms.cap), "batch threshold percent of capacity");
+  table.add('=', "batch may use (origin)", amount_text(terms.origin), why(terms.origin_by));
+  const std::string names = third_party_names(node);
+  table.add('-', names.empty() ? std::string("third parties") : base::cat("third parties: ", names),
+            amount_text(terms.third_party), why(terms.third_party_by));
+  table.add('=', "offered to Kubernetes", amount_text(terms.published), on_node_now(now_on_node));
+  table.append_to(out);
+}
+
+template <class Amount>
+void render_mid(std::string& out, std::string_view title, const MidTerms<Amount>& terms,
+                const std::optional<Amount>& now_on_node) {
+  out += base::cat("\n", title, "\n");
+  Table table;
+  const bool is_static =
+      terms.reason == model::Reason::kMidStatic || terms.reason == model::Reason::kMidStaticCapped;
+  if (is_static) {
+    table.add(' ', "static share", amount_text(terms.static_share));
+  } else {
+    table.add(' ', "online work will not need (predicted)", amount_text(terms.prod_reclaimable));
+    table.add('<', "not used on the node", amount_text(terms.node_unused));
+    table.add('=', "base", amount_text(terms.base));
+    table.add('+', "share of what nobody requested", amount_text(terms.unallocated_share),
+              base::cat("of ", amount_text(terms.unallocated)));
+  }
+  table.add('<', "cap", amount_text(terms.cap), "mid threshold percent of capacity");
+  table.add('=', "offered as mid", amount_text(terms.published),
+            base::cat(why(terms.reason), "; ", on_node_now(now_on_node)));
+  table.append_to(out);
+}
+
+Json reason_json(model::Reason reason) {
+  return Json::object({{"id", Json(model::reason_id(reason))}, {"text", Json(model::reason_sentence(reason))}});
+}
+
+template <class Amount>
+Json optional_json(const std::optional<Amount>& amount) {
+  return amount ? Json(amount->value) : Json(nullptr);
+}
+
+template <class Amount>
+Json batch_json(const BatchTerms<Amount>& terms, const std::optional<Amount>& now_on_node) {
+  return Json::object({{"capacity", terms.capacity.value},
+                       {"margin", terms.margin.value},
+                       {"systemUsed", terms.system_used.value},
+                       {"reservedByKubelet", terms.reserved_by_kubelet.value},
+                       {"reservedByAnnotation", terms.reserved_by_annotation.value},
+                       {"reserved", terms.reserved.value},
+                       {"reservedBy", reason_json(terms.reserved_by)},
+                       {"policy", reason_json(terms.policy)},
+                       {"highPriority", terms.high_priority.value},
+                       {"left", terms.left.value},
+                       {"cap", optional_json(terms.cap)},
+                       {"origin", terms.origin.value},
+                       {"originBy", reason_json(terms.origin_by)},
+                       {"thirdParty", terms.third_party.value},
+                       {"thirdPartyBy", reason_json(terms.third_party_by)},
+                       {"published", terms.published.value},
+                       {"onNode", optional_json(now_on_node)}});
+}
+
+template <class Amount>
+Json mid_json(const MidTerms<Amount>& terms, const std::optional<Amount>& now_on_node) {
+  return Json::object({{"capacity", terms.capacity.value},
+                       {"prodReclaimable", terms.prod_reclaimable.value},
+                       {"nodeUnused", terms.node_unused.value},
+                       {"base", terms.base.value},
+                       {"reserved", terms.reserved.value},
+                       {"prodRequest", terms.prod_request.value},
+                       {"unallocated", terms.unallocated.value},
+                       {"unallocatedShare", terms.unallocated_share.value},
+                       {"staticShare", terms.static_share.value},
+                       {"cap", terms.cap.value},
+                       {"reason", reason_json(terms.reason)},
+                       {"published", terms.published.value},
+                       {"onNode", optional_json(now_on_node)}});
+}
+
+// Tenths of a unit, truncated: a person must not read more than there is.
+std::string binary_text(std::int64_t bytes) {
+  constexpr std::int64_t kKib = 1024;
+  constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::int64_t scale = kKib;
+  std::size_t unit = 0;
+  while (unit + 1 < std::size(kUnits) && bytes / scale >= kKib) {
+    scale *= kKib;
+    ++unit;
+  }
+  const std::int64_t whole = bytes / scale;
+  const std::int64_t tenth = (bytes % scale) / (scale / 10 + 1);
+  return base::cat(whole, ".", std::min<std::int64_t>(tenth, 9), " ", kUnits[unit]);
+}
+
+}  // namespace
+
+std::string amount_text(model::CpuMilli cpu) { return base::cat(cpu.value, "m"); }
+
+std::string amount_text(model::MemoryBytes memory) {
+  if (memory.value < 1024) return base::cat(memory.value);  // negative values too: exact is enough
+  return base::cat(memory.value, " (", binary_text(memory.value), ")");
+}
+
+std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy) {
+  std::string out = base::cat("node ", node.name, ": ");
+  switch (plan.action) {
+    case PlanAction::kPublish:
+      out += base::cat("offers batch-cpu ", amount_text(plan.batch_cpu.published), " and batch-memory ",
+                       amount_text(plan.batch_memory.published), "\n");
+      break;
+    case PlanAction::kReset:
+      out += "offers nothing; its batch and mid resources are removed\n";
+      break;
+    case PlanAction::kHold:
+      out += "is left as it is\n";
+      break;
+  }
+  out += base::cat("why: ", why(plan.reason), "\n");
+  for (const auto ignored : strategy.ignored) out += base::cat("note: ", why(ignored), "\n");
+  if (plan.action != PlanAction::kPublish) return out;
+
+  render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
+               node.published.batch_cpu, node);
+  render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
+               node.published.batch_memory, node);
+  render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);
+  render_mid(out, model::kMidMemory, plan.mid_memory, node.published.mid_memory);
+  return out;
+}
+
+Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy) {
+  Json out = Json::object({{"schema", kExplainSchema},
+                           {"node", Json(node.name)},
+                           {"action", Json(action_word(plan.action))},
+                           {"reason", reason_json(plan.reason)},
+                           {"cpuReclaimThresholdPercent", strategy.values.cpu_reclaim_threshold_percent},
+                           {"memoryReclaimThresholdPercent", strategy.values.memory_reclaim_threshold_percent}});
+  Json ignored = Json::array();
+  for (const auto reason : strategy.ignored) ignored.as_array().push_back(reason_json(reason));
+  out["ignored"] = std::move(ignored);
+  if (plan.action != PlanAction::kPublish) return out;
+  out[model::kBatchCpu] = batch_json(plan.batch_cpu, node.published.batch_cpu);
+  out[model::kBatchMemory] = batch_json(plan.batch_memory, node.published.batch_memory);
+  out[model::kMidCpu] = mid_json(plan.mid_cpu, node.published.mid_cpu);
+  out[model::kMidMemory] = mid_json(plan.mid_memory, node.published.mid_memory);
+  return out;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,23 @@
+// A plan's reasons as something to read: the one renderer of overcommit plans, for `tidemark explain`, the console and logs.
+// Pure: everything shown is in the plan, the snapshot and the strategy it was made from.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "model/node.h"
+#include "policy/overcommit/overcommit.h"
+
+namespace tidemark::policy {
+
+// Several lines for a terminal, each term of the formula on one.
+std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy);
+
+// The same for programs: {"schema":1,"node":…,"action":…,"reason":{…},"batch-cpu":{terms…},…}.
+Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy);
+
+// "7800m" and "60344290509 (56.2 GiB)".
+std::string amount_text(model::CpuMilli cpu);
+std::string amount_text(model::MemoryBytes memory);
+
+}  // namespace tidemark::policy
