@@ -1,6 +1,7 @@
 #include "base/flags.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/check.h"
@@ -324,7 +325,7 @@ Result<void> Flags::read_arguments(std::span<const std::string> args, Sources& s
     if (flag->kind_ == Flag::Kind::kList) {
       std::ranges::move(pieces(value), std::back_inserter(given.values));
     } else {
-      given.values.assign(1, std::move(value));
+      given.values.assign(1, value);
     }
   }
   return {};
