@@ -81,12 +81,12 @@ class Fixture:
         return self.environment
 
     def stop(self) -> None:
-        """Keeps the logs in build/test-logs/cluster and removes everything else."""
+        """Keeps the logs in build/test-logs/kubernetes and removes everything else."""
         if self._child is not None:
             processes.kill_group(self._child)
             self._child = None
         if self._state is not None:
-            kept = LOGS / "cluster"
+            kept = LOGS / "kubernetes"
             shutil.rmtree(kept, ignore_errors=True)
             if (self._state / "logs").exists():
                 shutil.copytree(self._state / "logs", kept)

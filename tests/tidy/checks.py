@@ -75,7 +75,7 @@ def bans(tree: Tree) -> list[str]:
 
 
 def header_includes(tree: Tree) -> list[str]:
-    ours = [f for f in tree.headers if top(f) != "tests"]
+    ours = [f for f in tree.headers if top(f) != "tests" and not is_test(f)]
     found = _patterns(tree, ours, {layers.HEADER_BANNED_INCLUDES: "a third party's header"}, "keep it in a .cc behind standard types")
     return found + _patterns(tree, ours, {layers.HEADER_HEAVY_INCLUDES: "a heavy standard header"}, "include it in the .cc")
 

@@ -69,6 +69,8 @@ def _wrong_dev_call(line: str) -> str:
         return ""
     if words[0] != "./dev":
         return "only calls of ./dev belong in a block tagged `dev`"
+    if words[1:] == ["--help"]:
+        return ""
     if len(words) < 2 or words[1] not in VERBS:
         return f"no such verb, there are {', '.join(VERBS)}"
     known = {"test": set(GROUPS), "build": set(PRESETS)}.get(words[1])

@@ -197,7 +197,7 @@ class Checks(unittest.TestCase):
         ):
             with self.subTest(block):
                 self.broken(docs.commands_hold, {"docs/use.md": block}, "docs/use.md:1")
-        self.broken(docs.commands_hold, {"docs/use.md": "```sh dev\n./dev fuzz json --seconds 3  # quick\n```\n\n```sh elsewhere\nkubectl x\n```\n"})
+        self.broken(docs.commands_hold, {"docs/use.md": "```sh dev\n./dev fuzz json --seconds 3  # quick\n./dev --help\n```\n\n```sh elsewhere\nkubectl x\n```\n"})
 
     def test_documentation_commands_are_found_to_be_run(self):
         tree = self.tree({"docs/more.md": "x\n\n```sh run cluster\nkubectl get nodes\n```\n"})
