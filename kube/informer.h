@@ -124,6 +124,7 @@ class Informer {
   net::Task<void> run() { return core_.run(); }
   bool synced() const { return core_.synced(); }
   net::Task<bool> wait_synced(base::Duration limit) { return core_.wait_synced(limit); }
+  InformerCore& core() { return core_; }
   const InformerCore& core() const { return core_; }
 
   // Pointers are valid until the loop runs again.

@@ -37,7 +37,7 @@ std::string capacity_patch(const CapacityWrite& write) {
   json.key("metadata").begin_object();
   json.member("resourceVersion", std::string_view(write.resource_version));
   json.key("annotations").begin_object();
-  json.member(model::kOriginAnnotation, std::string_view(model::format_origin(write.origin)));
+  json.member(model::kOriginAllocatableAnnotation, std::string_view(model::format_origin(write.origin)));
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
   json.end_object();
   json.end_object();

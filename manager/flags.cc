@@ -1,0 +1,37 @@
+#include "manager/manager.h"
+
+namespace tidemark::manager {
+
+void declare_flags(base::Flags& flags, ManagerOptions& options) {
+  using std::chrono::seconds;
+  flags.group("Configuration");
+  flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMap with the co-location settings")
+      .placeholder("NAMESPACE");
+  flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
+
+  flags.group("Serving");
+  flags.text("metrics-addr", options.metrics_address, "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off")
+      .placeholder("HOST:PORT")
+      .alias("metrics-bind-address");
+
+  flags.group("Leader election");
+  flags.boolean("leader-elect", options.leader_elect, "only the replica that holds the lease writes")
+      .alias("enable-leader-election");
+  flags.text("leader-election-namespace", options.lease_namespace, "namespace of the lease").placeholder("NAMESPACE");
+  flags.text("leader-election-id", options.lease_name, "name of the lease").placeholder("NAME");
+  flags.duration("leader-elect-lease-duration", options.lease_duration, seconds(2), seconds(3600),
+                 "others take over when they saw no renewal for this long");
+  flags.duration("leader-elect-renew-deadline", options.renew_deadline, seconds(1), seconds(3600),
+                 "the holder stops by itself when it could not renew for this long");
+  flags.duration("leader-elect-retry-period", options.retry_period, std::chrono::milliseconds(100), seconds(600),
+                 "pause between two looks at the lease");
+
+  flags.group("Load");
+  flags.integer("workers", options.workers, 1, 64, "nodes decided at the same time");
+  flags.number("kube-api-qps", options.queries_per_second, 0.1, 10000, "requests a second to the API server")
+      .alias("rest-config-qps");
+  flags.integer("kube-api-burst", options.query_burst, 1, 100000, "requests at once, before the rate holds")
+      .alias("rest-config-burst");
+}
+
+}  // namespace tidemark::manager

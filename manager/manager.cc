@@ -1,0 +1,259 @@
+#include "manager/manager.h"
+
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "kube/work_queue.h"
+#include "manager/capacity_patch.h"
+#include "manager/overcommit_controller.h"
+#include "model/names.h"
+#include "model/reason.h"
+#include "net/admin.h"
+#include "policy/overcommit/strategy.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr std::string_view kComponent = "tidemark-manager";
+constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
+
+bool carries_batch(const kube::Node& node) { return node.allocatable.find(model::kBatchCpu).has_value(); }
+
+class RunningManager final : public Manager {
+ public:
+  RunningManager(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
+                 base::Random random, ManagerOptions options)
+      : loop_(loop),
+        log_(std::move(log)),
+        metrics_(metrics),
+        options_(std::move(options)),
+        nodes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodes),
+               [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
+        pods_(loop, client, client, log_, metrics, random.fork(), pod_informer(),
+              [this](std::string_view bytes) { return kube::decode_pod(bytes, pod_fields(), interner_); }),
+        node_metrics_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodeMetrics),
+                      [this](std::string_view bytes) {
+                        return kube::decode_node_metric(bytes, metric_fields(), interner_);
+                      }),
+        configs_(loop, client, client, log_, metrics, random.fork(), config_informer(options_),
+                 [this](std::string_view bytes) {
+                   return kube::decode_config_map(bytes, {}, {model::kColocationConfigKey}, interner_);
+                 }),
+        queue_(loop, metrics, "overcommit", random.fork()),
+        recorder_(loop, client, log_, metrics, std::string(kComponent)),
+        controller_(loop, client, client, {nodes_, pods_, node_metrics_}, leadership(), interner_, log_, metrics),
+        errors_(metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
+        config_good_(metrics.gauge("tidemark_manager_config_good",
+                                   "1 while the co-location settings in force are those in the ConfigMap.")),
+        all_synced_(loop),
+        scope_(loop) {
+    pods_.add_index(std::string(kPodsByNode), [](const kube::Pod& pod) {
+      return pod.node_name.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(pod.node_name)};
+    });
+    subscribe();
+  }
+
+  Result<void> prepare(kube::Client& client, base::Random random, std::string identity) {
+    if (options_.leader_elect) {
+      kube::LeaderConfig config;
+      config.ns = options_.lease_namespace;
+      config.name = options_.lease_name;
+      config.identity = std::move(identity);
+      config.lease_duration = options_.lease_duration;
+      config.renew_deadline = options_.renew_deadline;
+      config.retry_period = options_.retry_period;
+      TM_TRY(elector_, kube::LeaderElector::make(loop_, client, client, log_, metrics_, random, std::move(config)));
+      elector_->on_change([this](bool leading) {
+        if (leading) controller_.forget_all_writes();
+        if (leading) enqueue_all();
+      });
+    }
+    TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
+    return {};
+  }
+
+  void start() override {
+    scope_.spawn(nodes_.run());
+    scope_.spawn(pods_.run());
+    scope_.spawn(node_metrics_.run());
+    scope_.spawn(configs_.run());
+    scope_.spawn(recorder_.run());
+    scope_.spawn(wait_for_caches());
+    if (elector_) scope_.spawn(elector_->run());
+    for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(work());
+  }
+
+  std::string not_ready() const override {
+    if (!nodes_.synced()) return "nodes are not listed yet";
+    if (!pods_.synced()) return "pods are not listed yet";
+    if (!node_metrics_.synced()) return "nodemetrics are not listed yet";
+    if (!configs_.synced()) return "the configuration is not read yet";
+    if (!config_.config) return "the configuration cannot be used, and there was none before";
+    return "";
+  }
+
+  std::string metrics_address() const override { return admin_ ? admin_->address() : ""; }
+
+  net::Task<void> drain() override {
+    draining_ = true;
+    const auto end = loop_.clock().monotonic() + kDrainLimit;
+    while (!working_.empty() && loop_.clock().monotonic() < end) co_await loop_.sleep(std::chrono::milliseconds(20));
+    if (elector_) co_await elector_->release();
+  }
+
+ private:
+  static kube::InformerConfig informer(const kube::Resource& resource) {
+    kube::InformerConfig config;
+    config.resource = resource;
+    return config;
+  }
+  // A pod that ended holds nothing, and one without a node concerns none.
+  static kube::InformerConfig pod_informer() {
+    kube::InformerConfig config = informer(kube::kPods);
+    config.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+    return config;
+  }
+  static kube::InformerConfig config_informer(const ManagerOptions& options) {
+    kube::InformerConfig config = informer(kube::kConfigMaps);
+    config.ns = options.config_namespace;
+    config.field_selector = base::cat("metadata.name=", options.config_name);
+    return config;
+  }
+
+  Leadership leadership() {
+    return {[this] { return !draining_ && (elector_ == nullptr || elector_->leading()); },
+            [this]() -> std::optional<std::int64_t> {
+              if (elector_ == nullptr) return std::nullopt;
+              return elector_->epoch();
+            }};
+  }
+
+  void subscribe() {
+    nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
+      // What it offered is gone (the node was made anew, or somebody overwrote its status): that cannot wait in line.
+      const bool lost = before != nullptr && after != nullptr && carries_batch(*before) && !carries_batch(*after);
+      queue_.add(key.name, lost ? kube::WorkQueue::Urgency::kUrgent : kube::WorkQueue::Urgency::kRoutine);
+      if (after == nullptr) controller_.forget_writes_of(key.name);
+    });
+    pods_.subscribe([this](const kube::ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
+      if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
+      if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
+    });
+    node_metrics_.subscribe(
+        [this](const kube::ObjectKey& key, const kube::NodeMetric*, const kube::NodeMetric* after) {
+          if (after == nullptr) controller_.forget_writes_of(key.name);
+          queue_.add(key.name);
+        });
+    configs_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
+      if (!configs_.synced()) return;  // read once, when the list is in
+      // A ConfigMap that is deleted leaves what is in force.
+      if (after != nullptr) take_config(after);
+    });
+  }
+
+  net::Task<void> wait_for_caches() {
+    for (auto* core : {&nodes_.core(), &pods_.core(), &node_metrics_.core(), &configs_.core()}) {
+      while (!co_await core->wait_synced(std::chrono::minutes(1))) {
+        log_.warn("waiting for the API server", {{"missing", not_ready()}});
+      }
+    }
+    take_config(configs_.find({options_.config_namespace, options_.config_name}));
+    log_.info("caches filled", {{"nodes", nodes_.core().size()},
+                                {"pods", pods_.core().size()},
+                                {"nodemetrics", node_metrics_.core().size()}});
+    all_synced_.set();
+  }
+
+  void take_config(const kube::ConfigMap* map) {
+    policy::ConfigSource source;
+    source.found = map != nullptr;
+    if (map != nullptr) {
+      if (const auto* text = map->data.find(model::kColocationConfigKey)) source.text = text->view();
+    }
+    auto step = policy::next_config(config_, source);
+    const bool good = step.reason == model::Reason::kConfigApplied || step.reason == model::Reason::kConfigDefaults;
+    config_good_.set(good ? 1 : 0);
+    if (!step.problem.empty()) {
+      log_.error("co-location settings refused; the last good ones stay in force",
+                 {{"reason", model::reason_id(step.reason)}, {"problem", step.problem}});
+      if (map != nullptr && step.reason == model::Reason::kConfigBadJson) {
+        recorder_.record({"v1", "ConfigMap", std::string(map->meta.ns), std::string(map->meta.name),
+                          std::string(map->meta.uid)},
+                         kube::EventSeverity::kWarning, "ColocationCfgUnmarshalFailed", step.problem);
+      }
+    } else {
+      log_.info("co-location settings read", {{"reason", model::reason_id(step.reason)}});
+    }
+    config_ = std::move(step.state);
+    controller_.set_config(config_);
+    enqueue_all();
+  }
+
+  void enqueue_all() {
+    nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) { queue_.add(key.name); });
+  }
+
+  net::Task<void> work() {
+    co_await all_synced_.wait();
+    while (true) {
+      const std::string node = co_await queue_.next();
+      working_.insert(node);
+      auto outcome = co_await controller_.reconcile(node);
+      working_.erase(node);
+      queue_.done(node);
+      if (!outcome) {
+        errors_.add();
+        log_.warn("node not settled; trying again", {{"node", node}, {"error", outcome.error()}});
+        queue_.retry(node);
+        continue;
+      }
+      queue_.forget(node);
+      if (outcome->done == OvercommitController::Done::kSuperseded) {
+        // Leading by our own clock, yet somebody newer writes: the lease tells at its next look. Until then this node rests.
+        queue_.add_after(node, options_.retry_period);
+      } else if (outcome->again_after) {
+        queue_.add_after(node, *outcome->again_after);
+      }
+    }
+  }
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  base::Registry& metrics_;
+  ManagerOptions options_;
+  kube::Interner interner_;
+  kube::Informer<kube::Node> nodes_;
+  kube::Informer<kube::Pod> pods_;
+  kube::Informer<kube::NodeMetric> node_metrics_;
+  kube::Informer<kube::ConfigMap> configs_;
+  kube::WorkQueue queue_;
+  kube::EventRecorder recorder_;
+  OvercommitController controller_;
+  base::Counter& errors_;
+  base::Gauge& config_good_;
+  std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<net::HttpServer> admin_;
+  policy::ConfigState config_;
+  std::set<std::string> working_;
+  bool draining_ = false;
+  net::Event all_synced_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Manager>> Manager::make(net::EventLoop& loop, kube::Client& client, base::Log log,
+                                               base::Registry& metrics, base::Random random, ManagerOptions options,
+                                               std::string identity) {
+  auto manager =
+      std::make_unique<RunningManager>(loop, client, std::move(log), metrics, random.fork(), std::move(options));
+  TM_TRY_VOID(manager->prepare(client, random.fork(), std::move(identity)));
+  return manager;
+}
+
+}  // namespace tidemark::manager

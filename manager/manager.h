@@ -1,0 +1,52 @@
+// The manager: follows nodes, pods, NodeMetrics and the configuration, and keeps what nodes may sell up to date.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/flags.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/leader.h"
+#include "net/loop.h"
+
+namespace tidemark::manager {
+
+struct ManagerOptions {
+  std::string config_namespace = "koordinator-system";
+  std::string config_name = "slo-controller-config";
+  std::string metrics_address = "127.0.0.1:8080";
+  bool leader_elect = true;
+  std::string lease_namespace = "koordinator-system";
+  std::string lease_name = "koordinator-manager";
+  base::Duration lease_duration = std::chrono::seconds(15);
+  base::Duration renew_deadline = std::chrono::seconds(10);
+  base::Duration retry_period = std::chrono::seconds(2);
+  std::int64_t workers = 4;              // nodes decided at the same time
+  double queries_per_second = 30;
+  std::int64_t query_burst = 50;
+};
+
+// The flags of `tidemark manager`, with the peer's names as aliases.
+void declare_flags(base::Flags& flags, ManagerOptions& options);
+
+class Manager {
+ public:
+  // `identity` is this process in the lease: unique among replicas.
+  static Result<std::unique_ptr<Manager>> make(net::EventLoop& loop, kube::Client& client, base::Log log,
+                                               base::Registry& metrics, base::Random random, ManagerOptions options,
+                                               std::string identity);
+  virtual ~Manager() = default;
+
+  virtual void start() = 0;                // until destroyed
+  virtual std::string not_ready() const = 0;  // "" when it does its work, else what is missing
+  virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
+  virtual net::Task<void> drain() = 0;     // an orderly stop: finish writes under way, give the lease back
+};
+
+}  // namespace tidemark::manager

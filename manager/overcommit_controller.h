@@ -1,0 +1,99 @@
+// Carries out overcommit plans: reads the caches, asks the policy, writes the node where it is worth it.
+//
+// Level, not edge: reconcile(node) looks at everything there is about the node now. It writes only while this process leads,
+// and each write holds only for the revision it was decided on (manager/capacity_patch.h).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "net/loop.h"
+#include "policy/overcommit/overcommit.h"
+
+namespace tidemark::manager {
+
+// Below lease_duration − renew_deadline of the leader election, so that no write of ours lands in a successor's time.
+inline constexpr base::Duration kCapacityWriteLimit = std::chrono::seconds(4);
+
+inline constexpr std::string_view kPodsByNode = "node";  // the index that the pod cache must have
+
+struct OvercommitCaches {
+  const kube::Informer<kube::Node>& nodes;
+  const kube::Informer<kube::Pod>& pods;
+  const kube::Informer<kube::NodeMetric>& metrics;
+};
+
+// Whether this process may write, and under which epoch; nullopt where nobody is elected and the node's stays as it is.
+struct Leadership {
+  std::function<bool()> leading;
+  std::function<std::optional<std::int64_t>()> epoch;
+};
+
+// Fields and filters that the caches above must be filled with.
+kube::PodFields pod_fields();
+kube::NodeFields node_fields();
+kube::NodeMetricFields metric_fields();
+
+class OvercommitController {
+ public:
+  OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer, OvercommitCaches caches,
+                       Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics);
+
+  enum class Done {
+    kNothing,     // the node is gone, or nothing is known of the configuration yet
+    kUnchanged,   // what the node carries is right
+    kWritten,
+    kNotLeading,
+    kSuperseded,  // a newer leader has written: this process must stop leading
+  };
+  struct Outcome {
+    Done done = Done::kNothing;
+    // When time alone changes the answer (the metric turns stale, the node is due for a refresh): look again after this.
+    std::optional<base::Duration> again_after;
+  };
+  net::Task<Result<Outcome>> reconcile(std::string node_name);
+
+  void set_config(const policy::ConfigState& config) { config_ = config; }
+  void forget_writes_of(const std::string& node_name) { written_.erase(node_name); }
+  // A new leader writes every node once, so that each carries its epoch and a write of its predecessor's that is still under
+  // way meets another revision.
+  void forget_all_writes() { written_.clear(); }
+
+ private:
+  struct Decision {
+    policy::OvercommitPlan plan;
+    policy::NodeStrategy strategy;
+    model::ExtendedResources on_node;
+    model::Reason write_reason = model::Reason::kWriteNotNeeded;
+    bool write = false;
+    std::optional<base::Duration> again_after;
+  };
+  Decision decide(const kube::Node& node) const;
+  bool origin_moved(const kube::Node& node, const Decision& decision) const;
+  std::optional<base::Duration> look_again(const kube::NodeMetric* metric, const Decision& decision) const;
+  net::Task<Result<kube::Node>> read_again(std::string node_name);
+
+  net::EventLoop& loop_;
+  kube::Reader& reader_;
+  kube::Writer& writer_;
+  OvercommitCaches caches_;
+  Leadership leadership_;
+  kube::Interner& interner_;
+  base::Log log_;
+  policy::ConfigState config_;
+  std::unordered_map<std::string, base::MonotonicTime> written_;  // by this process, when it succeeded
+  base::Registry& metrics_;
+  base::Counter& conflicts_;
+};
+
+}  // namespace tidemark::manager
