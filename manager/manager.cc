@@ -9,7 +9,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
-#include "manager/capacity_patch.h"
+#include "manager/decide.h"
 #include "manager/overcommit_controller.h"
 #include "model/names.h"
 #include "model/reason.h"
@@ -170,12 +170,7 @@ class RunningManager final : public Manager {
   }
 
   void take_config(const kube::ConfigMap* map) {
-    policy::ConfigSource source;
-    source.found = map != nullptr;
-    if (map != nullptr) {
-      if (const auto* text = map->data.find(model::kColocationConfigKey)) source.text = text->view();
-    }
-    auto step = policy::next_config(config_, source);
+    auto step = policy::next_config(config_, config_source(map));
     const bool good = step.reason == model::Reason::kConfigApplied || step.reason == model::Reason::kConfigDefaults;
     config_good_.set(good ? 1 : 0);
     if (!step.problem.empty()) {

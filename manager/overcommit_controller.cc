@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "kube/convert.h"
 #include "manager/capacity_patch.h"
 #include "model/annotations.h"
 #include "model/names.h"
@@ -21,25 +20,6 @@ model::ExtendedResources as_extended(const model::Resources& batch) {
 
 }  // namespace
 
-kube::PodFields pod_fields() {
-  kube::PodFields fields = kube::overcommit_pod_fields();
-  fields.statuses = false;
-  return fields;
-}
-
-kube::NodeFields node_fields() {
-  kube::NodeFields fields = kube::overcommit_node_fields();
-  // Selectors of the configuration may ask for any label.
-  fields.meta.labels = kube::KeyFilter::all();
-  fields.meta.annotations = {model::kColocationStrategyAnnotation, model::kReservationAnnotation,
-                             model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
-                             kEpochAnnotation};
-  fields.info = false;
-  return fields;
-}
-
-kube::NodeMetricFields metric_fields() { return kube::overcommit_node_metric_fields(); }
-
 OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer,
                                            OvercommitCaches caches, Leadership leadership, kube::Interner& interner,
                                            base::Log log, base::Registry& metrics)
@@ -55,58 +35,43 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
                                  "Capacity writes refused because somebody changed the node meanwhile.")) {}
 
 OvercommitController::Decision OvercommitController::decide(const kube::Node& node) const {
-  const auto* metric = caches_.metrics.find({"", std::string(node.meta.name)});
-  const auto pods = caches_.pods.by_index(kPodsByNode, node.meta.name);
-  auto conversion = kube::to_node_snapshot(node, pods, metric);
-  for (const auto& note : conversion.notes) log_.warn("part of a node not read", {{"node", node.meta.name}, {"note", note}});
-
-  std::vector<model::Label> labels;
-  labels.reserve(node.meta.labels.size());
-  for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
-  std::optional<std::string_view> annotation;
-  if (const auto* text = node.meta.annotations.find(model::kColocationStrategyAnnotation)) annotation = text->view();
-
+  const std::string name(node.meta.name);
   Decision decision;
-  decision.strategy = policy::strategy_for(*config_.config, labels, annotation);
-  decision.plan = policy::overcommit(conversion.snapshot, decision.strategy, loop_.clock().wall());
-  decision.on_node = conversion.snapshot.published;
-  if (decision.plan.action != policy::PlanAction::kHold) {
-    std::optional<base::Duration> since_write;
-    if (auto at = written_.find(std::string(node.meta.name)); at != written_.end()) {
-      since_write = loop_.clock().monotonic() - at->second;
-    }
-    const auto needed =
-        policy::needs_write(decision.on_node, decision.plan.publish, since_write, decision.strategy.values);
-    decision.write = needed.write;
-    decision.write_reason = needed.reason;
-    if (!decision.write && origin_moved(node, decision)) {
-      decision.write = true;
-      decision.write_reason = model::Reason::kWriteMoved;
-    }
-  }
-  decision.again_after = look_again(metric, decision);
+  decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}),
+                              *config_.config, loop_.clock().wall());
+  for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
+  decision.write = worth_a_write(node, decision.node);
+  decision.again_after = look_again(decision.node);
   return decision;
 }
 
-// What batch may use can move while what Kubernetes gets stands still (YARN holds all of it): YARN must hear of it too.
-bool OvercommitController::origin_moved(const kube::Node& node, const Decision& decision) const {
+policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node, const NodeDecision& decision) const {
+  if (decision.plan.action == policy::PlanAction::kHold) return {};
+  std::optional<base::Duration> since_write;
+  if (auto at = written_.find(decision.snapshot.name); at != written_.end()) {
+    since_write = loop_.clock().monotonic() - at->second;
+  }
+  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan.publish, since_write,
+                                          decision.strategy.values);
+  if (needed.write) return needed;
+
+  // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it too.
   const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation);
-  const auto carried = annotation ? model::parse_origin(annotation->view())
-                                  : Result<model::Resources>(fail(ErrorKind::kNotFound, "no annotation"));
-  if (!carried) return true;
+  if (annotation == nullptr) return {true, model::Reason::kWriteAppears};
+  const auto carried = model::parse_origin(annotation->view());
+  if (!carried) return {true, model::Reason::kWriteMoved};
   return policy::needs_write(as_extended(*carried), as_extended(*decision.plan.origin), base::Duration(0),
-                             decision.strategy.values)
-      .write;
+                             decision.strategy.values);
 }
 
-std::optional<base::Duration> OvercommitController::look_again(const kube::NodeMetric* metric,
-                                                               const Decision& decision) const {
+std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
   if (!decision.strategy.enabled) return std::nullopt;
   const auto& values = decision.strategy.values;
   // The contract refreshes a node once its last write is older than this.
   base::Duration next = std::chrono::seconds(values.update_time_threshold_s + 1);
-  if (metric != nullptr && metric->updated) {
-    const auto stale_at = *metric->updated + std::chrono::minutes(values.degrade_time_minutes) + std::chrono::seconds(1);
+  if (decision.snapshot.metric && decision.snapshot.metric->update_time) {
+    const auto stale_at = *decision.snapshot.metric->update_time + std::chrono::minutes(values.degrade_time_minutes) +
+                          std::chrono::seconds(1);
     const auto left = stale_at - loop_.clock().wall();
     if (left > base::Duration(0)) next = std::min(next, left);
   }
@@ -135,13 +100,13 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
       co_return Outcome{Done::kSuperseded, std::nullopt};
     }
     const Decision decision = decide(node);
-    if (!decision.write) co_return Outcome{Done::kUnchanged, decision.again_after};
+    if (!decision.write.write) co_return Outcome{Done::kUnchanged, decision.again_after};
     if (!leadership_.leading()) co_return Outcome{Done::kNotLeading, decision.again_after};
 
     CapacityWrite write;
     write.resource_version = node.meta.resource_version;
-    write.publish = decision.plan.publish;
-    write.origin = *decision.plan.origin;
+    write.publish = decision.node.plan.publish;
+    write.origin = *decision.node.plan.origin;
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";
@@ -150,14 +115,14 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     if (patched) {
       written_[node_name] = loop_.clock().monotonic();
       metrics_.counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
-                       {{"reason", model::reason_id(decision.write_reason)}})
+                       {{"reason", model::reason_id(decision.write.reason)}})
           .add();
       log_.info("capacity written", {{"node", node_name},
-                                     {"action", decision.plan.action == policy::PlanAction::kReset ? "reset" : "publish"},
-                                     {"batch_cpu_milli", decision.plan.batch_cpu.published.value},
-                                     {"batch_memory_bytes", decision.plan.batch_memory.published.value},
-                                     {"why", model::reason_id(decision.plan.reason)},
-                                     {"write", model::reason_id(decision.write_reason)}});
+                                     {"action", decision.node.plan.action == policy::PlanAction::kReset ? "reset" : "publish"},
+                                     {"batch_cpu_milli", decision.node.plan.batch_cpu.published.value},
+                                     {"batch_memory_bytes", decision.node.plan.batch_memory.published.value},
+                                     {"why", model::reason_id(decision.node.plan.reason)},
+                                     {"write", model::reason_id(decision.write.reason)}});
       co_return Outcome{Done::kWritten, decision.again_after};
     }
     if (patched.error().kind == ErrorKind::kNotFound) co_return Outcome{};

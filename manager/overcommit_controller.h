@@ -17,6 +17,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "manager/decide.h"
 #include "net/loop.h"
 #include "policy/overcommit/overcommit.h"
 
@@ -38,11 +39,6 @@ struct Leadership {
   std::function<bool()> leading;
   std::function<std::optional<std::int64_t>()> epoch;
 };
-
-// Fields and filters that the caches above must be filled with.
-kube::PodFields pod_fields();
-kube::NodeFields node_fields();
-kube::NodeMetricFields metric_fields();
 
 class OvercommitController {
  public:
@@ -71,16 +67,13 @@ class OvercommitController {
 
  private:
   struct Decision {
-    policy::OvercommitPlan plan;
-    policy::NodeStrategy strategy;
-    model::ExtendedResources on_node;
-    model::Reason write_reason = model::Reason::kWriteNotNeeded;
-    bool write = false;
+    NodeDecision node;
+    policy::WriteDecision write;
     std::optional<base::Duration> again_after;
   };
   Decision decide(const kube::Node& node) const;
-  bool origin_moved(const kube::Node& node, const Decision& decision) const;
-  std::optional<base::Duration> look_again(const kube::NodeMetric* metric, const Decision& decision) const;
+  policy::WriteDecision worth_a_write(const kube::Node& node, const NodeDecision& decision) const;
+  std::optional<base::Duration> look_again(const NodeDecision& decision) const;
   net::Task<Result<kube::Node>> read_again(std::string node_name);
 
   net::EventLoop& loop_;

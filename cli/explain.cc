@@ -1,0 +1,93 @@
+#include "cli/explain.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "kube/decode.h"
+#include "kube/objects.h"
+#include "manager/decide.h"
+#include "model/names.h"
+#include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/strategy.h"
+#include "policy/render/overcommit_text.h"
+
+namespace tidemark::cli {
+namespace {
+
+// What is there of one object; absence is an answer, not an error.
+net::Task<Result<std::optional<std::string>>> get_if_there(kube::Client& client, const kube::Resource& resource,
+                                                           std::string_view ns, std::string_view name,
+                                                           base::Duration limit) {
+  auto bytes = co_await client.get(resource, ns, name, limit);
+  if (bytes) co_return std::optional<std::string>(std::move(*bytes));
+  if (bytes.error().kind == ErrorKind::kNotFound) co_return std::optional<std::string>();
+  co_return std::unexpected(std::move(bytes).error().within(base::cat("reading ", resource.kind, " ", name)));
+}
+
+net::Task<Result<std::vector<kube::Pod>>> pods_on(kube::Client& client, const ExplainOptions& options,
+                                                  kube::Interner& interner) {
+  std::vector<kube::Pod> pods;
+  kube::ListOptions list;
+  list.field_selector = base::cat("spec.nodeName=", options.node);
+  const kube::PodFields fields = manager::pod_fields();
+  auto done = co_await client.list(
+      kube::kPods, std::move(list),
+      [&](std::string_view page) -> Result<void> {
+        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
+          TM_TRY(auto pod, kube::decode_pod(item, fields, interner));
+          pods.push_back(std::move(pod));
+          return {};
+        }));
+        return {};
+      },
+      [&] { pods.clear(); }, options.limit);
+  if (!done) co_return std::unexpected(std::move(done).error().within("listing the node's pods"));
+  co_return pods;
+}
+
+}  // namespace
+
+net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
+  kube::Interner interner;
+  TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
+  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::quoted(options.node));
+  TM_CO_TRY(const kube::Node node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
+
+  TM_CO_TRY(const auto metric_bytes, co_await get_if_there(client, kube::kNodeMetrics, "", options.node, options.limit));
+  std::optional<kube::NodeMetric> metric;
+  if (metric_bytes) {
+    TM_CO_TRY(metric, kube::decode_node_metric(*metric_bytes, manager::metric_fields(), interner));
+  }
+  TM_CO_TRY(const auto map_bytes, co_await get_if_there(client, kube::kConfigMaps, options.config_namespace,
+                                                        options.config_name, options.limit));
+  std::optional<kube::ConfigMap> map;
+  if (map_bytes) {
+    TM_CO_TRY(map, kube::decode_config_map(*map_bytes, {}, {model::kColocationConfigKey}, interner));
+  }
+  TM_CO_TRY(const std::vector<kube::Pod> pods, co_await pods_on(client, options, interner));
+
+  const auto step = policy::next_config({}, manager::config_source(map ? &*map : nullptr));
+  if (!step.state.config) {
+    co_return fail(ErrorKind::kInvalid, "ConfigMap ", options.config_namespace, "/", options.config_name,
+                   " cannot be used: ", step.problem, "; a running manager keeps its last good settings");
+  }
+  std::vector<const kube::Pod*> bound;
+  for (const auto& pod : pods) bound.push_back(&pod);
+  const auto decision =
+      manager::decide_node(node, bound, metric ? &*metric : nullptr, *step.state.config, loop.clock().wall());
+  if (options.json) {
+    Json out = policy::render_json(decision.plan, decision.snapshot, decision.strategy);
+    Json notes = Json::array();
+    for (const auto& note : decision.notes) notes.as_array().push_back(Json(note));
+    out["notes"] = std::move(notes);
+    co_return out.dump_pretty() + "\n";
+  }
+  std::string out = policy::render_text(decision.plan, decision.snapshot, decision.strategy);
+  for (const auto& note : decision.notes) out += base::cat("note: ", note, "\n");
+  co_return out;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,55 @@
+#include "manager/decide.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "kube/convert.h"
+#include "manager/capacity_patch.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+
+NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::Pod*>& pods,
+                         const kube::NodeMetric* metric, const policy::ColocationConfig& config, base::WallTime now) {
+  std::vector<model::Label> labels;
+  labels.reserve(node.meta.labels.size());
+  for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
+  std::optional<std::string_view> annotation;
+  if (const auto* text = node.meta.annotations.find(model::kColocationStrategyAnnotation)) annotation = text->view();
+
+  auto conversion = kube::to_node_snapshot(node, pods, metric);
+  NodeDecision decision;
+  decision.snapshot = std::move(conversion.snapshot);
+  decision.notes = std::move(conversion.notes);
+  decision.strategy = policy::strategy_for(config, labels, annotation);
+  decision.plan = policy::overcommit(decision.snapshot, decision.strategy, now);
+  return decision;
+}
+
+policy::ConfigSource config_source(const kube::ConfigMap* map) {
+  policy::ConfigSource source;
+  source.found = map != nullptr;
+  if (map != nullptr) {
+    if (const auto* text = map->data.find(model::kColocationConfigKey)) source.text = text->view();
+  }
+  return source;
+}
+
+kube::PodFields pod_fields() {
+  kube::PodFields fields = kube::overcommit_pod_fields();
+  fields.statuses = false;
+  return fields;
+}
+
+kube::NodeFields node_fields() {
+  kube::NodeFields fields = kube::overcommit_node_fields();
+  fields.meta.annotations = {model::kColocationStrategyAnnotation, model::kReservationAnnotation,
+                             model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
+                             kEpochAnnotation};
+  return fields;
+}
+
+kube::NodeMetricFields metric_fields() { return kube::overcommit_node_metric_fields(); }
+
+}  // namespace tidemark::manager

@@ -1,0 +1,35 @@
+// One node decided from what is known of it: shared by the controller, which carries it out, and `tidemark explain`, which
+// shows it. So what is explained is what is done.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "kube/objects.h"
+#include "model/node.h"
+#include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/strategy.h"
+
+namespace tidemark::manager {
+
+struct NodeDecision {
+  model::NodeSnapshot snapshot;
+  std::vector<std::string> notes;  // parts of the node that could not be read
+  policy::NodeStrategy strategy;
+  policy::OvercommitPlan plan;
+};
+
+// `pods` are those bound to the node; `metric` may be null.
+NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::Pod*>& pods,
+                         const kube::NodeMetric* metric, const policy::ColocationConfig& config, base::WallTime now);
+
+// What the ConfigMap says of co-location; null where it does not exist. The text lives as long as the map.
+policy::ConfigSource config_source(const kube::ConfigMap* map);
+
+// The fields that decide_node() reads, for decoders and caches.
+kube::PodFields pod_fields();
+kube::NodeFields node_fields();
+kube::NodeMetricFields metric_fields();
+
+}  // namespace tidemark::manager
