@@ -75,6 +75,10 @@ class Fixture:
         self.environment = {
             "TIDEMARK_TEST_KUBECONFIG": described["kubeconfig"],
             "TIDEMARK_TEST_CLUSTER_CONTROL": described["control"],
+            # The same door for a test that reads no kubeconfig.
+            "TIDEMARK_TEST_SERVER": f"https://127.0.0.1:{described['apiserver']}",
+            "TIDEMARK_TEST_CA_FILE": str(self._state / "pki" / "ca.crt"),
+            "TIDEMARK_TEST_TOKEN_FILE": str(self._state / "pki" / "admin.token"),
             "TIDEMARK_TEST_ETCD": f"http://127.0.0.1:{described['etcd_client']}",
             "TIDEMARK_KUBECTL": str(programs["kubectl"]),
         }

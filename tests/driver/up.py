@@ -75,7 +75,7 @@ class Api:
             connection = http.client.HTTPConnection(self._server.hostname, self._server.port, timeout=10)
         try:
             text = body if isinstance(body, str) or body is None else json.dumps(body)
-            connection.request(method, path, text, {**self._headers, "Content-Type": kind, "Accept": "application/json"})
+            connection.request(method, path, text.encode() if text else None, {**self._headers, "Content-Type": kind, "Accept": "application/json"})
             response = connection.getresponse()
             answer = response.read()
             return response.status, json.loads(answer) if answer.startswith(b"{") else {"message": answer.decode(errors="replace")}
