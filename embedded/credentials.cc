@@ -1,0 +1,149 @@
+#include "embedded/credentials.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tidemark::embedded {
+namespace {
+
+constexpr std::size_t kTokenBytes = 32;
+constexpr std::size_t kFileBytesMax = 64 * 1024;
+constexpr base::Duration kAuthorityLifetime = std::chrono::hours(24 * 3650);
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<void> make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return base::fail_errno(errno, base::cat("making ", path));
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return base::fail_errno(errno, base::cat("looking at ", path));
+  if (!S_ISDIR(info.st_mode)) return fail(ErrorKind::kInvalid, path, " is not a folder");
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return fail(ErrorKind::kDenied, path, " can be written by others, who could then act as this server: chmod go-w ", path);
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> read_if_there(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) {
+    if (errno == ENOENT) return std::optional<std::string>();
+    return base::fail_errno(errno, base::cat("opening ", path));
+  }
+  std::string text(kFileBytesMax, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::fail_errno(errno, base::cat("reading ", path));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  return std::optional<std::string>(std::move(text));
+}
+
+// Whole or not at all: written beside, synced, renamed.
+Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
+  const std::string beside = path + ".new";
+  {
+    const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (file.get() < 0) return base::fail_errno(errno, base::cat("making ", beside));
+    if (::fchmod(file.get(), mode) != 0) return base::fail_errno(errno, base::cat("protecting ", beside));
+    while (!text.empty()) {
+      const ssize_t put = ::write(file.get(), text.data(), text.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return base::fail_errno(errno, base::cat("writing ", beside));
+      text.remove_prefix(static_cast<std::size_t>(put));
+    }
+    if (::fsync(file.get()) != 0) return base::fail_errno(errno, base::cat("syncing ", beside));
+  }
+  if (::rename(beside.c_str(), path.c_str()) != 0) return base::fail_errno(errno, base::cat("renaming ", beside));
+  return {};
+}
+
+Result<net::CertificateAuthority> open_authority(const std::string& data_dir, base::WallTime now) {
+  const std::string certificate_path = data_dir + "/ca.crt";
+  const std::string key_path = data_dir + "/ca.key";
+  TM_TRY(const auto certificate, read_if_there(certificate_path));
+  TM_TRY(const auto key, read_if_there(key_path));
+  if (certificate && key) return net::CertificateAuthority{*certificate, *key};
+  TM_TRY(auto made, net::make_certificate_authority("tidemark embedded", now, kAuthorityLifetime));
+  TM_TRY_VOID(write_file(key_path, made.key_pem, 0600));
+  TM_TRY_VOID(write_file(certificate_path, made.certificate_pem, 0644));
+  return made;
+}
+
+Result<std::string> open_token(const std::string& data_dir) {
+  const std::string path = data_dir + "/admin.token";
+  TM_TRY(const auto there, read_if_there(path));
+  if (there && !base::trim(*there).empty()) return std::string(base::trim(*there));
+  unsigned char bytes[kTokenBytes];
+  if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
+    return base::fail_errno(errno, "drawing a token");
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += kDigits[byte >> 4];
+    token += kDigits[byte & 15];
+  }
+  TM_TRY_VOID(write_file(path, token + "\n", 0600));
+  return token;
+}
+
+}  // namespace
+
+Result<Credentials> open_credentials(const std::string& data_dir, base::WallTime now) {
+  TM_TRY_VOID(make_folder(data_dir));
+  Credentials credentials;
+  TM_TRY(credentials.authority, open_authority(data_dir, now));
+  net::CertificateRequest request;
+  request.common_name = "tidemark-apiserver";
+  request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
+  request.ip_addresses = {"127.0.0.1", "::1"};
+  TM_TRY(credentials.server, net::issue_certificate(credentials.authority, request, now));
+  TM_TRY(credentials.token, open_token(data_dir));
+  return credentials;
+}
+
+Result<std::string> write_kubeconfig(const std::string& data_dir, const Credentials& credentials,
+                                     const std::string& server_address) {
+  const std::string path = data_dir + "/kubeconfig";
+  // JSON is YAML: kubectl reads it as it is.
+  Json config = Json::object({{"apiVersion", "v1"}, {"kind", "Config"}, {"current-context", "tidemark"}});
+  config["clusters"] = Json::array({Json::object(
+      {{"name", "tidemark"},
+       {"cluster", Json::object({{"server", Json("https://" + server_address)},
+                                 {"certificate-authority-data",
+                                  Json(base::base64_encode(credentials.authority.certificate_pem))}})}})});
+  config["users"] = Json::array({Json::object(
+      {{"name", "admin"}, {"user", Json::object({{"token", Json(credentials.token)}})}})});
+  config["contexts"] = Json::array({Json::object(
+      {{"name", "tidemark"},
+       {"context", Json::object({{"cluster", "tidemark"}, {"user", "admin"}})}})});
+  TM_TRY_VOID(write_file(path, config.dump_pretty() + "\n", 0600));
+  return path;
+}
+
+}  // namespace tidemark::embedded

@@ -1,0 +1,171 @@
+#include "embedded/embedded.h"
+
+#include <thread>
+#include <utility>
+
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "embedded/crds.h"
+#include "embedded/credentials.h"
+#include "kube/memory/server.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "net/worker.h"
+
+namespace tidemark::embedded {
+namespace {
+
+constexpr int kWorkers = 1;  // SQLite has one writer
+constexpr std::size_t kWorkerQueueMax = 4096;
+constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
+constexpr base::Duration kInstallRetry = std::chrono::seconds(1);
+
+struct ClientSettings {
+  std::string address;
+  std::string ca_pem;
+  std::string token;
+};
+
+// The manager on a thread of its own.
+class ManagerThread {
+ public:
+  ManagerThread(const base::Clock& clock, base::Log log, std::uint64_t seed, ClientSettings settings,
+                manager::ManagerOptions options)
+      : loop_(clock),
+        log_(std::move(log)),
+        random_(seed),
+        settings_(std::move(settings)),
+        options_(std::move(options)),
+        thread_([this] { run(); }) {}
+
+  ~ManagerThread() {
+    loop_.stop_from_any_thread();
+    thread_.join();
+  }
+
+ private:
+  void run() {
+    {
+      net::Scope scope(loop_);
+      scope.spawn(live());
+      loop_.run();
+      manager_.reset();
+    }
+    client_.reset();
+    transport_.reset();
+  }
+
+  net::Task<void> live() {
+    net::HttpClientConfig http;
+    http.url = *net::parse_url("https://" + settings_.address);
+    http.tls.ca.text = settings_.ca_pem;
+    transport_ = std::make_unique<net::HttpClient>(loop_, nullptr, std::move(http));
+    kube::ClientConfig config;
+    config.queries_per_second = options_.queries_per_second;
+    config.burst = static_cast<int>(options_.query_burst);
+    config.user_agent = "tidemark-manager";
+    client_ = std::make_unique<kube::Client>(loop_, *transport_, [token = settings_.token] { return token; }, config,
+                                             random_.fork());
+    while (true) {
+      auto installed = co_await install_crds(*client_, log_);
+      if (installed) break;
+      log_.warn("custom resources not installed yet", {{"error", installed.error()}});
+      co_await loop_.sleep(kInstallRetry);
+    }
+    auto made = manager::Manager::make(loop_, *client_, log_.named("manager"), metrics_, random_.fork(), options_,
+                                       "embedded");
+    if (!made) {
+      log_.error("the manager cannot start", {{"error", made.error()}});
+      co_return;
+    }
+    manager_ = std::move(*made);
+    manager_->start();
+  }
+
+  net::EventLoop loop_;
+  base::Log log_;
+  base::Random random_;
+  base::Registry metrics_;
+  ClientSettings settings_;
+  manager::ManagerOptions options_;
+  std::unique_ptr<net::HttpClient> transport_;
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<manager::Manager> manager_;
+  std::thread thread_;  // last: it uses everything above
+};
+
+class Running final : public Embedded {
+ public:
+  Running(net::EventLoop& loop, base::Log log) : loop_(loop), log_(std::move(log)), workers_(kWorkers, kWorkerQueueMax) {}
+
+  Result<void> begin(std::uint64_t seed, EmbeddedOptions options) {
+    if (options.data_dir.empty()) return fail(ErrorKind::kInvalid, "--data-dir is needed: where objects and keys are kept");
+    base::Random random(seed);
+    TM_TRY(const auto credentials, open_credentials(options.data_dir, loop_.clock().wall()));
+
+    kube::memory::ServerConfig config;
+    config.tokens.push_back({credentials.token, "admin"});
+    if (options.keep) config.data_file = options.data_dir + "/objects.sqlite";
+    config.seed = random.next();
+    TM_TRY(api_, kube::memory::Server::open(loop_, log_.named("apiserver"), std::move(config), &workers_));
+
+    net::HttpServerConfig http;
+    http.listen = options.listen;
+    http.tls.emplace();
+    http.tls->certificate.text = credentials.server.certificate_pem;
+    http.tls->key.text = credentials.server.key_pem;
+    http.tls->client_ca.text = credentials.authority.certificate_pem;
+    TM_TRY(server_, net::HttpServer::listen(loop_, log_.named("apiserver"), std::move(http), api_->handler()));
+    TM_TRY(kubeconfig_, write_kubeconfig(options.data_dir, credentials, server_->address()));
+
+    // One process is its own leader.
+    options.manager.leader_elect = false;
+    manager_ = std::make_unique<ManagerThread>(
+        loop_.clock(), log_, random.next(),
+        ClientSettings{server_->address(), credentials.authority.certificate_pem, credentials.token},
+        std::move(options.manager));
+    return {};
+  }
+
+  std::string kubeconfig() const override { return kubeconfig_; }
+  std::string address() const override { return server_->address(); }
+
+  net::Task<void> drain() override {
+    manager_.reset();
+    co_await server_->drain(kDrainLimit);
+  }
+
+ private:
+  net::EventLoop& loop_;
+  base::Log log_;
+  net::WorkerPool workers_;
+  std::unique_ptr<kube::memory::Server> api_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::string kubeconfig_;
+  std::unique_ptr<ManagerThread> manager_;
+};
+
+}  // namespace
+
+void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
+  flags.group("Embedded server");
+  flags.text("data-dir", options.data_dir, "folder for objects, keys and the kubeconfig; made where it is missing")
+      .placeholder("DIR")
+      .required();
+  flags.text("listen", options.listen, "address of the API server; port 0 picks one").placeholder("HOST:PORT");
+  flags.boolean("keep", options.keep, "objects survive a restart");
+  options.manager.metrics_address = "127.0.0.1:0";
+  options.manager.queries_per_second = 500;  // both ends are ours
+  options.manager.query_burst = 500;
+  manager::declare_flags(flags, options.manager);
+}
+
+Result<std::unique_ptr<Embedded>> Embedded::start(net::EventLoop& loop, base::Log log, std::uint64_t seed,
+                                                  EmbeddedOptions options) {
+  auto running = std::make_unique<Running>(loop, std::move(log));
+  TM_TRY_VOID(running->begin(seed, std::move(options)));
+  return running;
+}
+
+}  // namespace tidemark::embedded

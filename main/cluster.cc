@@ -1,0 +1,41 @@
+#include "main/cluster.h"
+
+#include <utility>
+
+#include "kube/config.h"
+#include "main/process.h"
+
+namespace tidemark::main {
+namespace {
+constexpr std::size_t kResolveQueueMax = 64;
+}  // namespace
+
+void declare_cluster_flags(base::Flags& flags, ClusterOptions& options) {
+  flags.group("Cluster");
+  flags.text("kubeconfig", options.kubeconfig, "kubeconfig file; else $KUBECONFIG, the pod's own account, ~/.kube/config")
+      .placeholder("FILE");
+  flags.text("context", options.context, "context of the kubeconfig; else its current one").placeholder("NAME");
+}
+
+Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
+                                const ClusterOptions& options, const kube::ClientConfig& config) {
+  kube::ConfigRequest request;
+  request.kubeconfig = options.kubeconfig;
+  request.context = options.context;
+  request.kubeconfig_list = environment_or_empty("KUBECONFIG");
+  request.home = environment_or_empty("HOME");
+  request.service_host = environment_or_empty("KUBERNETES_SERVICE_HOST");
+  request.service_port = environment_or_empty("KUBERNETES_SERVICE_PORT");
+  TM_TRY(auto found, kube::find_config(request, kube::system_files(), loop.clock()));
+  if (found.http.tls.skip_verification) {
+    log.warn("the API server's certificate is not verified, as the kubeconfig says", {{"source", found.source}});
+  }
+  Cluster cluster;
+  cluster.source = found.source;
+  cluster.workers = std::make_unique<net::WorkerPool>(1, kResolveQueueMax);
+  cluster.transport = std::make_unique<net::HttpClient>(loop, cluster.workers.get(), std::move(found.http));
+  cluster.client = std::make_unique<kube::Client>(loop, *cluster.transport, std::move(found.bearer), config, random);
+  return cluster;
+}
+
+}  // namespace tidemark::main

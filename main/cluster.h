@@ -1,0 +1,34 @@
+// A client of the cluster that flags, environment or the pod's own files name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/flags.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+#include "net/worker.h"
+
+namespace tidemark::main {
+
+struct ClusterOptions {
+  std::string kubeconfig;
+  std::string context;
+};
+void declare_cluster_flags(base::Flags& flags, ClusterOptions& options);
+
+// The parts belong together and go together.
+struct Cluster {
+  std::unique_ptr<net::WorkerPool> workers;  // resolves names
+  std::unique_ptr<net::HttpClient> transport;
+  std::unique_ptr<kube::Client> client;
+  std::string source;
+};
+Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
+                                const ClusterOptions& options, const kube::ClientConfig& config);
+
+}  // namespace tidemark::main

@@ -1,0 +1,61 @@
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/explain.h"
+#include "main/cluster.h"
+#include "main/process.h"
+
+namespace tidemark::main {
+
+int run_explain(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark explain", "Shows why a node may sell what it sells, term by term.");
+  ClusterOptions cluster_options;
+  cli::ExplainOptions options;
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  std::string output = "text";
+  declare_cluster_flags(flags, cluster_options);
+  flags.group("Configuration");
+  flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMap with the co-location settings")
+      .placeholder("NAMESPACE");
+  flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
+  flags.group("Output");
+  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
+  flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
+                 "longest wait for one answer of the API server");
+  declare_log_flags(flags, log_options);
+  flags.arguments("node NAME", 2, 2);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (parsed.arguments[0] != "node") {
+    return wrong_use(
+        base::cat("cannot explain ", base::quoted(parsed.arguments[0]), "; what can be explained: node"), flags);
+  }
+  options.node = parsed.arguments[1];
+  options.json = output == "json";
+
+  const base::SystemClock clock;
+  const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("explain");
+  net::EventLoop loop(clock);
+  kube::ClientConfig client_config;
+  client_config.user_agent = "tidemark-explain/" TIDEMARK_VERSION;
+  auto cluster = connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), cluster_options, client_config);
+  if (!cluster) return failed(cluster.error());
+
+  std::optional<Result<std::string>> answer;
+  {
+    net::Scope scope(loop);
+    auto ask = [&]() -> net::Task<void> {
+      answer = co_await cli::explain_node(loop, *cluster->client, options);
+      loop.stop();
+    };
+    scope.spawn(ask());
+    loop.run();
+  }
+  if (!*answer) return failed(answer->error());
+  print(**answer);
+  return kDone;
+}
+
+}  // namespace tidemark::main

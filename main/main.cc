@@ -1,0 +1,63 @@
+// Picks the sub-command. What each does with the real world lies in its own file beside this one.
+#include <cstdio>
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "main/process.h"
+
+namespace {
+
+using namespace tidemark;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const std::vector<std::string>& args);
+};
+
+constexpr Command kCommands[] = {
+    {"manager", "turns what nodes measure into batch resources", main::run_manager},
+    {"explain", "shows why a node may sell what it sells", main::run_explain},
+    {"up", "runs an API server in memory and the manager in one process", main::run_up},
+};
+
+std::string help() {
+  std::string out =
+      "usage: tidemark COMMAND [FLAGS]\n\nLets offline work run in the idle part of machines that serve online traffic.\n\n";
+  for (const auto& command : kCommands) {
+    out += base::cat("  ", command.name, std::string(12 - command.name.size(), ' '), command.summary, "\n");
+  }
+  out += "\ntidemark COMMAND --help tells a command's flags. Exit codes: 0 done, 1 failed, 2 wrong use.\n";
+  return out;
+}
+
+int wrong_use(const std::string& why) {
+  std::fputs(base::cat("tidemark: ", why, "\n", help()).c_str(), stderr);
+  return main::kWrongUse;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.empty()) return wrong_use("which command?");
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    tidemark::main::print(help());
+    return tidemark::main::kDone;
+  }
+  if (words[0] == "--version" || words[0] == "version") {
+    tidemark::main::print("tidemark " TIDEMARK_VERSION "\n");
+    return tidemark::main::kDone;
+  }
+  std::vector<std::string_view> names;
+  for (const auto& command : kCommands) {
+    if (command.name == words[0]) return command.run({words.begin() + 1, words.end()});
+    names.push_back(command.name);
+  }
+  const auto meant = base::nearest(words[0], names);
+  return wrong_use(base::cat("there is no command ", base::quoted(words[0]),
+                             meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
+}

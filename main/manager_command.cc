@@ -1,0 +1,45 @@
+#include <utility>
+
+#include "base/metrics.h"
+#include "main/cluster.h"
+#include "main/process.h"
+#include "manager/manager.h"
+
+namespace tidemark::main {
+
+int run_manager(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark manager", "Turns what nodes measure into batch resources that Kubernetes and YARN can use.");
+  ClusterOptions cluster_options;
+  manager::ManagerOptions options;
+  LogOptions log_options;
+  declare_cluster_flags(flags, cluster_options);
+  manager::declare_flags(flags, options);
+  declare_log_flags(flags, log_options);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+
+  const base::SystemClock clock;
+  const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("manager");
+  base::Random random(base::Random::seed_from_system());
+  base::Registry metrics;
+  net::EventLoop loop(clock);
+  Signals signals(loop);
+
+  kube::ClientConfig client_config;
+  client_config.queries_per_second = options.queries_per_second;
+  client_config.burst = static_cast<int>(options.query_burst);
+  client_config.user_agent = "tidemark-manager/" TIDEMARK_VERSION;
+  auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
+  if (!cluster) return failed(cluster.error());
+  log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}});
+
+  auto manager = manager::Manager::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options),
+                                        host_identity(random.next()));
+  if (!manager) return failed(manager.error());
+  (*manager)->start();
+  signals.run(log, [&] { return (*manager)->drain(); });
+  manager->reset();
+  return kDone;
+}
+
+}  // namespace tidemark::main

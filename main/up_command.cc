@@ -1,0 +1,32 @@
+#include <utility>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "embedded/embedded.h"
+#include "main/process.h"
+
+namespace tidemark::main {
+
+int run_up(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark up", "Runs an API server in memory and the manager in one process, on this machine only.");
+  embedded::EmbeddedOptions options;
+  LogOptions log_options;
+  embedded::declare_flags(flags, options);
+  declare_log_flags(flags, log_options);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+
+  const base::SystemClock clock;
+  const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("up");
+  net::EventLoop loop(clock);
+  Signals signals(loop);
+  auto embedded = embedded::Embedded::start(loop, log, base::Random::seed_from_system(), std::move(options));
+  if (!embedded) return failed(embedded.error());
+  print(base::cat("API server  https://", (*embedded)->address(), "\nkubeconfig  ", (*embedded)->kubeconfig(),
+                  "\n\nTry: KUBECONFIG=", (*embedded)->kubeconfig(), " kubectl get nodes\n"));
+  signals.run(log, [&] { return (*embedded)->drain(); });
+  embedded->reset();
+  return kDone;
+}
+
+}  // namespace tidemark::main
