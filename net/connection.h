@@ -1,7 +1,9 @@
-// One connection as a stream of bytes: TCP or unix socket, in the clear or under TLS, client or server side. Below HTTP,
-// above the loop. Callback-driven; the HTTP layer turns it into coroutines.
+// One connection as a stream of bytes: TCP or unix socket, in the clear or under TLS, client or server side. Below
+// HTTP, above the loop. Callback-driven; the HTTP layer turns it into coroutines.
 //
-// The owner may destroy the connection inside any of its callbacks.
+// Callbacks come from the loop, never from inside a call of the owner, and the owner may destroy the connection inside
+// any of them. Destroying it cuts what is queued, except after close_after_write(): that is still sent, then closed, in
+// the background (bounded in time). After an orderly end of the peer's stream our direction stays open.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +46,10 @@ class Connection {
   virtual void write(Buffer bytes) = 0;                 // shared, not copied
   virtual std::size_t queued() const = 0;
   virtual void resume_reading() = 0;
-  virtual void close_after_write() = 0;                 // sends what is queued, then closes (TLS: with close_notify)
-  virtual std::string_view alpn() const = 0;            // "h2", "http/1.1" or ""
+  // Sends what is queued, then closes (TLS: with close_notify). Bytes that still come are dropped; on_end tells when it
+  // is done.
+  virtual void close_after_write() = 0;
+  virtual std::string_view alpn() const = 0;  // "h2", "http/1.1" or ""
   virtual const Peer& peer() const = 0;
 };
 
@@ -61,12 +65,12 @@ class Listener {
   virtual std::uint16_t port() const = 0;
 };
 
-// `on_connection` gets connections whose handshake is done; one that does not finish it within `handshake_limit` is closed.
-// A unix socket left behind by a dead process is replaced; one that answers is not. At `connections_max` accepting pauses.
-// Out of descriptors (EMFILE) pauses accepting too and is logged, not spun on.
-Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std::string_view address, unsigned unix_mode,
-                                            std::shared_ptr<TlsServerContext> tls, base::Duration handshake_limit,
-                                            std::size_t connections_max,
+// `on_connection` gets connections whose handshake is done; one that does not finish it within `handshake_limit` is
+// closed. A unix socket left behind by a dead process is replaced; one that answers is not. At `connections_max`
+// accepting pauses. Out of descriptors (EMFILE) pauses accepting too and is logged, not spun on.
+Result<std::unique_ptr<Listener>> listen_on(EventLoop& loop, base::Log log, std::string_view address,
+                                            unsigned unix_mode, std::shared_ptr<TlsServerContext> tls,
+                                            base::Duration handshake_limit, std::size_t connections_max,
                                             std::function<void(std::unique_ptr<Connection>)> on_connection);
 
 }  // namespace tidemark::net

@@ -12,7 +12,9 @@
 #include "base/log.h"
 #include "base/testing/clock.h"
 #include "net/address.h"
+#include "net/channel.h"
 #include "net/fd.h"
+#include "net/socket_connection.h"
 #include "net/testing/certificates.h"
 #include "net/testing/endpoint.h"
 #include "net/testing/loop.h"
@@ -298,6 +300,62 @@ TEST_P(ConnectionTest, WritingToAPeerThatIsGoneIsAnErrorAndNoSignal) {
   ASSERT_TRUE(server_.error);
   EXPECT_EQ(server_.error->kind, ErrorKind::kUnavailable);
   EXPECT_EQ(server_.connection->queued(), 0U);
+}
+
+TEST_P(ConnectionTest, WhatThePeerSaidBeforeItWentIsReadThoughWritingFails) {
+  // The server stops reading, answers, and closes over what it did not read: the client's writes meet a reset.
+  server_.on_data = [&](std::string_view) {
+    server_.on_data = nullptr;
+    server_.connection->write("because");
+    return false;
+  };
+  server_.on_drained = [&] { server_.connection.reset(); };
+  client_.connection->write(std::string(20'000'000, 'u'));
+  ASSERT_TRUE(until([&] { return client_.ends == 1; }));
+  EXPECT_EQ(client_.got, "because");
+  EXPECT_TRUE(client_.error);
+  EXPECT_EQ(client_.connection->queued(), 0U);
+}
+
+Peer deaf_peer() {
+  Peer peer;
+  peer.address = "deaf";
+  return peer;
+}
+
+TEST(ConnectionClosing, APeerThatNeverTakesTheLastBytesIsGivenUp) {
+  base::testing::Clock simulated;
+  EventLoop loop(simulated);
+  int fds[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+  const Fd deaf(fds[1]);
+  Endpoint endpoint(make_socket_connection(loop, make_plain_channel(Fd(fds[0]), "deaf"), deaf_peer(), nullptr));
+  endpoint.connection->write(std::string(10'000'000, 'u'));
+  endpoint.connection->close_after_write();
+  testing::run_for(loop, simulated, std::chrono::milliseconds(9'999));
+  EXPECT_EQ(endpoint.ends, 0);
+  testing::run_for(loop, simulated, std::chrono::milliseconds(1));
+  ASSERT_EQ(endpoint.ends, 1);
+  ASSERT_TRUE(endpoint.error);
+  EXPECT_EQ(endpoint.error->kind, ErrorKind::kDeadline);
+}
+
+TEST(ConnectionClosing, ALoopMayEndWhileConnectionsCloseInTheBackground) {
+  base::testing::Clock simulated;
+  int fds[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+  const Fd deaf(fds[1]);
+  const auto place = std::make_shared<int>(0);
+  {
+    EventLoop loop(simulated);
+    auto connection = make_socket_connection(loop, make_plain_channel(Fd(fds[0]), "deaf"), deaf_peer(), place);
+    connection->write(std::string(10'000'000, 'u'));
+    connection->close_after_write();
+    connection.reset();
+    loop.run_ready();
+    EXPECT_EQ(place.use_count(), 2);
+  }
+  EXPECT_EQ(place.use_count(), 1);
 }
 
 TEST_P(ConnectionTest, AListenerDestroyedLeavesItsConnectionsAlive) {
