@@ -1,6 +1,7 @@
 """The verbs of ./dev: one table, --help for each, the nearest one named when there is no such verb."""
 
 import difflib
+import subprocess
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -159,6 +160,9 @@ def main(arguments: list[str]) -> int:
         return 2
     except Failed as error:
         print(f"dev {name}: {error}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as error:
+        print(f"dev {name}: `{' '.join(map(str, error.cmd))}` failed:\n{error.stderr}", file=sys.stderr)
         return 1
 
 

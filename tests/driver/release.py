@@ -14,7 +14,7 @@ from driver.console import Failed, say
 from driver.paths import ROOT, build_folder
 
 DIST = ROOT / "dist"
-STRIP = "llvm-strip-19"
+STRIP = "strip"  # of binutils: llvm-strip 19 refuses the relocations of a static glibc binary
 # bfd's map begins with the archive members that were really pulled in, each with the reference that wanted it.
 _MEMBER = re.compile(r"^(/\S+\.a)\(\S+\)", re.M)
 _OBJECT = re.compile(r"^LOAD (/\S+\.o)$", re.M)
