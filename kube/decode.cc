@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "kube/json_split.h"
 
 namespace tidemark::kube {
 namespace {
@@ -185,23 +186,20 @@ Result<void> Decoder::finish(std::string_view kind) {
   return base::fail(std::move(error).within(where));
 }
 
-Result<ListMeta> decode_list(std::string_view page, const std::function<Result<void>(std::string_view item)>& on_item) {
-  base::JsonReader reader(page);
-  ListMeta meta;
-  std::string kind;
-  bool items = false;
-  std::optional<Error> refused;
+namespace {
+
+// The envelope's members; stops in front of the items and answers where their value begins.
+std::optional<std::size_t> read_envelope(base::JsonReader& reader, ListMeta& meta, std::string& kind) {
+  std::optional<std::size_t> items_at;
   reader.object([&](std::string_view key) {
     if (key == "items") {
-      items = true;
-      reader.array([&] {
-        std::string_view item;
-        if (!reader.raw(item)) return;
-        if (auto taken = on_item(item); !taken) {
-          refused = std::move(taken).error();
-          reader.fail_here(kEnough);
-        }
-      });
+      if (reader.peek() != base::JsonReader::Type::kArray) {
+        items_at = std::nullopt;
+        if (reader.array([] {})) items_at = reader.offset();  // null: no items
+        return;
+      }
+      items_at = reader.offset();
+      reader.fail_here(kEnough);
     } else if (key == "metadata") {
       read_list_metadata(reader, meta);
     } else if (key == "kind") {
@@ -210,9 +208,67 @@ Result<ListMeta> decode_list(std::string_view page, const std::function<Result<v
       reader.skip();
     }
   });
-  if (refused) return base::fail(std::move(*refused));
+  return items_at;
+}
+
+std::size_t after_blanks(std::string_view text, std::size_t at) {
+  const std::size_t found = text.find_first_not_of(" \n\r\t", at);
+  return found == std::string_view::npos ? text.size() : found;
+}
+
+// Hands out the elements of the array at `at`; answers where it ends. Only objects are elements of a list.
+Result<std::size_t> split_items(std::string_view page, std::size_t at,
+                                const std::function<Result<void>(std::string_view item)>& on_item) {
+  const auto wanted = [&](const char* what) {
+    return base::fail(ErrorKind::kInvalid, "list: at byte ", at, ": expected ", what, ", found ",
+                      at < page.size() ? base::quoted(page.substr(at, 1)) : std::string("the end of the text"));
+  };
+  at = after_blanks(page, at + 1);
+  if (at < page.size() && page[at] == ']') return at + 1;
+  while (true) {
+    if (at == page.size() || page[at] != '{') return wanted("an object");
+    JsonSplitter splitter;
+    const auto length = splitter.feed(page.substr(at));
+    if (!length) {
+      at = page.size();
+      return wanted("the end of an item");
+    }
+    TM_TRY_VOID(on_item(page.substr(at, *length)));
+    at = after_blanks(page, at + *length);
+    if (at < page.size() && page[at] == ']') return at + 1;
+    if (at == page.size() || page[at] != ',') return wanted(", or ]");
+    at = after_blanks(page, at + 1);
+  }
+}
+
+}  // namespace
+
+Result<ListMeta> decode_list(std::string_view page, const std::function<Result<void>(std::string_view item)>& on_item) {
+  ListMeta meta;
+  std::string kind;
+  base::JsonReader reader(page);
+  const auto items_at = read_envelope(reader, meta, kind);
+  if (items_at && !reader.ok()) {
+    // Items are most of the page: they are split by their brackets here and read once, by their decoder. What follows
+    // them is little, and is read as an object of its own.
+    TM_TRY(const std::size_t end, split_items(page, *items_at, on_item));
+    std::size_t next = after_blanks(page, end);
+    if (next < page.size() && page[next] == ',') {
+      next = after_blanks(page, next + 1);
+      if (next == page.size() || page[next] != '"') {
+        return base::fail(ErrorKind::kInvalid, "list, after its items: expected a member name");
+      }
+    } else if (next == page.size() || page[next] != '}') {
+      return base::fail(ErrorKind::kInvalid, "list, after its items: expected , or }");
+    }
+    const std::string rest = "{" + std::string(page.substr(next));
+    base::JsonReader tail(rest);
+    if (read_envelope(tail, meta, kind)) return base::fail(ErrorKind::kInvalid, "list: items are there twice");
+    if (auto over = tail.finish(); !over) return base::fail(std::move(over).error().within("list, after its items"));
+    return meta;
+  }
   if (auto end = reader.finish(); !end) return base::fail(std::move(end).error().within("list"));
-  if (!items) {
+  if (!items_at) {
     return base::fail(ErrorKind::kInvalid, "wanted a list with items, found ",
                       kind.empty() ? std::string("an object of no kind") : "kind " + base::quoted(kind));
   }

@@ -107,15 +107,16 @@ struct ListMeta {
   std::optional<std::int64_t> remaining_item_count;  // an estimate of the server
 };
 
-// Hands each item's own bytes to `on_item`; its first error ends the walk. kind and apiVersion are not in the items of
+// Hands each item's own bytes to `on_item`; its first error ends the walk. The items are split and not validated: their
+// decoder does that. kind and apiVersion are not in the items of
 // most lists. Bytes that are no List object are kInvalid.
 Result<ListMeta> decode_list(std::string_view page, const std::function<Result<void>(std::string_view item)>& on_item);
 
 // The same without the items. Cheap: stops after metadata, which every server sends first; what follows is not checked.
 Result<ListMeta> read_list_meta(std::string_view page);
 
-// kind, namespace, name, uid and revision of any object, for routing and messages. Cheap: stops once apiVersion, kind and
-// metadata are read, which every server sends first; what follows is not checked.
+// kind, namespace, name, uid and revision of any object, for routing and messages. Cheap: stops once apiVersion, kind
+// and metadata are read, which every server sends first; what follows is not checked.
 struct Identity {
   std::string api_version;
   std::string kind;

@@ -126,7 +126,24 @@ TEST(DecodeList, WhatIsNoListIsRefused) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "wanted a list with items, found kind \"Status\"");
   EXPECT_FALSE(decode_list("", ignore));
-  EXPECT_FALSE(decode_list(R"({"items":{}})", ignore));
+  for (const char* broken : {R"({"items":{}})", R"({"items":[)", R"({"items":[{})", R"({"items":[{},)",
+                             R"({"items":[{},]})", R"({"items":[{} {}]})", R"({"items":[1]})", R"({"items":[{}])",
+                             R"({"items":[{}]]})", R"({"items":[{}],})", R"({"items":[{}] "kind":"x"})",
+                             R"({"items":[{}],"items":[]})", R"({"items":[{}]} x)", R"({"items":[{"a":"])"}) {
+    auto list = decode_list(broken, ignore);
+    ASSERT_FALSE(list) << broken;
+    EXPECT_EQ(list.error().kind, ErrorKind::kInvalid);
+  }
+  int items = 0;
+  auto behind = decode_list(R"( {"items" : [ {} , {"a":"]}"} ] , "metadata":{"resourceVersion":"9"},"kind":"L"} )",
+                            [&](std::string_view) -> Result<void> {
+                              ++items;
+                              return {};
+                            });
+  ASSERT_TRUE(behind) << behind.error().message;
+  EXPECT_EQ(behind->resource_version, "9") << "also when it comes after the items";
+  EXPECT_EQ(items, 2);
+  EXPECT_EQ(decode_list(R"({"items":[],"metadata":{"continue":"c"}})", ignore)->continue_token, "c");
   EXPECT_TRUE(decode_list(R"({"items":null,"metadata":{"resourceVersion":"5"}})", ignore));
   EXPECT_FALSE(read_list_meta("{}"));
 }

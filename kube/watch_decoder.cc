@@ -65,34 +65,21 @@ void WatchDecoder::feed(std::string_view piece) {
 }
 
 std::optional<std::string_view> WatchDecoder::split() {
-  if (depth_ == 0) {
+  if (splitter_.idle()) {
     while (start_ < buffer_.size() && is_blank(buffer_[start_])) ++start_;
     if (scan_ < start_) scan_ = start_;
   }
-  while (scan_ < buffer_.size()) {
-    const char c = buffer_[scan_++];
-    if (in_string_) {
-      if (escaped_) {
-        escaped_ = false;
-      } else if (c == '\\') {
-        escaped_ = true;
-      } else if (c == '"') {
-        in_string_ = false;
-      }
-      continue;
-    }
-    if (c == '"') {
-      in_string_ = true;
-    } else if (c == '{' || c == '[') {
-      ++depth_;
-    } else if ((c == '}' || c == ']') && --depth_ <= 0) {
-      depth_ = 0;
-      const std::string_view event = std::string_view(buffer_).substr(start_, scan_ - start_);
-      start_ = scan_;
-      return event;
-    }
+  // What does not begin an object would be searched to its end for a bracket that may never come.
+  if (start_ == buffer_.size() || buffer_[start_] != '{') return std::nullopt;
+  const auto length = splitter_.feed(std::string_view(buffer_).substr(scan_));
+  if (!length) {
+    scan_ = buffer_.size();
+    return std::nullopt;
   }
-  return std::nullopt;
+  scan_ += *length;
+  const std::string_view event = std::string_view(buffer_).substr(start_, scan_ - start_);
+  start_ = scan_;
+  return event;
 }
 
 Result<std::optional<WatchEvent>> WatchDecoder::refuse(Error error) {

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "kube/client.h"
+#include "kube/json_split.h"
 
 namespace tidemark::kube {
 
@@ -39,9 +40,7 @@ class WatchDecoder {
   std::string buffer_;
   std::size_t start_ = 0;  // of the event being read
   std::size_t scan_ = 0;   // looked at so far, so that no byte is looked at twice
-  int depth_ = 0;
-  bool in_string_ = false;
-  bool escaped_ = false;
+  JsonSplitter splitter_;
   std::optional<Error> refused_;
 };
 

@@ -1,0 +1,123 @@
+#include "kube/json_split.h"
+
+#include <bit>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace tidemark::kube {
+namespace {
+
+constexpr std::size_t kBlock = 64;  // bytes looked at together: one bit of a word each
+
+struct Masks {
+  std::uint64_t quotes = 0;
+  std::uint64_t backslashes = 0;
+  std::uint64_t opens = 0;
+  std::uint64_t closes = 0;
+};
+
+#if defined(__SSE2__)
+Masks classify(const char* at) {
+  Masks masks;
+  for (unsigned part = 0; part < kBlock / 16; ++part) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + part * 16));
+    const auto equal = [](__m128i a, char b) {
+      return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, _mm_set1_epi8(b)))));
+    };
+    // '[' and '{' differ by one bit, and so do ']' and '}'.
+    const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    masks.quotes |= equal(bytes, '"') << (part * 16);
+    masks.backslashes |= equal(bytes, '\\') << (part * 16);
+    masks.opens |= equal(folded, '{') << (part * 16);
+    masks.closes |= equal(folded, '}') << (part * 16);
+  }
+  return masks;
+}
+#else
+Masks classify(const char* at) {
+  Masks masks;
+  for (unsigned i = 0; i < kBlock; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    masks.quotes |= at[i] == '"' ? bit : 0;
+    masks.backslashes |= at[i] == '\\' ? bit : 0;
+    masks.opens |= (at[i] | 0x20) == '{' ? bit : 0;
+    masks.closes |= (at[i] | 0x20) == '}' ? bit : 0;
+  }
+  return masks;
+}
+#endif
+
+// Bit i becomes the parity of bits 0…i: set from an opening quote up to the byte before the closing one.
+std::uint64_t prefix_parity(std::uint64_t bits) {
+  for (unsigned step = 1; step < kBlock; step *= 2) bits ^= bits << step;
+  return bits;
+}
+
+// The bytes that follow a backslash which is not itself escaped. `carry` comes from and goes to the neighbouring
+// blocks.
+std::uint64_t escaped_bytes(std::uint64_t backslashes, bool& carry) {
+  std::uint64_t escaped = carry ? 1 : 0;
+  carry = false;
+  backslashes &= ~escaped;
+  while (backslashes != 0) {
+    const int first = std::countr_zero(backslashes);
+    if (first == static_cast<int>(kBlock) - 1) {
+      carry = true;
+      break;
+    }
+    escaped |= std::uint64_t{2} << first;
+    backslashes &= ~(std::uint64_t{3} << first);
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::optional<std::size_t> JsonSplitter::finish_at(std::size_t length) {
+  *this = JsonSplitter();
+  return length;
+}
+
+std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes) {
+  std::size_t at = 0;
+  for (; bytes.size() - at >= kBlock; at += kBlock) {
+    const Masks masks = classify(bytes.data() + at);
+    std::uint64_t quotes = masks.quotes;
+    if (masks.backslashes != 0 || escaped_) quotes &= ~escaped_bytes(masks.backslashes, escaped_);
+    const std::uint64_t inside = prefix_parity(quotes) ^ (in_string_ ? ~std::uint64_t{0} : 0);
+    in_string_ = (inside >> (kBlock - 1)) != 0;
+    const std::uint64_t opens = masks.opens & ~inside;
+    const std::uint64_t closes = masks.closes & ~inside;
+    if (depth_ > std::popcount(closes)) {  // cannot end here
+      depth_ += std::popcount(opens) - std::popcount(closes);
+      continue;
+    }
+    for (std::uint64_t left = opens | closes; left != 0; left &= left - 1) {
+      const std::uint64_t bit = left & -left;
+      if ((opens & bit) != 0) {
+        ++depth_;
+      } else if (--depth_ <= 0) {
+        return finish_at(at + static_cast<std::size_t>(std::countr_zero(bit)) + 1);
+      }
+    }
+  }
+  for (; at < bytes.size(); ++at) {
+    const char c = bytes[at];
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (c == '"') {
+      in_string_ = !in_string_;
+    } else if (!in_string_ && (c | 0x20) == '{') {
+      ++depth_;
+    } else if (!in_string_ && (c | 0x20) == '}' && --depth_ <= 0) {
+      return finish_at(at + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tidemark::kube

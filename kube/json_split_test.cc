@@ -1,0 +1,93 @@
+#include "kube/json_split.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "kube/testing/testdata.h"
+
+namespace tidemark::kube {
+namespace {
+
+// What the validating reader says, for a text that begins with a well-formed value.
+std::size_t length_by_reader(std::string_view text) {
+  base::JsonReader reader(text);
+  std::string_view raw;
+  EXPECT_TRUE(reader.raw(raw));
+  return reader.offset();
+}
+
+// A random object with strings full of quotes, backslashes and brackets.
+std::string random_object(base::Random& random, int depth = 0) {
+  static constexpr std::string_view kPieces[] = {"a", "{", "}", "[", "]", "\\\"", "\\\\", "\\n", "long plain text here",
+                                                 ":"};
+  const auto text = [&] {
+    std::string out = "\"";
+    for (std::uint64_t i = random.below(12); i > 0; --i) out += kPieces[random.below(std::size(kPieces))];
+    return out + "\"";
+  };
+  std::string out = "{";
+  for (std::uint64_t i = random.below(5); i > 0; --i) {
+    if (out.size() > 1) out += ", ";
+    out += text() + ":";
+    const std::uint64_t kind = depth > 4 ? 0 : random.below(3);
+    out += kind == 0   ? text()
+           : kind == 1 ? random_object(random, depth + 1)
+                       : "[" + random_object(random, depth + 1) + "]";
+  }
+  return out + "}";
+}
+
+TEST(JsonSplitter, AgreesWithTheReader) {
+  base::Random random(11);
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string text = random_object(random) + random_object(random);
+    JsonSplitter splitter;
+    const auto length = splitter.feed(text);
+    ASSERT_TRUE(length) << text;
+    ASSERT_EQ(*length, length_by_reader(text)) << text;
+    ASSERT_TRUE(splitter.idle());
+  }
+}
+
+TEST(JsonSplitter, PiecesDoNotMatter) {
+  base::Random random(12);
+  for (int round = 0; round < 5'000; ++round) {
+    const std::string text = random_object(random) + "{}";
+    const std::size_t wanted = length_by_reader(text);
+    JsonSplitter splitter;
+    std::size_t from = 0;
+    std::optional<std::size_t> length;
+    while (!length && from < text.size()) {
+      const std::string_view piece = std::string_view(text).substr(from, 1 + random.below(150));
+      length = splitter.feed(piece);
+      from += length ? *length : piece.size();
+    }
+    ASSERT_TRUE(length) << text;
+    ASSERT_EQ(from, wanted) << text;
+  }
+}
+
+TEST(JsonSplitter, ARealObjectAtEveryOffset) {
+  const std::string object = testing::testdata("pod_web.json");
+  const std::size_t wanted = length_by_reader(object);
+  for (std::size_t blanks = 0; blanks < 130; ++blanks) {
+    JsonSplitter splitter;
+    EXPECT_EQ(splitter.feed(std::string(blanks, ' ') + object), blanks + wanted);
+  }
+}
+
+TEST(JsonSplitter, AnUnfinishedValueIsNotOver) {
+  const std::string object = testing::testdata("pod_level.json");
+  const std::size_t wanted = length_by_reader(object);
+  for (std::size_t cut = 1; cut < wanted; cut += 7) {
+    JsonSplitter splitter;
+    EXPECT_FALSE(splitter.feed(std::string_view(object).substr(0, cut)));
+    EXPECT_FALSE(splitter.idle());
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::kube
