@@ -1,0 +1,90 @@
+"""Nodes, pods, NodeMetrics and settings on a real API server, as a cluster would have them."""
+
+import datetime
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from contract.client import MERGE, Client, Target
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+NODEMETRICS = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
+SETTINGS = "/api/v1/namespaces/koordinator-system/configmaps"
+SETTINGS_NAME = "slo-controller-config"
+ORIGIN = "node.koordinator.sh/originExtendedAllocatable"
+
+
+def client() -> Client:
+    token = Path(os.environ["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
+    return Client(Target(os.environ["TIDEMARK_TEST_SERVER"], os.environ["TIDEMARK_TEST_CA_FILE"], token))
+
+
+def install_crds() -> None:
+    kubectl = [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+    for arguments in (["apply", "--server-side", "-f", str(CRDS)], ["wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRDS)]):
+        subprocess.run([*kubectl, *arguments], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=120)
+
+
+def must(answer, *allowed: int):
+    if answer.status not in (allowed or (200, 201)):
+        raise AssertionError(f"{answer.request} answered {answer.status}: {answer.body[:2000]!r}")
+    return answer
+
+
+def time_stamp(age_s: float = 0) -> str:
+    then = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=age_s)
+    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def put_settings(api: Client, colocation) -> None:
+    """`colocation`: the settings, or a text where they are to be broken."""
+    text = colocation if isinstance(colocation, str) else json.dumps(colocation)
+    must(api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
+    made = api.request("POST", SETTINGS, {"metadata": {"name": SETTINGS_NAME}, "data": {"colocation-config": text}})
+    if must(made, 201, 409).status == 409:
+        must(api.request("PATCH", f"{SETTINGS}/{SETTINGS_NAME}", {"data": {"colocation-config": text}}, content=MERGE))
+
+
+def put_node(api: Client, name: str, *, capacity: dict, allocatable: dict | None = None, labels=None, annotations=None) -> None:
+    must(api.request("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels or {}, "annotations": annotations or {}}}))
+    status = {"capacity": capacity, "allocatable": allocatable or capacity}
+    must(api.request("PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, content=MERGE))
+
+
+def put_pod(api: Client, node: str, pod: dict) -> None:
+    labels = {"koordinator.sh/priority-class": pod["prio"], "koordinator.sh/qosClass": pod["qos"]}
+    requests = pod["requests"]
+    extended = {name: amount for name, amount in requests.items() if "/" in name}
+    body = {
+        "metadata": {"name": pod["name"], "labels": {key: value for key, value in labels.items() if value}},
+        "spec": {"nodeName": node, "containers": [{"name": "main", "image": "none", "resources": {"requests": requests, "limits": extended}}]},
+    }
+    must(api.request("POST", "/api/v1/namespaces/default/pods", body))
+    must(api.request("PATCH", f"/api/v1/namespaces/default/pods/{pod['name']}/status", {"status": {"phase": pod["phase"]}}, content=MERGE))
+
+
+def put_metric(api: Client, node: str, status: dict, age_s: float = 0) -> None:
+    must(api.request("POST", NODEMETRICS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": node}, "spec": {}}), 201, 409)
+    status = {**status, "updateTime": time_stamp(age_s)}
+    must(api.request("PATCH", f"{NODEMETRICS}/{node}/status", {"status": status}, content=MERGE))
+
+
+def offered(api: Client, node: str) -> dict[str, str]:
+    """The extended resources that the node offers now."""
+    allocatable = must(api.request("GET", f"/api/v1/nodes/{node}")).get("status.allocatable", {})
+    return {name: amount for name, amount in allocatable.items() if name.startswith("kubernetes.io/")}
+
+
+def origin(api: Client, node: str) -> dict[str, str] | None:
+    annotations = must(api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations", {})
+    return json.loads(annotations[ORIGIN])["resources"] if ORIGIN in annotations else None
+
+
+def delete(api: Client, *nodes: str) -> None:
+    for node in nodes:
+        api.request("DELETE", f"/api/v1/nodes/{node}")
+        api.request("DELETE", f"{NODEMETRICS}/{node}")
+        for pod in api.request("GET", "/api/v1/pods", fieldSelector=f"spec.nodeName={node}").get("items", []):
+            meta = pod["metadata"]
+            api.request("DELETE", f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}", gracePeriodSeconds=0)

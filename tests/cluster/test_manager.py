@@ -1,0 +1,276 @@
+"""`tidemark manager` against a real API server: the peer's numbers to the unit, and what happens when things go wrong."""
+
+import json
+import os
+import signal
+import time
+import unittest
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.tidemark_process import Component, explain, explain_json, wait_for
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "overcommit"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
+
+# 32 cores, of which 60 % may be used; the system uses 2 of them: 17.2 cores are left for batch.
+CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+STATUS = {
+    "nodeMetric": {
+        "nodeUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+        "systemUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+    },
+    "podsMetric": [],
+    "prodReclaimableMetric": {"resource": {"resources": {}}},
+}
+LEFT = "17200"
+SETTINGS = {"enable": True}
+
+
+def manager(*more: str) -> Component:
+    return Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr", "127.0.0.1:0", *more)
+
+
+def quantity(text: str) -> int:
+    units = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
+    for suffix, scale in units.items():
+        if text.endswith(suffix):
+            return int(text[: -len(suffix)]) * scale
+    return int(text)
+
+
+def amounts(resources: dict | None) -> dict[str, int] | None:
+    return None if resources is None else {name: quantity(amount) for name, amount in resources.items()}
+
+
+class WithApi(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        colocation.install_crds()
+        cls.api = colocation.client()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.api.close()
+
+    def tearDown(self):
+        colocation.delete(self.api, *getattr(self, "nodes", []))
+        self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}")
+        for lease in self.api.request("GET", LEASES).get("items", []):
+            self.api.request("DELETE", f"{LEASES}/{lease['metadata']['name']}")
+
+    def node(self, name: str, *, age_s: float = 0, status=STATUS, **more) -> str:
+        self.nodes = [*getattr(self, "nodes", []), name]
+        colocation.put_node(self.api, name, capacity=CAPACITY, **more)
+        colocation.put_metric(self.api, name, status, age_s)
+        return name
+
+    def run_manager(self, *more: str) -> Component:
+        component = manager(*more)
+        self.addCleanup(component.stop)
+        wait_for(component.ready, "a ready manager", component)
+        return component
+
+    def wait_offered(self, node: str, batch_cpu: str | None, component: Component, limit_s: float = 20) -> None:
+        wait_for(
+            lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == batch_cpu,
+            f"batch-cpu {batch_cpu} on {node}", component, limit_s,
+        )
+
+
+class Golden(WithApi):
+    def test_every_node_gets_the_peers_numbers_to_the_unit(self):
+        """Golden vectors: recorded from Koordinator's manager on a real API server."""
+        recorded = json.loads((GOLDEN / "cases.json").read_text())
+        expected = json.loads((GOLDEN / "expected.json").read_text())
+        self.nodes = []
+        colocation.put_settings(self.api, recorded["colocation-config"])
+        for case in recorded["cases"]:
+            name = case["node"]
+            self.nodes.append(name)
+            colocation.put_node(
+                self.api, name, capacity=case["capacity"], allocatable=case["allocatable"], labels=case["labels"], annotations=case["annotations"]
+            )
+            for pod in case["pods"]:
+                colocation.put_pod(self.api, name, pod)
+            if case.get("nodeMetricStatus") is not None:
+                colocation.put_metric(self.api, name, case["nodeMetricStatus"], case["metricAgeSeconds"])
+        component = self.run_manager("--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=200")
+
+        def found() -> dict:
+            return {
+                name: {"allocatable": amounts(colocation.offered(self.api, name)), "origin": amounts(colocation.origin(self.api, name))}
+                for name in expected
+            }
+
+        wanted = {name: {side: amounts(entry.get(side)) for side in ("allocatable", "origin")} for name, entry in expected.items()}
+        try:
+            wait_for(lambda: found() == wanted, "equality with the golden vectors", component)
+        except AssertionError:
+            self.assertEqual(wanted, found())
+
+        # What is explained is what was written.
+        for name, entry in wanted.items():
+            told = explain_json(name)
+            if entry["allocatable"]:
+                for resource, amount in entry["allocatable"].items():
+                    self.assertEqual(amount, told[resource]["published"], f"{name} {resource}")
+            else:
+                self.assertEqual("reset", told["action"], name)
+
+
+class Changes(WithApi):
+    def setUp(self):
+        colocation.put_settings(self.api, SETTINGS)
+
+    def test_more_use_sells_less_at_once_and_a_stale_metric_sells_nothing(self):
+        node = self.node("changes")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        busy = json.loads(json.dumps(STATUS))
+        busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = "12"
+        colocation.put_metric(self.api, node, busy)
+        self.wait_offered(node, "7200", component)
+        colocation.put_metric(self.api, node, busy, age_s=16 * 60)
+        self.wait_offered(node, None, component)
+        self.assertEqual({"kubernetes.io/batch-cpu": "0", "kubernetes.io/batch-memory": "0"}, colocation.origin(self.api, node))
+
+    def test_the_metric_turning_stale_needs_no_event(self):
+        """degradeTimeMinutes is at least 1: the metric is 57 s old when the manager starts."""
+        colocation.put_settings(self.api, {**SETTINGS, "degradeTimeMinutes": 1})
+        node = self.node("turns-stale", age_s=50)
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component, limit_s=8)
+        self.wait_offered(node, None, component, limit_s=30)
+
+    def test_lost_batch_resources_come_back_within_a_second_of_the_event(self):
+        node = self.node("loses")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        gone = {"capacity": {"kubernetes.io/batch-cpu": None}, "allocatable": {"kubernetes.io/batch-cpu": None}}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", {"status": gone}, content=MERGE))
+        self.wait_offered(node, LEFT, component, limit_s=5)
+
+    def test_a_node_made_anew_is_sold_again(self):
+        node = self.node("anew")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        must(self.api.request("DELETE", f"/api/v1/nodes/{node}"))
+        colocation.put_node(self.api, node, capacity=CAPACITY)
+        self.wait_offered(node, LEFT, component)
+
+    def test_bad_settings_leave_the_last_good_ones_in_force(self):
+        node = self.node("settings")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        colocation.put_settings(self.api, "{ this is not JSON")
+        wait_for(lambda: component.metrics()["tidemark_manager_config_good"] == 0, "the refusal in the metrics", component)
+
+        def events():
+            listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
+            return [event for event in listed if event["reason"] == "ColocationCfgUnmarshalFailed"]
+
+        wait_for(events, "a warning event on the ConfigMap", component)
+        self.assertEqual(LEFT, colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
+        colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 50})
+        self.wait_offered(node, "14000", component)
+        colocation.put_settings(self.api, {"enable": False})
+        self.wait_offered(node, None, component)
+
+    def test_nothing_to_change_means_nothing_is_written(self):
+        node = self.node("quiet")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        before = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"]
+        colocation.put_metric(self.api, node, STATUS)  # a new time, the same numbers
+        events = "tidemark_informer_events_total{component=\"nodemetrics\"}"
+        wait_for(lambda: component.metrics().get(events, 0) >= 1, "the metric to arrive", component)
+        wait_for(lambda: component.metrics()['tidemark_work_queue_depth{component="overcommit"}'] == 0, "an empty queue", component)
+        self.assertEqual(before, must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"])
+
+    def test_sigterm_ends_it_with_0(self):
+        component = self.run_manager("--leader-elect=false")
+        self.assertEqual(0, component.stop(), component.last_log if hasattr(component, "last_log") else "")
+
+
+class Explained(WithApi):
+    def setUp(self):
+        colocation.put_settings(self.api, SETTINGS)
+
+    def test_text_shows_every_term(self):
+        done = explain(self.node("terms"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        for part in ("offers batch-cpu 17200m", "capacity", "32000m", "margin above the water line", "12800m", "reserved", "2000m", "TM-"):
+            self.assertIn(part, done.stdout)
+
+    def test_a_node_that_is_not_there_is_named(self):
+        done = explain("no-such-node")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("no-such-node", done.stderr)
+
+    def test_wrong_use_is_told_apart(self):
+        done = explain("terms", "--outptu=json")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("--output", done.stderr)
+
+
+class Leaders(WithApi):
+    ELECT = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=300ms")
+
+    def setUp(self):
+        colocation.put_settings(self.api, SETTINGS)
+
+    @staticmethod
+    def leads(component: Component) -> bool:
+        return component.metrics().get("tidemark_leader") == 1
+
+    def test_one_of_two_leads_and_an_orderly_stop_hands_over_at_once(self):
+        node = self.node("handed-over")
+        first = self.run_manager(*self.ELECT)
+        wait_for(lambda: self.leads(first), "a leader", first)
+        second = self.run_manager(*self.ELECT)
+        self.wait_offered(node, LEFT, first)
+        self.assertFalse(self.leads(second))
+        first.stop()
+        wait_for(lambda: self.leads(second), "a successor", second)
+
+    def test_a_leader_that_was_stopped_writes_nothing_over_its_successor(self):
+        """SIGSTOP, a successor with newer numbers, SIGCONT: the old leader's view must not come back."""
+        node = self.node("fenced")
+        first = self.run_manager(*self.ELECT)
+        wait_for(lambda: self.leads(first), "a leader", first)
+        self.wait_offered(node, LEFT, first)
+        second = self.run_manager(*self.ELECT)
+        for round_number, (use, left) in enumerate((("12", "7200"), ("4", "15200"), ("9", "10200"))):
+            old, new = (first, second) if round_number % 2 == 0 else (second, first)
+            busy = json.loads(json.dumps(STATUS))
+            busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = use
+            old.process.send_signal(signal.SIGSTOP)
+            try:
+                colocation.put_metric(self.api, node, busy)
+                wait_for(lambda: self.leads(new), "a successor", new)
+                self.wait_offered(node, left, new)
+                version = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"]
+            finally:
+                old.process.send_signal(signal.SIGCONT)
+            wait_for(lambda: not self.leads(old), "the old leader to notice", old)
+            after = must(self.api.request("GET", f"/api/v1/nodes/{node}"))
+            self.assertEqual(version, after["metadata.resourceVersion"], "the old leader wrote")
+
+    def test_a_killed_leader_is_replaced_when_its_lease_is_over(self):
+        node = self.node("survives")
+        first = self.run_manager(*self.ELECT)
+        wait_for(lambda: self.leads(first), "a leader", first)
+        second = self.run_manager(*self.ELECT)
+        started = time.monotonic()
+        first.kill()
+        wait_for(lambda: self.leads(second), "a successor", second)
+        self.assertGreater(time.monotonic() - started, 1.0, "the lease was taken while it could still be held")
+        self.wait_offered(node, LEFT, second)
+
+
+if __name__ == "__main__":
+    unittest.main()
