@@ -5,7 +5,7 @@ import os
 
 from driver import build, packages, processes
 from driver.console import WrongUse, say, step
-from driver.groups import SANITIZERS
+from driver.sanitizers import ENVIRONMENT
 from driver.paths import ROOT
 
 SECONDS = 60
@@ -38,12 +38,13 @@ def run(arguments: list[str]) -> int:
         say("no fuzzers yet")
         return 0
     build.build("fuzz", chosen)
-    crashed = [name for name in chosen if not _one(name, str(fuzzers[name]), seconds)]
+    crashed = [name for name in chosen if not one(name, str(fuzzers[name]), seconds)]
     print(f"{len(chosen) - len(crashed)} clean, {len(crashed)} with findings{': ' + ' '.join(crashed) if crashed else ''}")
     return 1 if crashed else 0
 
 
-def _one(name: str, program: str, seconds: int) -> bool:
+def one(name: str, program: str, seconds: int) -> bool:
+    """True when it found nothing."""
     corpus, crashes = ROOT / ".cache" / "fuzz" / name, ROOT / ".cache" / "fuzz" / f"{name}.crashes"
     corpus.mkdir(parents=True, exist_ok=True)
     crashes.mkdir(exist_ok=True)
@@ -54,7 +55,7 @@ def _one(name: str, program: str, seconds: int) -> bool:
                 program, f"-max_total_time={seconds}", f"-timeout={INPUT_LIMIT_S}", f"-rss_limit_mb={MEMORY_LIMIT_MIB}",
                 f"-artifact_prefix={crashes}/", "-print_final_stats=1", corpus, *seeds,
             ],
-            cwd=ROOT, env={**os.environ, **SANITIZERS}, timeout_s=seconds + 120,
+            cwd=ROOT, env={**os.environ, **ENVIRONMENT}, timeout_s=seconds + 120,
         )
     if done.code != 0:
         say(f"fuzz {name}: a finding, kept in {crashes.relative_to(ROOT)}/; run `{program} FILE` to see it again")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import budget, build, packages, processes, results
+from driver import budget, build, fuzz, packages, processes, results, sanitizers
 from driver.cluster import Fixture
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -25,21 +25,13 @@ GROUPS = {
     "cluster": "components and kubectl sessions against a real kube-apiserver, faults included",
     "yarn": "a real ResourceManager and NodeManager",
     "vm": "a kernel with cgroup v2 in a small virtual machine",
-    "long": "what takes too long for CI: soaks, hundreds of kills and seeds",
+    "long": "what takes too long for CI: soaks, hundreds of kills and seeds, fuzzers",
 }
 CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "cluster", "long"}
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
-
-SANITIZERS = {
-    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
-    "ASAN_SYMBOLIZER_PATH": "/usr/lib/llvm-19/bin/llvm-symbolizer",
-    "TSAN_SYMBOLIZER_PATH": "/usr/lib/llvm-19/bin/llvm-symbolizer",
-}
-
+LONG_FUZZ_S = 300
 
 @dataclass
 class Run:
@@ -94,6 +86,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
     if group == "unit":
         _unit(run, built)
         return
+    if group == "long":
+        _fuzz(run)
     programs, files = build.listed("dev", f"{group}-tests"), _python_files(ROOT / "tests" / group)
     if not programs and not files:
         say(f"{group}: no tests in this group yet")
@@ -147,6 +141,16 @@ def _unit(run: Run, built: bool) -> None:
             _run_all(run, "unit", "tsan", tests, ["--gtest_filter=*Concurrent*"])
 
 
+def _fuzz(run: Run) -> None:
+    """Each fuzzer for a while, from the corpus that earlier runs have grown."""
+    if not run.build("build-fuzz", "fuzz", ["fuzzers"]):
+        return
+    with run.timed("long"):
+        for name, path in build.listed("fuzz", "fuzzers"):
+            clean = fuzz.one(name, str(path), LONG_FUZZ_S)
+            run.add([Case("long", "fuzz", name, PASSED if clean else FAILED, "" if clean else f"see .cache/fuzz/{name}.crashes/")])
+
+
 def _has_concurrent(program: Path) -> bool:
     listed = processes.capture([program, "--gtest_list_tests", "--gtest_filter=*Concurrent*"])
     return re.search(r"^[\w/]+\.(\s+#.*)?$", listed, re.M) is not None  # a suite's line; gtest_main says more than suites
@@ -175,7 +179,7 @@ def _scratch():
 def _environment(group_environment: dict[str, str], scratch: str) -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if key not in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST")}
     return {
-        **inherited, **SANITIZERS, **group_environment, "TMPDIR": scratch, "TIDEMARK_BINARY": str(BUILD / "tidemark"),
+        **inherited, **sanitizers.ENVIRONMENT, **group_environment, "TMPDIR": scratch, "TIDEMARK_BINARY": str(BUILD / "tidemark"),
         "PYTHONPATH": str(ROOT / "tests"), "PYTHONDONTWRITEBYTECODE": "1",
     }
 

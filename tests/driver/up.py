@@ -32,7 +32,6 @@ COLLECTIONS = {
     "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
     "Pod": "/api/v1/namespaces/{namespace}/pods",
     "NodeMetric": "/apis/slo.koordinator.sh/v1alpha1/nodemetrics",
-    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 }
 
 
@@ -74,8 +73,7 @@ class Api:
         else:
             connection = http.client.HTTPConnection(self._server.hostname, self._server.port, timeout=10)
         try:
-            text = body if isinstance(body, str) or body is None else json.dumps(body)
-            connection.request(method, path, text.encode() if text else None, {**self._headers, "Content-Type": kind, "Accept": "application/json"})
+            connection.request(method, path, None if body is None else json.dumps(body).encode(), {**self._headers, "Content-Type": kind, "Accept": "application/json"})
             response = connection.getresponse()
             answer = response.read()
             return response.status, json.loads(answer) if answer.startswith(b"{") else {"message": answer.decode(errors="replace")}
@@ -146,11 +144,7 @@ def _kubeconfig(server: subprocess.Popen, output: Path) -> Path:
 
 
 def load(api: Api) -> list[dict]:
-    """Custom resources and samples. What is there already stays, so that a data folder can be used again."""
-    for file in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
-        for document in re.split(r"^---\s*$", file.read_text(), flags=re.M):
-            if re.search(r"^kind:", document, re.M):
-                api.must("POST", COLLECTIONS["CustomResourceDefinition"], document, "application/yaml", accept=(200, 201, 409))
+    """What is there already stays, so that a data folder can be used again."""
     objects = [item for file in sorted(SAMPLES.glob("*.json")) for item in json.loads(file.read_text())["items"]]
     with step(f"writing {len(objects)} sample objects"):
         for item in objects:
@@ -163,7 +157,7 @@ def create(api: Api, item: dict) -> None:
     path = _path(item)
     deadline = time.monotonic() + SETTLE_S
     body = {key: value for key, value in item.items() if key != "status"}
-    while True:  # a custom resource is served a moment after its definition is accepted
+    while True:  # custom resources are served a moment after the start
         status, answer = api.call("POST", path, body)
         if status != 404 or time.monotonic() > deadline:
             break
