@@ -120,7 +120,8 @@ VERBS = {
     "release": Verb("release", "static stripped binary, checksums and SBOM in dist/",
                     "Builds the preset release and leaves dist/tidemark-VERSION-linux-ARCH, SHA256SUMS and an SPDX SBOM.", _release),
     "cluster": Verb("cluster [COMMAND]", "a real etcd and kube-apiserver to try things on",
-                    "start | stop | status | kubeconfig | kill NAME | restart NAME | pause NAME | resume NAME, NAME: etcd or apiserver.\n"
+                    "start | stop | status | kubeconfig, and of one program (etcd or apiserver):\n"
+                  "kill NAME | start NAME | restart NAME | pause NAME | resume NAME.\n"
                     "One standing cluster in build/cluster/. The tests start one of their own.", _cluster),
 }
 

@@ -105,7 +105,7 @@ def verb(arguments: list[str]) -> int:
     command, *rest = arguments or ["status"]
     if command not in COMMANDS:
         raise WrongUse(f"unknown command `{command}`: {', '.join(COMMANDS)}")
-    if command == "start":
+    if command == "start" and not rest:
         return _start_standing()
     try:
         if command == "kubeconfig":
