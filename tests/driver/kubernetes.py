@@ -18,11 +18,13 @@ GO_AT_LEAST = (1, 24)
 PROGRAMS = ["kube-apiserver", "kubectl"]
 
 
-def find_go() -> tuple[str | None, str]:
+def find_go(candidates: list[str | None] | None = None) -> tuple[str | None, str]:
     """A Go that is new enough, or None and the reason with the remedy."""
+    if candidates is None:
+        candidates = [shutil.which("go"), "/usr/local/go/bin/go"]
     remedy = f"Go {GO_AT_LEAST[0]}.{GO_AT_LEAST[1]} or newer builds kube-apiserver; Debian 12 has none: unpack one from https://go.dev/dl/ into /usr/local/go"
     found = []
-    for go in dict.fromkeys(filter(None, [shutil.which("go"), "/usr/local/go/bin/go"])):
+    for go in dict.fromkeys(filter(None, candidates)):
         if not os.access(go, os.X_OK):
             continue
         text = processes.capture([go, "version"], env={**os.environ, "GOTOOLCHAIN": "local"})

@@ -1,10 +1,13 @@
 """The command line of ./dev, and the parts of its verbs that can be tested without carrying them out."""
 
 import subprocess
+import tempfile
 import time
 import unittest
+from pathlib import Path
+from unittest import mock
 
-from driver import figures, packages, release
+from driver import figures, groups, kubernetes, packages, release
 from driver.__main__ import VERBS
 from driver.bench import commit, machine
 from driver.console import Failed
@@ -36,14 +39,9 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(2, dev(*arguments).returncode)
 
     def test_empty_group_says_so_and_counts_nothing(self):
-        from driver import build, groups
-
         run = groups.Run()
-        listed, build.listed = build.listed, lambda *_: []
-        try:
+        with mock.patch.object(groups.build, "listed", lambda *_: []):
             groups._run_group(run, "no-such-group", True)
-        finally:
-            build.listed = listed
         self.assertEqual([], run.cases)
 
 
@@ -57,13 +55,37 @@ class Setup(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, 1.0)
 
     def test_without_root_the_line_is_shown(self):
-        real, packages.os.geteuid = packages.os.geteuid, lambda: 1000
-        try:
-            with self.assertRaises(Failed) as raised:
-                packages.setup(["dpkg", "no-such-package-a"])
-        finally:
-            packages.os.geteuid = real
+        with mock.patch.object(packages.os, "geteuid", lambda: 1000), self.assertRaises(Failed) as raised:
+            packages.setup(["dpkg", "no-such-package-a"])
         self.assertIn("apt-get install -y --no-install-recommends no-such-package-a", str(raised.exception))
+
+
+class WithoutGo(unittest.TestCase):
+    def go(self, version: str) -> str:
+        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "go"
+        file.write_text(f"#!/bin/sh\necho go version {version} linux/amd64\n")
+        file.chmod(0o755)
+        return str(file)
+
+    def test_a_go_that_is_new_enough_is_taken(self):
+        old, new = self.go("go1.19.8"), self.go("go1.24.1")
+        self.assertEqual((new, ""), kubernetes.find_go([None, old, new]))
+
+    def test_an_old_or_absent_one_is_named_with_the_remedy(self):
+        old = self.go("go1.19.8")
+        found, reason = kubernetes.find_go([old, "/nonexistent/go"])
+        self.assertIsNone(found)
+        self.assertIn("go1.19.8", reason)
+        self.assertIn("https://go.dev/dl/", reason)
+        self.assertIn("no Go found", kubernetes.find_go([])[1])
+
+    def test_groups_that_need_it_are_skipped_by_name(self):
+        run = groups.Run()
+        with mock.patch.object(groups, "find_go", lambda: (None, "no Go here")), mock.patch.object(
+            groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]
+        ):
+            groups._run_group(run, "cluster", True)
+        self.assertEqual([("cluster", "skipped", "no Go here")], [(case.group, case.outcome, case.detail) for case in run.cases])
 
 
 class Figures(unittest.TestCase):
@@ -110,7 +132,7 @@ class Release(unittest.TestCase):
 
     def test_dynamic_binary_is_refused(self):
         with self.assertRaises(Failed):
-            release.check_static(type(ROOT)("/bin/ls"))
+            release.check_static(Path("/bin/ls"))
 
     def test_sbom_names_every_package(self):
         document = release.spdx("tidemark-1", "1", "0" * 64, {"libc6-dev": "2.36-9", "libssl-dev": "3.0"}, "2026-01-01T00:00:00Z")
