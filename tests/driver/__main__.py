@@ -1,6 +1,7 @@
 """The verbs of ./dev: one table, --help for each, the nearest one named when there is no such verb."""
 
 import difflib
+import os
 import subprocess
 import sys
 import textwrap
@@ -161,6 +162,9 @@ def main(arguments: list[str]) -> int:
         return 2
     except Failed as error:
         print(f"dev {name}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except subprocess.CalledProcessError as error:
         print(f"dev {name}: `{' '.join(map(str, error.cmd))}` failed:\n{error.stderr}", file=sys.stderr)
