@@ -1,0 +1,217 @@
+#include "kube/memory/collector.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "kube/memory/crd.h"
+
+namespace tidemark::kube::memory {
+
+using base::cat;
+
+namespace {
+
+constexpr base::Duration kRetryAfter = std::chrono::seconds(1);
+constexpr int kPlacesPerTurn = 200;  // looked at before requests have their turn
+
+bool names_owner(const Json& reference, const std::string& uid) {
+  return reference.text_at("uid") == uid;
+}
+
+}  // namespace
+
+Collector::Collector(net::EventLoop& loop, base::Log log, Registry& registry)
+    : loop_(loop), log_(std::move(log)), registry_(registry), store_(registry.store()), work_(loop), scope_(loop) {
+  scope_.spawn(run());
+}
+
+void Collector::wake(std::set<Place>& set, Place place) {
+  set.insert(std::move(place));
+  work_.set();
+}
+
+void Collector::changed(int kind, const Change& change) {
+  const Object& object = *change.object;
+  if (change.type != ChangeType::kDeleted) {
+    if (object.terminating) wake(terminating_, {kind, object_key(object.ns, object.name)});
+    return;
+  }
+  for (Place& place : store_.owned_by(object.uid)) wake(dependents_, std::move(place));
+  // Whoever waits for this one to go.
+  for (const std::string& uid : object.owners) {
+    const auto owner = store_.find_uid(uid);
+    if (!owner) continue;
+    const ObjectPtr held = store_.find(owner->first, owner->second);
+    if (held != nullptr && held->terminating) wake(terminating_, *owner);
+  }
+  if (!object.ns.empty()) {
+    const int namespaces = registry_.kinds().find_group("", "namespaces")->storage_id;
+    const ObjectPtr ns = store_.find(namespaces, object.ns);
+    if (ns != nullptr && ns->terminating) wake(terminating_, {namespaces, object.ns});
+  }
+  const KindPtr of = registry_.kind_of_storage(kind);
+  if (of != nullptr && of->custom) {
+    const int definitions =
+        registry_.kinds().find_group("apiextensions.k8s.io", "customresourcedefinitions")->storage_id;
+    const ObjectPtr crd = store_.find(definitions, of->resource_text());
+    if (crd != nullptr && crd->terminating) wake(terminating_, {definitions, crd->name});
+  }
+}
+
+void Collector::resume() {
+  for (int kind = 0; kind < store_.kinds(); ++kind)
+    for (const auto& [key, object] : store_.objects(kind))
+      if (object->terminating) wake(terminating_, {kind, key});
+}
+
+net::Task<void> Collector::run() {
+  for (;;) {
+    co_await work_.wait();
+    work_.clear();
+    int looked_at = 0;
+    while (!terminating_.empty() || !dependents_.empty()) {
+      if (++looked_at % kPlacesPerTurn == 0) co_await loop_.sleep(base::Duration(0));
+      std::set<Place>& from = dependents_.empty() ? terminating_ : dependents_;
+      const bool dependent = &from == &dependents_;
+      const Place place = *from.begin();
+      from.erase(from.begin());
+      const Answer<void> done = dependent ? release_dependent(place) : look_at(place);
+      if (done || done.error().code == 404 || done.error().code == 409) continue;
+      log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
+      co_await loop_.sleep(kRetryAfter);
+      wake(dependent ? dependents_ : terminating_, place);
+    }
+  }
+}
+
+Answer<void> Collector::look_at(const Place& place) {
+  const KindPtr kind = registry_.kind_of_storage(place.first);
+  const ObjectPtr object = store_.latest(place.first, place.second);
+  if (kind == nullptr || object == nullptr || !object->terminating) return {};
+  if (!kind->custom && kind->name == "Namespace") return empty_namespace(kind, object);
+  Json tree = object->json();
+  const auto held = finalizers(tree);
+  const auto has = [&](std::string_view finalizer) {
+    return std::find(held.begin(), held.end(), finalizer) != held.end();
+  };
+  if (has("orphan")) return orphan_dependents(kind, object, std::move(tree));
+  if (has("foregroundDeletion")) return finish_foreground(kind, object, std::move(tree));
+  if (has(kCrdCleanupFinalizer)) return empty_definition(kind, object);
+  return {};
+}
+
+Answer<void> Collector::release_dependent(const Place& place) {
+  const KindPtr kind = registry_.kind_of_storage(place.first);
+  const ObjectPtr object = store_.latest(place.first, place.second);
+  if (kind == nullptr || object == nullptr) return {};
+  const bool owned = std::any_of(object->owners.begin(), object->owners.end(),
+                                 [&](const std::string& uid) { return store_.find_uid(uid).has_value(); });
+  if (!owned) {
+    DeleteRequest request;
+    request.propagation = "Background";
+    request.uid = object->uid;
+    TM_TRY([[maybe_unused]] const Written written, registry_.remove(kind, object->ns, object->name, request));
+    return {};
+  }
+  Json tree = object->json();
+  Json* references = meta(tree).as_object().find("ownerReferences");
+  std::erase_if(references->as_array(),
+                [&](const Json& reference) { return !store_.find_uid(std::string(reference.text_at("uid"))); });
+  TM_TRY([[maybe_unused]] const Written written, registry_.put_internal(kind, object, std::move(tree)));
+  return {};
+}
+
+Answer<void> Collector::drop_finalizer(const KindPtr& kind, const ObjectPtr& object, std::string_view finalizer) {
+  Json tree = object->json();
+  Json* list = meta(tree).as_object().find("finalizers");
+  if (list != nullptr && list->is_array())
+    std::erase_if(list->as_array(), [&](const Json& entry) { return entry.get_string() == finalizer; });
+  drop_empty_meta(tree);
+  const bool last = finalizers(tree).empty();
+  if (last) {
+    TM_TRY([[maybe_unused]] const Written written, registry_.erase_internal(kind, object));
+  } else {
+    TM_TRY([[maybe_unused]] const Written written, registry_.put_internal(kind, object, std::move(tree)));
+  }
+  return {};
+}
+
+Answer<void> Collector::orphan_dependents(const KindPtr& kind, const ObjectPtr& owner, Json) {
+  for (const Place& place : store_.owned_by(owner->uid)) {
+    const KindPtr dependent_kind = registry_.kind_of_storage(place.first);
+    const ObjectPtr dependent = store_.latest(place.first, place.second);
+    if (dependent_kind == nullptr || dependent == nullptr) continue;
+    Json tree = dependent->json();
+    Json* references = meta(tree).as_object().find("ownerReferences");
+    if (references == nullptr) continue;
+    std::erase_if(references->as_array(), [&](const Json& reference) { return names_owner(reference, owner->uid); });
+    drop_empty_meta(tree);
+    TM_TRY([[maybe_unused]] const Written written, registry_.put_internal(dependent_kind, dependent, std::move(tree)));
+  }
+  return drop_finalizer(kind, owner, "orphan");
+}
+
+Answer<void> Collector::finish_foreground(const KindPtr& kind, const ObjectPtr& owner, Json) {
+  bool blocked = false;
+  for (const Place& place : store_.owned_by(owner->uid)) {
+    const KindPtr dependent_kind = registry_.kind_of_storage(place.first);
+    const ObjectPtr dependent = store_.latest(place.first, place.second);
+    if (dependent_kind == nullptr || dependent == nullptr) continue;
+    const Json tree = dependent->json();
+    for (const Json& reference : tree.at("metadata", "ownerReferences")->as_array()) {
+      const Json* blocks = reference.at("blockOwnerDeletion");
+      if (names_owner(reference, owner->uid) && blocks != nullptr && blocks->get_bool().value_or(false)) blocked = true;
+    }
+    if (dependent->terminating) continue;
+    DeleteRequest request;
+    request.propagation = "Foreground";
+    TM_TRY([[maybe_unused]] const Written written,
+           registry_.remove(dependent_kind, dependent->ns, dependent->name, request));
+  }
+  // A dependent's end is a change that brings this owner back here.
+  return blocked ? Answer<void>() : drop_finalizer(kind, owner, "foregroundDeletion");
+}
+
+Answer<void> Collector::empty_namespace(const KindPtr& kind, const ObjectPtr& ns) {
+  bool left = false;
+  for (int storage = 0; storage < store_.kinds(); ++storage) {
+    const KindPtr inner = registry_.kind_of_storage(storage);
+    if (inner == nullptr || !inner->namespaced) continue;
+    std::vector<ObjectPtr> found;
+    const auto& objects = store_.objects(storage);
+    for (auto at = objects.lower_bound(ns->name + "/"); at != objects.end() && at->first.starts_with(ns->name + "/");
+         ++at)
+      found.push_back(at->second);
+    for (const ObjectPtr& committed : found) {
+      left = true;
+      const ObjectPtr object = store_.latest(storage, object_key(committed->ns, committed->name));
+      if (object == nullptr || object->terminating) continue;
+      TM_TRY([[maybe_unused]] const Written written, registry_.remove(inner, object->ns, object->name, {}));
+    }
+  }
+  // With memory only, what was deleted just now is gone already, and its end woke this namespace again.
+  if (left) return {};
+  Json tree = ns->json();
+  if (!finalizers(tree).empty()) return {};
+  TM_TRY([[maybe_unused]] const Written written, registry_.erase_internal(kind, ns));
+  return {};
+}
+
+Answer<void> Collector::empty_definition(const KindPtr& kind, const ObjectPtr& crd) {
+  const Json tree = crd->json();
+  const KindPtr custom =
+      registry_.kinds().find_group(tree.text_at("spec", "group"), tree.text_at("spec", "names", "plural"));
+  if (custom != nullptr && store_.size(custom->storage_id) != 0) {
+    std::vector<ObjectPtr> found;
+    for (const auto& [key, object] : store_.objects(custom->storage_id)) found.push_back(object);
+    for (const ObjectPtr& committed : found) {
+      const ObjectPtr object = store_.latest(custom->storage_id, object_key(committed->ns, committed->name));
+      if (object == nullptr || object->terminating) continue;
+      TM_TRY([[maybe_unused]] const Written written, registry_.remove(custom, object->ns, object->name, {}));
+    }
+    if (store_.size(custom->storage_id) != 0) return {};
+  }
+  return drop_finalizer(kind, crd, kCrdCleanupFinalizer);
+}
+
+}  // namespace tidemark::kube::memory

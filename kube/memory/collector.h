@@ -1,0 +1,50 @@
+// Takes away what belongs to deleted things: dependents by their owner references (background, foreground, orphan),
+// what is in a namespace that is being deleted, the objects of a deleted definition. Level-triggered: each pass looks
+// at the state.
+//
+// An owner that never existed here is left alone; only one that was deleted takes its dependents along.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "kube/memory/registry.h"
+#include "kube/memory/store.h"
+#include "net/loop.h"
+
+namespace tidemark::kube::memory {
+
+class Collector {
+ public:
+  Collector(net::EventLoop& loop, base::Log log, Registry& registry);
+
+  // Told of each committed change.
+  void changed(int kind, const Change& change);
+  // After a start: whatever was left half-way.
+  void resume();
+
+ private:
+  using Place = std::pair<int, std::string>;
+  net::Task<void> run();
+  Answer<void> look_at(const Place& place);
+  Answer<void> release_dependent(const Place& place);
+  Answer<void> finish_foreground(const KindPtr& kind, const ObjectPtr& owner, Json tree);
+  Answer<void> orphan_dependents(const KindPtr& kind, const ObjectPtr& owner, Json tree);
+  Answer<void> empty_namespace(const KindPtr& kind, const ObjectPtr& ns);
+  Answer<void> empty_definition(const KindPtr& kind, const ObjectPtr& crd);
+  Answer<void> drop_finalizer(const KindPtr& kind, const ObjectPtr& object, std::string_view finalizer);
+  void wake(std::set<Place>& set, Place place);
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  Registry& registry_;
+  Store& store_;
+  std::set<Place> terminating_;  // objects with a deletionTimestamp to look at
+  std::set<Place> dependents_;   // objects that lost an owner
+  net::Event work_;
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::kube::memory

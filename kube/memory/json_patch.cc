@@ -1,0 +1,199 @@
+#include "kube/memory/json_patch.h"
+
+#include <string>
+
+#include "base/text.h"
+
+namespace tidemark::kube::memory {
+
+using base::cat;
+
+namespace {
+
+std::string decode_key(std::string_view part) {
+  std::string key;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (part[i] == '~' && i + 1 < part.size() && (part[i + 1] == '0' || part[i + 1] == '1')) {
+      key += part[++i] == '0' ? '~' : '/';
+    } else {
+      key += part[i];
+    }
+  }
+  return key;
+}
+
+// Where an operation acts: the container, and the member or index in it.
+struct Place {
+  Json* container = nullptr;  // object or array
+  std::string key;
+};
+
+// `extra` is 1 for an insertion, which may also name the place after the last element.
+std::optional<std::size_t> index_in(const Json::Array& array, std::string_view key, std::size_t extra) {
+  const auto number = base::parse_int(key);
+  if (!number) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(array.size() + extra);
+  const std::int64_t index = *number < 0 ? *number + size : *number;
+  if (index < 0 || index >= size) return std::nullopt;
+  return static_cast<std::size_t>(index);
+}
+
+Place find_place(Json& root, std::string_view path) {
+  const auto parts = base::split(path, '/');
+  if (parts.size() < 2) return {};
+  Json* at = &root;
+  for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
+    const std::string key = decode_key(parts[i]);
+    if (at->is_object()) {
+      at = at->as_object().find(key);
+    } else if (at->is_array()) {
+      const auto index = index_in(at->as_array(), key, 0);
+      at = index ? &at->as_array()[*index] : nullptr;
+    } else {
+      at = nullptr;
+    }
+    if (at == nullptr) return {};
+  }
+  if (!at->is_object() && !at->is_array()) return {};
+  return {at, decode_key(parts.back())};
+}
+
+std::unexpected<ApiError> does_not_apply(std::string message) {
+  return refuse(plain_error(422, "Invalid", std::move(message)));
+}
+
+std::unexpected<ApiError> missing(std::string_view op, std::string_view what, std::string_view path) {
+  return does_not_apply(cat(op, " operation does not apply: doc is missing ", what, ": ", path, ": missing value"));
+}
+
+std::unexpected<ApiError> bad_index(std::string_view op, std::string_view path, std::string_view key) {
+  return does_not_apply(cat("error in ", op, " for path: '", path, "': Unable to access invalid index: ", key,
+                            ": invalid index referenced"));
+}
+
+Answer<void> add_at(Json& root, std::string_view op, std::string_view path, Json value) {
+  const Place place = find_place(root, path);
+  if (place.container == nullptr) return missing(op, "path", cat("\"", path, "\""));
+  if (place.container->is_object()) {
+    place.container->as_object().set(place.key, std::move(value));
+    return {};
+  }
+  auto& array = place.container->as_array();
+  if (place.key == "-") {
+    array.push_back(std::move(value));
+    return {};
+  }
+  const auto index = index_in(array, place.key, 1);
+  if (!index) return bad_index(op, path, place.key);
+  array.insert(array.begin() + static_cast<std::ptrdiff_t>(*index), std::move(value));
+  return {};
+}
+
+Answer<void> remove_at(Json& root, std::string_view op, std::string_view path) {
+  const Place place = find_place(root, path);
+  if (place.container == nullptr) return missing(op, "path", cat("\"", path, "\""));
+  if (place.container->is_object()) {
+    if (place.container->as_object().erase(place.key)) return {};
+    return does_not_apply(cat("error in ", op, " for path: '", path, "': Unable to remove nonexistent key: ", place.key,
+                              ": missing value"));
+  }
+  auto& array = place.container->as_array();
+  const auto index = index_in(array, place.key, 0);
+  if (!index) return bad_index(op, path, place.key);
+  array.erase(array.begin() + static_cast<std::ptrdiff_t>(*index));
+  return {};
+}
+
+// The value at a path; null where an object lacks the member.
+Answer<Json> value_at(Json& root, std::string_view op, std::string_view path) {
+  const Place place = find_place(root, path);
+  if (place.container == nullptr) return missing(op, "path", path);
+  if (place.container->is_object()) {
+    const Json* found = place.container->as_object().find(place.key);
+    return found == nullptr ? Json() : *found;
+  }
+  const auto index = index_in(place.container->as_array(), place.key, 0);
+  if (!index) return bad_index(op, path, place.key);
+  return place.container->as_array()[*index];
+}
+
+Answer<void> replace_at(Json& root, std::string_view path, const Json& value) {
+  if (path.empty()) {
+    if (!value.is_object() && !value.is_array())
+      return does_not_apply("replace operation value must be object or array");
+    root = value;
+    return {};
+  }
+  const Place place = find_place(root, path);
+  if (place.container == nullptr) return missing("replace", "path", path);
+  if (place.container->is_object()) {
+    place.container->as_object().set(place.key, value);
+    return {};
+  }
+  const auto index = index_in(place.container->as_array(), place.key, 0);
+  if (!index) return missing("replace", "key", path);
+  place.container->as_array()[*index] = value;
+  return {};
+}
+
+Answer<void> test_at(Json& root, std::string_view path, const Json* value) {
+  Json found;
+  if (path.empty()) {
+    found = root;
+  } else {
+    TM_TRY(found, value_at(root, "test", path));
+  }
+  if (value != nullptr && found == *value) return {};
+  return does_not_apply(cat("testing value ", path, " failed: test failed"));
+}
+
+Answer<void> apply_one(Json& root, const Json& operation, std::size_t& copied) {
+  const std::string_view op = operation.text_at("op");
+  const Json* path_member = operation.at("path");
+  const Json* value = operation.at("value");
+  if (path_member == nullptr || !path_member->is_string())
+    return does_not_apply(cat(op, " operation failed to decode path: missing value"));
+  const std::string& path = path_member->as_string();
+  if (op == "test") return test_at(root, path, value);
+  if (op == "remove") return remove_at(root, op, path);
+  if (op == "add" || op == "replace") {
+    if (value == nullptr)
+      return refuse(bad_request(cat("the JSON patch operation \"", op, "\" of ", path, " has no value")));
+    return op == "add" ? add_at(root, op, path, *value) : replace_at(root, path, *value);
+  }
+  if (op == "move" || op == "copy") {
+    const Json* from = operation.at("from");
+    if (from == nullptr || !from->is_string())
+      return does_not_apply(cat(op, " operation failed to decode from: missing value"));
+    TM_TRY(Json moved, value_at(root, op, from->as_string()));
+    if (op == "move") {
+      TM_TRY_VOID(remove_at(root, op, from->as_string()));
+    } else {
+      copied += moved.dump().size();
+      if (copied > kJsonPatchCopyBytesMax)
+        return does_not_apply(
+            cat("the copy operations of this JSON patch add more than ", kJsonPatchCopyBytesMax, " bytes"));
+    }
+    return add_at(root, op, path, std::move(moved));
+  }
+  return does_not_apply(cat("Unexpected kind: ", op));
+}
+
+}  // namespace
+
+Answer<void> apply_json_patch(Json& target, const Json& patch) {
+  if (!patch.is_array()) return refuse(bad_request("a JSON patch must be an array of operations"));
+  const auto& operations = patch.as_array();
+  if (operations.size() > kJsonPatchOperationsMax)
+    return refuse(plain_error(413, "RequestEntityTooLarge",
+                              cat("The allowed maximum operations in a JSON patch is ", kJsonPatchOperationsMax,
+                                  ", got ", operations.size())));
+  std::size_t copied = 0;
+  for (const Json& operation : operations) {
+    if (!operation.is_object()) return refuse(bad_request("an operation of a JSON patch must be an object"));
+    TM_TRY_VOID(apply_one(target, operation, copied));
+  }
+  return {};
+}
+
+}  // namespace tidemark::kube::memory

@@ -1,0 +1,177 @@
+#include "kube/memory/output.h"
+
+#include "base/text.h"
+#include "base/yaml.h"
+#include "kube/memory/columns.h"
+
+namespace tidemark::kube::memory {
+
+using base::cat;
+
+namespace {
+
+Json partial(const Json& tree) {
+  return Json::object({{"kind", "PartialObjectMetadata"},
+                       {"apiVersion", "meta.k8s.io/v1"},
+                       {"metadata", tree.at("metadata") == nullptr ? Json::object() : *tree.at("metadata")}});
+}
+
+Json tree_of(const Kind& kind, std::string_view version, const Object& object) {
+  Json tree = object.json();
+  to_version(kind, version, tree);
+  return tree;
+}
+
+// Columns look at the stored form, in which kinds that share objects agree.
+Json row_of(const Kind& kind, std::string_view version, const Object& object, const OutputForm& form,
+            base::WallTime now) {
+  const Json stored = object.json();
+  Json row = Json::object({{"cells", cells_of(*kind.version(version), stored, now)}});
+  if (form.include == OutputForm::Include::kMetadata) row["object"] = partial(stored);
+  if (form.include == OutputForm::Include::kObject) row["object"] = tree_of(kind, version, object);
+  return row;
+}
+
+Json table(const Kind& kind, std::string_view version, Json metadata, Json::Array rows) {
+  return Json::object({{"kind", "Table"},
+                       {"apiVersion", "meta.k8s.io/v1"},
+                       {"metadata", std::move(metadata)},
+                       {"columnDefinitions", column_definitions(*kind.version(version))},
+                       {"rows", std::move(rows)}});
+}
+
+std::string head_of(const Kind& kind, std::string_view version) {
+  return cat("{\"kind\":\"", kind.name, "\",\"apiVersion\":\"", kind.api_version(version), "\",");
+}
+
+std::string finish(const Json& tree, const OutputForm& form) {
+  return form.yaml ? base::to_yaml(tree) : tree.dump();
+}
+
+std::string object_text(const Kind& kind, std::string_view version, const Object& object, const OutputForm& form,
+                        base::WallTime now) {
+  switch (form.as) {
+    case OutputForm::As::kTable:
+      return table(kind, version, Json::object({{"resourceVersion", cat(object.revision)}}),
+                   {row_of(kind, version, object, form, now)})
+          .dump();
+    case OutputForm::As::kPartial:
+      return partial(object.json()).dump();
+    case OutputForm::As::kWhole:
+      break;
+  }
+  return *object_bytes(kind, version, object);
+}
+
+}  // namespace
+
+Answer<OutputForm> negotiate(std::string_view accept) {
+  if (base::trim(accept).empty()) return OutputForm();
+  for (const std::string_view entry : base::split(accept, ',')) {
+    const auto parts = base::split(entry, ';');
+    const std::string_view type = base::trim(parts.front());
+    OutputForm form;
+    form.yaml = type == "application/yaml";
+    if (type != "application/json" && type != "*/*" && type != "application/*" && !form.yaml) continue;
+    bool served = true;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const std::string_view part = base::trim(parts[i]);
+      if (part == "as=Table")
+        form.as = OutputForm::As::kTable;
+      else if (part == "as=PartialObjectMetadata" || part == "as=PartialObjectMetadataList")
+        form.as = OutputForm::As::kPartial;
+      else if (part.starts_with("as="))
+        served = false;
+      else if (part.starts_with("v=") && part != "v=v1")
+        served = false;
+      else if (part == "stream=watch")
+        continue;
+    }
+    if (served) return form;
+  }
+  return refuse(plain_error(
+      406, "NotAcceptable",
+      "only the following media types are accepted: application/json, application/yaml, "
+      "application/json;as=Table;v=v1;g=meta.k8s.io, application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"));
+}
+
+net::Buffer object_bytes(const Kind& kind, std::string_view version, const Object& object) {
+  // The stored text starts with its kind and version: where these are the ones wanted, it goes out as it is.
+  if (kind.renames.empty() && std::string_view(*object.bytes).starts_with(head_of(kind, version))) return object.bytes;
+  return net::make_buffer(tree_of(kind, version, object).dump());
+}
+
+std::string render_object(const Kind& kind, std::string_view version, const Object& object, const OutputForm& form,
+                          base::WallTime now) {
+  std::string text = object_text(kind, version, object, form, now);
+  return form.yaml ? base::to_yaml(*Json::parse(text)) : text;
+}
+
+std::string render_list(const Kind& kind, std::string_view version, const Store::Page& page,
+                        std::string_view continue_token, const OutputForm& form, base::WallTime now) {
+  Json metadata = Json::object({{"resourceVersion", cat(page.revision)}});
+  if (!continue_token.empty()) metadata["continue"] = continue_token;
+  if (!continue_token.empty() && page.remaining >= 0) metadata["remainingItemCount"] = page.remaining;
+  if (form.as == OutputForm::As::kTable) {
+    Json::Array rows;
+    for (const ObjectPtr& object : page.items) rows.push_back(row_of(kind, version, *object, form, now));
+    return finish(table(kind, version, std::move(metadata), std::move(rows)), form);
+  }
+  const bool partial_form = form.as == OutputForm::As::kPartial;
+  std::string text = cat(
+      "{\"kind\":\"", partial_form ? std::string_view("PartialObjectMetadataList") : std::string_view(kind.list_name),
+      "\",\"apiVersion\":\"", partial_form ? std::string("meta.k8s.io/v1") : kind.api_version(version),
+      "\",\"metadata\":", metadata.dump(), ",\"items\":[");
+  bool first = true;
+  for (const ObjectPtr& object : page.items) {
+    if (!first) text += ',';
+    first = false;
+    if (partial_form)
+      text += partial(object->json()).dump();
+    else
+      text += *object_bytes(kind, version, *object);
+  }
+  text += "]}";
+  return form.yaml ? base::to_yaml(*Json::parse(text)) : text;
+}
+
+net::Buffer render_change(const Kind& kind, std::string_view version, ChangeType type, const Change& change,
+                          const OutputForm& form, base::WallTime now) {
+  const std::string key = cat(kind.group, "/", version, " ", to_string(type), " ", static_cast<int>(form.as), " ",
+                              static_cast<int>(form.include));
+  if (const auto at = change.texts.find(key); at != change.texts.end()) return at->second;
+  ObjectPtr object = change.object;
+  if (type == ChangeType::kDeleted && change.type != ChangeType::kDeleted) {
+    // It stopped matching a selector: what it was when it still did, at the revision of the change.
+    Json tree = change.before->json();
+    set_revision(tree, change.revision);
+    object = make_object(kind, tree);
+  }
+  net::Buffer line = net::make_buffer(
+      cat("{\"type\":\"", to_string(type), "\",\"object\":", object_text(kind, version, *object, form, now), "}\n"));
+  change.texts.emplace(key, line);
+  return line;
+}
+
+std::string render_initial(const Kind& kind, std::string_view version, const Object& object, const OutputForm& form,
+                           base::WallTime now) {
+  return cat("{\"type\":\"ADDED\",\"object\":", object_text(kind, version, object, form, now), "}\n");
+}
+
+std::string render_bookmark(const Kind& kind, std::string_view version, std::int64_t revision, bool initial_end,
+                            const OutputForm& form) {
+  Json metadata = Json::object({{"resourceVersion", cat(revision)}, {"creationTimestamp", nullptr}});
+  if (initial_end) metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
+  Json object;
+  if (form.as == OutputForm::As::kTable) {
+    object = table(kind, version, std::move(metadata), {});
+  } else {
+    const bool partial_form = form.as == OutputForm::As::kPartial;
+    object = Json::object({{"kind", partial_form ? std::string("PartialObjectMetadata") : kind.name},
+                           {"apiVersion", partial_form ? std::string("meta.k8s.io/v1") : kind.api_version(version)},
+                           {"metadata", std::move(metadata)}});
+  }
+  return cat("{\"type\":\"BOOKMARK\",\"object\":", object.dump(), "}\n");
+}
+
+}  // namespace tidemark::kube::memory

@@ -1,0 +1,244 @@
+#include "kube/memory/request.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/yaml.h"
+
+namespace tidemark::kube::memory {
+
+using base::cat;
+
+namespace {
+
+constexpr std::string_view kKnownParameters[] = {"allowWatchBookmarks",
+                                                 "continue",
+                                                 "dryRun",
+                                                 "fieldManager",
+                                                 "fieldSelector",
+                                                 "fieldValidation",
+                                                 "force",
+                                                 "gracePeriodSeconds",
+                                                 "ignoreStoreReadErrorWithClusterBreakingPotential",
+                                                 "includeObject",
+                                                 "labelSelector",
+                                                 "limit",
+                                                 "orphanDependents",
+                                                 "pretty",
+                                                 "propagationPolicy",
+                                                 "resourceVersion",
+                                                 "resourceVersionMatch",
+                                                 "sendInitialEvents",
+                                                 "timeout",
+                                                 "timeoutSeconds",
+                                                 "watch"};
+
+bool is_true(std::string_view text) {
+  return text == "true" || text == "1";
+}
+
+Answer<bool> dry_run_of(std::string_view text, bool given) {
+  if (!given || text.empty()) return false;
+  if (text == "All") return true;
+  return refuse(invalid("meta.k8s.io", "Options", "", {unsupported_value("dryRun", Json(text).dump(), {"All"})}));
+}
+
+Answer<Filter::Term> term_of(const Kind& kind, const FieldTerm& term) {
+  Filter::Term out;
+  out.value = term.value;
+  out.negated = term.negated;
+  if (term.field == "metadata.name") {
+    out.on = Filter::Term::On::kName;
+    return out;
+  }
+  if (term.field == "metadata.namespace") {
+    out.on = Filter::Term::On::kNamespace;
+    return out;
+  }
+  for (std::size_t i = 0; i < kind.fields.size(); ++i) {
+    if (kind.fields[i].name != term.field) continue;
+    out.field = i;
+    return out;
+  }
+  return refuse(bad_request(cat("field label not supported: ", term.field)));
+}
+
+}  // namespace
+
+std::optional<ResourcePath> parse_resource_path(std::string_view path) {
+  if (!path.starts_with('/')) return std::nullopt;
+  std::vector<std::string_view> parts = base::split(path.substr(1), '/');
+  if (!parts.empty() && parts.back().empty()) parts.pop_back();
+  ResourcePath out;
+  std::size_t at = 0;
+  if (parts.size() >= 3 && parts[0] == "api") {
+    out.version = parts[1];
+    at = 2;
+  } else if (parts.size() >= 4 && parts[0] == "apis") {
+    out.group = parts[1];
+    out.version = parts[2];
+    at = 3;
+  } else {
+    return std::nullopt;
+  }
+  // "namespaces/x/pods" lies in a namespace; "namespaces/x" and "namespaces/x/status" are the namespace itself.
+  const bool below_namespace =
+      parts[at] == "namespaces" && parts.size() > at + 2 &&
+      !(out.group.empty() && parts.size() == at + 3 && (parts[at + 2] == "status" || parts[at + 2] == "finalize"));
+  if (below_namespace) {
+    out.ns = parts[at + 1];
+    at += 2;
+  }
+  if (at < parts.size()) out.plural = parts[at++];
+  if (at < parts.size()) out.name = parts[at++];
+  if (at < parts.size())
+    out.subresource =
+        base::join(std::vector<std::string>(parts.begin() + static_cast<std::ptrdiff_t>(at), parts.end()), "/");
+  return out;
+}
+
+Answer<void> check_query(const net::Target& target) {
+  for (const auto& [key, value] : target.query) {
+    if (std::find(std::begin(kKnownParameters), std::end(kKnownParameters), key) == std::end(kKnownParameters))
+      return refuse(bad_request(cat("unknown query parameter \"", key, "\"")));
+  }
+  return {};
+}
+
+std::string make_continue_token(std::int64_t revision, std::string_view last_key) {
+  return base::base64_encode(Json::object({{"v", "meta.k8s.io/v1"}, {"rv", revision}, {"start", last_key}}).dump());
+}
+
+Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& path, const net::Target& target) {
+  ListRequest out;
+  out.filter.ns = path.ns;
+  out.filter.name = path.name;
+  out.watch = is_true(target.get("watch"));
+  out.bookmarks = is_true(target.get("allowWatchBookmarks"));
+  out.send_initial = is_true(target.get("sendInitialEvents"));
+  auto labels = LabelSelector::parse(target.get("labelSelector"));
+  if (!labels) return refuse(std::move(labels.error()));
+  out.filter.labels = std::move(*labels);
+  TM_TRY(const auto terms, parse_field_selector(target.get("fieldSelector")));
+  for (const FieldTerm& term : terms) {
+    TM_TRY(Filter::Term resolved, term_of(kind, term));
+    out.filter.terms.push_back(std::move(resolved));
+  }
+  const auto number = [&](std::string_view key) -> Answer<std::optional<std::int64_t>> {
+    const std::string_view text = target.get(key);
+    if (text.empty()) return std::nullopt;
+    const auto parsed = base::parse_int(text);
+    if (!parsed || *parsed < 0)
+      return refuse(bad_request(cat("invalid ", key, " \"", text, "\": a number that is not negative is wanted")));
+    return parsed;
+  };
+  TM_TRY(const auto limit, number("limit"));
+  out.limit = static_cast<std::size_t>(limit.value_or(0));
+  TM_TRY(out.timeout_s, number("timeoutSeconds"));
+  TM_TRY(const auto revision, number("resourceVersion"));
+  out.revision = revision.value_or(-1);
+  const std::string_view match = target.get("resourceVersionMatch");
+  if (!match.empty()) {
+    const auto refuse_match = [&](std::string_view why) {
+      return refuse(invalid("meta.k8s.io", "ListOptions", "", {forbidden_value("resourceVersionMatch", why)}));
+    };
+    if (match != "Exact" && match != "NotOlderThan")
+      return refuse(
+          invalid("meta.k8s.io", "ListOptions", "",
+                  {unsupported_value("resourceVersionMatch", Json(match).dump(), {"Exact", "NotOlderThan", ""})}));
+    if (out.watch && !target.has("sendInitialEvents"))
+      return refuse_match("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    if (out.revision < 0 && !out.watch)
+      return refuse_match("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    if (match == "Exact" && out.revision == 0)
+      return refuse_match("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    if (target.has("continue") && !target.get("continue").empty())
+      return refuse_match("resourceVersionMatch is forbidden when continue is provided");
+    out.exact = match == "Exact";
+  }
+  if (out.send_initial && (!out.watch || match != "NotOlderThan"))
+    return refuse(invalid("meta.k8s.io", "ListOptions", "",
+                          {forbidden_value("sendInitialEvents",
+                                           "sendInitialEvents needs a watch with resourceVersionMatch=NotOlderThan")}));
+  if (const std::string_view token = target.get("continue"); !token.empty()) {
+    const auto text = base::base64_decode(token);
+    const auto parsed = text ? Json::parse(*text) : Result<Json>(fail(ErrorKind::kInvalid, "not base64"));
+    const Json* at = parsed ? parsed->at("rv") : nullptr;
+    if (at == nullptr || !at->is_int() || parsed->text_at("v") != "meta.k8s.io/v1")
+      return refuse(bad_request("continue key is not valid: it was not made by this server"));
+    if (out.revision > 0) return refuse(bad_request("specifying resource version is not allowed when using continue"));
+    out.continue_key = parsed->text_at("start");
+    out.revision = at->as_int();
+    out.exact = out.revision > 0;
+    out.continued = true;
+  }
+  return out;
+}
+
+Answer<WriteRequest> parse_write_request(const net::Target& target) {
+  WriteRequest out;
+  TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun")));
+  const std::string_view text = target.get("fieldValidation");
+  if (text == "Strict")
+    out.field_validation = FieldValidation::kStrict;
+  else if (text == "Ignore")
+    out.field_validation = FieldValidation::kIgnore;
+  else if (!text.empty() && text != "Warn")
+    return refuse(invalid("meta.k8s.io", "CreateOptions", "",
+                          {unsupported_value("fieldValidation", Json(text).dump(), {"Ignore", "Strict", "Warn"})}));
+  return out;
+}
+
+Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json& body) {
+  DeleteRequest out;
+  TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun")));
+  out.propagation = target.get("propagationPolicy");
+  if (target.has("gracePeriodSeconds")) {
+    out.grace_s = base::parse_int(target.get("gracePeriodSeconds"));
+    if (!out.grace_s)
+      return refuse(bad_request(cat("invalid gracePeriodSeconds \"", target.get("gracePeriodSeconds"), "\"")));
+  }
+  if (target.has("orphanDependents"))
+    out.propagation = is_true(target.get("orphanDependents")) ? "Orphan" : "Background";
+  if (body.is_object()) {
+    if (const std::string_view kind = body.text_at("kind"); !kind.empty() && kind != "DeleteOptions")
+      return refuse(bad_request(cat("the body of a delete must be DeleteOptions, and not ", kind)));
+    if (const Json* dry = body.at("dryRun"); dry != nullptr && dry->is_array())
+      for (const Json& entry : dry->as_array()) {
+        TM_TRY(out.dry_run, dry_run_of(entry.get_string().value_or(""), true));
+      }
+    if (const Json* grace = body.at("gracePeriodSeconds"); grace != nullptr && grace->is_int())
+      out.grace_s = grace->as_int();
+    if (!body.text_at("propagationPolicy").empty())
+      out.propagation = body.text_at("propagationPolicy");
+    else if (const Json* orphan = body.at("orphanDependents"); orphan != nullptr && orphan->is_bool())
+      out.propagation = orphan->as_bool() ? "Orphan" : "Background";
+    out.uid = body.text_at("preconditions", "uid");
+    out.resource_version = body.text_at("preconditions", "resourceVersion");
+  }
+  if (!out.propagation.empty() && out.propagation != "Background" && out.propagation != "Foreground" &&
+      out.propagation != "Orphan")
+    return refuse(invalid("meta.k8s.io", "DeleteOptions", "",
+                          {unsupported_value("propagationPolicy", Json(out.propagation).dump(),
+                                             {"Foreground", "Background", "Orphan", "nil"})}));
+  return out;
+}
+
+Answer<Json> parse_body(std::string_view content_type, const std::string& body) {
+  const std::string_view type = base::trim(content_type.substr(0, content_type.find(';')));
+  if (type.empty() || type == "application/json") {
+    auto parsed = Json::parse(body);
+    if (!parsed) return refuse(bad_request(cat("the body of the request is not valid JSON: ", parsed.error().message)));
+    return std::move(*parsed);
+  }
+  if (type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml") {
+    auto parsed = base::parse_yaml(body);
+    if (!parsed) return refuse(bad_request(cat("the body of the request is not valid YAML: ", parsed.error().message)));
+    return std::move(*parsed);
+  }
+  return refuse(plain_error(415, "UnsupportedMediaType",
+                            cat("the body of the request was in an unsupported format (", type,
+                                ") - accepted media types include: application/json, application/yaml")));
+}
+
+}  // namespace tidemark::kube::memory

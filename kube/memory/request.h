@@ -1,0 +1,50 @@
+// From an HTTP request to what is asked of which object.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kube/memory/api_error.h"
+#include "kube/memory/kinds.h"
+#include "kube/memory/registry.h"
+#include "kube/memory/store.h"
+#include "net/http.h"
+
+namespace tidemark::kube::memory {
+
+struct ResourcePath {
+  std::string group;
+  std::string version;
+  std::string ns;
+  std::string plural;
+  std::string name;
+  std::string subresource;
+};
+
+// nullopt for a path that is not below a group's version.
+std::optional<ResourcePath> parse_resource_path(std::string_view path);
+
+struct ListRequest {
+  Filter filter;
+  bool watch = false;
+  bool bookmarks = false;
+  bool send_initial = false;
+  std::size_t limit = 0;
+  std::string continue_key;    // the last key of the page before
+  std::int64_t revision = -1;  // −1: not given
+  bool exact = false;          // resourceVersionMatch=Exact, or a continued list
+  bool continued = false;
+  std::optional<std::int64_t> timeout_s;
+};
+
+// 400 or 422 with the name of what is wrong or unknown.
+Answer<void> check_query(const net::Target& target);
+Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& path, const net::Target& target);
+Answer<WriteRequest> parse_write_request(const net::Target& target);
+Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json& body);
+std::string make_continue_token(std::int64_t revision, std::string_view last_key);
+// JSON or YAML by the content type; others are 415 with their name.
+Answer<Json> parse_body(std::string_view content_type, const std::string& body);
+
+}  // namespace tidemark::kube::memory

@@ -1,0 +1,61 @@
+// The in-memory API server as an HTTP handler. It speaks to net::HttpServer over sockets and to LocalTransport without.
+//
+// Who is authenticated may do everything: there is no authorization (RBAC objects are stored and not read). Without
+// credentials only /version, /healthz, /livez and /readyz answer. What is not done answers 404, 405, 406, 415, 422 with
+// its name: server-side apply, protobuf, scale, exec/log/attach/proxy, admission webhooks, CEL rules, conversion
+// webhooks.
+//
+// No controller runs in it but the collector (owner references, namespaces, deleted definitions). Nodes get no
+// not-ready taint, since nobody would take it away; services get no address.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "kube/memory/store.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+#include "net/worker.h"
+
+namespace tidemark::kube::memory {
+
+class Registry;
+
+struct StaticToken {
+  std::string token;
+  std::string user;
+};
+
+struct ServerConfig {
+  std::vector<StaticToken> tokens;
+  bool client_certificates = true;  // a verified client certificate's common name is the user
+  std::string data_file;            // SQLite; empty: in memory only
+  std::uint64_t seed = 1;           // of uids and generated names
+  std::size_t body_bytes_max = 3 * 1024 * 1024;
+  base::Duration bookmark_interval = std::chrono::seconds(60);
+  base::Duration watch_timeout = std::chrono::minutes(30);  // where the client names none
+  base::Duration write_timeout = std::chrono::seconds(30);  // for a watcher that does not read
+  StoreConfig store;
+};
+
+class Server {
+ public:
+  // Reads the data file, if one is named (blocks). `workers` is for that file's writes and may be null without one.
+  static Result<std::unique_ptr<Server>> open(net::EventLoop& loop, base::Log log, ServerConfig config,
+                                              net::WorkerPool* workers);
+  ~Server();
+
+  net::HttpHandler handler();
+  Store& store();
+  Registry& registry();
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tidemark::kube::memory

@@ -1,0 +1,468 @@
+#include "kube/memory/validation.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/text.h"
+#include "kube/memory/names.h"
+#include "kube/memory/object.h"
+#include "kube/memory/selector.h"
+#include "model/quantity.h"
+
+namespace tidemark::kube::memory {
+
+using base::cat;
+
+namespace {
+
+std::string shown(const Json* value) {
+  return value == nullptr ? "\"\"" : value->dump();
+}
+
+std::string shown_text(std::string_view text) {
+  return Json(text).dump();
+}
+
+void check_labels(const Json* labels, const std::string& field, Causes& causes) {
+  if (labels == nullptr || !labels->is_object()) return;
+  for (const auto& [key, value] : labels->as_object()) {
+    if (const std::string why = qualified_name_error(key); !why.empty())
+      causes.push_back(invalid_value(field, shown_text(key), why));
+    if (const std::string why = label_value_error(value.get_string().value_or("")); !why.empty())
+      causes.push_back(invalid_value(field, shown(&value), why));
+  }
+}
+
+std::string name_error(std::string_view name, NameRule rule) {
+  switch (rule) {
+    case NameRule::kLabel:
+      return dns_label_error(name);
+    case NameRule::kLabel1035:
+      return dns_1035_label_error(name);
+    case NameRule::kPathSegment:
+      return path_segment_error(name);
+    case NameRule::kSubdomain:
+      break;
+  }
+  return dns_subdomain_error(name);
+}
+
+bool is_native_resource(std::string_view name) {
+  return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
+}
+
+void check_amount(std::string_view name, const Json& amount, const std::string& field, Causes& causes) {
+  const auto quantity = model::Quantity::from_json(amount);
+  if (!quantity) {
+    causes.push_back(invalid_value(field, amount.dump(), quantity.error().message));
+    return;
+  }
+  if (quantity->sign() < 0) causes.push_back(invalid_value(field, amount.dump(), "must be greater than or equal to 0"));
+  // Extended resources, huge pages apart, are counted in whole units.
+  if (!is_native_resource(name)) {
+    model::Quantity whole = *quantity;
+    if (!whole.round_up(0)) causes.push_back(invalid_value(field, amount.dump(), "must be an integer"));
+  }
+}
+
+void check_amounts(const Json* list, const std::string& field, Causes& causes) {
+  if (list == nullptr || !list->is_object()) return;
+  for (const auto& [name, amount] : list->as_object()) {
+    const std::string at = cat(field, ".", name);
+    if (const std::string why = qualified_name_error(name); !why.empty())
+      causes.push_back(invalid_value(at, shown_text(name), why));
+    check_amount(name, amount, at, causes);
+  }
+}
+
+void check_resources(const Json* resources, const std::string& field, Causes& causes) {
+  if (resources == nullptr) return;
+  const Json* limits = resources->at("limits");
+  const Json* requests = resources->at("requests");
+  check_amounts(limits, field + ".limits", causes);
+  check_amounts(requests, field + ".requests", causes);
+  if (requests == nullptr || !requests->is_object()) return;
+  for (const auto& [name, amount] : requests->as_object()) {
+    const Json* limit = limits == nullptr ? nullptr : limits->at(name);
+    const std::string at = field + ".requests";
+    if (limit == nullptr) {
+      if (!is_native_resource(name))
+        causes.push_back(required_value(field + ".limits", "Limit must be set for non overcommitable resources"));
+      continue;
+    }
+    const auto wanted = model::Quantity::from_json(amount);
+    const auto bound = model::Quantity::from_json(*limit);
+    if (!wanted || !bound) continue;
+    if (!is_native_resource(name) && *wanted != *bound) {
+      causes.push_back(invalid_value(at, shown_text(wanted->canonical()),
+                                     cat("must be equal to ", name, " limit of ", bound->canonical())));
+    } else if (*wanted > *bound) {
+      causes.push_back(invalid_value(at, shown_text(wanted->canonical()),
+                                     cat("must be less than or equal to ", name, " limit of ", bound->canonical())));
+    }
+  }
+}
+
+void check_one_of(const Json* value, const std::string& field, const std::vector<std::string>& allowed,
+                  Causes& causes) {
+  if (value == nullptr || !value->is_string()) return;
+  if (std::find(allowed.begin(), allowed.end(), value->as_string()) == allowed.end())
+    causes.push_back(unsupported_value(field, value->dump(), allowed));
+}
+
+void check_container(const Json& container, const std::string& field, std::set<std::string>& names, Causes& causes) {
+  const std::string name(container.text_at("name"));
+  if (name.empty()) {
+    causes.push_back(required_value(field + ".name"));
+  } else if (const std::string why = dns_label_error(name); !why.empty()) {
+    causes.push_back(invalid_value(field + ".name", shown_text(name), why));
+  } else if (!names.insert(name).second) {
+    causes.push_back(duplicate_value(field + ".name", shown_text(name)));
+  }
+  if (container.text_at("image").empty()) causes.push_back(required_value(field + ".image"));
+  check_one_of(container.at("imagePullPolicy"), field + ".imagePullPolicy", {"Always", "IfNotPresent", "Never"},
+               causes);
+  check_resources(container.at("resources"), field + ".resources", causes);
+  if (const Json* ports = container.at("ports"); ports != nullptr && ports->is_array()) {
+    std::size_t index = 0;
+    for (const Json& port : ports->as_array()) {
+      const std::string at = cat(field, ".ports[", index++, "].containerPort");
+      const auto number = port.at("containerPort") == nullptr ? std::nullopt : port.at("containerPort")->get_int();
+      if (!number)
+        causes.push_back(required_value(at));
+      else if (*number < 1 || *number > 65535)
+        causes.push_back(invalid_value(at, cat(*number), "must be between 1 and 65535, inclusive"));
+    }
+  }
+  if (const Json* env = container.at("env"); env != nullptr && env->is_array()) {
+    std::size_t index = 0;
+    for (const Json& entry : env->as_array()) {
+      if (entry.text_at("name").empty()) causes.push_back(required_value(cat(field, ".env[", index, "].name")));
+      ++index;
+    }
+  }
+}
+
+void check_pod_spec(const Json* spec, const std::string& field, Causes& causes) {
+  if (spec == nullptr || !spec->is_object()) {
+    causes.push_back(required_value(field + ".containers"));
+    return;
+  }
+  const Json* containers = spec->at("containers");
+  if (containers == nullptr || !containers->is_array() || containers->as_array().empty())
+    causes.push_back(required_value(field + ".containers"));
+  std::set<std::string> names;
+  for (const char* list : {"initContainers", "containers"}) {
+    const Json* held = spec->at(list);
+    if (held == nullptr || !held->is_array()) continue;
+    std::size_t index = 0;
+    for (const Json& container : held->as_array())
+      check_container(container, cat(field, ".", list, "[", index++, "]"), names, causes);
+  }
+  check_one_of(spec->at("restartPolicy"), field + ".restartPolicy", {"Always", "OnFailure", "Never"}, causes);
+  check_one_of(spec->at("dnsPolicy"), field + ".dnsPolicy",
+               {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}, causes);
+  if (const std::string_view node = spec->text_at("nodeName"); !node.empty())
+    if (const std::string why = dns_subdomain_error(node); !why.empty())
+      causes.push_back(invalid_value(field + ".nodeName", shown_text(node), why));
+  std::set<std::string> volumes;
+  if (const Json* held = spec->at("volumes"); held != nullptr && held->is_array()) {
+    std::size_t index = 0;
+    for (const Json& volume : held->as_array()) {
+      const std::string at = cat(field, ".volumes[", index++, "].name");
+      const std::string name(volume.text_at("name"));
+      if (const std::string why = dns_label_error(name); !why.empty()) {
+        causes.push_back(name.empty() ? required_value(at) : invalid_value(at, shown_text(name), why));
+      } else if (!volumes.insert(name).second) {
+        causes.push_back(duplicate_value(at, shown_text(name)));
+      }
+    }
+  }
+  check_labels(spec->at("nodeSelector"), field + ".nodeSelector", causes);
+}
+
+void erase_path(Json& tree, std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  Json* at = &tree;
+  if (dot != std::string_view::npos) {
+    for (const std::string_view part : base::split(path.substr(0, dot), '.')) {
+      at = at->is_object() ? at->as_object().find(part) : nullptr;
+      if (at == nullptr) return;
+    }
+  }
+  if (at->is_object()) at->as_object().erase(path.substr(dot == std::string_view::npos ? 0 : dot + 1));
+}
+
+// Of a pod's spec only a few fields may change once it exists.
+void check_pod_update(const Json& before, const Json& after, Causes& causes) {
+  Json was = before.at("spec") == nullptr ? Json::object() : *before.at("spec");
+  Json now = after.at("spec") == nullptr ? Json::object() : *after.at("spec");
+  const Json* held = was.at("tolerations");
+  const Json* wanted = now.at("tolerations");
+  if (held != nullptr && held->is_array()) {
+    for (const Json& toleration : held->as_array()) {
+      const bool kept = wanted != nullptr && wanted->is_array() &&
+                        std::any_of(wanted->as_array().begin(), wanted->as_array().end(), [&](const Json& other) {
+                          return other.text_at("key") == toleration.text_at("key") &&
+                                 other.text_at("effect") == toleration.text_at("effect") &&
+                                 other.text_at("operator") == toleration.text_at("operator") &&
+                                 other.text_at("value") == toleration.text_at("value");
+                        });
+      if (!kept) {
+        causes.push_back(forbidden_value("spec.tolerations",
+                                         "existing toleration can not be modified except its tolerationSeconds"));
+        break;
+      }
+    }
+  }
+  for (Json* spec : {&was, &now}) {
+    for (const char* list : {"containers", "initContainers"}) {
+      Json* containers = spec->as_object().find(list);
+      if (containers == nullptr || !containers->is_array()) continue;
+      for (Json& container : containers->as_array())
+        if (container.is_object()) container.as_object().erase("image");
+    }
+    for (const char* path :
+         {"activeDeadlineSeconds", "tolerations", "schedulingGates", "terminationGracePeriodSeconds"})
+      erase_path(*spec, path);
+  }
+  const bool gated = before.at("spec", "schedulingGates") != nullptr;
+  if (gated)
+    for (Json* spec : {&was, &now})
+      for (const char* path : {"nodeSelector", "affinity"}) erase_path(*spec, path);
+  if (was == now) return;
+  causes.push_back(forbidden_value(
+      "spec",
+      "pod updates may not change fields other than `spec.containers[*].image`,"
+      "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions "
+      "to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
+      "previously negative)"));
+}
+
+void check_immutable(const Json& before, const Json& after, const char* path, Causes& causes) {
+  const Json* was = at_path(before, path);
+  const Json* now = at_path(after, path);
+  const Json none;
+  if ((was == nullptr ? none : *was) == (now == nullptr ? none : *now)) return;
+  causes.push_back(invalid_value(path, now == nullptr ? "null" : now->dump(), "field is immutable"));
+}
+
+void check_pod(const Json& tree, const Json* before, std::string_view subresource, Causes& causes) {
+  if (subresource.empty() && before == nullptr) check_pod_spec(tree.at("spec"), "spec", causes);
+  if (subresource.empty() && before != nullptr) {
+    check_pod_spec(tree.at("spec"), "spec", causes);
+    check_pod_update(*before, tree, causes);
+  }
+}
+
+void check_node(const Json& tree, const Json*, std::string_view, Causes& causes) {
+  check_amounts(tree.at("status", "capacity"), "status.capacity", causes);
+  check_amounts(tree.at("status", "allocatable"), "status.allocatable", causes);
+  const Json* taints = tree.at("spec", "taints");
+  if (taints == nullptr || !taints->is_array()) return;
+  std::set<std::string> seen;
+  std::size_t index = 0;
+  for (const Json& taint : taints->as_array()) {
+    const std::string at = cat("spec.taints[", index++, "]");
+    if (const std::string why = qualified_name_error(taint.text_at("key")); !why.empty())
+      causes.push_back(invalid_value(at + ".key", shown_text(taint.text_at("key")), why));
+    if (taint.text_at("effect").empty()) causes.push_back(required_value(at + ".effect"));
+    check_one_of(taint.at("effect"), at + ".effect", {"NoSchedule", "PreferNoSchedule", "NoExecute"}, causes);
+    if (!seen.insert(cat(taint.text_at("key"), " ", taint.text_at("effect"))).second)
+      causes.push_back({"FieldValueDuplicate", "Duplicate value: taints must be unique by key and effect pair", at});
+  }
+}
+
+void check_data(const Json& tree, const Json* before, std::string_view, Causes& causes) {
+  std::size_t bytes = 0;
+  for (const char* member : {"data", "binaryData", "stringData"}) {
+    const Json* data = tree.at(member);
+    if (data == nullptr || !data->is_object()) continue;
+    for (const auto& [key, value] : data->as_object()) {
+      if (const std::string why = config_key_error(key); !why.empty())
+        causes.push_back(invalid_value(cat(member, "[", key, "]"), shown_text(key), why));
+      bytes += value.is_string() ? value.as_string().size() : 0;
+    }
+  }
+  if (bytes > kDataBytesMax) causes.push_back(too_long("", kDataBytesMax));
+  if (before != nullptr && before->at("immutable") != nullptr && before->at("immutable")->get_bool().value_or(false)) {
+    for (const char* member : {"data", "binaryData"}) {
+      const Json* was = before->at(member);
+      const Json* now = tree.at(member);
+      if ((was == nullptr ? Json() : *was) != (now == nullptr ? Json() : *now))
+        causes.push_back(forbidden_value(member, "field is immutable when `immutable` is set"));
+    }
+    if (tree.at("immutable") == nullptr || !tree.at("immutable")->get_bool().value_or(false))
+      causes.push_back(forbidden_value("immutable", "field is immutable when `immutable` is set"));
+  }
+}
+
+void check_secret(const Json& tree, const Json* before, std::string_view subresource, Causes& causes) {
+  check_data(tree, before, subresource, causes);
+  if (before != nullptr) check_immutable(*before, tree, "type", causes);
+}
+
+void check_lease(const Json& tree, const Json*, std::string_view, Causes& causes) {
+  const Json* seconds = tree.at("spec", "leaseDurationSeconds");
+  if (seconds != nullptr && seconds->get_int().value_or(1) <= 0)
+    causes.push_back(invalid_value("spec.leaseDurationSeconds", seconds->dump(), "must be greater than 0"));
+  const Json* transitions = tree.at("spec", "leaseTransitions");
+  if (transitions != nullptr && transitions->get_int().value_or(0) < 0)
+    causes.push_back(invalid_value("spec.leaseTransitions", transitions->dump(), "must be greater than or equal to 0"));
+}
+
+void check_workload(const Json& tree, const Json* before, std::string_view subresource, Causes& causes) {
+  if (!subresource.empty()) return;
+  check_pod_spec(tree.at("spec", "template", "spec"), "spec.template.spec", causes);
+  if (const Json* replicas = tree.at("spec", "replicas"); replicas != nullptr && replicas->get_int().value_or(0) < 0)
+    causes.push_back(invalid_value("spec.replicas", replicas->dump(), "must be greater than or equal to 0"));
+  const Json* selector = tree.at("spec", "selector");
+  if (selector == nullptr) {
+    causes.push_back(required_value("spec.selector"));
+    return;
+  }
+  LabelList labels;
+  if (const Json* held = tree.at("spec", "template", "metadata", "labels"); held != nullptr && held->is_object())
+    for (const auto& [key, value] : held->as_object())
+      labels.emplace_back(key, std::string(value.get_string().value_or("")));
+  const auto parsed = LabelSelector::from_json(selector);
+  if (!parsed) {
+    causes.push_back(invalid_value("spec.selector", selector->dump(), parsed.error().message));
+  } else if (!parsed->matches(labels)) {
+    const Json* held = tree.at("spec", "template", "metadata", "labels");
+    causes.push_back(invalid_value("spec.template.metadata.labels", held == nullptr ? "null" : held->dump(),
+                                   "`selector` does not match template `labels`"));
+  }
+  if (before != nullptr) check_immutable(*before, tree, "spec.selector", causes);
+}
+
+void check_job(const Json& tree, const Json* before, std::string_view subresource, Causes& causes) {
+  if (!subresource.empty()) return;
+  check_pod_spec(tree.at("spec", "template", "spec"), "spec.template.spec", causes);
+  if (before == nullptr && tree.text_at("spec", "template", "spec", "restartPolicy") == "Always")
+    causes.push_back(unsupported_value("spec.template.spec.restartPolicy", "\"Always\"", {"OnFailure", "Never"}));
+  if (before != nullptr) check_immutable(*before, tree, "spec.completions", causes);
+}
+
+void check_priority_class(const Json& tree, const Json* before, std::string_view, Causes& causes) {
+  const std::int64_t value = tree.at("value") == nullptr ? 0 : tree.at("value")->get_int().value_or(0);
+  constexpr std::int64_t kUserMax = 1'000'000'000;
+  if (value > kUserMax && !meta_text(tree, "name").starts_with("system-"))
+    causes.push_back(forbidden_value("value", cat("maximum allowed value of a user defined priority is ", kUserMax)));
+  if (before != nullptr) {
+    check_immutable(*before, tree, "value", causes);
+    check_immutable(*before, tree, "preemptionPolicy", causes);
+  }
+}
+
+void check_service(const Json& tree, const Json*, std::string_view subresource, Causes& causes) {
+  if (!subresource.empty()) return;
+  const Json* ports = tree.at("spec", "ports");
+  const bool headless = tree.text_at("spec", "clusterIP") == "None" || tree.text_at("spec", "type") == "ExternalName";
+  if ((ports == nullptr || !ports->is_array() || ports->as_array().empty()) && !headless)
+    causes.push_back(required_value("spec.ports"));
+  check_one_of(tree.at("spec", "type"), "spec.type", {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}, causes);
+}
+
+void check_role_binding(const Json& tree, const Json* before, std::string_view, Causes& causes) {
+  if (tree.text_at("roleRef", "name").empty()) causes.push_back(required_value("roleRef.name"));
+  if (before != nullptr && before->at("roleRef") != nullptr && tree.at("roleRef") != nullptr &&
+      *before->at("roleRef") != *tree.at("roleRef"))
+    causes.push_back(invalid_value("roleRef", tree.at("roleRef")->dump(), "cannot change roleRef"));
+}
+
+void check_budget(const Json& tree, const Json*, std::string_view, Causes& causes) {
+  if (tree.at("spec", "minAvailable") != nullptr && tree.at("spec", "maxUnavailable") != nullptr)
+    causes.push_back(
+        invalid_value("spec", tree.at("spec")->dump(), "minAvailable and maxUnavailable cannot be both set"));
+}
+
+using Check = void (*)(const Json&, const Json*, std::string_view, Causes&);
+struct CheckRow {
+  const char* kind;
+  Check check;
+};
+constexpr CheckRow kChecks[] = {
+    {"Pod", check_pod},
+    {"Node", check_node},
+    {"ConfigMap", check_data},
+    {"Secret", check_secret},
+    {"Lease", check_lease},
+    {"Deployment", check_workload},
+    {"ReplicaSet", check_workload},
+    {"StatefulSet", check_workload},
+    {"DaemonSet", check_workload},
+    {"Job", check_job},
+    {"PriorityClass", check_priority_class},
+    {"Service", check_service},
+    {"RoleBinding", check_role_binding},
+    {"ClusterRoleBinding", check_role_binding},
+    {"PodDisruptionBudget", check_budget},
+};
+
+}  // namespace
+
+void validate_meta(const Json& tree, const Kind& kind, Causes& causes) {
+  const std::string name(meta_text(tree, "name"));
+  if (name.empty()) {
+    causes.push_back(required_value("metadata.name", "name or generateName is required"));
+  } else if (const std::string why = name_error(name, kind.name_rule); !why.empty()) {
+    causes.push_back(invalid_value("metadata.name", shown_text(name), why));
+  }
+  check_labels(tree.at("metadata", "labels"), "metadata.labels", causes);
+  if (const Json* annotations = tree.at("metadata", "annotations");
+      annotations != nullptr && annotations->is_object()) {
+    std::size_t bytes = 0;
+    for (const auto& [key, value] : annotations->as_object()) {
+      // Keys may be written in capitals here.
+      if (const std::string why = qualified_name_error(base::lower(key)); !why.empty())
+        causes.push_back(invalid_value("metadata.annotations", shown_text(key), why));
+      bytes += key.size() + value.get_string().value_or("").size();
+    }
+    if (bytes > kAnnotationsBytesMax) causes.push_back(too_long("metadata.annotations", kAnnotationsBytesMax));
+  }
+  if (const Json* owners = tree.at("metadata", "ownerReferences"); owners != nullptr && owners->is_array()) {
+    int controllers = 0;
+    for (const Json& owner : owners->as_array()) {
+      for (const char* member : {"apiVersion", "kind", "name", "uid"})
+        if (owner.text_at(member).empty())
+          causes.push_back(
+              invalid_value(cat("metadata.ownerReferences.", member), "\"\"", cat(member, " must not be empty")));
+      if (const Json* flag = owner.at("controller"); flag != nullptr && flag->get_bool().value_or(false)) ++controllers;
+    }
+    if (controllers > 1)
+      causes.push_back(invalid_value("metadata.ownerReferences", owners->dump(),
+                                     "Only one reference can have Controller set to true."));
+  }
+  for (const std::string& finalizer : finalizers(tree)) {
+    std::string why = qualified_name_error(finalizer);
+    const bool standard = finalizer == "orphan" || finalizer == "foregroundDeletion" || finalizer == "kubernetes";
+    if (why.empty() && !standard && kind.type != nullptr && finalizer.find('/') == std::string::npos)
+      why = "name is neither a standard finalizer name nor is it fully qualified";
+    if (!why.empty()) causes.push_back(invalid_value("metadata.finalizers", shown_text(finalizer), why));
+  }
+}
+
+void validate_meta_update(const Json& before, const Json& after, Causes& causes) {
+  for (const char* member : {"name", "namespace", "uid"})
+    if (meta_text(before, member) != meta_text(after, member))
+      causes.push_back(
+          invalid_value(cat("metadata.", member), shown_text(meta_text(after, member)), "field is immutable"));
+  if (meta_text(before, "deletionTimestamp").empty()) return;
+  const auto held = finalizers(before);
+  for (const std::string& finalizer : finalizers(after))
+    if (std::find(held.begin(), held.end(), finalizer) == held.end())
+      causes.push_back(forbidden_value(
+          "metadata.finalizers",
+          cat("no new finalizers can be added if the object is being deleted, found new finalizers []string{",
+              shown_text(finalizer), "}")));
+}
+
+void validate_builtin(const Json& tree, const Json* before, const Kind& kind, std::string_view subresource,
+                      Causes& causes) {
+  for (const CheckRow& row : kChecks)
+    if (kind.name == row.kind) row.check(tree, before, subresource, causes);
+}
+
+}  // namespace tidemark::kube::memory
