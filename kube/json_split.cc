@@ -1,6 +1,7 @@
 #include "kube/json_split.h"
 
 #include <bit>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -105,11 +106,9 @@ std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes) {
   }
   for (; at < bytes.size(); ++at) {
     const char c = bytes[at];
-    if (escaped_) {
-      escaped_ = false;
-    } else if (c == '\\') {
-      escaped_ = true;
-    } else if (c == '"') {
+    // As above: a backslash takes the meaning of a quote or a backslash behind it, and of nothing else.
+    const bool escaped = std::exchange(escaped_, c == '\\' && !escaped_);
+    if (c == '"' && !escaped) {
       in_string_ = !in_string_;
     } else if (!in_string_ && (c | 0x20) == '{') {
       ++depth_;

@@ -70,6 +70,24 @@ TEST(JsonSplitter, PiecesDoNotMatter) {
   }
 }
 
+TEST(JsonSplitter, PiecesDoNotMatterForGarbageEither) {
+  base::Random random(13);
+  constexpr std::string_view kAlphabet = "{}[]\"\\\\\\a ";
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text;
+    for (std::uint64_t i = random.below(300); i > 0; --i) text += kAlphabet[random.below(kAlphabet.size())];
+    JsonSplitter whole;
+    JsonSplitter bytewise;
+    const auto length = whole.feed(text);
+    std::optional<std::size_t> stepped;
+    for (std::size_t i = 0; i < text.size() && !stepped; ++i) {
+      if (bytewise.feed(std::string_view(text).substr(i, 1))) stepped = i + 1;
+    }
+    ASSERT_EQ(length, stepped) << text;
+    ASSERT_EQ(whole.idle(), bytewise.idle()) << text;
+  }
+}
+
 TEST(JsonSplitter, ARealObjectAtEveryOffset) {
   const std::string object = testing::testdata("pod_web.json");
   const std::size_t wanted = length_by_reader(object);
