@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import budget, build, fuzz, packages, processes, results, sanitizers
+from driver import budget, build, contract, fuzz, packages, processes, results, sanitizers
 from driver.cluster import Fixture
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -89,7 +89,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
     if group == "long":
         _fuzz(run)
     programs, files = build.listed("dev", f"{group}-tests"), _python_files(ROOT / "tests" / group)
-    if not programs and not files:
+    suite = group == "contract" and contract.there()
+    if not programs and not files and not suite:
         say(f"{group}: no tests in this group yet")
         return
     if not built:
@@ -109,6 +110,11 @@ def _run_group(run: Run, group: str, built: bool) -> None:
             return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
     with run.timed(group):  # one after the other: they share the cluster, and some of them kill it
+        if suite:
+            with _scratch() as scratch:
+                whole = _environment(environment, scratch)
+                run.add(contract.run_real(whole, Path(scratch)))
+                run.add(contract.run_in_memory(whole, Path(scratch)))
         for name, path in programs:
             run.add(_run_gtest(group, name, path, environment))
         for file in files:

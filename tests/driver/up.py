@@ -45,7 +45,8 @@ class Api:
             found = re.search(rf"^\s*\"?{key}\"?:\s*\"?([^\s\"]+)\"?,?\s*$", text, re.M)
             return found[1] if found else ""
 
-        self._server = urlsplit(value("server"))
+        self.server = value("server")
+        self._server = urlsplit(self.server)
         if not self._server.hostname:
             raise Failed(f"{kubeconfig} names no server")
         self._headers = {"Authorization": f"Bearer {value('token')}"} if value("token") else {}
@@ -102,14 +103,8 @@ def run(arguments: list[str]) -> int:
     build.build("dev", ["tidemark"])
     if data == BUILD / "up":
         shutil.rmtree(data, ignore_errors=True)
-    data.mkdir(parents=True, exist_ok=True)
-    output = data / "up.log"
-    with open(output, "wb") as log:
-        server = processes.start(
-            [BUILD / "tidemark", "up", "--data-dir", data, "--listen", listen], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
-        )
+    server, kubeconfig = start(data, listen)
     try:
-        kubeconfig = _kubeconfig(server, output)
         api = Api(kubeconfig)
         objects = load(api)
         nodes = [o["metadata"]["name"] for o in objects if o["kind"] == "Node"]
@@ -127,9 +122,24 @@ def run(arguments: list[str]) -> int:
                 server.wait(RENEW_S)
             except subprocess.TimeoutExpired:
                 renew(api, objects)
-        raise Failed(f"`tidemark up` ended by itself with {server.returncode}:\n{output.read_text(errors='replace')[-4000:]}")
+        raise Failed(f"`tidemark up` ended by itself with {server.returncode}:\n{(data / 'up.log').read_text(errors='replace')[-4000:]}")
     finally:
         processes.kill_group(server)
+
+
+def start(data: Path, listen: str = "127.0.0.1:0") -> tuple[subprocess.Popen, Path]:
+    """`tidemark up` on a data folder, and its kubeconfig once it serves. Its output is in up.log there."""
+    data.mkdir(parents=True, exist_ok=True)
+    output = data / "up.log"
+    with open(output, "wb") as log:
+        server = processes.start(
+            [BUILD / "tidemark", "up", "--data-dir", data, "--listen", listen], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+        )
+    try:
+        return server, _kubeconfig(server, output)
+    except Failed:
+        processes.kill_group(server)
+        raise
 
 
 def _kubeconfig(server: subprocess.Popen, output: Path) -> Path:
