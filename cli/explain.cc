@@ -56,7 +56,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::quoted(options.node));
   TM_CO_TRY(const kube::Node node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
 
-  TM_CO_TRY(const auto metric_bytes, co_await get_if_there(client, kube::kNodeMetrics, "", options.node, options.limit));
+  TM_CO_TRY(const auto metric_bytes,
+            co_await get_if_there(client, kube::kNodeMetrics, "", options.node, options.limit));
   std::optional<kube::NodeMetric> metric;
   if (metric_bytes) {
     TM_CO_TRY(metric, kube::decode_node_metric(*metric_bytes, manager::metric_fields(), interner));

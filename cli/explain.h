@@ -1,5 +1,5 @@
-// `tidemark explain node NAME`: the terms of what a node may sell, from what the API server has now, by the same policy and
-// the same bytes that the manager decides on.
+// `tidemark explain node NAME`: the terms of what a node may sell, from what the API server has now, by the same policy
+// and the same bytes that the manager decides on.
 #pragma once
 
 #include <string>

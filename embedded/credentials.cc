@@ -35,11 +35,12 @@ class Fd {
 
 Result<void> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return base::fail_errno(errno, base::cat("making ", path));
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return base::fail_errno(errno, base::cat("looking at ", path));
   if (!S_ISDIR(info.st_mode)) return fail(ErrorKind::kInvalid, path, " is not a folder");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return fail(ErrorKind::kDenied, path, " can be written by others, who could then act as this server: chmod go-w ", path);
+    return fail(ErrorKind::kDenied, path, " can be written by others, who could then act as this server: chmod go-w ",
+                path);
   }
   return {};
 }
@@ -137,11 +138,10 @@ Result<std::string> write_kubeconfig(const std::string& data_dir, const Credenti
        {"cluster", Json::object({{"server", Json("https://" + server_address)},
                                  {"certificate-authority-data",
                                   Json(base::base64_encode(credentials.authority.certificate_pem))}})}})});
-  config["users"] = Json::array({Json::object(
-      {{"name", "admin"}, {"user", Json::object({{"token", Json(credentials.token)}})}})});
-  config["contexts"] = Json::array({Json::object(
-      {{"name", "tidemark"},
-       {"context", Json::object({{"cluster", "tidemark"}, {"user", "admin"}})}})});
+  config["users"] =
+      Json::array({Json::object({{"name", "admin"}, {"user", Json::object({{"token", Json(credentials.token)}})}})});
+  config["contexts"] = Json::array(
+      {Json::object({{"name", "tidemark"}, {"context", Json::object({{"cluster", "tidemark"}, {"user", "admin"}})}})});
   TM_TRY_VOID(write_file(path, config.dump_pretty() + "\n", 0600));
   return path;
 }

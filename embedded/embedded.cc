@@ -65,16 +65,16 @@ class ManagerThread {
     config.queries_per_second = options_.queries_per_second;
     config.burst = static_cast<int>(options_.query_burst);
     config.user_agent = "tidemark-manager";
-    client_ = std::make_unique<kube::Client>(loop_, *transport_, [token = settings_.token] { return token; }, config,
-                                             random_.fork());
+    client_ = std::make_unique<kube::Client>(
+        loop_, *transport_, [token = settings_.token] { return token; }, config, random_.fork());
     while (true) {
       auto installed = co_await install_crds(*client_, log_);
       if (installed) break;
       log_.warn("custom resources not installed yet", {{"error", installed.error()}});
       co_await loop_.sleep(kInstallRetry);
     }
-    auto made = manager::Manager::make(loop_, *client_, log_.named("manager"), metrics_, random_.fork(), options_,
-                                       "embedded");
+    auto made =
+        manager::Manager::make(loop_, *client_, log_.named("manager"), metrics_, random_.fork(), options_, "embedded");
     if (!made) {
       log_.error("the manager cannot start", {{"error", made.error()}});
       co_return;
@@ -97,10 +97,12 @@ class ManagerThread {
 
 class Running final : public Embedded {
  public:
-  Running(net::EventLoop& loop, base::Log log) : loop_(loop), log_(std::move(log)), workers_(kWorkers, kWorkerQueueMax) {}
+  Running(net::EventLoop& loop, base::Log log)
+      : loop_(loop), log_(std::move(log)), workers_(kWorkers, kWorkerQueueMax) {}
 
   Result<void> begin(std::uint64_t seed, EmbeddedOptions options) {
-    if (options.data_dir.empty()) return fail(ErrorKind::kInvalid, "--data-dir is needed: where objects and keys are kept");
+    if (options.data_dir.empty())
+      return fail(ErrorKind::kInvalid, "--data-dir is needed: where objects and keys are kept");
     base::Random random(seed);
     TM_TRY(const auto credentials, open_credentials(options.data_dir, loop_.clock().wall()));
 

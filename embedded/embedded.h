@@ -1,5 +1,5 @@
-// `tidemark up`: the API server in memory and the manager in one process. Two threads, each with its own event loop: the
-// server's (the caller's loop) and the manager's, which speaks to the server over loopback like any client.
+// `tidemark up`: the API server in memory and the manager in one process. Two threads, each with its own event loop:
+// the server's (the caller's loop) and the manager's, which speaks to the server over loopback like any client.
 #pragma once
 
 #include <cstdint>

@@ -36,30 +36,30 @@ class InformerTest : public ::testing::Test {
   }
 
   void start(InformerConfig settings = config()) {
-    informer = std::make_unique<Informer<Thing>>(
-        loop, api, api, log, metrics, base::Random(7), std::move(settings), [this](std::string_view bytes) -> Result<Thing> {
-          Thing thing;
-          Decoder decoder(bytes, interner);
-          decoder.object([&](std::string_view key) {
-            if (key == "metadata") {
-              read_meta(decoder, {}, thing.meta);
-            } else if (key == "spec") {
-              decoder.object([&](std::string_view field) {
-                if (field == "color") {
-                  decoder.string(thing.color);
-                } else if (field == "size") {
-                  decoder.integer(thing.size);
-                } else {
-                  decoder.skip();
-                }
-              });
-            } else {
-              decoder.skip();
-            }
-          });
-          TM_TRY_VOID(decoder.finish("Thing"));
-          return thing;
-        });
+    informer = std::make_unique<Informer<Thing>>(loop, api, api, log, metrics, base::Random(7), std::move(settings),
+                                                 [this](std::string_view bytes) -> Result<Thing> {
+                                                   Thing thing;
+                                                   Decoder decoder(bytes, interner);
+                                                   decoder.object([&](std::string_view key) {
+                                                     if (key == "metadata") {
+                                                       read_meta(decoder, {}, thing.meta);
+                                                     } else if (key == "spec") {
+                                                       decoder.object([&](std::string_view field) {
+                                                         if (field == "color") {
+                                                           decoder.string(thing.color);
+                                                         } else if (field == "size") {
+                                                           decoder.integer(thing.size);
+                                                         } else {
+                                                           decoder.skip();
+                                                         }
+                                                       });
+                                                     } else {
+                                                       decoder.skip();
+                                                     }
+                                                   });
+                                                   TM_TRY_VOID(decoder.finish("Thing"));
+                                                   return thing;
+                                                 });
     informer->add_index("color", [](const Thing& thing) { return std::vector<std::string>{thing.color}; });
     informer->subscribe([this](const ObjectKey& key, const Thing* before, const Thing* after) {
       changes.push_back(base::cat(before ? before->color : "-", ">", after ? after->color : "-", " ", key.name));
@@ -174,7 +174,8 @@ TEST_F(InformerTest, ARevisionThatIsTooOldMeansListingAgainAndForgettingWhatIsGo
   run_for(2min);
   EXPECT_EQ(held(), (Colors{{"a", "red"}, {"c", "blue"}}));
   EXPECT_EQ(api.lists, 2);
-  EXPECT_EQ(changes, (std::vector<std::string>{"red>blue c", "red>- b"})) << "an object that did not change is not told again";
+  EXPECT_EQ(changes, (std::vector<std::string>{"red>blue c", "red>- b"}))
+      << "an object that did not change is not told again";
 }
 
 TEST_F(InformerTest, AListThatHasToStartOverKeepsNothingOfItsFirstTry) {

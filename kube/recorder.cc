@@ -34,7 +34,6 @@ struct EventRecorder::Impl {
     std::string name;  // of the Event object; empty until it was created
     std::string ns;
     std::int64_t count = 0;
-    base::WallTime first;
     base::MonotonicTime last_seen;
   };
   struct Pending {
@@ -44,6 +43,7 @@ struct EventRecorder::Impl {
     std::string message;
     std::string key;
     base::WallTime when;
+    std::int64_t count = 1;
   };
   struct Reasons {
     base::MonotonicTime since;
@@ -68,12 +68,23 @@ struct EventRecorder::Impl {
       return;
     }
     std::string key = base::cat(object, "\n", reason, "\n", message);
+    if (auto same = pending_by_key.find(key); same != pending_by_key.end()) {
+      ++same->second->count;
+      same->second->when = loop.clock().wall();
+      return;
+    }
     std::string text = cut(message);
     if (find_recent(key, now) == remembered.end() && too_many_alike(base::cat(object, "\n", reason), now)) {
       key = base::cat(object, "\n", reason, "\n(combined)");
       text = cut(base::cat("(combined from similar events) ", message));
     }
-    pending.push_back({about, severity, std::string(reason), std::move(text), std::move(key), loop.clock().wall()});
+    if (auto folded = pending_by_key.find(key); folded != pending_by_key.end()) {
+      ++folded->second->count;
+      folded->second->message = std::move(text);
+      return;
+    }
+    pending.push_back({about, severity, std::string(reason), std::move(text), key, loop.clock().wall(), 1});
+    pending_by_key[std::move(key)] = &pending.back();
     pending_event.set();
   }
 
@@ -109,6 +120,7 @@ struct EventRecorder::Impl {
         co_await pending_event.wait();
       }
       const Pending next = std::move(pending.front());
+      pending_by_key.erase(next.key);
       pending.pop_front();
       auto done = co_await send(next);
       if (done) {
@@ -124,7 +136,7 @@ struct EventRecorder::Impl {
     const base::MonotonicTime now = loop.clock().monotonic();
     auto known = find_recent(event.key, now);
     if (known != remembered.end()) {
-      ++known->count;
+      known->count += event.count;
       known->last_seen = now;
       auto patched = co_await patch_count(*known, event);
       if (patched || patched.error().kind != ErrorKind::kNotFound) {
@@ -155,8 +167,7 @@ struct EventRecorder::Impl {
     sent.ns = event.about.ns.empty() ? "default" : event.about.ns;
     sent.name = base::cat(event.about.name, ".", hex(static_cast<std::uint64_t>(event.when.since_epoch.count())),
                           hex(++serial));
-    sent.count = 1;
-    sent.first = event.when;
+    sent.count = event.count;
     sent.last_seen = now;
     WriteOptions options;
     options.ns = sent.ns;
@@ -215,6 +226,7 @@ struct EventRecorder::Impl {
   base::Log log;
   std::string component;
   std::deque<Pending> pending;
+  std::unordered_map<std::string, Pending*> pending_by_key;  // a deque does not move what it holds
   net::Event pending_event;
   std::list<Sent> remembered;  // oldest first
   std::unordered_map<std::string, std::list<Sent>::iterator> by_key;

@@ -12,7 +12,9 @@ constexpr std::size_t kResolveQueueMax = 64;
 
 void declare_cluster_flags(base::Flags& flags, ClusterOptions& options) {
   flags.group("Cluster");
-  flags.text("kubeconfig", options.kubeconfig, "kubeconfig file; else $KUBECONFIG, the pod's own account, ~/.kube/config")
+  flags
+      .text("kubeconfig", options.kubeconfig,
+            "kubeconfig file; else $KUBECONFIG, the pod's own account, ~/.kube/config")
       .placeholder("FILE");
   flags.text("context", options.context, "context of the kubeconfig; else its current one").placeholder("NAME");
 }

@@ -29,8 +29,8 @@ int run_explain(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "node") {
-    return wrong_use(
-        base::cat("cannot explain ", base::quoted(parsed.arguments[0]), "; what can be explained: node"), flags);
+    return wrong_use(base::cat("cannot explain ", base::quoted(parsed.arguments[0]), "; what can be explained: node"),
+                     flags);
   }
   options.node = parsed.arguments[1];
   options.json = output == "json";
@@ -40,7 +40,8 @@ int run_explain(const std::vector<std::string>& args) {
   net::EventLoop loop(clock);
   kube::ClientConfig client_config;
   client_config.user_agent = "tidemark-explain/" TIDEMARK_VERSION;
-  auto cluster = connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), cluster_options, client_config);
+  auto cluster =
+      connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
 
   std::optional<Result<std::string>> answer;

@@ -1,6 +1,6 @@
 // Picks the sub-command. What each does with the real world lies in its own file beside this one.
-#include <cstdio>
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +26,8 @@ constexpr Command kCommands[] = {
 
 std::string help() {
   std::string out =
-      "usage: tidemark COMMAND [FLAGS]\n\nLets offline work run in the idle part of machines that serve online traffic.\n\n";
+      "usage: tidemark COMMAND [FLAGS]\n\nLets offline work run in the idle part of machines that serve online "
+      "traffic.\n\n";
   for (const auto& command : kCommands) {
     out += base::cat("  ", command.name, std::string(12 - command.name.size(), ' '), command.summary, "\n");
   }

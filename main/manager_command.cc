@@ -8,7 +8,8 @@
 namespace tidemark::main {
 
 int run_manager(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark manager", "Turns what nodes measure into batch resources that Kubernetes and YARN can use.");
+  base::Flags flags("tidemark manager",
+                    "Turns what nodes measure into batch resources that Kubernetes and YARN can use.");
   ClusterOptions cluster_options;
   manager::ManagerOptions options;
   LogOptions log_options;

@@ -29,8 +29,8 @@ void declare_log_flags(base::Flags& flags, LogOptions& options);
 std::optional<int> parse_or_exit(base::Flags& flags, const std::vector<std::string>& args, base::Flags::Parsed& parsed);
 
 std::string environment_or_empty(const char* name);
-void print(std::string_view text);            // standard output
-int failed(const Error& error);               // "tidemark: …" on standard error; answers kFailed
+void print(std::string_view text);                              // standard output
+int failed(const Error& error);                                 // "tidemark: …" on standard error; answers kFailed
 int wrong_use(std::string_view why, const base::Flags& flags);  // with the usage line; answers kWrongUse
 std::string host_identity(std::uint64_t seed);  // host name and a random part: one process of one machine
 

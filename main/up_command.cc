@@ -8,7 +8,8 @@
 namespace tidemark::main {
 
 int run_up(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark up", "Runs an API server in memory and the manager in one process, on this machine only.");
+  base::Flags flags("tidemark up",
+                    "Runs an API server in memory and the manager in one process, on this machine only.");
   embedded::EmbeddedOptions options;
   LogOptions log_options;
   embedded::declare_flags(flags, options);

@@ -1,9 +1,10 @@
 // The bytes of a capacity write, from what was decided. Pure.
 //
-// One merge patch on nodes/<name>/status carries the amounts (capacity and allocatable alike), the origin annotation and the
-// writer's epoch, and two preconditions:
-//   resourceVersion  the node as it was decided on; anybody's write in between makes it a 409 and the node is decided again
-//   epoch            written with every amount; a manager that finds a larger one than its own has lost the lease and stops
+// One merge patch on nodes/<name>/status carries the amounts (capacity and allocatable alike), the origin annotation
+// and the writer's epoch, and two preconditions:
+//   resourceVersion  the node as it was decided on; anybody's write in between makes it a 409 and the node is decided
+//   again epoch            written with every amount; a manager that finds a larger one than its own has lost the lease
+//   and stops
 // So a leader that was stopped between deciding and writing cannot put an old number over a new leader's one.
 #pragma once
 

@@ -50,6 +50,8 @@ kube::NodeFields node_fields() {
   return fields;
 }
 
-kube::NodeMetricFields metric_fields() { return kube::overcommit_node_metric_fields(); }
+kube::NodeMetricFields metric_fields() {
+  return kube::overcommit_node_metric_fields();
+}
 
 }  // namespace tidemark::manager

@@ -1,5 +1,5 @@
-// One node decided from what is known of it: shared by the controller, which carries it out, and `tidemark explain`, which
-// shows it. So what is explained is what is done.
+// One node decided from what is known of it: shared by the controller, which carries it out, and `tidemark explain`,
+// which shows it. So what is explained is what is done.
 #pragma once
 
 #include <string>

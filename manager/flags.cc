@@ -10,7 +10,9 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
   flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
 
   flags.group("Serving");
-  flags.text("metrics-addr", options.metrics_address, "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off")
+  flags
+      .text("metrics-addr", options.metrics_address,
+            "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off")
       .placeholder("HOST:PORT")
       .alias("metrics-bind-address");
 

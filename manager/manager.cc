@@ -22,7 +22,9 @@ namespace {
 constexpr std::string_view kComponent = "tidemark-manager";
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 
-bool carries_batch(const kube::Node& node) { return node.allocatable.find(model::kBatchCpu).has_value(); }
+bool carries_batch(const kube::Node& node) {
+  return node.allocatable.find(model::kBatchCpu).has_value();
+}
 
 class RunningManager final : public Manager {
  public:
@@ -36,10 +38,9 @@ class RunningManager final : public Manager {
                [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
         pods_(loop, client, client, log_, metrics, random.fork(), pod_informer(),
               [this](std::string_view bytes) { return kube::decode_pod(bytes, pod_fields(), interner_); }),
-        node_metrics_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodeMetrics),
-                      [this](std::string_view bytes) {
-                        return kube::decode_node_metric(bytes, metric_fields(), interner_);
-                      }),
+        node_metrics_(
+            loop, client, client, log_, metrics, random.fork(), informer(kube::kNodeMetrics),
+            [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner_); }),
         configs_(loop, client, client, log_, metrics, random.fork(), config_informer(options_),
                  [this](std::string_view bytes) {
                    return kube::decode_config_map(bytes, {}, {model::kColocationConfigKey}, interner_);
@@ -47,7 +48,8 @@ class RunningManager final : public Manager {
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         controller_(loop, client, client, {nodes_, pods_, node_metrics_}, leadership(), interner_, log_, metrics),
-        errors_(metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
+        errors_(
+            metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
         config_good_(metrics.gauge("tidemark_manager_config_good",
                                    "1 while the co-location settings in force are those in the ConfigMap.")),
         all_synced_(loop),
@@ -144,11 +146,10 @@ class RunningManager final : public Manager {
       if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
       if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
     });
-    node_metrics_.subscribe(
-        [this](const kube::ObjectKey& key, const kube::NodeMetric*, const kube::NodeMetric* after) {
-          if (after == nullptr) controller_.forget_writes_of(key.name);
-          queue_.add(key.name);
-        });
+    node_metrics_.subscribe([this](const kube::ObjectKey& key, const kube::NodeMetric*, const kube::NodeMetric* after) {
+      if (after == nullptr) controller_.forget_writes_of(key.name);
+      queue_.add(key.name);
+    });
     configs_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
       if (!configs_.synced()) return;  // read once, when the list is in
       // A ConfigMap that is deleted leaves what is in force.
@@ -163,9 +164,9 @@ class RunningManager final : public Manager {
       }
     }
     take_config(configs_.find({options_.config_namespace, options_.config_name}));
-    log_.info("caches filled", {{"nodes", nodes_.core().size()},
-                                {"pods", pods_.core().size()},
-                                {"nodemetrics", node_metrics_.core().size()}});
+    log_.info(
+        "caches filled",
+        {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
     all_synced_.set();
   }
 
@@ -177,9 +178,9 @@ class RunningManager final : public Manager {
       log_.error("co-location settings refused; the last good ones stay in force",
                  {{"reason", model::reason_id(step.reason)}, {"problem", step.problem}});
       if (map != nullptr && step.reason == model::Reason::kConfigBadJson) {
-        recorder_.record({"v1", "ConfigMap", std::string(map->meta.ns), std::string(map->meta.name),
-                          std::string(map->meta.uid)},
-                         kube::EventSeverity::kWarning, "ColocationCfgUnmarshalFailed", step.problem);
+        recorder_.record(
+            {"v1", "ConfigMap", std::string(map->meta.ns), std::string(map->meta.name), std::string(map->meta.uid)},
+            kube::EventSeverity::kWarning, "ColocationCfgUnmarshalFailed", step.problem);
       }
     } else {
       log_.info("co-location settings read", {{"reason", model::reason_id(step.reason)}});
@@ -209,7 +210,8 @@ class RunningManager final : public Manager {
       }
       queue_.forget(node);
       if (outcome->done == OvercommitController::Done::kSuperseded) {
-        // Leading by our own clock, yet somebody newer writes: the lease tells at its next look. Until then this node rests.
+        // Leading by our own clock, yet somebody newer writes: the lease tells at its next look. Until then this node
+        // rests.
         queue_.add_after(node, options_.retry_period);
       } else if (outcome->again_after) {
         queue_.add_after(node, *outcome->again_after);

@@ -27,7 +27,7 @@ struct ManagerOptions {
   base::Duration lease_duration = std::chrono::seconds(15);
   base::Duration renew_deadline = std::chrono::seconds(10);
   base::Duration retry_period = std::chrono::seconds(2);
-  std::int64_t workers = 4;              // nodes decided at the same time
+  std::int64_t workers = 4;  // nodes decided at the same time
   double queries_per_second = 30;
   std::int64_t query_burst = 50;
 };
@@ -43,10 +43,10 @@ class Manager {
                                                std::string identity);
   virtual ~Manager() = default;
 
-  virtual void start() = 0;                // until destroyed
-  virtual std::string not_ready() const = 0;  // "" when it does its work, else what is missing
+  virtual void start() = 0;                         // until destroyed
+  virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
   virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
-  virtual net::Task<void> drain() = 0;     // an orderly stop: finish writes under way, give the lease back
+  virtual net::Task<void> drain() = 0;              // an orderly stop: finish writes under way, give the lease back
 };
 
 }  // namespace tidemark::manager

@@ -51,11 +51,12 @@ policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node
   if (auto at = written_.find(decision.snapshot.name); at != written_.end()) {
     since_write = loop_.clock().monotonic() - at->second;
   }
-  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan.publish, since_write,
-                                          decision.strategy.values);
+  const auto needed =
+      policy::needs_write(decision.snapshot.published, decision.plan.publish, since_write, decision.strategy.values);
   if (needed.write) return needed;
 
-  // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it too.
+  // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
+  // too.
   const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation);
   if (annotation == nullptr) return {true, model::Reason::kWriteAppears};
   const auto carried = model::parse_origin(annotation->view());
@@ -114,15 +115,17 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
                                           options, kCapacityWriteLimit);
     if (patched) {
       written_[node_name] = loop_.clock().monotonic();
-      metrics_.counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
-                       {{"reason", model::reason_id(decision.write.reason)}})
+      metrics_
+          .counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
+                   {{"reason", model::reason_id(decision.write.reason)}})
           .add();
-      log_.info("capacity written", {{"node", node_name},
-                                     {"action", decision.node.plan.action == policy::PlanAction::kReset ? "reset" : "publish"},
-                                     {"batch_cpu_milli", decision.node.plan.batch_cpu.published.value},
-                                     {"batch_memory_bytes", decision.node.plan.batch_memory.published.value},
-                                     {"why", model::reason_id(decision.node.plan.reason)},
-                                     {"write", model::reason_id(decision.write.reason)}});
+      log_.info("capacity written",
+                {{"node", node_name},
+                 {"action", decision.node.plan.action == policy::PlanAction::kReset ? "reset" : "publish"},
+                 {"batch_cpu_milli", decision.node.plan.batch_cpu.published.value},
+                 {"batch_memory_bytes", decision.node.plan.batch_memory.published.value},
+                 {"why", model::reason_id(decision.node.plan.reason)},
+                 {"write", model::reason_id(decision.write.reason)}});
       co_return Outcome{Done::kWritten, decision.again_after};
     }
     if (patched.error().kind == ErrorKind::kNotFound) co_return Outcome{};

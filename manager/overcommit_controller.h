@@ -1,7 +1,7 @@
 // Carries out overcommit plans: reads the caches, asks the policy, writes the node where it is worth it.
 //
-// Level, not edge: reconcile(node) looks at everything there is about the node now. It writes only while this process leads,
-// and each write holds only for the revision it was decided on (manager/capacity_patch.h).
+// Level, not edge: reconcile(node) looks at everything there is about the node now. It writes only while this process
+// leads, and each write holds only for the revision it was decided on (manager/capacity_patch.h).
 #pragma once
 
 #include <functional>
@@ -46,23 +46,24 @@ class OvercommitController {
                        Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics);
 
   enum class Done {
-    kNothing,     // the node is gone, or nothing is known of the configuration yet
-    kUnchanged,   // what the node carries is right
+    kNothing,    // the node is gone, or nothing is known of the configuration yet
+    kUnchanged,  // what the node carries is right
     kWritten,
     kNotLeading,
     kSuperseded,  // a newer leader has written: this process must stop leading
   };
   struct Outcome {
     Done done = Done::kNothing;
-    // When time alone changes the answer (the metric turns stale, the node is due for a refresh): look again after this.
+    // When time alone changes the answer (the metric turns stale, the node is due for a refresh): look again after
+    // this.
     std::optional<base::Duration> again_after;
   };
   net::Task<Result<Outcome>> reconcile(std::string node_name);
 
   void set_config(const policy::ConfigState& config) { config_ = config; }
   void forget_writes_of(const std::string& node_name) { written_.erase(node_name); }
-  // A new leader writes every node once, so that each carries its epoch and a write of its predecessor's that is still under
-  // way meets another revision.
+  // A new leader writes every node once, so that each carries its epoch and a write of its predecessor's that is still
+  // under way meets another revision.
   void forget_all_writes() { written_.clear(); }
 
  private:

@@ -5,8 +5,7 @@
 namespace tidemark::net {
 
 Result<std::unique_ptr<HttpServer>> serve_admin(EventLoop& loop, base::Log log, std::string_view address,
-                                                const base::Registry& metrics,
-                                                std::function<std::string()> not_ready) {
+                                                const base::Registry& metrics, std::function<std::string()> not_ready) {
   if (address.empty() || address == "0") return std::unique_ptr<HttpServer>();
   HttpServerConfig config;
   config.listen = std::string(address);

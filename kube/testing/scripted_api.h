@@ -1,5 +1,6 @@
-// A Kubernetes API of one kind for tests of what stands on Reader, Watcher and Writer: it keeps objects and a revision like
-// a server, and can be told to fail in the ways servers fail. Where the exact answers of a server matter, use kube/memory.
+// A Kubernetes API of one kind for tests of what stands on Reader, Watcher and Writer: it keeps objects and a revision
+// like a server, and can be told to fail in the ways servers fail. Where the exact answers of a server matter, use
+// kube/memory.
 #pragma once
 
 #include <deque>
@@ -40,7 +41,8 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
   void bookmark() {
     ++revision_;
     for (auto* stream : streams_) {
-      stream->give({EventType::kBookmark, base::cat(R"({"kind":"Thing","metadata":{"resourceVersion":")", revision_, R"("}})")});
+      stream->give(
+          {EventType::kBookmark, base::cat(R"({"kind":"Thing","metadata":{"resourceVersion":")", revision_, R"("}})")});
     }
   }
   // Changes that no watcher hears of: as if they happened while it was away.
@@ -54,9 +56,9 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
 
   // ---- how it fails ----
 
-  bool down = false;             // every call: kUnavailable
-  int fail_lists = 0;            // so many lists fail
-  int restart_lists = 0;         // so many lists lose their continue token after the first page
+  bool down = false;      // every call: kUnavailable
+  int fail_lists = 0;     // so many lists fail
+  int restart_lists = 0;  // so many lists lose their continue token after the first page
   std::function<void()> before_second_page;
 
   // ---- what was asked of it ----
@@ -72,7 +74,8 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
 
   // ---- the API ----
 
-  net::Task<Result<std::string>> get(const Resource&, std::string_view, std::string_view name, base::Duration) override {
+  net::Task<Result<std::string>> get(const Resource&, std::string_view, std::string_view name,
+                                     base::Duration) override {
     std::string wanted(name);
     co_await arrive();
     if (down) co_return unavailable();
@@ -152,8 +155,8 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
     co_return objects_[name];
   }
 
-  net::Task<Result<std::string>> patch(const Resource&, std::string_view name, PatchType, std::string body, WriteOptions,
-                                       base::Duration) override {
+  net::Task<Result<std::string>> patch(const Resource&, std::string_view name, PatchType, std::string body,
+                                       WriteOptions, base::Duration) override {
     std::string wanted(name);
     co_await arrive();
     if (down) co_return unavailable();
@@ -188,6 +191,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
     explicit Stream(ScriptedApi& api) : api_(api), news_(api.loop_) { api_.streams_.insert(this); }
     ~Stream() override { api_.streams_.erase(this); }
     void give(WatchEvent event) {
+      if (ended_) return;
       events_.push_back(std::move(event));
       news_.set();
     }
@@ -234,7 +238,8 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
     return object.dump();
   }
   static std::string page(const std::string& items, std::int64_t revision) {
-    return base::cat(R"({"kind":"ThingList","metadata":{"resourceVersion":")", revision, R"("},"items":[)", items, "]}");
+    return base::cat(R"({"kind":"ThingList","metadata":{"resourceVersion":")", revision, R"("},"items":[)", items,
+                     "]}");
   }
   static void merge(Json& into, const Json& change) {
     for (const auto& [key, value] : change.as_object()) {

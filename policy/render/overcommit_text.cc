@@ -100,10 +100,10 @@ void render_batch(std::string& out, std::string_view title, const BatchTerms<Amo
   table.add(' ', "capacity", amount_text(terms.capacity));
   table.add('-', "margin above the water line", amount_text(terms.margin),
             base::cat("100 % - ", threshold, " % of capacity"));
-  table.add('-', "reserved", amount_text(terms.reserved),
-            base::cat(why(terms.reserved_by), "; system ", amount_text(terms.system_used), ", kubelet ",
-                      amount_text(terms.reserved_by_kubelet), ", annotation ",
-                      amount_text(terms.reserved_by_annotation)));
+  table.add(
+      '-', "reserved", amount_text(terms.reserved),
+      base::cat(why(terms.reserved_by), "; system ", amount_text(terms.system_used), ", kubelet ",
+                amount_text(terms.reserved_by_kubelet), ", annotation ", amount_text(terms.reserved_by_annotation)));
   table.add('-', base::cat("online work: ", policy_word(terms.policy)), amount_text(terms.high_priority),
             base::cat("[", model::reason_id(terms.policy), "]"));
   table.add('=', "left", amount_text(terms.left));
@@ -121,8 +121,7 @@ void render_mid(std::string& out, std::string_view title, const MidTerms<Amount>
                 const std::optional<Amount>& now_on_node) {
   out += base::cat("\n", title, "\n");
   Table table;
-  const bool is_static =
-      terms.reason == model::Reason::kMidStatic || terms.reason == model::Reason::kMidStaticCapped;
+  const bool is_static = terms.reason == model::Reason::kMidStatic || terms.reason == model::Reason::kMidStaticCapped;
   if (is_static) {
     table.add(' ', "static share", amount_text(terms.static_share));
   } else {
@@ -202,7 +201,9 @@ std::string binary_text(std::int64_t bytes) {
 
 }  // namespace
 
-std::string amount_text(model::CpuMilli cpu) { return base::cat(cpu.value, "m"); }
+std::string amount_text(model::CpuMilli cpu) {
+  return base::cat(cpu.value, "m");
+}
 
 std::string amount_text(model::MemoryBytes memory) {
   if (memory.value < 1024) return base::cat(memory.value);  // negative values too: exact is enough

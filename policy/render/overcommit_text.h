@@ -1,5 +1,5 @@
-// A plan's reasons as something to read: the one renderer of overcommit plans, for `tidemark explain`, the console and logs.
-// Pure: everything shown is in the plan, the snapshot and the strategy it was made from.
+// A plan's reasons as something to read: the one renderer of overcommit plans, for `tidemark explain`, the console and
+// logs. Pure: everything shown is in the plan, the snapshot and the strategy it was made from.
 #pragma once
 
 #include <string>

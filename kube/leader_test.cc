@@ -1,0 +1,217 @@
+#include "kube/leader.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kube/testing/scripted_api.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+LeaderConfig config(std::string identity) {
+  LeaderConfig config;
+  config.ns = "system";
+  config.name = "manager";
+  config.identity = std::move(identity);
+  return config;  // 15 s, 10 s, 2 s
+}
+
+// One replica. Its API can be cut off by itself, as when only its machine loses the network.
+struct Replica {
+  Replica(net::EventLoop& loop, testing::ScriptedApi& api, const base::Log& log, std::string identity,
+          std::uint64_t seed)
+      : scope(loop) {
+    elector = std::move(*LeaderElector::make(loop, api, api, log, metrics, base::Random(seed), config(identity)));
+    elector->on_change([this](bool leading) { changes.push_back(leading); });
+    scope.spawn(elector->run());
+  }
+  bool leading() const { return elector->leading(); }
+
+  base::Registry metrics;
+  std::unique_ptr<LeaderElector> elector;
+  std::vector<bool> changes;
+  net::Scope scope;
+};
+
+class LeaderTest : public ::testing::Test {
+ protected:
+  Replica start(std::string identity, std::uint64_t seed) { return {loop, api, log, std::move(identity), seed}; }
+  void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
+  Json lease() const { return *Json::parse(api.objects().at("manager")); }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  testing::ScriptedApi api{loop};
+};
+
+TEST_F(LeaderTest, TheFirstTakesTheLeaseAndKeepsItBeyondItsLength) {
+  auto a = start("a", 1);
+  run_for(1s);
+  EXPECT_TRUE(a.leading());
+  EXPECT_EQ(a.elector->epoch(), 1);
+  run_for(5min);
+  EXPECT_TRUE(a.leading());
+  EXPECT_EQ(a.elector->epoch(), 1) << "renewing is not a take-over";
+  EXPECT_EQ(a.changes, (std::vector<bool>{true}));
+}
+
+TEST_F(LeaderTest, TheLeaseHasTheFieldsThatClientGoWrites) {
+  auto a = start("a", 1);
+  run_for(1s);
+  EXPECT_EQ(lease().text_at("spec", "holderIdentity"), "a");
+  EXPECT_EQ(*lease().at("spec", "leaseDurationSeconds"), Json(15));
+  EXPECT_EQ(*lease().at("spec", "leaseTransitions"), Json(1));
+  EXPECT_EQ(lease().text_at("spec", "acquireTime").size(), std::string("2026-01-01T00:00:00.000000Z").size());
+  EXPECT_EQ(lease().text_at("spec", "renewTime").size(), std::string("2026-01-01T00:00:00.000000Z").size());
+}
+
+TEST_F(LeaderTest, TheSecondWaitsAsLongAsItSeesRenewals) {
+  auto a = start("a", 1);
+  run_for(3s);
+  auto b = start("b", 2);
+  run_for(10min);
+  EXPECT_TRUE(a.leading());
+  EXPECT_FALSE(b.leading());
+  EXPECT_TRUE(b.changes.empty());
+}
+
+TEST_F(LeaderTest, ADeadLeaderIsReplacedALeaseAfterItsLastRenewalWasSeenAndNotBefore) {
+  auto a = std::make_unique<Replica>(loop, api, log, "a", 1);
+  run_for(3s);
+  auto b = start("b", 2);
+  run_for(30s);
+  a.reset();
+  const auto died = clock.boot();
+  run_for(12s);
+  EXPECT_FALSE(b.leading()) << "the last renewal was at most 2.4 s old, the lease lasts 15 s";
+  run_for(6s);
+  EXPECT_TRUE(b.leading());
+  EXPECT_EQ(b.elector->epoch(), 2);
+  EXPECT_GE(clock.boot() - died, 15s);
+}
+
+TEST_F(LeaderTest, ALeaderThatCannotRenewStopsBeforeAnybodyElseMayStart) {
+  auto a = start("a", 1);
+  run_for(3s);
+  ASSERT_TRUE(a.leading());
+  api.down = true;
+  run_for(7s);
+  EXPECT_TRUE(a.leading());
+  run_for(4s);
+  EXPECT_FALSE(a.leading());
+  EXPECT_EQ(a.changes, (std::vector<bool>{true, false}));
+  api.down = false;
+  auto b = start("b", 2);
+  for (int i = 0; i < 600; ++i) {
+    run_for(100ms);
+    ASSERT_FALSE(a.leading() && b.leading());
+  }
+  EXPECT_TRUE(a.leading() || b.leading());
+}
+
+TEST_F(LeaderTest, WhoLostItForATimeComesBackUnderANewEpoch) {
+  auto a = start("a", 1);
+  run_for(3s);
+  api.down = true;
+  run_for(12s);
+  ASSERT_FALSE(a.leading());
+  api.down = false;
+  run_for(1min);
+  EXPECT_TRUE(a.leading());
+  EXPECT_EQ(a.elector->epoch(), 2);
+}
+
+TEST_F(LeaderTest, AMachineThatSleptDoesNotThinkItsLeaseIsFresh) {
+  auto a = start("a", 1);
+  run_for(3s);
+  ASSERT_TRUE(a.leading());
+  clock.sleep_machine(11s);  // monotonic time stood still
+  EXPECT_FALSE(a.leading());
+}
+
+TEST_F(LeaderTest, AWallClockThatJumpsChangesNothing) {
+  auto a = start("a", 1);
+  auto b = start("b", 2);
+  run_for(5s);
+  const bool a_leads = a.leading();
+  for (const auto jump : {-1h, 5h, -8h}) {
+    clock.jump_wall(jump);
+    run_for(1min);
+    EXPECT_EQ(a.leading(), a_leads);
+    EXPECT_EQ(b.leading(), !a_leads);
+  }
+}
+
+TEST_F(LeaderTest, ReleasingLetsASuccessorInAtOnce) {
+  auto a = start("a", 1);
+  run_for(3s);
+  auto b = start("b", 2);
+  run_for(5s);
+  net::testing::run_task(loop, clock, a.elector->release());
+  a.scope.clear();
+  EXPECT_FALSE(a.leading());
+  run_for(3s);
+  EXPECT_TRUE(b.leading());
+}
+
+TEST_F(LeaderTest, OfManyNeverTwoLeadWhateverFails) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    base::testing::Clock own_clock;
+    net::EventLoop own_loop(own_clock);
+    testing::ScriptedApi own_api(own_loop);
+    base::Random random(seed);
+    std::vector<std::unique_ptr<Replica>> replicas;
+    for (int i = 0; i < 4; ++i) {
+      replicas.push_back(std::make_unique<Replica>(own_loop, own_api, log, base::cat("r", i), seed * 10 + i));
+    }
+    std::int64_t led = 0;
+    std::int64_t last_epoch = 0;
+    for (int step = 0; step < 1500; ++step) {
+      if (random.below(100) == 0) own_api.down = !own_api.down;
+      if (random.below(150) == 0) {
+        const auto victim = random.below(replicas.size());
+        replicas[victim].reset();
+        replicas[victim] =
+            std::make_unique<Replica>(own_loop, own_api, log, base::cat("r", victim, "-", step), seed * 100 + step);
+      }
+      net::testing::run_for(own_loop, own_clock, 100ms);
+      int leaders = 0;
+      for (const auto& replica : replicas) {
+        if (!replica->leading()) continue;
+        ++leaders;
+        ++led;
+        EXPECT_GE(replica->elector->epoch(), last_epoch) << "epochs never go back";
+        last_epoch = replica->elector->epoch();
+      }
+      ASSERT_LE(leaders, 1) << "seed " << seed << " step " << step;
+    }
+    EXPECT_GT(led, 100) << "seed " << seed;
+  }
+}
+
+TEST_F(LeaderTest, TimesThatContradictEachOtherAreRefused) {
+  base::Registry metrics;
+  auto make = [&](base::Duration lease, base::Duration renew, base::Duration retry) {
+    LeaderConfig wrong = config("a");
+    wrong.lease_duration = lease;
+    wrong.renew_deadline = renew;
+    wrong.retry_period = retry;
+    return LeaderElector::make(loop, api, api, log, metrics, base::Random(1), wrong);
+  };
+  EXPECT_TRUE(make(15s, 10s, 2s));
+  EXPECT_FALSE(make(10s, 10s, 2s));
+  EXPECT_FALSE(make(15s, 10s, 10s));
+  EXPECT_FALSE(make(15s, 10s, 0s));
+  EXPECT_FALSE(make(500ms, 400ms, 100ms));
+  EXPECT_NE(make(10s, 12s, 2s).error().message.find("12s"), std::string::npos) << "the message names the values";
+}
+
+}  // namespace
+}  // namespace tidemark::kube
