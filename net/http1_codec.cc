@@ -413,13 +413,13 @@ void append_fields(std::string& out, const Headers& headers) {
 
 }  // namespace
 
-void append_http1_request(std::string& out, const HttpRequest& request, std::string_view host) {
-  out.append(request.method).append(" ").append(request.target).append(" HTTP/1.1\r\n");
+void append_http1_request(std::string& out, const HttpRequest& head, std::string_view host, std::size_t body_bytes) {
+  out.append(head.method).append(" ").append(head.target).append(" HTTP/1.1\r\n");
   append_field(out, "host", host);
-  append_fields(out, request.headers);
+  append_fields(out, head.headers);
   // A method that usually carries a body says its length even when that is none (RFC 9110 section 8.6).
-  const bool usual = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-  if (usual || !request.body.empty()) append_field(out, "content-length", base::cat(request.body.size()));
+  const bool usual = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
+  if (usual || body_bytes > 0) append_field(out, "content-length", base::cat(body_bytes));
   out.append("\r\n");
 }
 

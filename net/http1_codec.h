@@ -109,7 +109,7 @@ class Http1Reader {
 // Writers. What callers give must have passed check_request() or check_fields(); connection fields in it are left out.
 
 // `host`: for the Host field. The body's length is written, the body is not.
-void append_http1_request(std::string& out, const HttpRequest& request, std::string_view host);
+void append_http1_request(std::string& out, const HttpRequest& head, std::string_view host, std::size_t body_bytes);
 
 struct Http1Framing {
   Http1Head::Body body = Http1Head::Body::kNone;

@@ -289,7 +289,7 @@ TEST(Http1Writers, WhatIsWrittenReadsBack) {
   request.headers.add("Transfer-Encoding", "gzip");
   request.headers.add("Content-Length", "99");
   std::string bytes;
-  append_http1_request(bytes, request, "h:1");
+  append_http1_request(bytes, request, "h:1", request.body.size());
   const Story story = requests(bytes + request.body);
   ASSERT_FALSE(story.error) << story.error->message;
   EXPECT_EQ(story.heads.at(0).headers.size(), 3u);

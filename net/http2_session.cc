@@ -546,12 +546,13 @@ bool Http2Session::going_away() const {
          nghttp2_session_check_request_allowed(impl_->session.get()) == 0;
 }
 
-bool Http2Session::can_submit() const {
-  if (going_away()) return false;
+std::size_t Http2Session::room() const {
+  if (going_away()) return 0;
   const std::size_t allowed = impl_->settings_seen ? nghttp2_session_get_remote_settings(
                                                          impl_->session.get(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
                                                    : kStreamsBeforeSettings;
-  return impl_->streams.size() < std::min(allowed, impl_->config.streams_max);
+  const std::size_t most = std::min(allowed, impl_->config.streams_max);
+  return most - std::min(most, impl_->streams.size());
 }
 
 Result<std::int32_t> Http2Session::submit(const HttpRequest& head, std::string_view scheme, std::string_view authority,

@@ -76,8 +76,9 @@ class Http2Session {
   bool finished() const;
   std::string_view reason() const;  // of the last protocol error, for people; "" where there was none
 
-  // Client. The request must have passed check_request(). Not when can_submit() says no.
-  bool can_submit() const;
+  // Client. The request must have passed check_request(). Only while there is room for another stream.
+  std::size_t room() const;
+  bool can_submit() const { return room() > 0; }
   bool going_away() const;  // GOAWAY was seen or sent: no new streams here
   Result<std::int32_t> submit(const HttpRequest& head, std::string_view scheme, std::string_view authority,
                               Buffer body);

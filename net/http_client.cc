@@ -1,0 +1,358 @@
+#include "net/http_client.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "net/http_client_connection.h"
+#include "net/http_fields.h"
+
+namespace tidemark::net {
+namespace {
+
+// A request that was not processed is sent again; a server that refuses everything must not make us try for ever.
+constexpr int kUnprocessedRetriesMax = 3;
+constexpr int kStaleRetriesMax = 1;
+// Connections that are made and end before a request could use them.
+constexpr int kDialsMax = 3;
+
+bool is_idempotent(std::string_view method) {
+  return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" || method == "OPTIONS";
+}
+
+std::string authority_of(const Url& url) {
+  if (url.scheme == "unix") return "localhost";
+  const bool six = url.host.find(':') != std::string::npos && !url.host.starts_with('[');
+  std::string authority = six ? base::cat("[", url.host, "]") : url.host;
+  if (url.port != (url.scheme == "https" ? 443 : 80)) authority += base::cat(":", url.port);
+  return authority;
+}
+
+Error too_late(base::Duration limit) {
+  return {ErrorKind::kDeadline, base::cat("no answer within ", base::format_go_duration(limit)), 0, 0};
+}
+
+// One request's answer; its destruction cancels what is left.
+class NetworkStream final : public HttpStream {
+ public:
+  NetworkStream(EventLoop& loop, std::shared_ptr<ClientConnection> connection, std::shared_ptr<ClientExchange> exchange)
+      : loop_(loop), connection_(std::move(connection)), exchange_(std::move(exchange)) {}
+  ~NetworkStream() override { connection_->release(exchange_); }
+  NetworkStream(const NetworkStream&) = delete;
+  NetworkStream& operator=(const NetworkStream&) = delete;
+
+  const HttpResponseHead& head() const override { return *exchange_->head; }
+  const ClientExchange& exchange() const { return *exchange_; }
+
+  Task<Result<std::optional<std::string>>> read(base::Duration limit) override {
+    return read_from(loop_, connection_, exchange_, limit);
+  }
+
+  // Until there is a head or an error; false when the time ran out.
+  Task<bool> wait_for_head(base::MonotonicTime deadline) {
+    while (!exchange_->head && !exchange_->error) {
+      exchange_->changed.clear();
+      if (!co_await exchange_->changed.wait_for(deadline - loop_.clock().monotonic())) break;
+    }
+    co_return exchange_->head || exchange_->error;
+  }
+
+ private:
+  // By value: the task may outlive the stream.
+  static Task<Result<std::optional<std::string>>> read_from(EventLoop& loop,
+                                                            std::shared_ptr<ClientConnection> connection,
+                                                            std::shared_ptr<ClientExchange> exchange,
+                                                            base::Duration limit) {
+    const base::MonotonicTime deadline = loop.clock().monotonic() + limit;
+    bool in_time = true;
+    for (;;) {
+      if (!exchange->pending.empty()) {
+        std::string piece = std::exchange(exchange->pending, {});
+        connection->consumed(*exchange, piece.size());
+        co_return std::optional<std::string>(std::move(piece));
+      }
+      if (exchange->error) co_return fail(*exchange->error);
+      if (exchange->complete) co_return std::optional<std::string>();
+      if (!in_time) {
+        co_return fail(ErrorKind::kDeadline, "nothing more of the answer came within ",
+                       base::format_go_duration(limit));
+      }
+      exchange->changed.clear();
+      in_time = co_await exchange->changed.wait_for(deadline - loop.clock().monotonic());
+    }
+  }
+
+  EventLoop& loop_;
+  std::shared_ptr<ClientConnection> connection_;
+  std::shared_ptr<ClientExchange> exchange_;
+};
+
+// One attempt to connect that all who need the connection wait for.
+struct Dial {
+  explicit Dial(EventLoop& loop) : done(loop) {}
+  Event done;
+  std::optional<Error> error;
+};
+
+}  // namespace
+
+struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
+  using ConnectionPtr = std::shared_ptr<ClientConnection>;
+
+  EventLoop& loop;
+  WorkerPool* workers;
+  const HttpClientConfig config;
+  const std::string authority;
+  std::shared_ptr<TlsClientContext> tls;
+  bool speaks_http2;  // as far as known: what the last connection spoke
+  bool closed = false;
+  ConnectionPtr http2;              // the one for new streams
+  std::vector<ConnectionPtr> open;  // all that have not ended
+  std::size_t dialing = 0;          // for HTTP/1.1
+  std::shared_ptr<Dial> dial;       // for HTTP/2
+  WaitLine line;
+  Scope scope;
+
+  Impl(EventLoop& l, WorkerPool* w, HttpClientConfig c)
+      : loop(l),
+        workers(w),
+        config(std::move(c)),
+        authority(authority_of(config.url)),
+        speaks_http2(config.url.scheme == "https"),
+        line(l),
+        scope(l) {}
+
+  static Error closed_error() { return {ErrorKind::kUnavailable, "the client was closed", 0, 0}; }
+
+  void shut_down() {
+    closed = true;
+    scope.clear();
+    if (dial) {
+      dial->error = closed_error();
+      std::exchange(dial, nullptr)->done.set();
+    }
+    http2.reset();
+    for (const auto& connection : std::exchange(open, {})) connection->close(closed_error());
+    line.call(line.size());
+  }
+
+  Task<Result<std::unique_ptr<Connection>>> connect_now(base::Duration limit) {
+    if (config.url.scheme == "https" && !tls) {
+      TM_CO_TRY(tls, make_tls_client_context(config.tls, loop.clock()));
+    }
+    co_return co_await connect(loop, workers, config.url, tls, std::min(limit, config.connect_timeout));
+  }
+
+  ConnectionPtr adopt(std::unique_ptr<Connection> connection) {
+    speaks_http2 = connection->alpn() == "h2";
+    // The connection's own address is its name here: it may end before it is in our list.
+    struct Name {
+      std::weak_ptr<ClientConnection> connection;
+      bool ended = false;
+    };
+    auto name = std::make_shared<Name>();
+    const ClientConnection::Listener listener{.on_room =
+                                                  [weak = weak_from_this()] {
+                                                    if (const auto self = weak.lock()) self->line.call(self->room());
+                                                  },
+                                              .on_ended =
+                                                  [weak = weak_from_this(), name] {
+                                                    name->ended = true;
+                                                    if (const auto self = weak.lock())
+                                                      self->forget(name->connection.lock());
+                                                  }};
+    const ClientConnectionConfig settings{.scheme = config.url.scheme == "https" ? "https" : "http",
+                                          .authority = authority,
+                                          .limits = config.limits,
+                                          .ping_interval = config.ping_interval,
+                                          .ping_timeout = config.connect_timeout};
+    const auto make = speaks_http2 ? make_client_http2 : make_client_http1;
+    ConnectionPtr made = make(loop, std::move(connection), settings, listener);
+    name->connection = made;
+    if (!name->ended) open.push_back(made);
+    if (speaks_http2) {
+      if (http2) http2->retire();
+      http2 = made;
+    }
+    return made;
+  }
+
+  void forget(const ConnectionPtr& connection) {
+    std::erase(open, connection);
+    if (http2 == connection) http2.reset();
+    line.call(line.size());  // room for another connection, or the need of one
+  }
+
+  // For those who wait in line.
+  std::size_t room() const {
+    if (http2) return http2->lasting() ? http2->room() : line.size();
+    std::size_t idle = 0;
+    for (const auto& connection : open) idle += connection->room();
+    return idle;
+  }
+
+  Task<void> run_dial(std::shared_ptr<Dial> mine) {
+    auto connected = co_await connect_now(config.connect_timeout);
+    if (connected) {
+      adopt(std::move(*connected));
+    } else {
+      mine->error = std::move(connected).error();
+    }
+    dial.reset();
+    mine->done.set();
+  }
+
+  // A connection with room for one request. `fresh`: not one that was kept.
+  Task<Result<ConnectionPtr>> acquire(base::MonotonicTime deadline, base::Duration limit, bool fresh) {
+    for (int dials = 0;;) {
+      const base::Duration left = deadline - loop.clock().monotonic();
+      if (closed) co_return fail(closed_error());
+      if (left <= base::Duration(0)) co_return fail(too_late(limit));
+      if (!speaks_http2) {
+        TM_CO_TRY(auto connection, co_await acquire_http1(left, fresh));
+        if (connection != nullptr) co_return connection;
+        continue;
+      }
+      if (http2 && http2->lasting()) {
+        if (http2->room() > 0) co_return http2;
+        (void)co_await line.wait(left);
+        continue;
+      }
+      if (dials++ == kDialsMax)
+        co_return fail(ErrorKind::kUnavailable, "the server closes each new connection at once");
+      if (!dial) {
+        dial = std::make_shared<Dial>(loop);
+        scope.spawn(run_dial(dial));
+      }
+      const auto shared = dial;
+      if (!co_await shared->done.wait_for(left)) co_return fail(too_late(limit));
+      if (shared->error) co_return fail(*shared->error);
+    }
+  }
+
+  // Null: look again.
+  Task<Result<ConnectionPtr>> acquire_http1(base::Duration left, bool fresh) {
+    ConnectionPtr kept;
+    for (const auto& connection : open) {
+      if (connection->room() > 0) kept = connection;  // the one used last: the others may go idle
+    }
+    if (kept && !fresh) co_return kept;
+    if (kept && fresh && open.size() + dialing >= config.http1_connections_max) {
+      kept->close({ErrorKind::kUnavailable, "the connection is too old", 0, 0});
+    }
+    if (open.size() + dialing >= config.http1_connections_max) {
+      (void)co_await line.wait(left);
+      co_return ConnectionPtr();
+    }
+    struct Count {
+      Impl& self;
+      explicit Count(Impl& s) : self(s) { ++self.dialing; }
+      Count(const Count&) = delete;
+      Count& operator=(const Count&) = delete;
+      ~Count() {
+        --self.dialing;
+        self.line.call(self.line.size());
+      }
+    } count(*this);
+    TM_CO_TRY(auto connection, co_await connect_now(left));
+    if (closed) co_return fail(closed_error());
+    co_return adopt(std::move(connection));
+  }
+};
+
+namespace {
+
+using StreamResult = Result<std::unique_ptr<HttpStream>>;
+
+}  // namespace
+
+HttpClient::HttpClient(EventLoop& loop, WorkerPool* workers, HttpClientConfig config)
+    : impl_(std::make_shared<Impl>(loop, workers, std::move(config))) {}
+
+HttpClient::~HttpClient() {
+  impl_->shut_down();
+}
+
+namespace {
+
+// "GET https://host:6443/api/v1/pods": without the query, which may be long.
+std::string place(std::string_view method, const Url& url, std::string_view authority, std::string_view target) {
+  return base::cat(method, " ", url.scheme, url.scheme == "unix" ? ":" : "://",
+                   url.scheme == "unix" ? url.host : authority, target.substr(0, target.find('?')));
+}
+
+template <class Impl>
+Task<StreamResult> open_on(std::shared_ptr<Impl> impl, HttpRequest request, base::Duration limit) {
+  const base::MonotonicTime deadline = impl->loop.clock().monotonic() + limit;
+  const Buffer body = make_buffer(std::exchange(request.body, {}));
+  request.target = base::cat(impl->config.url.path, request.target);
+  if (!request.headers.has("user-agent")) request.headers.add("user-agent", impl->config.user_agent);
+  // Compressed answers would have to be unpacked by every reader, and the network is not what is short here.
+  if (!request.headers.has("accept-encoding")) request.headers.add("accept-encoding", "identity");
+  const std::string where = place(request.method, impl->config.url, impl->authority, request.target);
+  if (auto fine = check_request(request); !fine) co_return fail(std::move(fine).error().within(where));
+
+  int unprocessed = 0;
+  int stale = 0;
+  for (;;) {
+    auto connection = co_await impl->acquire(deadline, limit, stale > 0);
+    if (!connection) co_return fail(std::move(connection).error().within(where));
+    auto exchange = (*connection)->send(request, body);
+    auto stream = std::make_unique<NetworkStream>(impl->loop, std::move(*connection), std::move(exchange));
+    if (!co_await stream->wait_for_head(deadline)) co_return fail(too_late(limit).within(where));
+    if (stream->exchange().head) co_return std::unique_ptr<HttpStream>(std::move(stream));
+    if (stream->exchange().unprocessed && unprocessed++ < kUnprocessedRetriesMax) continue;
+    if (stream->exchange().stale && is_idempotent(request.method) && stale++ < kStaleRetriesMax) continue;
+    co_return fail(stream->exchange().error->within(where));
+  }
+}
+
+template <class Impl>
+Task<Result<HttpResponse>> fetch_on(std::shared_ptr<Impl> impl, HttpRequest request, base::Duration limit) {
+  const base::MonotonicTime deadline = impl->loop.clock().monotonic() + limit;
+  const std::size_t bytes_max = impl->config.limits.body_bytes_max;
+  const std::string where = place(request.method, impl->config.url, impl->authority, request.target);
+  const bool to_head = request.method == "HEAD";
+  const auto too_long = [&] {
+    return fail(ErrorKind::kExhausted, where, ": the answer is longer than ", bytes_max, " bytes");
+  };
+  TM_CO_TRY(const auto stream, co_await open_on(impl, std::move(request), limit));
+  HttpResponse response{.status = stream->head().status, .headers = stream->head().headers, .body = {}};
+  const auto declared = parse_content_length(response.headers.get("content-length"));
+  if (!to_head && declared) {
+    if (*declared > bytes_max) co_return too_long();
+    response.body.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*declared, 1 << 20)));
+  }
+  for (;;) {
+    auto piece = co_await stream->read(deadline - impl->loop.clock().monotonic());
+    if (!piece) co_return fail(std::move(piece).error().within(where));
+    if (!*piece) co_return response;
+    if (response.body.size() + (*piece)->size() > bytes_max) co_return too_long();
+    response.body += **piece;
+  }
+}
+
+}  // namespace
+
+Task<Result<HttpResponse>> HttpClient::fetch(HttpRequest request, base::Duration limit) {
+  return fetch_on(impl_, std::move(request), limit);
+}
+
+Task<Result<std::unique_ptr<HttpStream>>> HttpClient::open(HttpRequest request, base::Duration limit) {
+  return open_on(impl_, std::move(request), limit);
+}
+
+std::size_t HttpClient::connections() const {
+  return impl_->open.size();
+}
+
+void HttpClient::close_idle_connections() {
+  impl_->http2.reset();
+  for (const auto& connection : std::vector(impl_->open)) {
+    if (impl_->speaks_http2 || connection->room() > 0) connection->retire();
+  }
+}
+
+}  // namespace tidemark::net

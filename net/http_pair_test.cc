@@ -1,0 +1,433 @@
+// Client and server together, over every wire they speak.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "base/text.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "net/testing/http.h"
+
+namespace tidemark::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::get_request;
+using testing::HttpPair;
+using testing::post_request;
+using testing::Wire;
+
+constexpr std::size_t kBigBytes = 64 << 20;
+
+// Not a constant byte, so that pieces in a wrong order are seen.
+std::string pattern(std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::uint32_t state = 1;
+  for (char& c : text) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  return text;
+}
+
+struct Alive {  // counts handlers that have not ended
+  int& count;
+  explicit Alive(int& c) : count(c) { ++count; }
+  ~Alive() { --count; }
+  Alive(const Alive&) = delete;
+  Alive& operator=(const Alive&) = delete;
+};
+
+class HttpPairTest : public ::testing::TestWithParam<Wire> {
+ protected:
+  bool http2() const { return GetParam() == Wire::kHttp2; }
+
+  // /echo answers the request; /stream sends "tick" for ever; /wait waits for ever; /big is kBigBytes long.
+  HttpHandler handler() {
+    return [this](HttpExchange& exchange) -> Task<void> { return serve(exchange); };
+  }
+
+  Task<void> serve(HttpExchange& exchange) {
+    const Alive alive(handlers);
+    ++served;
+    const auto target = parse_target(exchange.head().target);
+    if (!target) {
+      exchange.respond(400, "text/plain", "target");
+    } else if (target->path == "/echo") {
+      auto body = co_await exchange.body(kBigBytes);
+      Headers headers;
+      headers.add("X-Method", exchange.head().method);
+      headers.add("X-Target", exchange.head().target);
+      headers.add("X-Host", exchange.head().headers.get("host"));
+      headers.add("X-Encoding", exchange.head().headers.get("accept-encoding"));
+      headers.add("X-Peer", exchange.peer().unix_credentials ? "unix" : exchange.peer().address);
+      exchange.respond(body ? 200 : 413, std::move(headers),
+                       make_buffer(body ? std::move(*body) : body.error().message));
+    } else if (target->path == "/small") {
+      const auto body = co_await exchange.body(1000);
+      const int status = body ? 200 : body.error().code;
+      exchange.respond(status, "text/plain", base::cat(status));
+    } else if (target->path == "/ignore") {
+      exchange.respond(403, "text/plain", "no");
+    } else if (target->path == "/empty") {
+      exchange.respond(204, Headers{}, Buffer{});
+    } else if (target->path == "/nothing") {
+      co_return;
+    } else if (target->path == "/big") {
+      exchange.respond(200, Headers{}, big);
+    } else if (target->path == "/pieces") {
+      exchange.start(200, {});
+      for (int i = 0; i < 100; ++i) {
+        if (!co_await exchange.write(make_buffer(std::string(1000, static_cast<char>('a' + i % 26))), seconds(30)))
+          co_return;
+      }
+    } else if (target->path == "/stream") {
+      exchange.start(200, {});
+      for (;;) {
+        const auto written = co_await exchange.write(make_buffer("tick"), seconds(30));
+        if (!written) co_return;
+        co_await pair.loop.sleep(milliseconds(1));
+      }
+    } else if (target->path == "/fill") {  // as fast as the reader reads, which must not give up
+      exchange.start(200, {});
+      for (;;) {
+        const auto written = co_await exchange.write(chunk, fill_limit);
+        if (!written) {
+          fill_error = written.error();
+          co_return;
+        }
+        filled += chunk->size();
+      }
+    } else {
+      co_await pair.loop.sleep(std::chrono::hours(1));
+    }
+  }
+
+  HttpPair pair{GetParam()};
+  int handlers = 0;
+  int served = 0;
+  Buffer big;
+  Buffer chunk = make_buffer(std::string(16 * 1024, 'f'));
+  base::Duration fill_limit = seconds(30);
+  std::size_t filled = 0;
+  std::optional<Error> fill_error;
+};
+
+TEST_P(HttpPairTest, ARequestComesBack) {
+  pair.begin(handler());
+  HttpRequest request = post_request("/echo?a=%20b", "hello");
+  request.headers.add("X-Own", "1");
+  const auto response = pair.fetch(request);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->body, "hello");
+  EXPECT_EQ(response->headers.get("x-method"), "POST");
+  EXPECT_EQ(response->headers.get("x-target"), "/echo?a=%20b");
+  EXPECT_EQ(response->headers.get("x-encoding"), "identity");
+  EXPECT_EQ(response->headers.get("content-length"), "5");
+  const bool is_unix = GetParam() == Wire::kUnix;
+  EXPECT_EQ(response->headers.get("x-host"), is_unix ? "localhost" : base::cat("127.0.0.1:", pair.server->port()));
+  EXPECT_EQ(response->headers.get("x-peer").substr(0, 9), is_unix ? "unix" : "127.0.0.1");
+}
+
+TEST_P(HttpPairTest, OneConnectionServesManyRequests) {
+  pair.begin(handler());
+  for (int i = 0; i < 20; ++i) {
+    const auto response = pair.fetch(i % 2 == 0 ? get_request("/echo") : post_request("/echo", base::cat(i)));
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->body, i % 2 == 0 ? "" : base::cat(i));
+  }
+  EXPECT_EQ(pair.client->connections(), 1u);
+  EXPECT_EQ(pair.server->connections(), 1u);
+  pair.client->close_idle_connections();
+  EXPECT_TRUE(pair.until([&] { return pair.server->connections() == 0 && pair.client->connections() == 0; }));
+  EXPECT_TRUE(pair.fetch(get_request("/echo")));
+}
+
+TEST_P(HttpPairTest, AnswersWithoutABody) {
+  pair.begin(handler());
+  EXPECT_EQ(pair.fetch(get_request("/empty"))->status, 204);
+  HttpRequest head = post_request("/echo", "hello");
+  head.method = "HEAD";
+  const auto response = pair.fetch(head);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "");
+  EXPECT_EQ(response->headers.get("content-length"), "5");
+  head.target = "/pieces";
+  head.body.clear();
+  EXPECT_EQ(pair.fetch(head)->body, "");
+  EXPECT_EQ(pair.fetch(get_request("/empty"))->status, 204);
+  EXPECT_EQ(pair.client->connections(), 1u);
+}
+
+TEST_P(HttpPairTest, AHandlerWithoutAnAnswerIs500) {
+  pair.begin(handler());
+  EXPECT_EQ(pair.fetch(get_request("/nothing"))->status, 500);
+  EXPECT_NE(pair.lines.find("without an answer"), std::string::npos);
+}
+
+TEST_P(HttpPairTest, PiecesArriveInOrder) {
+  pair.begin(handler());
+  const auto response = pair.fetch(get_request("/pieces"));
+  ASSERT_TRUE(response) << response.error().message;
+  ASSERT_EQ(response->body.size(), 100'000u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(response->body[i * 1000 + 999], static_cast<char>('a' + i % 26));
+}
+
+TEST_P(HttpPairTest, LargeBodiesBothWays) {
+  big = make_buffer(pattern(kBigBytes));
+  pair.begin(handler());
+  const auto down = pair.fetch(get_request("/big"));
+  ASSERT_TRUE(down) << down.error().message;
+  EXPECT_TRUE(down->body == *big);
+  const auto up = pair.fetch(post_request("/echo", *big));
+  ASSERT_TRUE(up) << up.error().message;
+  EXPECT_TRUE(up->body == *big);
+  EXPECT_EQ(pair.client->connections(), 1u);
+}
+
+TEST_P(HttpPairTest, ABodyOverTheHandlersLimitIs413) {
+  pair.begin(handler());
+  EXPECT_EQ(pair.fetch(post_request("/small", std::string(1000, 'x')))->status, 200);
+  const auto declared = pair.fetch(post_request("/small", std::string(1001, 'x')));
+  ASSERT_TRUE(declared) << declared.error().message;
+  EXPECT_EQ(declared->status, 413);
+  const auto large = pair.fetch(post_request("/small", std::string(3 << 20, 'x')));
+  ASSERT_TRUE(large) << large.error().message;
+  EXPECT_EQ(large->status, 413);
+  EXPECT_EQ(pair.fetch(post_request("/small", "x"))->status, 200);
+}
+
+TEST_P(HttpPairTest, AnAnswerBeforeTheBodyIsReadArrives) {
+  pair.begin(handler());
+  const auto response = pair.fetch(post_request("/ignore", std::string(3 << 20, 'x')));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 403);
+  EXPECT_EQ(pair.fetch(post_request("/echo", "again"))->body, "again");
+}
+
+TEST_P(HttpPairTest, AnAnswerOverTheClientsLimitIsAnError) {
+  big = make_buffer(std::string(100'000, 'x'));
+  pair.client_config.limits.body_bytes_max = 99'999;
+  pair.begin(handler());
+  for (const char* target : {"/big", "/pieces"}) {  // declared, and found out on the way
+    const auto response = pair.fetch(get_request(target));
+    ASSERT_FALSE(response) << target;
+    EXPECT_EQ(response.error().kind, ErrorKind::kExhausted);
+    EXPECT_NE(response.error().message.find(target), std::string::npos);
+  }
+  EXPECT_EQ(pair.fetch(post_request("/echo", "fine"))->body, "fine");
+}
+
+TEST_P(HttpPairTest, RequestsThatCannotBeSentAreRefused) {
+  pair.begin(handler());
+  HttpRequest request = get_request("/echo");
+  request.headers.add("x", "a\r\nb: c");
+  EXPECT_EQ(pair.fetch(request).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(pair.fetch(get_request("/a b")).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(pair.client->connections(), 0u);
+}
+
+TEST_P(HttpPairTest, TooLongAHeadIs431) {
+  pair.server_config.limits.header_bytes_max = 4000;
+  pair.begin(handler());
+  HttpRequest request = get_request("/echo");
+  request.headers.add("x", std::string(5000, 'x'));
+  const auto response = pair.fetch(request);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 431);
+  EXPECT_EQ(served, 0);
+  EXPECT_EQ(pair.fetch(get_request("/echo"))->status, 200);
+}
+
+TEST_P(HttpPairTest, DeadlinesOfHeadAndPiece) {
+  pair.begin(handler());
+  const auto waited = pair.fetch(get_request("/wait"), milliseconds(50));
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().kind, ErrorKind::kDeadline);
+  EXPECT_TRUE(pair.until([&] { return handlers == 0; })) << "the server hears that nobody waits any more";
+
+  pair.begin([&](HttpExchange& exchange) -> Task<void> {
+    exchange.start(200, {});
+    (void)co_await exchange.write(make_buffer("one"), seconds(1));
+    co_await pair.loop.sleep(std::chrono::hours(1));
+  });
+  auto stream = pair.open(get_request("/"));
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ(pair.read_some(**stream, 3), "one");
+  const auto silent = pair.read(**stream, milliseconds(50));
+  ASSERT_FALSE(silent);
+  EXPECT_EQ(silent.error().kind, ErrorKind::kDeadline);
+}
+
+TEST_P(HttpPairTest, AStreamIsReadAsItComesAndCancelledByDestruction) {
+  pair.begin(handler());
+  auto stream = pair.open(get_request("/stream"));
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ((*stream)->head().status, 200);
+  EXPECT_EQ(pair.read_some(**stream, 40).substr(0, 40), "ticktickticktickticktickticktickticktick");
+  EXPECT_EQ(handlers, 1);
+  stream->reset();
+  EXPECT_TRUE(pair.until([&] { return handlers == 0; }));
+  EXPECT_EQ(pair.client->connections(), http2() ? 1u : 0u);
+  EXPECT_EQ(pair.fetch(post_request("/echo", "x"))->body, "x");
+}
+
+TEST_P(HttpPairTest, WhatIsNotReadStopsTheWriter) {
+  pair.begin(handler());
+  auto stream = pair.open(get_request("/fill"));
+  ASSERT_TRUE(stream) << stream.error().message;
+  // Until nothing moves any more: the handler waits, with bounded bytes on the way (sockets, windows).
+  std::size_t before = 1;
+  while (filled != before) {
+    before = filled;
+    bool over = false;
+    const Timer pause = pair.loop.after(milliseconds(100), [&] { over = true; });
+    pair.until([&] { return over; });
+  }
+  EXPECT_LT(filled, 24u << 20);
+  EXPECT_GT(filled, 0u);
+  const std::size_t stood_at = filled;
+  EXPECT_GE(pair.read_some(**stream, stood_at + (1 << 20)).size(), stood_at + (1 << 20));
+  EXPECT_GT(filled, stood_at);
+}
+
+TEST_P(HttpPairTest, AReaderThatDoesNotReadIsGivenUp) {
+  fill_limit = milliseconds(200);
+  pair.begin(handler());
+  auto stream = pair.open(get_request("/fill"));
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_TRUE(pair.until([&] { return fill_error.has_value(); }));
+  EXPECT_EQ(fill_error->kind, ErrorKind::kDeadline);
+}
+
+TEST_P(HttpPairTest, AnotherRequestGoesOnBesideAStalledReader) {
+  pair.begin(handler());
+  auto stalled = pair.open(get_request("/fill"));
+  ASSERT_TRUE(stalled);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(pair.fetch(post_request("/echo", "x"))->body, "x");
+  const std::string large(2 << 20, 'y');
+  EXPECT_EQ(pair.fetch(post_request("/echo", large))->body, large);
+}
+
+// Destroying a task at whatever point it has come to must leave nothing behind.
+TEST_P(HttpPairTest, CancelledAtEveryStage) {
+  big = make_buffer(std::string(1 << 20, 'b'));
+  pair.begin(handler());
+  for (const char* target : {"/echo", "/wait", "/big", "/stream"}) {
+    for (int rounds = 0; rounds < 25; ++rounds) {
+      {
+        Scope scope(pair.loop);
+        scope.spawn([](HttpClient& client, std::string to) -> Task<void> {
+          (void)co_await client.fetch(post_request(std::move(to), std::string(100'000, 'x')), seconds(30));
+        }(*pair.client, target));
+        for (int i = 0; i < rounds; ++i) pair.loop.turn(EventLoop::Wait::kNo);
+      }
+      if (rounds % 5 == 0) pair.client->close_idle_connections();
+    }
+  }
+  EXPECT_TRUE(pair.until([&] { return handlers == 0; }));
+  EXPECT_EQ(pair.fetch(post_request("/echo", "x"))->body, "x");
+}
+
+TEST_P(HttpPairTest, TheClientGoesWhileRequestsRun) {
+  pair.begin(handler());
+  std::vector<Result<HttpResponse>> results;
+  Scope scope(pair.loop);
+  for (int i = 0; i < 5; ++i) {
+    scope.spawn([](HttpPair& p, std::vector<Result<HttpResponse>>& out) -> Task<void> {
+      out.push_back(co_await p.client->fetch(get_request("/wait"), seconds(30)));
+    }(pair, results));
+  }
+  EXPECT_TRUE(pair.until([&] { return handlers == 5; }));
+  pair.client.reset();
+  EXPECT_TRUE(pair.until([&] { return results.size() == 5 && handlers == 0; }));
+  for (const auto& result : results) EXPECT_EQ(result.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST_P(HttpPairTest, TheServerGoesWhileStreamsRun) {
+  pair.begin(handler());
+  std::vector<std::unique_ptr<HttpStream>> streams;
+  for (int i = 0; i < 5; ++i) streams.push_back(std::move(*pair.open(get_request("/stream"))));
+  pair.server.reset();
+  EXPECT_EQ(handlers, 0);
+  for (const auto& stream : streams) {
+    Result<std::optional<std::string>> piece = std::optional<std::string>("");
+    while (piece && *piece) piece = pair.read(*stream);
+    ASSERT_FALSE(piece) << "a cut stream must not look complete";
+    EXPECT_EQ(piece.error().kind, ErrorKind::kUnavailable);
+  }
+  EXPECT_TRUE(pair.until([&] { return pair.client->connections() == 0; }));
+  const auto refused = pair.fetch(get_request("/echo"), seconds(5));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST_P(HttpPairTest, DrainFinishesWhatRuns) {
+  Event go(pair.loop);
+  pair.begin([&](HttpExchange& exchange) -> Task<void> {
+    ++served;
+    exchange.start(200, {});
+    (void)co_await exchange.write(make_buffer("begin,"), seconds(1));
+    co_await go.wait();
+    (void)co_await exchange.write(make_buffer("end"), seconds(1));
+  });
+  auto stream = pair.open(get_request("/"));
+  ASSERT_TRUE(stream);
+  bool drained = false;
+  Scope scope(pair.loop);
+  scope.spawn([](HttpPair& p, bool& done) -> Task<void> {
+    co_await p.server->drain(seconds(30));
+    done = true;
+  }(pair, drained));
+  EXPECT_EQ(pair.read_some(**stream, 6), "begin,");
+  for (int i = 0; i < 100; ++i) pair.loop.turn(EventLoop::Wait::kNo);  // until the client has heard of it
+  EXPECT_FALSE(drained);
+  const auto refused = pair.fetch(get_request("/"), seconds(5));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
+  go.set();
+  EXPECT_EQ(pair.read_some(**stream, 3), "end");
+  EXPECT_FALSE((*pair.read(**stream)).has_value()) << "a proper end";
+  EXPECT_TRUE(pair.until([&] { return drained; }));
+  EXPECT_EQ(pair.server->connections(), 0u);
+}
+
+TEST_P(HttpPairTest, AHandlerMayGoOnAfterItsAnswer) {
+  Event go(pair.loop);
+  bool finished = false;
+  pair.begin([&](HttpExchange& exchange) -> Task<void> {
+    exchange.respond(200, "text/plain", "x");
+    co_await go.wait();
+    finished = true;
+  });
+  EXPECT_EQ(pair.fetch(get_request("/"))->body, "x");
+  EXPECT_FALSE(finished);
+  go.set();
+  EXPECT_TRUE(pair.until([&] { return finished; }));
+}
+
+TEST_P(HttpPairTest, ManyAtOnce) {
+  pair.begin(handler());
+  int fine = 0;
+  int done = 0;
+  Scope scope(pair.loop);
+  for (int i = 0; i < 1000; ++i) {
+    scope.spawn([](HttpPair& p, int& good, int& all, int n) -> Task<void> {
+      const auto response = co_await p.client->fetch(post_request("/echo", base::cat("body ", n)), seconds(60));
+      EXPECT_TRUE(response) << response.error().message;
+      good += response && response->body == base::cat("body ", n) ? 1 : 0;
+      ++all;
+    }(pair, fine, done, i));
+  }
+  EXPECT_TRUE(pair.until([&] { return done == 1000; }));
+  EXPECT_EQ(fine, 1000);
+  EXPECT_LE(pair.client->connections(), http2() ? 1u : pair.client_config.http1_connections_max);
+}
+
+INSTANTIATE_TEST_SUITE_P(Wires, HttpPairTest, ::testing::Values(Wire::kClear, Wire::kUnix, Wire::kHttp2),
+                         [](const auto& info) {
+                           return info.param == Wire::kClear ? "Clear" : info.param == Wire::kUnix ? "Unix" : "Http2";
+                         });
+
+}  // namespace
+}  // namespace tidemark::net
