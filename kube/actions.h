@@ -16,8 +16,9 @@ struct EvictOptions {
   bool dry_run = false;
 };
 
-// policy/v1 Eviction. The server answers 429 (kExhausted) while a PodDisruptionBudget forbids it; that is not retried
-// here, because how long to insist is a policy.
+// policy/v1 Eviction. The server tries by itself for ten seconds before it says kConflict to a uid that is gone: a
+// shorter limit gets kDeadline instead. It answers 429 (kExhausted) while a PodDisruptionBudget forbids it; that is not
+// retried here, because how long to insist is a policy.
 std::string eviction_body(std::string_view ns, std::string_view pod, const EvictOptions& options);
 net::Task<Result<void>> evict_pod(Writer& writer, std::string ns, std::string pod, EvictOptions options,
                                   base::Duration limit);

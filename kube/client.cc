@@ -83,6 +83,12 @@ std::string doing(const net::HttpRequest& request) {
   return base::cat(request.method, " ", target.substr(0, target.find('?')));
 }
 
+// A transport may have named the call already.
+Error of_transport(Error error, const net::HttpRequest& request) {
+  if (error.message.starts_with(request.method)) return error;
+  return std::move(error).within(doing(request));
+}
+
 bool may_repeat(Repeat repeat, const Error& error, bool answered) {
   if (repeat == Repeat::kNever) return false;
   if (answered && error.code == 429) return true;
@@ -247,8 +253,7 @@ struct Client::Impl {
     named.target = sent.target;
     auto response = co_await transport.fetch(std::move(sent), left);
     if (!response) {
-      Error error = std::move(response).error();
-      co_return Attempt<std::string>{base::fail(std::move(error).within(doing(named))), false};
+      co_return Attempt<std::string>{base::fail(of_transport(std::move(response).error(), named)), false};
     }
     if (response->status < 200 || response->status >= 300) {
       co_return Attempt<std::string>{base::fail(refusal(named, response->status, response->headers, response->body)),
@@ -271,7 +276,7 @@ struct Client::Impl {
     named.target = sent.target;
     auto stream = co_await transport.open(std::move(sent), left);
     if (!stream) {
-      co_return Attempt<StreamPointer>{base::fail(std::move(stream).error().within(doing(named))), false};
+      co_return Attempt<StreamPointer>{base::fail(of_transport(std::move(stream).error(), named)), false};
     }
     const int status = (*stream)->head().status;
     if (status >= 200 && status < 300) co_return Attempt<StreamPointer>{std::move(*stream), true};

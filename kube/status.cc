@@ -11,6 +11,7 @@ namespace tidemark::kube {
 namespace {
 
 constexpr std::size_t kForeignTextMax = 200;  // bytes of a body that is no Status, in a message
+constexpr std::size_t kServerTextMax = 1024;  // bytes of the server's message: a refused patch comes back whole in it
 
 // The one form of HTTP's dates that is still sent: "Wed, 21 Oct 2015 07:28:00 GMT".
 // In seconds, because nanoseconds of the year 9999 do not fit.
@@ -32,6 +33,14 @@ std::optional<std::chrono::sys_seconds> parse_http_date(std::string_view text) {
   if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
          std::chrono::seconds(*second);
+}
+
+// Cut between two characters.
+std::string shortened(std::string_view text) {
+  if (text.size() <= kServerTextMax) return std::string(text);
+  std::size_t end = kServerTextMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return base::cat(text.substr(0, end), "…");
 }
 
 std::int64_t bounded_ms(base::Duration wait) {
@@ -130,7 +139,7 @@ Error status_error(int http_status, std::string_view retry_after, std::string_vi
   error.code = code;
   std::string said;
   if (status) {
-    said = status->message.empty() ? status->reason : status->message;
+    said = shortened(status->message.empty() ? status->reason : status->message);
   } else {
     said = base::trim(body).empty() ? "no explanation" : base::quoted(base::trim(body), kForeignTextMax);
   }

@@ -29,6 +29,17 @@ TEST(Status, TheMessageIsTheServersOwn) {
   EXPECT_EQ(error.code, 404);
 }
 
+TEST(Status, ALongMessageIsCutBetweenCharacters) {
+  for (std::size_t shift = 0; shift < 3; ++shift) {
+    std::string text(shift, 'x');
+    while (text.size() < 3000) text += "€";
+    const Error error = status_error(422, {}, R"({"kind":"Status","message":")" + text + "\"}", kNow, "d");
+    EXPECT_LT(error.message.size(), 1100u);
+    EXPECT_TRUE(base::valid_utf8(error.message));
+    EXPECT_NE(error.message.find("…"), std::string::npos);
+  }
+}
+
 TEST(Status, WithoutAStatusBodyTheCodeDecides) {
   struct Row {
     int code;
