@@ -1,0 +1,1 @@
+"""What a Kubernetes API server answers, as cases that run against any server. See README.md."""
