@@ -21,7 +21,8 @@ events.v1: Event
 storage.v1: StorageClass
 autoscaling.v1: Scale
 """
-EXTRA = ["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"]
+EXTRA = ["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
+         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"]
 OPAQUE = {"JSONSchemaProps", "JSON", "RawExtension", "FieldsV1", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrArray"}
 
 
@@ -33,8 +34,8 @@ def short(ref):
     return name
 
 
-def main():
-    definitions = json.load(open(sys.argv[1]))["definitions"]
+def lines_of(swagger):
+    definitions = json.load(open(swagger))["definitions"]
     queue = []
     group = ""
     for word in ROOTS.split():
@@ -89,11 +90,15 @@ def main():
 
     names = [line.split()[0] for line in lines]
     assert len(names) == len(set(names)), [n for n in names if names.count(n) > 1]
-    print("// Written by builtin_types_generate.py; do not edit.")
-    print('#include "kube/memory/builtin_types.h"\n')
+    return sorted(lines)
+
+
+def print_table(script, header, array, lines):
+    print(f"// Written by {script}; do not edit.")
+    print(f'#include "{header}"\n')
     print("namespace tidemark::kube::memory {\n")
-    print("const char* const kBuiltinTypeLines[] = {")
-    for line in sorted(lines):
+    print(f"const char* const {array}[] = {{")
+    for line in lines:
         pieces, row = [], ""
         for word in line.split():
             if len(row) + len(word) > 105:
@@ -105,4 +110,5 @@ def main():
     print("    nullptr,\n};\n\n}  // namespace tidemark::kube::memory")
 
 
-main()
+if __name__ == "__main__":
+    print_table("builtin_types_generate.py", "kube/memory/builtin_types.h", "kBuiltinTypeLines", lines_of(sys.argv[1]))

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "kube/memory/protobuf.h"
 
 namespace tidemark::kube::memory {
 
@@ -231,6 +232,7 @@ Answer<Json> parse_body(std::string_view content_type, const std::string& body) 
     if (!parsed) return refuse(bad_request(cat("the body of the request is not valid JSON: ", parsed.error().message)));
     return std::move(*parsed);
   }
+  if (type == "application/vnd.kubernetes.protobuf") return parse_protobuf(body);
   if (type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml") {
     auto parsed = base::parse_yaml(body);
     if (!parsed) return refuse(bad_request(cat("the body of the request is not valid YAML: ", parsed.error().message)));

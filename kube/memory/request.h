@@ -44,7 +44,7 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
 Answer<WriteRequest> parse_write_request(const net::Target& target);
 Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json& body);
 std::string make_continue_token(std::int64_t revision, std::string_view last_key);
-// JSON or YAML by the content type; others are 415 with their name.
+// JSON, YAML or protobuf by the content type; others are 415 with their name.
 Answer<Json> parse_body(std::string_view content_type, const std::string& body);
 
 }  // namespace tidemark::kube::memory

@@ -243,11 +243,11 @@ Task<void> Server::Impl::handle_resource(HttpExchange& exchange, const net::Targ
   KindPtr kind = registry.kinds().find(path.group, path.version, path.plural);
   const auto problem = [&]() -> std::optional<ApiError> {
     if (kind == nullptr) return unknown_path(target.path);
-    if (const auto known = check_query(target); !known) return known.error();
     if (!kind->namespaced && !path.ns.empty()) return unknown_path(target.path);
     if (kind->namespaced && path.ns.empty() && (!path.name.empty() || (method != "GET" && method != "DELETE")))
       return bad_request(cat("an empty namespace may not be set for ", path.plural));
-    if (path.subresource.empty()) return std::nullopt;
+    const auto known = check_query(target);
+    if (path.subresource.empty()) return known ? std::nullopt : std::optional(known.error());
     const bool status = path.subresource == "status" && kind->version(path.version)->status;
     const bool action =
         (path.subresource == "binding" || path.subresource == "eviction" || path.subresource == "finalize") &&
@@ -260,7 +260,7 @@ Task<void> Server::Impl::handle_resource(HttpExchange& exchange, const net::Targ
                       : path.subresource == "finalize" ? method == "PUT"
                                                        : method == "POST";
     if (!fits) return wrong_method(method, cat(path.plural, "/", path.subresource));
-    return std::nullopt;
+    return known ? std::nullopt : std::optional(known.error());
   }();
   if (problem) {
     answer_error(exchange, *problem);

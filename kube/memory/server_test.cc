@@ -53,7 +53,7 @@ TEST_F(ServerTest, RefusesBadObjectsWithTheirPlace) {
             "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal string into Go struct field "
             "PodSpec.spec.containers of type []v1.Container");
   EXPECT_EQ(post(kPods, "{").status, 400);
-  EXPECT_EQ(call("POST", kPods, "x", "application/vnd.kubernetes.protobuf").status, 415);
+  EXPECT_EQ(call("POST", kPods, "x", "application/cbor").status, 415);
   EXPECT_EQ(post(kPods, R"({"apiVersion":"v2","kind":"Pod"})").status, 400);
 }
 

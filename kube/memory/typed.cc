@@ -199,8 +199,8 @@ const DefaultRow kDefaults[] = {
     {"DeploymentSpec", "replicas", "1"},
     {"DeploymentSpec", "revisionHistoryLimit", "10"},
     {"DeploymentSpec", "progressDeadlineSeconds", "600"},
-    {"DeploymentSpec", "strategy",
-     R"({"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%","maxSurge":"25%"}})"},
+    {"DeploymentSpec", "strategy", "{}"},
+    {"DeploymentStrategy", "type", R"("RollingUpdate")"},
     {"ReplicaSetSpec", "replicas", "1"},
     {"StatefulSetSpec", "replicas", "1"},
     {"StatefulSetSpec", "podManagementPolicy", R"("OrderedReady")"},
@@ -254,6 +254,9 @@ void computed_defaults(Json& object, std::string_view type) {
           if (container.at("resources", "requests", name) == nullptr) container["resources"]["requests"][name] = amount;
       }
     }
+  } else if (type == "DeploymentStrategy" && object.text_at("type") == "RollingUpdate" &&
+             object.at("rollingUpdate") == nullptr) {
+    object["rollingUpdate"] = Json::object({{"maxUnavailable", "25%"}, {"maxSurge", "25%"}});
   } else if (type == "NodeStatus") {
     const Json* capacity = object.at("capacity");
     if (capacity != nullptr && object.at("allocatable") == nullptr) object["allocatable"] = Json(*capacity);
