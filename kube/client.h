@@ -38,6 +38,7 @@ struct WatchOptions {
   std::string_view ns;
   std::string label_selector;
   std::string field_selector;
+  // A list's. "" and "0" ask for the present state as events first, which a server over an old etcd refuses.
   std::string resource_version;
   base::Duration server_timeout = std::chrono::minutes(8);  // the server ends the watch properly after this
   base::Duration silence_limit = std::chrono::minutes(2);   // without a byte (bookmarks come each minute) it is broken
