@@ -16,7 +16,7 @@ STOP_S = 20
 
 class Component:
     def __init__(self, *arguments: str):
-        self._log = tempfile.NamedTemporaryFile(prefix="tidemark-", suffix=".log", delete=False)
+        self._log = tempfile.NamedTemporaryFile(prefix="tidemark-", suffix=".log")
         self.process = subprocess.Popen(
             [os.environ["TIDEMARK_BINARY"], *arguments], stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT
         )
@@ -41,7 +41,7 @@ class Component:
             return False
 
     def stop(self) -> int:
-        """SIGTERM, as an operator would; the exit code."""
+        """SIGTERM, as an operator would; the exit code. A second call only answers it again."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
@@ -50,11 +50,7 @@ class Component:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        self._log.close()
-        code, text = self.process.returncode, self.log
-        Path(self._log.name).unlink(missing_ok=True)
-        self.last_log = text
-        return code
+        return self.process.returncode
 
     def kill(self) -> None:
         self.process.kill()
