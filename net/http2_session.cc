@@ -40,6 +40,14 @@ std::string_view text(const std::uint8_t* bytes, std::size_t length) {
   return {reinterpret_cast<const char*>(bytes), length};
 }
 
+// Why somebody says GOAWAY; "" where it is no fault.
+std::string words(const nghttp2_goaway& frame) {
+  if (frame.error_code == NGHTTP2_NO_ERROR) return {};
+  std::string out(http2_error_name(frame.error_code));
+  if (frame.opaque_data_len > 0) out += base::cat(" ", base::quoted(text(frame.opaque_data, frame.opaque_data_len)));
+  return out;
+}
+
 class Fields {
  public:
   void add(std::string_view name, std::string_view value) {
@@ -98,6 +106,7 @@ struct Http2Session::Impl {
   std::size_t out_max = 0;
   std::string last_words;  // a GOAWAY that the library is no longer asked to send
   std::string reason;
+  std::string farewell;
   bool dead = false;
   bool goaway_seen = false;
   bool goaway_sent = false;
@@ -265,6 +274,7 @@ struct Http2Session::Impl {
         return resets.try_take(now) ? 0 : breach("streams are reset too fast");
       case NGHTTP2_GOAWAY:
         goaway_seen = true;
+        farewell = words(frame.goaway);
         return 0;
       case NGHTTP2_SETTINGS:
         settings_seen = true;
@@ -301,7 +311,10 @@ struct Http2Session::Impl {
   }
 
   int frame_sent(const nghttp2_frame& frame) {
-    if (frame.hd.type == NGHTTP2_GOAWAY) goaway_sent = true;
+    if (frame.hd.type == NGHTTP2_GOAWAY) {
+      goaway_sent = true;
+      if (reason.empty()) reason = words(frame.goaway);
+    }
     if (!server()) return 0;
     // Our own resets count when it was the peer that made them necessary (CVE-2025-8671).
     if (frame.hd.type == NGHTTP2_RST_STREAM && frame.rst_stream.error_code != kNoError &&
@@ -539,6 +552,10 @@ bool Http2Session::finished() const {
 
 std::string_view Http2Session::reason() const {
   return impl_->reason;
+}
+
+std::string_view Http2Session::farewell() const {
+  return impl_->farewell;
 }
 
 bool Http2Session::going_away() const {

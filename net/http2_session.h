@@ -74,7 +74,8 @@ class Http2Session {
   bool take(std::string& out, std::size_t bytes_max);
   // Both directions are done, by GOAWAY or by an error: send what was taken, then close.
   bool finished() const;
-  std::string_view reason() const;  // of the last protocol error, for people; "" where there was none
+  std::string_view reason() const;    // what the peer did wrong, for people; "" where it did not
+  std::string_view farewell() const;  // what the peer says that we did wrong
 
   // Client. The request must have passed check_request(). Only while there is room for another stream.
   std::size_t room() const;

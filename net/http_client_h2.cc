@@ -103,6 +103,12 @@ class ClientHttp2 final : public ClientConnection,
     return true;
   }
 
+  Error lost(std::string_view how) const {
+    const std::string_view farewell = session_.farewell();
+    return {ErrorKind::kUnavailable,
+            base::cat("HTTP/2 connection lost: ", how, farewell.empty() ? "" : ", saying ", farewell), 0, 0};
+  }
+
   void write_some() {
     bool more = true;
     while (more && connection_->queued() < kOutBytesMax) {
@@ -122,9 +128,8 @@ class ClientHttp2 final : public ClientConnection,
     if (ended_) return;
     write_some();
     if (session_.finished()) {
-      const bool fault = !session_.reason().empty();
-      return end({fault ? ErrorKind::kInvalid : ErrorKind::kUnavailable,
-                  fault ? base::cat("HTTP/2: ", session_.reason()) : std::string("the server sent GOAWAY"), 0, 0});
+      if (session_.reason().empty()) return end(lost("the server sent GOAWAY"));
+      return end({ErrorKind::kInvalid, base::cat("HTTP/2: ", session_.reason()), 0, 0});
     }
     if (exchanges_.empty() && !lasting()) return close({ErrorKind::kUnavailable, "the connection was retired", 0, 0});
     if (room() > 0 || !lasting()) listener_.on_room();
@@ -136,7 +141,7 @@ class ClientHttp2 final : public ClientConnection,
       const auto self = shared_from_this();
       const base::MonotonicTime now = loop_.clock().monotonic();
       if (pinged_at_ && last_byte_ <= *pinged_at_) {
-        return end({ErrorKind::kUnavailable, "HTTP/2 connection lost: no answer to a PING", 0, 0});
+        return end(lost("no answer to a PING"));
       }
       pinged_at_.reset();
       const base::Duration silence = now - last_byte_;
