@@ -160,6 +160,7 @@ Answer<Written> Registry::bind(std::string_view ns, std::string_view name, const
                                const WriteRequest& request) {
   const KindPtr pods = kinds_.find_group("", "pods");
   TM_TRY(const ObjectPtr before, current(*pods, ns, name));
+  if (meta_text(body, "name") != name) return refuse(bad_request("name in URL does not match name in Binding object"));
   const std::string target(body.text_at("target", "name"));
   const std::string_view target_kind = body.text_at("target", "kind");
   if (target.empty()) return refuse(invalid("", "Binding", name, {required_value("target.name")}));

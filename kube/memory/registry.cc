@@ -113,6 +113,11 @@ Answer<void> Registry::check_head(const Kind& kind, std::string_view version, co
   if (!tree.is_object()) return refuse(bad_request("the body of the request must be a JSON object"));
   const std::string_view api = tree.text_at("apiVersion");
   const std::string_view name = tree.text_at("kind");
+  // A built-in kind is known by its path; an object of a custom kind says what it is.
+  for (const char* member : {"Kind", "apiVersion"})
+    if (kind.custom && tree.text_at(member[0] == 'K' ? "kind" : member).empty())
+      return refuse(bad_request(cat("the object provided is unrecognized (must be of type ", kind.name, "): Object '",
+                                    member, "' is missing")));
   if (!api.empty() && api != kind.api_version(version))
     return refuse(bad_request(cat("the API version in the data (", api, ") does not match the expected API version (",
                                   kind.api_version(version), ")")));
@@ -143,8 +148,7 @@ Answer<std::vector<std::string>> Registry::decode(const Kind& kind, std::string_
     unknown = std::move(*decoded);
   }
   if (!unknown.empty() && request.field_validation == FieldValidation::kStrict) {
-    const std::string place =
-        kind.custom ? "" : cat(kind.name, " in version \"", version, "\" cannot be handled as a ", kind.name, ": ");
+    const std::string place = cat(kind.name, " in version \"", version, "\" cannot be handled as a ", kind.name, ": ");
     return refuse(bad_request(cat(place, "strict decoding error: ", list_unknown(unknown))));
   }
   to_storage(kind, tree);
@@ -187,6 +191,9 @@ void Registry::prepare_create(const Kind& kind, Json& tree) const {
     tree["spec"]["finalizers"] = Json::array({"kubernetes"});
     tree["status"] = Json::object({{"phase", "Active"}});
     meta(tree)["labels"]["kubernetes.io/metadata.name"] = std::string(meta_text(tree, "name"));
+  } else if (kind.name == "PodDisruptionBudget" && !kind.custom) {
+    tree["status"] =
+        Json::object({{"disruptionsAllowed", 0}, {"currentHealthy", 0}, {"desiredHealthy", 0}, {"expectedPods", 0}});
   } else if (kind.name == "PersistentVolumeClaim" || kind.name == "PersistentVolume") {
     if (!kind.custom) tree["status"] = Json::object({{"phase", "Pending"}});
   }
@@ -260,8 +267,8 @@ Answer<Written> Registry::update(const KindPtr& kind, std::string_view version, 
     return create(kind, version, ns, std::move(body), request);
   }
   if (meta_text(body, "resourceVersion").empty() && needs_revision(*kind))
-    return refuse(invalid(kind->group, kind->name, name,
-                          {invalid_value("metadata.resourceVersion", "0x0", "must be specified for an update")}));
+    return refuse(invalid(kind->group, kind->plural, name,
+                          {invalid_value("metadata.resourceVersion", "0", "must be specified for an update")}));
   return update_tree(kind, version, before, std::move(body), subresource, request);
 }
 

@@ -61,6 +61,9 @@ Answer<Filter::Term> term_of(const Kind& kind, const FieldTerm& term) {
     out.field = i;
     return out;
   }
+  if (kind.fields.empty())
+    return refuse(bad_request(
+        cat("\"", term.field, "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")));
   return refuse(bad_request(cat("field label not supported: ", term.field)));
 }
 
@@ -129,12 +132,13 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
     const std::string_view text = target.get(key);
     if (text.empty()) return std::nullopt;
     const auto parsed = base::parse_int(text);
+    if (parsed && *parsed < 0 && key == "limit") return std::nullopt;  // the real server ignores it
     if (!parsed || *parsed < 0)
       return refuse(bad_request(cat("invalid ", key, " \"", text, "\": a number that is not negative is wanted")));
     return parsed;
   };
   TM_TRY(const auto limit, number("limit"));
-  out.limit = static_cast<std::size_t>(limit.value_or(0));
+  out.limit = static_cast<std::size_t>(limit.value_or(0));  // 0: all
   TM_TRY(out.timeout_s, number("timeoutSeconds"));
   TM_TRY(const auto revision, number("resourceVersion"));
   out.revision = revision.value_or(-1);

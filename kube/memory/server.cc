@@ -245,7 +245,7 @@ Task<void> Server::Impl::handle_resource(HttpExchange& exchange, const net::Targ
     if (kind == nullptr) return unknown_path(target.path);
     if (!kind->namespaced && !path.ns.empty()) return unknown_path(target.path);
     if (kind->namespaced && path.ns.empty() && (!path.name.empty() || (method != "GET" && method != "DELETE")))
-      return bad_request(cat("an empty namespace may not be set for ", path.plural));
+      return wrong_method(method, cat(path.plural, " of all namespaces"));
     const auto known = check_query(target);
     if (path.subresource.empty()) return known ? std::nullopt : std::optional(known.error());
     const bool status = path.subresource == "status" && kind->version(path.version)->status;
@@ -298,7 +298,7 @@ Answer<Store::Page> Server::Impl::page_of(const Kind& kind, const ListRequest& r
   const std::int64_t now = store.revision();
   if (request.revision > now) {
     ApiError error =
-        plain_error(504, "Timeout", cat("Too large resource version: ", request.revision, ", current: ", now));
+        plain_error(504, "Timeout", cat("Timeout: Too large resource version: ", request.revision, ", current: ", now));
     error.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
     error.retry_after_s = 1;
     return refuse(std::move(error));

@@ -166,7 +166,8 @@ TEST_F(ServerTest, Selectors) {
   post(kMaps, config_map("b", "y"));
   EXPECT_EQ(get(std::string(kMaps) + "?labelSelector=l%20in%20(x,z)").body.at("items")->as_array().size(), 1u);
   EXPECT_EQ(get(std::string(kMaps) + "?fieldSelector=metadata.name%3Db").body.at("items")->as_array().size(), 1u);
-  EXPECT_EQ(get(std::string(kMaps) + "?fieldSelector=data.k%3Db").message(), "field label not supported: data.k");
+  EXPECT_EQ(get(std::string(kMaps) + "?fieldSelector=data.k%3Db").message(),
+            "\"data.k\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
   post(kPods, pod("a", R"(,"nodeName":"n1")"));
   post(kPods, pod("b"));
   EXPECT_EQ(get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1").body.at("items")->as_array().size(), 1u);

@@ -264,7 +264,7 @@ void check_node(const Json& tree, const Json*, std::string_view, Causes& causes)
   std::set<std::string> seen;
   std::size_t index = 0;
   for (const Json& taint : taints->as_array()) {
-    const std::string at = cat("spec.taints[", index++, "]");
+    const std::string at = cat("metadata.taints[", index++, "]");  // the real server says metadata, not spec
     if (const std::string why = qualified_name_error(taint.text_at("key")); !why.empty())
       causes.push_back(invalid_value(at + ".key", shown_text(taint.text_at("key")), why));
     if (taint.text_at("effect").empty()) causes.push_back(required_value(at + ".effect"));
@@ -435,12 +435,14 @@ void validate_meta(const Json& tree, const Kind& kind, Causes& causes) {
       causes.push_back(invalid_value("metadata.ownerReferences", owners->dump(),
                                      "Only one reference can have Controller set to true."));
   }
+  std::size_t finalizer_index = 0;
   for (const std::string& finalizer : finalizers(tree)) {
+    const std::string at = cat("metadata.finalizers[", finalizer_index++, "]");
     std::string why = qualified_name_error(finalizer);
     const bool standard = finalizer == "orphan" || finalizer == "foregroundDeletion" || finalizer == "kubernetes";
     if (why.empty() && !standard && kind.type != nullptr && finalizer.find('/') == std::string::npos)
       why = "name is neither a standard finalizer name nor is it fully qualified";
-    if (!why.empty()) causes.push_back(invalid_value("metadata.finalizers", shown_text(finalizer), why));
+    if (!why.empty()) causes.push_back(invalid_value(at, shown_text(finalizer), why));
   }
 }
 
