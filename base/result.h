@@ -32,7 +32,7 @@ std::string_view to_string(ErrorKind);
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   std::string message;
-  int code = 0;                   // HTTP status or errno where there is one
+  int code = 0;                     // HTTP status or errno where there is one
   std::int64_t retry_after_ms = 0;  // the server's Retry-After, 0 where it named none
 
   // Adds the place: "reading /etc/x: " + what was said below.
@@ -72,22 +72,20 @@ using base::Result;
 #define TM_JOIN(a, b) TM_JOIN2(a, b)
 
 // TM_TRY(auto value, parse(text));   returns the error of parse() from this function, or binds its value.
-#define TM_TRY(declaration, expression)                                                      \
-  auto TM_JOIN(tm_result_, __LINE__) = (expression);                                         \
-  if (!TM_JOIN(tm_result_, __LINE__))                                                        \
-    return std::unexpected(std::move(TM_JOIN(tm_result_, __LINE__)).error());                \
+#define TM_TRY(declaration, expression)                                                                         \
+  auto TM_JOIN(tm_result_, __LINE__) = (expression);                                                            \
+  if (!TM_JOIN(tm_result_, __LINE__)) return std::unexpected(std::move(TM_JOIN(tm_result_, __LINE__)).error()); \
   declaration = std::move(*TM_JOIN(tm_result_, __LINE__))  // NOLINT(bugprone-macro-parentheses): a declaration
 
 // The same for Result<void>.
-#define TM_TRY_VOID(expression)                                                              \
+#define TM_TRY_VOID(expression) \
   if (auto tm_result = (expression); !tm_result) return std::unexpected(std::move(tm_result).error())
 
 // The same inside a coroutine: TM_CO_TRY(auto page, co_await client.list(…));
-#define TM_CO_TRY(declaration, expression)                                                   \
-  auto TM_JOIN(tm_result_, __LINE__) = (expression);                                         \
-  if (!TM_JOIN(tm_result_, __LINE__))                                                        \
-    co_return std::unexpected(std::move(TM_JOIN(tm_result_, __LINE__)).error());             \
+#define TM_CO_TRY(declaration, expression)                                                                         \
+  auto TM_JOIN(tm_result_, __LINE__) = (expression);                                                               \
+  if (!TM_JOIN(tm_result_, __LINE__)) co_return std::unexpected(std::move(TM_JOIN(tm_result_, __LINE__)).error()); \
   declaration = std::move(*TM_JOIN(tm_result_, __LINE__))  // NOLINT(bugprone-macro-parentheses): a declaration
 
-#define TM_CO_TRY_VOID(expression)                                                           \
+#define TM_CO_TRY_VOID(expression) \
   if (auto tm_result = (expression); !tm_result) co_return std::unexpected(std::move(tm_result).error())

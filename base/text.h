@@ -13,8 +13,12 @@
 namespace tidemark::base {
 
 namespace detail {
-inline void append(std::string& out, std::string_view part) { out.append(part); }
-inline void append(std::string& out, char part) { out.push_back(part); }
+inline void append(std::string& out, std::string_view part) {
+  out.append(part);
+}
+inline void append(std::string& out, char part) {
+  out.push_back(part);
+}
 template <std::same_as<bool> T>  // a plain bool parameter would take every pointer, string literals first
 void append(std::string& out, T part) {
   out.append(part ? "true" : "false");

@@ -140,14 +140,14 @@ class RunningManager final : public Manager {
       // What it offered is gone (the node was made anew, or somebody overwrote its status): that cannot wait in line.
       const bool lost = before != nullptr && after != nullptr && carries_batch(*before) && !carries_batch(*after);
       queue_.add(key.name, lost ? kube::WorkQueue::Urgency::kUrgent : kube::WorkQueue::Urgency::kRoutine);
-      if (after == nullptr) controller_.forget_writes_of(key.name);
+      if (after == nullptr) controller_.forget_writes_of(model::NodeName(key.name));
     });
     pods_.subscribe([this](const kube::ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
       if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
       if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
     });
     node_metrics_.subscribe([this](const kube::ObjectKey& key, const kube::NodeMetric*, const kube::NodeMetric* after) {
-      if (after == nullptr) controller_.forget_writes_of(key.name);
+      if (after == nullptr) controller_.forget_writes_of(model::NodeName(key.name));
       queue_.add(key.name);
     });
     configs_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
@@ -199,7 +199,7 @@ class RunningManager final : public Manager {
     while (true) {
       const std::string node = co_await queue_.next();
       working_.insert(node);
-      auto outcome = co_await controller_.reconcile(node);
+      auto outcome = co_await controller_.reconcile(model::NodeName(node));
       working_.erase(node);
       queue_.done(node);
       if (!outcome) {

@@ -48,7 +48,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
 policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node, const NodeDecision& decision) const {
   if (decision.plan.action == policy::PlanAction::kHold) return {};
   std::optional<base::Duration> since_write;
-  if (auto at = written_.find(decision.snapshot.name); at != written_.end()) {
+  if (auto at = written_.find(model::NodeName(decision.snapshot.name)); at != written_.end()) {
     since_write = loop_.clock().monotonic() - at->second;
   }
   const auto needed =
@@ -79,14 +79,14 @@ std::optional<base::Duration> OvercommitController::look_again(const NodeDecisio
   return next;
 }
 
-net::Task<Result<kube::Node>> OvercommitController::read_again(std::string node_name) {
-  TM_CO_TRY(const std::string bytes, co_await reader_.get(kube::kNodes, "", node_name, kCapacityWriteLimit));
+net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name) {
+  TM_CO_TRY(const std::string bytes, co_await reader_.get(kube::kNodes, "", node_name.value, kCapacityWriteLimit));
   co_return kube::decode_node(bytes, node_fields(), interner_);
 }
 
-net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(std::string node_name) {
+net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
   if (!config_.config) co_return Outcome{};
-  const auto* cached = caches_.nodes.find({"", node_name});
+  const auto* cached = caches_.nodes.find({"", node_name.value});
   if (cached == nullptr) {
     written_.erase(node_name);
     co_return Outcome{};
@@ -97,7 +97,7 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     const std::int64_t epoch = leadership_.epoch().value_or(on_node_epoch);
     if (leadership_.leading() && on_node_epoch > epoch) {
       log_.error("a newer leader has written this node; this process has lost the lease",
-                 {{"node", node_name}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
+                 {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
       co_return Outcome{Done::kSuperseded, std::nullopt};
     }
     const Decision decision = decide(node);
@@ -111,7 +111,7 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";
-    auto patched = co_await writer_.patch(kube::kNodes, node_name, kube::PatchType::kMerge, capacity_patch(write),
+    auto patched = co_await writer_.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge, capacity_patch(write),
                                           options, kCapacityWriteLimit);
     if (patched) {
       written_[node_name] = loop_.clock().monotonic();
@@ -120,7 +120,7 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
                    {{"reason", model::reason_id(decision.write.reason)}})
           .add();
       log_.info("capacity written",
-                {{"node", node_name},
+                {{"node", node_name.value},
                  {"action", decision.node.plan.action == policy::PlanAction::kReset ? "reset" : "publish"},
                  {"batch_cpu_milli", decision.node.plan.batch_cpu.published.value},
                  {"batch_memory_bytes", decision.node.plan.batch_memory.published.value},
@@ -133,7 +133,7 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     conflicts_.add();
     TM_CO_TRY(node, co_await read_again(node_name));
   }
-  co_return fail(ErrorKind::kConflict, "node ", node_name, " changed ", kTriesMax, " times while it was decided");
+  co_return fail(ErrorKind::kConflict, "node ", node_name.value, " changed ", kTriesMax, " times while it was decided");
 }
 
 }  // namespace tidemark::manager

@@ -18,6 +18,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "model/names.h"
 #include "net/loop.h"
 #include "policy/overcommit/overcommit.h"
 
@@ -58,10 +59,10 @@ class OvercommitController {
     // this.
     std::optional<base::Duration> again_after;
   };
-  net::Task<Result<Outcome>> reconcile(std::string node_name);
+  net::Task<Result<Outcome>> reconcile(model::NodeName node_name);
 
   void set_config(const policy::ConfigState& config) { config_ = config; }
-  void forget_writes_of(const std::string& node_name) { written_.erase(node_name); }
+  void forget_writes_of(const model::NodeName& node_name) { written_.erase(node_name); }
   // A new leader writes every node once, so that each carries its epoch and a write of its predecessor's that is still
   // under way meets another revision.
   void forget_all_writes() { written_.clear(); }
@@ -75,7 +76,7 @@ class OvercommitController {
   Decision decide(const kube::Node& node) const;
   policy::WriteDecision worth_a_write(const kube::Node& node, const NodeDecision& decision) const;
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
-  net::Task<Result<kube::Node>> read_again(std::string node_name);
+  net::Task<Result<kube::Node>> read_again(model::NodeName node_name);
 
   net::EventLoop& loop_;
   kube::Reader& reader_;
@@ -85,7 +86,7 @@ class OvercommitController {
   kube::Interner& interner_;
   base::Log log_;
   policy::ConfigState config_;
-  std::unordered_map<std::string, base::MonotonicTime> written_;  // by this process, when it succeeded
+  std::unordered_map<model::NodeName, base::MonotonicTime> written_;  // by this process, when it succeeded
   base::Registry& metrics_;
   base::Counter& conflicts_;
 };

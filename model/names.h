@@ -2,9 +2,17 @@
 // of our own starts with tidemark.io/.
 #pragma once
 
+#include <string>
 #include <string_view>
 
+#include "base/strong.h"
+
 namespace tidemark::model {
+
+// Which machine: never mixed up with a pod's or a pool's name.
+struct NodeName : base::Strong<NodeName, std::string> {
+  using Strong::Strong;
+};
 
 // Extended resources. CPU is a whole number of milli-cores, memory a whole number of bytes.
 inline constexpr std::string_view kBatchCpu = "kubernetes.io/batch-cpu";

@@ -15,7 +15,9 @@ namespace tidemark::net {
 
 // Shared and immutable, so that one serialised event goes to many connections without a copy.
 using Buffer = std::shared_ptr<const std::string>;
-inline Buffer make_buffer(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+inline Buffer make_buffer(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
 
 class Headers {
  public:
@@ -50,7 +52,7 @@ struct HttpResponse {
 };
 
 struct HttpLimits {
-  std::size_t header_bytes_max = 64 * 1024;        // all fields of a message together
+  std::size_t header_bytes_max = 64 * 1024;  // all fields of a message together
   std::size_t header_count_max = 128;
   std::size_t body_bytes_max = 256 * 1024 * 1024;  // of a message read whole; streams have none
 };
@@ -72,7 +74,7 @@ struct Url {
   std::string scheme;  // http, https, unix
   std::string host;    // for unix: the socket's path
   std::uint16_t port = 0;
-  std::string path;    // prefix, without a trailing slash
+  std::string path;  // prefix, without a trailing slash
 };
 Result<Url> parse_url(std::string_view text);
 

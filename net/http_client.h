@@ -1,9 +1,10 @@
-// HTTP client toward one origin: HTTP/2 over TLS where the server offers it (ALPN; one connection, many streams), HTTP/1.1
-// otherwise, in the clear only where the URL says http or unix. Connections are made on demand, kept, and made again.
+// HTTP client toward one origin: HTTP/2 over TLS where the server offers it (ALPN; one connection, many streams),
+// HTTP/1.1 otherwise, in the clear only where the URL says http or unix. Connections are made on demand, kept, and made
+// again.
 //
 // Every call has a deadline. A stream's deadline covers its head; each read has its own. Destroying a task or a stream
-// cancels its request (RST_STREAM, or the connection is closed for HTTP/1.1). Errors: kUnavailable (no connection, broken,
-// refused before being processed), kDeadline, kExhausted (a limit of ours), kInvalid (the peer speaks garbage).
+// cancels its request (RST_STREAM, or the connection is closed for HTTP/1.1). Errors: kUnavailable (no connection,
+// broken, refused before being processed), kDeadline, kExhausted (a limit of ours), kInvalid (the peer speaks garbage).
 // A status of 4xx or 5xx is an answer, not an error.
 #pragma once
 
@@ -60,8 +61,8 @@ class HttpClient final : public HttpTransport {
   Task<Result<HttpResponse>> fetch(HttpRequest request, base::Duration limit) override;
   Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request, base::Duration limit) override;
 
-  std::size_t connections() const;   // open ones, for tests and metrics
-  void close_idle_connections();     // the next request makes a new one
+  std::size_t connections() const;  // open ones, for tests and metrics
+  void close_idle_connections();    // the next request makes a new one
 
  private:
   struct Impl;

@@ -1,9 +1,9 @@
-// HTTP server: HTTP/1.1 and, over TLS, HTTP/2 by ALPN; TCP and unix sockets. A request is a coroutine of the handler; it is
-// destroyed when its client goes away.
+// HTTP server: HTTP/1.1 and, over TLS, HTTP/2 by ALPN; TCP and unix sockets. A request is a coroutine of the handler;
+// it is destroyed when its client goes away.
 //
-// Limits hold against hostile clients: head and body sizes, time to send a head (slow loris), idle time, connections, streams
-// a connection, bytes queued for a reader that does not read. A request that passes one gets 408, 413, 431 or 503, or its
-// connection is closed.
+// Limits hold against hostile clients: head and body sizes, time to send a head (slow loris), idle time, connections,
+// streams a connection, bytes queued for a reader that does not read. A request that passes one gets 408, 413, 431 or
+// 503, or its connection is closed.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ namespace tidemark::net {
 
 // Who is at the other end, as far as the transport knows.
 struct Peer {
-  std::string address;  // "127.0.0.1:4711", or "unix"
+  std::string address;                                 // "127.0.0.1:4711", or "unix"
   std::optional<std::string> certificate_common_name;  // of a verified client certificate
   std::vector<std::string> certificate_organizations;
   struct UnixCredentials {

@@ -1,6 +1,6 @@
-// Coroutines of one thread. A Task is lazy and owned: it starts when it is awaited or spawned, and destroying it before it
-// is done destroys its frame, and with it everything it waits for. So cancellation is destruction: there is no cancelled
-// state to handle, and every awaitable of ours unlinks itself in its destructor.
+// Coroutines of one thread. A Task is lazy and owned: it starts when it is awaited or spawned, and destroying it before
+// it is done destroys its frame, and with it everything it waits for. So cancellation is destruction: there is no
+// cancelled state to handle, and every awaitable of ours unlinks itself in its destructor.
 //
 //   Task<Result<Pod>> fetch(Client& client) { auto bytes = co_await client.get(…); … co_return pod; }
 //

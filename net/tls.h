@@ -1,6 +1,6 @@
-// TLS 1.2 and 1.3 by OpenSSL, hidden behind standard types. Material is given as PEM text or as files; files are read again
-// when they change (looked at when a connection is made, at most once a second), so a rotated certificate or CA needs no
-// restart. Keys never appear in an error or a log line.
+// TLS 1.2 and 1.3 by OpenSSL, hidden behind standard types. Material is given as PEM text or as files; files are read
+// again when they change (looked at when a connection is made, at most once a second), so a rotated certificate or CA
+// needs no restart. Keys never appear in an error or a log line.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct TlsClientConfig {
   PemSource ca;           // not given: the system's store
   PemSource certificate;  // with key: mutual TLS
   PemSource key;
-  std::string server_name;      // for SNI and verification; empty: the URL's host
+  std::string server_name;         // for SNI and verification; empty: the URL's host
   bool skip_verification = false;  // kubeconfig's insecure-skip-tls-verify; a warning is the caller's duty
 };
 
