@@ -1,0 +1,290 @@
+// The whole manager against the API server in memory, under simulated time: what depends on durations is tested here,
+// what depends on a real server in tests/cluster.
+#include "manager/manager.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/yaml.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kBatchCpu = "kubernetes.io/batch-cpu";
+constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kNodeMetricsPath = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
+constexpr std::string_view kConfigPath = "/api/v1/namespaces/koordinator-system/configmaps";
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// A manager with its own client, as another process would have.
+struct Replica {
+  Replica(net::EventLoop& loop, net::HttpHandler handler, const base::Log& log, std::string identity,
+          std::uint64_t seed, bool elect)
+      : transport(loop, std::move(handler), identity),
+        client(loop, transport, [] { return std::string(); }, {}, base::Random(seed)) {
+    ManagerOptions options;
+    options.metrics_address = "0";
+    options.leader_elect = elect;
+    manager = std::move(*Manager::make(loop, client, log, metrics, base::Random(seed + 1), options, identity));
+    manager->start();
+  }
+  double metric(std::string_view name) {
+    const std::string text = "\n" + metrics.text();
+    const auto at = text.find(base::cat("\n", name, " "));
+    return at == std::string::npos
+               ? 0
+               : *base::parse_double(text.substr(at + name.size() + 2, text.find('\n', at + 1) - at - name.size() - 2));
+  }
+
+  base::Registry metrics;
+  kube::memory::LocalTransport transport;
+  kube::Client client;
+  std::unique_ptr<Manager> manager;
+};
+
+class ManagerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    const Json crd =
+        *base::parse_yaml(read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/slo.koordinator.sh_nodemetrics.yaml"));
+    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+    must("POST", "/api/v1/namespaces", name_only("koordinator-system"));
+    settings(Json::object({{"enable", true}}));
+  }
+  void TearDown() override { replicas.clear(); }
+
+  static Json name_only(std::string_view name) {
+    return Json::object({{"metadata", Json::object({{"name", Json(name)}})}});
+  }
+
+  net::HttpResponse call(std::string_view method, std::string_view target, const Json& body,
+                         std::string_view type = "application/json") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    if (!body.is_null()) {
+      request.body = body.dump();
+      request.headers.set("content-type", type);
+    }
+    auto response = net::testing::run_task(loop, clock, admin->fetch(std::move(request), 10s));
+    return response ? std::move(*response) : net::HttpResponse{};
+  }
+  Json must(std::string_view method, std::string_view target, const Json& body,
+            std::string_view type = "application/json") {
+    const auto response = call(method, target, body, type);
+    EXPECT_TRUE(response.status == 200 || response.status == 201) << target << " " << response.status << response.body;
+    return *Json::parse(response.body);
+  }
+
+  void settings(const Json& colocation) {
+    const Json data = Json::object({{"colocation-config", Json(colocation.dump())}});
+    Json map = name_only("slo-controller-config");
+    map["data"] = data;
+    if (call("POST", kConfigPath, map).status == 409) {
+      must("PATCH", base::cat(kConfigPath, "/slo-controller-config"), Json::object({{"data", data}}), kMerge);
+    }
+  }
+  void node(std::string_view name) {
+    must("POST", "/api/v1/nodes", name_only(name));
+    const Json amounts = Json::object({{"cpu", "32"}, {"memory", "128Gi"}, {"pods", "110"}});
+    must("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         Json::object({{"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}}), kMerge);
+  }
+  // What the agent reports: the system uses so many cores, now.
+  void metric(std::string_view name, std::string_view system_cores) {
+    Json object = name_only(name);
+    object["apiVersion"] = Json("slo.koordinator.sh/v1alpha1");
+    object["kind"] = Json("NodeMetric");
+    call("POST", kNodeMetricsPath, object);
+    const Json used = Json::object({{"resources", Json::object({{"cpu", Json(system_cores)}, {"memory", "4Gi"}})}});
+    must("PATCH", base::cat(kNodeMetricsPath, "/", name, "/status"),
+         Json::object(
+             {{"status", Json::object({{"updateTime", Json(base::format_rfc3339(clock.wall()))},
+                                       {"nodeMetric", Json::object({{"nodeUsage", used}, {"systemUsage", used}})},
+                                       {"podsMetric", Json::array()}})}}),
+         kMerge);
+  }
+
+  Json read_node(std::string_view name) { return must("GET", base::cat("/api/v1/nodes/", name), nullptr); }
+  std::string offered(std::string_view name) {
+    return std::string(read_node(name).text_at("status", "allocatable", kBatchCpu));
+  }
+  std::string revision(std::string_view name) {
+    return std::string(read_node(name).text_at("metadata", "resourceVersion"));
+  }
+
+  Replica& start(std::string identity = "one", bool elect = false) {
+    replicas.push_back(
+        std::make_unique<Replica>(loop, server->handler(), log, std::move(identity), 100 + replicas.size(), elect));
+    run_for(1s);
+    return *replicas.back();
+  }
+  void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> admin;
+  std::vector<std::unique_ptr<Replica>> replicas;
+};
+
+TEST_F(ManagerTest, AMetricBecomesAnOfferAndNothingMoreIsWrittenWhileNothingChanges) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  EXPECT_EQ(offered("n1"), "17200");
+  const std::string before = revision("n1");
+  run_for(4min);
+  EXPECT_EQ(revision("n1"), before);
+}
+
+// Contract 5.6: a status write older than updateTimeThresholdSeconds (300, strictly) is due again.
+TEST_F(ManagerTest, AnOfferIsRefreshedAfterItsTimeThreshold) {
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  const std::string_view writes = R"(tidemark_manager_capacity_writes_total{reason="TM-WRITE-002"})";
+  EXPECT_EQ(replica.metric(writes), 0);
+  run_for(310s);
+  EXPECT_EQ(replica.metric(writes), 1);
+  run_for(310s);
+  EXPECT_EQ(replica.metric(writes), 2);
+}
+
+// Contract 5.5: degraded strictly after updateTime + degradeTimeMinutes (15).
+TEST_F(ManagerTest, AnOfferEndsWhenItsMetricIsTooOldWithoutAnyEvent) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  run_for(14min + 55s);
+  EXPECT_EQ(offered("n1"), "17200");
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "");
+  metric("n1", "2");
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "17200");
+}
+
+// Contract 4.2: resourceDiffThreshold 0.1 of the old value, strictly.
+TEST_F(ManagerTest, ASmallMoveIsNotWorthAWriteALargeOneIsWrittenAtOnce) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  metric("n1", "3");
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "17200");
+  metric("n1", "4");
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "15200");
+}
+
+TEST_F(ManagerTest, WhatIsLostComesBackAheadOfAThousandRoutineNodes) {
+  for (int i = 0; i < 200; ++i) {
+    node(base::cat("n", i));
+    metric(base::cat("n", i), "2");
+  }
+  auto& replica = start();
+  run_for(30s);
+  ASSERT_EQ(offered("n199"), "17200");
+  settings(Json::object({{"enable", true}, {"cpuReclaimThresholdPercent", 50}}));  // every node is due, 30 a second
+  run_for(10ms);
+  must("PATCH", "/api/v1/nodes/n199/status",
+       Json::object({{"status", Json::object({{"allocatable", Json::object({{kBatchCpu, nullptr}})},
+                                              {"capacity", Json::object({{kBatchCpu, nullptr}})}})}}),
+       kMerge);
+  run_for(1s);
+  EXPECT_EQ(offered("n199"), "14k");
+  EXPECT_GT(replica.metric(R"(tidemark_work_queue_depth{component="overcommit"})"), 50) << "the others still wait";
+  run_for(30s);
+  EXPECT_EQ(offered("n0"), "14k");
+}
+
+TEST_F(ManagerTest, APodThatTakesRoomIsCountedWithoutWaitingForAMetric) {
+  settings(Json::object({{"enable", true}, {"cpuCalculatePolicy", "maxUsageRequest"}}));
+  node("n1");
+  metric("n1", "2");
+  start();
+  const Json requests = Json::object({{"requests", Json::object({{"cpu", "6"}, {"memory", "1Gi"}})}});
+  Json pod = name_only("p1");
+  pod["metadata"]["namespace"] = Json("default");
+  pod["spec"] = Json::object(
+      {{"nodeName", "n1"},
+       {"containers", Json::array({Json::object({{"name", "c"}, {"image", "i"}, {"resources", requests}})})}});
+  must("POST", "/api/v1/namespaces/default/pods", pod);
+  run_for(1s);
+  // Contract 5.3, trap: at node level a pod without a metric adds nothing to the larger of use and request.
+  EXPECT_EQ(offered("n1"), "17200");
+  settings(Json::object({{"enable", true}, {"memoryCalculatePolicy", "request"}}));
+  run_for(1s);
+  // Policy usage counts a pod without a metric by its request: 17.2 - 6 cores.
+  EXPECT_EQ(offered("n1"), "11200");
+}
+
+TEST_F(ManagerTest, OnlyTheLeaderWritesAndItsSuccessorStampsEveryNodeWithItsEpoch) {
+  node("n1");
+  metric("n1", "2");
+  auto& first = start("first", true);
+  run_for(5s);
+  start("second", true);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(read_node("n1").text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "1");
+  EXPECT_EQ(first.metric("tidemark_leader"), 1);
+  EXPECT_EQ(replicas[1]->metric("tidemark_leader"), 0);
+
+  replicas.erase(replicas.begin());  // dies without giving the lease back
+  metric("n1", "12");
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "17200") << "nobody leads yet";
+  run_for(20s);
+  EXPECT_EQ(offered("n1"), "7200");
+  EXPECT_EQ(read_node("n1").text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "2");
+}
+
+TEST_F(ManagerTest, AnOrderlyStopGivesTheLeaseBack) {
+  node("n1");
+  metric("n1", "2");
+  start("first", true);
+  run_for(5s);
+  start("second", true);
+  net::testing::run_task(loop, clock, replicas[0]->manager->drain());
+  replicas.erase(replicas.begin());
+  metric("n1", "12");
+  run_for(4s);
+  EXPECT_EQ(offered("n1"), "7200");
+}
+
+TEST_F(ManagerTest, WhoFindsANewerEpochOnANodeLeavesItAlone) {
+  node("n1");
+  metric("n1", "2");
+  start("first", true);
+  run_for(5s);
+  ASSERT_EQ(offered("n1"), "17200");
+  must("PATCH", "/api/v1/nodes/n1",
+       Json::object(
+           {{"metadata", Json::object({{"annotations", Json::object({{"tidemark.io/capacity-epoch", "9"}})}})}}),
+       kMerge);
+  metric("n1", "12");
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "17200");
+}
+
+}  // namespace
+}  // namespace tidemark::manager
