@@ -8,6 +8,9 @@
 //	                                   expect N   answers when N more changes arrived, with the time from the first to the last
 //	                                   kept FILE  writes the kept fields of what the cache holds
 //	                                   end of input: exit
+//	peer load ETCD FILE              stores the pods of FILE where a kube-apiserver on that etcd finds them (etcd.go)
+//	peer change ETCD FILE N SERIAL   changes a label of the first N of them in the same way
+//	peer tape FILE KUBECONFIG        serves FILE and a made-up watch at full speed; writes KUBECONFIG to reach it (tape.go)
 package main
 
 import (
@@ -205,7 +208,6 @@ func runCache(kubeconfig, encoding string) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
 	seen := &progress{wake: make(chan struct{}, 1)}
-	synced := false
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(any, any) { seen.note() },
 	})
@@ -213,11 +215,14 @@ func runCache(kubeconfig, encoding string) {
 	stop := make(chan struct{})
 	start := time.Now()
 	factory.Start(stop)
-	synced = cache.WaitForCacheSync(stop, informer.HasSynced)
+	// cache.WaitForCacheSync looks ten times a second, which is too coarse for what is measured here.
+	for !informer.HasSynced() {
+		time.Sleep(time.Millisecond)
+	}
 	elapsed := time.Since(start)
 	runtime.GC()
 	debug.FreeOSMemory()
-	say(map[string]any{"synced": synced, "pods": len(informer.GetStore().ListKeys()), "ms": float64(elapsed.Microseconds()) / 1000})
+	say(map[string]any{"synced": informer.HasSynced(), "pods": len(informer.GetStore().ListKeys()), "ms": float64(elapsed.Microseconds()) / 1000})
 
 	for in.Scan() {
 		words := strings.Fields(in.Text())
@@ -273,8 +278,20 @@ func main() {
 		writeKept(arguments[2], pods)
 	case len(arguments) == 3 && arguments[0] == "cache":
 		runCache(arguments[1], arguments[2])
+	case len(arguments) == 3 && arguments[0] == "load":
+		items := readItems(arguments[2])
+		took := store(arguments[1], items)
+		say(map[string]any{"stored": len(items), "ms": float64(took.Microseconds()) / 1000})
+	case len(arguments) == 5 && arguments[0] == "change":
+		count, err := strconv.Atoi(arguments[3])
+		must(err)
+		serial, err := strconv.Atoi(arguments[4])
+		must(err)
+		change(arguments[1], arguments[2], count, serial)
+	case len(arguments) == 3 && arguments[0] == "tape":
+		tape(arguments[1], arguments[2])
 	default:
-		fmt.Fprintln(os.Stderr, "usage: peer decode FILE ROUNDS | peer kept FILE OUT | peer cache KUBECONFIG json|protobuf")
+		fmt.Fprintln(os.Stderr, "usage: peer decode|kept|cache|load|change|tape …: see main.go")
 		os.Exit(2)
 	}
 }
