@@ -194,9 +194,9 @@ std::string binary_text(std::int64_t bytes) {
     scale *= kKib;
     ++unit;
   }
-  const std::int64_t whole = bytes / scale;
-  const std::int64_t tenth = (bytes % scale) / (scale / 10 + 1);
-  return base::cat(whole, ".", std::min<std::int64_t>(tenth, 9), " ", kUnits[unit]);
+  // Unsigned: ten times a rest below 2^60 passes the end of int64.
+  const std::uint64_t tenth = static_cast<std::uint64_t>(bytes % scale) * 10 / static_cast<std::uint64_t>(scale);
+  return base::cat(bytes / scale, ".", tenth, " ", kUnits[unit]);
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "embedded/credentials.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/json.h"
+#include "base/testing/clock.h"
+
+namespace tidemark::embedded {
+namespace {
+
+class CredentialsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "tidemark-credentials-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern + "/data";
+    outer = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(outer); }
+
+  static unsigned mode(const std::string& path) {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 0777 : 0;
+  }
+  static std::string read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+
+  base::testing::Clock clock;
+  std::string outer;
+  std::string folder;
+};
+
+TEST_F(CredentialsTest, WhatIsSecretIsReadableByTheOwnerOnly) {
+  const auto made = open_credentials(folder, clock.wall());
+  ASSERT_TRUE(made) << made.error().message;
+  const auto kubeconfig = write_kubeconfig(folder, *made, "127.0.0.1:6443");
+  ASSERT_TRUE(kubeconfig);
+  EXPECT_EQ(mode(folder), 0700u);
+  for (const char* secret : {"/ca.key", "/admin.token", "/kubeconfig"})
+    EXPECT_EQ(mode(folder + secret), 0600u) << secret;
+  EXPECT_EQ(made->token.size(), 64u);
+}
+
+TEST_F(CredentialsTest, ARestartKeepsAuthorityAndTokenSoThatOldKubeconfigsStillWork) {
+  const auto first = open_credentials(folder, clock.wall());
+  const auto second = open_credentials(folder, clock.wall());
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->authority.certificate_pem, second->authority.certificate_pem);
+  EXPECT_EQ(first->token, second->token);
+  EXPECT_NE(first->server.key_pem, second->server.key_pem);
+}
+
+TEST_F(CredentialsTest, TheKubeconfigNamesTheServerTheAuthorityAndTheToken) {
+  const auto made = open_credentials(folder, clock.wall());
+  const auto path = write_kubeconfig(folder, *made, "127.0.0.1:4711");
+  const Json config = *Json::parse(read(*path));
+  const Json& cluster = *config.at("clusters")->as_array().at(0).at("cluster");
+  EXPECT_EQ(cluster.text_at("server"), "https://127.0.0.1:4711");
+  EXPECT_EQ(base::base64_decode(cluster.text_at("certificate-authority-data")), made->authority.certificate_pem);
+  EXPECT_EQ(config.at("users")->as_array().at(0).text_at("user", "token"), made->token);
+}
+
+TEST_F(CredentialsTest, AFolderThatOthersMayWriteIsRefused) {
+  ASSERT_TRUE(open_credentials(folder, clock.wall()));
+  ::chmod(folder.c_str(), 0777);
+  const auto refused = open_credentials(folder, clock.wall());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("chmod go-w " + folder), std::string::npos) << "the message says the remedy";
+}
+
+TEST_F(CredentialsTest, AFolderThatCannotBeMadeIsNamed) {
+  const auto refused = open_credentials(outer + "/missing/data", clock.wall());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(outer + "/missing/data"), std::string::npos) << refused.error().message;
+}
+
+}  // namespace
+}  // namespace tidemark::embedded
