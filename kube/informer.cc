@@ -59,6 +59,7 @@ struct InformerCore::Impl {
   net::Task<void> run() {
     bool list_needed = true;
     while (true) {
+      const bool just_listed = list_needed;
       if (list_needed) {
         auto listed = co_await list_all();
         if (!listed) {
@@ -67,11 +68,13 @@ struct InformerCore::Impl {
           continue;
         }
         list_needed = false;
-        backoff.reset();
       }
       const base::MonotonicTime started = loop.clock().monotonic();
+      const std::string revision_before = resource_version;
       const std::uint64_t events_before = events.value();
       auto watched = co_await watch_once();
+      // An idle watch earns a fresh start by lasting; a list does not: it may go well while every watch fails.
+      if (loop.clock().monotonic() - started > config.backoff_max) backoff.reset();
       if (watched) {
         const bool idle = events.value() == events_before;
         if (idle && loop.clock().monotonic() - started < kWatchTooShort) co_await loop.sleep(backoff.next());
@@ -82,6 +85,9 @@ struct InformerCore::Impl {
         log.info("the watch's revision is too old; listing again",
                  {{"kind", config.resource.kind}, {"resource_version", resource_version}});
         list_needed = true;
+        // The revision that a list has just given cannot be too old, unless the history is shorter than a round trip
+        // or something in between answers 410 to everything: listing at once would never end.
+        if (just_listed && resource_version == revision_before) co_await pause(watched.error());
         continue;
       }
       log.warn("watch broke", {{"kind", config.resource.kind}, {"error", watched.error()}});
