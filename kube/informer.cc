@@ -91,6 +91,9 @@ struct InformerCore::Impl {
         continue;
       }
       log.warn("watch broke", {{"kind", config.resource.kind}, {"error", watched.error()}});
+      // An event that cannot be taken in comes again from the same revision: only a list leads past it.
+      const bool too_large = watched.error().kind == ErrorKind::kExhausted && watched.error().code == 0;
+      list_needed = watched.error().kind == ErrorKind::kInvalid || too_large;
       co_await pause(watched.error());
     }
   }

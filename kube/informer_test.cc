@@ -245,6 +245,20 @@ TEST_F(InformerTest, AServerThatEndsWatchesAtOnceIsNotAskedInATightLoop) {
   EXPECT_GE(api.watched_from.size() - before, 2u);
 }
 
+TEST_F(InformerTest, AnEventThatCannotBeTakenInIsPassedByAList) {
+  put("a", "red");
+  start();
+  run_for(2s);
+  api.break_watches(Error{ErrorKind::kInvalid, "watch event: unknown type", 0, 0});
+  put("a", "blue");
+  run_for(5s);
+  EXPECT_EQ(api.lists, 2);
+  EXPECT_EQ(held(), (Colors{{"a", "blue"}}));
+  api.break_watches(Error{ErrorKind::kExhausted, "too many requests", 429, 0});
+  run_for(5s);
+  EXPECT_EQ(api.lists, 2) << "a server that is busy is not asked for a list on top";
+}
+
 TEST_F(InformerTest, PastItsBudgetItTakesNoNewObjectsButFollowsThoseItHas) {
   for (const char* name : {"a", "b", "c"}) put(name, "red");
   InformerConfig small = config();

@@ -59,12 +59,14 @@ class Elector final : public LeaderElector {
 
   bool leading() const override { return renewed_at_ && loop_.clock().boot() - *renewed_at_ < config_.renew_deadline; }
   std::int64_t epoch() const override { return epoch_; }
+  void raise_epoch(std::int64_t seen) override { epoch_least_ = std::max(epoch_least_, seen + 1); }
   void on_change(std::function<void(bool)> listener) override { listeners_.push_back(std::move(listener)); }
 
   net::Task<void> run() override {
-    while (true) {
+    while (!released_) {
       const base::BootTime asked = loop_.clock().boot();
       auto held = co_await acquire_or_renew();
+      if (released_) co_return;  // meanwhile: what was just renewed is not led any more
       if (!held) {
         log_.warn("lease not reached", {{"lease", config_.name}, {"error", held.error()}});
       } else if (*held) {
@@ -78,6 +80,7 @@ class Elector final : public LeaderElector {
   }
 
   net::Task<void> release() override {
+    released_ = true;  // or run() would take back what is given
     if (!leading()) co_return;
     renewed_at_.reset();
     announce();
@@ -117,7 +120,7 @@ class Elector final : public LeaderElector {
 
   net::Task<Result<bool>> create() {
     const std::string now = now_text();
-    std::string body = lease_body(config_, "", {config_.identity, now, now, 1});
+    std::string body = lease_body(config_, "", {config_.identity, now, now, std::max(epoch_ + 1, epoch_least_)});
     auto created = co_await writer_.create(kLeases, std::move(body), write_options(), "", request_limit_);
     if (!created) {
       if (created.error().kind == ErrorKind::kAlreadyExists) co_return false;  // somebody was quicker
@@ -128,7 +131,7 @@ class Elector final : public LeaderElector {
 
   net::Task<Result<bool>> take(const Lease& lease, bool continues) {
     const std::string now = now_text();
-    const std::int64_t transitions = lease.transitions + (continues ? 0 : 1);
+    const std::int64_t transitions = std::max(std::int64_t{lease.transitions} + (continues ? 0 : 1), epoch_least_);
     const std::string acquired = continues && lease.acquired ? base::format_rfc3339_micro(*lease.acquired) : now;
     std::string body = lease_body(config_, lease.meta.resource_version, {config_.identity, acquired, now, transitions});
     auto patched = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
@@ -187,10 +190,12 @@ class Elector final : public LeaderElector {
   base::Duration request_limit_{0};
   std::optional<base::BootTime> renewed_at_;
   std::int64_t epoch_ = 0;
-  std::string revision_;       // of the lease as we last wrote it
-  std::string seen_revision_;  // of somebody else's lease
+  std::int64_t epoch_least_ = 1;  // of the next lease that we write
+  std::string revision_;          // of the lease as we last wrote it
+  std::string seen_revision_;     // of somebody else's lease
   base::BootTime seen_at_;
   bool announced_ = false;
+  bool released_ = false;
   std::vector<std::function<void(bool)>> listeners_;
   base::Gauge& leading_gauge_;
   base::Counter& changes_;
@@ -204,9 +209,10 @@ Result<std::unique_ptr<LeaderElector>> LeaderElector::make(net::EventLoop& loop,
   if (config.name.empty() || config.identity.empty()) {
     return fail(ErrorKind::kInvalid, "leader election needs the name of a lease and an identity");
   }
-  if (config.lease_duration < std::chrono::seconds(1)) {
+  if (config.lease_duration < std::chrono::seconds(1) ||
+      config.lease_duration % std::chrono::seconds(1) != base::Duration(0)) {
     return fail(ErrorKind::kInvalid, "lease duration ", base::format_go_duration(config.lease_duration),
-                " is below a second, which a Lease cannot say");
+                " is no number of whole seconds, and others could be told of no other");
   }
   if (config.renew_deadline >= config.lease_duration) {
     return fail(ErrorKind::kInvalid, "renew deadline ", base::format_go_duration(config.renew_deadline),

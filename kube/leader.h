@@ -41,9 +41,12 @@ class LeaderElector {
                                                      LeaderConfig config);
   virtual ~LeaderElector() = default;
 
-  virtual net::Task<void> run() = 0;       // for ever: acquire, renew, lose, acquire again
+  virtual net::Task<void> run() = 0;       // until release(): acquire, renew, lose, acquire again
   virtual bool leading() const = 0;        // now, by the clock
   virtual std::int64_t epoch() const = 0;  // the lease's transitions when we took it; grows with every take-over
+  // Something of ours carries the epoch `seen`, above our own: the lease was made anew, or has another name now. If it
+  // is still ours at the next renewal, that takes an epoch above `seen`.
+  virtual void raise_epoch(std::int64_t seen) = 0;
   virtual void on_change(std::function<void(bool leading)> listener) = 0;
   // Gives the lease back at once (empty holder), so that a successor need not wait. For an orderly stop.
   virtual net::Task<void> release() = 0;

@@ -161,6 +161,40 @@ TEST_F(LeaderTest, ReleasingLetsASuccessorInAtOnce) {
   EXPECT_TRUE(b.leading());
 }
 
+TEST_F(LeaderTest, WhatWasReleasedIsNotTakenBack) {
+  auto a = start("a", 1);
+  run_for(3s);
+  net::testing::run_task(loop, clock, a.elector->release());
+  run_for(1min);
+  EXPECT_FALSE(a.leading());
+  EXPECT_EQ(lease().text_at("spec", "holderIdentity"), "");
+  EXPECT_EQ(a.changes, (std::vector<bool>{true, false}));
+}
+
+TEST_F(LeaderTest, ALeaseMadeAnewDoesNotTakeTheEpochBack) {
+  auto a = start("a", 1);
+  run_for(3s);
+  api.remove_object("manager");
+  run_for(5s);
+  EXPECT_TRUE(a.leading());
+  EXPECT_EQ(a.elector->epoch(), 2);
+}
+
+TEST_F(LeaderTest, AHigherEpochThatWasSeenIsPassedWithTheNextRenewalByTheHolderOnly) {
+  auto a = start("a", 1);
+  run_for(3s);
+  auto b = start("b", 2);
+  run_for(3s);
+  b.elector->raise_epoch(70);
+  run_for(5s);
+  EXPECT_EQ(a.elector->epoch(), 1);
+  a.elector->raise_epoch(41);
+  run_for(5s);
+  EXPECT_EQ(a.elector->epoch(), 42);
+  EXPECT_EQ(*lease().at("spec", "leaseTransitions"), Json(42));
+  EXPECT_EQ(a.changes, (std::vector<bool>{true})) << "it led all the time";
+}
+
 TEST_F(LeaderTest, OfManyNeverTwoLeadWhateverFails) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     base::testing::Clock own_clock;
@@ -210,6 +244,7 @@ TEST_F(LeaderTest, TimesThatContradictEachOtherAreRefused) {
   EXPECT_FALSE(make(15s, 10s, 10s));
   EXPECT_FALSE(make(15s, 10s, 0s));
   EXPECT_FALSE(make(500ms, 400ms, 100ms));
+  EXPECT_FALSE(make(2900ms, 2500ms, 500ms)) << "others would read 2 s and take over while the holder still leads";
   EXPECT_NE(make(10s, 12s, 2s).error().message.find("12s"), std::string::npos) << "the message names the values";
 }
 
