@@ -15,20 +15,18 @@ that first reading.
 import contextlib
 import json
 import os
-import re
-import select
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pods
 from driver import cluster, kubernetes, processes
 from driver.console import Failed, step
+from harness import ANSWER_S, Talker, figure, pss_bytes, resident_bytes
 
 PODS = 10_000
 ROUNDS = 7          # of the decoder; each is the best of DECODES in one process
@@ -36,60 +34,12 @@ DECODES = 3
 CACHE_ROUNDS = 5
 CHANGES = 3_000     # a round, against the API server
 TAPE_CHANGES = 30_000
-ANSWER_S = 180
 PEER = Path(__file__).parents[1] / "peer" / "kube"
-
-
-class Talker:
-    """A child that answers lines on standard output with lines of JSON."""
-
-    def __init__(self, command: list):
-        self._child = processes.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._name = Path(command[0]).name
-        self._buffer = b""
-
-    def tell(self, line: str) -> None:
-        self._child.stdin.write(line.encode() + b"\n")
-        self._child.stdin.flush()
-
-    def answer(self) -> dict:
-        deadline = time.monotonic() + ANSWER_S
-        while b"\n" not in self._buffer:
-            ready, _, _ = select.select([self._child.stdout], [], [], max(0, deadline - time.monotonic()))
-            piece = os.read(self._child.stdout.fileno(), 65536) if ready else b""
-            if not piece:
-                raise Failed(f"{self._name}: no answer within {ANSWER_S} s" if not ready else f"{self._name} ended with {self._child.wait()}")
-            self._buffer += piece
-        line, self._buffer = self._buffer.split(b"\n", 1)
-        return json.loads(line)
-
-    def ask(self, line: str) -> dict:
-        self.tell(line)
-        return self.answer()
-
-    def pss_bytes(self) -> int:
-        text = Path(f"/proc/{self._child.pid}/smaps_rollup").read_text()
-        return 1024 * int(re.search(r"^Pss:\s+(\d+) kB", text, re.M)[1])
-
-    def peak_bytes(self) -> int:
-        return 1024 * int(re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{self._child.pid}/status").read_text(), re.M)[1])
-
-    def end(self) -> None:
-        processes.kill_group(self._child)
-
-
-def figure(name: str, unit: str, values: list[float]) -> None:
-    """Prints the median with its spread."""
-    value = statistics.median(values)
-    digits = 1 if value < 100 else None
-    shown = [round(v, digits) for v in sorted(values)]
-    entry = {"figure": f"kube.{name}", "value": round(value, digits), "unit": unit, "n": len(values), "spread": [shown[0], shown[-1]]}
-    print(json.dumps(entry, ensure_ascii=False), flush=True)
 
 
 def ratio(name: str, theirs: list[float], ours: list[float]) -> None:
     """Of the rounds that ran side by side."""
-    figure(name, "×", [t / o for t, o in zip(theirs, ours)])
+    figure(f"kube.{name}", "×", [t / o for t, o in zip(theirs, ours)])
 
 
 def build_peer(folder: Path) -> Path:
@@ -98,7 +48,8 @@ def build_peer(folder: Path) -> Path:
         raise Failed(f"bench kube compares with client-go: {kubernetes.find_go()[1]}")
     with step("building the client-go peer"):
         log = folder / "peer.log"
-        done = processes.run_logged([go, "build", "-mod=readonly", "-o", folder / "peer", "."], log, cwd=PEER,
+        # The flags of tests/support/kubernetes: what kube-apiserver was built from is in Go's cache then.
+        done = processes.run_logged([go, "build", "-mod=readonly", "-trimpath", "-o", folder / "peer", "."], log, cwd=PEER,
                                     env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""})
         if done.code != 0:
             raise Failed(f"go build of bench/peer/kube failed:\n{log.read_text(errors='replace')[-4000:]}")
@@ -127,8 +78,8 @@ def bench_decode(ours: Path, peer: Path, file: Path, folder: Path) -> None:
             best[name].append(min(answer["ms"]))
             median[name].append(statistics.median(answer["ms"]))
     for name in sides:
-        figure(f"decode_best_{name}", "ms", best[name])
-        figure(f"decode_median_{name}", "ms", median[name])
+        figure(f"kube.decode_best_{name}", "ms", best[name])
+        figure(f"kube.decode_median_{name}", "ms", median[name])
     ratio("decode_ratio", best["client_go"], best["tidemark"])
     for name, program in sides.items():
         processes.capture([program, "kept", file, folder / f"decoded-{name}"])
@@ -138,11 +89,11 @@ def bench_decode(ours: Path, peer: Path, file: Path, folder: Path) -> None:
 def listed(talker: Talker) -> dict:
     """Lists, and answers the time and the memory that it took."""
     talker.answer()  # ready
-    before = talker.pss_bytes()
+    before = pss_bytes(talker.pid)
     answer = talker.ask("list")
     if not answer["synced"] or answer["pods"] != PODS:
         raise Failed(f"the list ended with {answer}")
-    return {"list": answer["ms"], "bytes": (talker.pss_bytes() - before) / PODS, "peak": (talker.peak_bytes() - before) / 2**20}
+    return {"list": answer["ms"], "bytes": (pss_bytes(talker.pid) - before) / PODS, "peak": (resident_bytes(talker.pid, "VmHWM") - before) / 2**20}
 
 
 def change(peer: Path, etcd: str, file: Path, serial: int) -> float:
@@ -182,8 +133,8 @@ def bench_cache(ours: Path, peer: Path, file: Path, folder: Path) -> None:
         units = {"list": ("list", "ms"), "bytes": ("memory_a_pod", "bytes"), "peak": ("list_peak", "MiB"), "events": ("live_events", "events/s")}
         for key, (word, unit) in units.items():
             for name in sides:
-                figure(f"{word}_{name}", unit, found[name][key])
-        figure("live_writes", "writes/s", stored)
+                figure(f"kube.{word}_{name}", unit, found[name][key])
+        figure("kube.live_writes", "writes/s", stored)
         for other in ("client_go_json", "client_go_protobuf"):
             for key, word in {"list": "list", "bytes": "memory"}.items():
                 ratio(f"{word}_ratio_{other}", found[other][key], found["tidemark"][key])
@@ -230,8 +181,8 @@ def bench_tape(ours: Path, peer: Path, file: Path, folder: Path) -> None:
                 finally:
                     talker.end()
         for name in sides:
-            figure(f"tape_list_{name}", "ms", lists[name])
-            figure(f"tape_events_{name}", "events/s", events[name])
+            figure(f"kube.tape_list_{name}", "ms", lists[name])
+            figure(f"kube.tape_events_{name}", "events/s", events[name])
         ratio("tape_list_ratio", lists["client_go_json"], lists["tidemark"])
         ratio("tape_events_ratio", events["tidemark"], events["client_go_json"])
     finally:

@@ -1,0 +1,68 @@
+"""What the suites' run.py share: a child that is spoken to in lines, its memory seen from outside, and figures."""
+
+import json
+import os
+import re
+import select
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+from driver import processes
+from driver.console import Failed
+
+ANSWER_S = 180
+
+
+class Talker:
+    """A child that answers lines on its standard input with lines of JSON on its standard output."""
+
+    def __init__(self, command: list):
+        self._child = processes.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._name = Path(command[0]).name
+        self._buffer = b""
+
+    def tell(self, line: str) -> None:
+        self._child.stdin.write(line.encode() + b"\n")
+        self._child.stdin.flush()
+
+    def answer(self) -> dict:
+        deadline = time.monotonic() + ANSWER_S
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self._child.stdout], [], [], max(0, deadline - time.monotonic()))
+            piece = os.read(self._child.stdout.fileno(), 65536) if ready else b""
+            if not piece:
+                raise Failed(f"{self._name}: no answer within {ANSWER_S} s" if not ready else f"{self._name} ended with {self._child.wait()}")
+            self._buffer += piece
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return json.loads(line)
+
+    def ask(self, line: str) -> dict:
+        self.tell(line)
+        return self.answer()
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def end(self) -> None:
+        processes.kill_group(self._child)
+
+
+def pss_bytes(pid: int) -> int:
+    return 1024 * int(re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
+
+
+def resident_bytes(pid: int, field: str = "VmRSS") -> int:
+    """`field` may be VmHWM: the most there ever was."""
+    return 1024 * int(re.search(rf"^{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+
+
+def figure(name: str, unit: str, values: list[float]) -> None:
+    """Prints the median with its spread, as ./dev bench reads it."""
+    value = statistics.median(values)
+    digits = 3 if abs(value) < 1 else 1 if abs(value) < 100 else None
+    shown = [round(v, digits) for v in sorted(values)]
+    entry = {"figure": name, "value": round(value, digits), "unit": unit, "n": len(values), "spread": [shown[0], shown[-1]]}
+    print(json.dumps(entry, ensure_ascii=False), flush=True)
