@@ -51,7 +51,7 @@ std::string capacity_patch(const CapacityWrite& write) {
 
 std::int64_t read_epoch(std::string_view annotation) {
   const auto epoch = base::parse_int(annotation);
-  return epoch && *epoch > 0 ? *epoch : 0;
+  return epoch && *epoch > 0 && *epoch <= kEpochMax ? *epoch : 0;
 }
 
 }  // namespace tidemark::manager

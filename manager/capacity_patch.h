@@ -28,7 +28,10 @@ struct CapacityWrite {
 
 std::string capacity_patch(const CapacityWrite& write);
 
-// The epoch a node carries; 0 where there is none or where it is not a number (somebody's own text).
+// No lease comes this far; a larger number is somebody's own text, and one that a Lease could not pass.
+inline constexpr std::int64_t kEpochMax = 1'000'000'000;
+
+// The epoch a node carries; 0 where there is none or where it is none of ours.
 std::int64_t read_epoch(std::string_view annotation);
 
 }  // namespace tidemark::manager

@@ -48,7 +48,8 @@ TEST(CapacityPatch, AResetRemovesTheKeysAndSaysZeroAsOrigin) {
 
 TEST(CapacityPatch, AnEpochThatIsNoNumberCountsAsNone) {
   EXPECT_EQ(read_epoch("17"), 17);
-  for (const char* text : {"", "x", "-3", "1.5", " 4", "99999999999999999999"}) EXPECT_EQ(read_epoch(text), 0) << text;
+  for (const char* text : {"", "x", "-3", "1.5", " 4", "1000000001", "99999999999999999999"})
+    EXPECT_EQ(read_epoch(text), 0) << text;
 }
 
 }  // namespace

@@ -132,6 +132,9 @@ class RunningManager final : public Manager {
             [this]() -> std::optional<std::int64_t> {
               if (elector_ == nullptr) return std::nullopt;
               return elector_->epoch();
+            },
+            [this](std::int64_t seen) {
+              if (elector_ != nullptr) elector_->raise_epoch(seen);
             }};
   }
 
@@ -210,7 +213,7 @@ class RunningManager final : public Manager {
       }
       queue_.forget(node);
       if (outcome->done == OvercommitController::Done::kSuperseded) {
-        // Leading by our own clock, yet somebody newer writes: the lease tells at its next look. Until then this node
+        // Leading by our own clock, yet somebody newer wrote: the lease tells at its next look. Until then this node
         // rests.
         queue_.add_after(node, options_.retry_period);
       } else if (outcome->again_after) {

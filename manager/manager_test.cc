@@ -24,6 +24,8 @@ using namespace std::chrono_literals;
 constexpr std::string_view kBatchCpu = "kubernetes.io/batch-cpu";
 constexpr std::string_view kMerge = "application/merge-patch+json";
 constexpr std::string_view kNodeMetricsPath = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
+constexpr std::string_view kLeasePath =
+    "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager";
 constexpr std::string_view kConfigPath = "/api/v1/namespaces/koordinator-system/configmaps";
 
 std::string read_file(const std::string& path) {
@@ -271,18 +273,60 @@ TEST_F(ManagerTest, AnOrderlyStopGivesTheLeaseBack) {
   EXPECT_EQ(offered("n1"), "7200");
 }
 
-TEST_F(ManagerTest, WhoFindsANewerEpochOnANodeLeavesItAlone) {
+// A node's annotation is held to no range; 0 would make each write ask for the next.
+TEST_F(ManagerTest, ANodesOwnSettingsCannotMakeItWriteWithoutEnd) {
+  node("n1");
+  metric("n1", "2");
+  must("PATCH", "/api/v1/nodes/n1",
+       *Json::parse(R"({"metadata":{"annotations":{"node.koordinator.sh/colocation-strategy":
+      "{\"updateTimeThresholdSeconds\":0,\"resourceDiffThreshold\":-1}"}}})"),
+       kMerge);
+  start();
+  ASSERT_EQ(offered("n1"), "17200");
+  const auto before = *base::parse_int(revision("n1"));
+  run_for(20s);
+  EXPECT_LE(*base::parse_int(revision("n1")) - before, 21);
+}
+
+TEST_F(ManagerTest, TimesBeyondAllSenseAreNoTightLoopAndNoEndOfTheOffer) {
+  settings(*Json::parse(R"({"enable":true,"updateTimeThresholdSeconds":9223372036854775807,
+      "degradeTimeMinutes":9223372036854775807})"));
+  node("n1");
+  metric("n1", "2");
+  start();
+  const std::string before = revision("n1");
+  run_for(1h);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(revision("n1"), before);
+}
+
+TEST_F(ManagerTest, ALeaseMadeAnewDoesNotLockTheManagerOut) {
+  node("n1");
+  metric("n1", "2");
+  start("first", true);
+  run_for(5s);
+  must("PATCH", "/api/v1/nodes/n1", *Json::parse(R"({"metadata":{"annotations":{"tidemark.io/capacity-epoch":"9"}}})"),
+       kMerge);
+  replicas.clear();
+  must("DELETE", kLeasePath, nullptr);
+  metric("n1", "12");
+  start("second", true);
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "7200");
+  EXPECT_EQ(read_node("n1").text_at("metadata", "annotations", "tidemark.io/capacity-epoch"), "10");
+}
+
+TEST_F(ManagerTest, WhoFindsANewerEpochOnANodeLeavesItToTheHolderOfTheLease) {
   node("n1");
   metric("n1", "2");
   start("first", true);
   run_for(5s);
   ASSERT_EQ(offered("n1"), "17200");
-  must("PATCH", "/api/v1/nodes/n1",
-       Json::object(
-           {{"metadata", Json::object({{"annotations", Json::object({{"tidemark.io/capacity-epoch", "9"}})}})}}),
+  must("PATCH", kLeasePath, *Json::parse(R"({"spec":{"holderIdentity":"another","leaseTransitions":9}})"), kMerge);
+  must("PATCH", "/api/v1/nodes/n1", *Json::parse(R"({"metadata":{"annotations":{"tidemark.io/capacity-epoch":"9"}}})"),
        kMerge);
   metric("n1", "12");
-  run_for(1s);
+  run_for(10s);
   EXPECT_EQ(offered("n1"), "17200");
 }
 

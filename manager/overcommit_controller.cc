@@ -14,6 +14,9 @@ namespace {
 // A node whose status changes faster than we can decide is put back into the queue after so many tries.
 constexpr int kTriesMax = 3;
 
+// Each node is looked at so often at least. It also keeps sums with settings, which know no upper end, within range.
+constexpr std::chrono::hours kLookAgainMax(24);
+
 model::ExtendedResources as_extended(const model::Resources& batch) {
   return {batch.cpu, batch.memory, std::nullopt, std::nullopt};
 }
@@ -51,8 +54,11 @@ policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node
   if (auto at = written_.find(model::NodeName(decision.snapshot.name)); at != written_.end()) {
     since_write = loop_.clock().monotonic() - at->second;
   }
-  const auto needed =
-      policy::needs_write(decision.snapshot.published, decision.plan.publish, since_write, decision.strategy.values);
+  // A node's own annotation is held to no range: with 0 or less each write of ours would ask for the next one.
+  model::ColocationStrategy values = decision.strategy.values;
+  values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
+  values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
+  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan.publish, since_write, values);
   if (needed.write) return needed;
 
   // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
@@ -61,20 +67,23 @@ policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node
   if (annotation == nullptr) return {true, model::Reason::kWriteAppears};
   const auto carried = model::parse_origin(annotation->view());
   if (!carried) return {true, model::Reason::kWriteMoved};
-  return policy::needs_write(as_extended(*carried), as_extended(*decision.plan.origin), base::Duration(0),
-                             decision.strategy.values);
+  return policy::needs_write(as_extended(*carried), as_extended(*decision.plan.origin), base::Duration(0), values);
 }
 
 std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
   if (!decision.strategy.enabled) return std::nullopt;
   const auto& values = decision.strategy.values;
   // The contract refreshes a node once its last write is older than this.
-  base::Duration next = std::chrono::seconds(values.update_time_threshold_s + 1);
+  using std::chrono::minutes, std::chrono::seconds;
+  constexpr std::int64_t kMaxS = seconds(kLookAgainMax).count();
+  base::Duration next = seconds(std::clamp<std::int64_t>(values.update_time_threshold_s, 1, kMaxS) + 1);
   if (decision.snapshot.metric && decision.snapshot.metric->update_time) {
-    const auto stale_at = *decision.snapshot.metric->update_time + std::chrono::minutes(values.degrade_time_minutes) +
-                          std::chrono::seconds(1);
-    const auto left = stale_at - loop_.clock().wall();
-    if (left > base::Duration(0)) next = std::min(next, left);
+    const minutes degrade(std::clamp<std::int64_t>(values.degrade_time_minutes, 0, minutes(kLookAgainMax).count()));
+    std::int64_t age_ns = 0;
+    const bool far = __builtin_sub_overflow(loop_.clock().wall().since_epoch.count(),
+                                            decision.snapshot.metric->update_time->since_epoch.count(), &age_ns);
+    const base::Duration left = degrade + seconds(1) - base::Duration(age_ns);
+    if (!far && left > base::Duration(0)) next = std::min(next, left);
   }
   return next;
 }
@@ -96,8 +105,9 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     const std::int64_t on_node_epoch = read_epoch(node.meta.annotations.get(kEpochAnnotation));
     const std::int64_t epoch = leadership_.epoch().value_or(on_node_epoch);
     if (leadership_.leading() && on_node_epoch > epoch) {
-      log_.error("a newer leader has written this node; this process has lost the lease",
+      log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
                  {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
+      leadership_.found_higher(on_node_epoch);
       co_return Outcome{Done::kSuperseded, std::nullopt};
     }
     const Decision decision = decide(node);

@@ -39,6 +39,7 @@ struct OvercommitCaches {
 struct Leadership {
   std::function<bool()> leading;
   std::function<std::optional<std::int64_t>()> epoch;
+  std::function<void(std::int64_t seen)> found_higher;  // a node carries the epoch `seen`, above ours
 };
 
 class OvercommitController {
@@ -51,7 +52,7 @@ class OvercommitController {
     kUnchanged,  // what the node carries is right
     kWritten,
     kNotLeading,
-    kSuperseded,  // a newer leader has written: this process must stop leading
+    kSuperseded,  // the node carries a higher epoch: left alone until the lease shows whose it is
   };
   struct Outcome {
     Done done = Done::kNothing;
