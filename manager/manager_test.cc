@@ -273,19 +273,29 @@ TEST_F(ManagerTest, AnOrderlyStopGivesTheLeaseBack) {
   EXPECT_EQ(offered("n1"), "7200");
 }
 
-// A node's annotation is held to no range; 0 would make each write ask for the next.
+// A node's annotation is held to no range; a negative time would bring the node back at once, for ever.
 TEST_F(ManagerTest, ANodesOwnSettingsCannotMakeItWriteWithoutEnd) {
   node("n1");
   metric("n1", "2");
   must("PATCH", "/api/v1/nodes/n1",
        *Json::parse(R"({"metadata":{"annotations":{"node.koordinator.sh/colocation-strategy":
-      "{\"updateTimeThresholdSeconds\":0,\"resourceDiffThreshold\":-1}"}}})"),
+      "{\"updateTimeThresholdSeconds\":-5,\"resourceDiffThreshold\":-1}"}}})"),
        kMerge);
-  start();
+  auto& manager = start();
+  const auto writes = [&] {
+    double sum = 0;
+    for (const char* reason : {"TM-WRITE-001", "TM-WRITE-002", "TM-WRITE-003", "TM-WRITE-004", "TM-WRITE-005"}) {
+      sum += manager.metric(base::cat("tidemark_manager_capacity_writes_total{reason=\"", reason, "\"}"));
+    }
+    return sum;
+  };
   ASSERT_EQ(offered("n1"), "17200");
+  ASSERT_GE(writes(), 1);
   const auto before = *base::parse_int(revision("n1"));
+  const double written = writes();
   run_for(20s);
   EXPECT_LE(*base::parse_int(revision("n1")) - before, 21);
+  EXPECT_LE(writes() - written, 21);
 }
 
 TEST_F(ManagerTest, TimesBeyondAllSenseAreNoTightLoopAndNoEndOfTheOffer) {

@@ -54,7 +54,7 @@ policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node
   if (auto at = written_.find(model::NodeName(decision.snapshot.name)); at != written_.end()) {
     since_write = loop_.clock().monotonic() - at->second;
   }
-  // A node's own annotation is held to no range: with 0 or less each write of ours would ask for the next one.
+  // A node's own annotation is held to no range: below these each look at the node would be a write.
   model::ColocationStrategy values = decision.strategy.values;
   values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
   values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
