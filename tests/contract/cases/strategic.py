@@ -29,8 +29,8 @@ def containers_are_merged_by_name(t: T):
 
 
 @case
-def a_new_element_goes_behind_those_that_stay(t: T):
-    """Elements that the patch does not name go behind those it names: kubectl's order directive is what keeps an order."""
+def elements_that_a_patch_names_come_first(t: T):
+    """A new element goes before those the patch does not name: the order directive of kubectl is what keeps an order."""
     _two(t)
     answer = _patch(t, {"containers": [{"name": "three", "image": "i:3"}]})
     t.equal(["three", "one", "two"], [c["name"] for c in _containers(answer)])
