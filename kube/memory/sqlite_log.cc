@@ -1,6 +1,8 @@
 #include "kube/memory/sqlite_log.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -64,6 +66,8 @@ std::unexpected<Error> SqliteLog::failed(std::string_view doing) const {
 }
 
 Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& path, std::int64_t pages_max) {
+  // Made here for its mode, which the files beside it take over: there are secrets in it.
+  if (const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); fd >= 0) ::close(fd);
   sqlite3* db = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,17 @@ class SqliteLogTest : public ::testing::Test {
   std::string folder_;
   std::string path_;
 };
+
+TEST_F(SqliteLogTest, IsForItsOwnerOnly) {
+  auto log = SqliteLog::open(path_);
+  ASSERT_TRUE(log) << log.error().message;
+  ASSERT_TRUE((*log)->write({put("a/b", 2, "secret")}));
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat status{};
+    ASSERT_EQ(stat(cat(path_, suffix).c_str(), &status), 0) << suffix;
+    EXPECT_EQ(status.st_mode & 0777, 0600u) << suffix;
+  }
+}
 
 TEST_F(SqliteLogTest, KeepsWhatWasWritten) {
   {
