@@ -13,6 +13,10 @@ using base::cat;
 
 namespace {
 
+// Bounds against an answer as long as the request.
+constexpr std::size_t kUnknownMax = 100;
+constexpr std::size_t kCausesMax = 200;
+
 std::string below(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : cat(path, ".", name);
 }
@@ -48,19 +52,20 @@ void Schema::prune_at(Json& value, const std::string& path, bool top, std::vecto
     return;
   }
   if (!value.is_object()) return;
-  std::vector<std::string> gone;
+  JsonObject kept;  // not erased one by one: a hostile object has very many members
   for (auto& [key, member] : value.as_object()) {
-    if ((top || embedded_resource_) && (key == "apiVersion" || key == "kind" || key == "metadata")) continue;
-    if (const auto at = properties_.find(key); at != properties_.end()) {
+    const bool head = (top || embedded_resource_) && (key == "apiVersion" || key == "kind" || key == "metadata");
+    if (const auto at = properties_.find(key); !head && at != properties_.end()) {
       at->second->prune_at(member, below(path, key), false, unknown);
-    } else if (additional_ != nullptr) {
+    } else if (!head && additional_ != nullptr) {
       additional_->prune_at(member, below(path, key), false, unknown);
-    } else if (!additional_any_ && !preserve_unknown_) {
-      unknown.push_back(below(path, key));
-      gone.push_back(key);
+    } else if (!head && !additional_any_ && !preserve_unknown_) {
+      if (unknown.size() < kUnknownMax) unknown.push_back(below(path, key));
+      continue;
     }
+    kept.append_unchecked(std::move(key), std::move(member));
   }
-  for (const std::string& key : gone) value.as_object().erase(key);
+  value = std::move(kept);
 }
 
 void Schema::apply_defaults(Json& value) const {
@@ -98,7 +103,7 @@ bool Schema::accepts_kind(const Json& value) const {
 }
 
 void Schema::validate_at(const Json& value, const std::string& path, std::vector<Cause>& causes) const {
-  if (value.is_null() && (nullable_ || type_.empty())) return;
+  if ((value.is_null() && (nullable_ || type_.empty())) || causes.size() >= kCausesMax) return;
   if (!accepts_kind(value)) {
     const std::string wanted = int_or_string_ ? "integer,string" : type_;
     causes.push_back({"FieldValueTypeInvalid",
@@ -131,7 +136,8 @@ void Schema::validate_text(const std::string& text, const std::string& path, std
   if (min_length_ && length < *min_length_)
     causes.push_back(
         invalid_value(path, shown, cat(path, " in body should be at least ", *min_length_, " chars long")));
-  if (regex_ && regexec(&*regex_, text.c_str(), 0, nullptr, 0) != 0)
+  // The library would stop reading at a NUL.
+  if (regex_ && (text.find('\0') != std::string::npos || regexec(&*regex_, text.c_str(), 0, nullptr, 0) != 0))
     causes.push_back(invalid_value(path, shown, cat(path, " in body should match '", pattern_, "'")));
   if (format_ == "date-time" && !base::parse_rfc3339(text))
     causes.push_back(invalid_value(path, shown, cat(path, " in body must be of type date-time: ", shown)));

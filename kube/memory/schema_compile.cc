@@ -1,6 +1,7 @@
 // Reading a schema and refusing what is not structural or not supported.
 #include "kube/memory/schema.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/text.h"
@@ -12,6 +13,42 @@ using base::cat;
 namespace {
 
 constexpr int kSchemaDepthMax = 64;
+
+// The C library compiles groups by recursion and counted repetitions by copying: without bounds a pattern of 100 KB
+// overflows the stack, and one of 30 bytes takes gigabytes.
+constexpr std::size_t kPatternMax = 4096;            // bytes
+constexpr std::size_t kPatternGroupsMax = 64;        // one in the other
+constexpr std::uint64_t kPatternNodesMax = 100'000;  // characters and classes, repetitions written out
+
+bool too_costly(std::string_view posix) {
+  std::vector<std::uint64_t> groups{0};  // nodes of each open group so far
+  std::uint64_t last = 1;                // nodes of what a repetition would repeat
+  for (std::size_t at = 0; at < posix.size() && groups.back() <= kPatternNodesMax; ++at) {
+    if (posix[at] == '(') {
+      groups.push_back(0);
+    } else if (posix[at] == ')' && groups.size() > 1) {
+      last = groups.back() + 1;
+      groups.pop_back();
+      groups.back() += last;
+    } else if (posix[at] == '{') {
+      const std::string_view counts = posix.substr(at + 1, posix.find('}', at) - at - 1);
+      std::uint64_t most = 1;
+      for (const std::string_view count : base::split(counts, ','))
+        most = std::max(most, base::parse_uint(count).value_or(1));
+      if (most > kPatternNodesMax) return true;
+      groups.back() += last * (most - 1);
+      last *= most;
+    } else {
+      if (posix[at] == '\\') ++at;
+      if (posix[at] == '[')
+        at = std::min(posix.find(']', at + (posix.substr(at).starts_with("[^") ? 3 : 2)), posix.size());
+      last = 1;
+      ++groups.back();
+    }
+    if (groups.size() > kPatternGroupsMax) return true;
+  }
+  return groups.back() > kPatternNodesMax || posix.size() > kPatternMax;
+}
 
 // RE2 (what the real server uses) and POSIX extended expressions differ in classes of one letter. Answers nothing where
 // the pattern needs something that POSIX cannot say.
@@ -220,7 +257,7 @@ struct Schema::Compiler {
     if (schema.pattern_.empty()) return;
     const auto posix = to_posix(schema.pattern_);
     regex_t compiled;
-    if (!posix || regcomp(&compiled, posix->c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
+    if (!posix || too_costly(*posix) || regcomp(&compiled, posix->c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
       causes.push_back(invalid_value(field + ".pattern", Json(schema.pattern_).dump(),
                                      "must be a valid regular expression that this API server supports"));
       return;

@@ -31,6 +31,28 @@ TEST(Schema, SaysWrongTypesInTheServersWords) {
   EXPECT_EQ(findings(*schema, R"({"spec":{"minMember":3.5}})").size(), 1u);
 }
 
+TEST(Schema, PatternsHaveABoundOnWhatTheyTake) {
+  const auto refused = [](const std::string& pattern) {
+    std::vector<Cause> causes;
+    Schema::compile(
+        Json::object({{"type", "object"},
+                      {"properties", Json::object({{"s", Json::object({{"type", "string"}, {"pattern", pattern}})}})}}),
+        "schema", causes);
+    return !causes.empty();
+  };
+  EXPECT_TRUE(refused(std::string(2000, '(') + "a" + std::string(2000, ')')));
+  EXPECT_TRUE(refused("((((a{100}){100}){100}){100})"));
+  EXPECT_TRUE(refused("a{99999999999}"));
+  EXPECT_TRUE(refused(std::string(5000, 'a')));
+  EXPECT_FALSE(refused("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$"));
+  EXPECT_FALSE(
+      refused("^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|"
+              "([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|"
+              "([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3})$"));
+  const auto schema = compile(R"({"type":"object","properties":{"s":{"type":"string","pattern":"^[a-z]+$"}}})");
+  EXPECT_EQ(findings(*schema, "{\"s\":\"a\\u0000B\"}").size(), 1u) << "text after a NUL counts";
+}
+
 TEST(Schema, Bounds) {
   const auto schema = compile(R"({"type":"object","required":["n"],"properties":{
     "n":{"type":"integer","minimum":1,"maximum":9,"multipleOf":2},

@@ -93,26 +93,23 @@ class Decoder {
   }
 
   void object(Json& json, const BuiltinType& type, const std::string& path, const std::string& dotted) {
-    std::vector<std::string> gone;
+    JsonObject kept;  // not erased one by one: a hostile object has very many members
     for (auto& [key, member] : json.as_object()) {
       const BuiltinField* field = type.find(key);
       if (field == nullptr) {
         if (unknown.size() < kUnknownMax) unknown.push_back(path.empty() ? key : cat(path, ".", key));
-        gone.push_back(key);
         continue;
       }
-      if (member.is_null()) {
-        gone.push_back(key);
-        continue;
-      }
+      if (member.is_null()) continue;
       value(member, field->type, path.empty() ? key : cat(path, ".", key), dotted.empty() ? key : cat(dotted, ".", key),
             type.name);
       if (error) return;
       const bool empty =
           (member.is_array() && member.as_array().empty()) || (member.is_object() && member.as_object().empty());
-      if (empty && !field->required && !field->type.shape.empty()) gone.push_back(key);
+      if (!empty || field->required || field->type.shape.empty())
+        kept.append_unchecked(std::move(key), std::move(member));
     }
-    for (const std::string& key : gone) json.as_object().erase(key);
+    json = std::move(kept);
   }
 
  private:
