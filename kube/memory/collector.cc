@@ -103,7 +103,7 @@ Answer<void> Collector::look_at(const Place& place) {
 Answer<void> Collector::release_dependent(const Place& place) {
   const KindPtr kind = registry_.kind_of_storage(place.first);
   const ObjectPtr object = store_.latest(place.first, place.second);
-  if (kind == nullptr || object == nullptr) return {};
+  if (kind == nullptr || object == nullptr || object->owners.empty()) return {};  // let go since
   const bool owned = std::any_of(object->owners.begin(), object->owners.end(),
                                  [&](const std::string& uid) { return store_.find_uid(uid).has_value(); });
   if (!owned) {
@@ -127,7 +127,9 @@ Answer<void> Collector::drop_finalizer(const KindPtr& kind, const ObjectPtr& obj
   if (list != nullptr && list->is_array())
     std::erase_if(list->as_array(), [&](const Json& entry) { return entry.get_string() == finalizer; });
   drop_empty_meta(tree);
-  const bool last = finalizers(tree).empty();
+  // A pod with time left to stop goes when its node says so.
+  const Json* grace = tree.at("metadata", "deletionGracePeriodSeconds");
+  const bool last = finalizers(tree).empty() && (grace == nullptr || grace->get_int().value_or(0) <= 0);
   if (last) {
     TM_TRY([[maybe_unused]] const Written written, registry_.erase_internal(kind, object));
   } else {
@@ -157,6 +159,8 @@ Answer<void> Collector::finish_foreground(const KindPtr& kind, const ObjectPtr& 
     const KindPtr dependent_kind = registry_.kind_of_storage(place.first);
     const ObjectPtr dependent = store_.latest(place.first, place.second);
     if (dependent_kind == nullptr || dependent == nullptr) continue;
+    // The index knows what is committed; a write on its way may have let go of this owner.
+    if (std::find(dependent->owners.begin(), dependent->owners.end(), owner->uid) == dependent->owners.end()) continue;
     const Json tree = dependent->json();
     for (const Json& reference : tree.at("metadata", "ownerReferences")->as_array()) {
       const Json* blocks = reference.at("blockOwnerDeletion");

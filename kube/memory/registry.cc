@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kSuffixLength = 5;
 constexpr int kGeneratedNameTries = 8;
+constexpr std::int64_t kGraceMax = std::int64_t{100} * 365 * 24 * 3600;  // seconds; a time beyond it does not fit
 
 // Kinds whose update must name the revision it was made from.
 bool needs_revision(const Kind& kind) {
@@ -49,6 +50,16 @@ bool same_but_revision(const Json& a, const Json& b) {
   meta(left).as_object().erase("resourceVersion");
   meta(right).as_object().erase("resourceVersion");
   return left == right;
+}
+
+// Patches can put deep values into deep places. What is stored must be readable again, inside lists and events too.
+constexpr int kObjectDepthMax = base::JsonReader::kDepthMax - 28;
+
+bool deeper_than(const Json& tree, int levels) {
+  const auto deep = [&](const Json& inner) { return deeper_than(inner, levels - 1); };
+  if (tree.is_array()) return levels == 0 || std::any_of(tree.as_array().begin(), tree.as_array().end(), deep);
+  return tree.is_object() && (levels == 0 || std::any_of(tree.as_object().begin(), tree.as_object().end(),
+                                                         [&](const auto& member) { return deep(member.second); }));
 }
 
 void copy_member(Json& to, const Json& from, std::string_view member) {
@@ -202,6 +213,15 @@ void Registry::prepare_create(const Kind& kind, Json& tree) const {
 Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, std::string_view ns, Json body,
                                  const WriteRequest& request) {
   TM_TRY_VOID(check_head(*kind, version, body));
+  if (kind->custom) {
+    // What is made after the collector has looked would outlive its definition, and could not be read at the next
+    // start.
+    const KindPtr definitions = kinds_.find_group("apiextensions.k8s.io", "customresourcedefinitions");
+    const ObjectPtr crd = store_.latest(definitions->storage_id, kind->resource_text());
+    if (crd == nullptr || crd->terminating)
+      return refuse(
+          plain_error(405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating"));
+  }
   TM_TRY(auto warnings, decode(*kind, version, body, request));
   JsonObject& held = meta(body).as_object();
   if (!meta_text(body, "resourceVersion").empty())
@@ -368,6 +388,7 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
   Written written;
   if (same_but_revision(old, tree)) {
     written.object = before;
+    written.ticket = store_.pending(kind->storage_id, object_key(before->ns, before->name));
   } else {
     // The last finalizer is gone: so is the object.
     const bool namespace_left = kind->name == "Namespace" && !kind->custom && tree.at("spec", "finalizers") != nullptr;
@@ -381,6 +402,8 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
 }
 
 Answer<Written> Registry::write(const KindPtr& kind, const ObjectPtr& before, Json tree, bool dry_run, bool deleted) {
+  if (!deleted && deeper_than(tree, kObjectDepthMax))
+    return refuse(bad_request(cat("the object is nested deeper than ", kObjectDepthMax, " levels")));
   Written written;
   written.removed = deleted;
   if (dry_run) {
@@ -427,7 +450,7 @@ Answer<Written> Registry::remove(const KindPtr& kind, std::string_view ns, std::
     const std::string_view phase = tree.text_at("status", "phase");
     // Nobody runs it (any more): there is nothing to wait for.
     if (tree.text_at("spec", "nodeName").empty() || phase == "Succeeded" || phase == "Failed") grace_s = 0;
-    grace_s = std::max<std::int64_t>(grace_s, 0);
+    grace_s = std::clamp<std::int64_t>(grace_s, 0, kGraceMax);
   }
   std::vector<std::string> held = finalizers(tree);
   const auto require = [&](const char* finalizer) {
@@ -444,6 +467,7 @@ Answer<Written> Registry::remove(const KindPtr& kind, std::string_view ns, std::
   if (before->terminating && !(pod && grace_s < running_s)) {  // deleting again only shortens the time left
     Written written;
     written.object = before;
+    written.ticket = store_.pending(kind->storage_id, object_key(before->ns, before->name));
     return written;
   }
   Json& target = meta(tree);

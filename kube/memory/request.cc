@@ -34,6 +34,8 @@ constexpr std::string_view kKnownParameters[] = {"allowWatchBookmarks",
                                                  "timeoutSeconds",
                                                  "watch"};
 
+constexpr std::int64_t kWatchSecondsMax = 10'000'000;  // beyond it a time would not fit
+
 bool is_true(std::string_view text) {
   return text == "true" || text == "1";
 }
@@ -140,6 +142,7 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
   TM_TRY(const auto limit, number("limit"));
   out.limit = static_cast<std::size_t>(limit.value_or(0));  // 0: all
   TM_TRY(out.timeout_s, number("timeoutSeconds"));
+  if (out.timeout_s) out.timeout_s = std::min(*out.timeout_s, kWatchSecondsMax);
   TM_TRY(const auto revision, number("resourceVersion"));
   out.revision = revision.value_or(-1);
   const std::string_view match = target.get("resourceVersionMatch");

@@ -43,13 +43,23 @@ std::string_view to_string(ChangeType type) {
   return "";
 }
 
+namespace {
+
+// An object that was made before its definition named the field has no value for it.
+const std::string& field_of(const Object& object, std::size_t field) {
+  static const std::string none;
+  return field < object.fields.size() ? object.fields[field] : none;
+}
+
+}  // namespace
+
 bool Filter::matches(const Object& object) const {
   if (!ns.empty() && object.ns != ns) return false;
   if (!name.empty() && object.name != name) return false;
   for (const Term& term : terms) {
     const std::string& held = term.on == Term::On::kName        ? object.name
                               : term.on == Term::On::kNamespace ? object.ns
-                                                                : object.fields[term.field];
+                                                                : field_of(object, term.field);
     if ((held == term.value) == term.negated) return false;
   }
   return labels.matches(object.labels);
@@ -108,6 +118,11 @@ ObjectPtr Store::latest(int kind, const std::string& key) const {
     if (at != overlay_.end()) return at->second.latest;
   }
   return find(kind, key);
+}
+
+Store::TicketPtr Store::pending(int kind, const std::string& key) const {
+  const auto at = overlay_.find(overlay_key(kind, key));
+  return at == overlay_.end() ? nullptr : at->second.ticket;
 }
 
 std::vector<std::pair<int, std::string>> Store::owned_by(const std::string& uid) const {
@@ -193,6 +208,7 @@ Answer<Store::TicketPtr> Store::stage(int kind, const std::string& key, ObjectPt
   }
   Overlay& overlay = overlay_[overlay_key(kind, key)];
   overlay.latest = deleted ? nullptr : std::move(object);
+  overlay.ticket = ticket;
   ++overlay.pending;
   staged_bytes_ += grows;
   queue_.push_back(std::move(staged));
@@ -273,8 +289,11 @@ void Store::commit(const Staged& staged) {
 }
 
 void Store::index_object(int kind, const std::string& key, const Object* before, const Object* after) {
+  static const std::vector<std::string> none;
+  // Most writes leave the owners alone, and the list of an owner with many dependents is long.
+  const bool owners_change = before == nullptr || after == nullptr || before->owners != after->owners;
   if (before != nullptr) {
-    for (const std::string& uid : before->owners) {
+    for (const std::string& uid : owners_change ? before->owners : none) {
       const auto at = owned_.find(uid);
       if (at == owned_.end()) continue;
       std::erase(at->second, std::pair(kind, key));
@@ -283,7 +302,7 @@ void Store::index_object(int kind, const std::string& key, const Object* before,
     if (after == nullptr || after->uid != before->uid) uids_.erase(before->uid);
   }
   if (after != nullptr) {
-    for (const std::string& uid : after->owners) owned_[uid].emplace_back(kind, key);
+    for (const std::string& uid : owners_change ? after->owners : none) owned_[uid].emplace_back(kind, key);
     if (before == nullptr || after->uid != before->uid) uids_[after->uid] = {kind, key};
   }
 }
@@ -310,7 +329,7 @@ void Store::notify(KindState& kind, const ChangePtr& change) {
   for (Watch* watch : kind.watchers) watch->offer(change);
   for (auto& [field, by_value] : kind.indexed) {
     const auto value_of = [&, index = field](const Object& object) -> const std::string& {
-      return index < 0 ? object.name : object.fields[static_cast<std::size_t>(index)];
+      return index < 0 ? object.name : field_of(object, static_cast<std::size_t>(index));
     };
     const auto offer_to = [&](const std::string& value) {
       const auto at = by_value.find(value);
@@ -332,6 +351,10 @@ Answer<std::unique_ptr<Watch>> Store::watch(int kind, Filter filter, std::int64_
     return refuse(std::move(error));
   }
   KindState& state = kinds_[static_cast<std::size_t>(kind)];
+  // Of another life of this server (in memory only, or with an older file): the reader must list again, or it would
+  // keep for ever what is not there any more.
+  if (revision > committed_)
+    return refuse(expired(cat("too old resource version: ", revision, " is not known here, current: ", committed_)));
   if (revision >= 0 && !initial && revision < state.ring.lost_through)
     return refuse(expired(cat("too old resource version: ", revision, " (", state.ring.lost_through, ")")));
   auto watch = std::unique_ptr<Watch>(new Watch(*this, loop_));

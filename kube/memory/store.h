@@ -169,6 +169,9 @@ class Store {
   // does not fit.
   Answer<TicketPtr> stage(int kind, const std::string& key, ObjectPtr before, ObjectPtr object, bool deleted = false);
   static net::Task<Answer<void>> durable(TicketPtr ticket);
+  // Of the last write of this key that is not durable yet; null where there is none. Who answers with what latest()
+  // says waits for it.
+  TicketPtr pending(int kind, const std::string& key) const;
 
   // `revision` < 0: only what comes from now on. `initial`: the present objects first. 410 when history does not reach
   // back.
@@ -202,6 +205,7 @@ class Store {
   };
   struct Overlay {
     ObjectPtr latest;  // null: deleted
+    TicketPtr ticket;  // of the last write
     int pending = 0;
   };
 

@@ -1,0 +1,189 @@
+// What happens between a write and its log, around a definition's end, and with objects made to hurt.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "kube/memory/registry.h"
+#include "kube/memory/testing/server_fixture.h"
+
+namespace tidemark::kube::memory {
+namespace {
+
+using base::cat;
+
+constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr const char* kGangs = "/apis/x.io/v1/namespaces/default/gangs";
+constexpr const char* kCrd = R"({"metadata":{"name":"gangs.x.io"},"spec":{"group":"x.io","scope":"Namespaced",
+  "names":{"plural":"gangs","kind":"Gang"},"versions":[{"name":"v1","served":true,"storage":true,"schema":
+  {"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})";
+constexpr const char* kGang = R"({"apiVersion":"x.io/v1","kind":"Gang","metadata":{"name":"g"},"spec":{"a":"1"}})";
+
+class ServerRaceTest : public testing::ServerFixture {
+ protected:
+  // A log that answers only while the gate is open.
+  void SetUp() override {
+    gate_.set();
+    ServerConfig config;
+    config.store.log = [this](std::vector<LogRecord>) -> net::Task<Result<void>> {
+      co_await gate_.wait();
+      co_return Result<void>();
+    };
+    start(std::move(config));
+    loop_.run_ready();
+  }
+  void TearDown() override {
+    transport_.reset();
+    server_.reset();
+  }
+  Registry& registry() { return server_->registry(); }
+  KindPtr kind(std::string_view group, std::string_view plural) { return registry().kinds().find_group(group, plural); }
+  net::Task<void> put(std::string target, std::string body, int& status) {
+    net::HttpRequest request;
+    request.method = "PUT";
+    request.target = std::move(target);
+    request.body = std::move(body);
+    const auto answer = co_await transport_->fetch(std::move(request), std::chrono::hours(1));
+    status = answer ? answer->status : -1;
+  }
+
+  net::Event gate_{loop_};
+};
+
+TEST_F(ServerRaceTest, AWriteThatChangesNothingWaitsForTheOneItAgreesWith) {
+  ASSERT_EQ(post(kMaps, R"({"metadata":{"name":"m"}})").status, 201);
+  gate_.clear();
+  net::Scope scope(loop_);
+  int first = 0;
+  int second = 0;
+  const std::string body = R"({"metadata":{"name":"m"},"data":{"k":"v"}})";
+  scope.spawn(put(cat(kMaps, "/m"), body, first));
+  scope.spawn(put(cat(kMaps, "/m"), body, second));
+  loop_.run_ready();
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 0) << "told before it is durable";
+  gate_.set();
+  loop_.run_ready();
+  EXPECT_EQ(first, 200);
+  EXPECT_EQ(second, 200);
+}
+
+TEST_F(ServerRaceTest, NothingIsMadeOfAKindWhoseDefinitionGoes) {
+  ASSERT_EQ(post(kDefinitions, kCrd).status, 201);
+  gate_.clear();
+  ASSERT_TRUE(registry().remove(kind("apiextensions.k8s.io", "customresourcedefinitions"), "", "gangs.x.io", {}));
+  const auto made = registry().create(kind("x.io", "gangs"), "v1", "default", *Json::parse(kGang), {});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, 405);
+  gate_.set();
+  loop_.run_ready();
+  EXPECT_EQ(get(cat(kDefinitions, "/gangs.x.io")).status, 404);
+}
+
+TEST_F(ServerRaceTest, ADependentThatWasLetGoStays) {
+  for (const char* policy : {"Background", "Foreground"}) {
+    const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+    post(kMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+                    R"("blockOwnerDeletion":true,"uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
+    DeleteRequest request;
+    request.propagation = policy;
+    ASSERT_TRUE(registry().remove(kind("", "configmaps"), "default", "o", request));
+    // The deletion becomes durable; the letting go is on its way when the collector looks.
+    gate_.clear();
+    loop_.run_ready();
+    ASSERT_TRUE(registry().patch(kind("", "configmaps"), "v1", "default", "d", "", PatchKind::kMerge,
+                                 *Json::parse(R"({"metadata":{"ownerReferences":null}})"), {}));
+    gate_.set();
+    loop_.run_ready();
+    EXPECT_EQ(get(cat(kMaps, "/o")).status, 404) << policy;
+    EXPECT_EQ(get(cat(kMaps, "/d")).status, 200) << policy;
+    call("DELETE", cat(kMaps, "/d"));
+  }
+}
+
+TEST_F(ServerRaceTest, ABoundPodThatIsDeletedInTheForegroundWaitsForItsNode) {
+  post(kPods, R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
+  call("DELETE", cat(kPods, "/p?propagationPolicy=Foreground"));
+  loop_.run_ready();
+  const Reply held = get(cat(kPods, "/p"));
+  EXPECT_EQ(held.status, 200);
+  EXPECT_EQ(held.body.at("metadata", "finalizers"), nullptr);
+  EXPECT_EQ(call("DELETE", cat(kPods, "/p?gracePeriodSeconds=0")).status, 200);
+  EXPECT_EQ(get(cat(kPods, "/p")).status, 404);
+}
+
+TEST_F(ServerRaceTest, TimesThatDoNotFitAreCut) {
+  post(kPods, R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
+  const Reply going = call("DELETE", cat(kPods, "/p?gracePeriodSeconds=9223372036854775807"));
+  EXPECT_TRUE(going.body.text_at("metadata", "deletionTimestamp").starts_with("2125-")) << going.text;
+  EXPECT_NE(watch(cat(kMaps, "?watch=1&timeoutSeconds=9223372036854775807")), nullptr);
+}
+
+TEST_F(ServerRaceTest, WhatCouldNotBeReadAgainIsNotStored) {
+  post(kDefinitions, kCrd);
+  ASSERT_EQ(post(kGangs, kGang).status, 201);
+  const auto nested = [](int levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  const auto deepen = [&](std::string_view path, int levels) {
+    return call("PATCH", cat(kGangs, "/g"),
+                cat(R"([{"op":"add","path":")", path, R"(","value":)", nested(levels), "}]"),
+                "application/json-patch+json");
+  };
+  ASSERT_EQ(deepen("/spec/b", 70).status, 200);
+  std::string bottom = "/spec/b";
+  for (int i = 0; i < 69; ++i) bottom += "/0";
+  // The path needs elements to walk along.
+  std::string walk = "[1]";
+  for (int i = 0; i < 60; ++i) walk = cat("[", walk, "]");
+  ASSERT_EQ(merge(cat(kGangs, "/g"), cat(R"({"spec":{"b":)", walk, "}}")).status, 200);
+  bottom = "/spec/b";
+  for (int i = 0; i < 60; ++i) bottom += "/0";
+  const Reply refused = deepen(cat(bottom, "/0"), 70);
+  EXPECT_EQ(refused.status, 400) << refused.text.substr(0, 200);
+  EXPECT_EQ(get(cat(kGangs, "/g")).status, 200);
+  EXPECT_EQ(call("GET", kGangs, "", "", "application/yaml").status, 200);
+}
+
+TEST_F(ServerRaceTest, AFieldThatWasMadeSelectableLaterIsEmptyInOlderObjects) {
+  ASSERT_EQ(post(kDefinitions, kCrd).status, 201);
+  ASSERT_EQ(post(kGangs, kGang).status, 201);
+  const Reply named =
+      call("PATCH", cat(kDefinitions, "/gangs.x.io"),
+           R"([{"op":"add","path":"/spec/versions/0/selectableFields","value":[{"jsonPath":".spec.a"}]}])",
+           "application/json-patch+json");
+  ASSERT_EQ(named.status, 200) << named.text;
+  EXPECT_EQ(get(cat(kGangs, "?fieldSelector=spec.a%3D1")).body.at("items")->as_array().size(), 0u);
+  ASSERT_EQ(merge(cat(kGangs, "/g"), R"({"spec":{"b":"2"}})").status, 200);
+  EXPECT_EQ(get(cat(kGangs, "?fieldSelector=spec.a%3D1")).body.at("items")->as_array().size(), 1u);
+}
+
+TEST_F(ServerRaceTest, AWatchFromAnotherLifeOfTheServerIsToldToListAgain) {
+  const auto stream = watch(cat(kMaps, "?watch=1&resourceVersion=1000000"));
+  std::string buffer;
+  const Json line = next_line(*stream, buffer);
+  EXPECT_EQ(line.text_at("type"), "ERROR");
+  EXPECT_EQ(line.at("object", "code")->as_int(), 410);
+}
+
+TEST_F(ServerRaceTest, VeryManyUnknownMembersDoNotHoldTheLoop) {
+  // Members erased one by one would take a quarter of an hour here, and its warnings would be 3 MB of header fields.
+  std::string body = R"({"metadata":{"name":"m"})";
+  for (int i = 0; i < 200'000; ++i) body += cat(",\"x", i, "\":1");
+  const Reply made = post(kMaps, body + "}");
+  EXPECT_EQ(made.status, 201);
+  EXPECT_LE(made.headers.size(), 110u);
+  post(
+      kDefinitions,
+      Json::parse(
+          base::cat(
+              R"({"metadata":{"name":"wings.x.io"},"spec":{"group":"x.io",)",
+              R"("scope":"Namespaced","names":{"plural":"wings","kind":"Wing"},"versions":[{"name":"v1","served":true,)",
+              R"("storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})"))
+          ->dump());
+  body.replace(0, 1, R"({"apiVersion":"x.io/v1","kind":"Wing",)");
+  const Reply wing = post("/apis/x.io/v1/namespaces/default/wings", body + "}");
+  EXPECT_EQ(wing.status, 201) << wing.text.substr(0, 200);
+  EXPECT_LE(wing.headers.size(), 110u);
+}
+
+}  // namespace
+}  // namespace tidemark::kube::memory
