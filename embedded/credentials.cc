@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "net/address.h"
 
 namespace tidemark::embedded {
 namespace {
@@ -38,6 +39,9 @@ Result<void> make_folder(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return base::fail_errno(errno, base::cat("looking at ", path));
   if (!S_ISDIR(info.st_mode)) return fail(ErrorKind::kInvalid, path, " is not a folder");
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return fail(ErrorKind::kDenied, path, " belongs to user ", info.st_uid, ", who could then act as this server");
+  }
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return fail(ErrorKind::kDenied, path, " can be written by others, who could then act as this server: chmod go-w ",
                 path);
@@ -115,7 +119,7 @@ Result<std::string> open_token(const std::string& data_dir) {
 
 }  // namespace
 
-Result<Credentials> open_credentials(const std::string& data_dir, base::WallTime now) {
+Result<Credentials> open_credentials(const std::string& data_dir, std::string_view listen, base::WallTime now) {
   TM_TRY_VOID(make_folder(data_dir));
   Credentials credentials;
   TM_TRY(credentials.authority, open_authority(data_dir, now));
@@ -123,6 +127,11 @@ Result<Credentials> open_credentials(const std::string& data_dir, base::WallTime
   request.common_name = "tidemark-apiserver";
   request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
   request.ip_addresses = {"127.0.0.1", "::1"};
+  request.lifetime = kAuthorityLifetime;  // the process may run for years
+  std::string_view host = listen.substr(0, listen.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host.empty()) host = "::";
+  if (net::ip_address(host, 0) && host != "127.0.0.1" && host != "::1") request.ip_addresses.emplace_back(host);
   TM_TRY(credentials.server, net::issue_certificate(credentials.authority, request, now));
   TM_TRY(credentials.token, open_token(data_dir));
   return credentials;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -21,8 +22,9 @@ struct Credentials {
   std::string token;
 };
 
-// Makes what is missing and keeps what is there. A folder that others may write is refused.
-Result<Credentials> open_credentials(const std::string& data_dir, base::WallTime now);
+// Makes what is missing and keeps what is there. A folder that others may write is refused. The server's certificate is
+// good for loopback and for the address of `listen` (ADDRESS:PORT).
+Result<Credentials> open_credentials(const std::string& data_dir, std::string_view listen, base::WallTime now);
 
 // Answers the path written.
 Result<std::string> write_kubeconfig(const std::string& data_dir, const Credentials& credentials,

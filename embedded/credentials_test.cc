@@ -1,12 +1,16 @@
 #include "embedded/credentials.h"
 
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 
 #include "base/json.h"
@@ -40,7 +44,7 @@ class CredentialsTest : public ::testing::Test {
 };
 
 TEST_F(CredentialsTest, WhatIsSecretIsReadableByTheOwnerOnly) {
-  const auto made = open_credentials(folder, clock.wall());
+  const auto made = open_credentials(folder, "127.0.0.1:0", clock.wall());
   ASSERT_TRUE(made) << made.error().message;
   const auto kubeconfig = write_kubeconfig(folder, *made, "127.0.0.1:6443");
   ASSERT_TRUE(kubeconfig);
@@ -51,8 +55,8 @@ TEST_F(CredentialsTest, WhatIsSecretIsReadableByTheOwnerOnly) {
 }
 
 TEST_F(CredentialsTest, ARestartKeepsAuthorityAndTokenSoThatOldKubeconfigsStillWork) {
-  const auto first = open_credentials(folder, clock.wall());
-  const auto second = open_credentials(folder, clock.wall());
+  const auto first = open_credentials(folder, "127.0.0.1:0", clock.wall());
+  const auto second = open_credentials(folder, "127.0.0.1:0", clock.wall());
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->authority.certificate_pem, second->authority.certificate_pem);
   EXPECT_EQ(first->token, second->token);
@@ -60,7 +64,7 @@ TEST_F(CredentialsTest, ARestartKeepsAuthorityAndTokenSoThatOldKubeconfigsStillW
 }
 
 TEST_F(CredentialsTest, TheKubeconfigNamesTheServerTheAuthorityAndTheToken) {
-  const auto made = open_credentials(folder, clock.wall());
+  const auto made = open_credentials(folder, "127.0.0.1:0", clock.wall());
   const auto path = write_kubeconfig(folder, *made, "127.0.0.1:4711");
   const Json config = *Json::parse(read(*path));
   const Json& cluster = *config.at("clusters")->as_array().at(0).at("cluster");
@@ -70,15 +74,43 @@ TEST_F(CredentialsTest, TheKubeconfigNamesTheServerTheAuthorityAndTheToken) {
 }
 
 TEST_F(CredentialsTest, AFolderThatOthersMayWriteIsRefused) {
-  ASSERT_TRUE(open_credentials(folder, clock.wall()));
+  ASSERT_TRUE(open_credentials(folder, "127.0.0.1:0", clock.wall()));
   ::chmod(folder.c_str(), 0777);
-  const auto refused = open_credentials(folder, clock.wall());
+  const auto refused = open_credentials(folder, "127.0.0.1:0", clock.wall());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("chmod go-w " + folder), std::string::npos) << "the message says the remedy";
 }
 
+TEST_F(CredentialsTest, AFolderOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) return;  // only root can give a folder away
+  ASSERT_TRUE(open_credentials(folder, "127.0.0.1:0", clock.wall()));
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(::chown(folder.c_str(), kNobody, kNobody), 0);
+  const auto refused = open_credentials(folder, "127.0.0.1:0", clock.wall());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("65534"), std::string::npos) << refused.error().message;
+}
+
+TEST_F(CredentialsTest, TheServersCertificateIsGoodForTheAddressItListensOn) {
+  const auto good_for = [&](const char* listen, const char* address) {
+    const auto made = open_credentials(folder, listen, clock.wall());
+    const std::string pem = made ? made->server.certificate_pem : "";
+    const std::unique_ptr<BIO, decltype(&BIO_free)> bytes(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())),
+                                                          &BIO_free);
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(
+        PEM_read_bio_X509(bytes.get(), nullptr, nullptr, nullptr), &X509_free);
+    return certificate != nullptr && X509_check_ip_asc(certificate.get(), address, 0) == 1;
+  };
+  EXPECT_TRUE(good_for("192.0.2.7:6443", "192.0.2.7"));
+  EXPECT_TRUE(good_for("192.0.2.7:6443", "127.0.0.1"));
+  EXPECT_TRUE(good_for("[2001:db8::7]:6443", "2001:db8::7"));
+  EXPECT_TRUE(good_for("0.0.0.0:0", "0.0.0.0"));
+  EXPECT_TRUE(good_for(":6443", "::"));
+  EXPECT_FALSE(good_for("localhost:6443", "192.0.2.7"));
+}
+
 TEST_F(CredentialsTest, AFolderThatCannotBeMadeIsNamed) {
-  const auto refused = open_credentials(outer + "/missing/data", clock.wall());
+  const auto refused = open_credentials(outer + "/missing/data", "127.0.0.1:0", clock.wall());
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find(outer + "/missing/data"), std::string::npos) << refused.error().message;
 }

@@ -103,8 +103,11 @@ class Running final : public Embedded {
   Result<void> begin(std::uint64_t seed, EmbeddedOptions options) {
     if (options.data_dir.empty())
       return fail(ErrorKind::kInvalid, "--data-dir is needed: where objects and keys are kept");
+    if (options.listen.starts_with("unix:")) {
+      return fail(ErrorKind::kInvalid, "--listen ", options.listen, ": a kubeconfig needs an address and a port");
+    }
     base::Random random(seed);
-    TM_TRY(const auto credentials, open_credentials(options.data_dir, loop_.clock().wall()));
+    TM_TRY(const auto credentials, open_credentials(options.data_dir, options.listen, loop_.clock().wall()));
 
     kube::memory::ServerConfig config;
     config.tokens.push_back({credentials.token, "admin"});
