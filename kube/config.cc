@@ -340,7 +340,13 @@ Result<ClusterConfig> find_config(const ConfigRequest& request, const Files& fil
     }
     return parse_kubeconfig(texts, request.context, files, clock);
   }
-  if (!request.service_host.empty()) return in_cluster_config(request, files, clock);
+  if (!request.service_host.empty()) {
+    if (!request.context.empty()) {
+      return base::fail(ErrorKind::kInvalid, "context ", base::quoted(request.context),
+                        ": a pod's own account has no contexts; name a kubeconfig with --kubeconfig");
+    }
+    return in_cluster_config(request, files, clock);
+  }
   if (!request.home.empty()) {
     auto text = read_kubeconfig(request.home + "/.kube/config", files);
     if (text) return parse_kubeconfig({&*text, 1}, request.context, files, clock);

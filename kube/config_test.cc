@@ -304,6 +304,14 @@ TEST_F(FindConfigTest, InCluster) {
   ASSERT_NE(config->token_file, nullptr);
 }
 
+TEST_F(FindConfigTest, InClusterHasNoContexts) {
+  make_pod();
+  request.context = "staging";
+  const auto found = find_config(request, memory.files(), clock);
+  ASSERT_FALSE(found) << "another cluster than the one named, and not a word";
+  EXPECT_NE(found.error().message.find("staging"), std::string::npos);
+}
+
 TEST_F(FindConfigTest, InClusterOverIpv6) {
   make_pod();
   request.service_host = "fd00::1";
