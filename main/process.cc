@@ -83,6 +83,8 @@ std::string host_identity(std::uint64_t seed) {
 }
 
 Signals::Signals(net::EventLoop& loop) : loop_(loop) {
+  // A log that nobody reads any more is no reason to die: the write fails instead.
+  ::signal(SIGPIPE, SIG_IGN);
   watch_ = loop_.watch_signals({SIGTERM, SIGINT}, [this](int signal) {
     if (received_ != 0) ::_exit(kEndedBySignal + signal);
     received_ = signal;
