@@ -129,13 +129,11 @@ TEST_F(ServerRaceTest, WhatCouldNotBeReadAgainIsNotStored) {
                 "application/json-patch+json");
   };
   ASSERT_EQ(deepen("/spec/b", 70).status, 200);
-  std::string bottom = "/spec/b";
-  for (int i = 0; i < 69; ++i) bottom += "/0";
   // The path needs elements to walk along.
   std::string walk = "[1]";
   for (int i = 0; i < 60; ++i) walk = cat("[", walk, "]");
   ASSERT_EQ(merge(cat(kGangs, "/g"), cat(R"({"spec":{"b":)", walk, "}}")).status, 200);
-  bottom = "/spec/b";
+  std::string bottom = "/spec/b";
   for (int i = 0; i < 60; ++i) bottom += "/0";
   const Reply refused = deepen(cat(bottom, "/0"), 70);
   EXPECT_EQ(refused.status, 400) << refused.text.substr(0, 200);
@@ -158,10 +156,11 @@ TEST_F(ServerRaceTest, AFieldThatWasMadeSelectableLaterIsEmptyInOlderObjects) {
 
 TEST_F(ServerRaceTest, AWatchFromAnotherLifeOfTheServerIsToldToListAgain) {
   const auto stream = watch(cat(kMaps, "?watch=1&resourceVersion=1000000"));
+  ASSERT_NE(stream, nullptr);
   std::string buffer;
   const Json line = next_line(*stream, buffer);
   EXPECT_EQ(line.text_at("type"), "ERROR");
-  EXPECT_EQ(line.at("object", "code")->as_int(), 410);
+  EXPECT_EQ(line.text_at("object", "reason"), "Expired");
 }
 
 TEST_F(ServerRaceTest, VeryManyUnknownMembersDoNotHoldTheLoop) {
@@ -171,14 +170,9 @@ TEST_F(ServerRaceTest, VeryManyUnknownMembersDoNotHoldTheLoop) {
   const Reply made = post(kMaps, body + "}");
   EXPECT_EQ(made.status, 201);
   EXPECT_LE(made.headers.size(), 110u);
-  post(
-      kDefinitions,
-      Json::parse(
-          base::cat(
-              R"({"metadata":{"name":"wings.x.io"},"spec":{"group":"x.io",)",
-              R"("scope":"Namespaced","names":{"plural":"wings","kind":"Wing"},"versions":[{"name":"v1","served":true,)",
-              R"("storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})"))
-          ->dump());
+  post(kDefinitions, R"({"metadata":{"name":"wings.x.io"},"spec":{"group":"x.io","scope":"Namespaced",
+    "names":{"plural":"wings","kind":"Wing"},"versions":[{"name":"v1","served":true,"storage":true,"schema":
+    {"openAPIV3Schema":{"type":"object"}}}]}})");
   body.replace(0, 1, R"({"apiVersion":"x.io/v1","kind":"Wing",)");
   const Reply wing = post("/apis/x.io/v1/namespaces/default/wings", body + "}");
   EXPECT_EQ(wing.status, 201) << wing.text.substr(0, 200);
