@@ -1,12 +1,11 @@
 // Client and server together, over every wire they speak.
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <map>
-
 #include "base/text.h"
 #include "net/http_client.h"
+#include "net/http_client_connection.h"
 #include "net/http_server.h"
+#include "net/http_server_connection.h"
 #include "net/testing/http.h"
 
 namespace tidemark::net {
@@ -422,6 +421,47 @@ TEST_P(HttpPairTest, ManyAtOnce) {
   EXPECT_TRUE(pair.until([&] { return done == 1000; }));
   EXPECT_EQ(fine, 1000);
   EXPECT_LE(pair.client->connections(), http2() ? 1u : pair.client_config.http1_connections_max);
+}
+
+// Our own two sides always agree on HTTP/2 over TLS; others may not have it. So the two HTTP/1.1 halves are put on a
+// TLS connection by hand.
+TEST(Http1OverTls, RequestsAndLargeBodies) {
+  HttpPair pair(Wire::kHttp2);
+  const std::string large = pattern(8 << 20);
+  ServerContext context{pair.loop, pair.log, pair.server_config, [&](HttpExchange& exchange) -> Task<void> {
+                          auto body = co_await exchange.body(16 << 20);
+                          EXPECT_TRUE(body) << body.error().message;
+                          exchange.respond(200, "text/plain", body ? std::move(*body) : "");
+                        }};
+  std::unique_ptr<ServerConnection> served;
+  auto listener =
+      listen_on(pair.loop, pair.log, "127.0.0.1:0", 0600,
+                *make_tls_server_context(pair.authority.server_config(), pair.clock), seconds(10), 10,
+                [&](std::unique_ptr<Connection> made) { served = make_server_http1(context, std::move(made), [] {}); });
+  ASSERT_TRUE(listener) << listener.error().message;
+  const Url url{.scheme = "https", .host = "127.0.0.1", .port = (*listener)->port(), .path = ""};
+  auto tls = make_tls_client_context(pair.authority.client_config(), pair.clock);
+  auto connected = testing::run_task(pair.loop, connect(pair.loop, nullptr, url, *tls, seconds(10)));
+  ASSERT_TRUE(connected) << connected.error().message;
+  const auto client =
+      make_client_http1(pair.loop, std::move(*connected),
+                        {.scheme = "https", .authority = "h", .limits = {}, .ping_interval = {}, .ping_timeout = {}},
+                        {.on_room = [] {}, .on_ended = [] {}});
+  for (const std::string& body : {std::string("small"), large, std::string("again")}) {
+    const auto exchange = client->send(post_request("/", ""), make_buffer(body));
+    std::string got;
+    ASSERT_TRUE(pair.until([&] {
+      const std::size_t bytes = exchange->pending.size();
+      got += std::exchange(exchange->pending, {});
+      client->consumed(*exchange, bytes);
+      return exchange->complete || exchange->error;
+    }));
+    ASSERT_FALSE(exchange->error) << exchange->error->message;
+    got += exchange->pending;
+    EXPECT_EQ(exchange->head->status, 200);
+    EXPECT_TRUE(got == body);
+    EXPECT_EQ(client->room(), 1u) << "kept for the next request";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Wires, HttpPairTest, ::testing::Values(Wire::kClear, Wire::kUnix, Wire::kHttp2),
