@@ -1,11 +1,14 @@
 // The API server in memory and nothing else, for the contract suite: `tidemark up` also runs a manager, which writes to
 // nodes as it must and would answer for what the suite asks of the server alone.
 //
-//   memory_server DATA_DIR      serves on a port of its choice until it is killed; prints where its kubeconfig lies
+//   memory_server DATA_DIR SEED      serves on a port of its choice until it is killed; prints where its kubeconfig
+//   lies
+//
+// SEED is where uids and generated names come from: another one at every start on the same data.
 #include <cstdio>
 #include <string>
 
-#include "base/random.h"
+#include "base/text.h"
 #include "embedded/credentials.h"
 #include "kube/memory/server.h"
 #include "net/http_server.h"
@@ -14,19 +17,20 @@
 namespace tidemark {
 namespace {
 
+constexpr const char* kListen = "127.0.0.1:0";
 constexpr int kWorkers = 1;
 constexpr std::size_t kWorkerQueueMax = 4096;
 
-Result<void> serve(net::EventLoop& loop, const base::Log& log, const std::string& data_dir) {
+Result<void> serve(net::EventLoop& loop, const base::Log& log, const std::string& data_dir, std::uint64_t seed) {
   net::WorkerPool workers(kWorkers, kWorkerQueueMax);
-  TM_TRY(const auto credentials, embedded::open_credentials(data_dir, loop.clock().wall()));
+  TM_TRY(const auto credentials, embedded::open_credentials(data_dir, kListen, loop.clock().wall()));
   kube::memory::ServerConfig config;
   config.tokens.push_back({credentials.token, "admin"});
   config.data_file = data_dir + "/objects.sqlite";
-  config.seed = base::Random::seed_from_system();
+  config.seed = seed;
   TM_TRY(const auto api, kube::memory::Server::open(loop, log, std::move(config), &workers));
   net::HttpServerConfig http;
-  http.listen = "127.0.0.1:0";
+  http.listen = kListen;
   http.tls.emplace();
   http.tls->certificate.text = credentials.server.certificate_pem;
   http.tls->key.text = credentials.server.key_pem;
@@ -43,14 +47,15 @@ Result<void> serve(net::EventLoop& loop, const base::Log& log, const std::string
 }  // namespace tidemark
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fputs("usage: memory_server DATA_DIR\n", stderr);
+  const auto seed = argc == 3 ? tidemark::base::parse_int(argv[2]) : std::nullopt;
+  if (!seed) {
+    std::fputs("usage: memory_server DATA_DIR SEED\n", stderr);
     return 2;
   }
   const tidemark::base::SystemClock clock;
   tidemark::net::EventLoop loop(clock);
   const tidemark::base::Log log(clock, {});
-  if (const auto done = tidemark::serve(loop, log, argv[1]); !done) {
+  if (const auto done = tidemark::serve(loop, log, argv[1], static_cast<std::uint64_t>(*seed)); !done) {
     std::fprintf(stderr, "memory_server: %s\n", done.error().message.c_str());
     return 1;
   }
