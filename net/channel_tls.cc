@@ -125,7 +125,9 @@ class TlsChannel final : public Channel {
     if (inet_pton(AF_INET, host.c_str(), &ignored) == 1 || inet_pton(AF_INET6, host.c_str(), &ignored) == 1) {
       set = X509_VERIFY_PARAM_set1_ip_asc(parameters, host.c_str()) == 1;
     } else {
-      X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+      // A common name is no proof (RFC 9525), even where the certificate has no names; Go refuses it too.
+      X509_VERIFY_PARAM_set_hostflags(parameters,
+                                      X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
       set = !host.empty() && SSL_set_tlsext_host_name(ssl_.get(), host.c_str()) == 1 &&
             X509_VERIFY_PARAM_set1_host(parameters, host.data(), host.size()) == 1;
     }

@@ -227,6 +227,19 @@ TEST_F(TlsTest, ACertificateForAnotherNameIsRefusedWithItsNames) {
   }
 }
 
+TEST_F(TlsTest, ACommonNameDoesNotProveAName) {
+  CertificateRequest request;
+  request.common_name = "localhost";
+  const auto issued = authority_.issue(request);
+  TlsServerConfig config;
+  config.certificate.text = issued.certificate_pem;
+  config.key.text = issued.key_pem;
+  serve(config);
+  auto named = authority_.client_config();
+  named.server_name = "localhost";
+  EXPECT_HAS(refusal(named), "not for \"localhost\"");
+}
+
 TEST_F(TlsTest, ValidityIsJudgedByTheGivenClock) {
   CertificateRequest request;
   request.common_name = "short";
