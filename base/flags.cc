@@ -452,12 +452,11 @@ Result<void> Flags::check(const Flag& flag, const Given& given) {
 Result<void> Flags::check_arguments(const Parsed& parsed) const {
   const std::size_t count = parsed.arguments.size();
   if (count > arguments_max_) {
-    return fail(ErrorKind::kInvalid, "unexpected argument ", quoted(parsed.arguments[arguments_max_]),
-                "; usage: ", usage());
+    return fail(ErrorKind::kInvalid, "unexpected argument ", quoted(parsed.arguments[arguments_max_]));
   }
   if (count < arguments_min_) {
     return fail(ErrorKind::kInvalid, arguments_min_ - count, " more argument", arguments_min_ - count == 1 ? "" : "s",
-                " wanted; usage: ", usage());
+                " wanted");
   }
   return {};
 }

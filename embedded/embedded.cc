@@ -30,13 +30,15 @@ struct ClientSettings {
 // The manager on a thread of its own.
 class ManagerThread {
  public:
+  // `on_failure` is called on the manager's thread.
   ManagerThread(const base::Clock& clock, base::Log log, std::uint64_t seed, ClientSettings settings,
-                manager::ManagerOptions options)
+                manager::ManagerOptions options, std::function<void(Error)> on_failure)
       : loop_(clock),
         log_(std::move(log)),
         random_(seed),
         settings_(std::move(settings)),
         options_(std::move(options)),
+        on_failure_(std::move(on_failure)),
         thread_([this] { run(); }) {}
 
   ~ManagerThread() {
@@ -73,10 +75,10 @@ class ManagerThread {
       log_.warn("custom resources not installed yet", {{"error", installed.error()}});
       co_await loop_.sleep(kInstallRetry);
     }
-    auto made =
-        manager::Manager::make(loop_, *client_, log_.named("manager"), metrics_, random_.fork(), options_, "embedded");
+    auto made = manager::Manager::make(loop_, *client_, *client_, log_.named("manager"), metrics_, random_.fork(),
+                                       options_, "embedded");
     if (!made) {
-      log_.error("the manager cannot start", {{"error", made.error()}});
+      on_failure_(std::move(made).error().within("the manager cannot start"));
       co_return;
     }
     manager_ = std::move(*made);
@@ -89,6 +91,7 @@ class ManagerThread {
   base::Registry metrics_;
   ClientSettings settings_;
   manager::ManagerOptions options_;
+  std::function<void(Error)> on_failure_;
   std::unique_ptr<net::HttpClient> transport_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<manager::Manager> manager_;
@@ -100,7 +103,7 @@ class Running final : public Embedded {
   Running(net::EventLoop& loop, base::Log log)
       : loop_(loop), log_(std::move(log)), workers_(kWorkers, kWorkerQueueMax) {}
 
-  Result<void> begin(std::uint64_t seed, EmbeddedOptions options) {
+  Result<void> begin(std::uint64_t seed, EmbeddedOptions options, std::function<void(Error)> on_failure) {
     if (options.data_dir.empty())
       return fail(ErrorKind::kInvalid, "--data-dir is needed: where objects and keys are kept");
     if (options.listen.starts_with("unix:")) {
@@ -129,7 +132,9 @@ class Running final : public Embedded {
     manager_ = std::make_unique<ManagerThread>(
         loop_.clock(), log_, random.next(),
         ClientSettings{server_->address(), credentials.authority.certificate_pem, credentials.token},
-        std::move(options.manager));
+        std::move(options.manager), [this, on_failure = std::move(on_failure)](Error error) {
+          loop_.post_from_any_thread([on_failure, error = std::move(error)] { on_failure(error); });
+        });
     return {};
   }
 
@@ -163,13 +168,13 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
   options.manager.metrics_address = "127.0.0.1:0";
   options.manager.queries_per_second = 500;  // both ends are ours
   options.manager.query_burst = 500;
-  manager::declare_flags(flags, options.manager);
+  manager::declare_common_flags(flags, options.manager);
 }
 
 Result<std::unique_ptr<Embedded>> Embedded::start(net::EventLoop& loop, base::Log log, std::uint64_t seed,
-                                                  EmbeddedOptions options) {
+                                                  EmbeddedOptions options, std::function<void(Error)> on_failure) {
   auto running = std::make_unique<Running>(loop, std::move(log));
-  TM_TRY_VOID(running->begin(seed, std::move(options)));
+  TM_TRY_VOID(running->begin(seed, std::move(options), std::move(on_failure)));
   return running;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,8 +27,9 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options);
 class Embedded {
  public:
   // Done when the server listens and the kubeconfig is written; the manager starts when the custom resources are in.
+  // `on_failure` is called on `loop` when the manager cannot start after all: the caller ends then.
   static Result<std::unique_ptr<Embedded>> start(net::EventLoop& loop, base::Log log, std::uint64_t seed,
-                                                 EmbeddedOptions options);
+                                                 EmbeddedOptions options, std::function<void(Error)> on_failure);
   virtual ~Embedded() = default;  // stops the manager's thread, then the server
 
   virtual std::string kubeconfig() const = 0;

@@ -84,14 +84,30 @@ class Elector final : public LeaderElector {
     if (!leading()) co_return;
     renewed_at_.reset();
     announce();
-    // The revision is our last renewal's: if anybody took over meanwhile, this must not undo it.
-    std::string body = lease_body(config_, revision_, {"", now_text(), now_text(), epoch_});
-    auto done = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
-                                       request_limit_);
+    auto done = co_await give_back();
+    if (!done && done.error().kind == ErrorKind::kConflict && co_await still_ours()) done = co_await give_back();
     if (!done) log_.warn("lease not given back; it runs out by itself", {{"error", done.error()}});
   }
 
  private:
+  // The revision is that of our last renewal: if anybody took over meanwhile, this must not undo it.
+  net::Task<Result<std::string>> give_back() {
+    std::string body = lease_body(config_, revision_, {"", now_text(), now_text(), epoch_});
+    co_return co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
+                                     request_limit_);
+  }
+
+  // After a conflict: a renewal of ours that was under way may have been the other writer.
+  net::Task<bool> still_ours() {
+    auto bytes = co_await reader_.get(kLeases, config_.ns, config_.name, request_limit_);
+    if (!bytes) co_return false;
+    Interner interner;
+    const auto lease = decode_lease(*bytes, {}, interner);
+    if (!lease || lease->holder != config_.identity) co_return false;
+    revision_ = lease->meta.resource_version;
+    co_return true;
+  }
+
   // True: we hold it now. False: somebody else does. An error says nothing about who holds it.
   net::Task<Result<bool>> acquire_or_renew() {
     auto bytes = co_await reader_.get(kLeases, config_.ns, config_.name, request_limit_);
@@ -137,7 +153,9 @@ class Elector final : public LeaderElector {
     auto patched = co_await writer_.patch(kLeases, config_.name, PatchType::kMerge, std::move(body), write_options(),
                                           request_limit_);
     if (!patched) {
-      if (patched.error().kind == ErrorKind::kConflict) co_return false;
+      // Whoever holds it is not deposed by a foreign write to the object (a label): its time lasts, the next look
+      // tells.
+      if (patched.error().kind == ErrorKind::kConflict && !continues) co_return false;
       co_return std::unexpected(std::move(patched).error());
     }
     co_return note_held(*patched);

@@ -195,6 +195,30 @@ TEST_F(LeaderTest, AHigherEpochThatWasSeenIsPassedWithTheNextRenewalByTheHolderO
   EXPECT_EQ(a.changes, (std::vector<bool>{true})) << "it led all the time";
 }
 
+TEST_F(LeaderTest, ALabelOnTheLeaseDeposesNobody) {
+  auto a = start("a", 1);
+  run_for(5s);
+  for (int i = 0; i < 200; ++i) {
+    net::testing::run_task(loop, clock,
+                           api.patch(kLeases, "manager", PatchType::kMerge,
+                                     base::cat(R"({"metadata":{"labels":{"touched":")", i, R"("}}})"), {}, 1s));
+    run_for(137ms);
+    ASSERT_TRUE(a.leading());
+  }
+  EXPECT_EQ(a.elector->epoch(), 1);
+}
+
+TEST_F(LeaderTest, ALeaseIsGivenBackAlsoWhenARenewalIsUnderWay) {
+  for (int ms = 0; ms < 30; ++ms) {
+    auto a = std::make_unique<Replica>(loop, api, log, base::cat("a", ms), 1);
+    ASSERT_TRUE(net::testing::run_until(loop, clock, [&] { return a->leading(); }));
+    run_for(2s + std::chrono::milliseconds(ms * 30));
+    net::testing::run_task(loop, clock, a->elector->release());
+    run_for(1s);
+    EXPECT_EQ(lease().text_at("spec", "holderIdentity"), "") << "released after " << ms * 30 << " ms";
+  }
+}
+
 TEST_F(LeaderTest, OfManyNeverTwoLeadWhateverFails) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     base::testing::Clock own_clock;

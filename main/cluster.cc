@@ -36,7 +36,8 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
   cluster.source = found.source;
   cluster.workers = std::make_unique<net::WorkerPool>(1, kResolveQueueMax);
   cluster.transport = std::make_unique<net::HttpClient>(loop, cluster.workers.get(), std::move(found.http));
-  cluster.client = std::make_unique<kube::Client>(loop, *cluster.transport, std::move(found.bearer), config, random);
+  cluster.bearer = std::move(found.bearer);
+  cluster.client = std::make_unique<kube::Client>(loop, *cluster.transport, cluster.bearer, config, random);
   return cluster;
 }
 

@@ -1,6 +1,7 @@
 // A client of the cluster that flags, environment or the pod's own files name.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,7 @@ struct Cluster {
   std::unique_ptr<net::WorkerPool> workers;  // resolves names
   std::unique_ptr<net::HttpClient> transport;
   std::unique_ptr<kube::Client> client;
+  std::function<std::string()> bearer;  // for further clients on the same transport
   std::string source;
 };
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,

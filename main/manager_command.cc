@@ -34,8 +34,9 @@ int run_manager(const std::vector<std::string>& args) {
   if (!cluster) return failed(cluster.error());
   log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}});
 
-  auto manager = manager::Manager::make(loop, *cluster->client, log, metrics, random.fork(), std::move(options),
-                                        host_identity(random.next()));
+  kube::Client election(loop, *cluster->transport, cluster->bearer, manager::election_client_config(), random.fork());
+  auto manager = manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(),
+                                        std::move(options), host_identity(random.next()));
   if (!manager) return failed(manager.error());
   (*manager)->start();
   signals.run(log, [&] { return (*manager)->drain(); });

@@ -21,13 +21,18 @@ int run_up(const std::vector<std::string>& args) {
   const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("up");
   net::EventLoop loop(clock);
   Signals signals(loop);
-  auto embedded = embedded::Embedded::start(loop, log, base::Random::seed_from_system(), std::move(options));
+  int code = kDone;
+  auto embedded = embedded::Embedded::start(loop, log, base::Random::seed_from_system(), std::move(options),
+                                            [&](const Error& error) {
+                                              code = failed(error);
+                                              loop.stop();
+                                            });
   if (!embedded) return failed(embedded.error());
   print(base::cat("API server  https://", (*embedded)->address(), "\nkubeconfig  ", (*embedded)->kubeconfig(),
                   "\n\nTry: KUBECONFIG=", (*embedded)->kubeconfig(), " kubectl get nodes\n"));
   signals.run(log, [&] { return (*embedded)->drain(); });
   embedded->reset();
-  return kDone;
+  return code;
 }
 
 }  // namespace tidemark::main

@@ -1,5 +1,6 @@
 #include "manager/decide.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,25 @@ NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::P
   decision.strategy = policy::strategy_for(config, labels, annotation);
   decision.plan = policy::overcommit(decision.snapshot, decision.strategy, now);
   return decision;
+}
+
+namespace {
+
+template <class Amount>
+std::optional<Amount> at_most(const std::optional<Amount>& wanted, const std::optional<Amount>& carried) {
+  if (!wanted || !carried) return std::nullopt;
+  return std::min(*wanted, *carried);
+}
+
+}  // namespace
+
+void keep_cuts_only(policy::OvercommitPlan& plan, const model::ExtendedResources& on_node,
+                    const std::optional<model::Resources>& origin_on_node) {
+  if (plan.action != policy::PlanAction::kPublish) return;
+  plan.publish = {at_most(plan.publish.batch_cpu, on_node.batch_cpu),
+                  at_most(plan.publish.batch_memory, on_node.batch_memory),
+                  at_most(plan.publish.mid_cpu, on_node.mid_cpu), at_most(plan.publish.mid_memory, on_node.mid_memory)};
+  plan.origin = model::min(*plan.origin, origin_on_node.value_or(model::Resources{}));
 }
 
 policy::ConfigSource config_source(const kube::ConfigMap* map) {

@@ -2,8 +2,7 @@
 
 namespace tidemark::manager {
 
-void declare_flags(base::Flags& flags, ManagerOptions& options) {
-  using std::chrono::seconds;
+void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
   flags.group("Configuration");
   flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMap with the co-location settings")
       .placeholder("NAMESPACE");
@@ -16,6 +15,17 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
       .placeholder("HOST:PORT")
       .alias("metrics-bind-address");
 
+  flags.group("Load");
+  flags.integer("workers", options.workers, 1, 64, "nodes decided at the same time");
+  flags.number("kube-api-qps", options.queries_per_second, 0.1, 10000, "requests a second to the API server")
+      .alias("rest-config-qps");
+  flags.integer("kube-api-burst", options.query_burst, 1, 100000, "requests at once, before the rate holds")
+      .alias("rest-config-burst");
+}
+
+void declare_flags(base::Flags& flags, ManagerOptions& options) {
+  using std::chrono::seconds;
+  declare_common_flags(flags, options);
   flags.group("Leader election");
   flags.boolean("leader-elect", options.leader_elect, "only the replica that holds the lease writes")
       .alias("enable-leader-election");
@@ -27,13 +37,6 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
                  "the holder stops by itself when it could not renew for this long");
   flags.duration("leader-elect-retry-period", options.retry_period, std::chrono::milliseconds(100), seconds(600),
                  "pause between two looks at the lease");
-
-  flags.group("Load");
-  flags.integer("workers", options.workers, 1, 64, "nodes decided at the same time");
-  flags.number("kube-api-qps", options.queries_per_second, 0.1, 10000, "requests a second to the API server")
-      .alias("rest-config-qps");
-  flags.integer("kube-api-burst", options.query_burst, 1, 100000, "requests at once, before the rate holds")
-      .alias("rest-config-burst");
 }
 
 }  // namespace tidemark::manager

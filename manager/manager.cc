@@ -1,6 +1,8 @@
 #include "manager/manager.h"
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -47,7 +49,7 @@ class RunningManager final : public Manager {
                  }),
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
-        controller_(loop, client, client, {nodes_, pods_, node_metrics_}, leadership(), interner_, log_, metrics),
+        controller_(loop, client, client, caches(), leadership(), interner_, log_, metrics, write_limit(options_)),
         errors_(
             metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
         config_good_(metrics.gauge("tidemark_manager_config_good",
@@ -60,7 +62,7 @@ class RunningManager final : public Manager {
     subscribe();
   }
 
-  Result<void> prepare(kube::Client& client, base::Random random, std::string identity) {
+  Result<void> prepare(kube::Client& election, base::Random random, std::string identity) {
     if (options_.leader_elect) {
       kube::LeaderConfig config;
       config.ns = options_.lease_namespace;
@@ -69,9 +71,8 @@ class RunningManager final : public Manager {
       config.lease_duration = options_.lease_duration;
       config.renew_deadline = options_.renew_deadline;
       config.retry_period = options_.retry_period;
-      TM_TRY(elector_, kube::LeaderElector::make(loop_, client, client, log_, metrics_, random, std::move(config)));
+      TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, std::move(config)));
       elector_->on_change([this](bool leading) {
-        if (leading) controller_.forget_all_writes();
         if (leading) enqueue_all();
       });
     }
@@ -96,6 +97,7 @@ class RunningManager final : public Manager {
     if (!node_metrics_.synced()) return "nodemetrics are not listed yet";
     if (!configs_.synced()) return "the configuration is not read yet";
     if (!config_.config) return "the configuration cannot be used, and there was none before";
+    if (!caches().whole()) return "a cache is over its budget: offers are only cut";
     return "";
   }
 
@@ -125,6 +127,14 @@ class RunningManager final : public Manager {
     config.ns = options.config_namespace;
     config.field_selector = base::cat("metadata.name=", options.config_name);
     return config;
+  }
+
+  OvercommitCaches caches() const { return {nodes_, pods_, node_metrics_}; }
+
+  // A write must be over before a successor may start, which is lease_duration − renew_deadline after we stop.
+  static base::Duration write_limit(const ManagerOptions& options) {
+    if (!options.leader_elect) return kCapacityWriteLimit;
+    return std::min<base::Duration>(kCapacityWriteLimit, (options.lease_duration - options.renew_deadline) * 4 / 5);
   }
 
   Leadership leadership() {
@@ -174,7 +184,13 @@ class RunningManager final : public Manager {
   }
 
   void take_config(const kube::ConfigMap* map) {
-    auto step = policy::next_config(config_, config_source(map));
+    // Contract 4.3: an update whose data is the same is ignored.
+    const policy::ConfigSource source = config_source(map);
+    const auto text = source.text ? std::optional<std::string>(*source.text) : std::nullopt;
+    if (config_.config && source.found == config_found_ && text == config_text_) return;
+    config_found_ = source.found;
+    config_text_ = text;
+    auto step = policy::next_config(config_, source);
     const bool good = step.reason == model::Reason::kConfigApplied || step.reason == model::Reason::kConfigDefaults;
     config_good_.set(good ? 1 : 0);
     if (!step.problem.empty()) {
@@ -239,6 +255,8 @@ class RunningManager final : public Manager {
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<net::HttpServer> admin_;
   policy::ConfigState config_;
+  bool config_found_ = false;
+  std::optional<std::string> config_text_;
   std::set<std::string> working_;
   bool draining_ = false;
   net::Event all_synced_;
@@ -247,12 +265,20 @@ class RunningManager final : public Manager {
 
 }  // namespace
 
-Result<std::unique_ptr<Manager>> Manager::make(net::EventLoop& loop, kube::Client& client, base::Log log,
-                                               base::Registry& metrics, base::Random random, ManagerOptions options,
-                                               std::string identity) {
+kube::ClientConfig election_client_config() {
+  kube::ClientConfig config;
+  config.queries_per_second = 10;
+  config.burst = 10;
+  config.user_agent = "tidemark-manager-election";
+  return config;
+}
+
+Result<std::unique_ptr<Manager>> Manager::make(net::EventLoop& loop, kube::Client& client, kube::Client& election,
+                                               base::Log log, base::Registry& metrics, base::Random random,
+                                               ManagerOptions options, std::string identity) {
   auto manager =
       std::make_unique<RunningManager>(loop, client, std::move(log), metrics, random.fork(), std::move(options));
-  TM_TRY_VOID(manager->prepare(client, random.fork(), std::move(identity)));
+  TM_TRY_VOID(manager->prepare(election, random.fork(), std::move(identity)));
   return manager;
 }
 

@@ -32,15 +32,22 @@ struct ManagerOptions {
   std::int64_t query_burst = 50;
 };
 
+// The budget of the election's own client.
+kube::ClientConfig election_client_config();
+
 // The flags of `tidemark manager`, with the peer's names as aliases.
 void declare_flags(base::Flags& flags, ManagerOptions& options);
+// Those that also make sense where one process is its own leader.
+void declare_common_flags(base::Flags& flags, ManagerOptions& options);
 
 class Manager {
  public:
   // `identity` is this process in the lease: unique among replicas.
-  static Result<std::unique_ptr<Manager>> make(net::EventLoop& loop, kube::Client& client, base::Log log,
-                                               base::Registry& metrics, base::Random random, ManagerOptions options,
-                                               std::string identity);
+  // `election` speaks to the same API server under a budget of its own: renewing the lease must never wait behind
+  // capacity writes.
+  static Result<std::unique_ptr<Manager>> make(net::EventLoop& loop, kube::Client& client, kube::Client& election,
+                                               base::Log log, base::Registry& metrics, base::Random random,
+                                               ManagerOptions options, std::string identity);
   virtual ~Manager() = default;
 
   virtual void start() = 0;                         // until destroyed

@@ -38,11 +38,14 @@ struct Replica {
   Replica(net::EventLoop& loop, net::HttpHandler handler, const base::Log& log, std::string identity,
           std::uint64_t seed, bool elect)
       : transport(loop, std::move(handler), identity),
-        client(loop, transport, [] { return std::string(); }, {}, base::Random(seed)) {
+        client(
+            loop, transport, [] { return std::string(); }, {}, base::Random(seed)),
+        election(loop, transport, [] { return std::string(); }, election_client_config(), base::Random(seed + 2)) {
     ManagerOptions options;
     options.metrics_address = "0";
     options.leader_elect = elect;
-    manager = std::move(*Manager::make(loop, client, log, metrics, base::Random(seed + 1), options, identity));
+    manager =
+        std::move(*Manager::make(loop, client, election, log, metrics, base::Random(seed + 1), options, identity));
     manager->start();
   }
   double metric(std::string_view name) {
@@ -56,6 +59,7 @@ struct Replica {
   base::Registry metrics;
   kube::memory::LocalTransport transport;
   kube::Client client;
+  kube::Client election;
   std::unique_ptr<Manager> manager;
 };
 

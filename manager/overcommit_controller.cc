@@ -25,7 +25,7 @@ model::ExtendedResources as_extended(const model::Resources& batch) {
 
 OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer,
                                            OvercommitCaches caches, Leadership leadership, kube::Interner& interner,
-                                           base::Log log, base::Registry& metrics)
+                                           base::Log log, base::Registry& metrics, base::Duration write_limit)
     : loop_(loop),
       reader_(reader),
       writer_(writer),
@@ -33,6 +33,7 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
       leadership_(std::move(leadership)),
       interner_(interner),
       log_(std::move(log)),
+      write_limit_(write_limit),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
                                  "Capacity writes refused because somebody changed the node meanwhile.")) {}
@@ -43,16 +44,26 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}),
                               *config_.config, loop_.clock().wall());
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
-  decision.write = worth_a_write(node, decision.node);
+  std::optional<model::Resources> origin_on_node;
+  if (const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {
+    if (auto read = model::parse_origin(annotation->view())) origin_on_node = *read;
+  }
+  if (!caches_.whole()) {
+    log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
+    keep_cuts_only(decision.node.plan, decision.node.snapshot.published, origin_on_node);
+  }
+  decision.write = worth_a_write(decision.node, origin_on_node);
   decision.again_after = look_again(decision.node);
   return decision;
 }
 
-policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node, const NodeDecision& decision) const {
+policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision,
+                                                          const std::optional<model::Resources>& origin_on_node) const {
   if (decision.plan.action == policy::PlanAction::kHold) return {};
   std::optional<base::Duration> since_write;
   if (auto at = written_.find(model::NodeName(decision.snapshot.name)); at != written_.end()) {
-    since_write = loop_.clock().monotonic() - at->second;
+    const auto epoch = leadership_.epoch();
+    if (!epoch || *epoch == at->second.epoch) since_write = loop_.clock().monotonic() - at->second.when;
   }
   // A node's own annotation is held to no range: below these each look at the node would be a write.
   model::ColocationStrategy values = decision.strategy.values;
@@ -63,11 +74,9 @@ policy::WriteDecision OvercommitController::worth_a_write(const kube::Node& node
 
   // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
   // too.
-  const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation);
-  if (annotation == nullptr) return {true, model::Reason::kWriteAppears};
-  const auto carried = model::parse_origin(annotation->view());
-  if (!carried) return {true, model::Reason::kWriteMoved};
-  return policy::needs_write(as_extended(*carried), as_extended(*decision.plan.origin), base::Duration(0), values);
+  if (!origin_on_node) return {true, model::Reason::kWriteAppears};
+  return policy::needs_write(as_extended(*origin_on_node), as_extended(*decision.plan.origin), base::Duration(0),
+                             values);
 }
 
 std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
@@ -89,7 +98,7 @@ std::optional<base::Duration> OvercommitController::look_again(const NodeDecisio
 }
 
 net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name) {
-  TM_CO_TRY(const std::string bytes, co_await reader_.get(kube::kNodes, "", node_name.value, kCapacityWriteLimit));
+  TM_CO_TRY(const std::string bytes, co_await reader_.get(kube::kNodes, "", node_name.value, write_limit_));
   co_return kube::decode_node(bytes, node_fields(), interner_);
 }
 
@@ -122,9 +131,9 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     kube::WriteOptions options;
     options.subresource = "status";
     auto patched = co_await writer_.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge, capacity_patch(write),
-                                          options, kCapacityWriteLimit);
+                                          options, write_limit_);
     if (patched) {
-      written_[node_name] = loop_.clock().monotonic();
+      written_[node_name] = {loop_.clock().monotonic(), epoch};
       metrics_
           .counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
                    {{"reason", model::reason_id(decision.write.reason)}})

@@ -24,7 +24,6 @@
 
 namespace tidemark::manager {
 
-// Below lease_duration − renew_deadline of the leader election, so that no write of ours lands in a successor's time.
 inline constexpr base::Duration kCapacityWriteLimit = std::chrono::seconds(4);
 
 inline constexpr std::string_view kPodsByNode = "node";  // the index that the pod cache must have
@@ -33,6 +32,11 @@ struct OvercommitCaches {
   const kube::Informer<kube::Node>& nodes;
   const kube::Informer<kube::Pod>& pods;
   const kube::Informer<kube::NodeMetric>& metrics;
+
+  // False while a budget keeps objects out: what is missing could only make an offer smaller.
+  bool whole() const {
+    return !nodes.core().over_budget() && !pods.core().over_budget() && !metrics.core().over_budget();
+  }
 };
 
 // Whether this process may write, and under which epoch; nullopt where nobody is elected and the node's stays as it is.
@@ -45,7 +49,8 @@ struct Leadership {
 class OvercommitController {
  public:
   OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer, OvercommitCaches caches,
-                       Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics);
+                       Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
+                       base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
     kNothing,    // the node is gone, or nothing is known of the configuration yet
@@ -63,10 +68,9 @@ class OvercommitController {
   net::Task<Result<Outcome>> reconcile(model::NodeName node_name);
 
   void set_config(const policy::ConfigState& config) { config_ = config; }
+  // A write under another epoch counts as none: a new leader writes every node once, so that each carries its epoch and
+  // a write of its predecessor's that is still under way meets another revision.
   void forget_writes_of(const model::NodeName& node_name) { written_.erase(node_name); }
-  // A new leader writes every node once, so that each carries its epoch and a write of its predecessor's that is still
-  // under way meets another revision.
-  void forget_all_writes() { written_.clear(); }
 
  private:
   struct Decision {
@@ -75,7 +79,8 @@ class OvercommitController {
     std::optional<base::Duration> again_after;
   };
   Decision decide(const kube::Node& node) const;
-  policy::WriteDecision worth_a_write(const kube::Node& node, const NodeDecision& decision) const;
+  policy::WriteDecision worth_a_write(const NodeDecision& decision,
+                                      const std::optional<model::Resources>& origin_on_node) const;
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name);
 
@@ -87,7 +92,12 @@ class OvercommitController {
   kube::Interner& interner_;
   base::Log log_;
   policy::ConfigState config_;
-  std::unordered_map<model::NodeName, base::MonotonicTime> written_;  // by this process, when it succeeded
+  struct Written {
+    base::MonotonicTime when;
+    std::int64_t epoch = 0;
+  };
+  std::unordered_map<model::NodeName, Written> written_;  // by this process, where it succeeded
+  base::Duration write_limit_;
   base::Registry& metrics_;
   base::Counter& conflicts_;
 };

@@ -129,7 +129,8 @@ void render_mid(std::string& out, std::string_view title, const MidTerms<Amount>
     table.add('<', "not used on the node", amount_text(terms.node_unused));
     table.add('=', "base", amount_text(terms.base));
     table.add('+', "share of what nobody requested", amount_text(terms.unallocated_share),
-              base::cat("of ", amount_text(terms.unallocated)));
+              base::cat("of ", amount_text(terms.unallocated), ": capacity - reserved ", amount_text(terms.reserved),
+                        " - requests ", amount_text(terms.prod_request)));
   }
   table.add('<', "cap", amount_text(terms.cap), "mid threshold percent of capacity");
   table.add('=', "offered as mid", amount_text(terms.published),

@@ -1,0 +1,45 @@
+#include "manager/decide.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::manager {
+namespace {
+
+using model::CpuMilli;
+using model::MemoryBytes;
+
+policy::OvercommitPlan plan(std::int64_t cpu, std::int64_t memory) {
+  policy::OvercommitPlan plan;
+  plan.action = policy::PlanAction::kPublish;
+  plan.publish = {CpuMilli{cpu}, MemoryBytes{memory}, CpuMilli{0}, MemoryBytes{0}};
+  plan.origin = model::Resources{CpuMilli{cpu}, MemoryBytes{memory}};
+  return plan;
+}
+
+TEST(KeepCutsOnly, EachNumberIsCutByItselfAndNoneGrows) {
+  auto cut = plan(5000, 900);
+  keep_cuts_only(cut, {CpuMilli{8000}, MemoryBytes{700}, CpuMilli{0}, MemoryBytes{0}},
+                 model::Resources{CpuMilli{8000}, MemoryBytes{700}});
+  EXPECT_EQ(cut.publish.batch_cpu, CpuMilli{5000});
+  EXPECT_EQ(cut.publish.batch_memory, MemoryBytes{700});
+  EXPECT_EQ(cut.origin, (model::Resources{CpuMilli{5000}, MemoryBytes{700}}));
+}
+
+TEST(KeepCutsOnly, WhatANodeDoesNotOfferYetIsNotOfferedNow) {
+  auto nothing = plan(5000, 900);
+  keep_cuts_only(nothing, {}, std::nullopt);
+  EXPECT_EQ(nothing.publish, model::ExtendedResources{});
+  EXPECT_EQ(nothing.origin, model::Resources{});
+}
+
+TEST(KeepCutsOnly, AResetStaysAReset) {
+  policy::OvercommitPlan reset;
+  reset.action = policy::PlanAction::kReset;
+  reset.origin = model::Resources{};
+  const auto before = reset;
+  keep_cuts_only(reset, {CpuMilli{8000}, std::nullopt, std::nullopt, std::nullopt}, std::nullopt);
+  EXPECT_EQ(reset, before);
+}
+
+}  // namespace
+}  // namespace tidemark::manager
