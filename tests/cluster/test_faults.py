@@ -1,0 +1,179 @@
+"""Real faults on a real API server: killed while 5,000 objects change, connections cut in the middle of an object, peers that
+fall silent, and a manager that goes through all of it."""
+
+import json
+import os
+import random
+import re
+import time
+import unittest
+import urllib.parse
+from pathlib import Path
+
+from cluster import colocation, faulty
+from cluster.colocation import must
+from cluster.tidemark_process import Component, wait_for
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager"
+EPOCH = "tidemark.io/capacity-epoch"
+
+
+def api_address() -> tuple[str, int]:
+    url = urllib.parse.urlsplit(os.environ["TIDEMARK_TEST_SERVER"])
+    return url.hostname, url.port
+
+
+class WithApi(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.api = colocation.client()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.api.close()
+
+    def namespace(self, name: str) -> str:
+        must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}}), 201, 409)
+        self.addCleanup(faulty.remove_all, self.api, name)
+        return name
+
+
+class Soak(WithApi):
+    def test_the_cache_equals_the_server_after_kills(self):
+        """The short form; tests/long/test_soak.py has many seeds."""
+        faulty.soak(self, self.api, seed=1, seconds=20)
+
+
+class Connections(WithApi):
+    PING = {"ping_interval": "300ms", "ping_timeout": "700ms"}
+
+    def proxy(self, **options) -> faulty.Proxy:
+        made = faulty.Proxy(api_address(), **options)
+        self.addCleanup(made.close)
+        return made
+
+    def mirror(self, proxy: faulty.Proxy, namespace: str, **flags) -> faulty.Mirror:
+        made = faulty.Mirror(proxy.kubeconfig(Path(os.environ["TMPDIR"])), namespace, **self.PING, **flags)
+        self.addCleanup(made.end)
+        return made
+
+    def test_cut_delayed_and_stalled_anywhere(self):
+        namespace = self.namespace("faults-cut")
+        writer = faulty.Writer(namespace, seed=3, objects=300, rate=150)
+        self.addCleanup(writer.end)
+        writer.wait_filled()
+        proxy = self.proxy(seed=3)
+        mirror = self.mirror(proxy, namespace, page_size=20, seed=3)
+        time.sleep(20)
+        writer.stop()
+        proxy.calm = True
+        count = faulty.wait_equal(self, self.api, mirror, namespace)
+        self.assertGreater(count, 100)
+        self.assertEqual([], [what for what, times in proxy.happened.items() if times == 0], f"{proxy.happened}: not every fault took place")
+        stats = mirror.stats()
+        self.assertGreater(stats["watches"], 3, stats)
+        self.assertLess(proxy.connections, 20 * 10, "connections are made in a tight loop")
+        self.assertEqual(0, mirror.end(), mirror.log[-3000:])
+
+    def test_a_peer_that_falls_silent_is_found_by_ping(self):
+        namespace = self.namespace("faults-silent")
+        writer = faulty.Writer(namespace, seed=4, objects=50, rate=100)
+        self.addCleanup(writer.end)
+        writer.wait_filled()
+        proxy = self.proxy(seed=4)
+        proxy.calm = True
+        mirror = self.mirror(proxy, namespace, seed=4)
+        mirror.wait_synced()
+        for _ in range(3):
+            before = mirror.stats()
+            self.assertGreaterEqual(proxy.freeze(), 1)
+            begin = time.monotonic()
+            # 0.3 s of silence and 0.7 s for the answer; then a wait of at most 0.75 s, and a new connection.
+            wait_for(lambda: mirror.stats()["events"] > before["events"] + 10, "events over a new connection", limit_s=10)
+            self.assertLess(time.monotonic() - begin, 5)
+            self.assertEqual(before["lists"], mirror.stats()["lists"], "the watch goes on from its revision: no list is needed")
+        writer.stop()
+        faulty.wait_equal(self, self.api, mirror, namespace)
+        self.assertIn("no answer to a PING", mirror.log)
+        self.assertEqual(0, mirror.end(), mirror.log[-3000:])
+
+
+class Managers(WithApi):
+    """Two replicas, and an API server that is killed while the metrics change."""
+
+    ELECT = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=300ms")
+    NODES = ("faulty-1", "faulty-2", "faulty-3")
+    CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+
+    @staticmethod
+    def status(cores_used: int) -> dict:
+        use = {"resources": {"cpu": str(cores_used), "memory": "4Gi"}}
+        return {"nodeMetric": {"nodeUsage": use, "systemUsage": use}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
+
+    @staticmethod
+    def left(cores_used: int) -> str:
+        return str(32000 * 60 // 100 - cores_used * 1000)
+
+    def setUp(self):
+        colocation.install_crds()
+        colocation.put_settings(self.api, {"enable": True})
+        self.addCleanup(self.api.request, "DELETE", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}")
+        self.addCleanup(self.api.request, "DELETE", LEASE)
+        self.addCleanup(colocation.delete, self.api, *self.NODES)
+        for node in self.NODES:
+            colocation.put_node(self.api, node, capacity=self.CAPACITY)
+
+    def run_manager(self) -> Component:
+        made = Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr", "127.0.0.1:0", *self.ELECT)
+        self.addCleanup(made.stop)
+        wait_for(made.ready, "a ready manager", made)
+        return made
+
+    def wait_offered(self, wanted: dict[str, int], component: Component) -> None:
+        def right() -> bool:
+            return all(colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == self.left(used) for node, used in wanted.items())
+
+        # A watch that lost its server comes back after a wait of up to 45 s.
+        wait_for(right, f"what is left of {wanted}", component, limit_s=60)
+
+    def test_numbers_are_right_after_kills_and_only_a_leader_writes(self):
+        rng = random.Random(5)
+        use = {node: rng.randrange(1, 18) for node in self.NODES}
+        for node, used in use.items():
+            colocation.put_metric(self.api, node, self.status(used))
+        managers = [self.run_manager(), self.run_manager()]
+        self.wait_offered(use, managers[0])
+        for _ in range(3):
+            faulty.control("kill", "apiserver")
+            time.sleep(rng.uniform(0, 3.5))  # some outages outlive the lease, some do not
+            faulty.control("start", "apiserver")
+            self.api.close()  # its connection went with the server
+            for node in self.NODES:
+                use[node] = rng.randrange(1, 18)
+                colocation.put_metric(self.api, node, self.status(use[node]))
+        self.wait_offered(use, managers[0])
+        for manager in managers:
+            self.assertEqual([], writes_without_lease(manager.log))
+            self.assertIsNone(manager.process.poll(), manager.log[-3000:])
+        self.assertIn(" capacity written ", managers[0].log + managers[1].log)
+        self.assertEqual(1, sum(manager.metrics().get("tidemark_leader") for manager in managers))
+        transitions = must(self.api.request("GET", LEASE))["spec.leaseTransitions"]
+        for node in self.NODES:
+            carried = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"]["annotations"][EPOCH]
+            self.assertLessEqual(int(carried), transitions, "an epoch that no leader has had")
+
+
+def writes_without_lease(log: str) -> list[str]:
+    leading, found = False, []
+    for line in log.splitlines():
+        if re.search(r" not leading any more ", line):
+            leading = False
+        elif re.search(r" leading ", line):
+            leading = True
+        elif " capacity written " in line and not leading:
+            found.append(line)
+    return found
+
+
+if __name__ == "__main__":
+    unittest.main()
