@@ -11,7 +11,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "kube/config.h"
 #include "net/address.h"
+#include "net/fd.h"
 
 namespace tidemark::embedded {
 namespace {
@@ -19,20 +21,6 @@ namespace {
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kFileBytesMax = 64 * 1024;
 constexpr base::Duration kAuthorityLifetime = std::chrono::hours(24 * 3650);
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Result<void> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return base::fail_errno(errno, base::cat("making ", path));
@@ -50,29 +38,17 @@ Result<void> make_folder(const std::string& path) {
 }
 
 Result<std::optional<std::string>> read_if_there(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) {
-    if (errno == ENOENT) return std::optional<std::string>();
-    return base::fail_errno(errno, base::cat("opening ", path));
-  }
-  std::string text(kFileBytesMax, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::fail_errno(errno, base::cat("reading ", path));
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return std::optional<std::string>(std::move(text));
+  auto text = kube::system_files().read(path, kFileBytesMax);
+  if (text) return std::optional<std::string>(std::move(*text));
+  if (text.error().kind == ErrorKind::kNotFound) return std::optional<std::string>();
+  return std::unexpected(std::move(text).error());
 }
 
 // Whole or not at all: written beside, synced, renamed.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
   const std::string beside = path + ".new";
   {
-    const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+    const net::Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
     if (file.get() < 0) return base::fail_errno(errno, base::cat("making ", beside));
     if (::fchmod(file.get(), mode) != 0) return base::fail_errno(errno, base::cat("protecting ", beside));
     while (!text.empty()) {

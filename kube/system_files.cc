@@ -11,23 +11,9 @@
 namespace tidemark::kube {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   // Not by its size: a kubeconfig may be a pipe.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const net::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
     const int why = errno;
     if (why == ENOENT || why == ENOTDIR) return base::fail(ErrorKind::kNotFound, path, ": no such file");
