@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "kube/config.h"
+#include "net/fd.h"
 
 namespace tidemark::kube {
 namespace {
