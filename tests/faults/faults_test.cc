@@ -24,6 +24,8 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kSeeds = 240;
 constexpr int kChanges = 500;  // of a seed, half a second apart
+// Room for a handful of changes, so that whoever is away for some seconds meets 410, also between two pages of a list.
+constexpr std::size_t kHistoryBytes = 8 * 1024;
 constexpr base::Duration kWriteLimit = 10s;
 // The longest way back to the truth once nothing fails any more: a silent watch is noticed after two minutes, the wait
 // that was drawn before (30 s × 1.5) runs out, a list whose answer was slow ends after its two minutes, and once more.
@@ -36,8 +38,7 @@ std::string config_map(std::string_view name, std::uint64_t value) {
 
 class FaultsTest : public ::testing::Test {
  protected:
-  // History for a few dozen changes only, so that whoever is away for a while meets 410.
-  explicit FaultsTest() { start(24 * 1024); }
+  FaultsTest() { start(kHistoryBytes); }
 
   void start(std::size_t history_bytes) {
     end_informer();
@@ -187,7 +188,7 @@ TEST_F(FaultsTest, TheCacheEndsEqualToTheServerFromAnySeed) {
   std::size_t watches = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(base::cat("seed ", seed));
-    start(24 * 1024);
+    start(kHistoryBytes);
     put_faults(seed);
     base::Random random(seed * 1000);
     faults_->rates = drawn_rates(random);
