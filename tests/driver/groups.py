@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import budget, build, contract, fuzz, packages, processes, results, sanitizers
+from driver import budget, build, contract_suite, fuzz, packages, processes, results, sanitizers
 from driver.cluster import Fixture
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -113,8 +113,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         if suite:
             with _scratch() as scratch:
                 whole = _environment(environment, scratch)
-                run.add(contract.run_real(whole, Path(scratch)))
-                run.add(contract.run_in_memory(whole, Path(scratch)))
+                run.add(contract_suite.run_real(whole, Path(scratch)))
+                run.add(contract_suite.run_in_memory(whole, Path(scratch)))
         for name, path in programs:
             run.add(_run_gtest(group, name, path, environment))
         for file in files:
