@@ -563,6 +563,10 @@ bool Http2Session::going_away() const {
          nghttp2_session_check_request_allowed(impl_->session.get()) == 0;
 }
 
+bool Http2Session::settled() const {
+  return impl_->settings_seen;
+}
+
 std::size_t Http2Session::room() const {
   if (going_away()) return 0;
   const std::size_t allowed = impl_->settings_seen ? nghttp2_session_get_remote_settings(

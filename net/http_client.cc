@@ -17,6 +17,8 @@ constexpr int kUnprocessedRetriesMax = 3;
 constexpr int kStaleRetriesMax = 1;
 // Connections that are made and end before a request could use them.
 constexpr int kDialsMax = 3;
+// After a connection could not be made or was lost, before one is added to those that work.
+constexpr base::Duration kFurtherDialPause = std::chrono::seconds(1);
 
 bool is_idempotent(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" || method == "OPTIONS";
@@ -89,6 +91,9 @@ class NetworkStream final : public HttpStream {
   std::shared_ptr<ClientExchange> exchange_;
 };
 
+// A stream of open() may last for ever; an answer of fetch() does not.
+enum class Use { kFetch, kStream };
+
 // One attempt to connect that all who need the connection wait for.
 struct Dial {
   explicit Dial(EventLoop& loop) : done(loop) {}
@@ -108,11 +113,19 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   std::shared_ptr<TlsClientContext> tls;
   bool speaks_http2;  // as far as known: what the last connection spoke
   bool closed = false;
-  ConnectionPtr http2;              // the one for new streams
-  std::vector<ConnectionPtr> open;  // all that have not ended
-  std::size_t dialing = 0;          // for HTTP/1.1
-  std::shared_ptr<Dial> dial;       // for HTTP/2
-  WaitLine line;
+  struct Member {
+    ConnectionPtr connection;
+    bool fetch_only = false;  // of HTTP/2
+    bool used = true;         // since the spare ones were last looked at
+    bool takes(Use use) const { return use == Use::kFetch || !fetch_only; }
+  };
+  std::vector<Member> open;    // all that have not ended, the oldest first
+  std::size_t dialing = 0;     // for HTTP/1.1
+  std::shared_ptr<Dial> dial;  // for HTTP/2
+  WaitLine fetches;
+  WaitLine streams;
+  base::MonotonicTime further_from{};  // no further connection of HTTP/2 is made before
+  Timer spare_timer;
   Scope scope;
 
   Impl(EventLoop& l, WorkerPool* w, HttpClientConfig c)
@@ -121,7 +134,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         config(std::move(c)),
         authority(authority_of(config.url)),
         speaks_http2(config.url.scheme == "https"),
-        line(l),
+        fetches(l),
+        streams(l),
         scope(l) {}
 
   static Error closed_error() { return {ErrorKind::kUnavailable, "the client was closed", 0, 0}; }
@@ -133,9 +147,9 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
       dial->error = closed_error();
       std::exchange(dial, nullptr)->done.set();
     }
-    http2.reset();
-    for (const auto& connection : std::exchange(open, {})) connection->close(closed_error());
-    line.call(line.size());
+    spare_timer.cancel();
+    for (const auto& member : std::exchange(open, {})) member.connection->close(closed_error());
+    call_all();
   }
 
   Task<Result<std::unique_ptr<Connection>>> connect_now(base::Duration limit) {
@@ -155,7 +169,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     auto name = std::make_shared<Name>();
     const ClientConnection::Listener listener{.on_room =
                                                   [weak = weak_from_this()] {
-                                                    if (const auto self = weak.lock()) self->line.call(self->room());
+                                                    if (const auto self = weak.lock()) self->call_as_room();
                                                   },
                                               .on_ended =
                                                   [weak = weak_from_this(), name] {
@@ -171,26 +185,83 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     const auto make = speaks_http2 ? make_client_http2 : make_client_http1;
     ConnectionPtr made = make(loop, std::move(connection), settings, listener);
     name->connection = made;
-    if (!name->ended) open.push_back(made);
-    if (speaks_http2) {
-      if (http2) http2->retire();
-      http2 = made;
-    }
+    if (!name->ended) open.push_back({.connection = made, .fetch_only = speaks_http2 && needs_fetch_only()});
+    if (speaks_http2 && open.size() > 1) watch_spares();
     return made;
   }
 
   void forget(const ConnectionPtr& connection) {
-    std::erase(open, connection);
-    if (http2 == connection) http2.reset();
-    line.call(line.size());  // room for another connection, or the need of one
+    std::erase_if(open, [&](const Member& member) { return member.connection == connection; });
+    further_from = loop.clock().monotonic() + kFurtherDialPause;
+    call_all();  // room for another connection, or the need of one
   }
 
-  // For those who wait in line.
-  std::size_t room() const {
-    if (http2) return http2->lasting() ? http2->room() : line.size();
-    std::size_t idle = 0;
-    for (const auto& connection : open) idle += connection->room();
-    return idle;
+  void call_all() {
+    fetches.call(fetches.size());
+    streams.call(streams.size());
+  }
+
+  void call_as_room() {
+    call_as_room(Use::kFetch, fetches);
+    call_as_room(Use::kStream, streams);
+  }
+  void call_as_room(Use use, WaitLine& line) {
+    if (line.size() == 0) return;
+    // One that was there takes nothing new any more: who waits is to make another.
+    if (speaks_http2 && !dial && may_dial(use) && loop.clock().monotonic() >= further_from) {
+      return line.call(line.size());
+    }
+    std::size_t room = 0;
+    for (const auto& member : open) room += member.takes(use) ? member.connection->room() : 0;
+    line.call(room);
+  }
+
+  std::size_t lasting(Use use) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        open, [&](const Member& member) { return member.takes(use) && member.connection->lasting(); }));
+  }
+
+  // With a bound of one there is nothing to set apart.
+  std::size_t stream_connections_max() const { return std::max<std::size_t>(config.http2_connections_max, 2) - 1; }
+  bool needs_fetch_only() const {
+    return config.http2_connections_max > 1 && lasting(Use::kStream) >= stream_connections_max();
+  }
+  bool may_dial(Use use) const {
+    const bool unsettled = std::ranges::any_of(
+        open, [](const Member& member) { return member.connection->lasting() && !member.connection->settled(); });
+    return !unsettled && lasting(Use::kFetch) < config.http2_connections_max &&
+           (use == Use::kFetch || lasting(Use::kStream) < stream_connections_max());
+  }
+
+  // The oldest with room comes first, so that the others fall idle when less is to be done.
+  ConnectionPtr with_room(Use use) {
+    for (auto& member : open) {
+      if (!member.takes(use) || !member.connection->lasting() || member.connection->room() == 0) continue;
+      member.used = true;
+      return member.connection;
+    }
+    return nullptr;
+  }
+
+  void watch_spares() {
+    if (spare_timer.armed()) return;
+    spare_timer = loop.after(config.spare_idle_timeout, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      std::vector<ConnectionPtr> spare;
+      for (std::size_t i = 1; i < self->open.size(); ++i) {
+        Member& member = self->open[i];
+        if (!std::exchange(member.used, false) && member.connection->idle()) spare.push_back(member.connection);
+      }
+      for (const auto& connection : spare) connection->retire();
+      if (self->open.size() > 1) self->watch_spares();
+    });
+  }
+
+  void begin_dial() {
+    if (dial) return;
+    dial = std::make_shared<Dial>(loop);
+    scope.spawn(run_dial(dial));
   }
 
   Task<void> run_dial(std::shared_ptr<Dial> mine) {
@@ -199,33 +270,42 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
       adopt(std::move(*connected));
     } else {
       mine->error = std::move(connected).error();
+      further_from = loop.clock().monotonic() + kFurtherDialPause;
     }
     dial.reset();
     mine->done.set();
+    call_all();
   }
 
   // A connection with room for one request. `fresh`: not one that was kept.
-  Task<Result<ConnectionPtr>> acquire(base::MonotonicTime deadline, base::Duration limit, bool fresh) {
+  Task<Result<ConnectionPtr>> acquire(base::MonotonicTime deadline, base::Duration limit, Use use, bool fresh) {
     for (int dials = 0;;) {
       const base::Duration left = deadline - loop.clock().monotonic();
       if (closed) co_return fail(closed_error());
       if (left <= base::Duration(0)) co_return fail(too_late(limit));
       if (!speaks_http2) {
-        TM_CO_TRY(auto connection, co_await acquire_http1(left, fresh));
+        TM_CO_TRY(auto connection, co_await acquire_http1(left, use, fresh));
         if (connection != nullptr) co_return connection;
         continue;
       }
-      if (http2 && http2->lasting()) {
-        if (http2->room() > 0) co_return http2;
-        (void)co_await line.wait(left);
+      if (const auto connection = with_room(use)) co_return connection;
+      if (lasting(use) > 0) {
+        // All are full. Another one is made where that is allowed, and whatever has room first is taken.
+        base::Duration pause = left;
+        if (may_dial(use)) {
+          const base::MonotonicTime now = loop.clock().monotonic();
+          if (now >= further_from) {
+            begin_dial();
+          } else {
+            pause = std::min<base::Duration>(left, further_from - now);
+          }
+        }
+        (void)co_await (use == Use::kFetch ? fetches : streams).wait(pause);
         continue;
       }
       if (dials++ == kDialsMax)
         co_return fail(ErrorKind::kUnavailable, "the server closes each new connection at once");
-      if (!dial) {
-        dial = std::make_shared<Dial>(loop);
-        scope.spawn(run_dial(dial));
-      }
+      begin_dial();
       const auto shared = dial;
       if (!co_await shared->done.wait_for(left)) co_return fail(too_late(limit));
       if (shared->error) co_return fail(*shared->error);
@@ -233,17 +313,17 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   }
 
   // Null: look again.
-  Task<Result<ConnectionPtr>> acquire_http1(base::Duration left, bool fresh) {
+  Task<Result<ConnectionPtr>> acquire_http1(base::Duration left, Use use, bool fresh) {
     ConnectionPtr kept;
-    for (const auto& connection : open) {
-      if (connection->room() > 0) kept = connection;  // the one used last: the others may go idle
+    for (const auto& member : open) {
+      if (member.connection->room() > 0) kept = member.connection;  // the newest: the others may go idle
     }
     if (kept && !fresh) co_return kept;
     if (kept && fresh && open.size() + dialing >= config.http1_connections_max) {
       kept->close({ErrorKind::kUnavailable, "the connection is too old", 0, 0});
     }
     if (open.size() + dialing >= config.http1_connections_max) {
-      (void)co_await line.wait(left);
+      (void)co_await (use == Use::kFetch ? fetches : streams).wait(left);
       co_return ConnectionPtr();
     }
     struct Count {
@@ -253,7 +333,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
       Count& operator=(const Count&) = delete;
       ~Count() {
         --self.dialing;
-        self.line.call(self.line.size());
+        self.call_all();
       }
     } count(*this);
     TM_CO_TRY(auto connection, co_await connect_now(left));
@@ -284,7 +364,7 @@ std::string place(std::string_view method, const Url& url, std::string_view auth
 }
 
 template <class Impl>
-Task<StreamResult> open_on(std::shared_ptr<Impl> impl, HttpRequest request, base::Duration limit) {
+Task<StreamResult> open_on(std::shared_ptr<Impl> impl, HttpRequest request, base::Duration limit, Use use) {
   const base::MonotonicTime deadline = impl->loop.clock().monotonic() + limit;
   const Buffer body = make_buffer(std::exchange(request.body, {}));
   request.target = base::cat(impl->config.url.path, request.target);
@@ -297,7 +377,7 @@ Task<StreamResult> open_on(std::shared_ptr<Impl> impl, HttpRequest request, base
   int unprocessed = 0;
   int stale = 0;
   for (;;) {
-    auto connection = co_await impl->acquire(deadline, limit, stale > 0);
+    auto connection = co_await impl->acquire(deadline, limit, use, stale > 0);
     if (!connection) co_return fail(std::move(connection).error().within(where));
     auto exchange = (*connection)->send(request, body);
     auto stream = std::make_unique<NetworkStream>(impl->loop, std::move(*connection), std::move(exchange));
@@ -318,7 +398,7 @@ Task<Result<HttpResponse>> fetch_on(std::shared_ptr<Impl> impl, HttpRequest requ
   const auto too_long = [&] {
     return fail(ErrorKind::kExhausted, where, ": the answer is longer than ", bytes_max, " bytes");
   };
-  TM_CO_TRY(const auto stream, co_await open_on(impl, std::move(request), limit));
+  TM_CO_TRY(const auto stream, co_await open_on(impl, std::move(request), limit, Use::kFetch));
   HttpResponse response{.status = stream->head().status, .headers = stream->head().headers, .body = {}};
   const auto declared = parse_content_length(response.headers.get("content-length"));
   if (!to_head && declared) {
@@ -341,7 +421,7 @@ Task<Result<HttpResponse>> HttpClient::fetch(HttpRequest request, base::Duration
 }
 
 Task<Result<std::unique_ptr<HttpStream>>> HttpClient::open(HttpRequest request, base::Duration limit) {
-  return open_on(impl_, std::move(request), limit);
+  return open_on(impl_, std::move(request), limit, Use::kStream);
 }
 
 std::size_t HttpClient::connections() const {
@@ -349,9 +429,8 @@ std::size_t HttpClient::connections() const {
 }
 
 void HttpClient::close_idle_connections() {
-  impl_->http2.reset();
-  for (const auto& connection : std::vector(impl_->open)) {
-    if (impl_->speaks_http2 || connection->room() > 0) connection->retire();
+  for (const auto& member : std::vector(impl_->open)) {
+    if (impl_->speaks_http2 || member.connection->room() > 0) member.connection->retire();
   }
 }
 

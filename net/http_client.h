@@ -1,6 +1,6 @@
-// HTTP client toward one origin: HTTP/2 over TLS where the server offers it (ALPN; one connection, many streams),
-// HTTP/1.1 otherwise, in the clear only where the URL says http or unix. Connections are made on demand, kept, and made
-// again.
+// HTTP client toward one origin: HTTP/2 over TLS where the server offers it (ALPN; many streams on a connection, and a
+// further one when it is full), HTTP/1.1 otherwise, in the clear only where the URL says http or unix. Connections are
+// made on demand, kept, and made again.
 //
 // Every call has a deadline. A stream's deadline covers its head; each read has its own. Destroying a task or a stream
 // cancels its request (RST_STREAM, or the connection is closed for HTTP/1.1). Errors: kUnavailable (no connection,
@@ -49,6 +49,11 @@ struct HttpClientConfig {
   // vanished peer does not hold watches for a quarter of an hour.
   base::Duration ping_interval = std::chrono::seconds(15);
   std::size_t http1_connections_max = 16;  // for servers without HTTP/2
+  // A server allows so and so many streams a connection (100 to 250 are usual), and a watch holds one for ever.
+  // The last connection is for fetch() alone, so that watches cannot keep everything else out.
+  std::size_t http2_connections_max = 8;
+  // A further HTTP/2 connection that had no request for this long is closed, at the latest after twice as long.
+  base::Duration spare_idle_timeout = std::chrono::seconds(60);
   std::string user_agent = "tidemark";
 };
 

@@ -47,6 +47,10 @@ class ClientConnection {
   virtual std::size_t room() const = 0;
   // It will have room again some day.
   virtual bool lasting() const = 0;
+  // Its room is what the server allows, not a guess from before the server has said so.
+  virtual bool settled() const = 0;
+  // It has no requests.
+  virtual bool idle() const = 0;
   // Only while there is room.
   virtual std::shared_ptr<ClientExchange> send(const HttpRequest& head, Buffer body) = 0;
   // The reader took `bytes` of pending.

@@ -278,6 +278,7 @@ TEST_F(Http2ClientFaultTest, OneDialForAll) {
 
 TEST_F(Http2ClientFaultTest, TheServersStreamLimitMakesAQueue) {
   std::vector<std::int32_t> waiting;
+  config.http2_connections_max = 1;
   begin([&](Http2Peer&, std::int32_t id, const HttpRequest&) { waiting.push_back(id); }, 3);
   auto first = ask(1);  // so that the limit is known
   EXPECT_TRUE(until([&] { return waiting.size() == 1; }));
@@ -296,7 +297,76 @@ TEST_F(Http2ClientFaultTest, TheServersStreamLimitMakesAQueue) {
   EXPECT_EQ(peers.size(), 1u);
 }
 
+TEST_F(Http2ClientFaultTest, AFullConnectionLeadsToAFurtherOne) {
+  // Watches without an end take all that they may; what is fetched still gets through.
+  config.http2_connections_max = 3;
+  begin(
+      [](Http2Peer& peer, std::int32_t id, const HttpRequest& head) {
+        if (head.target != "/watch") return peer.answer(id, "x");
+        peer.session.respond(id, 200, {}, false);
+      },
+      2);
+  std::vector<std::unique_ptr<HttpStream>> watches;
+  const auto watch = [&](base::Duration limit) {
+    auto made = testing::run_task(loop, client->open(get_request("/watch"), limit));
+    if (made) watches.push_back(std::move(*made));
+  };
+  for (int i = 0; i < 4; ++i) watch(seconds(20));
+  ASSERT_EQ(watches.size(), 4u);
+  EXPECT_EQ(peers.size(), 2u);
+  watch(milliseconds(60));
+  EXPECT_EQ(watches.size(), 4u) << "the last connection is not for watches";
+  const auto outcome = ask(20);
+  EXPECT_TRUE(until([&] { return outcome->results.size() == 20; }));
+  for (const auto& result : outcome->results) EXPECT_TRUE(result) << result.error().message;
+  EXPECT_EQ(peers.size(), 3u);
+  for (const auto& peer : peers) EXPECT_LE(peer->open_max, 2u);
+  // Who waits for a watch gets the place of one that ends.
+  Scope scope(loop);
+  scope.spawn([](HttpClient& c, std::vector<std::unique_ptr<HttpStream>>& out) -> Task<void> {
+    auto made = co_await c.open(get_request("/watch"), seconds(20));
+    if (made) out.push_back(std::move(*made));
+  }(*client, watches));
+  for (int i = 0; i < 20; ++i) loop.turn(EventLoop::Wait::kNo);
+  EXPECT_EQ(watches.size(), 4u);
+  watches.erase(watches.begin());
+  EXPECT_TRUE(until([&] { return watches.size() == 4; }));
+  EXPECT_EQ(peers.size(), 3u);
+}
+
+TEST_F(Http2ClientFaultTest, AFurtherConnectionIsClosedWhenItFallsIdle) {
+  config.spare_idle_timeout = milliseconds(30);
+  begin(
+      [](Http2Peer& peer, std::int32_t id, const HttpRequest& head) {
+        if (head.target == "/0") return peer.session.respond(id, 200, {}, false);
+        peer.answer(id, "x");
+      },
+      1);
+  auto held = ask(1);
+  EXPECT_TRUE(until([&] { return !peers.empty() && peers[0]->open == 1; }));
+  EXPECT_TRUE(fetch(get_request("/x")));
+  EXPECT_EQ(client->connections(), 2u);
+  EXPECT_TRUE(until([&] { return client->connections() == 1; }));
+  EXPECT_EQ(peers[0]->open, 1u) << "the one in use stays";
+}
+
+TEST_F(Http2ClientFaultTest, AFurtherConnectionThatCannotBeMadeFailsNobody) {
+  begin({}, 1);
+  auto first = ask(1);
+  EXPECT_TRUE(until([&] { return !peers.empty() && peers[0]->open == 1; }));
+  listener.reset();
+  const auto second = ask(3);
+  for (int i = 0; i < 50; ++i) loop.turn(EventLoop::Wait::kNo);
+  EXPECT_TRUE(second->results.empty());
+  peers[0]->on_ask = [](Http2Peer& peer, std::int32_t id, const HttpRequest&) { peer.answer(id, "x"); };
+  peers[0]->answer(1, "x");
+  peers[0]->flush();
+  EXPECT_TRUE(until([&] { return second->results.size() == 3; }));
+  for (const auto& result : second->results) EXPECT_TRUE(result) << result.error().message;
+}
+
 TEST_F(Http2ClientFaultTest, WaitingForAStreamHasADeadline) {
+  config.http2_connections_max = 1;
   begin({}, 1);
   const auto first = ask(1);
   EXPECT_TRUE(until([&] { return !peers.empty() && peers[0]->open == 1; }));

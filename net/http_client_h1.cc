@@ -28,6 +28,8 @@ class ClientHttp1 final : public ClientConnection, public std::enable_shared_fro
 
   std::size_t room() const override { return !ended_ && !retired_ && exchange_ == nullptr ? 1 : 0; }
   bool lasting() const override { return !ended_ && !retired_; }
+  bool settled() const override { return true; }
+  bool idle() const override { return exchange_ == nullptr; }
 
   std::shared_ptr<ClientExchange> send(const HttpRequest& head, Buffer body) override {
     TM_CHECK(room() > 0, "one request at a time");

@@ -49,6 +49,8 @@ class ClientHttp2 final : public ClientConnection,
 
   std::size_t room() const override { return ended_ || retired_ ? 0 : session_.room(); }
   bool lasting() const override { return !ended_ && !retired_ && !session_.going_away(); }
+  bool settled() const override { return session_.settled(); }
+  bool idle() const override { return exchanges_.empty(); }
 
   std::shared_ptr<ClientExchange> send(const HttpRequest& head, Buffer body) override {
     auto exchange = std::make_shared<ClientExchange>(loop_);
@@ -132,7 +134,9 @@ class ClientHttp2 final : public ClientConnection,
       return end({ErrorKind::kInvalid, base::cat("HTTP/2: ", session_.reason()), 0, 0});
     }
     if (exchanges_.empty() && !lasting()) return close({ErrorKind::kUnavailable, "the connection was retired", 0, 0});
-    if (room() > 0 || !lasting()) listener_.on_room();
+    // Whoever waits hears of the server's limit, too: it may have to go elsewhere.
+    const bool news = settled() && !std::exchange(told_settled_, true);
+    if (room() > 0 || !lasting() || news) listener_.on_room();
   }
 
   // A peer that vanished without a word is found by silence.
@@ -210,6 +214,7 @@ class ClientHttp2 final : public ClientConnection,
   Timer ping_;
   base::MonotonicTime last_byte_;
   std::optional<base::MonotonicTime> pinged_at_;
+  bool told_settled_ = false;
   bool retired_ = false;
   bool ended_ = false;
 };
