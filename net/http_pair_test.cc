@@ -391,6 +391,49 @@ TEST_P(HttpPairTest, DrainFinishesWhatRuns) {
   EXPECT_EQ(pair.server->connections(), 0u);
 }
 
+TEST_P(HttpPairTest, DrainEndsWhatHasNoEnd) {
+  // A watch on each side of the drain: one runs, the other only says so while the server is draining already.
+  Event never(pair.loop);
+  Event go(pair.loop);
+  int destroyed = 0;
+  pair.begin([&](HttpExchange& exchange) -> Task<void> {
+    struct Count {
+      int& at;
+      explicit Count(int& a) : at(a) {}
+      Count(const Count&) = delete;
+      Count& operator=(const Count&) = delete;
+      ~Count() { ++at; }
+    } count(destroyed);
+    exchange.start(200, {});
+    (void)co_await exchange.write(make_buffer("event,"), seconds(1));
+    if (exchange.head().target == "/late") co_await go.wait();
+    exchange.end_at_drain();
+    co_await never.wait();
+  });
+  auto early = pair.open(get_request("/early"));
+  auto late = pair.open(get_request("/late"));
+  ASSERT_TRUE(early && late);
+  EXPECT_EQ(pair.read_some(**late, 6), "event,");
+  bool drained = false;
+  Scope scope(pair.loop);
+  scope.spawn([](HttpPair& p, bool& done) -> Task<void> {
+    co_await p.server->drain(seconds(30));
+    done = true;
+  }(pair, drained));
+  EXPECT_EQ(pair.read_some(**early, 6), "event,");
+  const auto early_end = pair.read(**early);
+  ASSERT_TRUE(early_end) << early_end.error().message;
+  EXPECT_FALSE(early_end->has_value()) << "a proper end";
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_FALSE(drained);
+  go.set();
+  const auto late_end = pair.read(**late);
+  ASSERT_TRUE(late_end) << late_end.error().message;
+  EXPECT_FALSE(late_end->has_value()) << "a proper end";
+  EXPECT_TRUE(pair.until([&] { return drained; }));
+  EXPECT_EQ(destroyed, 2);
+}
+
 TEST_P(HttpPairTest, AHandlerMayGoOnAfterItsAnswer) {
   Event go(pair.loop);
   bool finished = false;

@@ -51,6 +51,10 @@ class HttpExchange {
   // Done when no more than kQueuedMax bytes wait for this reader; kDeadline when it did not read for `limit`.
   virtual Task<Result<void>> write(Buffer piece, base::Duration limit) = 0;
   static constexpr std::size_t kQueuedMax = 64 * 1024;
+
+  // After start(): an answer without an end of its own, whole after every piece (a watch). A draining server ends it
+  // properly, after the pieces it has, and destroys its handler; without this word it waits for the handler.
+  virtual void end_at_drain() {}
 };
 
 // A handler that returns without an answer makes a 500.
@@ -76,7 +80,8 @@ class HttpServer {
   virtual std::string address() const = 0;  // with the port chosen
   virtual std::uint16_t port() const = 0;
   virtual std::size_t connections() const = 0;
-  // Stops accepting, tells clients to go (GOAWAY, connection: close), waits for running requests at most `limit`.
+  // Stops accepting, tells clients to go (GOAWAY, connection: close), ends what may be ended (end_at_drain()), waits
+  // for the other running requests at most `limit`.
   virtual Task<void> drain(base::Duration limit) = 0;
 };
 

@@ -44,6 +44,7 @@ class ServerExchange final : public HttpExchange {
     virtual void send_body(Buffer piece) = 0;
     virtual void send_end() = 0;
     virtual std::size_t queued() const = 0;             // of what was sent, not yet gone
+    virtual void may_end_now() = 0;                     // exchange.may_end() has become true
     virtual void body_wanted() = 0;                     // "100 Continue" where the client waits for it
     virtual void body_consumed(std::size_t bytes) = 0;  // the reader has them
   };
@@ -52,6 +53,10 @@ class ServerExchange final : public HttpExchange {
 
   // Runs the handler and finishes the answer; to be spawned once.
   Task<void> run();
+  // The server is draining, or was when the request came. Whether the answer may end here: then the protocol destroys
+  // the handler, from outside of it, and calls end_stream().
+  bool may_end() const { return ends_at_drain_ && state_ == State::kPieces; }
+  void end_stream();
 
   // Told by the protocol.
   void on_body(std::string_view bytes);
@@ -74,6 +79,7 @@ class ServerExchange final : public HttpExchange {
   void respond(int status, Headers headers, Buffer body) override;
   void start(int status, Headers headers) override;
   Task<Result<void>> write(Buffer piece, base::Duration limit) override;
+  void end_at_drain() override;
 
  private:
   enum class State { kSilent, kPieces, kAnswered };
@@ -84,6 +90,7 @@ class ServerExchange final : public HttpExchange {
   Outlet& outlet_;
   HttpRequest head_;
   State state_ = State::kSilent;
+  bool ends_at_drain_ = false;
   bool drop_pieces_ = false;  // the answer has no body, whatever the handler writes
   std::string body_;
   std::size_t body_bytes_max_ = 0;  // once reading_

@@ -32,6 +32,17 @@ Task<void> ServerExchange::run() {
   }
 }
 
+void ServerExchange::end_at_drain() {
+  TM_CHECK(state_ == State::kPieces, "end_at_drain() comes after start()");
+  ends_at_drain_ = true;
+  outlet_.may_end_now();
+}
+
+void ServerExchange::end_stream() {
+  state_ = State::kAnswered;
+  outlet_.send_end();
+}
+
 void ServerExchange::on_body(std::string_view bytes) {
   received_ += bytes.size();
   unconsumed_ += bytes.size();

@@ -155,6 +155,11 @@ class ServerHttp1 final : public ServerConnection, public ServerExchange::Outlet
   // From the loop, never from inside the handler's task.
   void step() {
     if (ended_) return;
+    if (draining_ && exchange_ && exchange_->may_end()) {
+      scope_.clear();
+      handler_done_ = true;
+      exchange_->end_stream();
+    }
     if (exchange_ && answer_complete_ && handler_done_) {
       // A body that is not all here cannot be told from the next request: the connection goes with it.
       if (!keep_alive_ || !request_complete_ || draining_) return end();
@@ -220,6 +225,10 @@ class ServerHttp1 final : public ServerConnection, public ServerExchange::Outlet
   }
 
   std::size_t queued() const override { return connection_->queued(); }
+
+  void may_end_now() override {
+    if (draining_) step_later();
+  }
 
   void body_wanted() override {
     if (std::exchange(expects_continue_, false) && exchange_ && !exchange_->started()) connection_->write(kContinue);

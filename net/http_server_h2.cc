@@ -32,6 +32,13 @@ class ServerStream final : public ServerExchange::Outlet {
   }
 
   ServerExchange& exchange() { return exchange_; }
+  // Of a draining server. Not from inside the handler's task.
+  void end_if_it_may() {
+    if (!exchange_.may_end()) return;
+    scope_.clear();
+    handler_done_ = true;
+    exchange_.end_stream();
+  }
   void on_sent();
   // The stream is through; answers whether nothing is left to do.
   bool close() {
@@ -45,6 +52,7 @@ class ServerStream final : public ServerExchange::Outlet {
   void send_body(Buffer piece) override;
   void send_end() override;
   std::size_t queued() const override;
+  void may_end_now() override;
   void body_wanted() override;
   void body_consumed(std::size_t bytes) override;
 
@@ -79,9 +87,11 @@ class ServerHttp2 final : public ServerConnection, private Http2Session::Events 
 
   void drain() override {
     if (ended_) return;
+    draining_ = true;
     session_.drain();
     flush_later();
   }
+  bool draining() const { return draining_; }
 
   Http2Session& session() { return session_; }
   ServerContext& context() { return context_; }
@@ -138,6 +148,9 @@ class ServerHttp2 final : public ServerConnection, private Http2Session::Events 
 
   void flush() {
     if (ended_) return;
+    if (draining_) {
+      for (const auto& [id, stream] : streams_) stream->end_if_it_may();
+    }
     write_some();
     gone_.clear();
     if (session_.finished()) return end();
@@ -191,6 +204,7 @@ class ServerHttp2 final : public ServerConnection, private Http2Session::Events 
   std::vector<std::unique_ptr<ServerStream>> gone_;
   Timer flush_;
   Timer idle_;
+  bool draining_ = false;
   bool ended_ = false;
 };
 
@@ -240,6 +254,10 @@ void ServerStream::on_sent() {
 
 std::size_t ServerStream::queued() const {
   return owner_.session().queued(id_);
+}
+
+void ServerStream::may_end_now() {
+  if (owner_.draining()) owner_.flush_later();
 }
 
 void ServerStream::body_wanted() {
