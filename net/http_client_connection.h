@@ -24,6 +24,8 @@ struct ClientExchange {
   bool unprocessed = false;  // with an error: the server has not looked at the request
   bool stale = false;        // with an error: a connection kept from before ended without a byte of an answer
   std::int32_t stream = 0;   // of HTTP/2
+  // Of HTTP/2, on a connection that had answered before: the bytes it had received when the request was sent.
+  std::optional<std::uint64_t> sent_after;
 
   void end_with(Error why) {
     if (complete || error) return;

@@ -427,6 +427,47 @@ TEST_F(Http2ClientFaultTest, AStreamThatIsResetIsUnavailable) {
   EXPECT_EQ(asked, 1) << "it may have been processed: the caller decides";
 }
 
+TEST_F(Http2ClientFaultTest, AKeptConnectionThatDiedIsTriedOnceMore) {
+  int asked = 0;
+  begin([&](Http2Peer& peer, std::int32_t id, const HttpRequest& head) {
+    ++asked;
+    if (head.target == "/warm" || &peer != peers[0].get()) return peer.answer(id, "x");
+    peer.deaf = true;  // not a byte of it
+    peer.end.connection->close_after_write();
+  });
+  ASSERT_TRUE(fetch(get_request("/warm")));
+  const auto again = fetch(get_request("/"));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->body, "x");
+  EXPECT_EQ(peers.size(), 2u);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(Http2ClientFaultTest, WhatIsNotIdempotentIsNotSentTwice) {
+  begin([](Http2Peer& peer, std::int32_t id, const HttpRequest& head) {
+    if (head.target == "/warm") return peer.answer(id, "x");
+    peer.deaf = true;
+    peer.end.connection->close_after_write();
+  });
+  ASSERT_TRUE(fetch(get_request("/warm")));
+  const auto once = fetch(post_request("/", "x"));
+  ASSERT_FALSE(once);
+  EXPECT_EQ(once.error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(peers.size(), 1u);
+}
+
+TEST_F(Http2ClientFaultTest, AReadThatOutlivesItsStreamTakesNothing) {
+  begin([](Http2Peer& peer, std::int32_t id, const HttpRequest&) { peer.answer(id, "left over"); });
+  auto stream = testing::run_task(loop, client->open(get_request("/"), seconds(20)));
+  ASSERT_TRUE(stream);
+  for (int i = 0; i < 50; ++i) loop.turn(EventLoop::Wait::kNo);  // the body is here
+  auto late = (*stream)->read(seconds(20));
+  stream->reset();
+  const auto piece = testing::run_task(loop, std::move(late));
+  ASSERT_FALSE(piece) << "the bytes were given back to the window with the stream";
+  EXPECT_EQ(piece.error().kind, ErrorKind::kUnavailable);
+}
+
 TEST_F(Http2ClientFaultTest, ALostConnectionEndsAllItsStreams) {
   begin({});
   const auto outcome = ask(20);

@@ -61,6 +61,7 @@ class ClientHttp2 final : public ClientConnection,
       return exchange;
     }
     exchange->stream = *id;
+    if (answered_) exchange->sent_after = received_;
     exchanges_[*id] = exchange;
     flush_later();
     return exchange;
@@ -74,7 +75,13 @@ class ClientHttp2 final : public ClientConnection,
 
   void release(const std::shared_ptr<ClientExchange>& exchange) override {
     if (ended_ || exchange->stream == 0) return;
-    session_.consume(exchange->stream, exchange->pending.size());
+    // A read() that outlives its stream must neither consume these again nor take what is left for the proper end.
+    const std::size_t unread = std::exchange(exchange->pending, {}).size();
+    if (unread > 0 || !exchange->complete) {
+      exchange->error = Error{ErrorKind::kUnavailable, "the request was cancelled", 0, 0};
+      exchange->changed.set();
+    }
+    session_.consume(exchange->stream, unread);
     if (exchanges_.erase(exchange->stream) > 0) session_.reset(exchange->stream, Http2Session::kCancel);
     flush_later();
   }
@@ -96,6 +103,7 @@ class ClientHttp2 final : public ClientConnection,
     const auto self = shared_from_this();
     if (ended_) return false;
     last_byte_ = loop_.clock().monotonic();
+    received_ += bytes.size();
     if (const auto fed = session_.feed(bytes, last_byte_); !fed) {
       write_some();
       end(fed.error());
@@ -161,7 +169,11 @@ class ClientHttp2 final : public ClientConnection,
     if (std::exchange(ended_, true)) return;
     ping_.cancel();
     flush_.cancel();
-    for (const auto& [id, exchange] : std::exchange(exchanges_, {})) exchange->end_with(why);
+    for (const auto& [id, exchange] : std::exchange(exchanges_, {})) {
+      // The server closed a kept connection as the request was on its way.
+      exchange->stale = why.kind == ErrorKind::kUnavailable && exchange->sent_after == received_;
+      exchange->end_with(why);
+    }
     connection_->close_after_write();
     const auto listener = std::move(listener_);
     listener.on_ended();
@@ -174,6 +186,7 @@ class ClientHttp2 final : public ClientConnection,
 
   // Events of the session.
   void on_response(std::int32_t id, HttpResponseHead head) override {
+    answered_ = true;
     if (const auto exchange = find(id)) {
       exchange->head = std::move(head);
       exchange->changed.set();
@@ -214,6 +227,8 @@ class ClientHttp2 final : public ClientConnection,
   Timer ping_;
   base::MonotonicTime last_byte_;
   std::optional<base::MonotonicTime> pinged_at_;
+  std::uint64_t received_ = 0;  // bytes
+  bool answered_ = false;       // a request, at least
   bool told_settled_ = false;
   bool retired_ = false;
   bool ended_ = false;
