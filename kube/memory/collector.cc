@@ -61,7 +61,26 @@ void Collector::changed(int kind, const Change& change) {
 void Collector::resume() {
   for (int kind = 0; kind < store_.kinds(); ++kind)
     for (const auto& [key, object] : store_.objects(kind))
-      if (object->terminating) wake(terminating_, {kind, key});
+      if (object->terminating)
+        wake(terminating_, {kind, key});
+      else if (std::any_of(object->owners.begin(), object->owners.end(),
+                           [&](const std::string& uid) { return !store_.find_uid(uid).has_value(); }))
+        wake(dependents_, {kind, key});
+}
+
+net::Task<void> Collector::see_through(bool dependent, Place place, std::vector<Store::TicketPtr> writes) {
+  for (const Store::TicketPtr& write : writes) {
+    const Answer<void> done = co_await Store::durable(write);
+    if (done) continue;
+    log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
+    co_await loop_.sleep(kRetryAfter);
+    wake(dependent ? dependents_ : terminating_, std::move(place));
+    co_return;
+  }
+}
+
+void Collector::await(Store::TicketPtr write) {
+  if (write != nullptr && !write->done.is_set()) writes_.push_back(std::move(write));
 }
 
 net::Task<void> Collector::run() {
@@ -75,7 +94,11 @@ net::Task<void> Collector::run() {
       const bool dependent = &from == &dependents_;
       const Place place = *from.begin();
       from.erase(from.begin());
+      writes_.clear();
       const Answer<void> done = dependent ? release_dependent(place) : look_at(place);
+      await(store_.pending(place.first, place.second));
+      // The log may refuse what was staged here, or what somebody else staged and this pass counted on.
+      if (!writes_.empty()) scope_.spawn(see_through(dependent, place, std::exchange(writes_, {})));
       if (done || done.error().code == 404 || done.error().code == 409) continue;
       log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
       co_await loop_.sleep(kRetryAfter);
@@ -110,14 +133,16 @@ Answer<void> Collector::release_dependent(const Place& place) {
     DeleteRequest request;
     request.propagation = "Background";
     request.uid = object->uid;
-    TM_TRY([[maybe_unused]] const Written written, registry_.remove(kind, object->ns, object->name, request));
+    TM_TRY(const Written written, registry_.remove(kind, object->ns, object->name, request));
+    await(written.ticket);
     return {};
   }
   Json tree = object->json();
   Json* references = meta(tree).as_object().find("ownerReferences");
   std::erase_if(references->as_array(),
                 [&](const Json& reference) { return !store_.find_uid(std::string(reference.text_at("uid"))); });
-  TM_TRY([[maybe_unused]] const Written written, registry_.put_internal(kind, object, std::move(tree)));
+  TM_TRY(const Written written, registry_.put_internal(kind, object, std::move(tree)));
+  await(written.ticket);
   return {};
 }
 
@@ -131,9 +156,11 @@ Answer<void> Collector::drop_finalizer(const KindPtr& kind, const ObjectPtr& obj
   const Json* grace = tree.at("metadata", "deletionGracePeriodSeconds");
   const bool last = finalizers(tree).empty() && (grace == nullptr || grace->get_int().value_or(0) <= 0);
   if (last) {
-    TM_TRY([[maybe_unused]] const Written written, registry_.erase_internal(kind, object));
+    TM_TRY(const Written written, registry_.erase_internal(kind, object));
+    await(written.ticket);
   } else {
-    TM_TRY([[maybe_unused]] const Written written, registry_.put_internal(kind, object, std::move(tree)));
+    TM_TRY(const Written written, registry_.put_internal(kind, object, std::move(tree)));
+    await(written.ticket);
   }
   return {};
 }
@@ -142,13 +169,15 @@ Answer<void> Collector::orphan_dependents(const KindPtr& kind, const ObjectPtr& 
   for (const Place& place : store_.owned_by(owner->uid)) {
     const KindPtr dependent_kind = registry_.kind_of_storage(place.first);
     const ObjectPtr dependent = store_.latest(place.first, place.second);
+    await(store_.pending(place.first, place.second));
     if (dependent_kind == nullptr || dependent == nullptr) continue;
     Json tree = dependent->json();
     Json* references = meta(tree).as_object().find("ownerReferences");
     if (references == nullptr) continue;
     std::erase_if(references->as_array(), [&](const Json& reference) { return names_owner(reference, owner->uid); });
     drop_empty_meta(tree);
-    TM_TRY([[maybe_unused]] const Written written, registry_.put_internal(dependent_kind, dependent, std::move(tree)));
+    TM_TRY(const Written written, registry_.put_internal(dependent_kind, dependent, std::move(tree)));
+    await(written.ticket);
   }
   return drop_finalizer(kind, owner, "orphan");
 }
@@ -158,6 +187,7 @@ Answer<void> Collector::finish_foreground(const KindPtr& kind, const ObjectPtr& 
   for (const Place& place : store_.owned_by(owner->uid)) {
     const KindPtr dependent_kind = registry_.kind_of_storage(place.first);
     const ObjectPtr dependent = store_.latest(place.first, place.second);
+    await(store_.pending(place.first, place.second));
     if (dependent_kind == nullptr || dependent == nullptr) continue;
     // The index knows what is committed; a write on its way may have let go of this owner.
     if (std::find(dependent->owners.begin(), dependent->owners.end(), owner->uid) == dependent->owners.end()) continue;
@@ -169,8 +199,8 @@ Answer<void> Collector::finish_foreground(const KindPtr& kind, const ObjectPtr& 
     if (dependent->terminating) continue;
     DeleteRequest request;
     request.propagation = "Foreground";
-    TM_TRY([[maybe_unused]] const Written written,
-           registry_.remove(dependent_kind, dependent->ns, dependent->name, request));
+    TM_TRY(const Written written, registry_.remove(dependent_kind, dependent->ns, dependent->name, request));
+    await(written.ticket);
   }
   // A dependent's end is a change that brings this owner back here.
   return blocked ? Answer<void>() : drop_finalizer(kind, owner, "foregroundDeletion");
@@ -188,16 +218,20 @@ Answer<void> Collector::empty_namespace(const KindPtr& kind, const ObjectPtr& ns
       found.push_back(at->second);
     for (const ObjectPtr& committed : found) {
       left = true;
-      const ObjectPtr object = store_.latest(storage, object_key(committed->ns, committed->name));
+      const std::string key = object_key(committed->ns, committed->name);
+      const ObjectPtr object = store_.latest(storage, key);
+      await(store_.pending(storage, key));
       if (object == nullptr || object->terminating) continue;
-      TM_TRY([[maybe_unused]] const Written written, registry_.remove(inner, object->ns, object->name, {}));
+      TM_TRY(const Written written, registry_.remove(inner, object->ns, object->name, {}));
+      await(written.ticket);
     }
   }
   // With memory only, what was deleted just now is gone already, and its end woke this namespace again.
   if (left) return {};
   Json tree = ns->json();
   if (!finalizers(tree).empty()) return {};
-  TM_TRY([[maybe_unused]] const Written written, registry_.erase_internal(kind, ns));
+  TM_TRY(const Written written, registry_.erase_internal(kind, ns));
+  await(written.ticket);
   return {};
 }
 
@@ -209,9 +243,12 @@ Answer<void> Collector::empty_definition(const KindPtr& kind, const ObjectPtr& c
     std::vector<ObjectPtr> found;
     for (const auto& [key, object] : store_.objects(custom->storage_id)) found.push_back(object);
     for (const ObjectPtr& committed : found) {
-      const ObjectPtr object = store_.latest(custom->storage_id, object_key(committed->ns, committed->name));
+      const std::string key = object_key(committed->ns, committed->name);
+      const ObjectPtr object = store_.latest(custom->storage_id, key);
+      await(store_.pending(custom->storage_id, key));
       if (object == nullptr || object->terminating) continue;
-      TM_TRY([[maybe_unused]] const Written written, registry_.remove(custom, object->ns, object->name, {}));
+      TM_TRY(const Written written, registry_.remove(custom, object->ns, object->name, {}));
+      await(written.ticket);
     }
     if (store_.size(custom->storage_id) != 0) return {};
   }

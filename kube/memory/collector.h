@@ -2,12 +2,14 @@
 // what is in a namespace that is being deleted, the objects of a deleted definition. Level-triggered: each pass looks
 // at the state.
 //
-// An owner that never existed here is left alone; only one that was deleted takes its dependents along.
+// While it runs, only an owner that is deleted takes its dependents along; one that never existed here is left alone.
+// At a start nobody knows which of the two an absent owner is, and its dependents go, as they would at a real server.
 #pragma once
 
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "kube/memory/registry.h"
@@ -36,13 +38,18 @@ class Collector {
   Answer<void> empty_definition(const KindPtr& kind, const ObjectPtr& crd);
   Answer<void> drop_finalizer(const KindPtr& kind, const ObjectPtr& object, std::string_view finalizer);
   void wake(std::set<Place>& set, Place place);
+  // Notes a write that the present pass relies on.
+  void await(Store::TicketPtr write);
+  // Looks at the place again when one of the writes is refused by the log.
+  net::Task<void> see_through(bool dependent, Place place, std::vector<Store::TicketPtr> writes);
 
   net::EventLoop& loop_;
   base::Log log_;
   Registry& registry_;
   Store& store_;
-  std::set<Place> terminating_;  // objects with a deletionTimestamp to look at
-  std::set<Place> dependents_;   // objects that lost an owner
+  std::set<Place> terminating_;           // objects with a deletionTimestamp to look at
+  std::set<Place> dependents_;            // objects that lost an owner
+  std::vector<Store::TicketPtr> writes_;  // of the present pass
   net::Event work_;
   net::Scope scope_;
 };

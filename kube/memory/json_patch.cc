@@ -104,17 +104,17 @@ Answer<void> remove_at(Json& root, std::string_view op, std::string_view path) {
   return {};
 }
 
-// The value at a path; null where an object lacks the member.
-Answer<Json> value_at(Json& root, std::string_view op, std::string_view path) {
+// The value at a path; nullptr where an object lacks the member.
+Answer<const Json*> member_at(Json& root, std::string_view op, std::string_view path) {
   const Place place = find_place(root, path);
   if (place.container == nullptr) return missing(op, "path", path);
   if (place.container->is_object()) {
     const Json* found = place.container->as_object().find(place.key);
-    return found == nullptr ? Json() : *found;
+    return found;
   }
   const auto index = index_in(place.container->as_array(), place.key, 0);
   if (!index) return bad_index(op, path, place.key);
-  return place.container->as_array()[*index];
+  return &place.container->as_array()[*index];
 }
 
 Answer<void> replace_at(Json& root, std::string_view path, const Json& value) {
@@ -137,13 +137,14 @@ Answer<void> replace_at(Json& root, std::string_view path, const Json& value) {
 }
 
 Answer<void> test_at(Json& root, std::string_view path, const Json* value) {
-  Json found;
-  if (path.empty()) {
-    found = root;
-  } else {
-    TM_TRY(found, value_at(root, "test", path));
+  static const Json null;
+  const Json* found = &root;
+  // Compared in place: a patch may test a large object thousands of times.
+  if (!path.empty()) {
+    TM_TRY(found, member_at(root, "test", path));
+    if (found == nullptr) found = &null;
   }
-  if (value != nullptr && found == *value) return {};
+  if (value != nullptr && *found == *value) return {};
   return does_not_apply(cat("testing value ", path, " failed: test failed"));
 }
 
@@ -165,7 +166,8 @@ Answer<void> apply_one(Json& root, const Json& operation, std::size_t& copied) {
     const Json* from = operation.at("from");
     if (from == nullptr || !from->is_string())
       return does_not_apply(cat(op, " operation failed to decode from: missing value"));
-    TM_TRY(Json moved, value_at(root, op, from->as_string()));
+    TM_TRY(const Json* held, member_at(root, op, from->as_string()));
+    Json moved = held == nullptr ? Json() : *held;
     if (op == "move") {
       TM_TRY_VOID(remove_at(root, op, from->as_string()));
     } else {

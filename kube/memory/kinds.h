@@ -19,6 +19,7 @@ class Schema;
 struct SelectField {
   std::string name;
   std::string path;  // members joined by dots
+  bool operator==(const SelectField&) const = default;
 };
 
 // One column of Table output. `cell` is a JSONPath (".status.phase") or "@name" of a formula in columns.cc.

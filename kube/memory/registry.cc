@@ -488,7 +488,12 @@ void Registry::apply_crd(const Object& crd) {
   if (kind == nullptr) return;
   auto numbered = std::make_shared<Kind>(*kind);
   numbered->storage_id = store_.open(numbered->storage);
-  kinds_.put(std::move(numbered));
+  const KindPtr before = kinds_.find_group(numbered->group, numbered->plural);
+  kinds_.put(numbered);
+  // Objects hold the values of these rows by their place.
+  if (before == nullptr || before->fields != numbered->fields)
+    store_.remake(numbered->storage_id,
+                  [made = KindPtr(numbered)](const Object& object) { return make_object(*made, object.json()); });
 }
 
 void Registry::forget_crd(const Object& crd) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "kube/memory/collector.h"
 #include "kube/memory/registry.h"
 #include "kube/memory/testing/server_fixture.h"
 
@@ -27,6 +28,8 @@ class ServerRaceTest : public testing::ServerFixture {
     ServerConfig config;
     config.store.log = [this](std::vector<LogRecord>) -> net::Task<Result<void>> {
       co_await gate_.wait();
+      if (refuse_after_ == 0) co_return fail(ErrorKind::kUnavailable, "the disk is full");
+      if (refuse_after_ > 0) --refuse_after_;
       co_return Result<void>();
     };
     start(std::move(config));
@@ -48,6 +51,7 @@ class ServerRaceTest : public testing::ServerFixture {
   }
 
   net::Event gate_{loop_};
+  int refuse_after_ = -1;  // batches that the log takes before it refuses all; negative: never
 };
 
 TEST_F(ServerRaceTest, AWriteThatChangesNothingWaitsForTheOneItAgreesWith) {
@@ -141,21 +145,84 @@ TEST_F(ServerRaceTest, WhatCouldNotBeReadAgainIsNotStored) {
   EXPECT_EQ(call("GET", kGangs, "", "", "application/yaml").status, 200);
 }
 
-TEST_F(ServerRaceTest, AFieldThatWasMadeSelectableLaterIsEmptyInOlderObjects) {
+TEST_F(ServerRaceTest, AFieldThatWasMadeSelectableLaterSelectsOlderObjects) {
   ASSERT_EQ(post(kDefinitions, kCrd).status, 201);
   ASSERT_EQ(post(kGangs, kGang).status, 201);
+  const auto stream = watch(cat(kGangs, "?watch=1&resourceVersion=", server_->store().revision()));
   const Reply named =
       call("PATCH", cat(kDefinitions, "/gangs.x.io"),
            R"([{"op":"add","path":"/spec/versions/0/selectableFields","value":[{"jsonPath":".spec.a"}]}])",
            "application/json-patch+json");
   ASSERT_EQ(named.status, 200) << named.text;
-  EXPECT_EQ(get(cat(kGangs, "?fieldSelector=spec.a%3D1")).body.at("items")->as_array().size(), 0u);
-  ASSERT_EQ(merge(cat(kGangs, "/g"), R"({"spec":{"b":"2"}})").status, 200);
   EXPECT_EQ(get(cat(kGangs, "?fieldSelector=spec.a%3D1")).body.at("items")->as_array().size(), 1u);
+  std::string buffer;
+  EXPECT_EQ(next_line(*stream, buffer).text_at("object", "reason"), "Expired");
+  // A write that was staged before another definition is committed.
+  gate_.clear();
+  const Json other = *Json::parse(R"([{"op":"replace","path":"/spec/versions/0/selectableFields",
+                                       "value":[{"jsonPath":".spec.b"},{"jsonPath":".spec.a"}]}])");
+  const KindPtr definitions = kind("apiextensions.k8s.io", "customresourcedefinitions");
+  ASSERT_TRUE(registry().patch(definitions, "v1", "", "gangs.x.io", "", PatchKind::kJson, other, {}));
+  ASSERT_TRUE(registry().patch(kind("x.io", "gangs"), "v1", "default", "g", "", PatchKind::kMerge,
+                               *Json::parse(R"({"spec":{"b":"2"}})"), {}));
+  gate_.set();
+  loop_.run_ready();
+  EXPECT_EQ(get(cat(kGangs, "?fieldSelector=spec.a%3D1,spec.b%3D2")).body.at("items")->as_array().size(), 1u);
+}
+
+TEST_F(ServerRaceTest, ARevisionOfAnEarlierLifeInMemoryIsNeverOneOfThisLife) {
+  ASSERT_EQ(post(kMaps, R"({"metadata":{"name":"a"}})").status, 201);
+  const std::int64_t seen = server_->store().revision();
+  clock_.advance(std::chrono::seconds(1));
+  start();
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(post(kMaps, cat(R"({"metadata":{"name":"b)", i, R"("}})")).status, 201);
+  const auto stream = watch(cat(kMaps, "?watch=1&resourceVersion=", seen));
+  ASSERT_NE(stream, nullptr);
+  std::string buffer;
+  EXPECT_EQ(next_line(*stream, buffer).text_at("object", "reason"), "Expired");
+}
+
+TEST_F(ServerRaceTest, DependentsWhoseOwnerWentBeforeTheStartGo) {
+  const char* alone = R"({"metadata":{"name":"d","ownerReferences":[
+    {"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"8a0c0f9e-0000-4000-8000-000000000001"}]}})";
+  ASSERT_EQ(post(kMaps, alone).status, 201);
+  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+  post(kMaps, cat(R"({"metadata":{"name":"kept","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+                  R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
+  loop_.run_ready();
+  ASSERT_EQ(get(cat(kMaps, "/d")).status, 200);
+  Collector started(loop_, base::Log(clock_, {.write = [](std::string_view) {}}), registry());
+  started.resume();
+  loop_.run_ready();
+  EXPECT_EQ(get(cat(kMaps, "/d")).status, 404);
+  EXPECT_EQ(get(cat(kMaps, "/kept")).status, 200);
+}
+
+TEST_F(ServerRaceTest, TheCollectorTriesAgainWhenTheLogRefused) {
+  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+  post(kMaps, cat(R"({"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o",)",
+                  R"("uid":")", owner.body.text_at("metadata", "uid"), R"("}]}})"));
+  ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})").status, 201);
+  ASSERT_EQ(post("/api/v1/namespaces/n/configmaps", R"({"metadata":{"name":"m"}})").status, 201);
+  // Both requests are stored; what the collector does about them is not.
+  ASSERT_TRUE(registry().remove(kind("", "configmaps"), "default", "o", {}));
+  ASSERT_TRUE(registry().remove(kind("", "namespaces"), "", "n", {}));
+  refuse_after_ = 1;
+  loop_.run_ready();
+  ASSERT_EQ(get(cat(kMaps, "/o")).status, 404);
+  ASSERT_EQ(get(cat(kMaps, "/d")).status, 200);
+  ASSERT_EQ(get("/api/v1/namespaces/n/configmaps/m").status, 200);
+  refuse_after_ = -1;
+  for (int i = 0; i < 5; ++i) {
+    clock_.advance(std::chrono::seconds(1));
+    loop_.run_ready();
+  }
+  EXPECT_EQ(get(cat(kMaps, "/d")).status, 404);
+  EXPECT_EQ(get("/api/v1/namespaces/n").status, 404);
 }
 
 TEST_F(ServerRaceTest, AWatchFromAnotherLifeOfTheServerIsToldToListAgain) {
-  const auto stream = watch(cat(kMaps, "?watch=1&resourceVersion=1000000"));
+  const auto stream = watch(cat(kMaps, "?watch=1&resourceVersion=9999999999999999"));
   ASSERT_NE(stream, nullptr);
   std::string buffer;
   const Json line = next_line(*stream, buffer);

@@ -411,7 +411,7 @@ TEST_F(ServerTest, SaysWhatItDoesNotDo) {
   EXPECT_EQ(get(std::string(kMaps) + "?frob=1").message(), "unknown query parameter \"frob\"");
   EXPECT_EQ(get("/apis/none.io/v1/things").status, 404);
   EXPECT_EQ(get("/nowhere").status, 404);
-  EXPECT_EQ(get(std::string(kMaps) + "?resourceVersion=999999").status, 504);
+  EXPECT_EQ(get(std::string(kMaps) + "?resourceVersion=9999999999999999").status, 504);
   EXPECT_EQ(call("POST", kMaps, std::string(4 * 1024 * 1024, ' ')).status, 413);
 }
 

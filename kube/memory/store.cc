@@ -98,6 +98,31 @@ void Store::restore_revision(std::int64_t revision) {
   for (KindState& kind : kinds_) kind.ring.lost_through = committed_;
 }
 
+void Store::remake(int kind, std::function<ObjectPtr(const Object&)> make) {
+  KindState& state = kinds_[static_cast<std::size_t>(kind)];
+  for (auto& [key, object] : state.objects) {
+    bytes_ -= object->cost();
+    object = make(*object);
+    bytes_ += object->cost();
+  }
+  state.make = std::move(make);
+  state.made_through = allocated_;
+  history_bytes_ -= state.ring.bytes;
+  state.ring = {.changes = {}, .bytes = 0, .lost_through = committed_};
+  for (Watch* watch : all_watches_)
+    if (watch->kind_ == kind) watch->overflow();
+}
+
+// A change as it is in the present form of its kind. What it replaces is the committed state, which has that form.
+ChangePtr Store::remade(const KindState& kind, const std::string& key, const Change& change) {
+  auto now = std::make_shared<Change>();
+  now->type = change.type;
+  now->revision = change.revision;
+  now->object = change.revision <= kind.made_through ? kind.make(*change.object) : change.object;
+  if (const auto held = kind.objects.find(key); held != kind.objects.end()) now->before = held->second;
+  return now;
+}
+
 ObjectPtr Store::find(int kind, const std::string& key) const {
   const auto& held = kinds_[static_cast<std::size_t>(kind)].objects;
   const auto at = held.find(key);
@@ -271,8 +296,8 @@ net::Task<void> Store::commit_loop() {
 }
 
 void Store::commit(const Staged& staged) {
-  const ChangePtr& change = staged.change;
   KindState& kind = kinds_[static_cast<std::size_t>(staged.kind)];
+  const ChangePtr change = kind.make ? remade(kind, staged.key, *staged.change) : staged.change;
   committed_ = change->revision;
   if (change->before != nullptr) bytes_ -= change->before->cost();
   if (change->type == ChangeType::kDeleted) {
@@ -420,13 +445,18 @@ void Watch::offer(const ChangePtr& change) {
   const ChangeType seen = before && after ? ChangeType::kModified : after ? ChangeType::kAdded : ChangeType::kDeleted;
   if (queue_.size() >= store_->config_.watch_queue_max ||
       queued_bytes_ + change->cost() > store_->config_.watch_queue_bytes_max) {
-    overflowed_ = true;
-    queue_.clear();  // lets go of what only this reader held
-    queued_bytes_ = 0;
-  } else {
-    queued_bytes_ += change->cost();
-    queue_.push_back({seen, change});
+    overflow();
+    return;
   }
+  queued_bytes_ += change->cost();
+  queue_.push_back({seen, change});
+  ready_.set();
+}
+
+void Watch::overflow() {
+  overflowed_ = true;
+  queue_.clear();  // lets go of what only this reader held
+  queued_bytes_ = 0;
   ready_.set();
 }
 

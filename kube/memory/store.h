@@ -104,6 +104,7 @@ class Watch {
   friend class Store;
   Watch(Store& store, net::EventLoop& loop) : store_(&store), ready_(loop) {}
   void offer(const ChangePtr& change);
+  void overflow();
 
   Store* store_;  // null when the store is gone
   int kind_ = 0;
@@ -132,6 +133,9 @@ class Store {
   // Before the first write: what the log had.
   void restore(int kind, ObjectPtr object);
   void restore_revision(std::int64_t revision);
+  // What the server looks at in objects of this kind is another now: they are made anew, and the history that knows
+  // the old form is dropped with the watches that rely on it.
+  void remake(int kind, std::function<ObjectPtr(const Object&)> make);
 
   // Committed state.
   ObjectPtr find(int kind, const std::string& key) const;
@@ -196,6 +200,9 @@ class Store {
     std::list<Watch*> watchers;
     // Watchers that want one value of one field, by that field (−1 stands for the name) and value.
     std::map<int, std::unordered_map<std::string, std::list<Watch*>>> indexed;
+    // Set by remake(): writes up to that revision were staged in the old form.
+    std::function<ObjectPtr(const Object&)> make;
+    std::int64_t made_through = 0;
   };
   struct Staged {
     int kind = 0;
@@ -210,6 +217,7 @@ class Store {
   };
 
   void commit(const Staged& staged);
+  static ChangePtr remade(const KindState& kind, const std::string& key, const Change& change);
   void notify(KindState& kind, const ChangePtr& change);
   void remember(KindState& kind, ChangePtr change);
   void index_object(int kind, const std::string& key, const Object* before, const Object* after);
