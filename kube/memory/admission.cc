@@ -79,11 +79,11 @@ std::int64_t share(const Json& value, std::int64_t total) {
   return (base::parse_int(text).value_or(0) * total + 99) / 100;
 }
 
-ApiError too_many(std::string_view budget, std::string message) {
+ApiError too_many(std::string_view budget, std::string message, int retry_after_s = 0) {
   ApiError error =
       plain_error(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.");
   error.causes.push_back({"DisruptionBudget", cat("The disruption budget ", budget, " ", message), ""});
-  error.retry_after_s = kEvictionRetryS;
+  error.retry_after_s = retry_after_s;
   return error;
 }
 
@@ -163,7 +163,7 @@ Answer<Written> Registry::bind(std::string_view ns, std::string_view name, const
   if (meta_text(body, "name") != name) return refuse(bad_request("name in URL does not match name in Binding object"));
   const std::string target(body.text_at("target", "name"));
   const std::string_view target_kind = body.text_at("target", "kind");
-  if (target.empty()) return refuse(invalid("", "Binding", name, {required_value("target.name")}));
+  if (target.empty()) return refuse(plain_error(500, "", "target.name: Required value"));
   if (!target_kind.empty() && target_kind != "Node")
     return refuse(invalid("", "Binding", name,
                           {unsupported_value("target.kind", Json(target_kind).dump(), {"Node", "<empty>"})}));
@@ -196,7 +196,7 @@ Answer<Written> Registry::bind(std::string_view ns, std::string_view name, const
 Answer<Written> Registry::evict(std::string_view ns, std::string_view name, const Json& body, DeleteRequest request) {
   const KindPtr pods = kinds_.find_group("", "pods");
   if (const std::string_view own = meta_text(body, "name"); !own.empty() && own != name)
-    return refuse(bad_request(cat("name in URL does not match name in Eviction object: ", name, " and ", own)));
+    return refuse(bad_request("name in URL does not match name in Eviction object"));
   TM_TRY(const ObjectPtr pod, current(*pods, ns, name));
   const Json tree = pod->json();
   const std::string_view phase = tree.text_at("status", "phase");
@@ -218,8 +218,7 @@ Answer<void> Registry::check_budget(const Object& pod, const Json& pod_tree, boo
     if (!selector || !selector->matches(pod.labels)) continue;
     if (chosen != nullptr)
       return refuse(plain_error(
-          500, "InternalError",
-          "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
+          500, "", "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
     chosen = object;
   }
   if (chosen == nullptr) return {};
@@ -278,8 +277,9 @@ Answer<void> Registry::check_budget(const Object& pod, const Json& pod_tree, boo
   const bool healthy_pod = is_ready(pod_tree);
   if (!healthy_pod && healthy >= needed && healthy > 0) return {};
   if (healthy - 1 < needed)
-    return refuse(too_many(chosen->name, cat("needs ", std::max<std::int64_t>(needed, 0), " healthy pods and has ",
-                                             healthy, " currently")));
+    return refuse(too_many(
+        chosen->name, cat("needs ", std::max<std::int64_t>(needed, 0), " healthy pods and has ", healthy, " currently"),
+        kEvictionRetryS));
   return {};
 }
 

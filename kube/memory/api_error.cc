@@ -13,8 +13,8 @@ Json ApiError::to_json() const {
                               {"apiVersion", "v1"},
                               {"metadata", std::move(meta)},
                               {"status", "Failure"},
-                              {"message", message},
-                              {"reason", reason}});
+                              {"message", message}});
+  if (!reason.empty()) status["reason"] = reason;
   Json details = Json::object();
   if (!name.empty()) details["name"] = name;
   if (!group.empty()) details["group"] = group;
@@ -29,7 +29,7 @@ Json ApiError::to_json() const {
     details["causes"] = std::move(list);
   }
   if (retry_after_s > 0) details["retryAfterSeconds"] = retry_after_s;
-  if (!details.as_object().empty()) status["details"] = std::move(details);
+  if (!details.as_object().empty() || bare_details) status["details"] = std::move(details);
   status["code"] = code;
   return status;
 }

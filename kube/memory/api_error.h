@@ -27,6 +27,7 @@ struct ApiError {
   std::string name;
   std::vector<Cause> causes;
   int retry_after_s = 0;
+  bool bare_details = false;   // says "details": {} where there are none, as some refusals of the real server do
   std::string continue_token;  // only with an expired continue token: where to go on inconsistently
 
   Json to_json() const;

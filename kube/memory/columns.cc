@@ -367,7 +367,7 @@ Json cell_of(const Column& column, const Json& object, WallTime now) {
     return "";
   }
   Json found = json_path(object, cell);
-  if (found.is_null()) return column.type == "string" ? Json("") : Json();
+  if (found.is_null()) return Json();
   if (column.type == "date") {
     // kubectl prints what the server sends: a span for custom columns, the time stamp where the built-in table has one.
     const auto then = base::parse_rfc3339(found.get_string().value_or(""));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 
@@ -20,6 +21,9 @@ Json words(const std::vector<std::string>& list) {
 
 Json verbs_of(const Kind& kind) {
   if (!kind.readable) return Json::array({"create"});
+  if (kind.custom)  // the order that the real server has for them
+    return Json::array({"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"});
+  if (kind.name == "Namespace") return Json::array({"create", "delete", "get", "list", "patch", "update", "watch"});
   return Json::array({"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"});
 }
 
@@ -45,6 +49,22 @@ std::vector<Sub> subresources_of(const Kind& kind, const KindVersion& version) {
   return out;
 }
 
+// Stable before beta before alpha, the newest first; what is no such word comes last: {stage, major, minor}.
+std::tuple<int, std::int64_t, std::int64_t> maturity(std::string_view version) {
+  if (!version.starts_with('v')) return {0, 0, 0};
+  version.remove_prefix(1);
+  const std::size_t digits = std::min(version.find_first_not_of("0123456789"), version.size());
+  const auto major = base::parse_int(version.substr(0, digits));
+  std::string_view rest = version.substr(digits);
+  if (!major) return {0, 0, 0};
+  if (rest.empty()) return {3, *major, 0};
+  const bool beta = rest.starts_with("beta");
+  if (!beta && !rest.starts_with("alpha")) return {0, 0, 0};
+  rest.remove_prefix(beta ? 4 : 5);
+  const auto minor = base::parse_int(rest);
+  return {minor ? (beta ? 2 : 1) : 0, *major, minor.value_or(0)};
+}
+
 // Groups other than core with their versions, in the order of the table.
 std::vector<std::pair<std::string, std::vector<std::string>>> groups_of(const KindTable& kinds) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
@@ -57,6 +77,11 @@ std::vector<std::pair<std::string, std::vector<std::string>>> groups_of(const Ki
         at->second.push_back(version.name);
   }
   std::erase_if(groups, [](const auto& group) { return group.second.empty(); });
+  // The first version is the one that clients prefer.
+  for (auto& [group, versions] : groups)
+    std::sort(versions.begin(), versions.end(), [](const std::string& a, const std::string& b) {
+      return maturity(a) != maturity(b) ? maturity(a) > maturity(b) : a < b;
+    });
   return groups;
 }
 

@@ -184,15 +184,17 @@ Answer<void> apply_one(Json& root, const Json& operation, std::size_t& copied) {
 }  // namespace
 
 Answer<void> apply_json_patch(Json& target, const Json& patch) {
-  if (!patch.is_array()) return refuse(bad_request("a JSON patch must be an array of operations"));
+  if (!patch.is_array())
+    return refuse(bad_request("error decoding patch: a JSON patch must be an array of operations"));
   const auto& operations = patch.as_array();
   if (operations.size() > kJsonPatchOperationsMax)
     return refuse(plain_error(413, "RequestEntityTooLarge",
-                              cat("The allowed maximum operations in a JSON patch is ", kJsonPatchOperationsMax,
-                                  ", got ", operations.size())));
+                              cat("Request entity too large: The allowed maximum operations in a JSON patch is ",
+                                  kJsonPatchOperationsMax, ", got ", operations.size())));
   std::size_t copied = 0;
   for (const Json& operation : operations) {
-    if (!operation.is_object()) return refuse(bad_request("an operation of a JSON patch must be an object"));
+    if (!operation.is_object())
+      return refuse(bad_request("error decoding patch: an operation of a JSON patch must be an object"));
     TM_TRY_VOID(apply_one(target, operation, copied));
   }
   return {};

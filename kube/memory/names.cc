@@ -28,7 +28,7 @@ bool is_name_part(std::string_view text) {
 }
 
 std::string at_most(std::size_t bytes) {
-  return cat("must be no more than ", bytes, " bytes");
+  return cat("must be no more than ", bytes, " characters");
 }
 
 constexpr std::string_view kLabelWords =
@@ -63,7 +63,8 @@ constexpr std::string_view kConfigKeyWords =
 
 std::string dns_label_error(std::string_view text) {
   if (text.size() > kDnsLabelMax) return at_most(kDnsLabelMax);
-  return is_dns_label(text) ? "" : std::string(kLabelWords);
+  if (is_dns_label(text)) return "";
+  return dns_subdomain_error(text).empty() ? "must not contain dots" : std::string(kLabelWords);
 }
 
 std::string dns_1035_label_error(std::string_view text) {

@@ -9,7 +9,7 @@ TEST(Names, DnsLabelAndSubdomain) {
   for (const char* good : {"a", "a-b", "1a", "123"}) EXPECT_EQ(dns_label_error(good), "") << good;
   for (const char* bad : {"", "-a", "a-", "A", "a.b", "a_b"}) EXPECT_NE(dns_label_error(bad), "") << bad;
   EXPECT_EQ(dns_label_error(std::string(63, 'a')), "");
-  EXPECT_EQ(dns_label_error(std::string(64, 'a')), "must be no more than 63 bytes");
+  EXPECT_EQ(dns_label_error(std::string(64, 'a')), "must be no more than 63 characters");
   EXPECT_NE(dns_1035_label_error("1a"), "");
   for (const char* good : {"a", "a.b-c.1"}) EXPECT_EQ(dns_subdomain_error(good), "") << good;
   for (const char* bad : {"", ".a", "a.", "a..b", "a/b", "A.b"}) EXPECT_NE(dns_subdomain_error(bad), "") << bad;

@@ -1,5 +1,7 @@
 #include "kube/memory/output.h"
 
+#include <map>
+
 #include "base/text.h"
 #include "base/yaml.h"
 #include "kube/memory/columns.h"
@@ -32,11 +34,11 @@ Json row_of(const Kind& kind, std::string_view version, const Object& object, co
   return row;
 }
 
-Json table(const Kind& kind, std::string_view version, Json metadata, Json::Array rows) {
+Json table(const Kind& kind, std::string_view version, const OutputForm& form, Json metadata, Json::Array rows) {
   return Json::object({{"kind", "Table"},
                        {"apiVersion", "meta.k8s.io/v1"},
                        {"metadata", std::move(metadata)},
-                       {"columnDefinitions", column_definitions(*kind.version(version))},
+                       {"columnDefinitions", form.columns ? column_definitions(*kind.version(version)) : Json()},
                        {"rows", std::move(rows)}});
 }
 
@@ -44,15 +46,39 @@ std::string head_of(const Kind& kind, std::string_view version) {
   return cat("{\"kind\":\"", kind.name, "\",\"apiVersion\":\"", kind.api_version(version), "\",");
 }
 
+// YAML goes out with sorted members, as people know it.
+Json sorted(const Json& value) {
+  if (value.is_array()) {
+    Json::Array out;
+    for (const Json& element : value.as_array()) out.push_back(sorted(element));
+    return out;
+  }
+  if (!value.is_object()) return value;
+  std::map<std::string_view, const Json*> members;
+  for (const auto& [key, member] : value.as_object()) members.emplace(key, &member);
+  Json out = Json::object();
+  for (const auto& [key, member] : members) out.as_object().append_unchecked(std::string(key), sorted(*member));
+  return out;
+}
+
 std::string finish(const Json& tree, const OutputForm& form) {
-  return form.yaml ? base::to_yaml(tree) : tree.dump();
+  return form.yaml ? base::to_yaml(sorted(tree)) : tree.dump();
+}
+
+// The list says what its items are; those of custom kinds say it again.
+std::string item_of(const Kind& kind, std::string_view version, const Object& object) {
+  const net::Buffer bytes = object_bytes(kind, version, object);
+  const std::string head = head_of(kind, version);
+  std::string_view text = *bytes;
+  if (kind.custom || !text.starts_with(head)) return std::string(text);
+  return cat("{", text.substr(head.size()));
 }
 
 std::string object_text(const Kind& kind, std::string_view version, const Object& object, const OutputForm& form,
                         base::WallTime now) {
   switch (form.as) {
     case OutputForm::As::kTable:
-      return table(kind, version, Json::object({{"resourceVersion", cat(object.revision)}}),
+      return table(kind, version, form, Json::object({{"resourceVersion", cat(object.revision)}}),
                    {row_of(kind, version, object, form, now)})
           .dump();
     case OutputForm::As::kPartial:
@@ -89,10 +115,12 @@ Answer<OutputForm> negotiate(std::string_view accept) {
     }
     if (served) return form;
   }
-  return refuse(plain_error(
-      406, "NotAcceptable",
-      "only the following media types are accepted: application/json, application/yaml, "
-      "application/json;as=Table;v=v1;g=meta.k8s.io, application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"));
+  ApiError error = plain_error(406, "NotAcceptable",
+                               "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, "
+                               "application/json;as=Table;v=v1;g=meta.k8s.io, "
+                               "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
+  error.bare_details = true;
+  return refuse(std::move(error));
 }
 
 net::Buffer object_bytes(const Kind& kind, std::string_view version, const Object& object) {
@@ -104,7 +132,7 @@ net::Buffer object_bytes(const Kind& kind, std::string_view version, const Objec
 std::string render_object(const Kind& kind, std::string_view version, const Object& object, const OutputForm& form,
                           base::WallTime now) {
   std::string text = object_text(kind, version, object, form, now);
-  return form.yaml ? base::to_yaml(*Json::parse(text)) : text;
+  return form.yaml ? finish(*Json::parse(text), form) : text;
 }
 
 std::string render_list(const Kind& kind, std::string_view version, const Store::Page& page,
@@ -115,7 +143,7 @@ std::string render_list(const Kind& kind, std::string_view version, const Store:
   if (form.as == OutputForm::As::kTable) {
     Json::Array rows;
     for (const ObjectPtr& object : page.items) rows.push_back(row_of(kind, version, *object, form, now));
-    return finish(table(kind, version, std::move(metadata), std::move(rows)), form);
+    return finish(table(kind, version, form, std::move(metadata), std::move(rows)), form);
   }
   const bool partial_form = form.as == OutputForm::As::kPartial;
   std::string text = cat(
@@ -129,16 +157,16 @@ std::string render_list(const Kind& kind, std::string_view version, const Store:
     if (partial_form)
       text += partial(object->json()).dump();
     else
-      text += *object_bytes(kind, version, *object);
+      text += item_of(kind, version, *object);
   }
   text += "]}";
-  return form.yaml ? base::to_yaml(*Json::parse(text)) : text;
+  return form.yaml ? finish(*Json::parse(text), form) : text;
 }
 
 net::Buffer render_change(const Kind& kind, std::string_view version, ChangeType type, const Change& change,
                           const OutputForm& form, base::WallTime now) {
   const std::string key = cat(kind.group, "/", version, " ", to_string(type), " ", static_cast<int>(form.as), " ",
-                              static_cast<int>(form.include));
+                              static_cast<int>(form.include), form.columns ? " columns" : "");
   if (const auto at = change.texts.find(key); at != change.texts.end()) return at->second;
   ObjectPtr object = change.object;
   if (type == ChangeType::kDeleted && change.type != ChangeType::kDeleted) {
@@ -164,7 +192,7 @@ std::string render_bookmark(const Kind& kind, std::string_view version, std::int
   if (initial_end) metadata["annotations"] = Json::object({{"k8s.io/initial-events-end", "true"}});
   Json object;
   if (form.as == OutputForm::As::kTable) {
-    object = table(kind, version, std::move(metadata), {});
+    object = table(kind, version, form, std::move(metadata), {});
   } else {
     const bool partial_form = form.as == OutputForm::As::kPartial;
     object = Json::object({{"kind", partial_form ? std::string("PartialObjectMetadata") : kind.name},

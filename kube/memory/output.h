@@ -15,6 +15,7 @@ struct OutputForm {
   enum class As : std::uint8_t { kWhole, kTable, kPartial } as = As::kWhole;
   bool yaml = false;
   enum class Include : std::uint8_t { kMetadata, kObject, kNone } include = Include::kMetadata;  // of a Table's rows
+  bool columns = true;  // a Table says what its cells are
 };
 
 // By the Accept header: the first form in it that is served; 406 where none is.

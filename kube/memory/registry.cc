@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "kube/memory/crd.h"
+#include "kube/memory/go_text.h"
 #include "kube/memory/json_patch.h"
 #include "kube/memory/merge_patch.h"
 #include "kube/memory/schema.h"
@@ -18,6 +19,8 @@ using base::cat;
 namespace {
 
 constexpr std::size_t kSuffixLength = 5;
+constexpr std::size_t kShownMax = 200;          // bytes of a body in a message
+constexpr std::size_t kPatchShownMax = 10'000;  // bytes of a patched object in a message
 constexpr int kGeneratedNameTries = 8;
 constexpr std::int64_t kGraceMax = std::int64_t{100} * 365 * 24 * 3600;  // seconds; a time beyond it does not fit
 
@@ -32,10 +35,18 @@ bool keeps_status_on_create(const Kind& kind) {
   return kind.name == "Node";
 }
 
-std::string list_unknown(const std::vector<std::string>& unknown) {
-  std::string text;
-  for (const std::string& field : unknown) text += cat(text.empty() ? "" : ", ", "unknown field \"", field, "\"");
-  return text;
+// What strict decoding has against a body, in the API machinery's words and order.
+std::vector<std::string> decoding_problems(const std::vector<std::string>& duplicates,
+                                           const std::vector<std::string>& unknown) {
+  std::vector<std::string> out;
+  for (const std::string& field : duplicates) out.push_back(cat("duplicate field \"", field, "\""));
+  for (const std::string& field : unknown) out.push_back(cat("unknown field \"", field, "\""));
+  return out;
+}
+
+// A patch that makes what cannot be decoded is invalid, where a body would be a bad request.
+std::unexpected<ApiError> patch_makes_no_object(std::string_view shown, std::string_view why) {
+  return refuse(invalid("", "", "", {invalid_value("patch", Json(shown).dump(), why)}));
 }
 
 Json without(const Json& tree, std::initializer_list<std::string_view> members) {
@@ -60,6 +71,11 @@ bool deeper_than(const Json& tree, int levels) {
   if (tree.is_array()) return levels == 0 || std::any_of(tree.as_array().begin(), tree.as_array().end(), deep);
   return tree.is_object() && (levels == 0 || std::any_of(tree.as_object().begin(), tree.as_object().end(),
                                                          [&](const auto& member) { return deep(member.second); }));
+}
+
+Json member_of(const Json& tree, std::string_view metadata_member) {
+  const Json* held = tree.at("metadata", metadata_member);
+  return held == nullptr ? Json() : *held;
 }
 
 void copy_member(Json& to, const Json& from, std::string_view member) {
@@ -121,21 +137,29 @@ Answer<ObjectPtr> Registry::current(const Kind& kind, std::string_view ns, std::
 }
 
 Answer<void> Registry::check_head(const Kind& kind, std::string_view version, const Json& tree) const {
-  if (!tree.is_object()) return refuse(bad_request("the body of the request must be a JSON object"));
+  if (!tree.is_object())
+    return refuse(bad_request(cat("the object provided is unrecognized (must be of type ", kind.name,
+                                  "): couldn't get version/kind; a JSON object is wanted")));
   const std::string_view api = tree.text_at("apiVersion");
   const std::string_view name = tree.text_at("kind");
   // A built-in kind is known by its path; an object of a custom kind says what it is.
   for (const char* member : {"Kind", "apiVersion"})
     if (kind.custom && tree.text_at(member[0] == 'K' ? "kind" : member).empty())
       return refuse(bad_request(cat("the object provided is unrecognized (must be of type ", kind.name, "): Object '",
-                                    member, "' is missing")));
+                                    member, "' is missing in '", tree.dump().substr(0, kShownMax), "'")));
   if (!api.empty() && api != kind.api_version(version))
     return refuse(bad_request(cat("the API version in the data (", api, ") does not match the expected API version (",
                                   kind.api_version(version), ")")));
-  if (!name.empty() && name != kind.name)
-    return refuse(
-        bad_request(cat("the kind in the data (", name, ") does not match the expected kind (", kind.name, ")")));
-  return {};
+  if (name.empty() || name == kind.name) return {};
+  if (kind.custom)
+    return refuse(invalid(kind.group, name, meta_text(tree, "name"),
+                          {invalid_value("kind", Json(name).dump(), cat("must be ", kind.name))}));
+  const bool known = kinds_.find_kind(kind.group, version, name) != nullptr;
+  return refuse(bad_request(
+      cat(name, " in version \"", version, "\" cannot be handled as a ", kind.name, ": ",
+          known ? cat("converting (", version, ".", name, ") to (", kind.group.empty() ? "core" : kind.group, ".",
+                      kind.name, "): unknown conversion")
+                : cat("no kind \"", name, "\" is registered for version \"", kind.api_version(version), "\""))));
 }
 
 Answer<std::vector<std::string>> Registry::decode(const Kind& kind, std::string_view version, Json& tree,
@@ -158,25 +182,23 @@ Answer<std::vector<std::string>> Registry::decode(const Kind& kind, std::string_
     }
     unknown = std::move(*decoded);
   }
-  if (!unknown.empty() && request.field_validation == FieldValidation::kStrict) {
-    const std::string place = cat(kind.name, " in version \"", version, "\" cannot be handled as a ", kind.name, ": ");
-    return refuse(bad_request(cat(place, "strict decoding error: ", list_unknown(unknown))));
-  }
   to_storage(kind, tree);
-  std::vector<std::string> warnings;
-  if (request.field_validation == FieldValidation::kWarn)
-    for (const std::string& field : unknown) warnings.push_back(cat("unknown field \"", field, "\""));
-  return warnings;
+  std::vector<std::string> problems = decoding_problems(request.duplicates, unknown);
+  if (!problems.empty() && request.field_validation == FieldValidation::kStrict)
+    return refuse(bad_request(cat(kind.name, " in version \"", version, "\" cannot be handled as a ", kind.name,
+                                  ": strict decoding error: ", base::join(problems, ", "))));
+  if (request.field_validation != FieldValidation::kWarn) problems.clear();
+  return problems;
 }
 
-Answer<void> Registry::check_namespace(const Kind& kind, std::string_view ns) const {
+Answer<void> Registry::check_namespace(const Kind& kind, std::string_view ns, std::string_view name) const {
   if (!kind.namespaced) return {};
   const KindPtr namespaces = kinds_.find_group("", "namespaces");
   const ObjectPtr held = store_.latest(namespaces->storage_id, std::string(ns));
   if (held == nullptr) return refuse(not_found("", "namespaces", ns));
   if (held->terminating) {
     ApiError error =
-        forbidden(kind.group, kind.plural, "",
+        forbidden(kind.group, kind.plural, name,
                   cat("unable to create new content in namespace ", ns, " because it is being terminated"));
     error.causes.push_back(
         {"NamespaceTerminating", cat("namespace ", ns, " is being terminated"), "metadata.namespace"});
@@ -225,14 +247,14 @@ Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, 
   TM_TRY(auto warnings, decode(*kind, version, body, request));
   JsonObject& held = meta(body).as_object();
   if (!meta_text(body, "resourceVersion").empty())
-    return refuse(bad_request("resourceVersion should not be set on objects to be created"));
+    return refuse(plain_error(500, "", "resourceVersion should not be set on objects to be created"));
   if (const std::string_view own = meta_text(body, "namespace"); kind->namespaced && !own.empty() && own != ns)
     return refuse(bad_request("the namespace of the provided object does not match the namespace sent on the request"));
   if (kind->namespaced)
     held.set("namespace", std::string(ns));
   else
     held.erase("namespace");
-  TM_TRY_VOID(check_namespace(*kind, ns));
+  TM_TRY_VOID(check_namespace(*kind, ns, meta_text(body, "name")));
 
   const std::string prefix(meta_text(body, "generateName"));
   const bool generated = meta_text(body, "name").empty() && !prefix.empty();
@@ -260,8 +282,11 @@ Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, 
     if (kind->name == "CustomResourceDefinition") prepare_crd(body, nullptr, *this, causes);
   }
   if (!causes.empty()) return refuse(invalid(kind->group, kind->name, name, std::move(causes)));
-  if (store_.latest(kind->storage_id, object_key(kind->namespaced ? ns : "", name)) != nullptr)
-    return refuse(already_exists(kind->group, kind->plural, name));
+  if (const ObjectPtr other = store_.latest(kind->storage_id, object_key(kind->namespaced ? ns : "", name))) {
+    ApiError error = already_exists(kind->group, kind->plural, name);
+    if (other->terminating) error.message.insert(0, "object is being deleted: ");
+    return refuse(std::move(error));
+  }
   TM_TRY(Written written, write(kind, nullptr, std::move(body), request.dry_run));
   written.created = true;
   written.warnings = std::move(warnings);
@@ -274,16 +299,17 @@ Answer<Written> Registry::update(const KindPtr& kind, std::string_view version, 
   TM_TRY_VOID(check_head(*kind, version, body));
   const std::string_view own = meta_text(body, "name");
   if (own.empty())
-    meta(body)["name"] = std::string(name);
-  else if (own != name)
+    return refuse(
+        bad_request(cat("the name of the object (", name, " based on URL) was undeterminable: name must be provided")));
+  if (own != name)
     return refuse(
         bad_request(cat("the name of the object (", own, ") does not match the name on the URL (", name, ")")));
   if (const std::string_view held = meta_text(body, "namespace"); kind->namespaced && !held.empty() && held != ns)
-    return refuse(bad_request("the namespace of the object (" + std::string(held) +
-                              ") does not match the namespace on the URL (" + std::string(ns) + ")"));
+    return refuse(bad_request("the namespace of the provided object does not match the namespace sent on the request"));
   const ObjectPtr before = store_.latest(kind->storage_id, object_key(ns, name));
   if (before == nullptr) {
     if (!kind->create_on_update || !subresource.empty()) return refuse(not_found(kind->group, kind->plural, name));
+    meta(body).as_object().erase("resourceVersion");
     return create(kind, version, ns, std::move(body), request);
   }
   if (meta_text(body, "resourceVersion").empty() && needs_revision(*kind))
@@ -300,24 +326,35 @@ Answer<Written> Registry::patch(const KindPtr& kind, std::string_view version, s
   to_version(*kind, version, tree);
   switch (how) {
     case PatchKind::kMerge:
-      if (!patch.is_object()) return refuse(bad_request("a merge patch must be a JSON object"));
+      if (!patch.is_object()) return refuse(bad_request("error decoding patch: a merge patch must be a JSON object"));
       apply_merge_patch(tree, patch);
       break;
     case PatchKind::kJson:
-      TM_TRY_VOID(apply_json_patch(tree, patch));
+      if (auto applied = apply_json_patch(tree, patch); !applied) {
+        if (applied.error().code != 422) return refuse(std::move(applied).error());
+        // What did not apply is not told: the words are those of the real server.
+        ApiError error = plain_error(422, "Invalid", "the server rejected our request due to an error in our request");
+        error.bare_details = true;
+        return refuse(std::move(error));
+      }
       break;
     case PatchKind::kStrategic:
       TM_TRY_VOID(apply_strategic_merge_patch(tree, patch, kind->type));
       break;
   }
-  TM_TRY_VOID(check_head(*kind, version, tree));
+  std::string shown = how == PatchKind::kStrategic ? go_text(patch) : tree.dump();
+  if (shown.size() > kPatchShownMax) shown = cat(shown.substr(0, kPatchShownMax), " …");
+  if (auto fits = check_head(*kind, version, tree); !fits) return patch_makes_no_object(shown, fits.error().message);
   if (meta_text(tree, "name") != name)
     return refuse(bad_request(
         cat("the name of the object (", meta_text(tree, "name"), ") does not match the name on the URL (", name, ")")));
+  if (kind->namespaced && meta_text(tree, "namespace") != ns)
+    return refuse(bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+  if (meta_text(tree, "uid") != before->uid)
+    return refuse(invalid(kind->group, kind->name, name,
+                          {invalid_value("metadata.uid", Json(meta_text(tree, "uid")).dump(), "field is immutable")}));
   auto written = update_tree(kind, version, before, std::move(tree), subresource, request);
-  // A patch that makes what cannot be decoded is "invalid", where a body would be a bad request.
-  if (!written && written.error().code == 400 && how != PatchKind::kStrategic && !kind->custom)
-    return refuse(invalid("", "", "", {invalid_value("patch", patch.dump(), written.error().message)}));
+  if (!written && written.error().code == 400) return patch_makes_no_object(shown, written.error().message);
   return written;
 }
 
@@ -326,8 +363,10 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
   const std::string& name = before->name;
   TM_TRY(auto warnings, decode(*kind, version, tree, request));
   const Json old = before->json();
-  if (const std::string_view revision = meta_text(tree, "resourceVersion");
-      !revision.empty() && revision != "0" && revision != cat(before->revision))
+  const std::string_view revision = meta_text(tree, "resourceVersion");
+  if (!revision.empty() && !base::parse_uint(revision))
+    return refuse(plain_error(500, "", cat("strconv.ParseUint: parsing ", Json(revision).dump(), ": invalid syntax")));
+  if (!revision.empty() && revision != "0" && revision != cat(before->revision))
     return refuse(
         conflict(kind->group, kind->plural, name,
                  "the object has been modified; please apply your changes to the latest version and try again"));
@@ -360,6 +399,7 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
     copy_member(tree, old, "status");
     if (kind->name == "Namespace" && !kind->custom) copy_member(tree["spec"], *old.at("spec"), "finalizers");
   }
+  if (kind->name == "Namespace" && !kind->custom) meta(tree)["labels"]["kubernetes.io/metadata.name"] = name;
   drop_empty_meta(tree);
   if (kind->custom) {
     if (row->schema != nullptr) row->schema->apply_defaults(tree);
@@ -370,7 +410,10 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
   const Json old_spec = without(old, {"metadata", "status"});
   const bool spec_changed =
       kind->custom && !row->status ? without(tree, {"metadata"}) != without(old, {"metadata"}) : now_spec != old_spec;
-  if ((kind->generation || kind->custom) && spec_changed && subresource.empty()) {
+  // A deployment's controller reads annotations too.
+  const bool annotated =
+      kind->name == "Deployment" && !kind->custom && member_of(tree, "annotations") != member_of(old, "annotations");
+  if ((kind->generation || kind->custom) && (spec_changed || annotated) && subresource.empty()) {
     const Json* generation = old.at("metadata", "generation");
     meta(tree)["generation"] = (generation == nullptr ? 0 : generation->get_int().value_or(0)) + 1;
   }
@@ -413,8 +456,13 @@ Answer<Written> Registry::write(const KindPtr& kind, const ObjectPtr& before, Js
   }
   set_revision(tree, store_.next_revision());
   written.object = make_object(*kind, tree);
-  TM_TRY(written.ticket, store_.stage(kind->storage_id, object_key(written.object->ns, written.object->name), before,
-                                      written.object, deleted));
+  ObjectPtr staged = written.object;
+  if (deleted) {  // watchers are shown what was stored, whatever the last write made of it
+    Json last = before->json();
+    set_revision(last, store_.next_revision());
+    staged = make_object(*kind, last);
+  }
+  TM_TRY(written.ticket, store_.stage(kind->storage_id, object_key(staged->ns, staged->name), before, staged, deleted));
   return written;
 }
 
@@ -430,13 +478,14 @@ Answer<Written> Registry::remove(const KindPtr& kind, std::string_view ns, std::
                                  const DeleteRequest& request) {
   TM_TRY(const ObjectPtr before, current(*kind, ns, name));
   if (!request.uid.empty() && request.uid != before->uid)
-    return refuse(conflict(
-        kind->group, kind->plural, name,
-        cat("Precondition failed: UID in precondition: ", request.uid, ", UID in object meta: ", before->uid)));
+    return refuse(conflict(kind->group, kind->name, name,
+                           cat("the UID in the precondition (", request.uid, ") does not match the UID in record (",
+                               before->uid, "). The object might have been deleted and then recreated")));
   if (!request.resource_version.empty() && request.resource_version != cat(before->revision))
-    return refuse(conflict(kind->group, kind->plural, name,
-                           cat("Precondition failed: ResourceVersion in precondition: ", request.resource_version,
-                               ", ResourceVersion in object meta: ", before->revision)));
+    return refuse(conflict(kind->group, kind->name, name,
+                           cat("the ResourceVersion in the precondition (", request.resource_version,
+                               ") does not match the ResourceVersion in record (", before->revision,
+                               "). The object might have been modified")));
   Json tree = before->json();
   const bool pod = kind->name == "Pod" && !kind->custom;
   const bool is_namespace = kind->name == "Namespace" && !kind->custom;

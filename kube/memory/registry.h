@@ -28,6 +28,7 @@ enum class PatchKind : std::uint8_t { kJson, kMerge, kStrategic };
 struct WriteRequest {
   bool dry_run = false;
   FieldValidation field_validation = FieldValidation::kWarn;
+  std::vector<std::string> duplicates;  // members that the body had twice
 };
 
 struct DeleteRequest {
@@ -83,7 +84,7 @@ class Registry {
   Answer<std::vector<std::string>> decode(const Kind& kind, std::string_view version, Json& tree,
                                           const WriteRequest& request);
   Answer<void> check_head(const Kind& kind, std::string_view version, const Json& tree) const;
-  Answer<void> check_namespace(const Kind& kind, std::string_view ns) const;
+  Answer<void> check_namespace(const Kind& kind, std::string_view ns, std::string_view name) const;
   Answer<void> admit(const Kind& kind, Json& tree);
   Answer<void> admit_pod(Json& tree);
   void prepare_create(const Kind& kind, Json& tree) const;

@@ -1,6 +1,7 @@
 #include "kube/memory/request.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "base/yaml.h"
@@ -40,10 +41,16 @@ bool is_true(std::string_view text) {
   return text == "true" || text == "1";
 }
 
-Answer<bool> dry_run_of(std::string_view text, bool given) {
+constexpr std::size_t kFieldManagerMax = 128;  // bytes
+
+std::unexpected<ApiError> bad_option(std::string_view options, Cause cause) {
+  return refuse(invalid("meta.k8s.io", options, "", {std::move(cause)}));
+}
+
+Answer<bool> dry_run_of(std::string_view text, bool given, std::string_view options) {
   if (!given || text.empty()) return false;
   if (text == "All") return true;
-  return refuse(invalid("meta.k8s.io", "Options", "", {unsupported_value("dryRun", Json(text).dump(), {"All"})}));
+  return bad_option(options, unsupported_value("dryRun", Json::array({Json(text)}).dump(), {"All"}));
 }
 
 Answer<Filter::Term> term_of(const Kind& kind, const FieldTerm& term) {
@@ -87,6 +94,10 @@ std::optional<ResourcePath> parse_resource_path(std::string_view path) {
   } else {
     return std::nullopt;
   }
+  if (parts.size() > at + 1 && parts[at] == "watch") {
+    out.watch = true;
+    ++at;
+  }
   // "namespaces/x/pods" lies in a namespace; "namespaces/x" and "namespaces/x/status" are the namespace itself.
   const bool below_namespace =
       parts[at] == "namespaces" && parts.size() > at + 2 &&
@@ -119,7 +130,7 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
   ListRequest out;
   out.filter.ns = path.ns;
   out.filter.name = path.name;
-  out.watch = is_true(target.get("watch"));
+  out.watch = path.watch || (path.name.empty() && is_true(target.get("watch")));
   out.bookmarks = is_true(target.get("allowWatchBookmarks"));
   out.send_initial = is_true(target.get("sendInitialEvents"));
   auto labels = LabelSelector::parse(target.get("labelSelector"));
@@ -135,9 +146,13 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
     if (text.empty()) return std::nullopt;
     const auto parsed = base::parse_int(text);
     if (parsed && *parsed < 0 && key == "limit") return std::nullopt;  // the real server ignores it
-    if (!parsed || *parsed < 0)
-      return refuse(bad_request(cat("invalid ", key, " \"", text, "\": a number that is not negative is wanted")));
-    return parsed;
+    if (parsed && *parsed >= 0) return parsed;
+    if (key != "resourceVersion")
+      return refuse(bad_request(cat("strconv.ParseInt: parsing ", Json(text).dump(), ": invalid syntax")));
+    const std::string why = cat("resourceVersion: Invalid value: ", Json(text).dump(), ": strconv.ParseUint: parsing ",
+                                Json(text).dump(), ": invalid syntax");
+    if (out.watch) return refuse(plain_error(500, "", why));
+    return refuse(bad_request(cat("invalid resource version: ", why)));
   };
   TM_TRY(const auto limit, number("limit"));
   out.limit = static_cast<std::size_t>(limit.value_or(0));  // 0: all
@@ -164,10 +179,12 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
       return refuse_match("resourceVersionMatch is forbidden when continue is provided");
     out.exact = match == "Exact";
   }
-  if (out.send_initial && (!out.watch || match != "NotOlderThan"))
-    return refuse(invalid("meta.k8s.io", "ListOptions", "",
-                          {forbidden_value("sendInitialEvents",
-                                           "sendInitialEvents needs a watch with resourceVersionMatch=NotOlderThan")}));
+  if (out.send_initial && !out.watch)
+    return bad_option("ListOptions", forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  if (out.send_initial && match != "NotOlderThan")
+    return bad_option("ListOptions",
+                      forbidden_value("resourceVersionMatch",
+                                      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
   if (const std::string_view token = target.get("continue"); !token.empty()) {
     const auto text = base::base64_decode(token);
     const auto parsed = text ? Json::parse(*text) : Result<Json>(fail(ErrorKind::kInvalid, "not base64"));
@@ -183,44 +200,61 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
   return out;
 }
 
-Answer<WriteRequest> parse_write_request(const net::Target& target) {
+Answer<WriteRequest> parse_write_request(const net::Target& target, std::string_view options) {
   WriteRequest out;
-  TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun")));
+  TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun"), options));
+  if (target.get("fieldManager").size() > kFieldManagerMax)
+    return bad_option(options, too_long("fieldManager", kFieldManagerMax));
   const std::string_view text = target.get("fieldValidation");
   if (text == "Strict")
     out.field_validation = FieldValidation::kStrict;
   else if (text == "Ignore")
     out.field_validation = FieldValidation::kIgnore;
   else if (!text.empty() && text != "Warn")
-    return refuse(invalid("meta.k8s.io", "CreateOptions", "",
-                          {unsupported_value("fieldValidation", Json(text).dump(), {"Ignore", "Strict", "Warn"})}));
+    return bad_option(options,
+                      unsupported_value("fieldValidation", Json(text).dump(), {"", "Ignore", "Strict", "Warn"}));
   return out;
 }
 
 Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json& body) {
   DeleteRequest out;
-  TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun")));
+  TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun"), "DeleteOptions"));
   out.propagation = target.get("propagationPolicy");
   if (target.has("gracePeriodSeconds")) {
     out.grace_s = base::parse_int(target.get("gracePeriodSeconds"));
     if (!out.grace_s)
-      return refuse(bad_request(cat("invalid gracePeriodSeconds \"", target.get("gracePeriodSeconds"), "\"")));
+      return refuse(bad_request(
+          cat("strconv.ParseInt: parsing ", Json(target.get("gracePeriodSeconds")).dump(), ": invalid syntax")));
   }
   if (target.has("orphanDependents"))
     out.propagation = is_true(target.get("orphanDependents")) ? "Orphan" : "Background";
   if (body.is_object()) {
     if (const std::string_view kind = body.text_at("kind"); !kind.empty() && kind != "DeleteOptions")
-      return refuse(bad_request(cat("the body of a delete must be DeleteOptions, and not ", kind)));
+      return refuse(plain_error(500, "",
+                                cat("no kind ", Json(kind).dump(), " is registered for version ",
+                                    Json(body.text_at("apiVersion")).dump(), " as the options of a delete")));
     if (const Json* dry = body.at("dryRun"); dry != nullptr && dry->is_array())
       for (const Json& entry : dry->as_array()) {
-        TM_TRY(out.dry_run, dry_run_of(entry.get_string().value_or(""), true));
+        TM_TRY(out.dry_run, dry_run_of(entry.get_string().value_or(""), true, "DeleteOptions"));
       }
-    if (const Json* grace = body.at("gracePeriodSeconds"); grace != nullptr && grace->is_int())
+    if (const Json* grace = body.at("gracePeriodSeconds"); grace != nullptr && !grace->is_null()) {
+      if (!grace->is_int())
+        return refuse(plain_error(500, "",
+                                  cat("json: cannot unmarshal ", grace->is_string() ? "string" : "value",
+                                      " into Go struct field DeleteOptions.gracePeriodSeconds of type int64")));
       out.grace_s = grace->as_int();
-    if (!body.text_at("propagationPolicy").empty())
+    }
+    const Json* orphan = body.at("orphanDependents");
+    const bool says_orphan = orphan != nullptr && orphan->is_bool();
+    if (!body.text_at("propagationPolicy").empty()) {
       out.propagation = body.text_at("propagationPolicy");
-    else if (const Json* orphan = body.at("orphanDependents"); orphan != nullptr && orphan->is_bool())
+      if (says_orphan)
+        return bad_option("DeleteOptions",
+                          invalid_value("propagationPolicy", Json(out.propagation).dump(),
+                                        "orphanDependents and deletionPropagation cannot be both set"));
+    } else if (says_orphan) {
       out.propagation = orphan->as_bool() ? "Orphan" : "Background";
+    }
     out.uid = body.text_at("preconditions", "uid");
     out.resource_version = body.text_at("preconditions", "resourceVersion");
   }
@@ -229,6 +263,35 @@ Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json
     return refuse(invalid("meta.k8s.io", "DeleteOptions", "",
                           {unsupported_value("propagationPolicy", Json(out.propagation).dump(),
                                              {"Foreground", "Background", "Orphan", "nil"})}));
+  return out;
+}
+
+namespace {
+
+constexpr std::size_t kDuplicatesMax = 100;
+
+void find_duplicates(base::JsonReader& reader, const std::string& path, std::vector<std::string>& out) {
+  if (reader.peek() == base::JsonReader::Type::kObject) {
+    std::set<std::string, std::less<>> seen;
+    reader.object([&](std::string_view key) {
+      const std::string below = path.empty() ? std::string(key) : cat(path, ".", key);
+      if (!seen.insert(std::string(key)).second && out.size() < kDuplicatesMax) out.push_back(below);
+      find_duplicates(reader, below, out);
+    });
+  } else if (reader.peek() == base::JsonReader::Type::kArray) {
+    std::size_t index = 0;
+    reader.array([&] { find_duplicates(reader, cat(path, "[", index++, "]"), out); });
+  } else {
+    reader.skip();
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> duplicate_members(std::string_view json) {
+  std::vector<std::string> out;
+  base::JsonReader reader(json);
+  find_duplicates(reader, "", out);
   return out;
 }
 
@@ -246,8 +309,8 @@ Answer<Json> parse_body(std::string_view content_type, const std::string& body) 
     return std::move(*parsed);
   }
   return refuse(plain_error(415, "UnsupportedMediaType",
-                            cat("the body of the request was in an unsupported format (", type,
-                                ") - accepted media types include: application/json, application/yaml")));
+                            "the body of the request was in an unknown format - accepted media types include: "
+                            "application/json, application/yaml, application/vnd.kubernetes.protobuf"));
 }
 
 }  // namespace tidemark::kube::memory

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kube/memory/api_error.h"
 #include "kube/memory/kinds.h"
@@ -20,6 +21,7 @@ struct ResourcePath {
   std::string plural;
   std::string name;
   std::string subresource;
+  bool watch = false;  // the old form: /api/v1/watch/…
 };
 
 // nullopt for a path that is not below a group's version.
@@ -41,9 +43,12 @@ struct ListRequest {
 // 400 or 422 with the name of what is wrong or unknown.
 Answer<void> check_query(const net::Target& target);
 Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& path, const net::Target& target);
-Answer<WriteRequest> parse_write_request(const net::Target& target);
+// `options` is the kind that a refusal names: CreateOptions, UpdateOptions, PatchOptions.
+Answer<WriteRequest> parse_write_request(const net::Target& target, std::string_view options);
 Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json& body);
 std::string make_continue_token(std::int64_t revision, std::string_view last_key);
+// Paths of members that a JSON text has twice: Json keeps the last of them.
+std::vector<std::string> duplicate_members(std::string_view json);
 // JSON, YAML or protobuf by the content type; others are 415 with their name.
 Answer<Json> parse_body(std::string_view content_type, const std::string& body);
 

@@ -165,8 +165,12 @@ struct Schema::Compiler {
     if (const Json* value = json.at("default")) {
       schema->default_ = *value;
       std::vector<Cause> wrong;
-      schema->validate_at(*value, field + ".default", wrong);
-      for (Cause& cause : wrong) causes.push_back(std::move(cause));
+      schema->validate_at(*value, "", wrong);
+      for (Cause& cause : wrong) {
+        if (cause.reason == "FieldValueTypeInvalid") cause.reason = "FieldValueInvalid";
+        cause.field = cause.field.empty() ? field + ".default" : cat(field, ".default.", cause.field);
+        causes.push_back(std::move(cause));
+      }
     }
     return schema;
   }

@@ -12,6 +12,8 @@ using base::cat;
 
 namespace {
 
+constexpr std::size_t kShownMax = 40;  // of a selector in a message
+
 const std::string* find_label(const LabelList& labels, std::string_view key) {
   for (const auto& [name, value] : labels)
     if (name == key) return &value;
@@ -33,8 +35,10 @@ class LabelSelectorParser {
       selector.requirements_.push_back(std::move(requirement));
       skip_blanks();
       if (at_ == text_.size()) return selector;
-      if (text_[at_] != ',') return wrong("',' or the end");
+      if (text_[at_] != ',') return stray("',' or 'end of string'");
       ++at_;
+      skip_blanks();
+      if (at_ == text_.size() || text_[at_] == ',') return stray("identifier after ','");
     }
   }
 
@@ -58,9 +62,18 @@ class LabelSelectorParser {
  private:
   using Operator = LabelSelector::Operator;
 
-  std::unexpected<ApiError> wrong(std::string_view wanted) const {
-    return refuse(
-        bad_request(cat("unable to parse requirement: found '", text_.substr(at_, 40), "', expected: ", wanted)));
+  // What stands here, as the API machinery's lexer cuts it: a word or one sign.
+  std::string_view found() const {
+    if (at_ == text_.size()) return {};
+    const std::size_t end = std::min(text_.find_first_of(" \t\r\n,()=!<>", at_), text_.size());
+    return text_.substr(at_, std::min<std::size_t>(std::max<std::size_t>(end - at_, 1), kShownMax));
+  }
+  // Between requirements, and inside one: the API machinery words them differently, in commas too.
+  std::unexpected<ApiError> stray(std::string_view wanted) const {
+    return refuse(bad_request(cat("found '", found(), "', expected: ", wanted)));
+  }
+  std::unexpected<ApiError> wrong(std::string_view wanted, std::string_view comma = ",") const {
+    return refuse(bad_request(cat("unable to parse requirement: found '", found(), "'", comma, " expected: ", wanted)));
   }
   void skip_blanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\r' || text_[at_] == '\n'))
@@ -84,7 +97,7 @@ class LabelSelectorParser {
     LabelSelector::Requirement requirement;
     const bool negated = take("!");
     requirement.key = word();
-    if (requirement.key.empty()) return wrong("!, identifier, or 'end of string'");
+    if (requirement.key.empty()) return negated ? wrong("identifier") : stray("!, identifier, or 'end of string'");
     skip_blanks();
     if (negated || at_ == text_.size() || text_[at_] == ',') {
       requirement.op = negated ? Operator::kNotExists : Operator::kExists;
@@ -106,10 +119,12 @@ class LabelSelectorParser {
         return wrong("in, notin, =, ==, !=, gt, lt");
       }
       requirement.op = op == "in" ? Operator::kIn : Operator::kNotIn;
-      if (!take("(")) return wrong("'('");
+      skip_blanks();
+      if (!take("(")) return wrong("'('", "");
       do {
         requirement.values.emplace_back(word());
       } while (take(","));
+      skip_blanks();
       if (!take(")")) return wrong("',' or ')'");
     }
     TM_TRY_VOID(check(requirement));

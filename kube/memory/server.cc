@@ -23,31 +23,65 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kGitVersion = "v1.34.0+tidemark";
+constexpr std::string_view kAuthorization = "authorization.k8s.io";
 constexpr std::string_view kDefinitions = "customresourcedefinitions.apiextensions.k8s.io";
 
+net::Headers headers_for(std::string_view content_type) {
+  net::Headers headers;
+  headers.set("content-type", content_type);
+  headers.set("cache-control", "no-cache, private");
+  return headers;
+}
+
+void answer_text(HttpExchange& exchange, int status, std::string_view content_type, std::string text) {
+  exchange.respond(status, headers_for(content_type), net::make_buffer(std::move(text)));
+}
+
 void answer_json(HttpExchange& exchange, int status, const Json& body) {
-  exchange.respond(status, kJson, body.dump());
+  answer_text(exchange, status, kJson, body.dump());
 }
 
 void answer_error(HttpExchange& exchange, const ApiError& error) {
-  net::Headers headers;
-  headers.set("content-type", kJson);
+  net::Headers headers = headers_for(kJson);
   if (error.retry_after_s > 0) headers.set("retry-after", cat(error.retry_after_s));
   exchange.respond(error.code, std::move(headers), net::make_buffer(error.to_json().dump()));
 }
 
-ApiError unknown_path(std::string_view path) {
-  return plain_error(404, "NotFound", cat("the server could not find the requested resource: ", path));
+ApiError bare_error(int code, std::string_view reason, std::string_view message) {
+  ApiError error = plain_error(code, reason, std::string(message));
+  error.bare_details = true;
+  return error;
 }
 
-ApiError wrong_method(std::string_view method, std::string_view what) {
-  return plain_error(405, "MethodNotAllowed", cat("the server does not allow ", method, " on ", what));
+ApiError unknown_resource() {
+  return bare_error(404, "NotFound", "the server could not find the requested resource");
 }
 
 // Takes as long for a near miss as for a far one, so that time tells nothing but the length.
 bool same_secret(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
+
+ApiError wrong_method() {
+  return bare_error(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+}
+
+// Below a group that nobody serves, or one of custom kinds only, a path is no resource but a page that is not there.
+void answer_unknown_path(HttpExchange& exchange, const KindTable& kinds, std::string_view path) {
+  const auto parts = base::split(path, '/');  // the first is empty
+  const std::string_view group = parts.size() > 2 && parts[1] == "apis" ? parts[2] : std::string_view();
+  const bool built_in = parts.size() > 1 && (parts[1] == "api" || parts[1] == "apis") &&
+                        std::any_of(kinds.all().begin(), kinds.all().end(),
+                                    [&](const KindPtr& kind) { return !kind->custom && kind->group == group; });
+  if (built_in)
+    answer_error(exchange, unknown_resource());
+  else
+    answer_text(exchange, 404, "text/plain; charset=utf-8", "404 page not found\n");
+}
+
+// Sub-resources of real kinds that this server does not have, and says so.
+constexpr std::string_view kSubresourcesLeftOut[] = {
+    "approval", "attach", "ephemeralcontainers", "exec", "log", "portforward", "proxy", "resize", "scale", "token"};
 
 bool is_public(std::string_view path) {
   return path == "/version" || path.starts_with("/healthz") || path.starts_with("/livez") ||
@@ -67,6 +101,24 @@ bool wants_aggregated(std::string_view accept) {
     if (base::trim(entry) == "application/json") return false;
   }
   return false;
+}
+
+bool is_json(std::string_view content_type) {
+  const std::string_view type = base::trim(content_type.substr(0, content_type.find(';')));
+  return type.empty() || type == "application/json";
+}
+
+// What a row of a Table carries of its object.
+Answer<void> choose_included(OutputForm& form, const net::Target& target) {
+  const std::string_view word = target.get("includeObject");
+  if (word == "Object")
+    form.include = OutputForm::Include::kObject;
+  else if (word == "None")
+    form.include = OutputForm::Include::kNone;
+  else if (!word.empty() && word != "Metadata" && form.as == OutputForm::As::kTable)
+    return refuse(bad_request(cat("Unable to convert to Table as requested: includeObject: Invalid value: ",
+                                  Json(word).dump(), ": must be 'Metadata', 'Object', 'None', or empty")));
+  return {};
 }
 
 Json definition_schema(const Json& crd, std::string_view version) {
@@ -125,6 +177,7 @@ struct Server::Impl {
   Answer<void> authenticate(const HttpExchange& exchange, std::string_view path) const;
   Task<void> handle_resource(HttpExchange& exchange, const net::Target& target, const ResourcePath& path);
   bool handle_document(HttpExchange& exchange, const net::Target& target);
+  Task<void> handle_review(HttpExchange& exchange);
   Task<void> handle_list(HttpExchange& exchange, const net::Target& target, const ResourcePath& path, KindPtr kind);
   Task<void> handle_watch(HttpExchange& exchange, ListRequest request, ResourcePath path, KindPtr kind,
                           OutputForm form);
@@ -150,13 +203,12 @@ struct Server::Impl {
 };
 
 Answer<void> Server::Impl::authenticate(const HttpExchange& exchange, std::string_view path) const {
-  if (is_public(path)) return {};
   if (const std::string_view header = exchange.head().headers.get("authorization"); !header.empty()) {
     for (const StaticToken& token : config.tokens)
       if (same_secret(header, cat("Bearer ", token.token))) return {};
     return refuse(plain_error(401, "Unauthorized", "Unauthorized"));
   }
-  if (config.client_certificates && exchange.peer().certificate_common_name) return {};
+  if (is_public(path) || (config.client_certificates && exchange.peer().certificate_common_name)) return {};
   return refuse(plain_error(403, "Forbidden",
                             cat("forbidden: User \"system:anonymous\" cannot ", base::lower(exchange.head().method),
                                 " path \"", path, "\"")));
@@ -175,7 +227,11 @@ Task<void> Server::Impl::handle(HttpExchange& exchange) {
   if (handle_document(exchange, *target)) co_return;
   const auto path = parse_resource_path(target->path);
   if (!path || path->plural.empty()) {
-    answer_error(exchange, unknown_path(target->path));
+    answer_unknown_path(exchange, registry.kinds(), target->path);
+    co_return;
+  }
+  if (path->group == kAuthorization && path->plural == "selfsubjectaccessreviews") {
+    co_await handle_review(exchange);
     co_return;
   }
   co_await handle_resource(exchange, *target, *path);
@@ -188,7 +244,7 @@ bool Server::Impl::handle_document(HttpExchange& exchange, const net::Target& ta
   std::optional<Json> document;
   if (path == "/healthz" || path == "/livez" || path == "/readyz" || path.starts_with("/healthz/") ||
       path.starts_with("/livez/") || path.starts_with("/readyz/")) {
-    exchange.respond(200, "text/plain; charset=utf-8", "ok");
+    answer_text(exchange, 200, "text/plain; charset=utf-8", "ok");
     return true;
   }
   const bool aggregated = wants_aggregated(exchange.head().headers.get("accept"));
@@ -203,8 +259,7 @@ bool Server::Impl::handle_document(HttpExchange& exchange, const net::Target& ta
                              {"compiler", "clang"},
                              {"platform", "linux/amd64"}});
   } else if ((path == "/api" || path == "/apis") && aggregated) {
-    net::Headers headers;
-    headers.set("content-type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    net::Headers headers = headers_for("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
     headers.set("vary", "Accept");
     exchange.respond(200, std::move(headers), net::make_buffer(aggregated_discovery(kinds, path == "/api").dump()));
     return true;
@@ -212,6 +267,18 @@ bool Server::Impl::handle_document(HttpExchange& exchange, const net::Target& ta
     document = api_versions();
   } else if (path == "/apis") {
     document = api_groups(kinds);
+  } else if (path == "/openapi/v2") {
+    // Only the third version is served. kubectl asks here about kinds that it did not find there, and must find a
+    // document, so that it can say that there is no such kind: this one describes nothing.
+    if (exchange.head().headers.get("accept").find("protobuf") != std::string_view::npos) {
+      answer_text(exchange, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                  std::string("\x0a\x03"
+                              "2.0"));
+      return true;
+    }
+    document = Json::object({{"swagger", "2.0"},
+                             {"info", Json::object({{"title", "Kubernetes"}, {"version", kGitVersion}})},
+                             {"paths", Json::object()}});
   } else if (path == "/openapi/v3") {
     document = openapi_index(kinds);
   } else if (path.starts_with("/openapi/v3/")) {
@@ -233,13 +300,13 @@ bool Server::Impl::handle_document(HttpExchange& exchange, const net::Target& ta
     else
       return false;
     if (!document) {
-      answer_error(exchange, unknown_path(target.path));
+      answer_unknown_path(exchange, kinds, path);
       return true;
     }
   }
   if (!document) return false;
   if (exchange.head().method != "GET" && exchange.head().method != "HEAD")
-    answer_error(exchange, wrong_method(exchange.head().method, path));
+    answer_error(exchange, wrong_method());
   else
     answer_json(exchange, 200, *document);
   return true;
@@ -248,25 +315,30 @@ bool Server::Impl::handle_document(HttpExchange& exchange, const net::Target& ta
 Task<void> Server::Impl::handle_resource(HttpExchange& exchange, const net::Target& target, const ResourcePath& path) {
   const std::string& method = exchange.head().method;
   KindPtr kind = registry.kinds().find(path.group, path.version, path.plural);
+  if (kind == nullptr || (!kind->namespaced && !path.ns.empty()) ||
+      (kind->namespaced && path.ns.empty() && !path.name.empty())) {
+    answer_unknown_path(exchange, registry.kinds(), target.path);
+    co_return;
+  }
   const auto problem = [&]() -> std::optional<ApiError> {
-    if (kind == nullptr) return unknown_path(target.path);
-    if (!kind->namespaced && !path.ns.empty()) return unknown_path(target.path);
-    if (kind->namespaced && path.ns.empty() && (!path.name.empty() || (method != "GET" && method != "DELETE")))
-      return wrong_method(method, cat(path.plural, " of all namespaces"));
+    if (kind->namespaced && path.ns.empty() && method != "GET") return wrong_method();
     const auto known = check_query(target);
     if (path.subresource.empty()) return known ? std::nullopt : std::optional(known.error());
     const bool status = path.subresource == "status" && kind->version(path.version)->status;
     const bool action =
         (path.subresource == "binding" || path.subresource == "eviction" || path.subresource == "finalize") &&
         std::find(kind->subresources.begin(), kind->subresources.end(), path.subresource) != kind->subresources.end();
-    if (!status && !action)
-      return plain_error(404, "NotFound",
+    if (!status && !action) {
+      const auto end = std::end(kSubresourcesLeftOut);
+      if (std::find(std::begin(kSubresourcesLeftOut), end, path.subresource) == end) return unknown_resource();
+      return plain_error(422, "Unsupported",
                          cat("the sub-resource \"", path.subresource, "\" of ", kind->resource_text(),
                              " is not served by this API server"));
+    }
     const bool fits = status                           ? method == "GET" || method == "PUT" || method == "PATCH"
                       : path.subresource == "finalize" ? method == "PUT"
                                                        : method == "POST";
-    if (!fits) return wrong_method(method, cat(path.plural, "/", path.subresource));
+    if (!fits) return wrong_method();
     return known ? std::nullopt : std::optional(known.error());
   }();
   if (problem) {
@@ -276,10 +348,10 @@ Task<void> Server::Impl::handle_resource(HttpExchange& exchange, const net::Targ
   const bool named = !path.name.empty();
   if (method == "GET") {
     if (!kind->readable) {
-      answer_error(exchange, wrong_method(method, path.plural));
+      answer_error(exchange, wrong_method());
       co_return;
     }
-    if (named && target.get("watch") != "true" && target.get("watch") != "1") {
+    if (named && !path.watch) {
       const auto form = negotiate(exchange.head().headers.get("accept"));
       const ObjectPtr object = store.find(kind->storage_id, object_key(path.ns, path.name));
       if (!form)
@@ -297,8 +369,29 @@ Task<void> Server::Impl::handle_resource(HttpExchange& exchange, const net::Targ
                               : named && (method == "PUT" || method == "PATCH" || method == "DELETE")) {
     co_await handle_write(exchange, target, path, kind);
   } else {
-    answer_error(exchange, wrong_method(method, named ? cat(path.plural, "/", path.name) : path.plural));
+    answer_error(exchange, wrong_method());
   }
+}
+
+// "May I?": who is authenticated may do everything here, so the answer does not depend on what is asked.
+Task<void> Server::Impl::handle_review(HttpExchange& exchange) {
+  if (exchange.head().method != "POST") {
+    answer_error(exchange, wrong_method());
+    co_return;
+  }
+  const auto body = co_await exchange.body(config.body_bytes_max);
+  if (!body) {
+    answer_error(exchange, bad_request(body.error().message));
+    co_return;
+  }
+  const Result<Json> tree = is_json(exchange.head().headers.get("content-type")) ? Json::parse(*body) : Json();
+  const Json* spec = tree ? tree->at("spec") : nullptr;
+  answer_json(exchange, 201,
+              Json::object({{"kind", "SelfSubjectAccessReview"},
+                            {"apiVersion", cat(kAuthorization, "/v1")},
+                            {"metadata", Json::object()},
+                            {"spec", spec == nullptr ? Json::object() : *spec},
+                            {"status", Json::object({{"allowed", true}})}}));
 }
 
 Answer<Store::Page> Server::Impl::page_of(const Kind& kind, const ListRequest& request) const {
@@ -327,8 +420,10 @@ Task<void> Server::Impl::handle_list(HttpExchange& exchange, const net::Target& 
     co_return;
   }
   OutputForm shape = *form;
-  if (target.get("includeObject") == "Object") shape.include = OutputForm::Include::kObject;
-  if (target.get("includeObject") == "None") shape.include = OutputForm::Include::kNone;
+  if (const auto known = choose_included(shape, target); !known) {
+    answer_error(exchange, known.error());
+    co_return;
+  }
   auto request = parse_list_request(*kind, path, target);
   if (!request) {
     answer_error(exchange, request.error());
@@ -344,8 +439,8 @@ Task<void> Server::Impl::handle_list(HttpExchange& exchange, const net::Target& 
     co_return;
   }
   const std::string token = page->next_key.empty() ? "" : make_continue_token(page->revision, page->next_key);
-  exchange.respond(200, shape.yaml ? "application/yaml" : kJson,
-                   render_list(*kind, path.version, *page, token, shape, loop.clock().wall()));
+  answer_text(exchange, 200, shape.yaml ? "application/yaml" : kJson,
+              render_list(*kind, path.version, *page, token, shape, loop.clock().wall()));
 }
 
 Task<void> Server::Impl::handle_watch(HttpExchange& exchange, ListRequest request, ResourcePath path, KindPtr kind,
@@ -356,8 +451,7 @@ Task<void> Server::Impl::handle_watch(HttpExchange& exchange, ListRequest reques
   for (std::size_t i = 0; i < kind->fields.size(); ++i)
     if (kind->fields[i].path == "spec.nodeName") indexed.push_back(i);
   auto watch = store.watch(kind->storage_id, request.filter, request.revision, initial, std::move(indexed));
-  net::Headers headers;
-  headers.set("content-type", kJson);
+  net::Headers headers = headers_for(kJson);
   if (!watch) {
     if (watch.error().code != 410) {
       answer_error(exchange, watch.error());
@@ -386,6 +480,7 @@ Task<void> Server::Impl::handle_watch(HttpExchange& exchange, ListRequest reques
           net::make_buffer(render_initial(*kind, path.version, *object, form, loop.clock().wall())),
           config.write_timeout);
       if (!sent) co_return;
+      form.columns = false;  // told once a stream
     }
     if (request.send_initial &&
         !(co_await exchange.write(net::make_buffer(render_bookmark(*kind, path.version, start, true, form)),
@@ -397,6 +492,7 @@ Task<void> Server::Impl::handle_watch(HttpExchange& exchange, ListRequest reques
       told = item->change->revision;
       const net::Buffer line = render_change(*kind, path.version, item->type, *item->change, form, loop.clock().wall());
       if (!(co_await exchange.write(line, config.write_timeout))) co_return;
+      form.columns = false;
     }
     if (stream.overflowed()) {
       const ApiError error = expired(cat("too old resource version: ", told, " (this watch was too slow)"));
@@ -437,12 +533,12 @@ Answer<Written> Server::Impl::write_patch(const net::Target& target, const Resou
         415, "UnsupportedMediaType",
         "server-side apply (application/apply-patch+yaml) is not supported by this API server: use client-side apply"));
   else if (type != "application/merge-patch+json")
-    return refuse(plain_error(415, "UnsupportedMediaType",
-                              cat("the body of the request was in an unknown format (", type,
-                                  ") - accepted media types include: application/json-patch+json, "
-                                  "application/merge-patch+json",
-                                  kind->custom ? "" : ", application/strategic-merge-patch+json")));
-  TM_TRY(const WriteRequest request, parse_write_request(target));
+    return refuse(type == "application/strategic-merge-patch+json"
+                      ? plain_error(415, "UnsupportedMediaType",
+                                    "the body of the request was in an unknown format - accepted media types include: "
+                                    "application/json-patch+json, application/merge-patch+json")
+                      : bare_error(415, "UnsupportedMediaType", "415: Unsupported Media Type"));
+  TM_TRY(const WriteRequest request, parse_write_request(target, "PatchOptions"));
   const auto patch = Json::parse(body);
   if (!patch) return refuse(bad_request(cat("error decoding patch: ", patch.error().message)));
   return registry.patch(kind, path.version, path.ns, path.name, path.subresource, how, *patch, request);
@@ -460,7 +556,9 @@ Answer<Written> Server::Impl::write(std::string_view method, const net::Target& 
     return registry.remove(kind, path.ns, path.name, request);
   }
   if (body.empty()) return refuse(bad_request("the request has no body"));
-  TM_TRY(const WriteRequest request, parse_write_request(target));
+  TM_TRY(WriteRequest request, parse_write_request(target, method == "POST" ? "CreateOptions" : "UpdateOptions"));
+  if (request.field_validation != FieldValidation::kIgnore && is_json(content_type))
+    request.duplicates = duplicate_members(body);
   if (path.subresource == "eviction") {
     TM_TRY(
         DeleteRequest options,
@@ -494,6 +592,10 @@ Task<void> Server::Impl::handle_write(HttpExchange& exchange, const net::Target&
   }
   auto written = write(method, target, path, kind, exchange.head().headers.get("content-type"), *body);
   if (!written) {
+    // A refusal may rest on a write that is still on its way to the log: told earlier, a read after it would not agree.
+    const std::string name = path.name.empty() ? written.error().name : path.name;
+    if (const auto pending = store.pending(kind->storage_id, object_key(kind->namespaced ? path.ns : "", name)))
+      co_await Store::durable(pending);
     answer_error(exchange, written.error());
     co_return;
   }
@@ -519,8 +621,7 @@ Task<void> Server::Impl::handle_write(HttpExchange& exchange, const net::Target&
 
 void Server::Impl::answer_object(HttpExchange& exchange, const ResourcePath& path, const Kind& kind,
                                  const Written& written, std::string_view method, const OutputForm& form) {
-  net::Headers headers;
-  headers.set("content-type", form.yaml ? "application/yaml" : kJson);
+  net::Headers headers = headers_for(form.yaml ? "application/yaml" : kJson);
   for (const std::string& warning : written.warnings) headers.add("warning", cat("299 - ", Json(warning).dump()));
   const bool shows_deleted =
       kind.name == "Pod" || kind.name == "Namespace" || kind.name == "Service" || kind.name == "ServiceAccount";
@@ -581,7 +682,7 @@ Task<void> Server::Impl::handle_delete_many(HttpExchange& exchange, const net::T
     answer_error(exchange, durable.error());
     co_return;
   }
-  exchange.respond(200, kJson, render_list(*kind, path.version, *page, "", {}, loop.clock().wall()));
+  answer_text(exchange, 200, kJson, render_list(*kind, path.version, *page, "", {}, loop.clock().wall()));
 }
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

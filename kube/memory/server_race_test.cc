@@ -140,7 +140,7 @@ TEST_F(ServerRaceTest, WhatCouldNotBeReadAgainIsNotStored) {
   std::string bottom = "/spec/b";
   for (int i = 0; i < 60; ++i) bottom += "/0";
   const Reply refused = deepen(cat(bottom, "/0"), 70);
-  EXPECT_EQ(refused.status, 400) << refused.text.substr(0, 200);
+  EXPECT_EQ(refused.status, 422) << refused.text.substr(0, 200);
   EXPECT_EQ(get(cat(kGangs, "/g")).status, 200);
   EXPECT_EQ(call("GET", kGangs, "", "", "application/yaml").status, 200);
 }

@@ -391,7 +391,7 @@ TEST_F(ServerTest, Tables) {
 TEST_F(ServerTest, EventsAreOneStoreUnderTwoNames) {
   const Reply made = post(
       "/apis/events.k8s.io/v1/namespaces/default/events",
-      R"({"metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p","namespace":"default"},"note":"hello","reason":"R","type":"Normal","reportingController":"me","eventTime":"2026-01-01T00:00:00Z"})");
+      R"({"metadata":{"name":"e"},"regarding":{"kind":"Pod","name":"p","namespace":"default"},"note":"hello","reason":"R","type":"Normal","reportingController":"me","reportingInstance":"me-1","action":"Saying","eventTime":"2026-01-01T00:00:00.000000Z"})");
   ASSERT_EQ(made.status, 201) << made.text;
   EXPECT_EQ(made.body.text_at("note"), "hello");
   const Reply core = get("/api/v1/namespaces/default/events/e");
@@ -404,8 +404,8 @@ TEST_F(ServerTest, EventsAreOneStoreUnderTwoNames) {
 TEST_F(ServerTest, SaysWhatItDoesNotDo) {
   post(kMaps, config_map("a"));
   EXPECT_EQ(call("PATCH", std::string(kMaps) + "/a", "{}", "application/apply-patch+yaml").status, 415);
-  EXPECT_EQ(get("/apis/apps/v1/namespaces/default/deployments/x/scale").status, 404);
-  EXPECT_EQ(get(std::string(kPods) + "/a/log").status, 404);
+  EXPECT_EQ(get("/apis/apps/v1/namespaces/default/deployments/x/scale").status, 422);
+  EXPECT_EQ(get(std::string(kPods) + "/a/log").status, 422);
   EXPECT_EQ(call("PUT", kPods, "{}").status, 405);
   EXPECT_EQ(call("POST", std::string(kPods) + "/a", "{}").status, 405);
   EXPECT_EQ(get(std::string(kMaps) + "?frob=1").message(), "unknown query parameter \"frob\"");

@@ -179,19 +179,20 @@ Answer<Store::Page> Store::list(int kind, const Filter& filter, std::int64_t rev
   auto old = after.empty() ? undone.lower_bound(from) : undone.upper_bound(from);
   const std::string prefix = filter.ns.empty() ? std::string() : filter.ns + "/";
   std::string last_key;
+  const bool counts = filter.terms.empty() && filter.labels.empty();  // counting needs no look at the objects
+  std::int64_t rest = 0;
   while (current != state.objects.end() || old != undone.end()) {
     const bool use_old = old != undone.end() && (current == state.objects.end() || old->first <= current->first);
     const std::string& key = use_old ? old->first : current->first;
     const ObjectPtr& object = use_old ? old->second : current->second;
     if (!prefix.empty() && !std::string_view(key).starts_with(prefix)) break;
-    if (object != nullptr && filter.matches(*object)) {
-      if (limit != 0 && page.items.size() == limit) {
+    if (limit != 0 && page.items.size() == limit) {
+      if (object != nullptr && (counts || filter.matches(*object))) {
         page.next_key = last_key;
-        // What remains is only counted where counting needs no look at the objects.
-        if (filter.terms.empty() && filter.labels.empty() && filter.ns.empty() && undone.empty())
-          page.remaining = static_cast<std::int64_t>(std::distance(current, state.objects.end()));
-        return page;
+        ++rest;
+        if (!counts) return page;
       }
+    } else if (object != nullptr && filter.matches(*object)) {
       page.items.push_back(object);
       last_key = key;
     }
@@ -202,6 +203,7 @@ Answer<Store::Page> Store::list(int kind, const Filter& filter, std::int64_t rev
       ++current;
     }
   }
+  if (rest > 0) page.remaining = rest;
   return page;
 }
 

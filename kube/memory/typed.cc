@@ -131,7 +131,7 @@ class Decoder {
     if (!json.is_object()) return mismatch(json, type, dotted, owner);
     for (auto& [key, member] : json.as_object()) {
       if (member.is_null() && type.element().code == 's') member = "";  // Go's zero value
-      value(member, type.element(), cat(path, ".", key), cat(dotted, ".", key), owner);
+      value(member, type.element(), cat(path, ".", key), dotted, owner);
     }
   }
   void integer(const Json& json, const FieldType& type, const std::string& dotted, std::string_view owner) {
@@ -152,9 +152,19 @@ class Decoder {
   }
   void time(Json& json, const FieldType& type, const std::string& dotted, std::string_view owner) {
     if (!json.is_string()) return mismatch(json, type, dotted, owner);
-    const auto parsed = base::parse_rfc3339(json.as_string());
+    const std::string& text = json.as_string();
+    const bool micro = type.code == 'u';
+    const auto parsed = base::parse_rfc3339(text);
     if (!parsed) {
-      error = cat("parsing time ", Json(json.as_string()).dump(), " as \"2006-01-02T15:04:05Z07:00\": cannot parse it");
+      error = cat("parsing time ", Json(text).dump(), " as \"2006-01-02T15:04:05", micro ? ".000000" : "",
+                  "Z07:00\": cannot parse it");
+      return;
+    }
+    // Go reads exactly the six digits that it writes.
+    const std::string_view rest = std::string_view(text).substr(std::string_view("2006-01-02T15:04:05").size());
+    if (const std::size_t digits = rest.find_first_not_of("0123456789", 1); micro && (rest[0] != '.' || digits < 7)) {
+      error = cat("parsing time ", Json(text).dump(), " as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse ",
+                  Json(rest).dump(), " as \".000000\"");
       return;
     }
     json = type.code == 't' ? base::format_rfc3339(*parsed) : base::format_rfc3339_micro(*parsed);
@@ -198,6 +208,12 @@ const DefaultRow kDefaults[] = {
     {"StatefulSet", "status", R"({"replicas":0,"availableReplicas":0})"},
     {"Job", "status", "{}"},
     {"CronJob", "status", "{}"},
+    {"Node", "spec", "{}"},
+    {"Node", "status", "{}"},
+    {"Lease", "spec", "{}"},
+    {"Event", "eventTime", "null"},
+    {"Event", "reportingComponent", R"("")"},
+    {"Event", "reportingInstance", R"("")"},
     {"NodeStatus", "daemonEndpoints", R"({"kubeletEndpoint":{"Port":0}})"},
     {"NodeStatus", "nodeInfo",
      R"({"machineID":"","systemUUID":"","bootID":"","kernelVersion":"","osImage":"","containerRuntimeVersion":"","kubeletVersion":"","kubeProxyVersion":"","operatingSystem":"","architecture":""})"},

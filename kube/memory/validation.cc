@@ -66,10 +66,11 @@ void check_amount(std::string_view name, const Json& amount, const std::string& 
   }
 }
 
-void check_amounts(const Json* list, const std::string& field, Causes& causes) {
+// The real server writes a pod's amounts as "limits[cpu]" and a node's as "capacity.cpu".
+void check_amounts(const Json* list, const std::string& field, bool brackets, Causes& causes) {
   if (list == nullptr || !list->is_object()) return;
   for (const auto& [name, amount] : list->as_object()) {
-    const std::string at = cat(field, ".", name);
+    const std::string at = brackets ? cat(field, "[", name, "]") : cat(field, ".", name);
     if (const std::string why = qualified_name_error(name); !why.empty())
       causes.push_back(invalid_value(at, shown_text(name), why));
     check_amount(name, amount, at, causes);
@@ -80,8 +81,8 @@ void check_resources(const Json* resources, const std::string& field, Causes& ca
   if (resources == nullptr) return;
   const Json* limits = resources->at("limits");
   const Json* requests = resources->at("requests");
-  check_amounts(limits, field + ".limits", causes);
-  check_amounts(requests, field + ".requests", causes);
+  check_amounts(limits, field + ".limits", true, causes);
+  check_amounts(requests, field + ".requests", true, causes);
   if (requests == nullptr || !requests->is_object()) return;
   for (const auto& [name, amount] : requests->as_object()) {
     const Json* limit = limits == nullptr ? nullptr : limits->at(name);
@@ -257,8 +258,8 @@ void check_pod(const Json& tree, const Json* before, std::string_view subresourc
 }
 
 void check_node(const Json& tree, const Json*, std::string_view, Causes& causes) {
-  check_amounts(tree.at("status", "capacity"), "status.capacity", causes);
-  check_amounts(tree.at("status", "allocatable"), "status.allocatable", causes);
+  check_amounts(tree.at("status", "capacity"), "status.capacity", false, causes);
+  check_amounts(tree.at("status", "allocatable"), "status.allocatable", false, causes);
   const Json* taints = tree.at("spec", "taints");
   if (taints == nullptr || !taints->is_array()) return;
   std::set<std::string> seen;
@@ -285,7 +286,15 @@ void check_data(const Json& tree, const Json* before, std::string_view, Causes& 
       bytes += value.is_string() ? value.as_string().size() : 0;
     }
   }
-  if (bytes > kDataBytesMax) causes.push_back(too_long("", kDataBytesMax));
+  const Json* binary = tree.at("binaryData");
+  if (const Json* data = tree.at("data");
+      data != nullptr && data->is_object() && binary != nullptr && binary->is_object()) {
+    for (const auto& [key, value] : data->as_object())
+      if (binary->member(key) != nullptr)
+        causes.push_back(
+            invalid_value(cat("data[", key, "]"), shown_text(key), "duplicate of key present in binaryData"));
+  }
+  if (bytes > kDataBytesMax) causes.push_back(too_long("[]", kDataBytesMax));  // of no single field
   if (before != nullptr && before->at("immutable") != nullptr && before->at("immutable")->get_bool().value_or(false)) {
     for (const char* member : {"data", "binaryData"}) {
       const Json* was = before->at(member);
@@ -378,6 +387,22 @@ void check_budget(const Json& tree, const Json*, std::string_view, Causes& cause
         invalid_value("spec", tree.at("spec")->dump(), "minAvailable and maxUnavailable cannot be both set"));
 }
 
+// Events of the old form are checked little, those of the new form (they have an eventTime) in full.
+void check_event(const Json& tree, const Json* before, std::string_view, Causes& causes) {
+  const std::string_view ns = tree.text_at("involvedObject", "namespace");
+  const bool about_cluster = ns.empty() && meta_text(tree, "namespace") == "default";
+  if (!about_cluster && ns != meta_text(tree, "namespace"))
+    causes.push_back(invalid_value("involvedObject.namespace", shown_text(ns), "does not match event.namespace"));
+  if (before != nullptr || tree.text_at("eventTime").empty()) return;
+  if (tree.text_at("reportingComponent").empty()) causes.push_back(required_value("reportingController"));
+  if (const std::string why = qualified_name_error(tree.text_at("reportingComponent")); !why.empty())
+    causes.push_back(invalid_value("reportingController", shown_text(tree.text_at("reportingComponent")), why));
+  for (const char* member : {"reportingInstance", "action", "reason"})
+    if (tree.text_at(member).empty()) causes.push_back(required_value(member));
+  if (const std::string_view type = tree.text_at("type"); type != "Normal" && type != "Warning")
+    causes.push_back(invalid_value("type", shown_text(type), cat("has invalid value: ", type)));
+}
+
 using Check = void (*)(const Json&, const Json*, std::string_view, Causes&);
 struct CheckRow {
   const char* kind;
@@ -386,6 +411,7 @@ struct CheckRow {
 constexpr CheckRow kChecks[] = {
     {"Pod", check_pod},
     {"Node", check_node},
+    {"Event", check_event},
     {"ConfigMap", check_data},
     {"Secret", check_secret},
     {"Lease", check_lease},
@@ -405,6 +431,12 @@ constexpr CheckRow kChecks[] = {
 
 void validate_meta(const Json& tree, const Kind& kind, Causes& causes) {
   const std::string name(meta_text(tree, "name"));
+  if (std::string prefix(meta_text(tree, "generateName")); !prefix.empty()) {
+    const std::string shown_prefix = shown_text(prefix);
+    if (prefix.back() == '-') prefix.back() = 'a';  // as the part of a name that it is
+    if (const std::string why = name_error(prefix, kind.name_rule); !why.empty())
+      causes.push_back(invalid_value("metadata.generateName", shown_prefix, why));
+  }
   if (name.empty()) {
     causes.push_back(required_value("metadata.name", "name or generateName is required"));
   } else if (const std::string why = name_error(name, kind.name_rule); !why.empty()) {
@@ -435,14 +467,12 @@ void validate_meta(const Json& tree, const Kind& kind, Causes& causes) {
       causes.push_back(invalid_value("metadata.ownerReferences", owners->dump(),
                                      "Only one reference can have Controller set to true."));
   }
-  std::size_t finalizer_index = 0;
   for (const std::string& finalizer : finalizers(tree)) {
-    const std::string at = cat("metadata.finalizers[", finalizer_index++, "]");
     std::string why = qualified_name_error(finalizer);
     const bool standard = finalizer == "orphan" || finalizer == "foregroundDeletion" || finalizer == "kubernetes";
     if (why.empty() && !standard && kind.type != nullptr && finalizer.find('/') == std::string::npos)
       why = "name is neither a standard finalizer name nor is it fully qualified";
-    if (!why.empty()) causes.push_back(invalid_value(at, shown_text(finalizer), why));
+    if (!why.empty()) causes.push_back(invalid_value("metadata.finalizers", shown_text(finalizer), why));
   }
 }
 
@@ -463,6 +493,8 @@ void validate_meta_update(const Json& before, const Json& after, Causes& causes)
 
 void validate_builtin(const Json& tree, const Json* before, const Kind& kind, std::string_view subresource,
                       Causes& causes) {
+  if (kind.group == "events.k8s.io" && before == nullptr && tree.text_at("eventTime").empty())
+    causes.push_back(required_value("eventTime"));
   for (const CheckRow& row : kChecks)
     if (kind.name == row.kind) row.check(tree, before, subresource, causes);
 }
