@@ -173,6 +173,8 @@ def scale_reads_and_writes_replicas(t: T):
     scale["spec"]["replicas"] = 5
     t.equal(5, t.ok(t.api.put(path + "/a/scale", scale))["spec.replicas"])
     t.equal(5, t.api.get(path + "/a")["spec.replicas"])
+    resources = {resource["name"]: resource for resource in t.ok(t.api.get("/apis/apps/v1"))["resources"]}
+    t.has({"kind": "Scale", "group": "autoscaling", "version": "v1"}, resources["deployments/scale"])
 
 
 @case
