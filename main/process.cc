@@ -72,7 +72,7 @@ int failed(const Error& error) {
 }
 
 int wrong_use(std::string_view why, const base::Flags& flags) {
-  std::fputs(base::cat("tidemark: ", why, "\n", flags.usage(), "\n").c_str(), stderr);
+  std::fputs(base::cat("tidemark: ", why, "\nusage: ", flags.usage(), "\n").c_str(), stderr);
   return kWrongUse;
 }
 
