@@ -1,6 +1,7 @@
 #include "main/process.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -80,6 +81,13 @@ std::string host_identity(std::uint64_t seed) {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0) name[0] = '\0';
   return base::cat(static_cast<const char*>(name), "_", seed);
+}
+
+void raise_descriptor_limit() {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused the old one holds, and accepting pauses at it
 }
 
 Signals::Signals(net::EventLoop& loop) : loop_(loop) {

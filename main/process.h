@@ -34,6 +34,9 @@ int failed(const Error& error);                                 // "tidemark: â€
 int wrong_use(std::string_view why, const base::Flags& flags);  // with the usage line; answers kWrongUse
 std::string host_identity(std::uint64_t seed);  // host name and a random part: one process of one machine
 
+// As many descriptors as the system lets us have: the default of 1024 is below what a server with many watches needs.
+void raise_descriptor_limit();
+
 // Runs `loop` until SIGTERM or SIGINT, then `drain`; a second signal ends the process at once. Made before any other
 // thread, so that the signals come here.
 class Signals {

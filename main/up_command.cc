@@ -19,6 +19,7 @@ int run_up(const std::vector<std::string>& args) {
 
   const base::SystemClock clock;
   const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("up");
+  raise_descriptor_limit();
   net::EventLoop loop(clock);
   Signals signals(loop);
   int code = kDone;

@@ -165,9 +165,8 @@ std::string render_list(const Kind& kind, std::string_view version, const Store:
 
 net::Buffer render_change(const Kind& kind, std::string_view version, ChangeType type, const Change& change,
                           const OutputForm& form, base::WallTime now) {
-  const std::string key = cat(kind.group, "/", version, " ", to_string(type), " ", static_cast<int>(form.as), " ",
-                              static_cast<int>(form.include), form.columns ? " columns" : "");
-  if (const auto at = change.texts.find(key); at != change.texts.end()) return at->second;
+  const bool shared = form.as == OutputForm::As::kWhole && type == change.type;
+  if (shared && change.text != nullptr && change.text_version == version) return change.text;
   ObjectPtr object = change.object;
   if (type == ChangeType::kDeleted && change.type != ChangeType::kDeleted) {
     // It stopped matching a selector: what it was when it still did, at the revision of the change.
@@ -177,7 +176,10 @@ net::Buffer render_change(const Kind& kind, std::string_view version, ChangeType
   }
   net::Buffer line = net::make_buffer(
       cat("{\"type\":\"", to_string(type), "\",\"object\":", object_text(kind, version, *object, form, now), "}\n"));
-  change.texts.emplace(key, line);
+  if (shared && change.text == nullptr) {
+    change.text_version = version;
+    change.text = line;
+  }
   return line;
 }
 

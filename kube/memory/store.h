@@ -41,8 +41,10 @@ struct Change {
   ObjectPtr object;
   ObjectPtr before;                                                     // null for kAdded
   std::size_t cost() const { return 2 * object->bytes->size() + 256; }  // with the text that watchers get
-  // Text made of this change, shared by all watchers that want the same: the key says which.
-  mutable std::map<std::string, net::Buffer, std::less<>> texts;
+  // What a watcher of whole objects gets, made once and shared by all of them; counted in cost(). Tables and the like
+  // are made for each, so that a line of history never holds more than this.
+  mutable std::string text_version;
+  mutable net::Buffer text;
 };
 using ChangePtr = std::shared_ptr<const Change>;
 
