@@ -1,6 +1,5 @@
 #include "manager/decide.h"
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,25 +27,6 @@ NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::P
   return decision;
 }
 
-namespace {
-
-template <class Amount>
-std::optional<Amount> at_most(const std::optional<Amount>& wanted, const std::optional<Amount>& carried) {
-  if (!wanted || !carried) return std::nullopt;
-  return std::min(*wanted, *carried);
-}
-
-}  // namespace
-
-void keep_cuts_only(policy::OvercommitPlan& plan, const model::ExtendedResources& on_node,
-                    const std::optional<model::Resources>& origin_on_node) {
-  if (plan.action != policy::PlanAction::kPublish) return;
-  plan.publish = {at_most(plan.publish.batch_cpu, on_node.batch_cpu),
-                  at_most(plan.publish.batch_memory, on_node.batch_memory),
-                  at_most(plan.publish.mid_cpu, on_node.mid_cpu), at_most(plan.publish.mid_memory, on_node.mid_memory)};
-  plan.origin = model::min(*plan.origin, origin_on_node.value_or(model::Resources{}));
-}
-
 policy::ConfigSource config_source(const kube::ConfigMap* map) {
   policy::ConfigSource source;
   source.found = map != nullptr;
@@ -57,9 +37,7 @@ policy::ConfigSource config_source(const kube::ConfigMap* map) {
 }
 
 kube::PodFields pod_fields() {
-  kube::PodFields fields = kube::overcommit_pod_fields();
-  fields.statuses = false;
-  return fields;
+  return kube::overcommit_pod_fields();
 }
 
 kube::NodeFields node_fields() {

@@ -50,7 +50,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   }
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
-    keep_cuts_only(decision.node.plan, decision.node.snapshot.published, origin_on_node);
+    policy::keep_cuts_only(decision.node.plan, decision.node.snapshot.published, origin_on_node);
   }
   decision.write = worth_a_write(decision.node, origin_on_node);
   decision.again_after = look_again(decision.node);

@@ -331,4 +331,23 @@ WriteDecision needs_write(const model::ExtendedResources& on_node, const model::
   return {false, Reason::kWriteNotNeeded};
 }
 
+namespace {
+
+template <class Amount>
+std::optional<Amount> at_most(const std::optional<Amount>& wanted, const std::optional<Amount>& carried) {
+  if (!wanted || !carried) return std::nullopt;
+  return std::min(*wanted, *carried);
+}
+
+}  // namespace
+
+void keep_cuts_only(OvercommitPlan& plan, const model::ExtendedResources& on_node,
+                    const std::optional<model::Resources>& origin_on_node) {
+  if (plan.action != PlanAction::kPublish) return;
+  plan.publish = {at_most(plan.publish.batch_cpu, on_node.batch_cpu),
+                  at_most(plan.publish.batch_memory, on_node.batch_memory),
+                  at_most(plan.publish.mid_cpu, on_node.mid_cpu), at_most(plan.publish.mid_memory, on_node.mid_memory)};
+  plan.origin = model::min(*plan.origin, origin_on_node.value_or(model::Resources{}));
+}
+
 }  // namespace tidemark::policy

@@ -102,6 +102,11 @@ OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& s
 // trunc(double(value) × (double(percent) / 100)), held at the ends of int64.
 std::int64_t percent_of(std::int64_t value, std::int64_t percent);
 
+// Holds every number at or below what the node carries, for when not all is known that a bigger one would rest on: a
+// cut is still right, growth would be a guess. nullopt where the node carries none.
+void keep_cuts_only(OvercommitPlan& plan, const model::ExtendedResources& on_node,
+                    const std::optional<model::Resources>& origin_on_node);
+
 // Whether a plan is worth a write to the API server. `since_write` is the age of the last write that this process made
 // for the node and that succeeded; nullopt where there is none (a restart, or a NodeMetric that was deleted).
 struct WriteDecision {

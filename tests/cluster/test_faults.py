@@ -64,7 +64,7 @@ class Connections(WithApi):
         writer.wait_filled()
         proxy = self.proxy(seed=3)
         mirror = self.mirror(proxy, namespace, page_size=20, seed=3)
-        time.sleep(20)
+        wait_for(lambda: all(times >= 3 for times in proxy.happened.values()), "every kind of fault, three times", limit_s=120)
         writer.stop()
         proxy.calm = True
         count = faulty.wait_equal(self, self.api, mirror, namespace)

@@ -1,16 +1,16 @@
-#include "manager/decide.h"
-
 #include <gtest/gtest.h>
 
-namespace tidemark::manager {
+#include "policy/overcommit/overcommit.h"
+
+namespace tidemark::policy {
 namespace {
 
 using model::CpuMilli;
 using model::MemoryBytes;
 
-policy::OvercommitPlan plan(std::int64_t cpu, std::int64_t memory) {
-  policy::OvercommitPlan plan;
-  plan.action = policy::PlanAction::kPublish;
+OvercommitPlan plan(std::int64_t cpu, std::int64_t memory) {
+  OvercommitPlan plan;
+  plan.action = PlanAction::kPublish;
   plan.publish = {CpuMilli{cpu}, MemoryBytes{memory}, CpuMilli{0}, MemoryBytes{0}};
   plan.origin = model::Resources{CpuMilli{cpu}, MemoryBytes{memory}};
   return plan;
@@ -33,8 +33,8 @@ TEST(KeepCutsOnly, WhatANodeDoesNotOfferYetIsNotOfferedNow) {
 }
 
 TEST(KeepCutsOnly, AResetStaysAReset) {
-  policy::OvercommitPlan reset;
-  reset.action = policy::PlanAction::kReset;
+  OvercommitPlan reset;
+  reset.action = PlanAction::kReset;
   reset.origin = model::Resources{};
   const auto before = reset;
   keep_cuts_only(reset, {CpuMilli{8000}, std::nullopt, std::nullopt, std::nullopt}, std::nullopt);
@@ -42,4 +42,4 @@ TEST(KeepCutsOnly, AResetStaysAReset) {
 }
 
 }  // namespace
-}  // namespace tidemark::manager
+}  // namespace tidemark::policy
