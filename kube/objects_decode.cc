@@ -1,5 +1,6 @@
-// The decoders of kube/objects.h. One small function for each sub-object; members in the order of how often they come.
-#include "base/text.h"
+// The decoders of the core kinds in kube/objects.h. One small function for each sub-object; members in the order of how
+// often they come.
+#include "kube/objects_decode.h"
 #include "kube/objects.h"
 #include "model/quantity.h"
 
@@ -7,40 +8,6 @@ namespace tidemark::kube {
 namespace {
 
 using Type = base::JsonReader::Type;
-
-// A list that comes twice replaces the first, as in Go.
-template <class T, class Read>
-void read_vector(Decoder& decoder, std::vector<T>& out, Read&& read) {
-  out.clear();
-  decoder.array([&] { read(out.emplace_back()); });
-  out.shrink_to_fit();
-}
-
-// What every decoder checks of the whole: that it is an object of this kind (items of lists carry none) with a name.
-class Checked {
- public:
-  Checked(Decoder& decoder, std::string_view kind) : decoder_(decoder), kind_(kind) {}
-
-  // Answers whether the member was one of its own.
-  bool take(std::string_view key) {
-    if (key != "kind") return false;
-    std::string_view found;
-    decoder_.view(found);
-    if (!found.empty() && found != kind_) {
-      decoder_.fail(base::cat("wanted kind ", kind_, ", found ", base::quoted(found)));
-    }
-    return true;
-  }
-
-  Result<void> finish(const ObjectMeta& meta) {
-    if (decoder_.ok() && meta.name.empty()) decoder_.fail("it has no metadata.name");
-    return decoder_.finish(kind_);
-  }
-
- private:
-  Decoder& decoder_;
-  std::string_view kind_;
-};
 
 std::int64_t amount_of(std::string_view resource, const model::Quantity& quantity) {
   return resource == "cpu" ? model::cpu_milli(quantity).value : quantity.scaled_value_saturated(0);
@@ -272,147 +239,6 @@ void read_node_status(Decoder& decoder, const NodeFields& fields, Node& node) {
   });
 }
 
-// ---- NodeMetric ----
-
-void read_collect_policy(Decoder& decoder, MetricCollectPolicy& policy) {
-  decoder.object([&](std::string_view key) {
-    if (key == "aggregateDurationSeconds") {
-      decoder.optional(policy.aggregate_duration_s);
-    } else if (key == "reportIntervalSeconds") {
-      decoder.optional(policy.report_interval_s);
-    } else if (key == "nodeAggregatePolicy") {
-      decoder.object([&](std::string_view member) {
-        if (member != "durations") return decoder.skip();
-        policy.aggregate_durations.clear();
-        decoder.array([&] {
-          std::optional<base::Duration> duration;
-          decoder.duration(duration);
-          if (duration) policy.aggregate_durations.push_back(*duration);
-        });
-      });
-    } else if (key == "nodeMemoryCollectPolicy") {
-      decoder.interned(policy.memory_collect_policy);
-    } else {
-      decoder.skip();
-    }
-  });
-}
-
-std::optional<Aggregation> aggregation_of(std::string_view key) {
-  if (key == "avg") return Aggregation::kAvg;
-  if (key == "p50") return Aggregation::kP50;
-  if (key == "p90") return Aggregation::kP90;
-  if (key == "p95") return Aggregation::kP95;
-  if (key == "p99") return Aggregation::kP99;
-  return std::nullopt;
-}
-
-void read_aggregated(Decoder& decoder, AggregatedUsage& out) {
-  decoder.object([&](std::string_view key) {
-    if (key == "usage") {
-      out.usage.clear();
-      decoder.object([&](std::string_view kind) {
-        const auto aggregation = aggregation_of(kind);
-        if (!aggregation) return decoder.skip();
-        read_resource_map(decoder, out.usage.emplace_back(*aggregation, ResourceList()).second);
-      });
-      out.usage.shrink_to_fit();
-    } else if (key == "duration") {
-      std::optional<base::Duration> duration;
-      decoder.duration(duration);
-      if (duration) out.duration = *duration;
-    } else {
-      decoder.skip();
-    }
-  });
-}
-
-void read_node_metric_info(Decoder& decoder, const NodeMetricFields& fields, NodeMetric& metric) {
-  decoder.object([&](std::string_view key) {
-    if (key == "nodeUsage") {
-      read_resource_map(decoder, metric.node_usage);
-    } else if (key == "systemUsage") {
-      read_resource_map(decoder, metric.system_usage);
-    } else if (key == "aggregatedNodeUsages" && fields.aggregated) {
-      read_vector(decoder, metric.aggregated_node_usages, [&](AggregatedUsage& u) { read_aggregated(decoder, u); });
-    } else if (key == "aggregatedSystemUsages" && fields.aggregated) {
-      read_vector(decoder, metric.aggregated_system_usages, [&](AggregatedUsage& u) { read_aggregated(decoder, u); });
-    } else {
-      decoder.skip();
-    }
-  });
-}
-
-void read_pod_metric(Decoder& decoder, PodMetric& pod) {
-  decoder.object([&](std::string_view key) {
-    if (key == "name") {
-      decoder.text(pod.name);
-    } else if (key == "namespace") {
-      decoder.interned(pod.ns);
-    } else if (key == "podUsage") {
-      read_resource_map(decoder, pod.usage);
-    } else if (key == "priority") {
-      decoder.interned(pod.priority);
-    } else if (key == "qos") {
-      decoder.interned(pod.qos);
-    } else {
-      decoder.skip();
-    }
-  });
-}
-
-void read_host_application(Decoder& decoder, HostApplicationMetric& application) {
-  decoder.object([&](std::string_view key) {
-    if (key == "name") {
-      decoder.interned(application.name);
-    } else if (key == "usage") {
-      read_resource_map(decoder, application.usage);
-    } else if (key == "priority") {
-      decoder.interned(application.priority);
-    } else if (key == "qos") {
-      decoder.interned(application.qos);
-    } else {
-      decoder.skip();
-    }
-  });
-}
-
-// {"resource": ResourceMap}
-void read_prediction(Decoder& decoder, std::optional<ResourceList>& out) {
-  if (decoder.reader().peek() == Type::kNull) {
-    out.reset();
-    return decoder.skip();
-  }
-  ResourceList list;
-  decoder.object([&](std::string_view key) {
-    if (key != "resource") return decoder.skip();
-    read_resource_map(decoder, list);
-  });
-  out = std::move(list);
-}
-
-void read_node_metric_status(Decoder& decoder, const NodeMetricFields& fields, NodeMetric& metric) {
-  decoder.object([&](std::string_view key) {
-    if (key == "updateTime") {
-      decoder.time(metric.updated);
-    } else if (key == "nodeMetric") {
-      metric.has_node_metric = decoder.reader().peek() != Type::kNull;
-      read_node_metric_info(decoder, fields, metric);
-    } else if (key == "podsMetric" && fields.pods) {
-      read_vector(decoder, metric.pods, [&](PodMetric& pod) { read_pod_metric(decoder, pod); });
-    } else if (key == "hostApplicationMetric") {
-      read_vector(decoder, metric.host_applications,
-                  [&](HostApplicationMetric& application) { read_host_application(decoder, application); });
-    } else if (key == "prodReclaimableMetric") {
-      read_prediction(decoder, metric.prod_reclaimable);
-    } else if (key == "prodPeakMetric") {
-      read_prediction(decoder, metric.prod_peak);
-    } else {
-      decoder.skip();
-    }
-  });
-}
-
 }  // namespace
 
 void read_text_map(Decoder& decoder, const KeyFilter& filter, TextMap& out) {
@@ -512,7 +338,7 @@ void read_resource_map(Decoder& decoder, ResourceList& out) {
 
 Result<Pod> decode_pod(std::string_view bytes, const PodFields& fields, Interner& interner) {
   Decoder decoder(bytes, interner);
-  Checked checked(decoder, "Pod");
+  KindCheck checked(decoder, "Pod");
   Pod pod;
   decoder.object([&](std::string_view key) {
     if (key == "metadata") {
@@ -531,7 +357,7 @@ Result<Pod> decode_pod(std::string_view bytes, const PodFields& fields, Interner
 
 Result<Node> decode_node(std::string_view bytes, const NodeFields& fields, Interner& interner) {
   Decoder decoder(bytes, interner);
-  Checked checked(decoder, "Node");
+  KindCheck checked(decoder, "Node");
   Node node;
   decoder.object([&](std::string_view key) {
     if (key == "metadata") {
@@ -556,32 +382,10 @@ Result<Node> decode_node(std::string_view bytes, const NodeFields& fields, Inter
   return node;
 }
 
-Result<NodeMetric> decode_node_metric(std::string_view bytes, const NodeMetricFields& fields, Interner& interner) {
-  Decoder decoder(bytes, interner);
-  Checked checked(decoder, "NodeMetric");
-  NodeMetric metric;
-  decoder.object([&](std::string_view key) {
-    if (key == "metadata") {
-      read_meta(decoder, fields.meta, metric.meta);
-    } else if (key == "spec") {
-      decoder.object([&](std::string_view member) {
-        if (member != "metricCollectPolicy" || decoder.reader().peek() == Type::kNull) return decoder.skip();
-        read_collect_policy(decoder, metric.policy.emplace());
-      });
-    } else if (key == "status") {
-      read_node_metric_status(decoder, fields, metric);
-    } else if (!checked.take(key)) {
-      decoder.skip();
-    }
-  });
-  TM_TRY_VOID(checked.finish(metric.meta));
-  return metric;
-}
-
 Result<ConfigMap> decode_config_map(std::string_view bytes, const MetaFields& fields, const KeyFilter& data,
                                     Interner& interner) {
   Decoder decoder(bytes, interner);
-  Checked checked(decoder, "ConfigMap");
+  KindCheck checked(decoder, "ConfigMap");
   ConfigMap map;
   decoder.object([&](std::string_view key) {
     if (key == "metadata") {
@@ -598,7 +402,7 @@ Result<ConfigMap> decode_config_map(std::string_view bytes, const MetaFields& fi
 
 Result<Lease> decode_lease(std::string_view bytes, const MetaFields& fields, Interner& interner) {
   Decoder decoder(bytes, interner);
-  Checked checked(decoder, "Lease");
+  KindCheck checked(decoder, "Lease");
   Lease lease;
   decoder.object([&](std::string_view key) {
     if (key == "metadata") {
@@ -629,7 +433,7 @@ Result<Lease> decode_lease(std::string_view bytes, const MetaFields& fields, Int
 
 Result<Event> decode_event(std::string_view bytes, const MetaFields& fields, Interner& interner) {
   Decoder decoder(bytes, interner);
-  Checked checked(decoder, "Event");
+  KindCheck checked(decoder, "Event");
   Event event;
   decoder.object([&](std::string_view key) {
     if (key == "metadata") {
