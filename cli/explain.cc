@@ -70,7 +70,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   }
   TM_CO_TRY(const std::vector<kube::Pod> pods, co_await pods_on(client, options, interner));
 
-  const auto step = policy::next_config({}, manager::config_source(map ? &*map : nullptr));
+  const auto step = policy::next_config({}, manager::config_source(map ? &*map : nullptr, model::kColocationConfigKey));
   if (!step.state.config) {
     co_return fail(ErrorKind::kInvalid, "ConfigMap ", options.config_namespace, "/", options.config_name,
                    " cannot be used: ", step.problem, "; a running manager keeps its last good settings");

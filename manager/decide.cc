@@ -27,11 +27,11 @@ NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::P
   return decision;
 }
 
-policy::ConfigSource config_source(const kube::ConfigMap* map) {
+policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key) {
   policy::ConfigSource source;
   source.found = map != nullptr;
   if (map != nullptr) {
-    if (const auto* text = map->data.find(model::kColocationConfigKey)) source.text = text->view();
+    if (const auto* text = map->data.find(key)) source.text = text->view();
   }
   return source;
 }

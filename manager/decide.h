@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -24,8 +25,8 @@ struct NodeDecision {
 NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::Pod*>& pods,
                          const kube::NodeMetric* metric, const policy::ColocationConfig& config, base::WallTime now);
 
-// What the ConfigMap says of co-location; null where it does not exist. The text lives as long as the map.
-policy::ConfigSource config_source(const kube::ConfigMap* map);
+// What the ConfigMap says under a key; null where it does not exist. The text lives as long as the map.
+policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);
 
 // The fields that decide_node() reads, for decoders and caches.
 kube::PodFields pod_fields();

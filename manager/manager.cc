@@ -13,6 +13,7 @@
 #include "kube/work_queue.h"
 #include "manager/decide.h"
 #include "manager/overcommit_controller.h"
+#include "manager/settings.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/admin.h"
@@ -43,17 +44,14 @@ class RunningManager final : public Manager {
         node_metrics_(
             loop, client, client, log_, metrics, random.fork(), informer(kube::kNodeMetrics),
             [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner_); }),
-        configs_(loop, client, client, log_, metrics, random.fork(), config_informer(options_),
-                 [this](std::string_view bytes) {
-                   return kube::decode_config_map(bytes, {}, {model::kColocationConfigKey}, interner_);
-                 }),
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
-        controller_(loop, client, client, caches(), leadership(), interner_, log_, metrics, write_limit(options_)),
+        settings_(loop, client, client, recorder_, interner_, log_, metrics, random.fork(), options_.config_namespace,
+                  options_.config_name),
+        controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics,
+                    write_limit(options_)),
         errors_(
             metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
-        config_good_(metrics.gauge("tidemark_manager_config_good",
-                                   "1 while the co-location settings in force are those in the ConfigMap.")),
         all_synced_(loop),
         scope_(loop) {
     pods_.add_index(std::string(kPodsByNode), [](const kube::Pod& pod) {
@@ -84,7 +82,7 @@ class RunningManager final : public Manager {
     scope_.spawn(nodes_.run());
     scope_.spawn(pods_.run());
     scope_.spawn(node_metrics_.run());
-    scope_.spawn(configs_.run());
+    settings_.start();
     scope_.spawn(recorder_.run());
     scope_.spawn(wait_for_caches());
     if (elector_) scope_.spawn(elector_->run());
@@ -95,8 +93,7 @@ class RunningManager final : public Manager {
     if (!nodes_.synced()) return "nodes are not listed yet";
     if (!pods_.synced()) return "pods are not listed yet";
     if (!node_metrics_.synced()) return "nodemetrics are not listed yet";
-    if (!configs_.synced()) return "the configuration is not read yet";
-    if (!config_.config) return "the configuration cannot be used, and there was none before";
+    if (auto missing = settings_.not_ready(); !missing.empty()) return missing;
     if (!caches().whole()) return "a cache is over its budget: offers are only cut";
     return "";
   }
@@ -120,12 +117,6 @@ class RunningManager final : public Manager {
   static kube::InformerConfig pod_informer() {
     kube::InformerConfig config = informer(kube::kPods);
     config.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
-    return config;
-  }
-  static kube::InformerConfig config_informer(const ManagerOptions& options) {
-    kube::InformerConfig config = informer(kube::kConfigMaps);
-    config.ns = options.config_namespace;
-    config.field_selector = base::cat("metadata.name=", options.config_name);
     return config;
   }
 
@@ -163,50 +154,28 @@ class RunningManager final : public Manager {
       if (after == nullptr) controller_.forget_writes_of(model::NodeName(key.name));
       queue_.add(key.name);
     });
-    configs_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
-      if (!configs_.synced()) return;  // read once, when the list is in
-      // A ConfigMap that is deleted leaves what is in force.
-      if (after != nullptr) take_config(after);
+    settings_.subscribe([this](const SettingsChange& change) {
+      if (change.node) {
+        queue_.add(change.node->value);
+      } else {
+        enqueue_all();
+      }
     });
   }
 
   net::Task<void> wait_for_caches() {
-    for (auto* core : {&nodes_.core(), &pods_.core(), &node_metrics_.core(), &configs_.core()}) {
+    for (auto* core : {&nodes_.core(), &pods_.core(), &node_metrics_.core()}) {
       while (!co_await core->wait_synced(std::chrono::minutes(1))) {
         log_.warn("waiting for the API server", {{"missing", not_ready()}});
       }
     }
-    take_config(configs_.find({options_.config_namespace, options_.config_name}));
+    while (!co_await settings_.wait_read(std::chrono::minutes(1))) {
+      log_.warn("waiting for the API server", {{"missing", not_ready()}});
+    }
     log_.info(
         "caches filled",
         {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
     all_synced_.set();
-  }
-
-  void take_config(const kube::ConfigMap* map) {
-    // Contract 4.3: an update whose data is the same is ignored.
-    const policy::ConfigSource source = config_source(map);
-    const auto text = source.text ? std::optional<std::string>(*source.text) : std::nullopt;
-    if (config_.config && source.found == config_found_ && text == config_text_) return;
-    config_found_ = source.found;
-    config_text_ = text;
-    auto step = policy::next_config(config_, source);
-    const bool good = step.reason == model::Reason::kConfigApplied || step.reason == model::Reason::kConfigDefaults;
-    config_good_.set(good ? 1 : 0);
-    if (!step.problem.empty()) {
-      log_.error("co-location settings refused; the last good ones stay in force",
-                 {{"reason", model::reason_id(step.reason)}, {"problem", step.problem}});
-      if (map != nullptr && step.reason == model::Reason::kConfigBadJson) {
-        recorder_.record(
-            {"v1", "ConfigMap", std::string(map->meta.ns), std::string(map->meta.name), std::string(map->meta.uid)},
-            kube::EventSeverity::kWarning, "ColocationCfgUnmarshalFailed", step.problem);
-      }
-    } else {
-      log_.info("co-location settings read", {{"reason", model::reason_id(step.reason)}});
-    }
-    config_ = std::move(step.state);
-    controller_.set_config(config_);
-    enqueue_all();
   }
 
   void enqueue_all() {
@@ -246,17 +215,13 @@ class RunningManager final : public Manager {
   kube::Informer<kube::Node> nodes_;
   kube::Informer<kube::Pod> pods_;
   kube::Informer<kube::NodeMetric> node_metrics_;
-  kube::Informer<kube::ConfigMap> configs_;
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
+  Settings settings_;
   OvercommitController controller_;
   base::Counter& errors_;
-  base::Gauge& config_good_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<net::HttpServer> admin_;
-  policy::ConfigState config_;
-  bool config_found_ = false;
-  std::optional<std::string> config_text_;
   std::set<std::string> working_;
   bool draining_ = false;
   net::Event all_synced_;

@@ -24,12 +24,14 @@ model::ExtendedResources as_extended(const model::Resources& batch) {
 }  // namespace
 
 OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer,
-                                           OvercommitCaches caches, Leadership leadership, kube::Interner& interner,
-                                           base::Log log, base::Registry& metrics, base::Duration write_limit)
+                                           OvercommitCaches caches, const Settings& settings, Leadership leadership,
+                                           kube::Interner& interner, base::Log log, base::Registry& metrics,
+                                           base::Duration write_limit)
     : loop_(loop),
       reader_(reader),
       writer_(writer),
       caches_(caches),
+      settings_(settings),
       leadership_(std::move(leadership)),
       interner_(interner),
       log_(std::move(log)),
@@ -38,11 +40,12 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
                                  "Capacity writes refused because somebody changed the node meanwhile.")) {}
 
-OvercommitController::Decision OvercommitController::decide(const kube::Node& node) const {
+OvercommitController::Decision OvercommitController::decide(const kube::Node& node,
+                                                            const policy::ColocationConfig& config) const {
   const std::string name(node.meta.name);
   Decision decision;
-  decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}),
-                              *config_.config, loop_.clock().wall());
+  decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}), config,
+                              loop_.clock().wall());
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
   std::optional<model::Resources> origin_on_node;
   if (const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {
@@ -103,7 +106,6 @@ net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName n
 }
 
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
-  if (!config_.config) co_return Outcome{};
   const auto* cached = caches_.nodes.find({"", node_name.value});
   if (cached == nullptr) {
     written_.erase(node_name);
@@ -119,7 +121,9 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
       leadership_.found_higher(on_node_epoch);
       co_return Outcome{Done::kSuperseded, std::nullopt};
     }
-    const Decision decision = decide(node);
+    const auto& config = settings_.for_node(node_name).colocation.config;
+    if (!config) co_return Outcome{};
+    const Decision decision = decide(node, *config);
     if (!decision.write.write) co_return Outcome{Done::kUnchanged, decision.again_after};
     if (!leadership_.leading()) co_return Outcome{Done::kNotLeading, decision.again_after};
 

@@ -18,6 +18,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/settings.h"
 #include "model/names.h"
 #include "net/loop.h"
 #include "policy/overcommit/overcommit.h"
@@ -49,8 +50,8 @@ struct Leadership {
 class OvercommitController {
  public:
   OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer, OvercommitCaches caches,
-                       Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
-                       base::Duration write_limit = kCapacityWriteLimit);
+                       const Settings& settings, Leadership leadership, kube::Interner& interner, base::Log log,
+                       base::Registry& metrics, base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
     kNothing,    // the node is gone, or nothing is known of the configuration yet
@@ -67,7 +68,6 @@ class OvercommitController {
   };
   net::Task<Result<Outcome>> reconcile(model::NodeName node_name);
 
-  void set_config(const policy::ConfigState& config) { config_ = config; }
   // A write under another epoch counts as none: a new leader writes every node once, so that each carries its epoch and
   // a write of its predecessor's that is still under way meets another revision.
   void forget_writes_of(const model::NodeName& node_name) { written_.erase(node_name); }
@@ -78,7 +78,7 @@ class OvercommitController {
     policy::WriteDecision write;
     std::optional<base::Duration> again_after;
   };
-  Decision decide(const kube::Node& node) const;
+  Decision decide(const kube::Node& node, const policy::ColocationConfig& config) const;
   policy::WriteDecision worth_a_write(const NodeDecision& decision,
                                       const std::optional<model::Resources>& origin_on_node) const;
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
@@ -88,10 +88,10 @@ class OvercommitController {
   kube::Reader& reader_;
   kube::Writer& writer_;
   OvercommitCaches caches_;
+  const Settings& settings_;
   Leadership leadership_;
   kube::Interner& interner_;
   base::Log log_;
-  policy::ConfigState config_;
   struct Written {
     base::MonotonicTime when;
     std::int64_t epoch = 0;
