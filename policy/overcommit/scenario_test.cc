@@ -1,14 +1,11 @@
-// Runs testdata/*.txt: each line changes the node, the configuration or the metric; `decide` asks for a plan, and the
-// lines with ">" below it are the answer. Written anew, on purpose, with TIDEMARK_REWRITE=1; then read the diff.
+// Runs testdata/*.txt: each line changes the node, the configuration or the metric; `decide` asks for a plan.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <memory>
 #include <set>
-#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,54 +13,18 @@
 #include "base/text.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/overcommit/strategy.h"
+#include "policy/testing/scenario.h"
 
 namespace tidemark::policy {
 namespace {
 
 using base::cat;
 using model::Resources;
+using testing::amounts;
+using testing::duration;
+using testing::Words;
 
 const base::WallTime kStart{std::chrono::hours(24 * 365 * 50)};
-
-// The words of one line, taken from the left.
-class Words {
- public:
-  explicit Words(std::string_view line) {
-    line = line.substr(0, line.find('#'));
-    for (const auto word : base::split(line, ' ')) {
-      if (!word.empty()) words_.emplace_back(word);
-    }
-    std::reverse(words_.begin(), words_.end());
-  }
-  bool empty() const { return words_.empty(); }
-  std::string next() {
-    if (words_.empty()) throw std::runtime_error("a word is missing at the end of the line");
-    auto word = std::move(words_.back());
-    words_.pop_back();
-    return word;
-  }
-
- private:
-  std::vector<std::string> words_;
-};
-
-model::Quantity quantity(std::string_view text) {
-  auto parsed = model::Quantity::parse(text);
-  if (!parsed) throw std::runtime_error(parsed.error().message);
-  return *parsed;
-}
-
-Resources amounts(const std::string& text) {  // "32/128Gi"
-  const auto parts = base::split(text, '/');
-  if (parts.size() != 2) throw std::runtime_error(cat("wanted CPU/MEMORY, found ", text));
-  return {cpu_milli(quantity(parts[0])), memory_bytes(quantity(parts[1]))};
-}
-
-base::Duration duration(const std::string& text) {
-  const auto parsed = base::parse_go_duration(text);
-  if (!parsed) throw std::runtime_error(cat("wanted a duration, found ", text));
-  return *parsed;
-}
 
 model::PriorityClass priority(const std::string& text) {
   return model::parse_priority_class(cat("koord-", text));
@@ -108,7 +69,7 @@ class Scenario {
     } else {
       throw std::runtime_error(cat("no such verb: ", verb));
     }
-    if (!words.empty()) throw std::runtime_error(cat("nobody asked for ", words.next()));
+    words.expect_end();
     return {};
   }
 
@@ -274,40 +235,10 @@ class Scenario {
   model::NodeSnapshot node_;
 };
 
-std::string played(const std::string& text, const std::string& name) {
-  Scenario scenario;
-  std::string out;
-  int number = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.starts_with('>')) continue;
-    out.append(line).append("\n");
-    try {
-      for (const auto& answer : scenario.run(line)) out.append(answer).append("\n");
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << name << ":" << number << ": " << error.what();
-    }
-  }
-  return out;
-}
-
 TEST(Scenarios, DecideAsTheFilesSay) {
-  int files = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(TIDEMARK_SOURCE_DIR) + "/policy/overcommit/testdata")) {
-    ++files;
-    std::stringstream text;
-    text << std::ifstream(entry.path()).rdbuf();
-    const std::string now = played(text.str(), entry.path().filename());
-    EXPECT_NE(now.find("\n>"), std::string::npos) << entry.path() << " decides nothing";
-    if (std::getenv("TIDEMARK_REWRITE") != nullptr) {
-      std::ofstream(entry.path()) << now;
-    } else {
-      EXPECT_EQ(now, text.str()) << entry.path();
-    }
-  }
-  EXPECT_GE(files, 6);
+  testing::play_scenarios("policy/overcommit/testdata", 6, [] {
+    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+  });
 }
 
 }  // namespace
