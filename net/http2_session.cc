@@ -3,7 +3,6 @@
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
-#include <deque>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -11,17 +10,17 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "net/http2_stream.h"
 #include "net/http_fields.h"
 
 namespace tidemark::net {
 namespace {
 
 constexpr std::uint32_t kEnhanceYourCalm = NGHTTP2_ENHANCE_YOUR_CALM;
-constexpr std::size_t kFieldOverheadBytes = 32;  // what RFC 9113 section 6.5.2 counts for each field beyond its text
-constexpr std::size_t kContinuationsMax = 8;     // frames of one header block after the first
-constexpr std::size_t kSettingsMax = 32;         // entries of one SETTINGS frame
-constexpr std::size_t kOutboundAcksMax = 1000;   // acknowledgements that wait to go out
-constexpr std::size_t kWindowSteps = 16;         // WINDOW_UPDATEs for one connection window
+constexpr std::size_t kContinuationsMax = 8;    // frames of one header block after the first
+constexpr std::size_t kSettingsMax = 32;        // entries of one SETTINGS frame
+constexpr std::size_t kOutboundAcksMax = 1000;  // acknowledgements that wait to go out
+constexpr std::size_t kWindowSteps = 16;        // WINDOW_UPDATEs for one connection window
 constexpr std::size_t kOutboundFramesPerStream = 8;
 constexpr std::size_t kOutboundFramesSpare = 4096;
 constexpr std::uint8_t kDrainPing[8] = {'d', 'r', 'a', 'i', 'n', 0, 0, 1};
@@ -75,24 +74,7 @@ std::string_view http2_error_name(std::uint32_t error_code) {
 }
 
 struct Http2Session::Impl {
-  struct Stream {
-    std::int32_t id = 0;
-    // What goes out.
-    std::deque<Buffer> queue;
-    std::size_t offset = 0;  // into the first buffer
-    std::size_t queued = 0;
-    bool end_wanted = false;
-    bool deferred = false;
-    // What comes in.
-    HttpRequest request;
-    HttpResponseHead response;
-    std::size_t header_bytes = 0;
-    std::size_t header_count = 0;
-    std::optional<Error> over_limit;
-    bool head_told = false;
-    int interim = 0;
-    bool silent = false;  // nobody is told any more
-  };
+  using Stream = Http2Stream;
 
   Config config;
   Events& events;
@@ -178,51 +160,12 @@ struct Http2Session::Impl {
   int header(const nghttp2_frame& frame, std::string_view name, std::string_view value) {
     Stream* stream = find(frame.hd.stream_id);
     if (stream == nullptr || stream->silent) return 0;
-    stream->header_bytes += name.size() + value.size() + kFieldOverheadBytes;
-    ++stream->header_count;
-    if (stream->header_bytes > config.limits.header_bytes_max ||
-        stream->header_count > config.limits.header_count_max) {
-      // What is over the limit is decoded (HPACK is one state for the connection) and dropped.
-      if (!stream->over_limit) {
-        stream->over_limit = Error{ErrorKind::kExhausted,
-                                   base::cat("the header fields are more than ", config.limits.header_count_max, " or ",
-                                             config.limits.header_bytes_max, " bytes"),
-                                   server() ? 431 : 0, 0};
-      }
-      return 0;
-    }
-    if (stream->head_told) return 0;  // trailers: nobody wants them
-    if (!server()) {
-      if (name == ":status") {
-        stream->response.status = static_cast<int>(base::parse_uint(value).value_or(0));
-      } else {
-        stream->response.headers.add(name, value);
-      }
-    } else if (name == ":method") {
-      stream->request.method = value;
-    } else if (name == ":path") {
-      stream->request.target = value;
-    } else if (name == ":authority") {
-      stream->request.headers.set("host", value);
-    } else if (name == "host") {
-      if (!stream->request.headers.has("host")) stream->request.headers.add(name, value);
-    } else if (!name.starts_with(':')) {
-      stream->request.headers.add(name, value);
-    }
+    stream->take_field(server(), config.limits, name, value);
     return 0;
   }
 
   void request_complete(Stream& stream) {
-    const HttpRequest& request = stream.request;
-    int refused = 0;
-    if (stream.over_limit) {
-      refused = 431;
-    } else if (request.method == "CONNECT") {
-      refused = 501;
-    } else if (!is_request_target(request.target) || request.target.find('#') != std::string::npos) {
-      refused = 400;
-    }
-    if (refused != 0) {
+    if (const int refused = stream.refusal(); refused != 0) {
       stream.silent = true;
       respond(stream.id, refused, {}, true);
       return;
@@ -369,20 +312,8 @@ struct Http2Session::Impl {
     out->append(text(frame_head, kFrameHeadBytes));
     Stream* stream = find(frame.hd.stream_id);
     if (stream == nullptr) return NGHTTP2_ERR_CALLBACK_FAILURE;
-    const std::size_t total = length;
-    while (length > 0) {
-      const std::string& front = *stream->queue.front();
-      const std::size_t part = std::min(length, front.size() - stream->offset);
-      out->append(front, stream->offset, part);
-      stream->offset += part;
-      length -= part;
-      if (stream->offset == front.size()) {
-        stream->queue.pop_front();
-        stream->offset = 0;
-      }
-    }
-    stream->queued -= total;
-    if (!stream->silent) events.on_sent(stream->id, total);
+    stream->pop(length, *out);
+    if (!stream->silent) events.on_sent(stream->id, length);
     return out->size() >= out_max ? NGHTTP2_ERR_PAUSE : 0;
   }
 
@@ -596,8 +527,7 @@ Result<std::int32_t> Http2Session::submit(const HttpRequest& head, std::string_v
   if (id < 0) return fail(ErrorKind::kUnavailable, "HTTP/2: no new stream: ", nghttp2_strerror(id));
   Impl::Stream& stream = impl_->make(id);
   if (has_body) {
-    stream.queued = body->size();
-    stream.queue.push_back(std::move(body));
+    stream.push(std::move(body));
     stream.end_wanted = true;
   }
   return id;
@@ -619,8 +549,7 @@ void Http2Session::send(std::int32_t id, Buffer piece) {
   Impl::Stream* stream = impl_->find(id);
   if (impl_->dead || stream == nullptr || piece->empty()) return;
   TM_CHECK(!stream->end_wanted, "after end() nothing is sent");
-  stream->queued += piece->size();
-  stream->queue.push_back(std::move(piece));
+  stream->push(std::move(piece));
   if (std::exchange(stream->deferred, false)) nghttp2_session_resume_data(impl_->session.get(), id);
 }
 
@@ -651,8 +580,7 @@ void Http2Session::reset(std::int32_t id, std::uint32_t error_code) {
   if (impl_->dead || stream == nullptr || stream->silent) return;
   stream->silent = true;
   stream->end_wanted = false;
-  stream->queue.clear();
-  stream->queued = stream->offset = 0;
+  stream->drop_queue();
   nghttp2_submit_rst_stream(impl_->session.get(), NGHTTP2_FLAG_NONE, id, error_code);
 }
 
