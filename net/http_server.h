@@ -1,9 +1,9 @@
 // HTTP server: HTTP/1.1 and, over TLS, HTTP/2 by ALPN; TCP and unix sockets. A request is a coroutine of the handler;
 // it is destroyed when its client goes away.
 //
-// Limits hold against hostile clients: head and body sizes, time to send a head (slow loris), idle time, connections,
-// streams a connection, bytes queued for a reader that does not read. A request that passes one gets 408, 413, 431 or
-// 503, or its connection is closed.
+// Limits hold against hostile clients: head and body sizes, time to send a head and a body (slow loris), idle time,
+// connections, streams a connection, bytes queued for a reader that does not read. A request that passes one gets 408,
+// 413, 431 or 503, or its connection is closed.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,8 @@ class HttpExchange {
   virtual ~HttpExchange() = default;
   virtual const HttpRequest& head() const = 0;  // without the body
   virtual const Peer& peer() const = 0;
-  // The whole request body; longer than `bytes_max` is kExhausted (and the caller answers 413).
+  // The whole request body; longer than `bytes_max` is kExhausted (and the caller answers 413), one that comes too
+  // slowly is kDeadline (408).
   virtual Task<Result<std::string>> body(std::size_t bytes_max) = 0;
   // The whole answer at once. Content-length is set here.
   virtual void respond(int status, Headers headers, Buffer body) = 0;
@@ -69,6 +70,9 @@ struct HttpServerConfig {
   std::size_t streams_max = 2500;  // a connection
   base::Duration head_timeout = std::chrono::seconds(10);
   base::Duration idle_timeout = std::chrono::seconds(120);
+  // A body that its handler waits for must come on: after `body_grace` at this many bytes a second on average.
+  base::Duration body_grace = std::chrono::seconds(30);
+  std::size_t body_rate_min = 16 * 1024;
 };
 
 class HttpServer {

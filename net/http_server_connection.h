@@ -84,6 +84,8 @@ class ServerExchange final : public HttpExchange {
  private:
   enum class State { kSilent, kPieces, kAnswered };
   bool bodyless(int status) const;
+  // Of a body that its handler has waited for since `begin`, with what has come of it.
+  base::MonotonicTime body_due(base::MonotonicTime begin) const;
 
   ServerContext& context_;
   const Peer& peer_;

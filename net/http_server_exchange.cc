@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -58,6 +59,13 @@ void ServerExchange::on_body_end() {
   arrived_.set();
 }
 
+//   due = begin + grace + received / rate
+base::MonotonicTime ServerExchange::body_due(base::MonotonicTime begin) const {
+  const double earned_s = static_cast<double>(received_) / static_cast<double>(context_.config.body_rate_min);
+  return begin + context_.config.body_grace +
+         std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(earned_s));
+}
+
 Task<Result<std::string>> ServerExchange::body(std::size_t bytes_max) {
   const auto too_long = [&] {
     auto error = fail(ErrorKind::kExhausted, "the request's body is longer than ", bytes_max, " bytes");
@@ -67,18 +75,27 @@ Task<Result<std::string>> ServerExchange::body(std::size_t bytes_max) {
   const auto declared = parse_content_length(head_.headers.get("content-length"));
   if (declared && *declared > bytes_max) co_return too_long();
 
+  const auto too_slow = [&](std::string why) {
+    auto error = fail(ErrorKind::kDeadline, "the request's body ", why);
+    error.error().code = 408;
+    return error;
+  };
   reading_ = true;
   body_bytes_max_ = bytes_max;
   if (!body_complete_) outlet_.body_wanted();
   if (body_.size() <= bytes_max && unconsumed_ > 0) outlet_.body_consumed(std::exchange(unconsumed_, 0));
+  const base::MonotonicTime begin = context_.loop.clock().monotonic();
   while (!body_complete_ && body_.size() <= bytes_max) {
+    const base::Duration left = body_due(begin) - context_.loop.clock().monotonic();
+    if (left <= base::Duration(0)) {
+      co_return too_slow(base::cat("comes too slowly: ", received_, " bytes so far, and less than ",
+                                   context_.config.body_rate_min, " a second"));
+    }
     const std::uint64_t before = received_;
     arrived_.clear();
-    if (!co_await arrived_.wait_for(context_.config.idle_timeout) && received_ == before) {
-      auto error = fail(ErrorKind::kDeadline, "the request's body did not come");
-      error.error().code = 408;
-      co_return error;
-    }
+    const base::Duration idle = context_.config.idle_timeout;
+    if (!co_await arrived_.wait_for(std::min(idle, left)) && received_ == before && idle <= left)
+      co_return too_slow("did not come");
   }
   if (body_.size() > bytes_max) co_return too_long();
   co_return std::exchange(body_, {});
