@@ -57,6 +57,27 @@ enum class Reason : std::uint16_t {
   kWriteMoved,
   kWriteNotNeeded,
 
+  // How fast an offer may move.
+  kMotionFirst,
+  kMotionSteady,
+  kMotionCut,
+  kMotionInsideDeadBand,
+  kMotionSlewed,
+  kMotionReached,
+  kMotionUnconfirmed,
+  kMotionHeld,
+  kMotionDecaying,
+  kMotionForgotten,
+
+  // How a node's offer is split between Kubernetes and YARN.
+  kLedgerAll,
+  kLedgerOtherSold,
+  kLedgerOtherOffered,
+  kLedgerOtherReserved,
+  kLedgerShareMax,
+  kLedgerAwaitsOther,
+  kLedgerUnknown,
+
   // What became of a configuration.
   kConfigDefaults,
   kConfigNotFound,

@@ -1,0 +1,215 @@
+#include "policy/motion/motion.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include "base/text.h"
+#include "policy/testing/scenario.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::CpuMilli;
+using model::MemoryBytes;
+using model::Resources;
+using testing::Words;
+
+// One node, shown by its CPU; memory wants the same number of bytes and so moves alike.
+class Scenario {
+ public:
+  std::vector<std::string> run(std::string_view line) {
+    Words words(line);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    std::vector<std::string> answers;
+    if (verb == "config") {
+      config(words);
+    } else if (verb == "node") {
+      node(words);
+    } else if (verb == "after") {
+      now_ = now_ + testing::duration(words.next());
+    } else if (verb == "restart") {  // the process: what it remembered is gone, what the node carries is not
+      if (state_.offered) input_.on_node = state_.offered;
+      state_ = MotionState();
+    } else if (verb == "report") {  // the NodeMetric changed
+      stamp_ = stamp_ + testing::duration(words.empty() ? "1m" : words.next());
+      input_.stamp = stamp_;
+    } else if (verb == "no-metric") {
+      input_.stamp = std::nullopt;
+    } else if (verb == "want") {
+      const std::int64_t amount = testing::quantity(words.next()).scaled_value_saturated(-3);
+      input_.wanted = {CpuMilli{amount}, MemoryBytes{amount}};
+      answers.push_back(decide());
+    } else {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+    words.expect_end();
+    return answers;
+  }
+
+ private:
+  void config(Words& words) {
+    while (!words.empty()) {
+      const auto parts = base::split(words.next(), '=');
+      const std::string key(parts.at(0));
+      const std::string value(parts.at(1));
+      if (key == "dead-band") {
+        config_.dead_band_permille = std::stoll(value);
+      } else if (key == "slew") {
+        config_.slew_permille_per_minute = std::stoll(value);
+      } else if (key == "hold") {
+        config_.hold = testing::duration(value);
+      } else if (key == "decay") {  // 6x5m
+        const auto times = base::split(value, 'x');
+        config_.decay_steps = std::stoll(std::string(times.at(0)));
+        config_.decay_step = testing::duration(times.at(1));
+      } else if (key == "forget") {
+        config_.forget = testing::duration(value);
+      } else {
+        throw std::runtime_error(cat("no such setting: ", key));
+      }
+    }
+  }
+  void node(Words& words) {
+    while (!words.empty()) {
+      const std::string what = words.next();
+      const std::int64_t amount = testing::quantity(words.next()).scaled_value_saturated(-3);
+      const Resources both{CpuMilli{amount}, MemoryBytes{amount}};
+      if (what == "capacity") {
+        input_.capacity = both;
+      } else if (what == "carries") {
+        input_.on_node = both;
+      } else if (what == "least-ever") {
+        input_.least_ever = both;
+      } else {
+        throw std::runtime_error(cat("a node has no ", what));
+      }
+    }
+  }
+  std::string decide() {
+    auto step = move(state_, input_, config_, now_);
+    state_ = step.state;
+    constexpr std::array kNames{"fresh", "unconfirmed", "held", "decaying", "forgotten"};
+    std::string line =
+        cat("> ", step.plan.cpu.offered.value, "m  ", kNames.at(static_cast<std::size_t>(step.plan.freshness)), " [",
+            model::reason_id(step.plan.cpu.reason), "]");
+    if (step.plan.again_after) line += cat("  again after ", base::format_go_duration(*step.plan.again_after));
+    EXPECT_EQ(step.plan.cpu.offered.value, step.plan.memory.offered.value);
+    return line;
+  }
+
+  MotionConfig config_;
+  MotionInput input_;
+  MotionState state_;
+  base::MonotonicTime now_{std::chrono::hours(1)};
+  base::WallTime stamp_{std::chrono::hours(24 * 365 * 50)};
+};
+
+TEST(Motion, MovesAsTheFilesSay) {
+  testing::play_scenarios("policy/motion/testdata", 4, [] {
+    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+  });
+}
+
+// ---- properties ----
+
+std::int64_t any_number(std::mt19937_64& random) {
+  switch (random() % 8) {
+    case 0:
+      return std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(random() % 3);
+    case 1:
+      return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(random() % 3);
+    case 2:
+      return -static_cast<std::int64_t>(random() % 100'000);
+    default:
+      return static_cast<std::int64_t>(random() % 100'000);
+  }
+}
+Resources any_resources(std::mt19937_64& random) {
+  return {CpuMilli{any_number(random)}, MemoryBytes{any_number(random)}};
+}
+
+MotionConfig any_config(std::mt19937_64& random) {
+  MotionConfig config;
+  config.dead_band_permille = static_cast<std::int64_t>(random() % 200);
+  config.slew_permille_per_minute = static_cast<std::int64_t>(random() % 1'000);
+  config.hold = std::chrono::seconds(random() % 600);
+  config.decay_step = std::chrono::seconds(random() % 300);
+  config.decay_steps = static_cast<std::int64_t>(random() % 10);
+  config.forget = std::chrono::seconds(random() % 3'000);
+  if (random() % 10 == 0) config.dead_band_permille = any_number(random);
+  if (random() % 10 == 0) config.slew_permille_per_minute = any_number(random);
+  if (random() % 10 == 0) config.decay_steps = any_number(random);
+  return config;
+}
+
+// A life of one node: reports that come and stop, a clock that goes on and now and then back, restarts.
+TEST(MotionProperty, NeverNegativeNeverAboveWhatIsWantedNeverGrowingOnWhatIsNotFresh) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto config = any_config(random);
+    MotionState state;
+    MotionInput input;
+    input.capacity = any_resources(random);
+    base::MonotonicTime now{std::chrono::hours(1)};
+    for (int i = 0; i < 200; ++i) {
+      now = now + std::chrono::seconds(random() % 120);
+      if (random() % 20 == 0) now = now + std::chrono::seconds(-300);
+      input.wanted = any_resources(random);
+      if (random() % 3 == 0) input.stamp = base::WallTime{std::chrono::seconds(random() % 100'000)};
+      if (random() % 40 == 0) input.on_node = any_resources(random);
+      if (random() % 10 == 0) input.least_ever = any_resources(random);
+      if (random() % 50 == 0) state = MotionState();
+      const auto before = state;
+      const auto step = move(before, input, config, now);
+      const auto offered = step.plan.offered();
+      ASSERT_GE(offered.cpu.value, 0);
+      ASSERT_GE(offered.memory.value, 0);
+      if (step.plan.freshness != Freshness::kForgotten) {
+        const auto last = before.offered ? before.offered->cpu : CpuMilli{0};
+        ASSERT_LE(offered.cpu, std::max({input.wanted.cpu, last, CpuMilli{0}}));
+      }
+      const auto from = before.offered ? before.offered : input.on_node;
+      if (step.plan.freshness != Freshness::kFresh && from) {
+        ASSERT_LE(offered.cpu, std::max(from->cpu, CpuMilli{0})) << "seed " << seed;
+        ASSERT_LE(offered.memory, std::max(from->memory, MemoryBytes{0})) << "seed " << seed;
+      }
+      if (from && input.wanted.cpu < from->cpu) {
+        ASSERT_LE(offered.cpu, std::max(input.wanted.cpu, CpuMilli{0})) << "a cut waited, seed " << seed;
+      }
+      if (step.plan.again_after) ASSERT_GT(step.plan.again_after->count(), 0) << "seed " << seed;
+      state = step.state;
+    }
+  }
+}
+
+TEST(MotionProperty, TwoLooksGiveNoMoreThanOne) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 2'000; ++i) {
+    MotionConfig config;
+    config.slew_permille_per_minute = static_cast<std::int64_t>(random() % 300);
+    config.dead_band_permille = static_cast<std::int64_t>(random() % 50);
+    MotionInput input;
+    input.capacity = {CpuMilli{64'000}, MemoryBytes{1'000'000}};
+    input.stamp = base::WallTime{std::chrono::seconds(2)};
+    MotionState state;
+    state.offered = Resources{CpuMilli{static_cast<std::int64_t>(random() % 64'000)}, MemoryBytes{0}};
+    state.stamp = input.stamp;
+    state.stamp_moved = true;
+    input.wanted = {CpuMilli{static_cast<std::int64_t>(random() % 64'000)}, MemoryBytes{0}};
+    const base::MonotonicTime start{};
+    const auto middle = start + std::chrono::milliseconds(random() % 60'000);
+    const auto end = middle + std::chrono::milliseconds(random() % 60'000);
+    const auto once = move(state, input, config, end);
+    const auto twice = move(move(state, input, config, middle).state, input, config, end);
+    if (input.wanted.cpu > state.offered->cpu) EXPECT_LE(twice.plan.cpu.offered, once.plan.cpu.offered);
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy
