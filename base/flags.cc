@@ -236,12 +236,19 @@ Flag& Flags::add_choice(std::string_view name, std::vector<std::string> words, s
 }
 
 Flag& Flags::list(std::string_view name, std::vector<std::string>& target, std::string_view help) {
-  Flag& flag = add(name, Flag::Kind::kList, "A,B,...", help);
-  flag.default_ = join(target, ",");
-  flag.read_ = [&target](std::span<const std::string> values, bool assign) -> std::optional<std::string> {
-    if (std::ranges::find(values, "") != values.end()) return "has an empty element";
+  return add_list(name, join(target, ","), help, [&target](std::span<const std::string> values, bool assign) {
     if (assign) target.assign(values.begin(), values.end());
-    return std::nullopt;
+    return std::optional<std::string>();
+  });
+}
+
+Flag& Flags::add_list(std::string_view name, std::string_view shown, std::string_view help, Flag::Read read) {
+  Flag& flag = add(name, Flag::Kind::kList, "A,B,...", help);
+  flag.default_ = shown;
+  flag.read_ = [read = std::move(read)](std::span<const std::string> values,
+                                        bool assign) -> std::optional<std::string> {
+    if (std::ranges::find(values, "") != values.end()) return "has an empty element";
+    return read(values, assign);
   };
   return flag;
 }

@@ -87,6 +87,19 @@ class Flags {
                std::string_view help);
   // Commas on the command line and in the environment, a list in the file. Given again on the command line, it grows.
   Flag& list(std::string_view name, std::vector<std::string>& target, std::string_view help);
+  // The same with a meaning of its own: `read` answers the value, or what is wrong with the list. `shown` is the
+  // default as a list.
+  //   flags.list("plugins", options.plugins, "*", parse_plugins, "…")
+  template <class T>
+  Flag& list(std::string_view name, T& target, std::string_view shown, Result<T> (*read)(std::span<const std::string>),
+             std::string_view help) {
+    return add_list(name, shown, help, [&target, read](std::span<const std::string> values, bool assign) {
+      auto value = read(values);
+      if (!value) return std::optional<std::string>(base::cat("cannot be used: ", value.error().message));
+      if (assign) target = *std::move(value);
+      return std::optional<std::string>();
+    });
+  }
   // flags.choice("log-format", options.format, {{"text", LogFormat::kText}, {"json", LogFormat::kJson}}, "…")
   template <class Enum>
   Flag& choice(std::string_view name, Enum& target, std::initializer_list<std::pair<std::string_view, Enum>> words,
@@ -131,6 +144,7 @@ class Flags {
   struct Sources;
 
   Flag& add(std::string_view name, Flag::Kind kind, std::string_view placeholder, std::string_view help);
+  Flag& add_list(std::string_view name, std::string_view shown, std::string_view help, Flag::Read read);
   Flag& add_choice(std::string_view name, std::vector<std::string> words, std::size_t chosen,
                    std::function<void(std::size_t)> assign, std::string_view help);
   const Flag* find(std::string_view name) const;

@@ -20,6 +20,7 @@ enum class Format { kText, kJson };
 struct FlagsTest : ::testing::Test {
   std::string kubeconfig;
   std::string listen = "127.0.0.1:8443";
+  std::size_t count = 0;
   std::string token;
   std::string profile = "koordinator";
   bool leader_elect = true;
@@ -49,6 +50,7 @@ struct FlagsTest : ::testing::Test {
     flags.choice("profile", profile, {"koordinator", "tidemark"}, "whose numbers");
     flags.choice("log-format", format, {{"text", Format::kText}, {"json", Format::kJson}}, "how a line looks");
     flags.list("feature-gates", gates, "what to switch on");
+    flags.list("even", count, "", count_even, "how many, if that is even");
     flags.boolean("dry-run", dry_run, "only tell");
   }
 
@@ -78,6 +80,10 @@ struct FlagsTest : ::testing::Test {
   std::string refuse_file(std::string text) {
     files["/etc/t.yaml"] = std::move(text);
     return refuse({"--config", "/etc/t.yaml"});
+  }
+  static Result<std::size_t> count_even(std::span<const std::string> words) {
+    if (words.size() % 2 != 0) return fail(ErrorKind::kInvalid, words.size(), " is odd");
+    return words.size();
   }
   std::string origin(const Flags::Parsed& parsed, std::string_view name) {
     for (const auto& setting : parsed.settings) {
@@ -140,6 +146,15 @@ TEST_F(FlagsTest, AliasesAndShortFlags) {
   accept({"-l", ":2"});
   EXPECT_EQ(listen, ":2");
   EXPECT_EQ(origin(accept({"-l=:3"}), "listen"), "-l");
+}
+
+TEST_F(FlagsTest, AListMayHaveAMeaningOfItsOwn) {
+  accept({"--even=a,b", "--even=c", "--even", "d"});
+  EXPECT_EQ(count, 4u);
+  EXPECT_EQ(refuse({"--even=a"}), "--even: \"a\" cannot be used: 1 is odd");
+  EXPECT_EQ(count, 4u) << "what is refused changes nothing";
+  accept({});
+  EXPECT_EQ(count, 4u) << "nor does what is not given";
 }
 
 TEST_F(FlagsTest, GivenTwiceTheLastWinsAndListsGrow) {

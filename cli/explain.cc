@@ -77,8 +77,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   }
   std::vector<const kube::Pod*> bound;
   for (const auto& pod : pods) bound.push_back(&pod);
-  const auto decision =
-      manager::decide_node(node, bound, metric ? &*metric : nullptr, *step.state.config, loop.clock().wall());
+  const auto decision = manager::decide_node(node, bound, metric ? &*metric : nullptr, *step.state.config,
+                                             options.plugins, loop.clock().wall());
   if (options.json) {
     Json out = policy::render_json(decision.plan, decision.snapshot, decision.strategy);
     Json notes = Json::array();

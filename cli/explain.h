@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "net/loop.h"
+#include "policy/overcommit/plugins.h"
 
 namespace tidemark::cli {
 
@@ -15,6 +16,7 @@ struct ExplainOptions {
   std::string node;
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
+  policy::PluginSet plugins;  // what the manager runs with
   bool json = false;
   base::Duration limit = std::chrono::seconds(30);
 };

@@ -20,6 +20,7 @@ int run_explain(const std::vector<std::string>& args) {
   flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMap with the co-location settings")
       .placeholder("NAMESPACE");
   flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
   flags.group("Output");
   flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
   flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),

@@ -11,7 +11,8 @@
 namespace tidemark::manager {
 
 NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::Pod*>& pods,
-                         const kube::NodeMetric* metric, const policy::ColocationConfig& config, base::WallTime now) {
+                         const kube::NodeMetric* metric, const policy::ColocationConfig& config,
+                         const policy::PluginSet& plugins, base::WallTime now) {
   std::vector<model::Label> labels;
   labels.reserve(node.meta.labels.size());
   for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
@@ -23,6 +24,7 @@ NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::P
   decision.snapshot = std::move(conversion.snapshot);
   decision.notes = std::move(conversion.notes);
   decision.strategy = policy::strategy_for(config, labels, annotation);
+  decision.strategy.plugins = plugins;
   decision.plan = policy::overcommit(decision.snapshot, decision.strategy, now);
   return decision;
 }

@@ -10,6 +10,7 @@
 #include "kube/objects.h"
 #include "model/node.h"
 #include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/plugins.h"
 #include "policy/overcommit/strategy.h"
 
 namespace tidemark::manager {
@@ -23,7 +24,8 @@ struct NodeDecision {
 
 // `pods` are those bound to the node; `metric` may be null.
 NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::Pod*>& pods,
-                         const kube::NodeMetric* metric, const policy::ColocationConfig& config, base::WallTime now);
+                         const kube::NodeMetric* metric, const policy::ColocationConfig& config,
+                         const policy::PluginSet& plugins, base::WallTime now);
 
 // What the ConfigMap says under a key; null where it does not exist. The text lives as long as the map.
 policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);

@@ -8,6 +8,9 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
       .placeholder("NAMESPACE");
   flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
 
+  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins,
+             "parts that run: names, * for all, -NAME for all but that");
+
   flags.group("Serving");
   flags
       .text("metrics-addr", options.metrics_address,

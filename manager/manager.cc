@@ -48,7 +48,7 @@ class RunningManager final : public Manager {
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         settings_(loop, client, client, recorder_, interner_, log_, metrics, random.fork(), options_.config_namespace,
                   options_.config_name),
-        controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics,
+        controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics, options_.plugins,
                     write_limit(options_)),
         errors_(
             metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),

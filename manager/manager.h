@@ -14,12 +14,14 @@
 #include "kube/client.h"
 #include "kube/leader.h"
 #include "net/loop.h"
+#include "policy/overcommit/plugins.h"
 
 namespace tidemark::manager {
 
 struct ManagerOptions {
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
+  policy::PluginSet plugins;
   std::string metrics_address = "127.0.0.1:8080";
   bool leader_elect = true;
   std::string lease_namespace = "koordinator-system";

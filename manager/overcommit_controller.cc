@@ -26,7 +26,7 @@ model::ExtendedResources as_extended(const model::Resources& batch) {
 OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer,
                                            OvercommitCaches caches, const Settings& settings, Leadership leadership,
                                            kube::Interner& interner, base::Log log, base::Registry& metrics,
-                                           base::Duration write_limit)
+                                           policy::PluginSet plugins, base::Duration write_limit)
     : loop_(loop),
       reader_(reader),
       writer_(writer),
@@ -35,6 +35,7 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
       leadership_(std::move(leadership)),
       interner_(interner),
       log_(std::move(log)),
+      plugins_(plugins),
       write_limit_(write_limit),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
@@ -45,7 +46,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   const std::string name(node.meta.name);
   Decision decision;
   decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}), config,
-                              loop_.clock().wall());
+                              plugins_, loop_.clock().wall());
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
   std::optional<model::Resources> origin_on_node;
   if (const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {

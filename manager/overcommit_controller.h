@@ -51,7 +51,8 @@ class OvercommitController {
  public:
   OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer, OvercommitCaches caches,
                        const Settings& settings, Leadership leadership, kube::Interner& interner, base::Log log,
-                       base::Registry& metrics, base::Duration write_limit = kCapacityWriteLimit);
+                       base::Registry& metrics, policy::PluginSet plugins = {},
+                       base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
     kNothing,    // the node is gone, or nothing is known of the configuration yet
@@ -92,6 +93,7 @@ class OvercommitController {
   Leadership leadership_;
   kube::Interner& interner_;
   base::Log log_;
+  policy::PluginSet plugins_;
   struct Written {
     base::MonotonicTime when;
     std::int64_t epoch = 0;

@@ -17,6 +17,7 @@
 #include "model/reason.h"
 #include "model/selector.h"
 #include "model/strategy.h"
+#include "policy/overcommit/plugins.h"
 
 namespace tidemark::policy {
 
@@ -69,6 +70,7 @@ struct NodeStrategy {
   model::Reason reason = model::Reason::kDisabledByCluster;  // kConfigApplied, kDisabledByCluster or kDisabledForNode
   std::optional<std::size_t> entry;                          // index in ColocationConfig::nodes
   std::vector<model::Reason> ignored;                        // what of the node's own settings could not be read
+  PluginSet plugins;                                         // of the process, not of the node: who decides sets them
 };
 
 NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model::Label> labels,
