@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/memory/builtin_types.h"
+#include "kube/builtin_types.h"
 
 namespace tidemark::kube::memory {
 

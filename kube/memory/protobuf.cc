@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "kube/memory/builtin_types.h"
+#include "kube/builtin_types.h"
 
 namespace tidemark::kube::memory {
 

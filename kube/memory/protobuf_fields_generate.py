@@ -8,6 +8,9 @@ a `*` marks what is a pointer in Go, so that its zero is a value and not an abse
 """
 import re
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import builtin_types_generate as types
 

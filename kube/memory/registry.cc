@@ -4,13 +4,13 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "kube/go_text.h"
 #include "kube/memory/crd.h"
-#include "kube/memory/go_text.h"
 #include "kube/memory/json_patch.h"
 #include "kube/memory/merge_patch.h"
 #include "kube/memory/schema.h"
-#include "kube/memory/strategic_merge_patch.h"
 #include "kube/memory/typed.h"
+#include "kube/strategic_merge_patch.h"
 
 namespace tidemark::kube::memory {
 
@@ -339,7 +339,10 @@ Answer<Written> Registry::patch(const KindPtr& kind, std::string_view version, s
       }
       break;
     case PatchKind::kStrategic:
-      TM_TRY_VOID(apply_strategic_merge_patch(tree, patch, kind->type));
+      if (auto applied = apply_strategic_merge_patch(tree, patch, kind->type); !applied) {
+        const Error& error = applied.error();
+        return refuse(error.code == 400 ? bad_request(error.message) : plain_error(error.code, "", error.message));
+      }
       break;
   }
   std::string shown = how == PatchKind::kStrategic ? go_text(patch) : tree.dump();

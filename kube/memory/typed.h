@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "kube/builtin_types.h"
 #include "kube/memory/api_error.h"
-#include "kube/memory/builtin_types.h"
 
 namespace tidemark::kube::memory {
 

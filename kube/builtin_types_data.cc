@@ -1,7 +1,7 @@
 // Written by builtin_types_generate.py; do not edit.
-#include "kube/memory/builtin_types.h"
+#include "kube/builtin_types.h"
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 
 const char* const kBuiltinTypeLines[] = {
     "AWSElasticBlockStoreVolumeSource fsType:s partition:i readOnly:b volumeID:s!",
@@ -430,4 +430,4 @@ const char* const kBuiltinTypeLines[] = {
     nullptr,
 };
 
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube

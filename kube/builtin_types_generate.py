@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes builtin_types_data.cc: the fields of the built-in kinds, from the OpenAPI document that Kubernetes publishes.
 
-  builtin_types_generate.py .../api/openapi-spec/swagger.json > kube/memory/builtin_types_data.cc
+  builtin_types_generate.py .../api/openapi-spec/swagger.json > kube/builtin_types_data.cc
 
 One line a type, `Name field:code ...`; the codes are explained in builtin_types.h. Only names, types and merge keys are taken.
 """
@@ -96,7 +96,7 @@ def lines_of(swagger):
 def print_table(script, header, array, lines):
     print(f"// Written by {script}; do not edit.")
     print(f'#include "{header}"\n')
-    print("namespace tidemark::kube::memory {\n")
+    print("namespace tidemark::kube {\n")
     print(f"const char* const {array}[] = {{")
     for line in lines:
         pieces, row = [], ""
@@ -107,8 +107,8 @@ def print_table(script, header, array, lines):
             row += word + " "
         pieces.append(row.rstrip())
         print("\n".join(f'    "{p}"' for p in pieces) + ",")
-    print("    nullptr,\n};\n\n}  // namespace tidemark::kube::memory")
+    print("    nullptr,\n};\n\n}  // namespace tidemark::kube")
 
 
 if __name__ == "__main__":
-    print_table("builtin_types_generate.py", "kube/memory/builtin_types.h", "kBuiltinTypeLines", lines_of(sys.argv[1]))
+    print_table("builtin_types_generate.py", "kube/builtin_types.h", "kBuiltinTypeLines", lines_of(sys.argv[1]))

@@ -1,10 +1,10 @@
-#include "kube/memory/go_text.h"
+#include "kube/go_text.h"
 
 #include <map>
 
 #include "base/text.h"
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 
 using base::cat;
 
@@ -24,4 +24,4 @@ std::string go_text(const Json& value) {
   return value.is_string() ? value.as_string() : value.dump();
 }
 
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube

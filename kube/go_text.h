@@ -5,9 +5,9 @@
 
 #include "base/json.h"
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 
 // map[a:1 b:[x y]], members sorted.
 std::string go_text(const Json& value);
 
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube

@@ -1,11 +1,11 @@
-#include "kube/memory/builtin_types.h"
+#include "kube/builtin_types.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "base/text.h"
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 
 const BuiltinField* BuiltinType::find(std::string_view field) const {
   const auto at = std::lower_bound(fields.begin(), fields.end(), field,
@@ -66,4 +66,4 @@ const BuiltinTypes& builtin_types() {
   return table;
 }
 
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube

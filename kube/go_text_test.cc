@@ -1,8 +1,8 @@
-#include "kube/memory/go_text.h"
+#include "kube/go_text.h"
 
 #include <gtest/gtest.h>
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 namespace {
 
 TEST(GoText, WritesWhatGoPrints) {
@@ -14,4 +14,4 @@ TEST(GoText, WritesWhatGoPrints) {
 }
 
 }  // namespace
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube

@@ -1,14 +1,15 @@
-#include "kube/memory/strategic_merge_patch.h"
+#include "kube/strategic_merge_patch.h"
 
 #include <algorithm>
 #include <map>
 
 #include "base/text.h"
-#include "kube/memory/go_text.h"
+#include "kube/go_text.h"
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 
 using base::cat;
+using base::JsonObject;
 
 namespace {
 
@@ -42,7 +43,7 @@ Json without_directives(const Json& value) {
   return value;
 }
 
-Answer<void> merge_object(Json& target, const Json& patch, const BuiltinType* type);
+Result<void> merge_object(Json& target, const Json& patch, const BuiltinType* type);
 
 std::ptrdiff_t find_by_key(const Json::Array& list, std::string_view key, const Json& value) {
   const auto at = std::find_if(list.begin(), list.end(), [&](const Json& element) {
@@ -100,15 +101,18 @@ Json::Array reorder(Json::Array merged, const Json::Array& order, const Json::Ar
 }
 
 // Refusals that the real server has no code for are "internal" there, and so here.
-std::unexpected<ApiError> broken_patch(std::string message) {
-  return refuse(plain_error(500, "", std::move(message)));
+std::unexpected<Error> broken_patch(std::string message) {
+  return fail(Error{ErrorKind::kInternal, std::move(message), 500, 0});
+}
+std::unexpected<Error> bad_patch(std::string message) {
+  return fail(Error{ErrorKind::kInvalid, std::move(message), 400, 0});
 }
 
-std::unexpected<ApiError> unknown_directive(std::string_view word, const Json& patch) {
+std::unexpected<Error> unknown_directive(std::string_view word, const Json& patch) {
   return broken_patch(cat("unknown patch type: ", word, " in map: ", go_text(patch)));
 }
 
-Answer<void> merge_object_list(Json::Array& target, const Json::Array& patch, std::string_view key,
+Result<void> merge_object_list(Json::Array& target, const Json::Array& patch, std::string_view key,
                                const BuiltinType* type) {
   bool replace = false;
   for (const Json& element : patch) {
@@ -142,7 +146,7 @@ Answer<void> merge_object_list(Json::Array& target, const Json::Array& patch, st
   return {};
 }
 
-Answer<void> merge_list(Json& target, const Json& patch, const BuiltinField& field) {
+Result<void> merge_list(Json& target, const Json& patch, const BuiltinField& field) {
   auto& held = target.as_array();
   const auto& wanted = patch.as_array();
   if (!field.merge_key.empty()) return merge_object_list(held, wanted, field.merge_key, field.type.type);
@@ -163,15 +167,15 @@ bool follows(const Json::Array& patch, const Json::Array& order, std::string_vie
   return true;
 }
 
-Answer<void> retain_keys(JsonObject& target, const Json& patch, const Json& keys) {
-  if (!keys.is_array()) return refuse(bad_request("$retainKeys must be a list of field names"));
+Result<void> retain_keys(JsonObject& target, const Json& patch, const Json& keys) {
+  if (!keys.is_array()) return bad_patch("$retainKeys must be a list of field names");
   const auto kept = [&](std::string_view key) {
     return std::any_of(keys.as_array().begin(), keys.as_array().end(),
                        [&](const Json& name) { return name.get_string() == key; });
   };
   for (const auto& [key, value] : patch.as_object()) {
     if (!is_directive_key(key) && !value.is_null() && !kept(key))
-      return refuse(bad_request("invalid patch format of retainKeys"));
+      return bad_patch("invalid patch format of retainKeys");
   }
   std::vector<std::string> gone;
   for (const auto& [key, value] : target)
@@ -180,8 +184,8 @@ Answer<void> retain_keys(JsonObject& target, const Json& patch, const Json& keys
   return {};
 }
 
-Answer<void> delete_from_list(JsonObject& target, std::string_view name, const Json& values) {
-  if (!values.is_array()) return refuse(bad_request(cat(kDeletePrefix, name, " must be a list")));
+Result<void> delete_from_list(JsonObject& target, std::string_view name, const Json& values) {
+  if (!values.is_array()) return bad_patch(cat(kDeletePrefix, name, " must be a list"));
   Json* list = target.find(name);
   if (list == nullptr || !list->is_array()) return {};
   const auto& unwanted = values.as_array();
@@ -191,7 +195,7 @@ Answer<void> delete_from_list(JsonObject& target, std::string_view name, const J
   return {};
 }
 
-Answer<void> merge_field(JsonObject& target, const std::string& key, const Json& value, const BuiltinType* type) {
+Result<void> merge_field(JsonObject& target, const std::string& key, const Json& value, const BuiltinType* type) {
   if (value.is_null()) {
     target.erase(key);
     return {};
@@ -212,7 +216,7 @@ Answer<void> merge_field(JsonObject& target, const std::string& key, const Json&
   return {};
 }
 
-Answer<void> merge_object(Json& target, const Json& patch, const BuiltinType* type) {
+Result<void> merge_object(Json& target, const Json& patch, const BuiltinType* type) {
   const Json* directive = patch.member(kDirective);
   if (directive != nullptr) {
     const std::string_view word = directive->get_string().value_or("");
@@ -237,7 +241,7 @@ Answer<void> merge_object(Json& target, const Json& patch, const BuiltinType* ty
   std::map<std::string, Order> orders;  // of the lists that merge
   for (const auto& [key, value] : patch.as_object()) {
     const bool directs = key.starts_with(kOrderPrefix);
-    if (directs && !value.is_array()) return refuse(bad_request(cat(key, " must be a list")));
+    if (directs && !value.is_array()) return bad_patch(cat(key, " must be a list"));
     if (!value.is_array() || key.starts_with(kDeletePrefix) || key == kRetainKeys) continue;
     const std::string name = directs ? key.substr(kOrderPrefix.size()) : key;
     const BuiltinField* field = type == nullptr ? nullptr : type->find(name);
@@ -267,9 +271,9 @@ Answer<void> merge_object(Json& target, const Json& patch, const BuiltinType* ty
 
 }  // namespace
 
-Answer<void> apply_strategic_merge_patch(Json& target, const Json& patch, const BuiltinType* type) {
-  if (!patch.is_object()) return refuse(bad_request("a strategic merge patch must be an object"));
+Result<void> apply_strategic_merge_patch(Json& target, const Json& patch, const BuiltinType* type) {
+  if (!patch.is_object()) return bad_patch("a strategic merge patch must be an object");
   return merge_object(target, patch, type);
 }
 
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube

@@ -1,11 +1,11 @@
-#include "kube/memory/strategic_merge_patch.h"
+#include "kube/strategic_merge_patch.h"
 
 #include <gtest/gtest.h>
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 namespace {
 
-Answer<Json> patched(std::string_view type, std::string_view target, std::string_view patch) {
+Result<Json> patched(std::string_view type, std::string_view target, std::string_view patch) {
   Json value = *Json::parse(target);
   TM_TRY_VOID(apply_strategic_merge_patch(value, *Json::parse(patch), builtin_types().find(type)));
   return value;
@@ -101,4 +101,4 @@ TEST(StrategicMergePatch, EveryTypeOfTheTableHasItsMergeKeys) {
 }
 
 }  // namespace
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube

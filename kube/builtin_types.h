@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tidemark::kube::memory {
+namespace tidemark::kube {
 
 extern const char* const kBuiltinTypeLines[];  // ends with nullptr
 
@@ -54,4 +54,4 @@ class BuiltinTypes {
 // The one immutable table.
 const BuiltinTypes& builtin_types();
 
-}  // namespace tidemark::kube::memory
+}  // namespace tidemark::kube
