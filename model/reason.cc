@@ -69,8 +69,7 @@ constexpr std::array kReasons{
 
     ReasonInfo{Reason::kLedgerAll, "TM-LEDGER-001", "the other side has sold nothing: all of it"},
     ReasonInfo{Reason::kLedgerOtherSold, "TM-LEDGER-002", "what the other side has sold is taken off"},
-    ReasonInfo{Reason::kLedgerOtherOffered, "TM-LEDGER-003",
-               "what the other side may still sell is taken off (strict ledger)"},
+    ReasonInfo{Reason::kLedgerPartOfIdle, "TM-LEDGER-003", "its part of what is idle (strict ledger)"},
     ReasonInfo{Reason::kLedgerOtherReserved, "TM-LEDGER-004", "the other side's guaranteed share is taken off"},
     ReasonInfo{Reason::kLedgerShareMax, "TM-LEDGER-005", "held down by this side's largest share"},
     ReasonInfo{Reason::kLedgerAwaitsOther, "TM-LEDGER-006",

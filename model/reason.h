@@ -72,7 +72,7 @@ enum class Reason : std::uint16_t {
   // How a node's offer is split between Kubernetes and YARN.
   kLedgerAll,
   kLedgerOtherSold,
-  kLedgerOtherOffered,
+  kLedgerPartOfIdle,
   kLedgerOtherReserved,
   kLedgerShareMax,
   kLedgerAwaitsOther,

@@ -1,0 +1,129 @@
+// How the capacity of a node is split between Kubernetes and YARN.
+//
+//   offered   what a side was told that it may hand out
+//   sold      what its work has requested (bound and not ended; YARN: used + reserved)
+//   held      sold + in flight; where it is not known, what was offered counts as held
+//
+// A side's numbers are in its own currency: with over-report 120 % it is told 120 for every 100 that are real.
+//
+//   real(side, x)  = x × 100 / over-report(side), rounded up          told(side, x) = x × over-report(side) / 100, down
+//   guaranteed(side) = its smallest share of the origin while it wants more than it holds, else nothing: an idle side's
+//                      share is lent, and comes back when work waits for it                           (borrow-back)
+//
+// shared (the peer's way; idle capacity is offered to both, so the sum of what they sell may pass the origin until each
+// has seen what the other sold):
+//   due = min(largest share × origin, origin − max(held of the other, guaranteed to the other))
+//   offer = told(due)
+//
+// strict (one process decides both; idle capacity is divided: to the side that wants it, else by the smallest shares):
+//   due = held + its part of what is idle, within its shares
+//   offer = told(min(due, origin − what the other may still hand out))
+// where the other may still hand out the largest of what it held, was told last, is told now, and is known to act on.
+// So a cut is at once, what it frees is given only when it is confirmed, and the sum of both offers never passes the
+// origin, except after the origin itself has dropped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/reason.h"
+#include "model/resources.h"
+
+namespace tidemark::policy {
+
+enum class LedgerMode : std::uint8_t { kShared, kStrict };
+enum class LedgerSide : std::uint8_t { kKubernetes, kYarn };
+
+// Per resource. 100 tells the truth.
+struct OverReport {
+  std::int64_t cpu_percent = 100;
+  std::int64_t memory_percent = 100;
+  bool operator==(const OverReport&) const = default;
+};
+
+struct SideConfig {
+  std::int64_t share_min_percent = 0;  // of the origin: guaranteed, lent while nobody on this side wants it
+  std::int64_t share_max_percent = 100;
+  OverReport over_report;
+  bool operator==(const SideConfig&) const = default;
+};
+
+struct LedgerConfig {
+  LedgerMode mode = LedgerMode::kShared;
+  // A side gives way only to work of its own timeliness class or a more timely one; less timely work on the other side
+  // is to be reclaimed instead, and is listed in the plan.
+  bool class_aware = false;
+  SideConfig kubernetes;
+  SideConfig yarn;
+  bool operator==(const LedgerConfig&) const = default;
+};
+
+// Work of one timeliness class. A higher order is more timely.
+struct ClassSold {
+  std::int64_t order = 0;
+  model::Resources amount;
+  bool operator==(const ClassSold&) const = default;
+};
+
+struct SideBook {
+  // nullopt: not known now (its master is away). Then what it was told counts as held.
+  std::optional<std::vector<ClassSold>> sold;
+  model::Resources in_flight;   // decided, not bound yet
+  model::Resources told;        // the last offer that was written for it
+  model::Resources confirmed;   // the offer that it is known to act on; differs from `told` for a moment after a change
+  bool wants_more = false;      // it has work that waits for capacity
+  std::int64_t best_order = 0;  // of the most timely class that runs or waits on this side
+};
+
+template <class Amount>
+struct SideTerms {
+  Amount held;   // by this side, in real units
+  Amount taken;  // what is taken off for the other side, in real units
+  model::Reason taken_by = model::Reason::kLedgerAll;
+  Amount real;   // what is offered, in real units
+  Amount offer;  // the same as it is told
+  model::Reason reason = model::Reason::kLedgerAll;
+  Amount reclaim;  // class-aware: real amount of less timely work on the other side that stands in the way
+  bool operator==(const SideTerms&) const = default;
+};
+
+struct SidePlan {
+  SideTerms<model::CpuMilli> cpu;
+  SideTerms<model::MemoryBytes> memory;
+  model::Resources offer() const { return {cpu.offer, memory.offer}; }
+  bool operator==(const SidePlan&) const = default;
+};
+
+struct LedgerPlan {
+  SidePlan kubernetes;
+  SidePlan yarn;
+  bool operator==(const LedgerPlan&) const = default;
+};
+
+// Total. `origin` is what batch may really use on the node. No offer is negative.
+LedgerPlan split(model::Resources origin, const SideBook& kubernetes, const SideBook& yarn, const LedgerConfig& config);
+
+// Over-report is given up by itself while tasks of the pool are evicted too often, and comes back when they are not.
+struct OverReportState {
+  bool fallen_back = false;
+  std::optional<std::int64_t> calm_s;  // how long the rate was below the lower bound
+};
+struct EvictionRate {
+  std::int64_t evicted = 0;   // tasks of the pool in the window that is looked at
+  std::int64_t finished = 0;  // ended by themselves
+};
+struct OverReportStep {
+  OverReportState state;
+  OverReport effective;
+};
+
+inline constexpr std::int64_t kEvictionRateMaxPermille = 10;  // 1 %: above, nothing is over-reported
+inline constexpr std::int64_t kEvictionRateCalmPermille = 5;  // below, for so long, it is again
+inline constexpr std::int64_t kEvictionCalmNeeded_s = 3600;
+
+OverReportStep guard_over_report(const OverReportState& state, const OverReport& wanted, const EvictionRate& rate,
+                                 std::int64_t elapsed_s);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,322 @@
+#include "policy/ledger/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include "base/text.h"
+#include "policy/testing/scenario.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::CpuMilli;
+using model::MemoryBytes;
+using model::Resources;
+using testing::Words;
+
+Resources cores(std::int64_t milli) {
+  return {CpuMilli{milli}, MemoryBytes{milli}};
+}
+
+class Scenario {
+ public:
+  std::vector<std::string> run(std::string_view line) {
+    Words words(line);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    std::vector<std::string> answers;
+    if (verb == "mode") {
+      mode(words);
+    } else if (verb == "kubernetes") {
+      side(words, kubernetes_, config_.kubernetes);
+    } else if (verb == "yarn") {
+      side(words, yarn_, config_.yarn);
+    } else if (verb == "confirm") {  // what was told is now what each side acts on
+      kubernetes_.confirmed = kubernetes_.told;
+      yarn_.confirmed = yarn_.told;
+    } else if (verb == "origin") {
+      answers = decide(milli(words.next()));
+    } else {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+    words.expect_end();
+    return answers;
+  }
+
+ private:
+  static SideBook nothing_sold() {
+    SideBook book;
+    book.sold.emplace();
+    return book;
+  }
+  static std::int64_t milli(std::string_view text) { return testing::quantity(text).scaled_value_saturated(-3); }
+  void mode(Words& words) {
+    config_.mode = words.next() == "strict" ? LedgerMode::kStrict : LedgerMode::kShared;
+    config_.class_aware = !words.empty() && words.next() == "class-aware";
+  }
+  // sold is CLASS:AMOUNT, more than one joined by "+"; "unknown" where its master is away.
+  static void side(Words& words, SideBook& book, SideConfig& config) {
+    while (!words.empty()) {
+      const std::string what = words.next();
+      if (what == "wants-more") {
+        book.wants_more = true;
+      } else if (what == "content") {
+        book.wants_more = false;
+      } else if (what == "sold") {
+        sold(words.next(), book);
+      } else if (what == "in-flight") {
+        book.in_flight = cores(milli(words.next()));
+      } else if (what == "told") {
+        book.told = book.confirmed = cores(milli(words.next()));
+      } else if (what == "class") {
+        book.best_order = std::stoll(words.next());
+      } else if (what == "min") {
+        config.share_min_percent = std::stoll(words.next());
+      } else if (what == "max") {
+        config.share_max_percent = std::stoll(words.next());
+      } else if (what == "over-report") {
+        config.over_report.cpu_percent = config.over_report.memory_percent = std::stoll(words.next());
+      } else {
+        throw std::runtime_error(cat("a side has no ", what));
+      }
+    }
+  }
+  static void sold(const std::string& text, SideBook& book) {
+    book.sold = std::nullopt;
+    if (text == "unknown") return;
+    book.sold.emplace();
+    for (const auto part : base::split(text, '+')) {
+      const auto fields = base::split(part, ':');
+      if (fields.size() == 2) {
+        book.sold->push_back({std::stoll(std::string(fields[0])), cores(milli(fields[1]))});
+      } else {
+        book.sold->push_back({0, cores(milli(part))});
+      }
+    }
+  }
+  static std::string shown(std::string_view name, const SideTerms<CpuMilli>& terms) {
+    std::string line = cat("> ", name, " ", terms.offer.value, "m [", model::reason_id(terms.reason), "]");
+    if (terms.reclaim.value > 0) line += cat("  reclaim ", terms.reclaim.value, "m from the other");
+    return line;
+  }
+  std::vector<std::string> decide(std::int64_t origin) {
+    const auto plan = split(cores(origin), kubernetes_, yarn_, config_);
+    kubernetes_.told = plan.kubernetes.offer();
+    yarn_.told = plan.yarn.offer();
+    return {shown("kubernetes", plan.kubernetes.cpu), shown("yarn", plan.yarn.cpu)};
+  }
+
+  LedgerConfig config_;
+  SideBook kubernetes_ = nothing_sold();
+  SideBook yarn_ = nothing_sold();
+};
+
+TEST(Ledger, SplitsAsTheFilesSay) {
+  testing::play_scenarios("policy/ledger/testdata", 4, [] {
+    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+  });
+}
+
+// ---- properties ----
+
+std::int64_t any_number(std::mt19937_64& random) {
+  if (random() % 10 == 0) return std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(random() % 2);
+  if (random() % 10 == 0) return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(random() % 2);
+  return static_cast<std::int64_t>(random() % 200'000) - 20'000;
+}
+
+SideBook any_book(std::mt19937_64& random) {
+  SideBook book;
+  if (random() % 8 != 0) {
+    book.sold.emplace();
+    for (auto n = random() % 4; n > 0; --n) {
+      book.sold->push_back({static_cast<std::int64_t>(random() % 4), cores(any_number(random))});
+    }
+  }
+  book.in_flight = cores(random() % 2 == 0 ? 0 : any_number(random));
+  book.told = cores(any_number(random));
+  book.confirmed = cores(any_number(random));
+  book.wants_more = random() % 2 == 0;
+  book.best_order = static_cast<std::int64_t>(random() % 4);
+  return book;
+}
+
+LedgerConfig any_config(std::mt19937_64& random, bool truthful) {
+  LedgerConfig config;
+  config.mode = random() % 2 == 0 ? LedgerMode::kStrict : LedgerMode::kShared;
+  config.class_aware = random() % 3 == 0;
+  for (SideConfig* side : {&config.kubernetes, &config.yarn}) {
+    side->share_min_percent = static_cast<std::int64_t>(random() % 120) - 10;
+    side->share_max_percent = static_cast<std::int64_t>(random() % 140) - 10;
+    if (!truthful) {
+      side->over_report.cpu_percent = any_number(random);
+      side->over_report.memory_percent = static_cast<std::int64_t>(random() % 300);
+    }
+  }
+  return config;
+}
+
+TEST(LedgerProperty, AnyNumbersGiveASoundSplit) {
+  std::mt19937_64 random(21);
+  for (int i = 0; i < 50'000; ++i) {
+    const Resources origin = cores(any_number(random));
+    const auto config = any_config(random, false);
+    const auto plan = split(origin, any_book(random), any_book(random), config);
+    const auto ceiling = std::max(origin.cpu, CpuMilli{0});
+    for (const SidePlan* side : {&plan.kubernetes, &plan.yarn}) {
+      ASSERT_GE(side->cpu.offer.value, 0);
+      ASSERT_GE(side->memory.offer.value, 0);
+      ASSERT_GE(side->cpu.reclaim.value, 0);
+      ASSERT_LE(side->cpu.real, ceiling);
+    }
+    if (config.mode == LedgerMode::kStrict) {
+      ASSERT_LE(plan.kubernetes.cpu.real + plan.yarn.cpu.real, ceiling) << i;
+      ASSERT_LE(plan.kubernetes.memory.real + plan.yarn.memory.real, std::max(origin.memory, MemoryBytes{0})) << i;
+    }
+  }
+}
+
+// Contract 5.6: kube batch = max(origin − Σ third-party allocations, 0), whatever else is known.
+TEST(LedgerProperty, WithoutSettingsTheSharedLedgerIsThePeers) {
+  std::mt19937_64 random(22);
+  for (int i = 0; i < 5'000; ++i) {
+    const auto origin = static_cast<std::int64_t>(random() % 100'000);
+    const auto yarn_sold = static_cast<std::int64_t>(random() % 100'000);
+    SideBook kubernetes = any_book(random);
+    SideBook yarn = any_book(random);
+    yarn.sold = {{0, cores(yarn_sold)}};
+    yarn.in_flight = {};
+    const auto plan = split(cores(origin), kubernetes, yarn, LedgerConfig());
+    EXPECT_EQ(plan.kubernetes.cpu.offer.value, std::max<std::int64_t>(origin - yarn_sold, 0));
+    EXPECT_EQ(plan.kubernetes.memory.offer.value, std::max<std::int64_t>(origin - yarn_sold, 0));
+  }
+}
+
+TEST(LedgerProperty, MoreSoldByTheOtherNeverGivesMore) {
+  std::mt19937_64 random(23);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto config = any_config(random, true);
+    const Resources origin = cores(static_cast<std::int64_t>(random() % 100'000));
+    const SideBook kubernetes = any_book(random);
+    SideBook yarn = any_book(random);
+    if (!yarn.sold) continue;
+    const auto before = split(origin, kubernetes, yarn, config);
+    yarn.sold->push_back({5, cores(static_cast<std::int64_t>(random() % 10'000))});
+    const auto after = split(origin, kubernetes, yarn, config);
+    ASSERT_LE(after.kubernetes.cpu.offer, before.kubernetes.cpu.offer) << i;
+  }
+}
+
+// Two sides that act on what they were told some steps ago, and are seen some steps later. Whatever the seed, what they
+// have sold together never passes the origin.
+class StrictWorld {
+ public:
+  explicit StrictWorld(std::uint64_t seed) : random_(seed) {
+    config_.mode = LedgerMode::kStrict;
+    config_.class_aware = random_() % 2 == 0;
+    config_.kubernetes.share_min_percent = static_cast<std::int64_t>(random_() % 60);
+    config_.yarn.share_min_percent = static_cast<std::int64_t>(random_() % 60);
+    lag_ = 1 + random_() % 4;
+  }
+
+  void step() {
+    for (Side* side : {&kubernetes_, &yarn_}) act(*side);
+    ASSERT_LE(kubernetes_.sold + yarn_.sold, kOrigin);
+    // The decider hears of both late, and now and then not at all.
+    if (random_() % 4 == 0) return;
+    const auto plan = split(cores(kOrigin), book(kubernetes_), book(yarn_), config_);
+    tell(kubernetes_, plan.kubernetes.cpu.offer.value);
+    tell(yarn_, plan.yarn.cpu.offer.value);
+  }
+
+ private:
+  static constexpr std::int64_t kOrigin = 10'000;
+  struct Side {
+    std::int64_t sold = 0;
+    std::int64_t wanted = 0;
+    std::deque<std::int64_t> told{0};  // the newest last
+    std::deque<std::int64_t> seen{0};  // what its master reported, the newest last
+    std::int64_t acts_on = 0;
+  };
+
+  void act(Side& side) {
+    if (random_() % 10 == 0) side.wanted = static_cast<std::int64_t>(random_() % 12'000);
+    // An offer arrives after a while, never later than `lag_` steps, and never out of order.
+    const auto late = random_() % (lag_ + 1);
+    side.acts_on = side.told.size() > late ? side.told[side.told.size() - 1 - late] : 0;
+    if (side.sold < side.wanted && side.sold < side.acts_on) {
+      const auto room = std::min(side.wanted, side.acts_on) - side.sold;
+      side.sold += static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(room + 1));
+    }
+    if (random_() % 3 == 0 && side.sold > std::min(side.wanted, side.acts_on)) {
+      side.sold -= static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(side.sold + 1));
+    }
+    side.seen.push_back(side.sold);
+  }
+  // Known are: what was sold `lag_` steps ago or later, and that nothing told longer ago than that is acted on any
+  // more.
+  SideBook book(const Side& side) {
+    SideBook book;
+    const auto late = random_() % (lag_ + 1);
+    const auto seen = side.seen.size() > late ? side.seen[side.seen.size() - 1 - late] : 0;
+    book.sold = {{static_cast<std::int64_t>(random_() % 3), cores(seen)}};
+    if (random_() % 20 == 0) book.sold = std::nullopt;
+    std::int64_t largest = 0;
+    for (std::size_t i = 0; i <= 2 * lag_ && i < side.told.size(); ++i) {
+      largest = std::max(largest, side.told[side.told.size() - 1 - i]);
+    }
+    book.told = cores(side.told.back());
+    book.confirmed = cores(std::max(largest, seen));
+    book.wants_more = side.wanted > side.sold;
+    book.best_order = static_cast<std::int64_t>(random_() % 3);
+    return book;
+  }
+  // The other steps, in which nothing was told, count as the same told again: time passes for confirmations too.
+  void tell(Side& side, std::int64_t offer) { side.told.push_back(offer); }
+
+  std::mt19937_64 random_;
+  LedgerConfig config_;
+  std::size_t lag_ = 1;
+  Side kubernetes_;
+  Side yarn_;
+};
+
+TEST(LedgerProperty, InTheStrictLedgerNothingIsOversoldWhateverTheLag) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    StrictWorld world(seed);
+    for (int i = 0; i < 300; ++i) {
+      world.step();
+      if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << " step " << i;
+    }
+  }
+}
+
+TEST(OverReportGuard, FallsBackAboveOnePercentAndComesBackAfterAnHourOfCalm) {
+  const OverReport wanted{120, 100};
+  OverReportState state;
+  auto step = [&](std::int64_t evicted, std::int64_t finished, std::int64_t elapsed) {
+    const auto out = guard_over_report(state, wanted, {evicted, finished}, elapsed);
+    state = out.state;
+    return out.effective.cpu_percent;
+  };
+  EXPECT_EQ(step(0, 0, 60), 120);
+  EXPECT_EQ(step(1, 99, 60), 120);     // exactly 1 %
+  EXPECT_EQ(step(2, 98, 60), 100);     // above
+  EXPECT_EQ(step(1, 150, 3600), 100);  // below 1 %, not yet calm
+  EXPECT_EQ(step(0, 150, 3599), 100);
+  EXPECT_EQ(step(1, 150, 3600), 100);  // the calm was broken
+  EXPECT_EQ(step(0, 150, 1800), 100);
+  EXPECT_EQ(step(0, 150, 1800), 120);
+  EXPECT_EQ(step(std::numeric_limits<std::int64_t>::max(), 0, 1), 100);
+  EXPECT_EQ(guard_over_report({true, std::nullopt}, {80, 100}, {5, 5}, 1).effective.cpu_percent,
+            80);  // less than all stays
+}
+
+}  // namespace
+}  // namespace tidemark::policy
