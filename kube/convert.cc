@@ -38,11 +38,17 @@ std::optional<T> read_annotation(const Node& node, std::string_view key, Parse&&
   return std::nullopt;
 }
 
+std::optional<std::string> text_of(const Node& node, std::string_view key) {
+  const Text* text = node.meta.annotations.find(key);
+  return text == nullptr ? std::nullopt : std::optional(std::string(text->view()));
+}
+
 }  // namespace
 
 PodFields overcommit_pod_fields() {
   PodFields fields;
   fields.meta.labels = {model::kQosClassLabel, model::kPriorityClassLabel, model::kPriorityLabel};
+  fields.meta.annotations = {model::kResourceStatusAnnotation};
   fields.statuses = false;
   return fields;
 }
@@ -51,13 +57,18 @@ NodeFields overcommit_node_fields() {
   NodeFields fields;
   fields.meta.labels = KeyFilter::all();  // the configuration selects nodes by any of them
   fields.meta.annotations = {model::kColocationStrategyAnnotation, model::kReservationAnnotation,
-                             model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation};
+                             model::kOriginAllocatableAnnotation,  model::kThirdPartyAllocationsAnnotation,
+                             model::kNormalizationRatioAnnotation, model::kAmplificationRatioAnnotation};
   fields.info = false;
   return fields;
 }
 
 NodeMetricFields overcommit_node_metric_fields() {
   return {};
+}
+
+MetaFields overcommit_topology_fields() {
+  return {{}, {model::kCpuBasicInfoAnnotation}};
 }
 
 model::Resources native_resources(const ResourceList& list) {
@@ -94,6 +105,9 @@ model::PodView to_pod_view(const Pod& pod) {
       model::priority_class_raw(label == nullptr ? std::nullopt : std::optional(label->view()), pod.priority);
   view.priority = model::priority_class_with_default(raw, view.qos);
   view.request = model::effective_request(resources);
+  if (const Text* placed = pod.meta.annotations.find(model::kResourceStatusAnnotation)) {
+    view.numa_nodes = model::parse_numa_nodes(placed->view()).value_or(std::vector<std::int32_t>());
+  }
   return view;
 }
 
@@ -120,7 +134,8 @@ model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
   return view;
 }
 
-Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pods, const NodeMetric* metric) {
+Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pods, const NodeMetric* metric,
+                            const NodeResourceTopology* topology) {
   Conversion out;
   model::NodeSnapshot& snapshot = out.snapshot;
   snapshot.name = node.meta.name.view();
@@ -128,9 +143,14 @@ Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pod
   snapshot.allocatable = native_resources(node.allocatable);
   snapshot.published = extended_resources(node.allocatable);
   if (node.meta.annotations.has(model::kReservationAnnotation)) {
-    snapshot.reserved_by_annotation =
-        read_annotation<model::Resources>(node, model::kReservationAnnotation, model::parse_reservation, out.notes)
-            .value_or(model::Resources());
+    const auto reserved =
+        read_annotation<model::Resources>(node, model::kReservationAnnotation, model::parse_reservation, out.notes);
+    snapshot.reserved_by_annotation = reserved.value_or(model::Resources());
+    snapshot.reservation_unreadable = !reserved;
+  }
+  if (node.meta.annotations.has(model::kOriginAllocatableAnnotation)) {
+    snapshot.origin =
+        read_annotation<model::Resources>(node, model::kOriginAllocatableAnnotation, model::parse_origin, out.notes);
   }
   if (node.meta.annotations.has(model::kThirdPartyAllocationsAnnotation)) {
     snapshot.third_party = read_annotation<std::vector<model::ThirdPartyAllocation>>(
@@ -139,6 +159,9 @@ Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pod
   snapshot.pods.reserve(pods.size());
   for (const Pod* pod : pods) snapshot.pods.push_back(to_pod_view(*pod));
   if (metric != nullptr) snapshot.metric = to_node_metric_view(*metric);
+  if (topology != nullptr) snapshot.topology = to_topology_view(*topology, out.notes);
+  snapshot.normalization_annotation = text_of(node, model::kNormalizationRatioAnnotation);
+  snapshot.amplification_annotation = text_of(node, model::kAmplificationRatioAnnotation);
   return out;
 }
 

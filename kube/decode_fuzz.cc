@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "kube/convert.h"
 #include "kube/decode.h"
+#include "kube/node_resource_topology.h"
 #include "kube/objects.h"
 #include "kube/status.h"
 
@@ -45,8 +46,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(node, "Node", bytes);
     const auto metric = decode_node_metric(bytes, {meta, true, true}, interner);
     check(metric, "NodeMetric", bytes);
-    if (node && metric && pod) {
-      const Conversion made = to_node_snapshot(*node, {&*pod}, &*metric);
+    const auto topology = decode_node_resource_topology(bytes, meta, interner);
+    check(topology, "NodeResourceTopology", bytes);
+    if (node && metric && pod && topology) {
+      const Conversion made = to_node_snapshot(*node, {&*pod}, &*metric, &*topology);
       TM_CHECK(made.snapshot.name == node->meta.name.view(), "the snapshot is of this node");
     }
     check(decode_config_map(bytes, meta, KeyFilter::all(), interner), "ConfigMap", bytes);

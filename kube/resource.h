@@ -23,6 +23,8 @@ inline constexpr Resource kNamespaces{"", "v1", "namespaces", "Namespace", false
 inline constexpr Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 inline constexpr Resource kNodeMetrics{"slo.koordinator.sh", "v1alpha1", "nodemetrics", "NodeMetric", false};
 inline constexpr Resource kNodeSlos{"slo.koordinator.sh", "v1alpha1", "nodeslos", "NodeSLO", false};
+inline constexpr Resource kNodeResourceTopologies{"topology.node.k8s.io", "v1alpha1", "noderesourcetopologies",
+                                                  "NodeResourceTopology", false};
 inline constexpr Resource kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                                      "CustomResourceDefinition", false};
 

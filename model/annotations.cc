@@ -1,6 +1,7 @@
 #include "model/annotations.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/json.h"
@@ -38,6 +39,37 @@ Result<const Json*> resource_list(const Json& object) {
   if (resources == nullptr || resources->is_null()) return &kNothing;
   if (!resources->is_object()) return fail(ErrorKind::kInvalid, "resources: wanted an object of quantities");
   return resources;
+}
+
+Result<bool> flag(const Json& object, std::string_view name) {
+  const Json* member = object.member(name);
+  if (member == nullptr || member->is_null()) return false;
+  if (!member->is_bool()) return fail(ErrorKind::kInvalid, name, ": wanted true or false, found ", member->dump());
+  return member->as_bool();
+}
+
+Result<void> check_quantities(const Json& list) {
+  if (list.is_null()) return {};
+  if (!list.is_object()) return fail(ErrorKind::kInvalid, "resources: wanted an object of quantities");
+  for (const auto& [name, amount] : list.as_object()) {
+    if (auto read = Quantity::from_json(amount); !read) return fail(std::move(read).error().within(name));
+  }
+  return {};
+}
+
+// One entry of numaNodeResources.
+Result<std::int32_t> numa_node(const Json& entry) {
+  if (entry.is_null()) return 0;
+  if (!entry.is_object()) return fail(ErrorKind::kInvalid, "wanted an object, found ", base::quoted(entry.dump()));
+  if (const Json* resources = entry.member("resources")) TM_TRY_VOID(check_quantities(*resources));
+  const Json* node = entry.member("node");
+  if (node == nullptr || node->is_null()) return 0;
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int32_t>::min();
+  if (!node->is_int() || node->as_int() > kMax || node->as_int() < kMin) {
+    return fail(ErrorKind::kInvalid, "node: wanted a number of a NUMA node, found ", base::quoted(node->dump()));
+  }
+  return static_cast<std::int32_t>(node->as_int());
 }
 
 }  // namespace
@@ -96,6 +128,37 @@ Result<Resources> parse_origin(std::string_view annotation) {
   TM_TRY(const Json root, parse_object(annotation));
   TM_TRY(const Json* resources, resource_list(root));
   return batch_resources(*resources);
+}
+
+Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation) {
+  TM_TRY(const Json root, parse_object(annotation));
+  CpuBasicInfo info;
+  const Json* model = root.member("cpuModel");
+  if (model != nullptr && !model->is_null()) {
+    if (!model->is_string()) return fail(ErrorKind::kInvalid, "cpuModel: wanted a string, found ", model->dump());
+    info.model = model->as_string();
+  }
+  TM_TRY(info.hyper_thread, flag(root, "hyperThreadEnabled"));
+  TM_TRY(info.turbo, flag(root, "turboEnabled"));
+  return info;
+}
+
+Result<std::vector<std::int32_t>> parse_numa_nodes(std::string_view annotation) {
+  TM_TRY(const Json root, parse_object(annotation));
+  const Json* cpuset = root.member("cpuset");
+  if (cpuset != nullptr && !cpuset->is_null() && !cpuset->is_string()) {
+    return fail(ErrorKind::kInvalid, "cpuset: wanted a CPU list like \"0-3,8\", found ", base::quoted(cpuset->dump()));
+  }
+  std::vector<std::int32_t> nodes;
+  const Json* list = root.member("numaNodeResources");
+  if (list == nullptr || list->is_null()) return nodes;
+  if (!list->is_array()) return fail(ErrorKind::kInvalid, "numaNodeResources: wanted an array");
+  for (std::size_t i = 0; i < list->as_array().size(); ++i) {
+    auto node = numa_node(list->as_array()[i]);
+    if (!node) return fail(std::move(node).error().within(base::cat("numaNodeResources[", i, "]")));
+    nodes.push_back(*node);
+  }
+  return nodes;
 }
 
 Result<int> count_cpus(std::string_view cpu_list) {

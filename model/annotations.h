@@ -1,8 +1,9 @@
-// Reads what node annotations carry into the model, and writes the one the manager owns. A text that cannot be read is
+// Reads what annotations carry into the model, and writes the one the manager owns. A text that cannot be read is
 // an error here; what that means (nothing reserved, nothing subtracted) is told by NodeSnapshot and decided by the
 // policy.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "model/node.h"
 #include "model/resources.h"
+#include "model/topology.h"
 
 namespace tidemark::model {
 
@@ -27,6 +29,15 @@ Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::str
 // their canonical form: milli-cores in DecimalSI, bytes in BinarySI.
 std::string format_origin(Resources batch);
 Result<Resources> parse_origin(std::string_view annotation);
+
+// `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
+// {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}
+Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation);
+
+// `scheduling.koordinator.sh/resource-status` of a pod: {"cpuset":"0-3","numaNodeResources":[{"node":0,…}]}. On which
+// NUMA nodes the scheduler placed it, in the order and as often as they are listed; empty where it placed it on none in
+// particular.
+Result<std::vector<std::int32_t>> parse_numa_nodes(std::string_view annotation);
 
 // "0-3,8": how many CPUs a Linux CPU list names; each once. Bounded by kCpuListMax, so that "0-4294967295" is refused.
 inline constexpr int kCpuListMax = 65536;  // highest CPU number + 1

@@ -67,5 +67,35 @@ TEST(Origin, IsWrittenInCanonicalQuantitiesAndReadBack) {
   EXPECT_EQ(parse_origin(format_origin(origin)), origin);
 }
 
+TEST(NumaNodes, AsOftenAndInTheOrderInWhichTheyAreListed) {
+  using Nodes = std::vector<std::int32_t>;
+  EXPECT_EQ(parse_numa_nodes(
+                R"({"cpuset":"0-3","numaNodeResources":[{"node":1,"resources":{"cpu":"4"}},{"node":0},{"node":1}]})"),
+            (Nodes{1, 0, 1}));
+  EXPECT_EQ(parse_numa_nodes(R"({"cpuset":"0-3"})"), Nodes());
+  EXPECT_EQ(parse_numa_nodes(R"({"numaNodeResources":null})"), Nodes());
+  EXPECT_EQ(parse_numa_nodes("null"), Nodes());
+  EXPECT_EQ(parse_numa_nodes(R"({"numaNodeResources":[{"node":-1},{"node":4096}]})"), (Nodes{-1, 4096}));
+  EXPECT_EQ(parse_numa_nodes(R"({"numaNodeResources":[{"resources":{}}]})"), Nodes{0}) << "absent is 0, as in Go";
+}
+
+TEST(NumaNodes, WhatCannotBeReadIsAnError) {
+  for (const auto* text : {"", "{", "[]", "5", R"({"cpuset":3})", R"({"numaNodeResources":{}})",
+                           R"({"numaNodeResources":[7]})", R"({"numaNodeResources":[{"node":"0"}]})",
+                           R"({"numaNodeResources":[{"node":0.5}]})", R"({"numaNodeResources":[{"node":2147483648}]})",
+                           R"({"numaNodeResources":[{"node":0,"resources":{"cpu":"four"}}]})"}) {
+    EXPECT_FALSE(parse_numa_nodes(text).has_value()) << text;
+  }
+}
+
+TEST(CpuBasicInfo, WhatIsMissingIsOff) {
+  EXPECT_EQ(parse_cpu_basic_info(R"({"cpuModel":"X","hyperThreadEnabled":true,"vendorID":"v"})"),
+            (CpuBasicInfo{"X", true, false}));
+  EXPECT_EQ(parse_cpu_basic_info("{}"), CpuBasicInfo());
+  for (const auto* text : {"", "[]", R"({"cpuModel":1})", R"({"hyperThreadEnabled":"true"})"}) {
+    EXPECT_FALSE(parse_cpu_basic_info(text).has_value()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::model

@@ -25,21 +25,32 @@ inline constexpr std::string_view kQosClassLabel = "koordinator.sh/qosClass";
 inline constexpr std::string_view kPriorityClassLabel = "koordinator.sh/priority-class";
 inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
 
+// Annotations of pods.
+inline constexpr std::string_view kResourceStatusAnnotation = "scheduling.koordinator.sh/resource-status";
+
 // Annotations of nodes.
 inline constexpr std::string_view kColocationStrategyAnnotation = "node.koordinator.sh/colocation-strategy";
 inline constexpr std::string_view kReservationAnnotation = "node.koordinator.sh/reservation";
 inline constexpr std::string_view kOriginAllocatableAnnotation = "node.koordinator.sh/originExtendedAllocatable";
 inline constexpr std::string_view kThirdPartyAllocationsAnnotation = "node.koordinator.sh/thirdPartyAllocations";
+inline constexpr std::string_view kNormalizationRatioAnnotation = "node.koordinator.sh/cpu-normalization-ratio";
+inline constexpr std::string_view kAmplificationRatioAnnotation = "node.koordinator.sh/resource-amplification-ratio";
+
+// Annotations of NodeResourceTopologies.
+inline constexpr std::string_view kCpuBasicInfoAnnotation = "node.koordinator.sh/cpu-basic-info";
 
 // Labels of nodes.
 inline constexpr std::string_view kCpuReclaimRatioLabel = "node.koordinator.sh/cpu-reclaim-ratio";
 inline constexpr std::string_view kMemoryReclaimRatioLabel = "node.koordinator.sh/memory-reclaim-ratio";
 inline constexpr std::string_view kMidStaticCpuRatioLabel = "node.koordinator.sh/mid-static-cpu-reserved-ratio";
 inline constexpr std::string_view kMidStaticMemoryRatioLabel = "node.koordinator.sh/mid-static-memory-reserved-ratio";
+inline constexpr std::string_view kNormalizationEnabledLabel = "node.koordinator.sh/cpu-normalization-enabled";
 
-// The manager's configuration, and its key for co-location.
+// The manager's configuration, and its keys for overcommit.
 inline constexpr std::string_view kConfigNamespace = "koordinator-system";
 inline constexpr std::string_view kConfigName = "slo-controller-config";
 inline constexpr std::string_view kColocationConfigKey = "colocation-config";
+inline constexpr std::string_view kNormalizationConfigKey = "cpu-normalization-config";
+inline constexpr std::string_view kAmplificationConfigKey = "resource-amplification-config";
 
 }  // namespace tidemark::model

@@ -11,6 +11,7 @@
 #include "model/pod.h"
 #include "model/qos.h"
 #include "model/resources.h"
+#include "model/topology.h"
 
 namespace tidemark::model {
 
@@ -63,11 +64,17 @@ struct NodeSnapshot {
   Resources capacity;
   Resources allocatable;
   ExtendedResources published;       // what status.allocatable carries now
+  std::optional<Resources> origin;   // what the origin annotation says now; nullopt where it is absent or unreadable
   Resources reserved_by_annotation;  // 0 where there is none or it cannot be read
+  bool reservation_unreadable = false;
   // nullopt where the annotation cannot be read: then nothing is subtracted. Empty where there is none.
   std::optional<std::vector<ThirdPartyAllocation>> third_party = std::vector<ThirdPartyAllocation>();
   std::vector<PodView> pods;             // all that are bound to this node, whatever their phase
   std::optional<NodeMetricView> metric;  // nullopt where there is no NodeMetric
+  std::optional<TopologyView> topology;  // nullopt where there is no NodeResourceTopology
+  // The texts of these annotations now; nullopt where they are absent.
+  std::optional<std::string> normalization_annotation;
+  std::optional<std::string> amplification_annotation;
 };
 
 }  // namespace tidemark::model

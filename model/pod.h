@@ -24,6 +24,7 @@ struct PodView {
   PriorityClass priority = PriorityClass::kNone;  // with default
   Qos qos = Qos::kNone;                           // with default
   Resources request;                              // effective, native cpu and memory
+  std::vector<std::int32_t> numa_nodes{};         // where the scheduler placed it; empty: nowhere in particular
 };
 
 // Native cpu and memory of one container; absent is 0 (both rules below treat an explicit 0 like an absent value).
