@@ -19,12 +19,16 @@ void write_amount(base::JsonWriter& json, std::string_view name, const std::opti
   }
 }
 
-void write_amounts(base::JsonWriter& json, std::string_view list, const model::ExtendedResources& publish) {
+void write_amounts(base::JsonWriter& json, std::string_view list, const CapacityWrite& write) {
   json.key(list).begin_object();
-  write_amount(json, model::kBatchCpu, publish.batch_cpu);
-  write_amount(json, model::kBatchMemory, publish.batch_memory);
-  write_amount(json, model::kMidCpu, publish.mid_cpu);
-  write_amount(json, model::kMidMemory, publish.mid_memory);
+  if (write.batch) {
+    write_amount(json, model::kBatchCpu, write.publish.batch_cpu);
+    write_amount(json, model::kBatchMemory, write.publish.batch_memory);
+  }
+  if (write.mid) {
+    write_amount(json, model::kMidCpu, write.publish.mid_cpu);
+    write_amount(json, model::kMidMemory, write.publish.mid_memory);
+  }
   json.end_object();
 }
 
@@ -37,13 +41,14 @@ std::string capacity_patch(const CapacityWrite& write) {
   json.key("metadata").begin_object();
   json.member("resourceVersion", std::string_view(write.resource_version));
   json.key("annotations").begin_object();
-  json.member(model::kOriginAllocatableAnnotation, std::string_view(model::format_origin(write.origin)));
+  if (write.batch)
+    json.member(model::kOriginAllocatableAnnotation, std::string_view(model::format_origin(write.origin)));
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
   json.end_object();
   json.end_object();
   json.key("status").begin_object();
-  write_amounts(json, "capacity", write.publish);
-  write_amounts(json, "allocatable", write.publish);
+  write_amounts(json, "capacity", write);
+  write_amounts(json, "allocatable", write);
   json.end_object();
   json.end_object();
   return out;

@@ -46,6 +46,23 @@ TEST(CapacityPatch, AResetRemovesTheKeysAndSaysZeroAsOrigin) {
             R"({"resources":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"}})");
 }
 
+TEST(CapacityPatch, WhatIsSwitchedOffIsNotInIt) {
+  CapacityWrite write;
+  write.resource_version = "1";
+  write.batch = false;
+  const Json mid_only = *Json::parse(capacity_patch(write));
+  EXPECT_EQ(mid_only.at("metadata", "annotations")->as_object().size(), 1u) << "the epoch alone";
+  EXPECT_EQ(*mid_only.at("status"), *Json::parse(R"({
+      "capacity": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null},
+      "allocatable": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null}})"));
+  write.batch = true;
+  write.mid = false;
+  const Json batch_only = *Json::parse(capacity_patch(write));
+  EXPECT_EQ(batch_only.at("metadata", "annotations")->as_object().size(), 2u);
+  EXPECT_EQ(batch_only.at("status", "capacity", "kubernetes.io/mid-cpu"), nullptr);
+  EXPECT_NE(batch_only.at("status", "capacity", "kubernetes.io/batch-cpu"), nullptr);
+}
+
 TEST(CapacityPatch, AnEpochThatIsNoNumberCountsAsNone) {
   EXPECT_EQ(read_epoch("17"), 17);
   for (const char* text : {"", "x", "-3", "1.5", " 4", "1000000001", "99999999999999999999"})

@@ -36,14 +36,12 @@ std::string read_file(const std::string& path) {
 // A manager with its own client, as another process would have.
 struct Replica {
   Replica(net::EventLoop& loop, net::HttpHandler handler, const base::Log& log, std::string identity,
-          std::uint64_t seed, bool elect)
+          std::uint64_t seed, ManagerOptions options)
       : transport(loop, std::move(handler), identity),
         client(
             loop, transport, [] { return std::string(); }, {}, base::Random(seed)),
         election(loop, transport, [] { return std::string(); }, election_client_config(), base::Random(seed + 2)) {
-    ManagerOptions options;
     options.metrics_address = "0";
-    options.leader_elect = elect;
     manager =
         std::move(*Manager::make(loop, client, election, log, metrics, base::Random(seed + 1), options, identity));
     manager->start();
@@ -136,9 +134,12 @@ class ManagerTest : public ::testing::Test {
     return std::string(read_node(name).text_at("metadata", "resourceVersion"));
   }
 
-  Replica& start(std::string identity = "one", bool elect = false) {
+  Replica& start(std::string identity = "one", bool elect = false, policy::PluginSet plugins = {}) {
+    ManagerOptions options;
+    options.leader_elect = elect;
+    options.plugins = plugins;
     replicas.push_back(
-        std::make_unique<Replica>(loop, server->handler(), log, std::move(identity), 100 + replicas.size(), elect));
+        std::make_unique<Replica>(loop, server->handler(), log, std::move(identity), 100 + replicas.size(), options));
     run_for(1s);
     return *replicas.back();
   }
@@ -187,6 +188,31 @@ TEST_F(ManagerTest, AnOfferEndsWhenItsMetricIsTooOldWithoutAnyEvent) {
   metric("n1", "2");
   run_for(1s);
   EXPECT_EQ(offered("n1"), "17200");
+}
+
+// Contract 4.3: a plugin that --noderesource-plugins leaves out touches nothing of its own, not even in a reset.
+TEST_F(ManagerTest, WhatAPluginThatIsOffWouldWriteStaysAsSomebodyElseLeftIt) {
+  node("n1");
+  const Json foreign = Json::object({{kBatchCpu, "4711"}});
+  must("PATCH", "/api/v1/nodes/n1/status",
+       Json::object({{"status", Json::object({{"capacity", foreign}, {"allocatable", foreign}})}}), kMerge);
+  metric("n1", "2");
+  start("one", false, {.batch_resource = false});
+  EXPECT_EQ(offered("n1"), "4711");
+  EXPECT_NE(read_node("n1").at("status", "allocatable", "kubernetes.io/mid-cpu"), nullptr);
+  run_for(16min);
+  EXPECT_EQ(offered("n1"), "4711");
+  EXPECT_EQ(read_node("n1").at("status", "allocatable", "kubernetes.io/mid-cpu"), nullptr) << "the metric is too old";
+  EXPECT_EQ(read_node("n1").at("metadata", "annotations", "node.koordinator.sh/originExtendedAllocatable"), nullptr);
+}
+
+TEST_F(ManagerTest, WithBatchAndMidOffNoNodeIsWritten) {
+  node("n1");
+  metric("n1", "2");
+  const std::string before = revision("n1");
+  start("one", false, {.batch_resource = false, .mid_resource = false});
+  run_for(16min);
+  EXPECT_EQ(revision("n1"), before);
 }
 
 // Contract 4.2: resourceDiffThreshold 0.1 of the old value, strictly.

@@ -74,7 +74,7 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
   values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
   values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
   const auto needed = policy::needs_write(decision.snapshot.published, decision.plan.publish, since_write, values);
-  if (needed.write) return needed;
+  if (needed.write || !decision.plan.origin) return needed;
 
   // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
   // too.
@@ -131,7 +131,9 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     CapacityWrite write;
     write.resource_version = node.meta.resource_version;
     write.publish = decision.node.plan.publish;
-    write.origin = *decision.node.plan.origin;
+    write.origin = decision.node.plan.origin.value_or(model::Resources());
+    write.batch = plugins_.batch_resource;
+    write.mid = plugins_.mid_resource;
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";

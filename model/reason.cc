@@ -17,6 +17,7 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kMetricStale, "TM-NODE-006", "the NodeMetric is older than degradeTimeMinutes"},
     ReasonInfo{Reason::kMetricEmpty, "TM-NODE-007",
                "the NodeMetric has a time but no measurements; what is published stays"},
+    ReasonInfo{Reason::kPluginsOff, "TM-NODE-008", "batch and mid are switched off; what is published stays"},
 
     ReasonInfo{Reason::kPolicyUsage, "TM-BATCH-001", "online work counts with what it uses"},
     ReasonInfo{Reason::kPolicyRequest, "TM-BATCH-002", "online work counts with what it requests"},
@@ -35,6 +36,7 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kThirdPartyTakesAll, "TM-BATCH-012", "third parties hold all of it or more"},
     ReasonInfo{Reason::kThirdPartyUnreadable, "TM-BATCH-013",
                "the third-party annotation cannot be read; nothing is taken off"},
+    ReasonInfo{Reason::kBatchPluginOff, "TM-BATCH-014", "batch is switched off; what is published stays"},
 
     ReasonInfo{Reason::kMidReclaimable, "TM-MID-001",
                "what prod pods are predicted not to need, plus a share of what is unallocated"},
@@ -45,6 +47,7 @@ constexpr std::array kReasons{
                "a fixed share of capacity, held down by the mid threshold percent"},
     ReasonInfo{Reason::kMidNodeUsageMissing, "TM-MID-006",
                "the metric lacks the node's usage, so nothing counts as reclaimable"},
+    ReasonInfo{Reason::kMidPluginOff, "TM-MID-007", "mid is switched off; what is published stays"},
 
     ReasonInfo{Reason::kWriteFirst, "TM-WRITE-001", "not written since this process started"},
     ReasonInfo{Reason::kWriteRefresh, "TM-WRITE-002", "the last write is older than updateTimeThresholdSeconds"},

@@ -19,6 +19,7 @@ enum class Reason : std::uint16_t {
   kMetricWithoutTime,
   kMetricStale,
   kMetricEmpty,
+  kPluginsOff,
 
   // What counts as taken by online work.
   kPolicyUsage,
@@ -40,6 +41,7 @@ enum class Reason : std::uint16_t {
   kThirdPartySubtracted,
   kThirdPartyTakesAll,
   kThirdPartyUnreadable,
+  kBatchPluginOff,
 
   // How mid came about.
   kMidReclaimable,
@@ -48,6 +50,7 @@ enum class Reason : std::uint16_t {
   kMidStatic,
   kMidStaticCapped,
   kMidNodeUsageMissing,
+  kMidPluginOff,
 
   // Whether a plan is worth a write.
   kWriteFirst,

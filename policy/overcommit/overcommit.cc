@@ -261,17 +261,8 @@ OvercommitPlan reset(Reason reason) {
   return plan;
 }
 
-}  // namespace
-
-std::int64_t percent_of(std::int64_t value, std::int64_t percent) {
-  constexpr double kTwoTo63 = 9223372036854775808.0;
-  const double product = static_cast<double>(value) * (static_cast<double>(percent) / 100);
-  if (product >= kTwoTo63) return std::numeric_limits<std::int64_t>::max();
-  if (product < -kTwoTo63) return std::numeric_limits<std::int64_t>::min();
-  return static_cast<std::int64_t>(product);
-}
-
-OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now) {
+// The plan where everything is on.
+OvercommitPlan plan_of_all(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now) {
   if (!strategy.enabled) return reset(strategy.reason);
   if (!node.metric) return reset(Reason::kMetricMissing);
   const model::NodeMetricView& metric = *node.metric;
@@ -293,6 +284,37 @@ OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& s
   plan.publish = {plan.batch_cpu.published, plan.batch_memory.published, plan.mid_cpu.published,
                   plan.mid_memory.published};
   plan.origin = Resources{plan.batch_cpu.origin, plan.batch_memory.origin};
+  return plan;
+}
+
+}  // namespace
+
+std::int64_t percent_of(std::int64_t value, std::int64_t percent) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  const double product = static_cast<double>(value) * (static_cast<double>(percent) / 100);
+  if (product >= kTwoTo63) return std::numeric_limits<std::int64_t>::max();
+  if (product < -kTwoTo63) return std::numeric_limits<std::int64_t>::min();
+  return static_cast<std::int64_t>(product);
+}
+
+OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now) {
+  OvercommitPlan plan = plan_of_all(node, strategy, now);
+  if (plan.action == PlanAction::kHold) return plan;
+  const PluginSet& plugins = strategy.plugins;
+  if (!plugins.batch_resource && !plugins.mid_resource) {
+    OvercommitPlan nothing;
+    nothing.reason = Reason::kPluginsOff;
+    return nothing;
+  }
+  if (!plugins.batch_resource) {
+    plan.publish.batch_cpu = node.published.batch_cpu;
+    plan.publish.batch_memory = node.published.batch_memory;
+    plan.origin.reset();
+  }
+  if (!plugins.mid_resource) {
+    plan.publish.mid_cpu = node.published.mid_cpu;
+    plan.publish.mid_memory = node.published.mid_memory;
+  }
   return plan;
 }
 
@@ -347,7 +369,7 @@ void keep_cuts_only(OvercommitPlan& plan, const model::ExtendedResources& on_nod
   plan.publish = {at_most(plan.publish.batch_cpu, on_node.batch_cpu),
                   at_most(plan.publish.batch_memory, on_node.batch_memory),
                   at_most(plan.publish.mid_cpu, on_node.mid_cpu), at_most(plan.publish.mid_memory, on_node.mid_memory)};
-  plan.origin = model::min(*plan.origin, origin_on_node.value_or(model::Resources{}));
+  if (plan.origin) plan.origin = model::min(*plan.origin, origin_on_node.value_or(model::Resources{}));
 }
 
 }  // namespace tidemark::policy

@@ -82,9 +82,10 @@ struct OvercommitPlan {
   PlanAction action = PlanAction::kHold;
   model::Reason reason = model::Reason::kMetricEmpty;
 
-  // What the node is to carry; all absent unless the action is kPublish.
+  // What the node is to carry; all absent unless the action is kPublish, but for a plugin that is off: there stands
+  // what the node carries.
   model::ExtendedResources publish;
-  // For the origin annotation; absent with kHold, 0 with kReset.
+  // For the origin annotation; absent with kHold and where the batch plugin is off, 0 with kReset.
   std::optional<model::Resources> origin;
 
   // Meaningful with kPublish only.

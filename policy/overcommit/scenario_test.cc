@@ -63,6 +63,8 @@ class Scenario {
       host.usage = amounts(words.next());
     } else if (verb == "third-party") {
       third_party(words);
+    } else if (verb == "plugins") {
+      plugins(words);
     } else if (verb == "written") {
       const std::string when = words.next();
       written_ = when == "never" ? std::nullopt : std::optional(duration(when));
@@ -202,13 +204,32 @@ class Scenario {
                "]");
   }
 
-  // decide [batch] [mid] [write]: what of the plan is shown besides the action.
+  // The plan's numbers as the node is to carry them, "-" where a key is absent.
+  static std::string published_line(const OvercommitPlan& plan) {
+    const auto text = [](const auto& amount) { return amount ? cat(amount->value) : std::string("-"); };
+    const auto& carries = plan.publish;
+    return cat(
+        "> batch ", text(carries.batch_cpu), "/", text(carries.batch_memory), " mid ", text(carries.mid_cpu), "/",
+        text(carries.mid_memory),
+        plan.origin ? cat(" origin ", plan.origin->cpu.value, "/", plan.origin->memory.value) : " origin as it is");
+  }
+
+  void plugins(Words& words) {
+    std::vector<std::string> names;
+    while (!words.empty()) names.push_back(words.next());
+    auto parsed = parse_plugins(names);
+    if (!parsed) throw std::runtime_error(parsed.error().message);
+    plugins_ = *parsed;
+  }
+
+  // decide [batch] [mid] [published] [write]: what of the plan is shown besides the action.
   std::vector<std::string> decide(Words& words) const {
     std::set<std::string> shown;
     while (!words.empty()) shown.insert(words.next());
     const auto config = parse_colocation_config(config_.dump());
     if (!config) throw std::runtime_error(config.error().error.message);
-    const auto strategy = strategy_for(*config, {}, annotation_);
+    auto strategy = strategy_for(*config, {}, annotation_);
+    strategy.plugins = plugins_;
     const auto plan = overcommit(node_, strategy, kStart);
     const auto write = needs_write(node_.published, plan.publish, written_, strategy.values);
 
@@ -223,6 +244,7 @@ class Scenario {
       lines.push_back(mid_line("mid-cpu", plan.mid_cpu));
       lines.push_back(mid_line("mid-memory", plan.mid_memory));
     }
+    if (shown.contains("published")) lines.push_back(published_line(plan));
     if (shown.contains("write") && plan.action != PlanAction::kHold) {
       lines.push_back(cat("> ", write.write ? "write" : "no write", " [", reason_id(write.reason), "]"));
     }
@@ -231,6 +253,7 @@ class Scenario {
 
   Json config_ = Json::object({{"enable", true}});
   std::optional<std::string> annotation_;
+  PluginSet plugins_;
   std::optional<base::Duration> written_;
   model::NodeSnapshot node_;
 };

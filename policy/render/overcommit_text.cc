@@ -185,6 +185,20 @@ Json mid_json(const MidTerms<Amount>& terms, const std::optional<Amount>& now_on
                        {"onNode", optional_json(now_on_node)}});
 }
 
+std::string_view reset_words(const PluginSet& plugins) {
+  if (!plugins.mid_resource) return "batch";
+  return plugins.batch_resource ? "batch and mid" : "mid";
+}
+
+// What is left as it is while the rest is decided.
+std::vector<model::Reason> switched_off(const OvercommitPlan& plan, const PluginSet& plugins) {
+  std::vector<model::Reason> off;
+  if (plan.action == PlanAction::kHold) return off;
+  if (!plugins.batch_resource) off.push_back(model::Reason::kBatchPluginOff);
+  if (!plugins.mid_resource) off.push_back(model::Reason::kMidPluginOff);
+  return off;
+}
+
 // Tenths of a unit, truncated: a person must not read more than there is.
 std::string binary_text(std::int64_t bytes) {
   constexpr std::int64_t kKib = 1024;
@@ -212,14 +226,20 @@ std::string amount_text(model::MemoryBytes memory) {
 }
 
 std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy) {
+  const PluginSet& plugins = strategy.plugins;
   std::string out = base::cat("node ", node.name, ": ");
   switch (plan.action) {
     case PlanAction::kPublish:
-      out += base::cat("offers batch-cpu ", amount_text(plan.batch_cpu.published), " and batch-memory ",
-                       amount_text(plan.batch_memory.published), "\n");
+      if (plugins.batch_resource) {
+        out += base::cat("offers batch-cpu ", amount_text(plan.batch_cpu.published), " and batch-memory ",
+                         amount_text(plan.batch_memory.published), "\n");
+      } else {
+        out += base::cat("offers mid-cpu ", amount_text(plan.mid_cpu.published), " and mid-memory ",
+                         amount_text(plan.mid_memory.published), "\n");
+      }
       break;
     case PlanAction::kReset:
-      out += "offers nothing; its batch and mid resources are removed\n";
+      out += base::cat("offers nothing; its ", reset_words(plugins), " resources are removed\n");
       break;
     case PlanAction::kHold:
       out += "is left as it is\n";
@@ -227,14 +247,19 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
   }
   out += base::cat("why: ", why(plan.reason), "\n");
   for (const auto ignored : strategy.ignored) out += base::cat("note: ", why(ignored), "\n");
+  for (const auto off : switched_off(plan, plugins)) out += base::cat("note: ", why(off), "\n");
   if (plan.action != PlanAction::kPublish) return out;
 
-  render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
-               node.published.batch_cpu, node);
-  render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
-               node.published.batch_memory, node);
-  render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);
-  render_mid(out, model::kMidMemory, plan.mid_memory, node.published.mid_memory);
+  if (plugins.batch_resource) {
+    render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
+                 node.published.batch_cpu, node);
+    render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
+                 node.published.batch_memory, node);
+  }
+  if (plugins.mid_resource) {
+    render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);
+    render_mid(out, model::kMidMemory, plan.mid_memory, node.published.mid_memory);
+  }
   return out;
 }
 
@@ -248,11 +273,18 @@ Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, co
   Json ignored = Json::array();
   for (const auto reason : strategy.ignored) ignored.as_array().push_back(reason_json(reason));
   out["ignored"] = std::move(ignored);
+  Json off = Json::array();
+  for (const auto reason : switched_off(plan, strategy.plugins)) off.as_array().push_back(reason_json(reason));
+  out["switchedOff"] = std::move(off);
   if (plan.action != PlanAction::kPublish) return out;
-  out[model::kBatchCpu] = batch_json(plan.batch_cpu, node.published.batch_cpu);
-  out[model::kBatchMemory] = batch_json(plan.batch_memory, node.published.batch_memory);
-  out[model::kMidCpu] = mid_json(plan.mid_cpu, node.published.mid_cpu);
-  out[model::kMidMemory] = mid_json(plan.mid_memory, node.published.mid_memory);
+  if (strategy.plugins.batch_resource) {
+    out[model::kBatchCpu] = batch_json(plan.batch_cpu, node.published.batch_cpu);
+    out[model::kBatchMemory] = batch_json(plan.batch_memory, node.published.batch_memory);
+  }
+  if (strategy.plugins.mid_resource) {
+    out[model::kMidCpu] = mid_json(plan.mid_cpu, node.published.mid_cpu);
+    out[model::kMidMemory] = mid_json(plan.mid_memory, node.published.mid_memory);
+  }
   return out;
 }
 

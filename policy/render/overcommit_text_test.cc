@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "model/names.h"
+
 namespace tidemark::policy {
 namespace {
 
@@ -97,6 +99,33 @@ TEST(OvercommitText, JsonCarriesTheSameNumbersAndTheStableIds) {
   EXPECT_TRUE(json.at("kubernetes.io/batch-memory", "onNode")->is_null());
   EXPECT_EQ(json.text_at("kubernetes.io/batch-cpu", "policy", "id"), "TM-BATCH-001");
   EXPECT_EQ(json.text_at("reason", "id"), "TM-NODE-001");
+}
+
+TEST(OvercommitText, WhatIsSwitchedOffIsSaidAndNotShown) {
+  const auto node = example();
+  auto strategy = enabled();
+  strategy.plugins.batch_resource = false;
+  auto plan = overcommit(node, strategy, kNow);
+  std::string text = render_text(plan, node, strategy);
+  EXPECT_EQ(line_with(text, "node n1"), "node n1: offers mid-cpu 0m and mid-memory 0");
+  EXPECT_EQ(line_with(text, "TM-BATCH-014"), "note: batch is switched off; what is published stays [TM-BATCH-014]");
+  EXPECT_EQ(text.find(model::kBatchCpu), std::string::npos);
+  const Json json = render_json(plan, node, strategy);
+  EXPECT_EQ(json.at(model::kBatchCpu), nullptr);
+  EXPECT_EQ(json.at("switchedOff")->as_array().front().text_at("id"), "TM-BATCH-014");
+
+  strategy.plugins.mid_resource = false;
+  plan = overcommit(node, strategy, kNow);
+  text = render_text(plan, node, strategy);
+  EXPECT_EQ(line_with(text, "node n1"), "node n1: is left as it is");
+  EXPECT_EQ(line_with(text, "why"), "why: batch and mid are switched off; what is published stays [TM-NODE-008]");
+
+  strategy.plugins.batch_resource = true;
+  strategy.enabled = false;
+  strategy.reason = model::Reason::kDisabledForNode;
+  plan = overcommit(node, strategy, kNow);
+  EXPECT_EQ(line_with(render_text(plan, node, strategy), "node n1"),
+            "node n1: offers nothing; its batch resources are removed");
 }
 
 TEST(AmountText, MemoryIsExactAndRoundedDownForPeople) {
