@@ -9,6 +9,7 @@
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/pod_projection.h"
 #include "model/names.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/overcommit/strategy.h"
@@ -27,17 +28,16 @@ net::Task<Result<std::optional<std::string>>> get_if_there(kube::Client& client,
   co_return std::unexpected(std::move(bytes).error().within(base::cat("reading ", resource.kind, " ", name)));
 }
 
-net::Task<Result<std::vector<kube::Pod>>> pods_on(kube::Client& client, const ExplainOptions& options,
-                                                  kube::Interner& interner) {
-  std::vector<kube::Pod> pods;
+net::Task<Result<std::vector<manager::PodProjection>>> pods_on(kube::Client& client, const ExplainOptions& options,
+                                                               kube::Interner& interner) {
+  std::vector<manager::PodProjection> pods;
   kube::ListOptions list;
   list.field_selector = base::cat("spec.nodeName=", options.node);
-  const kube::PodFields fields = manager::pod_fields();
   auto done = co_await client.list(
       kube::kPods, std::move(list),
       [&](std::string_view page) -> Result<void> {
         TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
-          TM_TRY(auto pod, kube::decode_pod(item, fields, interner));
+          TM_TRY(auto pod, manager::decode_pod_projection(item, interner));
           pods.push_back(std::move(pod));
           return {};
         }));
@@ -68,14 +68,14 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   if (map_bytes) {
     TM_CO_TRY(map, kube::decode_config_map(*map_bytes, {}, {model::kColocationConfigKey}, interner));
   }
-  TM_CO_TRY(const std::vector<kube::Pod> pods, co_await pods_on(client, options, interner));
+  TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   const auto step = policy::next_config({}, manager::config_source(map ? &*map : nullptr, model::kColocationConfigKey));
   if (!step.state.config) {
     co_return fail(ErrorKind::kInvalid, "ConfigMap ", options.config_namespace, "/", options.config_name,
                    " cannot be used: ", step.problem, "; a running manager keeps its last good settings");
   }
-  std::vector<const kube::Pod*> bound;
+  std::vector<const manager::PodProjection*> bound;
   for (const auto& pod : pods) bound.push_back(&pod);
   const auto decision = manager::decide_node(node, bound, metric ? &*metric : nullptr, *step.state.config,
                                              options.plugins, loop.clock().wall());

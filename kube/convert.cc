@@ -134,7 +134,7 @@ model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
   return view;
 }
 
-Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pods, const NodeMetric* metric,
+Conversion to_node_snapshot(const Node& node, std::vector<model::PodView> pods, const NodeMetric* metric,
                             const NodeResourceTopology* topology) {
   Conversion out;
   model::NodeSnapshot& snapshot = out.snapshot;
@@ -156,8 +156,7 @@ Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pod
     snapshot.third_party = read_annotation<std::vector<model::ThirdPartyAllocation>>(
         node, model::kThirdPartyAllocationsAnnotation, model::parse_third_party_allocations, out.notes);
   }
-  snapshot.pods.reserve(pods.size());
-  for (const Pod* pod : pods) snapshot.pods.push_back(to_pod_view(*pod));
+  snapshot.pods = std::move(pods);
   if (metric != nullptr) snapshot.metric = to_node_metric_view(*metric);
   if (topology != nullptr) snapshot.topology = to_topology_view(*topology, out.notes);
   snapshot.normalization_annotation = text_of(node, model::kNormalizationRatioAnnotation);

@@ -34,7 +34,7 @@ struct Conversion {
   std::vector<std::string> notes;  // "annotation node.koordinator.sh/reservation: …"
 };
 // `pods` are those bound to the node. `metric` and `topology` may be null.
-Conversion to_node_snapshot(const Node& node, const std::vector<const Pod*>& pods, const NodeMetric* metric,
+Conversion to_node_snapshot(const Node& node, std::vector<model::PodView> pods, const NodeMetric* metric,
                             const NodeResourceTopology* topology = nullptr);
 
 }  // namespace tidemark::kube

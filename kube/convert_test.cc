@@ -70,7 +70,7 @@ TEST_F(ConvertTest, ANodeOfARealServer) {
   const Node found = node(testdata("node.json"));
   const Pod web = pod(testdata("pod_web.json"));
   const NodeMetric measured = metric(testdata("node_metric.json"));
-  const Conversion made = to_node_snapshot(found, {&web}, &measured);
+  const Conversion made = to_node_snapshot(found, {to_pod_view(web)}, &measured);
   EXPECT_TRUE(made.notes.empty()) << made.notes[0];
   const model::NodeSnapshot& snapshot = made.snapshot;
   EXPECT_EQ(snapshot.name, "node-a");

@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto topology = decode_node_resource_topology(bytes, meta, interner);
     check(topology, "NodeResourceTopology", bytes);
     if (node && metric && pod && topology) {
-      const Conversion made = to_node_snapshot(*node, {&*pod}, &*metric, &*topology);
+      const Conversion made = to_node_snapshot(*node, {to_pod_view(*pod)}, &*metric, &*topology);
       TM_CHECK(made.snapshot.name == node->meta.name.view(), "the snapshot is of this node");
     }
     check(decode_config_map(bytes, meta, KeyFilter::all(), interner), "ConfigMap", bytes);

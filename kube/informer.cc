@@ -1,6 +1,8 @@
 #include "kube/informer.h"
 
 #include <algorithm>
+#include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "base/limits.h"
@@ -20,29 +22,57 @@ std::string to_string(const ObjectKey& key) {
   return key.ns.empty() ? key.name : base::cat(key.ns, "/", key.name);
 }
 
-std::size_t ObjectKeyHash::operator()(const ObjectKey& key) const {
-  const std::size_t name = std::hash<std::string>()(key.name);
-  return std::hash<std::string>()(key.ns) ^ (name + 0x9e3779b97f4a7c15u + (name << 6) + (name >> 2));
+namespace {
+
+std::size_t hash_of(std::string_view ns, std::string_view name) {
+  const std::hash<std::string_view> hash;
+  const std::size_t mixed = hash(name);
+  return hash(ns) ^ (mixed + 0x9e3779b97f4a7c15u + (mixed << 6) + (mixed >> 2));
 }
 
+ObjectKey key_of(const ObjectView& object) {
+  return {std::string(object.ns), std::string(object.name)};
+}
+
+}  // namespace
+
 struct InformerCore::Impl {
+  // Lies in a set under the key that its object names, which is the only thing that must not change.
   struct Held {
-    std::shared_ptr<const void> object;
-    std::string resource_version;
-    std::size_t bytes = 0;
-    std::uint64_t pass = 0;  // the list that saw it last
+    mutable ObjectHolder object;
+    mutable std::uint32_t bytes = 0;
+    mutable std::uint32_t pass = 0;  // the list that saw it last
+  };
+  struct Keyed {
+    using is_transparent = void;
+    ViewObject view;
+    ObjectView key(const ObjectKey& key) const { return {key.ns, key.name, {}}; }
+    ObjectView key(const ObjectView& object) const { return object; }
+    ObjectView key(const Held& held) const { return view(held.object.get()); }
+    template <class Key>
+    std::size_t operator()(const Key& of) const {
+      const ObjectView found = key(of);
+      return hash_of(found.ns, found.name);
+    }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      const ObjectView x = key(a), y = key(b);
+      return x.name == y.name && x.ns == y.ns;
+    }
   };
 
   Impl(net::EventLoop& event_loop, Reader& api_reader, Watcher& api_watcher, base::Log logger, base::Registry& metrics,
-       base::Random random, InformerConfig settings, Decode decoder)
+       base::Random random, InformerConfig settings, Decode decoder, ViewObject view_object)
       : loop(event_loop),
         reader(api_reader),
         watcher(api_watcher),
         log(std::move(logger)),
         config(std::move(settings)),
         decode(std::move(decoder)),
+        view(view_object),
         backoff({config.backoff_initial, config.backoff_max, 2.0, 0.5}, random),
         first_list(event_loop),
+        objects(0, Keyed{view_object}, Keyed{view_object}),
         objects_gauge(
             metrics.gauge("tidemark_informer_objects", "Objects held.", {{"component", config.resource.plural}})),
         bytes_gauge(metrics.gauge("tidemark_informer_bytes", "Bytes of the projections held.",
@@ -137,8 +167,8 @@ struct InformerCore::Impl {
 
   void remove_unseen() {
     std::vector<ObjectKey> unseen;
-    for (const auto& [key, held] : objects) {
-      if (held.pass != pass) unseen.push_back(key);
+    for (const Held& held : objects) {
+      if (held.pass != pass) unseen.push_back(key_of(view(held.object.get())));
     }
     for (const auto& key : unseen) remove(key);
   }
@@ -191,45 +221,45 @@ struct InformerCore::Impl {
       keep_unreadable(bytes_of_object);
       return;
     }
-    auto at = objects.find(decoded->key);
-    const std::size_t old_bytes = at == objects.end() ? 0 : at->second.bytes;
-    if (at == objects.end() && bytes + decoded->bytes > config.bytes_max) {
-      refused.add();
-      over_budget = true;
-      log.error("cache budget reached; new objects are not taken",
-                {{"kind", config.resource.kind}, {"bytes_max", config.bytes_max}, {"objects", objects.size()}});
+    const ObjectView now = view(decoded->object.get());
+    const auto cost =
+        static_cast<std::uint32_t>(std::min<std::size_t>(decoded->bytes, std::numeric_limits<std::uint32_t>::max()));
+    const auto at = objects.find(now);
+    if (at == objects.end()) {
+      if (bytes + cost > config.bytes_max) return refuse_new();
+      bytes += cost;
+      const auto added = objects.insert(Held{std::move(decoded->object), cost, pass}).first;
+      tell(key_of(now), nullptr, added->object.get());
       return;
     }
-    bytes = bytes - old_bytes + decoded->bytes;
-    std::shared_ptr<const void> before;
-    if (at == objects.end()) {
-      at = objects.emplace(decoded->key, Held{}).first;
-    } else {
-      if (at->second.resource_version == decoded->resource_version) {
-        at->second.pass = pass;
-        bytes = bytes - decoded->bytes + old_bytes;
-        return;  // seen already: nothing changed
-      }
-      before = std::move(at->second.object);
-    }
-    at->second = {std::move(decoded->object), std::move(decoded->resource_version), decoded->bytes, pass};
-    tell(at->first, before.get(), at->second.object.get());
+    at->pass = pass;
+    if (view(at->object.get()).resource_version == now.resource_version) return;  // seen already: nothing changed
+    bytes += cost;
+    bytes -= std::exchange(at->bytes, cost);
+    const ObjectHolder before = std::exchange(at->object, std::move(decoded->object));
+    tell(key_of(now), before.get(), at->object.get());
+  }
+
+  void refuse_new() {
+    refused.add();
+    over_budget = true;
+    log.error("cache budget reached; new objects are not taken",
+              {{"kind", config.resource.kind}, {"bytes_max", config.bytes_max}, {"objects", objects.size()}});
   }
 
   void keep_unreadable(std::string_view bytes_of_object) {
     auto identity = read_identity(bytes_of_object);
     if (!identity) return;
-    auto at = objects.find({identity->ns, identity->name});
-    if (at != objects.end()) at->second.pass = pass;
+    const auto at = objects.find(ObjectKey{identity->ns, identity->name});
+    if (at != objects.end()) at->pass = pass;
   }
 
   void remove(const ObjectKey& key) {
-    auto at = objects.find(key);
+    const auto at = objects.find(key);
     if (at == objects.end()) return;
-    const std::shared_ptr<const void> before = std::move(at->second.object);
-    bytes -= at->second.bytes;
-    objects.erase(at);
-    tell(key, before.get(), nullptr);
+    bytes -= at->bytes;
+    const auto taken = objects.extract(at);  // with the object, which those who are told may still look at
+    tell(key, taken.value().object.get(), nullptr);
   }
 
   void tell(const ObjectKey& key, const void* before, const void* after) {
@@ -246,12 +276,13 @@ struct InformerCore::Impl {
   base::Log log;
   InformerConfig config;
   Decode decode;
+  ViewObject view;
   base::Backoff backoff;
   net::Event first_list;
-  std::unordered_map<ObjectKey, Held, ObjectKeyHash> objects;
+  std::unordered_set<Held, Keyed, Keyed> objects;
   std::vector<OnChange> listeners;
   std::string resource_version;
-  std::uint64_t pass = 0;
+  std::uint32_t pass = 0;
   std::size_t bytes = 0;
   bool over_budget = false;
   base::MonotonicTime last_contact;
@@ -264,9 +295,10 @@ struct InformerCore::Impl {
 };
 
 InformerCore::InformerCore(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log,
-                           base::Registry& metrics, base::Random random, InformerConfig config, Decode decode)
+                           base::Registry& metrics, base::Random random, InformerConfig config, Decode decode,
+                           ViewObject view)
     : impl_(std::make_unique<Impl>(loop, reader, watcher, std::move(log), metrics, random, std::move(config),
-                                   std::move(decode))) {}
+                                   std::move(decode), view)) {}
 
 InformerCore::~InformerCore() = default;
 
@@ -299,12 +331,12 @@ std::string_view InformerCore::resource_version() const {
 }
 
 const void* InformerCore::find(const ObjectKey& key) const {
-  auto at = impl_->objects.find(key);
-  return at == impl_->objects.end() ? nullptr : at->second.object.get();
+  const auto at = impl_->objects.find(key);
+  return at == impl_->objects.end() ? nullptr : at->object.get();
 }
 
 void InformerCore::for_each(const std::function<void(const ObjectKey&, const void*)>& visit) const {
-  for (const auto& [key, held] : impl_->objects) visit(key, held.object.get());
+  for (const Impl::Held& held : impl_->objects) visit(key_of(impl_->view(held.object.get())), held.object.get());
 }
 
 }  // namespace tidemark::kube

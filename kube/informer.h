@@ -9,13 +9,15 @@
 // is away; last_contact() tells how old the view may be.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -37,10 +39,6 @@ struct ObjectKey {
 
 std::string to_string(const ObjectKey&);  // "ns/name" or "name"
 
-struct ObjectKeyHash {
-  std::size_t operator()(const ObjectKey&) const;
-};
-
 struct InformerConfig {
   Resource resource;
   std::string ns;
@@ -53,12 +51,19 @@ struct InformerConfig {
   base::Duration backoff_max = std::chrono::seconds(30);
 };
 
-// What the machinery below needs to know of one decoded object.
+// What the machinery below needs to know of an object, read from the object itself, so that it is not held twice.
+struct ObjectView {
+  std::string_view ns;
+  std::string_view name;
+  std::string_view resource_version;
+};
+using ViewObject = ObjectView (*)(const void* object);
+
+using ObjectHolder = std::unique_ptr<const void, void (*)(const void*)>;
+
 struct Decoded {
-  ObjectKey key;
-  std::string resource_version;
-  std::size_t bytes = 0;               // what the projection costs
-  std::shared_ptr<const void> object;  // the T
+  ObjectHolder object;    // the T; not null
+  std::size_t bytes = 0;  // what the projection costs
 };
 
 // The part that does not depend on T: protocol, retries, budget.
@@ -69,7 +74,7 @@ class InformerCore {
   using OnChange = std::function<void(const ObjectKey&, const void* before, const void* after)>;
 
   InformerCore(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log, base::Registry& metrics,
-               base::Random random, InformerConfig config, Decode decode);
+               base::Random random, InformerConfig config, Decode decode, ViewObject view);
   ~InformerCore();
 
   void subscribe(OnChange on_change);
@@ -92,7 +97,8 @@ class InformerCore {
 template <class T>
 class Informer {
  public:
-  // `decode` builds the projection from one object's bytes; `T` has `meta` (kube/objects.h) and bytes().
+  // `decode` builds the projection from one object's bytes. `T` has bytes() and `meta` with ns, name and
+  // resource_version (kube/objects.h, or less than that).
   using Decode = std::function<Result<T>(std::string_view object_bytes)>;
   using OnChange = std::function<void(const ObjectKey&, const T* before, const T* after)>;
   // The index keys of an object: for example the node a pod is on.
@@ -100,19 +106,19 @@ class Informer {
 
   Informer(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log, base::Registry& metrics,
            base::Random random, InformerConfig config, Decode decode)
-      : core_(loop, reader, watcher, std::move(log), metrics, random, std::move(config),
-              [decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
-                auto object = decode(bytes);
-                if (!object) return std::unexpected(std::move(object).error());
-                auto held = std::make_shared<const T>(std::move(*object));
-                const std::size_t cost = held->bytes();
-                return Decoded{ObjectKey{std::string(held->meta.ns), std::string(held->meta.name)},
-                               std::string(held->meta.resource_version), cost, held};
-              }) {
+      : core_(
+            loop, reader, watcher, std::move(log), metrics, random, std::move(config),
+            [decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
+              auto object = decode(bytes);
+              if (!object) return std::unexpected(std::move(object).error());
+              const std::size_t cost = object->bytes();
+              return Decoded{ObjectHolder(new T(std::move(*object)), destroy), cost};
+            },
+            view) {
     core_.subscribe([this](const ObjectKey& key, const void* before, const void* after) {
       const T* old_object = static_cast<const T*>(before);
       const T* new_object = static_cast<const T*>(after);
-      for (auto& index : indexes_) index.change(key, old_object, new_object);
+      for (auto& index : indexes_) index.change(old_object, new_object);
       for (auto& listener : listeners_) listener(key, old_object, new_object);
     });
   }
@@ -133,34 +139,56 @@ class Informer {
     core_.for_each([&](const ObjectKey& key, const void* object) { visit(key, *static_cast<const T*>(object)); });
   }
   // Sorted by key, so that what is computed from it does not depend on arrival order.
-  std::vector<const T*> by_index(std::string_view index_name, std::string_view value) const {
-    std::vector<const T*> found;
+  std::span<const T* const> by_index(std::string_view index_name, std::string_view value) const {
     for (const auto& index : indexes_) {
       if (index.name != index_name) continue;
-      if (auto at = index.keys.find(std::string(value)); at != index.keys.end()) {
-        for (const auto& [key, object] : at->second) found.push_back(object);
-      }
+      if (auto at = index.objects.find(value); at != index.objects.end()) return at->second;
     }
-    return found;
+    return {};
   }
 
  private:
+  static ObjectView view(const void* object) {
+    const T& held = *static_cast<const T*>(object);
+    return {held.meta.ns, held.meta.name, held.meta.resource_version};
+  }
+  static void destroy(const void* object) { delete static_cast<const T*>(object); }
+
   struct Index {
+    struct Hash {
+      using is_transparent = void;
+      std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
+    using Objects = std::vector<const T*>;
+
     std::string name;
     IndexOf index_of;
-    std::unordered_map<std::string, std::map<ObjectKey, const T*>> keys;
+    std::unordered_map<std::string, Objects, Hash, std::equal_to<>> objects;
 
-    void change(const ObjectKey& key, const T* before, const T* after) {
+    static typename Objects::iterator place_of(Objects& sorted, const T* object) {
+      return std::lower_bound(sorted.begin(), sorted.end(), object, [](const T* a, const T* b) {
+        const ObjectView x = view(a), y = view(b);
+        return std::tie(x.ns, x.name) < std::tie(y.ns, y.name);
+      });
+    }
+
+    void change(const T* before, const T* after) {
       if (before != nullptr) {
         for (const auto& value : index_of(*before)) {
-          auto at = keys.find(value);
-          if (at == keys.end()) continue;
-          at->second.erase(key);
-          if (at->second.empty()) keys.erase(at);
+          auto at = objects.find(value);
+          if (at == objects.end()) continue;
+          auto place = place_of(at->second, before);
+          if (place == at->second.end() || *place != before) continue;
+          at->second.erase(place);
+          if (at->second.empty()) objects.erase(at);
         }
       }
       if (after != nullptr) {
-        for (const auto& value : index_of(*after)) keys[value].insert_or_assign(key, after);
+        for (const auto& value : index_of(*after)) {
+          Objects& sorted = objects[value];
+          const auto place = place_of(sorted, after);
+          if (place == sorted.end() || *place != after) sorted.insert(place, after);  // a value may be named twice
+        }
       }
     }
   };

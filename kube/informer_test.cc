@@ -211,8 +211,10 @@ TEST_F(InformerTest, ManyInformersDoNotComeBackAtTheSameMoment) {
     net::EventLoop own_loop(own_clock);
     testing::ScriptedApi own_api(own_loop);
     own_api.down = true;
-    InformerCore core(own_loop, own_api, own_api, log, metrics, base::Random(seed), config(),
-                      [](std::string_view) -> Result<Decoded> { return fail(ErrorKind::kInvalid, "unused"); });
+    InformerCore core(
+        own_loop, own_api, own_api, log, metrics, base::Random(seed), config(),
+        [](std::string_view) -> Result<Decoded> { return fail(ErrorKind::kInvalid, "unused"); },
+        [](const void*) { return ObjectView(); });
     net::Scope own_scope(own_loop);
     own_scope.spawn(core.run());
     net::testing::run_for(own_loop, own_clock, 2s);

@@ -16,6 +16,10 @@ std::size_t allocated_bytes(std::size_t requested) {
   return chunk < kLeast ? kLeast : chunk;
 }
 
+std::size_t string_bytes(const std::string& text) {
+  return text.capacity() < sizeof(std::string) / 2 ? 0 : allocated_bytes(text.capacity() + 1);
+}
+
 Text::Block* Text::make(std::string_view text, Interner* owner) {
   if (text.empty()) return nullptr;
   TM_CHECK(text.size() <= std::numeric_limits<std::uint32_t>::max(), "no object of Kubernetes comes near 4 GiB");

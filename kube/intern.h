@@ -19,6 +19,7 @@ namespace tidemark::kube {
 
 // What a heap block of this size really takes.
 std::size_t allocated_bytes(std::size_t requested);
+std::size_t string_bytes(const std::string& text);  // heap only: short ones lie inside the string itself
 
 class Interner;
 

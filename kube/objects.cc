@@ -12,11 +12,6 @@ std::size_t vector_bytes(const std::vector<T>& items) {
   return total;
 }
 
-std::size_t string_bytes(const std::string& text) {
-  // Short ones lie inside the string itself.
-  return text.capacity() < sizeof(std::string) / 2 ? 0 : allocated_bytes(text.capacity() + 1);
-}
-
 }  // namespace
 
 bool KeyFilter::keeps(std::string_view key) const {

@@ -10,7 +10,7 @@
 
 namespace tidemark::manager {
 
-NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::Pod*>& pods,
+NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* const> pods,
                          const kube::NodeMetric* metric, const policy::ColocationConfig& config,
                          const policy::PluginSet& plugins, base::WallTime now) {
   std::vector<model::Label> labels;
@@ -19,7 +19,10 @@ NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::P
   std::optional<std::string_view> annotation;
   if (const auto* text = node.meta.annotations.find(model::kColocationStrategyAnnotation)) annotation = text->view();
 
-  auto conversion = kube::to_node_snapshot(node, pods, metric);
+  std::vector<model::PodView> views;
+  views.reserve(pods.size());
+  for (const PodProjection* pod : pods) views.push_back(pod->view());
+  auto conversion = kube::to_node_snapshot(node, std::move(views), metric);
   NodeDecision decision;
   decision.snapshot = std::move(conversion.snapshot);
   decision.notes = std::move(conversion.notes);
@@ -36,10 +39,6 @@ policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view 
     if (const auto* text = map->data.find(key)) source.text = text->view();
   }
   return source;
-}
-
-kube::PodFields pod_fields() {
-  return kube::overcommit_pod_fields();
 }
 
 kube::NodeFields node_fields() {

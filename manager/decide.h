@@ -2,12 +2,14 @@
 // which shows it. So what is explained is what is done.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "kube/objects.h"
+#include "manager/pod_projection.h"
 #include "model/node.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/overcommit/plugins.h"
@@ -23,15 +25,14 @@ struct NodeDecision {
 };
 
 // `pods` are those bound to the node; `metric` may be null.
-NodeDecision decide_node(const kube::Node& node, const std::vector<const kube::Pod*>& pods,
+NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* const> pods,
                          const kube::NodeMetric* metric, const policy::ColocationConfig& config,
                          const policy::PluginSet& plugins, base::WallTime now);
 
 // What the ConfigMap says under a key; null where it does not exist. The text lives as long as the map.
 policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);
 
-// The fields that decide_node() reads, for decoders and caches.
-kube::PodFields pod_fields();
+// The fields that decide_node() reads, for decoders and caches; of pods it is PodProjection.
 kube::NodeFields node_fields();
 kube::NodeMetricFields metric_fields();
 

@@ -13,6 +13,7 @@
 #include "kube/work_queue.h"
 #include "manager/decide.h"
 #include "manager/overcommit_controller.h"
+#include "manager/pod_projection.h"
 #include "manager/settings.h"
 #include "model/names.h"
 #include "model/reason.h"
@@ -40,7 +41,7 @@ class RunningManager final : public Manager {
         nodes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodes),
                [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
         pods_(loop, client, client, log_, metrics, random.fork(), pod_informer(),
-              [this](std::string_view bytes) { return kube::decode_pod(bytes, pod_fields(), interner_); }),
+              [this](std::string_view bytes) { return decode_pod_projection(bytes, interner_); }),
         node_metrics_(
             loop, client, client, log_, metrics, random.fork(), informer(kube::kNodeMetrics),
             [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner_); }),
@@ -54,7 +55,7 @@ class RunningManager final : public Manager {
             metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
         all_synced_(loop),
         scope_(loop) {
-    pods_.add_index(std::string(kPodsByNode), [](const kube::Pod& pod) {
+    pods_.add_index(std::string(kPodsByNode), [](const PodProjection& pod) {
       return pod.node_name.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(pod.node_name)};
     });
     subscribe();
@@ -146,7 +147,7 @@ class RunningManager final : public Manager {
       queue_.add(key.name, lost ? kube::WorkQueue::Urgency::kUrgent : kube::WorkQueue::Urgency::kRoutine);
       if (after == nullptr) controller_.forget_writes_of(model::NodeName(key.name));
     });
-    pods_.subscribe([this](const kube::ObjectKey&, const kube::Pod* before, const kube::Pod* after) {
+    pods_.subscribe([this](const kube::ObjectKey&, const PodProjection* before, const PodProjection* after) {
       if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
       if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
     });
@@ -213,7 +214,7 @@ class RunningManager final : public Manager {
   ManagerOptions options_;
   kube::Interner interner_;
   kube::Informer<kube::Node> nodes_;
-  kube::Informer<kube::Pod> pods_;
+  kube::Informer<PodProjection> pods_;
   kube::Informer<kube::NodeMetric> node_metrics_;
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;

@@ -18,6 +18,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/pod_projection.h"
 #include "manager/settings.h"
 #include "model/names.h"
 #include "net/loop.h"
@@ -31,7 +32,7 @@ inline constexpr std::string_view kPodsByNode = "node";  // the index that the p
 
 struct OvercommitCaches {
   const kube::Informer<kube::Node>& nodes;
-  const kube::Informer<kube::Pod>& pods;
+  const kube::Informer<PodProjection>& pods;
   const kube::Informer<kube::NodeMetric>& metrics;
 
   // False while a budget keeps objects out: what is missing could only make an offer smaller.

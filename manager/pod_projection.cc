@@ -1,0 +1,43 @@
+#include "manager/pod_projection.h"
+
+#include <utility>
+
+#include "kube/convert.h"
+#include "kube/objects.h"
+
+namespace tidemark::manager {
+
+model::PodView PodProjection::view() const {
+  model::PodView view;
+  view.namespace_name = meta.ns.view();
+  view.name = meta.name.view();
+  view.phase = phase;
+  view.priority = priority;
+  view.qos = qos;
+  view.request = request;
+  view.numa_nodes = numa_nodes;
+  return view;
+}
+
+std::size_t PodProjection::bytes() const {
+  return kube::allocated_bytes(sizeof(PodProjection)) + meta.ns.bytes() + meta.name.bytes() +
+         kube::string_bytes(meta.resource_version) + node_name.bytes() +
+         kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0]));
+}
+
+Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Interner& interner) {
+  static const kube::PodFields fields = kube::overcommit_pod_fields();
+  TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
+  model::PodView view = kube::to_pod_view(pod);
+  PodProjection kept;
+  kept.meta = {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
+  kept.node_name = std::move(pod.node_name);
+  kept.request = view.request;
+  kept.phase = view.phase;
+  kept.priority = view.priority;
+  kept.qos = view.qos;
+  kept.numa_nodes = std::move(view.numa_nodes);
+  return kept;
+}
+
+}  // namespace tidemark::manager
