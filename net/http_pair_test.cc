@@ -434,6 +434,18 @@ TEST_P(HttpPairTest, DrainEndsWhatHasNoEnd) {
   EXPECT_EQ(destroyed, 2);
 }
 
+TEST_P(HttpPairTest, AnAnswerThatIsBrokenOffIsNotTakenForTheWhole) {
+  pair.begin([](HttpExchange& exchange) -> Task<void> {
+    exchange.start(200, {});
+    (void)co_await exchange.write(make_buffer("the first half"), std::chrono::seconds(1));
+    if (exchange.head().target == "/broken") exchange.abort();
+  });
+  EXPECT_FALSE(pair.fetch(get_request("/broken")));
+  const auto whole = pair.fetch(get_request("/"));
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(whole->body, "the first half");
+}
+
 TEST_P(HttpPairTest, AHandlerMayGoOnAfterItsAnswer) {
   Event go(pair.loop);
   bool finished = false;

@@ -56,6 +56,10 @@ class HttpExchange {
   // After start(): an answer without an end of its own, whole after every piece (a watch). A draining server ends it
   // properly, after the pieces it has, and destroys its handler; without this word it waits for the handler.
   virtual void end_at_drain() {}
+
+  // After start(): what was written is not all, and will not be. When the handler returns the answer is broken off, so
+  // that nobody takes it for the whole.
+  virtual void abort() = 0;
 };
 
 // A handler that returns without an answer makes a 500.

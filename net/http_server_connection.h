@@ -43,6 +43,7 @@ class ServerExchange final : public HttpExchange {
     virtual void send_head(int status, const Headers& headers, Body body, std::size_t length) = 0;
     virtual void send_body(Buffer piece) = 0;
     virtual void send_end() = 0;
+    virtual void send_abort() = 0;                      // instead of the end
     virtual std::size_t queued() const = 0;             // of what was sent, not yet gone
     virtual void may_end_now() = 0;                     // exchange.may_end() has become true
     virtual void body_wanted() = 0;                     // "100 Continue" where the client waits for it
@@ -80,6 +81,7 @@ class ServerExchange final : public HttpExchange {
   void start(int status, Headers headers) override;
   Task<Result<void>> write(Buffer piece, base::Duration limit) override;
   void end_at_drain() override;
+  void abort() override;
 
  private:
   enum class State { kSilent, kPieces, kAnswered };
@@ -93,6 +95,7 @@ class ServerExchange final : public HttpExchange {
   HttpRequest head_;
   State state_ = State::kSilent;
   bool ends_at_drain_ = false;
+  bool aborted_ = false;
   bool drop_pieces_ = false;  // the answer has no body, whatever the handler writes
   std::string body_;
   std::size_t body_bytes_max_ = 0;  // once reading_

@@ -26,7 +26,7 @@ Task<void> ServerExchange::run() {
   co_await context_.handler(*this);
   if (state_ == State::kPieces) {
     state_ = State::kAnswered;
-    outlet_.send_end();
+    aborted_ ? outlet_.send_abort() : outlet_.send_end();
   } else if (state_ == State::kSilent) {
     context_.log.error("a handler returned without an answer", {{"method", head_.method}, {"target", head_.target}});
     HttpExchange::respond(500, "text/plain", "no answer\n");
@@ -37,6 +37,11 @@ void ServerExchange::end_at_drain() {
   TM_CHECK(state_ == State::kPieces, "end_at_drain() comes after start()");
   ends_at_drain_ = true;
   outlet_.may_end_now();
+}
+
+void ServerExchange::abort() {
+  TM_CHECK(state_ == State::kPieces, "abort() comes after start()");
+  aborted_ = true;
 }
 
 void ServerExchange::end_stream() {

@@ -19,6 +19,7 @@ class NoOutlet final : public ServerExchange::Outlet {
   void send_head(int, const Headers&, Body, std::size_t) override {}
   void send_body(Buffer) override {}
   void send_end() override {}
+  void send_abort() override {}
   std::size_t queued() const override { return 0; }
   void may_end_now() override {}
   void body_wanted() override {}

@@ -224,6 +224,8 @@ class ServerHttp1 final : public ServerConnection, public ServerExchange::Outlet
     step_later();
   }
 
+  void send_abort() override { end(); }
+
   std::size_t queued() const override { return connection_->queued(); }
 
   void may_end_now() override {

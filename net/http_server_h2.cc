@@ -51,6 +51,7 @@ class ServerStream final : public ServerExchange::Outlet {
   void send_head(int status, const Headers& headers, Body body, std::size_t length) override;
   void send_body(Buffer piece) override;
   void send_end() override;
+  void send_abort() override;
   std::size_t queued() const override;
   void may_end_now() override;
   void body_wanted() override;
@@ -236,6 +237,11 @@ void ServerStream::send_end() {
   owner_.session().end(id_);
   owner_.flush_later();
   watch_reader(owner_.context().config.idle_timeout);
+}
+
+void ServerStream::send_abort() {
+  owner_.session().reset(id_, Http2Session::kInternalError);
+  owner_.drop(id_);
 }
 
 void ServerStream::watch_reader(base::Duration limit) {

@@ -30,6 +30,13 @@ void answer_error(HttpExchange& exchange, const ApiError& error) {
   exchange.respond(error.code, std::move(headers), net::make_buffer(error.to_json().dump()));
 }
 
+ApiError body_refusal(const Error& error, std::size_t bytes_max) {
+  if (error.kind == ErrorKind::kExhausted)
+    return plain_error(413, "RequestEntityTooLarge", cat("Request entity too large: limit is ", bytes_max));
+  if (error.kind == ErrorKind::kDeadline) return plain_error(408, "Timeout", error.message);
+  return bad_request(error.message);
+}
+
 ApiError bare_error(int code, std::string_view reason, std::string_view message) {
   ApiError error = plain_error(code, reason, std::string(message));
   error.bare_details = true;

@@ -34,6 +34,7 @@ class Exchange final : public net::HttpExchange {
     started = true;
     changed.set();
   }
+  void abort() override { aborted = true; }
   net::Task<Result<void>> write(Buffer piece, base::Duration limit) override {
     push(std::move(piece));
     while (queued_bytes > kQueuedMax) {
@@ -63,6 +64,7 @@ class Exchange final : public net::HttpExchange {
   std::size_t queued_bytes = 0;
   bool started = false;
   bool finished = false;
+  bool aborted = false;
 
  private:
   void push(Buffer piece) {
@@ -92,6 +94,7 @@ class Stream final : public net::HttpStream {
   net::Task<Result<std::optional<std::string>>> read(base::Duration limit) override {
     for (;;) {
       if (auto piece = exchange.pop()) co_return std::optional<std::string>(**piece);
+      if (exchange.finished && exchange.aborted) co_return fail(ErrorKind::kUnavailable, "the answer was broken off");
       if (exchange.finished) co_return std::optional<std::string>();
       exchange.changed.clear();
       if (!co_await exchange.changed.wait_for(limit))

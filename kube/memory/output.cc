@@ -34,12 +34,18 @@ Json row_of(const Kind& kind, std::string_view version, const Object& object, co
   return row;
 }
 
-Json table(const Kind& kind, std::string_view version, const OutputForm& form, Json metadata, Json::Array rows) {
+// Without its rows, which come last.
+Json table(const Kind& kind, std::string_view version, const OutputForm& form, Json metadata) {
   return Json::object({{"kind", "Table"},
                        {"apiVersion", "meta.k8s.io/v1"},
                        {"metadata", std::move(metadata)},
-                       {"columnDefinitions", form.columns ? column_definitions(*kind.version(version)) : Json()},
-                       {"rows", std::move(rows)}});
+                       {"columnDefinitions", form.columns ? column_definitions(*kind.version(version)) : Json()}});
+}
+
+Json table(const Kind& kind, std::string_view version, const OutputForm& form, Json metadata, Json::Array rows) {
+  Json out = table(kind, version, form, std::move(metadata));
+  out["rows"] = std::move(rows);
+  return out;
 }
 
 std::string head_of(const Kind& kind, std::string_view version) {
@@ -135,32 +141,69 @@ std::string render_object(const Kind& kind, std::string_view version, const Obje
   return form.yaml ? finish(*Json::parse(text), form) : text;
 }
 
-std::string render_list(const Kind& kind, std::string_view version, const Store::Page& page,
-                        std::string_view continue_token, const OutputForm& form, base::WallTime now) {
+ListText::ListText(const Kind& kind, std::string_view version, const Store::Page& page, std::string_view continue_token,
+                   const OutputForm& form, base::WallTime now)
+    : kind_(kind), version_(version), form_(form), now_(now) {
   Json metadata = Json::object({{"resourceVersion", cat(page.revision)}});
   if (!continue_token.empty()) metadata["continue"] = continue_token;
   if (!continue_token.empty() && page.remaining >= 0) metadata["remainingItemCount"] = page.remaining;
+  items_ = form.as == OutputForm::As::kTable ? "rows" : "items";
   if (form.as == OutputForm::As::kTable) {
-    Json::Array rows;
-    for (const ObjectPtr& object : page.items) rows.push_back(row_of(kind, version, *object, form, now));
-    return finish(table(kind, version, form, std::move(metadata), std::move(rows)), form);
+    envelope_ = table(kind, version, form, std::move(metadata));
+  } else {
+    const bool partial_form = form.as == OutputForm::As::kPartial;
+    envelope_ = Json::object({{"kind", partial_form ? "PartialObjectMetadataList" : kind.list_name},
+                              {"apiVersion", partial_form ? "meta.k8s.io/v1" : kind.api_version(version)},
+                              {"metadata", std::move(metadata)}});
   }
-  const bool partial_form = form.as == OutputForm::As::kPartial;
-  std::string text = cat(
-      "{\"kind\":\"", partial_form ? std::string_view("PartialObjectMetadataList") : std::string_view(kind.list_name),
-      "\",\"apiVersion\":\"", partial_form ? std::string("meta.k8s.io/v1") : kind.api_version(version),
-      "\",\"metadata\":", metadata.dump(), ",\"items\":[");
-  bool first = true;
-  for (const ObjectPtr& object : page.items) {
-    if (!first) text += ',';
-    first = false;
-    if (partial_form)
-      text += partial(object->json()).dump();
+}
+
+// The members of the envelope that YAML's order puts before the items, or behind them.
+Json ListText::sorted_part(bool before) const {
+  Json out = Json::object();
+  for (const auto& [key, value] : sorted(envelope_).as_object())
+    if ((key < items_) == before) out.as_object().append_unchecked(key, value);
+  return out;
+}
+
+void ListText::begin(std::string& out) const {
+  if (form_.yaml) {
+    const Json before = sorted_part(true);
+    if (!before.as_object().empty()) out += base::to_yaml(before);
+    return;
+  }
+  envelope_.append_to(out);
+  out.pop_back();
+  out += cat(",\"", items_, "\":[");
+}
+
+void ListText::add(std::string& out, const Object& object) {
+  if (form_.yaml) {
+    if (first_) out += cat(items_, ":\n");
+    const Json item = form_.as == OutputForm::As::kTable     ? row_of(kind_, version_, object, form_, now_)
+                      : form_.as == OutputForm::As::kPartial ? partial(object.json())
+                                                             : *Json::parse(item_of(kind_, version_, object));
+    out += base::to_yaml(sorted(Json::array({item})));
+  } else {
+    if (!first_) out += ',';
+    if (form_.as == OutputForm::As::kTable)
+      row_of(kind_, version_, object, form_, now_).append_to(out);
+    else if (form_.as == OutputForm::As::kPartial)
+      partial(object.json()).append_to(out);
     else
-      text += item_of(kind, version, *object);
+      out += item_of(kind_, version_, object);
   }
-  text += "]}";
-  return form.yaml ? finish(*Json::parse(text), form) : text;
+  first_ = false;
+}
+
+void ListText::end(std::string& out) const {
+  if (!form_.yaml) {
+    out += "]}";
+    return;
+  }
+  if (first_) out += cat(items_, ": []\n");
+  const Json behind = sorted_part(false);
+  if (!behind.as_object().empty()) out += base::to_yaml(behind);
 }
 
 net::Buffer render_change(const Kind& kind, std::string_view version, ChangeType type, const Change& change,

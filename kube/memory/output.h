@@ -26,8 +26,28 @@ net::Buffer object_bytes(const Kind& kind, std::string_view version, const Objec
 
 std::string render_object(const Kind& kind, std::string_view version, const Object& object, const OutputForm& form,
                           base::WallTime now);
-std::string render_list(const Kind& kind, std::string_view version, const Store::Page& page,
-                        std::string_view continue_token, const OutputForm& form, base::WallTime now);
+
+// A list as text, piece by piece: begin(), add() for each object, end(). What it is made of is one Page.
+class ListText {
+ public:
+  ListText(const Kind& kind, std::string_view version, const Store::Page& page, std::string_view continue_token,
+           const OutputForm& form, base::WallTime now);
+  void begin(std::string& out) const;
+  void add(std::string& out, const Object& object);
+  void end(std::string& out) const;
+
+ private:
+  Json sorted_part(bool before) const;
+
+  const Kind& kind_;
+  std::string version_;
+  OutputForm form_;
+  base::WallTime now_;
+  Json envelope_;           // all but the items
+  std::string_view items_;  // what they are called
+  bool first_ = true;
+};
+
 // One line of a watch, made once and kept with the change.
 net::Buffer render_change(const Kind& kind, std::string_view version, ChangeType type, const Change& change,
                           const OutputForm& form, base::WallTime now);

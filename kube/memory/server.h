@@ -37,7 +37,12 @@ struct ServerConfig {
   std::size_t body_bytes_max = 3 * 1024 * 1024;
   base::Duration bookmark_interval = std::chrono::seconds(60);
   base::Duration watch_timeout = std::chrono::minutes(30);  // where the client names none
-  base::Duration write_timeout = std::chrono::seconds(30);  // for a watcher that does not read
+  base::Duration write_timeout = std::chrono::seconds(30);  // for a reader that does not read
+  // What lists hold while they are sent, all together; a list that finds no room waits, and then gets 429.
+  std::size_t lists_bytes_max = 256 * 1024 * 1024;
+  std::size_t lists_waiting_max = 1000;
+  base::Duration lists_wait = std::chrono::seconds(5);
+  std::size_t lists_rate_min = 64 * 1024;  // bytes a second, after write_timeout: who reads slower is cut off
   StoreConfig store;
 };
 

@@ -94,6 +94,7 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   // What comes before the changes: the state at the start, where it was asked for. Moved out once.
+  const std::vector<ObjectPtr>& initial() const { return initial_; }
   std::vector<ObjectPtr> take_initial() { return std::move(initial_); }
   std::optional<Item> next();
   // True when the reader was too slow and lost changes: nothing follows but an error.
