@@ -53,4 +53,11 @@ inline constexpr std::string_view kColocationConfigKey = "colocation-config";
 inline constexpr std::string_view kNormalizationConfigKey = "cpu-normalization-config";
 inline constexpr std::string_view kAmplificationConfigKey = "resource-amplification-config";
 
+// Our own settings, the one key of their ConfigMap, the ConfigMap of what was in force before, and what a node carries
+// of it.
+inline constexpr std::string_view kTidemarkConfigName = "tidemark-config";
+inline constexpr std::string_view kTidemarkConfigKey = "config.yaml";
+inline constexpr std::string_view kRevisionsName = "tidemark-config-revisions";
+inline constexpr std::string_view kConfigHashAnnotation = "tidemark.io/config-hash";
+
 }  // namespace tidemark::model

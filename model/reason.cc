@@ -55,6 +55,7 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kWriteDisappears, "TM-WRITE-004", "a resource must leave the node"},
     ReasonInfo{Reason::kWriteMoved, "TM-WRITE-005", "a resource moved by more than resourceDiffThreshold"},
     ReasonInfo{Reason::kWriteNotNeeded, "TM-WRITE-006", "nothing moved enough to be worth a write"},
+    ReasonInfo{Reason::kWriteSettings, "TM-WRITE-007", "the node does not carry the hash of its settings yet"},
 
     ReasonInfo{Reason::kMotionFirst, "TM-MOTION-001", "the first value: there is nothing to move from"},
     ReasonInfo{Reason::kMotionSteady, "TM-MOTION-002", "as much as before"},
@@ -80,6 +81,36 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kLedgerUnknown, "TM-LEDGER-007",
                "what the other side has sold is not known: its last offer counts as sold"},
 
+    ReasonInfo{Reason::kRolloutFirst, "TM-ROLLOUT-001",
+               "nothing was in force before: these settings hold everywhere at once"},
+    ReasonInfo{Reason::kRolloutAtOnce, "TM-ROLLOUT-002",
+               "edits hold everywhere at once, as the settings say or for want of a tidemark-config"},
+    ReasonInfo{Reason::kRolloutOff, "TM-ROLLOUT-003",
+               "the edit only switches co-location off: it holds everywhere at once"},
+    ReasonInfo{Reason::kRolloutUndone, "TM-ROLLOUT-004",
+               "back to a revision that somebody asked for: it holds everywhere at once"},
+    ReasonInfo{Reason::kRolloutReturned, "TM-ROLLOUT-005",
+               "back to the revision that the roll-out began from: it holds everywhere at once"},
+    ReasonInfo{Reason::kRolloutHurried, "TM-ROLLOUT-006", "somebody asked for the rest at once"},
+    ReasonInfo{Reason::kRolloutBegun, "TM-ROLLOUT-007", "an edit is rolled out in steps"},
+    ReasonInfo{Reason::kRolloutCanary, "TM-ROLLOUT-008",
+               "nodes of the canary pools take the new settings, so many a minute"},
+    ReasonInfo{Reason::kRolloutSoaking, "TM-ROLLOUT-009",
+               "the canary pools run the new settings; the others wait for the soak time"},
+    ReasonInfo{Reason::kRolloutFleet, "TM-ROLLOUT-010", "all other nodes take the new settings, so many a minute"},
+    ReasonInfo{Reason::kRolloutDone, "TM-ROLLOUT-011", "every node runs the new settings"},
+    ReasonInfo{Reason::kRolloutEvictionSpike, "TM-ROLLOUT-012",
+               "held: a pool with the new settings evicts more than the limit"},
+    ReasonInfo{Reason::kRolloutHeld, "TM-ROLLOUT-013", "held, as somebody asked"},
+    ReasonInfo{Reason::kRolloutResumed, "TM-ROLLOUT-014", "goes on after a hold"},
+    ReasonInfo{Reason::kRolloutBlind, "TM-ROLLOUT-015", "waiting: nobody can tell how many evictions there are"},
+    ReasonInfo{Reason::kRolloutTooMany, "TM-ROLLOUT-016",
+               "not taken: too many revisions are in force side by side; finish or undo a roll-out first"},
+    ReasonInfo{Reason::kRolloutTooLarge, "TM-ROLLOUT-017",
+               "not taken: the settings are too large to be kept beside those in force"},
+
+    ReasonInfo{Reason::kPoolOverlap, "TM-POOL-001", "the selectors of two pools match; the first one takes the node"},
+
     ReasonInfo{Reason::kConfigDefaults, "TM-CONFIG-001", "the key is absent or empty: defaults are in force"},
     ReasonInfo{Reason::kConfigNotFound, "TM-CONFIG-002", "the ConfigMap does not exist: defaults are in force"},
     ReasonInfo{Reason::kConfigApplied, "TM-CONFIG-003", "the configuration is in force"},
@@ -95,13 +126,16 @@ constexpr std::array kReasons{
                "the node's strategy annotation cannot be read and is ignored"},
     ReasonInfo{Reason::kConfigNodeLabelUnreadable, "TM-CONFIG-009",
                "a ratio label of the node is not a number of 0 or more and is ignored"},
+    ReasonInfo{Reason::kConfigDropIn, "TM-CONFIG-010",
+               "there is no tidemark-config: what the peer's own switches enable is enforced, at once"},
+    ReasonInfo{Reason::kConfigKept, "TM-CONFIG-011", "the ConfigMap is gone; the last good settings stay in force"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < kReasons.size(); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return kReasons.size() == static_cast<std::size_t>(Reason::kConfigNodeLabelUnreadable) + 1;
+  return kReasons.size() == static_cast<std::size_t>(Reason::kConfigKept) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

@@ -59,6 +59,7 @@ enum class Reason : std::uint16_t {
   kWriteDisappears,
   kWriteMoved,
   kWriteNotNeeded,
+  kWriteSettings,
 
   // How fast an offer may move.
   kMotionFirst,
@@ -81,6 +82,28 @@ enum class Reason : std::uint16_t {
   kLedgerAwaitsOther,
   kLedgerUnknown,
 
+  // How new settings reach the nodes.
+  kRolloutFirst,
+  kRolloutAtOnce,
+  kRolloutOff,
+  kRolloutUndone,
+  kRolloutReturned,
+  kRolloutHurried,
+  kRolloutBegun,
+  kRolloutCanary,
+  kRolloutSoaking,
+  kRolloutFleet,
+  kRolloutDone,
+  kRolloutEvictionSpike,
+  kRolloutHeld,
+  kRolloutResumed,
+  kRolloutBlind,
+  kRolloutTooMany,
+  kRolloutTooLarge,
+
+  // Which pool a node is in.
+  kPoolOverlap,
+
   // What became of a configuration.
   kConfigDefaults,
   kConfigNotFound,
@@ -91,6 +114,8 @@ enum class Reason : std::uint16_t {
   kConfigSelectorUnusable,
   kConfigNodeAnnotationUnreadable,
   kConfigNodeLabelUnreadable,
+  kConfigDropIn,
+  kConfigKept,
 };
 
 struct ReasonInfo {

@@ -1,0 +1,232 @@
+#include "policy/pools/parse.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "base/yaml.h"
+
+namespace tidemark::policy {
+namespace {
+
+using std::chrono::hours, std::chrono::seconds;
+
+constexpr std::size_t kNameMax = 63;      // bytes of a pool's or class's name: it is a label's value
+constexpr std::size_t kBusinessMax = 63;  // the same
+constexpr std::int64_t kNodesPerMinuteMax = 100'000;
+constexpr base::Duration kSoakMax = hours(24 * 7);
+constexpr base::Duration kWindowMax = hours(1);  // for so long does an API server keep events
+constexpr std::int64_t kEvictionsMax = 1'000'000;
+constexpr std::int64_t kFactorMax = 100'000;  // percent
+constexpr std::int64_t kOrderMax = 1'000'000;
+constexpr std::int64_t kWeightMax = 10'000;  // cgroup v2's cpu.weight
+constexpr base::Duration kRestartCostMax = hours(24 * 30);
+
+bool is_name(std::string_view text) {
+  const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= kNameMax && good(text.front()) && good(text.back()) &&
+         std::ranges::all_of(text, [&](char c) { return good(c) || c == '-'; });
+}
+
+// The name, checked; "" where it cannot be used. Later places show it: "pools[1] (night)".
+std::string read_name(Form& form, const std::string& place, std::map<std::string, std::string>& seen) {
+  std::string name;
+  form.text("name", name);
+  if (!form.has("name")) {
+    form.missing("name", "what shall it be called?");
+    return "";
+  }
+  if (!is_name(name)) {
+    form.problem("name", base::cat("wanted up to ", kNameMax,
+                                   " lower-case letters, digits or '-', with a letter or digit at both ends, found ",
+                                   base::quoted(name)));
+    return "";
+  }
+  form.rename(base::cat(place, " (", name, ")"));
+  if (const auto [at, fresh] = seen.emplace(name, place); !fresh) {
+    form.problem("name", base::cat(at->second, " is called so too"));
+  }
+  return name;
+}
+
+// `mode: observe`, or one for each thing that the manager does. What is not given stays as it is.
+void read_mode(Form& form, PoolModes& modes, Problems& problems) {
+  const auto read = [](Form& from, std::string_view key, std::initializer_list<Mode*> into) {
+    const auto choice = from.choice(key, {"observe", "enforce"});
+    for (Mode* out : into) {
+      if (choice) *out = *choice == 0 ? Mode::kObserve : Mode::kEnforce;
+    }
+  };
+  const Json* value = form.member("mode");
+  if (value == nullptr || !value->is_object()) return read(form, "mode", {&modes.capacity, &modes.node_slo});
+  Form each(value, form.place("mode"), problems);
+  read(each, "capacity", {&modes.capacity});
+  read(each, "nodeSlo", {&modes.node_slo});
+  each.finish();
+}
+
+void read_profile(Form& form, Profile& profile) {
+  if (const auto choice = form.choice("profile", {"koordinator", "tidemark"})) {
+    profile = *choice == 0 ? Profile::kKoordinator : Profile::kTidemark;
+  }
+}
+
+void read_business(Form& form, std::string& business) {
+  form.text("business", business);
+  if (business.size() > kBusinessMax || !model::check_label_value(business)) {
+    form.problem("business", base::cat("wanted what a label can hold (up to ", kBusinessMax,
+                                       " letters, digits, '-', '_' or '.'), found ", base::quoted(business)));
+  }
+}
+
+void read_selector(Form& form, Pool& pool, Problems& problems) {
+  const Json* value = form.member("nodeSelector");
+  if (value == nullptr) {
+    return form.missing("nodeSelector", "which nodes? {} takes all that the pools before it leave");
+  }
+  Form selector(value, form.place("nodeSelector"), problems);
+  bool empty = true;
+  if (const Json* labels = selector.member("matchLabels")) empty = !labels->is_object() || labels->as_object().empty();
+  selector.list("matchExpressions", std::numeric_limits<std::size_t>::max(), [&](const Json& item, std::string place) {
+    empty = false;
+    Form expression(&item, std::move(place), problems);
+    for (const std::string_view key : {"key", "operator", "values"}) expression.member(key);
+    expression.finish();
+  });
+  selector.finish();
+  auto read = model::LabelSelector::from_json(*value);
+  if (!read) return form.problem("nodeSelector", read.error().message);
+  if (read->problem()) return form.problem("nodeSelector", read->problem()->message);
+  pool.selector = std::move(*read);
+  pool.takes_all = empty;
+}
+
+void read_pools(Form& form, TidemarkConfig& config, Problems& problems) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::string> selectors;
+  names.emplace(kDefaultPool, "the pool of all nodes that no other pool takes");
+  form.list("pools", kPoolsMax, [&](const Json& item, std::string place) {
+    Form entry(&item, place, problems);
+    Pool pool = config.rest;
+    pool.name = read_name(entry, place, names);
+    read_selector(entry, pool, problems);
+    read_business(entry, pool.business);
+    read_mode(entry, pool.modes, problems);
+    read_profile(entry, pool.profile);
+    entry.boolean("canary", pool.canary);
+    entry.finish();
+    if (const Json* selector = entry.member("nodeSelector")) {
+      if (const auto [at, fresh] = selectors.emplace(selector->dump(), place); !fresh) {
+        entry.problem("nodeSelector", base::cat("the same as in ", at->second, ", which takes all its nodes"));
+      }
+    }
+    config.pools.push_back(std::move(pool));
+  });
+}
+
+void read_rollout(Form& form, RolloutSettings& rollout, Problems& problems) {
+  Form each(form.member("rollout"), form.place("rollout"), problems);
+  if (const auto choice = each.choice("pace", {"staged", "at-once"})) rollout.staged = *choice == 0;
+  each.integer("nodesPerMinute", rollout.nodes_per_minute, 1, kNodesPerMinuteMax);
+  each.duration("canarySoak", rollout.canary_soak, seconds(0), kSoakMax);
+  Form evictions(each.member("stopOnEvictions"), each.place("stopOnEvictions"), problems);
+  evictions.boolean("watched", rollout.evictions.watched);
+  evictions.duration("window", rollout.evictions.window, seconds(10), kWindowMax);
+  evictions.integer("atLeast", rollout.evictions.at_least, 1, kEvictionsMax);
+  evictions.integer("factorPercent", rollout.evictions.factor_percent, 100, kFactorMax);
+  evictions.finish();
+  each.finish();
+}
+
+void read_classes(Form& form, std::vector<WorkClass>& classes, Problems& problems) {
+  std::map<std::string, std::string> names;
+  std::map<std::int64_t, std::string> orders;
+  form.list("classes", kClassesMax, [&](const Json& item, std::string place) {
+    Form entry(&item, place, problems);
+    WorkClass work;
+    work.name = read_name(entry, place, names);
+    entry.integer("order", work.order, 0, kOrderMax);
+    if (!entry.has("order")) entry.missing("order", "a number; what has the lowest is reclaimed first");
+    entry.duration("restartCost", work.restart_cost, seconds(0), kRestartCostMax);
+    entry.boolean("checkpointing", work.checkpointing);
+    entry.integer("cpuWeight", work.cpu_weight, 1, kWeightMax);
+    entry.finish();
+    if (entry.has("order")) {
+      if (const auto [at, fresh] = orders.emplace(work.order, place); !fresh) {
+        entry.problem("order", base::cat(at->second, " has the same; no two can be reclaimed first"));
+      }
+    }
+    classes.push_back(std::move(work));
+  });
+  std::ranges::sort(classes, {}, &WorkClass::order);
+}
+
+bool read_schema(Form& form) {
+  const Json* schema = form.member("schema");
+  if (schema == nullptr) {
+    form.missing("schema", base::cat("say schema: ", kTidemarkConfigSchema));
+  } else if (!schema->is_int() || schema->as_int() != kTidemarkConfigSchema) {
+    form.problem("schema", base::cat("this version reads schema ", kTidemarkConfigSchema, ", found ", schema->dump()));
+  } else {
+    return true;
+  }
+  return false;
+}
+
+std::unexpected<std::vector<Problem>> only(std::string why) {
+  return std::unexpected(std::vector<Problem>{{"", std::move(why)}});
+}
+
+}  // namespace
+
+std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text) {
+  if (text.size() > kTidemarkConfigBytesMax) {
+    return only(base::cat(text.size(), " bytes; at most ", kTidemarkConfigBytesMax, " are read"));
+  }
+  const auto document = base::parse_yaml(text);
+  if (!document) return only(document.error().message);
+
+  Problems problems;
+  TidemarkConfig config;
+  Form form(&*document, "", problems);
+  // What another schema means is not known, so nothing more is said of such a text.
+  if (!problems.any() && !read_schema(form)) return std::unexpected(problems.take());
+  read_mode(form, config.rest.modes, problems);
+  if (!form.has("mode") && document->is_object()) {
+    form.missing("mode", "observe or enforce, for nodes whose pool says nothing else");
+  }
+  read_profile(form, config.rest.profile);
+  read_pools(form, config, problems);
+  read_rollout(form, config.rollout, problems);
+  read_classes(form, config.classes, problems);
+  form.finish();
+  if (problems.any()) return std::unexpected(problems.take());
+  return config;
+}
+
+TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSource& source) {
+  if (!source.found) {
+    if (state.config && state.text) return {state, model::Reason::kConfigKept, ""};
+    return {{drop_in(), std::nullopt}, model::Reason::kConfigDropIn, ""};
+  }
+  const auto refused = [&](std::string problem) {
+    return TidemarkStep{state, model::Reason::kConfigInvalid, std::move(problem)};
+  };
+  if (!source.text) {
+    std::string problem = base::cat("there is no key ", model::kTidemarkConfigKey);
+    if (!source.other_keys.empty()) problem += base::cat("; found ", base::join(source.other_keys, ", "));
+    return refused(std::move(problem));
+  }
+  if (!source.other_keys.empty()) {
+    return refused(base::cat("only the key ", model::kTidemarkConfigKey, " is read; found also ",
+                             base::join(source.other_keys, ", ")));
+  }
+  auto config = parse_tidemark_config(*source.text);
+  if (!config) return refused(to_string(config.error()));
+  return {{std::move(*config), std::string(*source.text)}, model::Reason::kConfigApplied, ""};
+}
+
+}  // namespace tidemark::policy

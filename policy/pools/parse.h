@@ -1,0 +1,49 @@
+// The text of `tidemark-config`: schema 1, YAML (of which JSON is a part) under the one key `config.yaml`.
+//
+// A text with anything wrong in it is refused whole, and everything that is wrong is told at once.
+// docs/guide/settings.md shows every setting.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/reason.h"
+#include "policy/pools/form.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::policy {
+
+inline constexpr std::int64_t kTidemarkConfigSchema = 1;
+inline constexpr std::size_t kTidemarkConfigBytesMax = 256 * 1024;
+inline constexpr std::size_t kPoolsMax = 200;
+inline constexpr std::size_t kClassesMax = 64;
+
+std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text);
+
+// What the ConfigMap holds now.
+struct TidemarkSource {
+  bool found = true;                     // the ConfigMap exists
+  std::optional<std::string_view> text;  // nullopt where the key is missing
+  std::vector<std::string> other_keys;   // of its data: a wrong name is not the same as no settings
+};
+
+// The settings in force, passed back by the caller.
+struct TidemarkState {
+  std::optional<TidemarkConfig> config;  // nullopt: never good since the start; decide nothing
+  std::optional<std::string> text;       // that it was read from; nullopt for the drop-in
+};
+
+struct TidemarkStep {
+  TidemarkState state;
+  model::Reason reason;  // kConfigApplied, kConfigDropIn, kConfigKept, kConfigInvalid
+  std::string problem;   // for the Warning event and the log; one line for each thing that is wrong
+};
+
+// Refused: the last good ones stay. Gone: the last good ones stay as well, because what they held back would be let
+// loose otherwise; only where there never were any does the drop-in hold.
+TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSource& source);
+
+}  // namespace tidemark::policy

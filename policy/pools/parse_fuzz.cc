@@ -1,0 +1,21 @@
+// Any text is a configuration or is refused with what is wrong; every node is in one pool of it.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "policy/pools/parse.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace policy = tidemark::policy;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto config = policy::parse_tidemark_config(text);
+  if (!config) {
+    TM_CHECK(!config.error().empty() && !config.error().front().why.empty(), "a refusal says what is wrong");
+    return 0;
+  }
+  TM_CHECK(config->rollout.nodes_per_minute > 0, "a roll-out ends");
+  const std::vector<tidemark::model::Label> labels{{"stage", "night"}};
+  TM_CHECK(!policy::pool_of(*config, labels).name.empty(), "every node is in a pool with a name");
+  return 0;
+}

@@ -1,0 +1,55 @@
+#include "policy/pools/pools.h"
+
+#include <algorithm>
+
+namespace tidemark::policy {
+
+bool TidemarkConfig::has_canary() const {
+  return rest.canary || std::ranges::any_of(pools, &Pool::canary);
+}
+
+TidemarkConfig drop_in() {
+  TidemarkConfig config;
+  config.rollout.staged = false;
+  return config;
+}
+
+const Pool& pool_of(const TidemarkConfig& config, std::span<const model::Label> labels) {
+  const auto found =
+      std::ranges::find_if(config.pools, [&](const Pool& pool) { return pool.selector.matches(labels); });
+  return found == config.pools.end() ? config.rest : *found;
+}
+
+std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const NodeLabels> nodes) {
+  std::vector<PoolOverlap> found;
+  for (const NodeLabels& node : nodes) {
+    const Pool* first = nullptr;
+    for (const Pool& pool : config.pools) {
+      if (pool.takes_all || !pool.selector.matches(node.labels)) continue;
+      if (first == nullptr) {
+        first = &pool;
+        continue;
+      }
+      const auto same = [&](const PoolOverlap& each) { return each.pool == first->name && each.also == pool.name; };
+      auto at = std::ranges::find_if(found, same);
+      if (at == found.end()) at = found.insert(found.end(), {first->name, pool.name, 0, node.node});
+      ++at->nodes;
+      at->example = std::min(at->example, node.node);
+    }
+  }
+  const auto place = [&](const std::string& name) {
+    return std::ranges::find(config.pools, name, &Pool::name) - config.pools.begin();
+  };
+  std::ranges::sort(found, {}, [&](const PoolOverlap& each) { return std::pair(place(each.pool), place(each.also)); });
+  return found;
+}
+
+std::string_view to_string(Mode mode) {
+  return mode == Mode::kObserve ? "observe" : "enforce";
+}
+
+std::string_view to_string(Profile profile) {
+  return profile == Profile::kTidemark ? "tidemark" : "koordinator";
+}
+
+}  // namespace tidemark::policy

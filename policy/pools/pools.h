@@ -1,0 +1,105 @@
+// Our own settings, as the ConfigMap `tidemark-config` holds them, and which pool a node is in.
+//
+// A node is in exactly one pool: the first in the order of the document whose selector matches its labels, else the
+// pool of the rest, `default`. Where selectors overlap on a real node the first still wins, and overlaps() tells, since
+// whoever wrote the second one meant something else.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/names.h"
+#include "model/selector.h"
+
+namespace tidemark::policy {
+
+inline constexpr std::string_view kDefaultPool = "default";
+
+enum class Mode : std::uint8_t {
+  kObserve,  // decided and shown, not written
+  kEnforce,
+};
+
+// What the manager does on a node, each with a mode of its own.
+struct PoolModes {
+  Mode capacity = Mode::kEnforce;  // batch and mid resources in the node's status
+  Mode node_slo = Mode::kEnforce;  // the NodeSLO that the node's agent enforces
+  bool operator==(const PoolModes&) const = default;
+};
+
+enum class Profile : std::uint8_t { kKoordinator, kTidemark };
+
+struct Pool {
+  std::string name{kDefaultPool};
+  model::LabelSelector selector = model::LabelSelector::everything();
+  bool takes_all = true;  // the selector asks for nothing
+  std::string business;   // whose nodes these are; empty: nobody said
+  PoolModes modes;
+  Profile profile = Profile::kKoordinator;
+  bool canary = false;  // takes new settings first
+};
+
+// More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than
+// `factor_percent` % of what the same pool had in a window before the roll-out began.
+struct EvictionLimit {
+  bool watched = true;  // false: nobody stops it
+  base::Duration window = std::chrono::minutes(5);
+  std::int64_t at_least = 10;
+  std::int64_t factor_percent = 300;
+  bool operator==(const EvictionLimit&) const = default;
+};
+
+struct RolloutSettings {
+  bool staged = true;  // false: every edit is in force on every node at once
+  std::int64_t nodes_per_minute = 600;
+  base::Duration canary_soak = std::chrono::minutes(10);  // how long the canary pools run new settings before the rest
+  EvictionLimit evictions;
+  bool operator==(const RolloutSettings&) const = default;
+};
+
+// A timeliness class of offline work, the value of `tidemark.io/class`.
+struct WorkClass {
+  std::string name;
+  std::int64_t order = 0;          // what is reclaimed first has the lowest
+  base::Duration restart_cost{0};  // work that a restart throws away
+  bool checkpointing = false;      // then a restart costs no more than the time since the last checkpoint
+  std::int64_t cpu_weight = 100;   // against other classes; as cgroup v2's cpu.weight
+  bool operator==(const WorkClass&) const = default;
+};
+
+struct TidemarkConfig {
+  Pool rest;                // of the nodes that no pool names
+  std::vector<Pool> pools;  // in the order of the document
+  RolloutSettings rollout;
+  std::vector<WorkClass> classes;  // by ascending order
+
+  bool has_canary() const;
+};
+
+// What holds where there is no `tidemark-config`: a stand-in for the peer's manager, which enforces what its own
+// switches say and takes every edit everywhere at once.
+TidemarkConfig drop_in();
+
+const Pool& pool_of(const TidemarkConfig& config, std::span<const model::Label> labels);
+
+struct NodeLabels {
+  model::NodeName node;
+  std::vector<model::Label> labels;
+};
+struct PoolOverlap {
+  std::string pool;         // the one they are in
+  std::string also;         // a later one whose selector matches them too
+  std::int64_t nodes = 0;   // how many
+  model::NodeName example;  // the first of them by name
+};
+// In the order of the document. Selectors that match every node are no overlap: that is how a last pool takes the rest.
+std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const NodeLabels> nodes);
+
+std::string_view to_string(Mode);
+std::string_view to_string(Profile);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,232 @@
+#include "policy/pools/pools.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "policy/pools/parse.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::Label;
+using model::Reason;
+using namespace std::chrono_literals;
+
+TidemarkConfig must(std::string_view text) {
+  auto config = parse_tidemark_config(text);
+  EXPECT_TRUE(config.has_value()) << text << "\n" << (config ? "" : to_string(config.error()));
+  return config ? std::move(*config) : TidemarkConfig();
+}
+
+std::string refusal(std::string_view text) {
+  const auto config = parse_tidemark_config(text);
+  return config ? "" : to_string(config.error());
+}
+
+constexpr std::string_view kPools = R"(
+schema: 1
+mode: observe
+pools:
+- name: night
+  nodeSelector: {matchLabels: {stage: night}}
+  business: search
+  mode: enforce
+  profile: tidemark
+- name: canary
+  nodeSelector:
+    matchExpressions:
+    - {key: stage, operator: In, values: [canary, night]}
+  canary: true
+  mode: {capacity: enforce}
+)";
+
+TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
+  const auto config = must(kPools);
+  EXPECT_EQ(config.rest.name, "default");
+  EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve}));
+  ASSERT_EQ(config.pools.size(), 2U);
+  const Pool& night = config.pools[0];
+  EXPECT_EQ(night.name, "night");
+  EXPECT_EQ(night.business, "search");
+  EXPECT_EQ(night.modes, (PoolModes{Mode::kEnforce, Mode::kEnforce}));
+  EXPECT_EQ(night.profile, Profile::kTidemark);
+  EXPECT_FALSE(night.canary);
+  const Pool& canary = config.pools[1];
+  EXPECT_EQ(canary.modes, (PoolModes{Mode::kEnforce, Mode::kObserve}));
+  EXPECT_EQ(canary.profile, Profile::kKoordinator);
+  EXPECT_TRUE(canary.canary);
+  EXPECT_TRUE(config.has_canary());
+  EXPECT_EQ(config.rollout, RolloutSettings());
+  EXPECT_TRUE(config.classes.empty());
+}
+
+TEST(TidemarkConfigText, JsonIsYamlToo) {
+  EXPECT_EQ(must(R"({"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": 7}})").rollout.nodes_per_minute, 7);
+}
+
+TEST(TidemarkConfigText, RolloutAndClasses) {
+  const auto config = must(R"(
+schema: 1
+mode: enforce
+rollout:
+  pace: staged
+  nodesPerMinute: 120
+  canarySoak: 30m
+  stopOnEvictions: {watched: false, window: 10m, atLeast: 3, factorPercent: 200}
+classes:
+- {name: spark, order: 30, restartCost: 2m, cpuWeight: 60}
+- {name: transcode, order: 10, checkpointing: true}
+)");
+  EXPECT_EQ(config.rollout, (RolloutSettings{true, 120, 30min, {false, 10min, 3, 200}}));
+  ASSERT_EQ(config.classes.size(), 2U);
+  EXPECT_EQ(config.classes[0], (WorkClass{"transcode", 10, 0s, true, 100}));
+  EXPECT_EQ(config.classes[1], (WorkClass{"spark", 30, 2min, false, 60}));
+  EXPECT_FALSE(must("schema: 1\nmode: enforce\nrollout: {pace: at-once}").rollout.staged);
+}
+
+TEST(TidemarkConfigText, EverythingThatIsWrongIsToldAtOnceWithItsPlace) {
+  EXPECT_EQ(refusal(R"(
+schema: 1
+mode: on
+pool: []
+pools:
+- name: night
+  nodeSelector: {matchLabel: {a: b}}
+  modes: observe
+- name: Night
+  nodeSelector: {}
+  canary: yes
+- name: night
+  business: "a b"
+rollout: {nodesPerMinute: 0, canarySoak: 10, stopOnEvictions: {window: 2h}}
+classes:
+- {name: a, cpuWeight: 0}
+- {name: b, order: 1}
+- {name: c, order: 1}
+)"),
+            R"(mode: wanted observe or enforce, found "on"
+pools[0] (night).nodeSelector."matchLabel": there is no such setting; did you mean matchLabels?
+pools[0] (night)."modes": there is no such setting; did you mean mode?
+pools[1].name: wanted up to 63 lower-case letters, digits or '-', with a letter or digit at both ends, found "Night"
+pools[1].canary: wanted true or false, found "yes"
+pools[2] (night).name: pools[0] is called so too
+pools[2] (night).nodeSelector: missing: which nodes? {} takes all that the pools before it leave
+pools[2] (night).business: wanted what a label can hold (up to 63 letters, digits, '-', '_' or '.'), found "a b"
+rollout.nodesPerMinute: wanted a whole number in 1..100000, found 0
+rollout.canarySoak: wanted a duration like "90s" or "10m" in 0s..168h0m0s, found 10
+rollout.stopOnEvictions.window: wanted a duration like "90s" or "10m" in 10s..1h0m0s, found "2h"
+classes[0] (a).order: missing: a number; what has the lowest is reclaimed first
+classes[0] (a).cpuWeight: wanted a whole number in 1..10000, found 0
+classes[2] (c).order: classes[1] has the same; no two can be reclaimed first
+"pool": there is no such setting; did you mean pools?)");
+}
+
+TEST(TidemarkConfigText, RefusesWhatItCannotKnow) {
+  EXPECT_EQ(refusal(""), "schema: missing: say schema: 1");
+  EXPECT_EQ(refusal("{}"), "schema: missing: say schema: 1");
+  EXPECT_EQ(refusal("schema: 2\nanything: goes"), "schema: this version reads schema 1, found 2");
+  EXPECT_EQ(refusal("schema: 1"), "mode: missing: observe or enforce, for nodes whose pool says nothing else");
+  EXPECT_EQ(refusal("- 1"), "wanted settings by name, found [1]");
+  EXPECT_NE(refusal("schema: [").find("line 1"), std::string::npos) << refusal("schema: [");
+  EXPECT_NE(refusal("schema: 1\nschema: 1\nmode: observe").find("schema"), std::string::npos);
+  EXPECT_NE(refusal(std::string(300 * 1024, ' ')).find("at most 262144"), std::string::npos);
+}
+
+TEST(TidemarkConfigText, OnlySoMuchIsTold) {
+  std::string text = "schema: 1\nmode: observe\n";
+  for (int i = 0; i < 50; ++i) text += cat("nonsense", i, ": 1\n");
+  const auto config = parse_tidemark_config(text);
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().size(), Problems::kMax + 1);
+  EXPECT_EQ(config.error().back().why, "and 30 more");
+}
+
+TEST(TidemarkConfigText, SelectorsAreHeldToKubernetesRules) {
+  const auto wrong = [](std::string_view selector) {
+    return refusal(cat("schema: 1\nmode: observe\npools:\n- name: a\n  nodeSelector: ", selector));
+  };
+  EXPECT_NE(wrong("{matchLabels: {a: 1}}").find("matchLabels.a: wanted a string"), std::string::npos);
+  EXPECT_NE(wrong("{matchLabels: {\"a b\": c}}").find("label key"), std::string::npos);
+  EXPECT_NE(wrong("{matchExpressions: [{key: a, operator: In}]}").find("In needs at least one value"),
+            std::string::npos);
+  EXPECT_NE(wrong("{matchExpressions: [{key: a, operator: Exists, value: [b]}]}").find("did you mean values?"),
+            std::string::npos);
+  EXPECT_NE(wrong("[]").find("nodeSelector"), std::string::npos);
+  EXPECT_EQ(wrong("{}"), "");
+}
+
+TEST(TidemarkConfigText, TwoPoolsOfTheSameSelectorAreAMistake) {
+  EXPECT_EQ(refusal(R"(
+schema: 1
+mode: observe
+pools:
+- {name: a, nodeSelector: {matchLabels: {x: y}}}
+- {name: b, nodeSelector: {matchLabels: {x: y}}}
+)"),
+            "pools[1] (b).nodeSelector: the same as in pools[0], which takes all its nodes");
+  EXPECT_NE(refusal("schema: 1\nmode: observe\npools: [{name: default, nodeSelector: {}}]"), "");
+}
+
+TEST(PoolOf, TheFirstThatMatchesElseTheRest) {
+  const auto config = must(kPools);
+  const auto pool = [&](std::vector<Label> labels) { return pool_of(config, labels).name; };
+  EXPECT_EQ(pool({{"stage", "night"}}), "night");
+  EXPECT_EQ(pool({{"stage", "canary"}}), "canary");
+  EXPECT_EQ(pool({{"stage", "day"}}), "default");
+  EXPECT_EQ(pool({}), "default");
+}
+
+TEST(PoolOf, AnOverlapIsToldWithAnExample) {
+  const auto config = must(kPools);
+  const std::vector<NodeLabels> nodes{{model::NodeName("n3"), {{"stage", "night"}}},
+                                      {model::NodeName("n1"), {{"stage", "night"}}},
+                                      {model::NodeName("n2"), {{"stage", "canary"}}},
+                                      {model::NodeName("n0"), {}}};
+  const auto found = overlaps(config, nodes);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].pool, "night");
+  EXPECT_EQ(found[0].also, "canary");
+  EXPECT_EQ(found[0].nodes, 2);
+  EXPECT_EQ(found[0].example, model::NodeName("n1"));
+  EXPECT_TRUE(overlaps(must(cat(kPools, "- {name: rest, nodeSelector: {}}\n")), {}).empty());
+  EXPECT_EQ(overlaps(must(cat(kPools, "- {name: rest, nodeSelector: {}}\n")), nodes).size(), 1U)
+      << "a last pool that takes the rest is no overlap";
+}
+
+// ---- what is in force ----
+
+TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
+  const auto step = next_tidemark_config({}, {false, std::nullopt, {}});
+  EXPECT_EQ(step.reason, Reason::kConfigDropIn);
+  ASSERT_TRUE(step.state.config);
+  EXPECT_EQ(step.state.config->rest.modes, (PoolModes{Mode::kEnforce, Mode::kEnforce}));
+  EXPECT_FALSE(step.state.config->rollout.staged);
+  EXPECT_FALSE(step.state.text);
+}
+
+TEST(NextTidemarkConfig, WhatIsRefusedOrGoneLeavesTheLastGood) {
+  const auto good = next_tidemark_config({}, {true, kPools, {}});
+  EXPECT_EQ(good.reason, Reason::kConfigApplied);
+  EXPECT_EQ(good.state.text, kPools);
+  for (const TidemarkSource& bad :
+       {TidemarkSource{true, "schema: 9", {}}, TidemarkSource{true, std::nullopt, {}}, TidemarkSource{true, "", {}},
+        TidemarkSource{true, std::nullopt, {"config.yml"}}, TidemarkSource{true, kPools, {"config.yml"}}}) {
+    const auto step = next_tidemark_config(good.state, bad);
+    EXPECT_EQ(step.reason, Reason::kConfigInvalid);
+    EXPECT_EQ(step.state.text, kPools);
+    EXPECT_NE(step.problem, "");
+    EXPECT_FALSE(next_tidemark_config({}, bad).state.config) << "never good: nothing is decided";
+  }
+  EXPECT_EQ(next_tidemark_config({}, {true, std::nullopt, {"config.yml"}}).problem,
+            "there is no key config.yaml; found config.yml");
+  const auto gone = next_tidemark_config(good.state, {false, std::nullopt, {}});
+  EXPECT_EQ(gone.reason, Reason::kConfigKept);
+  EXPECT_EQ(gone.state.text, kPools);
+}
+
+}  // namespace
+}  // namespace tidemark::policy

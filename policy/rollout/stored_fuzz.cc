@@ -1,0 +1,30 @@
+// Any stored text is read or told to be unreadable; what is read is written again and read the same, and can be gone on
+// from.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "policy/rollout/stored.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace policy = tidemark::policy;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  if (const auto request = policy::decode_request(text)) {
+    TM_CHECK(policy::decode_request(policy::encode_request(*request, "")).has_value(), "a request is read again");
+  }
+  policy::decode_stored({{"state", text}, {"revision-1", text}, {"request", text}});
+  auto state = policy::decode_state(text);
+  if (!state) return 0;
+  const policy::RolloutNode nodes[] = {{"n1", false, "default"}, {"n2", true, "canary"}};
+  policy::RolloutObservation seen;
+  seen.source = "next";
+  seen.nodes = nodes;
+  seen.evictions.emplace();
+  const auto step = policy::step(*state, seen, {}, state->looked);
+  TM_CHECK(!step.state.layers.empty(), "something is in force");
+  TM_CHECK(!policy::in_force(step.state, "n1", false).empty() || state->layers.front().revision.empty(),
+           "on every node");
+  return 0;
+}
