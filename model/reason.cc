@@ -71,6 +71,17 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kMotionForgotten, "TM-MOTION-010",
                "the NodeMetric has not changed for so long that nothing is offered"},
 
+    ReasonInfo{Reason::kLineBase, "TM-LINE-001", "no entry of the calendar is in force: the base line"},
+    ReasonInfo{Reason::kLineWindow, "TM-LINE-002", "a window of the calendar is open"},
+    ReasonInfo{Reason::kLineFrozen, "TM-LINE-003", "a freeze of the calendar is in force"},
+    ReasonInfo{Reason::kLineOverridden, "TM-LINE-004", "somebody has overridden the calendar for a while"},
+    ReasonInfo{Reason::kLineDraining, "TM-LINE-005",
+               "the line is about to fall: nothing new is let in above what it will be"},
+    ReasonInfo{Reason::kForecastAboveLine, "TM-LINE-006",
+               "online work alone is expected to reach the line of this window"},
+    ReasonInfo{Reason::kForecastBusyHour, "TM-LINE-007",
+               "this window raises the line in an hour that is busier than most of the week"},
+
     ReasonInfo{Reason::kLedgerAll, "TM-LEDGER-001", "the other side has sold nothing: all of it"},
     ReasonInfo{Reason::kLedgerOtherSold, "TM-LEDGER-002", "what the other side has sold is taken off"},
     ReasonInfo{Reason::kLedgerPartOfIdle, "TM-LEDGER-003", "its part of what is idle (strict ledger)"},

@@ -73,6 +73,15 @@ enum class Reason : std::uint16_t {
   kMotionDecaying,
   kMotionForgotten,
 
+  // Where the water line lies, by the calendar.
+  kLineBase,
+  kLineWindow,
+  kLineFrozen,
+  kLineOverridden,
+  kLineDraining,
+  kForecastAboveLine,
+  kForecastBusyHour,
+
   // How a node's offer is split between Kubernetes and YARN.
   kLedgerAll,
   kLedgerOtherSold,

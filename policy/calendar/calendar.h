@@ -1,0 +1,152 @@
+// The water line on a calendar: how much of a node all together may use, as it changes with the hour and the day.
+//
+// An entry is a window (a line of its own for some time, e.g. at night) or a freeze (no window counts, e.g. during a
+// promotion). Entries are laid over the base line from the weakest to the strongest, each over what lies below it:
+//
+//   line = base
+//   for each entry in force, windows by priority, then freezes, then the override:
+//     line = line + (entry's line − line) × ramp          ramp: 0 → 1 in its first `ramp_up`, 1 → 0 in its last
+//     `ramp_down`
+//
+// Among equals the lower line is the stronger. A freeze without a line of its own means the base line.
+//
+//   hold(t) = line at t                                   what running work may use
+//   sell(t) = least hold in [t, t + lead]                 what may be offered to new work
+//
+// So before a window closes, a freeze begins, or an override ends, nothing new is let in for `lead`, and what runs may
+// end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/reason.h"
+#include "policy/calendar/cron.h"
+#include "policy/calendar/time_zone.h"
+
+namespace tidemark::policy {
+
+// Percent of a node's capacity; an absent one is left as it is.
+struct LinePercent {
+  std::optional<std::int64_t> cpu;
+  std::optional<std::int64_t> memory;
+  bool operator==(const LinePercent&) const = default;
+};
+
+enum class EntryKind : std::uint8_t { kWindow, kFreeze };
+enum class OnDays : std::uint8_t { kAll, kHolidays, kWorkdays };  // by the local date on which it begins
+
+struct FixedDates {  // on the clock on the wall
+  std::int64_t from_local_s = 0;
+  std::int64_t to_local_s = 0;
+  bool operator==(const FixedDates&) const = default;
+};
+struct Recurring {
+  Cron start;
+  std::variant<base::Duration, Cron> end;  // its length, or the next such moment after the start
+  bool operator==(const Recurring&) const = default;
+};
+
+struct CalendarEntry {
+  std::string name;
+  EntryKind kind = EntryKind::kWindow;
+  std::variant<FixedDates, Recurring> when;
+  OnDays on = OnDays::kAll;
+  LinePercent line;
+  base::Duration ramp_up{0};
+  base::Duration ramp_down{0};
+  std::int64_t priority = 0;
+  bool operator==(const CalendarEntry&) const = default;
+};
+
+// Days since 1970-01-01, sorted. A day in `workdays` is none of rest whatever `holidays` and the week say.
+struct HolidayList {
+  std::vector<std::int64_t> holidays;
+  std::vector<std::int64_t> workdays;
+  bool weekends = true;  // Saturday and Sunday count as holidays
+  bool rests(std::int64_t day) const;
+  bool operator==(const HolidayList&) const = default;
+};
+
+struct Calendar {
+  std::string name;
+  TimeZone zone = TimeZone::utc();
+  HolidayList holidays;
+  base::Duration lead{0};
+  std::vector<CalendarEntry> entries;
+};
+
+// Somebody's word that outranks the calendar until it expires.
+struct LineOverride {
+  LinePercent line;
+  base::WallTime until;
+  std::string who;
+  std::string why;
+};
+
+enum class LinePhase : std::uint8_t { kBase, kRampingUp, kOpen, kRampingDown, kFrozen, kOverridden };
+
+struct LineTerms {
+  std::int64_t base = 0;
+  std::int64_t hold = 0;
+  std::int64_t sell = 0;
+  LinePhase phase = LinePhase::kBase;
+  std::optional<std::size_t> entry;  // the strongest in force, an index in Calendar::entries; none at base and override
+  model::Reason reason = model::Reason::kLineBase;
+  bool operator==(const LineTerms&) const = default;
+};
+
+struct LinePlan {
+  LineTerms cpu;
+  LineTerms memory;
+  std::optional<base::WallTime> changes_at;  // time alone changes the answer then, or a bit later
+  bool operator==(const LinePlan&) const = default;
+};
+
+inline constexpr base::Duration kWindowMax = std::chrono::hours(24 * 31);
+inline constexpr base::Duration kLeadMax = std::chrono::hours(24 * 7);
+inline constexpr std::size_t kStartsADayMax = 24;  // of one recurring entry
+inline constexpr std::size_t kEntriesMax = 200;    // of one calendar
+
+// The calendar between two moments, worked out once and then asked often.
+class Timeline {
+ public:
+  // `base` percent hold where nothing else does. The calendar must live as long.
+  Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
+           std::optional<LineOverride> override_line, base::WallTime from, base::WallTime to);
+
+  LinePlan at(base::WallTime now) const;  // within [from, to]; total elsewhere too, but then entries may be missing
+
+ private:
+  struct Occurrence {
+    std::int64_t start_s;
+    std::int64_t end_s;
+    std::size_t entry;
+  };
+  struct Layer;
+  void lay_out(std::size_t entry, std::int64_t from_s, std::int64_t to_s);
+  LineTerms terms_at(std::optional<std::int64_t> LinePercent::* side, std::int64_t base, std::int64_t now_s) const;
+  struct Hold {
+    LineTerms terms;
+    int ramps = 0;  // how many entries are on their way up or down
+  };
+  std::int64_t lead_s() const;
+  Hold hold_at(std::optional<std::int64_t> LinePercent::* side, std::int64_t base, std::int64_t now_s) const;
+
+  const Calendar& calendar_;
+  std::int64_t base_cpu_;
+  std::int64_t base_memory_;
+  std::optional<LineOverride> override_;
+  std::vector<Occurrence> occurrences_;  // by start
+  std::vector<std::int64_t> corners_s_;  // where a line may bend or jump; sorted
+};
+
+// The line now.
+LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
+                    const std::optional<LineOverride>& override_line, base::WallTime now);
+
+}  // namespace tidemark::policy

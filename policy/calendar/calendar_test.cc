@@ -1,0 +1,284 @@
+#include "policy/calendar/calendar.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+#include "base/text.h"
+#include "policy/calendar/preview.h"
+#include "policy/testing/scenario.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using base::WallTime;
+using testing::Words;
+
+TimeZone zone(const std::string& name) {
+  std::stringstream bytes;
+  bytes << std::ifstream("/usr/share/zoneinfo/" + name, std::ios::binary).rdbuf();
+  auto parsed = TimeZone::parse(name, bytes.str());
+  if (!parsed) throw std::runtime_error(parsed.error().message);
+  return *parsed;
+}
+
+// "2026-11-21T22:00" on the clock on the wall.
+std::int64_t local_s(const std::string& text) {
+  const auto parsed = base::parse_rfc3339(text + ":00Z");
+  if (!parsed) throw std::runtime_error(cat("wanted YYYY-MM-DDThh:mm, found ", text));
+  return std::chrono::floor<std::chrono::seconds>(parsed->since_epoch).count();
+}
+
+LinePercent line(const std::string& text) {  // "80/70", "80/-"
+  const auto parts = base::split(text, '/');
+  const auto number = [](std::string_view part) -> std::optional<std::int64_t> {
+    if (part == "-") return std::nullopt;
+    return std::stoll(std::string(part));
+  };
+  return {number(parts.at(0)), number(parts.at(1))};
+}
+
+// Times are local: what an operator would write on a sheet of paper.
+class Scenario {
+ public:
+  std::vector<std::string> run(std::string_view text) {
+    Words words(text);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    std::vector<std::string> answers;
+    if (verb == "zone") {
+      calendar_.zone = zone(words.next());
+    } else if (verb == "base") {
+      base_ = line(words.next());
+    } else if (verb == "lead") {
+      calendar_.lead = testing::duration(words.next());
+    } else if (verb == "holiday" || verb == "workday") {
+      auto& list = verb == "holiday" ? calendar_.holidays.holidays : calendar_.holidays.workdays;
+      while (!words.empty()) list.push_back(local_s(words.next() + "T00:00") / 86'400);
+      std::sort(list.begin(), list.end());
+    } else if (verb == "window" || verb == "freeze") {
+      entry(words, verb == "window" ? EntryKind::kWindow : EntryKind::kFreeze);
+    } else if (verb == "override") {
+      override_ = LineOverride{line(words.next()), moment(words.next()), "ann", "a test"};
+    } else if (verb == "no-override") {
+      override_ = std::nullopt;
+    } else if (verb == "forget") {
+      calendar_.entries.clear();
+    } else if (verb == "at") {
+      while (!words.empty()) answers.push_back(shown(words.next()));
+    } else {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+    words.expect_end();
+    return answers;
+  }
+
+ private:
+  WallTime moment(const std::string& text) const {
+    return WallTime{std::chrono::seconds(calendar_.zone.moment(local_s(text)))};
+  }
+  static Cron cron(std::string text) {  // with "_" for blanks
+    std::replace(text.begin(), text.end(), '_', ' ');
+    auto parsed = Cron::parse(text);
+    if (!parsed) throw std::runtime_error(parsed.error().message);
+    return *parsed;
+  }
+  void entry(Words& words, EntryKind kind) {
+    CalendarEntry entry;
+    entry.name = words.next();
+    entry.kind = kind;
+    while (!words.empty()) {
+      const std::string what = words.next();
+      if (what == "from") {
+        const auto from = local_s(words.next());
+        entry.when = FixedDates{from, local_s(words.next())};
+      } else if (what == "cron") {
+        entry.when = Recurring{cron(words.next()), base::Duration(0)};
+      } else if (what == "for") {
+        std::get<Recurring>(entry.when).end = testing::duration(words.next());
+      } else if (what == "until") {
+        std::get<Recurring>(entry.when).end = cron(words.next());
+      } else if (what == "line") {
+        entry.line = line(words.next());
+      } else if (what == "ramp-up") {
+        entry.ramp_up = testing::duration(words.next());
+      } else if (what == "ramp-down") {
+        entry.ramp_down = testing::duration(words.next());
+      } else if (what == "priority") {
+        entry.priority = std::stoll(words.next());
+      } else if (what == "on") {
+        entry.on = words.next() == "holidays" ? OnDays::kHolidays : OnDays::kWorkdays;
+      } else {
+        throw std::runtime_error(cat("an entry has no ", what));
+      }
+    }
+    calendar_.entries.push_back(std::move(entry));
+  }
+  std::string local_text(WallTime at) const {
+    const auto utc_s = std::chrono::floor<std::chrono::seconds>(at.since_epoch).count();
+    auto text = base::format_rfc3339(WallTime{std::chrono::seconds(calendar_.zone.local(utc_s))});
+    text.pop_back();
+    return text;
+  }
+  std::string shown(const std::string& text) const {
+    const auto plan = water_line(calendar_, *base_.cpu, *base_.memory, override_, moment(text));
+    constexpr std::array kPhases{"base", "ramping up", "open", "ramping down", "frozen", "overridden"};
+    std::string out = cat("> ", text, "  hold ", plan.cpu.hold, "/", plan.memory.hold, "  sell ", plan.cpu.sell, "/",
+                          plan.memory.sell, "  ", kPhases.at(static_cast<std::size_t>(plan.cpu.phase)));
+    if (plan.cpu.entry) out += cat(" ", calendar_.entries[*plan.cpu.entry].name);
+    out += cat(" [", model::reason_id(plan.cpu.reason), "]");
+    if (plan.changes_at) out += cat("  until ", local_text(*plan.changes_at));
+    return out;
+  }
+
+  Calendar calendar_;
+  LinePercent base_{60, 65};
+  std::optional<LineOverride> override_;
+};
+
+TEST(Calendar, TheLineLiesWhereTheFilesSay) {
+  testing::play_scenarios("policy/calendar/testdata", 5, [] {
+    return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
+  });
+}
+
+// ---- properties ----
+
+Calendar any_calendar(std::mt19937_64& random, const std::vector<TimeZone>& zones) {
+  Calendar calendar;
+  calendar.zone = zones[random() % zones.size()];
+  calendar.lead = std::chrono::minutes(random() % 3 == 0 ? 0 : random() % 240);
+  for (auto n = random() % 6; n > 0; --n) {
+    CalendarEntry entry;
+    entry.kind = random() % 4 == 0 ? EntryKind::kFreeze : EntryKind::kWindow;
+    if (random() % 3 != 0) entry.line.cpu = static_cast<std::int64_t>(random() % 101);
+    if (random() % 3 != 0) entry.line.memory = static_cast<std::int64_t>(random() % 101);
+    entry.ramp_up = std::chrono::minutes(random() % 90);
+    entry.ramp_down = std::chrono::minutes(random() % 90);
+    entry.priority = static_cast<std::int64_t>(random() % 3);
+    entry.on = static_cast<OnDays>(random() % 3);
+    if (random() % 3 == 0) {
+      const auto from = static_cast<std::int64_t>(1'790'000'000 + random() % 1'000'000);
+      entry.when = FixedDates{from, from + static_cast<std::int64_t>(random() % 200'000)};
+    } else {
+      const auto hour = [&] { return std::to_string(random() % 24); };
+      const auto start = *Cron::parse(cat("0 ", hour(), " * * *"));
+      if (random() % 2 == 0) {
+        entry.when = Recurring{start, std::chrono::hours(random() % 30)};
+      } else {
+        entry.when = Recurring{start, *Cron::parse(cat("30 ", hour(), " * * *"))};
+      }
+    }
+    calendar.entries.push_back(std::move(entry));
+  }
+  return calendar;
+}
+
+TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
+  const std::vector<TimeZone> zones{TimeZone::utc(), zone("Asia/Shanghai"), zone("America/New_York")};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto calendar = any_calendar(random, zones);
+    const auto base_cpu = static_cast<std::int64_t>(random() % 101);
+    const auto start = WallTime{std::chrono::seconds(1'790'000'000 + random() % 1'000'000)};
+    const Timeline timeline(calendar, base_cpu, 65, std::nullopt, start, start + std::chrono::hours(72));
+    for (int i = 0; i < 150; ++i) {
+      const auto now = start + std::chrono::minutes(random() % (72 * 60));
+      const auto plan = timeline.at(now);
+      ASSERT_GE(plan.cpu.sell, 0);
+      ASSERT_LE(plan.cpu.sell, plan.cpu.hold);
+      ASSERT_LE(plan.cpu.hold, 100);
+      if (plan.changes_at) ASSERT_GT(plan.changes_at->since_epoch, now.since_epoch - std::chrono::seconds(1));
+      // Whatever is sold now still holds for the whole lead; a percent of room for what is rounded on a ramp.
+      for (int k = 0; k < 6; ++k) {
+        const auto later = now + std::chrono::milliseconds(calendar.lead.count() == 0
+                                                               ? 0
+                                                               : random() % (calendar.lead.count() / 1'000'000 + 1));
+        ASSERT_LE(plan.cpu.sell, timeline.at(later).cpu.hold + 1) << "seed " << seed;
+        ASSERT_LE(plan.memory.sell, timeline.at(later).memory.hold + 1) << "seed " << seed;
+      }
+      // Asked by itself or as a part of a long look ahead: the same.
+      const auto alone = water_line(calendar, base_cpu, 65, std::nullopt, now);
+      ASSERT_EQ(alone.cpu, plan.cpu) << "seed " << seed;
+      ASSERT_EQ(alone.memory, plan.memory) << "seed " << seed;
+    }
+  }
+}
+
+TEST(CalendarProperty, NothingChangesBeforeChangesAt) {
+  const std::vector<TimeZone> zones{TimeZone::utc(), zone("Europe/Berlin")};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937_64 random(seed);
+    auto calendar = any_calendar(random, zones);
+    for (auto& entry : calendar.entries) entry.ramp_up = entry.ramp_down = base::Duration(0);
+    auto now = WallTime{std::chrono::seconds(1'790'000'000 + random() % 1'000'000)};
+    for (int i = 0; i < 20; ++i) {
+      const auto plan = water_line(calendar, 60, 65, std::nullopt, now);
+      if (!plan.changes_at) break;
+      const auto gap = *plan.changes_at - now;
+      for (int k = 0; k < 4; ++k) {
+        const auto between = now + base::Duration(random() % static_cast<std::uint64_t>(gap.count()));
+        ASSERT_EQ(water_line(calendar, 60, 65, std::nullopt, between).cpu.hold, plan.cpu.hold) << "seed " << seed;
+        ASSERT_EQ(water_line(calendar, 60, 65, std::nullopt, between).cpu.sell, plan.cpu.sell) << "seed " << seed;
+      }
+      now = *plan.changes_at;
+    }
+  }
+}
+
+// ---- preview and forecast ----
+
+Calendar nights() {
+  Calendar calendar;
+  CalendarEntry night;
+  night.name = "night";
+  night.when = Recurring{*Cron::parse("0 22 * * *"), std::chrono::hours(8)};
+  night.line = {80, 70};
+  calendar.entries.push_back(night);
+  return calendar;
+}
+
+TEST(Preview, EveryFiveMinutesForAWeek) {
+  const auto calendar = nights();
+  const auto start = *base::parse_rfc3339("2026-11-21T12:00:00Z");
+  const auto points = preview(calendar, 60, 65, std::nullopt, start);
+  ASSERT_EQ(points.size(), 7U * 24 * 12);
+  EXPECT_EQ(std::count_if(points.begin(), points.end(), [](const auto& p) { return p.plan.cpu.hold == 80; }),
+            7 * 8 * 12);
+  for (const auto& point : points) EXPECT_EQ(point.plan.cpu, water_line(calendar, 60, 65, std::nullopt, point.at).cpu);
+}
+
+TEST(Preview, AWindowOverBusyHoursIsPointedOut) {
+  const auto calendar = nights();
+  const auto start = *base::parse_rfc3339("2026-11-21T12:00:00Z");  // a Saturday
+  const auto points = preview(calendar, 60, 65, std::nullopt, start);
+  WeekForecast forecast;
+  for (std::size_t hour = 0; hour < forecast.size(); ++hour) {
+    const auto of_day = hour % 24;
+    forecast[hour] = of_day >= 9 && of_day < 22 ? 400 : 100;
+  }
+  EXPECT_TRUE(disagreements(points, calendar, forecast).empty());
+
+  forecast[22] = 850;  // Sunday evening: a match on television
+  const auto found = disagreements(points, calendar, forecast);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].reason, model::Reason::kForecastAboveLine);
+  EXPECT_EQ(base::format_rfc3339(found[0].from), "2026-11-22T22:00:00Z");
+  EXPECT_EQ(base::format_rfc3339(found[0].to), "2026-11-22T23:00:00Z");
+  EXPECT_EQ(found[0].forecast_permille, 850);
+
+  forecast[22] = 500;  // below the line, but busier than most hours
+  EXPECT_EQ(disagreements(points, calendar, forecast).at(0).reason, model::Reason::kForecastBusyHour);
+  EXPECT_TRUE(disagreements(points, calendar, WeekForecast()).empty());
+}
+
+}  // namespace
+}  // namespace tidemark::policy

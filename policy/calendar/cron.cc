@@ -1,0 +1,160 @@
+#include "policy/calendar/cron.h"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <span>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kDay_s = 86'400;
+
+struct Field {
+  std::string_view name;
+  int lowest;
+  int highest;
+  std::span<const std::string_view> words;  // of the values from `lowest` on
+};
+constexpr std::array<std::string_view, 12> kMonths{"jan", "feb", "mar", "apr", "may", "jun",
+                                                   "jul", "aug", "sep", "oct", "nov", "dec"};
+constexpr std::array<std::string_view, 7> kWeekdays{"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
+constexpr Field kMinute{"minute", 0, 59, {}};
+constexpr Field kHour{"hour", 0, 23, {}};
+constexpr Field kDay{"day of month", 1, 31, {}};
+constexpr Field kMonth{"month", 1, 12, kMonths};
+constexpr Field kWeekday{"day of week", 0, 7, kWeekdays};  // 7 is Sunday too
+
+std::unexpected<Error> wrong(const Field& field, std::string_view text) {
+  return fail(ErrorKind::kInvalid, field.name, ": wanted *, or numbers from ", field.lowest, " to ", field.highest,
+              field.words.empty() ? "" : " or names", " as in 1-5,8 or */2, found ", base::quoted(std::string(text)));
+}
+
+std::optional<int> value_of(const Field& field, std::string_view text) {
+  for (std::size_t i = 0; i < field.words.size(); ++i) {
+    if (base::lower(text) == field.words[i]) return field.lowest + static_cast<int>(i);
+  }
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (value < field.lowest || value > field.highest) return std::nullopt;
+  return value;
+}
+
+// One of a list: *, 5, 1-5, each with /step.
+template <std::size_t Size>
+bool add_part(const Field& field, std::string_view part, std::bitset<Size>& out) {
+  int step = 1;
+  if (const auto slash = part.find('/'); slash != std::string_view::npos) {
+    const auto text = part.substr(slash + 1);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+    if (error != std::errc() || end != text.data() + text.size() || step < 1 || step > field.highest) return false;
+    part = part.substr(0, slash);
+    if (part != "*" && part.find('-') == std::string_view::npos) return false;  // "5/2" means two things to two crons
+  }
+  int first = field.lowest;
+  int last = field.highest;
+  if (part != "*") {
+    const auto dash = part.find('-');
+    const auto from = value_of(field, part.substr(0, dash));
+    const auto to = dash == std::string_view::npos ? from : value_of(field, part.substr(dash + 1));
+    if (!from || !to || *to < *from) return false;
+    first = *from;
+    last = *to;
+  }
+  for (int value = first; value <= last; value += step) {
+    out.set(static_cast<std::size_t>(value) % (Size == 7 ? 7 : Size));
+  }
+  return true;
+}
+
+template <std::size_t Size>
+Result<void> add_field(const Field& field, std::string_view text, std::bitset<Size>& out) {
+  for (const auto part : base::split(text, ',')) {
+    if (!add_part(field, part, out)) return wrong(field, text);
+  }
+  return {};
+}
+
+std::int64_t floor_day(std::int64_t seconds) {
+  return seconds >= 0 ? seconds / kDay_s : -((-seconds + kDay_s - 1) / kDay_s);
+}
+
+}  // namespace
+
+Result<Cron> Cron::parse(std::string_view text) {
+  std::vector<std::string_view> fields;
+  for (const auto field : base::split(text, ' ')) {
+    if (!field.empty()) fields.push_back(field);
+  }
+  if (fields.size() != 5) {
+    return fail(ErrorKind::kInvalid, "wanted five fields (minute, hour, day of month, month, day of week), found ",
+                fields.size(), " in ", base::quoted(std::string(text)));
+  }
+  Cron cron;
+  TM_TRY_VOID(add_field(kMinute, fields[0], cron.minutes_));
+  TM_TRY_VOID(add_field(kHour, fields[1], cron.hours_));
+  TM_TRY_VOID(add_field(kDay, fields[2], cron.days_));
+  TM_TRY_VOID(add_field(kMonth, fields[3], cron.months_));
+  TM_TRY_VOID(add_field(kWeekday, fields[4], cron.weekdays_));
+  cron.any_day_ = fields[2] == "*";
+  cron.any_weekday_ = fields[4] == "*";
+  return cron;
+}
+
+bool Cron::on_day(std::int64_t day) const {
+  using namespace std::chrono;
+  const sys_days date{days(day)};
+  const year_month_day parts(date);
+  if (!months_.test(static_cast<unsigned>(parts.month()))) return false;
+  const bool by_date = days_.test(static_cast<unsigned>(parts.day()));
+  const bool by_weekday = weekdays_.test(weekday(date).c_encoding());
+  if (any_day_ || any_weekday_) return by_date && by_weekday;
+  return by_date || by_weekday;
+}
+
+// Moments in order, from `from_s` on, until `visit` says false or the search ends.
+template <class Visit>
+void Cron::visit(const TimeZone& zone, std::int64_t from_s, Visit&& visit) const {
+  const std::int64_t today = floor_day(zone.local(from_s));
+  std::optional<std::int64_t> last;
+  // From the day before: a jump may move yesterday's last moment to now.
+  for (std::int64_t day = today - 1; day <= today + kSearchDays; ++day) {
+    if (!on_day(day)) continue;
+    for (std::size_t hour = 0; hour < hours_.size(); ++hour) {
+      if (!hours_.test(hour)) continue;
+      for (std::size_t minute = 0; minute < minutes_.size(); ++minute) {
+        if (!minutes_.test(minute)) continue;
+        const auto of_day = static_cast<std::int64_t>(hour * 3600 + minute * 60);
+        const std::int64_t moment = zone.moment(day * kDay_s + of_day);
+        // Several times that one jump swallows are one moment; moments never go back.
+        if (moment < from_s || (last && moment <= *last)) continue;
+        last = moment;
+        if (!visit(moment)) return;
+      }
+    }
+  }
+}
+
+std::optional<std::int64_t> Cron::next(const TimeZone& zone, std::int64_t utc_s) const {
+  std::optional<std::int64_t> found;
+  visit(zone, utc_s + 1, [&](std::int64_t moment) {
+    found = moment;
+    return false;
+  });
+  return found;
+}
+
+std::vector<std::int64_t> Cron::between(const TimeZone& zone, std::int64_t from_s, std::int64_t to_s) const {
+  std::vector<std::int64_t> found;
+  visit(zone, from_s, [&](std::int64_t moment) {
+    if (moment >= to_s) return false;
+    found.push_back(moment);
+    return true;
+  });
+  return found;
+}
+
+}  // namespace tidemark::policy

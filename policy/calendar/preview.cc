@@ -1,0 +1,72 @@
+#include "policy/calendar/preview.h"
+
+#include <algorithm>
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+
+constexpr std::size_t kHours = 24 * 7;
+
+std::size_t hour_of_week(const TimeZone& zone, base::WallTime at) {
+  const auto utc_s = std::chrono::floor<std::chrono::seconds>(at.since_epoch).count();
+  constexpr std::int64_t kWeek_s = 7 * 86'400;
+  constexpr std::int64_t kThursday_s = 4 * 86'400;  // 1970-01-01 was one
+  const std::int64_t of_week = ((zone.local(utc_s) + kThursday_s) % kWeek_s + kWeek_s) % kWeek_s;
+  return static_cast<std::size_t>(of_week / 3600) % kHours;
+}
+
+// The upper of the two middle hours; nullopt where less than a day is known.
+std::optional<std::int64_t> median(const WeekForecast& forecast) {
+  std::vector<std::int64_t> known;
+  for (const auto& hour : forecast) {
+    if (hour) known.push_back(*hour);
+  }
+  if (known.size() < 24) return std::nullopt;
+  std::nth_element(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2), known.end());
+  return known[known.size() / 2];
+}
+
+}  // namespace
+
+std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
+                                  const std::optional<LineOverride>& override_line, base::WallTime from) {
+  const Timeline timeline(calendar, base_cpu, base_memory, override_line, from, from + kPreviewLength);
+  std::vector<PreviewPoint> points;
+  for (base::Duration after{0}; after < kPreviewLength; after += kPreviewStep) {
+    points.push_back({from + after, timeline.at(from + after)});
+  }
+  return points;
+}
+
+std::vector<Disagreement> disagreements(const std::vector<PreviewPoint>& points, const Calendar& calendar,
+                                        const WeekForecast& forecast) {
+  const auto usual = median(forecast);
+  std::vector<Disagreement> found;
+  for (const auto& point : points) {
+    const LineTerms& line = point.plan.cpu;
+    const auto& expected = forecast[hour_of_week(calendar.zone, point.at)];
+    if (!line.entry || !expected || line.hold <= line.base) continue;
+    std::optional<Reason> reason;
+    if (*expected >= line.hold * 10) {
+      reason = Reason::kForecastAboveLine;
+    } else if (usual && *expected > *usual) {
+      reason = Reason::kForecastBusyHour;
+    }
+    if (!reason) continue;
+    const base::WallTime end = point.at + kPreviewStep;
+    if (!found.empty() && found.back().to == point.at && found.back().entry == *line.entry &&
+        found.back().reason == *reason) {
+      auto& last = found.back();
+      last.to = end;
+      last.line_percent = std::max(last.line_percent, line.hold);
+      last.forecast_permille = std::max(last.forecast_permille, *expected);
+    } else {
+      found.push_back({point.at, end, *line.entry, line.hold, *expected, *reason});
+    }
+  }
+  return found;
+}
+
+}  // namespace tidemark::policy

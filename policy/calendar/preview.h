@@ -1,0 +1,44 @@
+// What the water line will be, and where that disagrees with what the online side is expected to need.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "policy/calendar/calendar.h"
+
+namespace tidemark::policy {
+
+inline constexpr base::Duration kPreviewStep = std::chrono::minutes(5);
+inline constexpr base::Duration kPreviewLength = std::chrono::hours(24 * 7);
+
+struct PreviewPoint {
+  base::WallTime at;
+  LinePlan plan;
+};
+
+// Every kPreviewStep from `from` on, for a week.
+std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
+                                  const std::optional<LineOverride>& override_line, base::WallTime from);
+
+// What online work is expected to use of the pool's CPU, in permille of capacity, for each hour of the local week
+// (0 is Sunday 00:00–01:00). nullopt: nothing is known of that hour.
+using WeekForecast = std::array<std::optional<std::int64_t>, 24 * 7>;
+
+struct Disagreement {
+  base::WallTime from;
+  base::WallTime to;
+  std::size_t entry = 0;
+  std::int64_t line_percent = 0;       // the largest in that time
+  std::int64_t forecast_permille = 0;  // likewise
+  // kForecastAboveLine: online work alone is expected to reach the line.
+  // kForecastBusyHour: the window raises the line in an hour that is busier than most of the week.
+  model::Reason reason = model::Reason::kForecastAboveLine;
+  bool operator==(const Disagreement&) const = default;
+};
+
+std::vector<Disagreement> disagreements(const std::vector<PreviewPoint>& points, const Calendar& calendar,
+                                        const WeekForecast& forecast);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,136 @@
+#include "policy/calendar/time_zone.h"
+
+#include <gtest/gtest.h>
+
+#include <time.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+namespace tidemark::policy {
+namespace {
+
+const std::string kZones = "/usr/share/zoneinfo/";
+
+std::string bytes_of(const std::string& name) {
+  std::stringstream bytes;
+  bytes << std::ifstream(kZones + name, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+TimeZone zone(const std::string& name) {
+  auto parsed = TimeZone::parse(name, bytes_of(name));
+  EXPECT_TRUE(parsed.has_value()) << name << ": " << (parsed ? "" : parsed.error().message);
+  return parsed ? *parsed : TimeZone::utc();
+}
+
+// The C library reads the same files with its own code: it is the judge of every zone that the machine has.
+class InZone {
+ public:
+  explicit InZone(const std::string& name) {
+    setenv("TZ", (":" + name).c_str(), 1);
+    tzset();
+  }
+  ~InZone() {
+    unsetenv("TZ");
+    tzset();
+  }
+  long offset(std::int64_t utc_s) const {
+    const time_t moment = utc_s;
+    tm parts{};
+    localtime_r(&moment, &parts);
+    return parts.tm_gmtoff;
+  }
+};
+
+TEST(TimeZone, EveryZoneOfTheMachineAgreesWithTheCLibrary) {
+  std::size_t zones = 0;
+  std::mt19937_64 random(31);
+  for (const char* region :
+       {"Africa", "America", "Antarctica", "Asia", "Atlantic", "Australia", "Etc", "Europe", "Pacific"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kZones + region)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string name = std::filesystem::relative(entry.path(), kZones);
+      const TimeZone ours = zone(name);
+      const InZone theirs(name);
+      ++zones;
+      for (int i = 0; i < 200; ++i) {
+        const auto moment = static_cast<std::int64_t>(random() % 4'000'000'000ULL);  // to 2096
+        ASSERT_EQ(ours.offset_at(moment), theirs.offset(moment)) << name << " at " << moment;
+      }
+    }
+  }
+  EXPECT_GT(zones, 300U) << "package tzdata is not installed";
+}
+
+constexpr std::int64_t kHour = 3600;
+
+std::int64_t local(int year, unsigned month, unsigned day, int hour, int minute) {
+  using namespace std::chrono;
+  return sys_seconds(sys_days(std::chrono::year(year) / month / day) + hours(hour) + minutes(minute))
+      .time_since_epoch()
+      .count();
+}
+
+TEST(TimeZone, AnHourThatIsMissingIsTheMomentOfTheJump) {
+  const auto berlin = zone("Europe/Berlin");
+  const auto jump = local(2026, 3, 29, 1, 0);  // UTC
+  EXPECT_EQ(berlin.moment(local(2026, 3, 29, 1, 59)), jump - 60);
+  EXPECT_EQ(berlin.moment(local(2026, 3, 29, 2, 0)), jump);
+  EXPECT_EQ(berlin.moment(local(2026, 3, 29, 2, 30)), jump);
+  EXPECT_EQ(berlin.moment(local(2026, 3, 29, 3, 0)), jump);
+  EXPECT_EQ(berlin.moment(local(2026, 3, 29, 3, 1)), jump + 60);
+}
+
+TEST(TimeZone, AnHourThatComesTwiceIsTheFirstOne) {
+  const auto berlin = zone("Europe/Berlin");
+  EXPECT_EQ(berlin.moment(local(2026, 10, 25, 2, 30)), local(2026, 10, 25, 0, 30));
+  EXPECT_EQ(berlin.moment(local(2026, 10, 25, 3, 0)), local(2026, 10, 25, 2, 0));
+}
+
+TEST(TimeZone, HalfHoursAndTheSouthAndFarAhead) {
+  EXPECT_EQ(zone("Asia/Kolkata").offset_at(1'800'000'000), 5 * kHour + kHour / 2);
+  const auto sydney = zone("Australia/Sydney");
+  EXPECT_EQ(sydney.offset_at(local(2071, 1, 15, 0, 0)), 11 * kHour);  // by the rule: no file lists that year
+  EXPECT_EQ(sydney.offset_at(local(2071, 7, 15, 0, 0)), 10 * kHour);
+}
+
+TEST(TimeZone, MomentAndLocalAreInverseWhereTheClockShowsATimeOnce) {
+  std::mt19937_64 random(32);
+  for (const char* name : {"Asia/Shanghai", "America/New_York", "Europe/Dublin", "Pacific/Apia", "Asia/Tehran"}) {
+    const auto here = zone(name);
+    for (int i = 0; i < 20'000; ++i) {
+      const auto utc = static_cast<std::int64_t>(random() % 4'000'000'000ULL);
+      const auto back = here.moment(here.local(utc));
+      // Equal, or the first of two moments that show the same.
+      EXPECT_LE(back, utc);
+      EXPECT_EQ(here.local(back), here.local(utc));
+      EXPECT_LE(utc - back, 2 * kHour);
+    }
+  }
+}
+
+TEST(TimeZone, BrokenFilesAreRefused) {
+  const std::string good = bytes_of("Europe/Berlin");
+  ASSERT_TRUE(TimeZone::parse("x", good).has_value());
+  EXPECT_FALSE(TimeZone::parse("x", "").has_value());
+  EXPECT_FALSE(TimeZone::parse("x", "TZif").has_value());
+  for (std::size_t length = 0; length + 1 < good.size(); length += 7) {
+    EXPECT_FALSE(TimeZone::parse("x", good.substr(0, length)).has_value()) << length;
+  }
+  std::mt19937_64 random(33);
+  for (int i = 0; i < 20'000; ++i) {  // whatever it says then: no crash, and a total answer
+    std::string bent = good;
+    for (int n = 0; n < 3; ++n) bent[random() % bent.size()] = static_cast<char>(random());
+    if (const auto parsed = TimeZone::parse("x", bent)) {
+      parsed->moment(static_cast<std::int64_t>(random() % 4'000'000'000ULL));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy
