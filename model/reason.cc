@@ -140,13 +140,30 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kConfigDropIn, "TM-CONFIG-010",
                "there is no tidemark-config: what the peer's own switches enable is enforced, at once"},
     ReasonInfo{Reason::kConfigKept, "TM-CONFIG-011", "the ConfigMap is gone; the last good settings stay in force"},
+
+    ReasonInfo{Reason::kSloBandwidthFromAnnotation, "TM-SLO-001",
+               "the node's network-bandwidth annotation is its totalNetworkBandwidth"},
+    ReasonInfo{Reason::kSloBandwidthUnreadable, "TM-SLO-002",
+               "the node's network-bandwidth annotation is no quantity; its systemStrategy is left out"},
+
+    ReasonInfo{Reason::kCollectFromStrategy, "TM-COLLECT-001", "the node's co-location strategy says what is reported"},
+    ReasonInfo{Reason::kCollectDisabled, "TM-COLLECT-002",
+               "co-location is off for the node; it reports as the defaults say"},
+    ReasonInfo{Reason::kCollectInvalid, "TM-COLLECT-003",
+               "the node's own settings are out of range; it reports as the defaults say"},
+    ReasonInfo{Reason::kCollectKept, "TM-COLLECT-004", "the configuration cannot be used; what is there stays"},
+
+    ReasonInfo{Reason::kObjectMissing, "TM-OBJECT-001", "the node has no such object yet"},
+    ReasonInfo{Reason::kObjectDiffers, "TM-OBJECT-002", "the object says something else than the settings"},
+    ReasonInfo{Reason::kObjectRight, "TM-OBJECT-003", "the object says what the settings say"},
+    ReasonInfo{Reason::kObjectOrphan, "TM-OBJECT-004", "the object's node is gone"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < kReasons.size(); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return kReasons.size() == static_cast<std::size_t>(Reason::kConfigKept) + 1;
+  return kReasons.size() == static_cast<std::size_t>(Reason::kObjectOrphan) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

@@ -125,6 +125,22 @@ enum class Reason : std::uint16_t {
   kConfigNodeLabelUnreadable,
   kConfigDropIn,
   kConfigKept,
+
+  // What of a node's NodeSLO comes from the node itself.
+  kSloBandwidthFromAnnotation,
+  kSloBandwidthUnreadable,
+
+  // Where the spec of a node's NodeMetric comes from.
+  kCollectFromStrategy,
+  kCollectDisabled,
+  kCollectInvalid,
+  kCollectKept,
+
+  // Whether an object that every node has is worth a write.
+  kObjectMissing,
+  kObjectDiffers,
+  kObjectRight,
+  kObjectOrphan,
 };
 
 struct ReasonInfo {

@@ -17,6 +17,7 @@
 #include "model/reason.h"
 #include "model/selector.h"
 #include "model/strategy.h"
+#include "policy/config_source.h"
 #include "policy/overcommit/plugins.h"
 
 namespace tidemark::policy {
@@ -42,12 +43,6 @@ struct ConfigRefusal {
   Error error;
 };
 std::expected<ColocationConfig, ConfigRefusal> parse_colocation_config(std::string_view text);
-
-// What the ConfigMap holds under the key now.
-struct ConfigSource {
-  bool found = true;                     // the ConfigMap exists
-  std::optional<std::string_view> text;  // nullopt where the key is missing
-};
 
 // The running configuration, passed back by the caller.
 struct ConfigState {

@@ -1,0 +1,295 @@
+#include "policy/nodeslo/nodeslo.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "model/quantity.h"
+#include "policy/nodeslo/fields.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::JsonObject;
+using model::Reason;
+
+constexpr std::string_view kApplications = "applications";
+constexpr std::string_view kBandwidth = "totalNetworkBandwidth";
+constexpr std::string_view kExtensions = "extensions";
+
+constexpr std::array<SloPartInfo, kSloParts> kParts{{
+    {SloPart::kThreshold, "resource-threshold-config", "resourceUsedThresholdWithBE", "nodeStrategies",
+     &kThresholdSchema},
+    {SloPart::kQos, "resource-qos-config", "resourceQOSStrategy", "nodeStrategies", &kQosSchema},
+    {SloPart::kCpuBurst, "cpu-burst-config", "cpuBurstStrategy", "nodeStrategies", &kCpuBurstSchema},
+    {SloPart::kSystem, "system-config", "systemStrategy", "nodeStrategies", &kSystemSchema},
+    {SloPart::kHostApplications, "host-application-config", "hostApplications", "nodeConfigs",
+     &kHostApplicationsSchema},
+}};
+
+// Contract 4.4.
+std::string_view default_text(SloPart part) {
+  switch (part) {
+    case SloPart::kThreshold:
+      return R"({"enable":false,"cpuSuppressThresholdPercent":65,"cpuSuppressPolicy":"cpuset",
+                 "memoryEvictThresholdPercent":70,"cpuEvictPolicy":"evictByRealLimit"})";
+    case SloPart::kCpuBurst:
+      return R"({"policy":"none","cpuBurstPercent":1000,"cfsQuotaBurstPercent":300,"cfsQuotaBurstPeriodSeconds":-1,
+                 "sharePoolThresholdPercent":50})";
+    case SloPart::kQos:
+    case SloPart::kSystem:
+    case SloPart::kHostApplications:
+      return "{}";
+  }
+  return "{}";
+}
+
+const ObjectSchema& config_schema(SloPart part) {
+  switch (part) {
+    case SloPart::kThreshold:
+      return kThresholdConfigSchema;
+    case SloPart::kQos:
+      return kQosConfigSchema;
+    case SloPart::kCpuBurst:
+      return kCpuBurstConfigSchema;
+    case SloPart::kSystem:
+      return kSystemConfigSchema;
+    case SloPart::kHostApplications:
+      return kHostApplicationConfigSchema;
+  }
+  return kHostApplicationConfigSchema;
+}
+
+std::string part_text(SloPart part, const JsonObject& strategy) {
+  if (part != SloPart::kHostApplications) return write_typed(*slo_part_info(part).schema, strategy);
+  const Json* list = strategy.find(kApplications);
+  if (list == nullptr || list->as_array().empty()) return "";
+  return write_typed_list(kHostApplicationSchema, list->as_array());
+}
+
+// A list of host applications replaces the one below it, everything else is merged over it.
+JsonObject over(SloPart part, const JsonObject& below, const JsonObject& own) {
+  if (part == SloPart::kHostApplications) return own;
+  // A text that names no field of the strategy leaves what is below; merging nothing would reset the bandwidth, which
+  // is always written.
+  if (own.empty()) return below;
+  return merge_typed(*slo_part_info(part).schema, below, own);
+}
+
+SloStrategy strategy_over(SloPart part, const JsonObject& below, JsonObject own) {
+  SloStrategy strategy;
+  strategy.merged = over(part, below, own);
+  strategy.own = std::move(own);
+  strategy.text = part_text(part, strategy.merged);
+  return strategy;
+}
+
+JsonObject default_strategy(SloPart part) {
+  JsonObject strategy;
+  const auto read = read_typed(default_text(part), *slo_part_info(part).schema, strategy);
+  TM_CHECK(read.has_value(), "the defaults can be read");
+  return strategy;
+}
+
+// What of an entry is not its name and selector.
+JsonObject own_of(const JsonObject& entry) {
+  JsonObject own;
+  for (const auto& [name, value] : entry) {
+    if (name != "name" && name != "nodeSelector") own.set(name, value);
+  }
+  return own;
+}
+
+Result<SloEntry> entry_of(SloPart part, const JsonObject& item, const JsonObject& cluster) {
+  SloEntry entry;
+  if (const Json* name = item.find("name")) entry.name = name->as_string();
+  if (const Json* selector = item.find("nodeSelector")) {
+    TM_TRY(entry.selector, model::LabelSelector::from_json(*selector));
+  }
+  if (entry.selector.problem()) {
+    entry.reason = Reason::kConfigSelectorUnusable;
+    entry.problem = entry.selector.problem()->message;
+  }
+  entry.strategy = strategy_over(part, cluster, own_of(item));
+  return entry;
+}
+
+std::uint64_t fingerprint(std::string_view text) {
+  if (text.empty()) return 0;
+  const std::uint64_t hash = base::TextHash().add(text).value();
+  return hash == 0 ? 1 : hash;
+}
+
+const SloStrategy& chosen(const SloPartConfig& config, const std::optional<std::size_t>& entry) {
+  return entry ? config.entries[*entry].strategy : config.cluster;
+}
+
+void take_bandwidth(SloNodePart& part, const SloStrategy& strategy, std::string_view annotation) {
+  const auto quantity = model::Quantity::parse(annotation);
+  if (!quantity) {
+    part.text = "";  // as the peer: such a node has no systemStrategy at all
+    part.note = Reason::kSloBandwidthUnreadable;
+    return;
+  }
+  JsonObject system = strategy.merged;
+  system.set(kBandwidth, Json(quantity->to_string()));
+  part.text = part_text(SloPart::kSystem, system);
+  part.note = Reason::kSloBandwidthFromAnnotation;
+}
+
+SloNodePart part_for_node(SloPart part, const SloPartConfig& config, std::span<const model::Label> labels,
+                          std::optional<std::string_view> bandwidth) {
+  SloNodePart out;
+  const auto match = std::ranges::find_if(config.entries, [&](const auto& e) { return e.selector.matches(labels); });
+  if (match != config.entries.end()) out.entry = static_cast<std::size_t>(match - config.entries.begin());
+  const SloStrategy& strategy = chosen(config, out.entry);
+  out.text = strategy.text;
+  if (part == SloPart::kSystem && bandwidth) take_bandwidth(out, strategy, *bandwidth);
+  return out;
+}
+
+}  // namespace
+
+const std::array<SloPartInfo, kSloParts>& slo_parts() {
+  return kParts;
+}
+
+const SloPartInfo& slo_part_info(SloPart part) {
+  return kParts[static_cast<std::size_t>(part)];
+}
+
+SloPartConfig slo_defaults(SloPart part) {
+  SloPartConfig config;
+  config.cluster = strategy_over(part, default_strategy(part), {});
+  return config;
+}
+
+SloConfig::SloConfig() {
+  for (const SloPartInfo& info : kParts) parts[static_cast<std::size_t>(info.part)] = slo_defaults(info.part);
+}
+
+Result<SloPartConfig> parse_slo_part(SloPart part, std::string_view text) {
+  const SloPartInfo& info = slo_part_info(part);
+  JsonObject document;
+  if (auto read = read_typed(text, config_schema(part), document); !read) {
+    return fail(std::move(read).error().within(info.key));
+  }
+
+  SloPartConfig config;
+  JsonObject own;
+  if (part == SloPart::kHostApplications) {
+    if (const Json* list = document.find(kApplications)) own.set(kApplications, *list);
+  } else if (const Json* cluster = document.find("clusterStrategy")) {
+    own = cluster->as_object();
+  }
+  config.cluster = strategy_over(part, default_strategy(part), std::move(own));
+
+  const Json* list = document.find(info.list);
+  if (list == nullptr) return config;
+  for (std::size_t i = 0; i < list->as_array().size(); ++i) {
+    auto entry = entry_of(part, list->as_array()[i].as_object(), config.cluster.merged);
+    if (!entry) {
+      return fail(std::move(entry).error().within(base::cat(info.key, ": ", info.list, "[", i, "].nodeSelector")));
+    }
+    config.entries.push_back(std::move(*entry));
+  }
+  return config;
+}
+
+SloStep next_slo_part(SloPart part, const ConfigSource& source) {
+  if (!source.found) return {std::nullopt, Reason::kConfigNotFound, ""};
+  if (!source.text) return {slo_defaults(part), Reason::kConfigDefaults, ""};
+  auto config = parse_slo_part(part, *source.text);
+  if (!config) return {std::nullopt, Reason::kConfigBadJson, std::move(config).error().message};
+  return {std::move(*config), Reason::kConfigApplied, ""};
+}
+
+bool SloSpec::operator==(const SloSpec& other) const {
+  return std::ranges::equal(parts, other.parts, {}, &SloNodePart::text, &SloNodePart::text);
+}
+
+SloSpec slo_for(const SloConfig& config, std::span<const model::Label> labels,
+                std::optional<std::string_view> bandwidth) {
+  SloSpec spec;
+  for (const SloPartInfo& info : kParts) {
+    spec.parts[static_cast<std::size_t>(info.part)] = part_for_node(info.part, config.of(info.part), labels, bandwidth);
+  }
+  return spec;
+}
+
+std::string slo_spec_json(const SloSpec& spec) {
+  std::string text;
+  base::JsonWriter out(text);
+  out.begin_object();
+  for (const SloPartInfo& info : kParts) {
+    const std::string& part = spec.parts[static_cast<std::size_t>(info.part)].text;
+    if (!part.empty()) out.key(info.field).raw(part);
+  }
+  out.key(kExtensions).raw(kSloNoExtensions);
+  out.end_object();
+  return text;
+}
+
+SloFingerprint slo_fingerprint(const SloSpec& spec) {
+  SloFingerprint out;
+  out.has_spec = true;
+  out.has_extensions = true;
+  for (std::size_t i = 0; i < kSloParts; ++i) out.parts[i] = fingerprint(spec.parts[i].text);
+  return out;
+}
+
+SloFingerprint slo_fingerprint_of_object(std::string_view spec) {
+  SloFingerprint out;
+  if (spec.empty() || spec == "null") return out;
+  JsonObject document;
+  if (!read_typed(spec, kSloSpecSchema, document)) return out;  // nothing of it can be kept
+  out.has_spec = true;
+  const Json* extensions = document.find(kExtensions);
+  out.has_extensions = extensions != nullptr && extensions->is_object();
+  for (const SloPartInfo& info : kParts) {
+    const Json* part = document.find(info.field);
+    if (part == nullptr) continue;
+    JsonObject strategy;
+    if (info.part == SloPart::kHostApplications) {
+      strategy.set(kApplications, *part);
+    } else {
+      strategy = part->as_object();
+    }
+    out.parts[static_cast<std::size_t>(info.part)] = fingerprint(part_text(info.part, strategy));
+  }
+  return out;
+}
+
+std::string slo_patch(const SloSpec& wanted, const SloFingerprint& found, std::string_view resource_version) {
+  const SloFingerprint right = slo_fingerprint(wanted);
+  if (right == found) return "";
+  std::string text;
+  base::JsonWriter out(text);
+  const auto put = [&](std::string_view path, std::string_view value) {
+    out.begin_object().member("op", "add").member("path", path).key("value").raw(value);
+    out.end_object();
+  };
+  out.begin_array();
+  std::string revision;
+  base::append_json_string(revision, resource_version);
+  put("/metadata/resourceVersion", revision);
+  if (!found.has_spec) put("/spec", "{}");  // none, or one that cannot be read
+  for (const SloPartInfo& info : kParts) {
+    const auto index = static_cast<std::size_t>(info.part);
+    if (right.parts[index] == found.parts[index]) continue;
+    const std::string path = base::cat("/spec/", info.field);
+    const std::string& part = wanted.parts[index].text;
+    if (!part.empty()) {
+      put(path, part);
+    } else {
+      out.begin_object().member("op", "remove").member("path", path).end_object();
+    }
+  }
+  if (!found.has_extensions) put("/spec/extensions", kSloNoExtensions);
+  out.end_array();
+  return text;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,31 @@
+// Any text is settings or is refused with a reason; any text is an object's spec; what is written is found right.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "policy/nodeslo/nodeslo.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace policy = tidemark::policy;
+  if (size == 0) return 0;
+  const auto part = static_cast<policy::SloPart>(data[0] % policy::kSloParts);
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+
+  policy::SloConfig config;
+  auto parsed = policy::parse_slo_part(part, text);
+  if (parsed) {
+    config.parts[static_cast<std::size_t>(part)] = std::move(*parsed);
+  } else {
+    TM_CHECK(!parsed.error().message.empty(), "a refusal says what is wrong");
+  }
+  const auto spec = policy::slo_for(config, {}, text);
+  const auto json = policy::slo_spec_json(spec);
+  TM_CHECK(policy::slo_fingerprint_of_object(json) == policy::slo_fingerprint(spec), "what is written is found right");
+  TM_CHECK(policy::slo_patch(spec, policy::slo_fingerprint_of_object(json), "1").empty(), "and is not written again");
+
+  const auto found = policy::slo_fingerprint_of_object(text);
+  const auto patch = policy::slo_patch(spec, found, "1");
+  TM_CHECK(patch.empty() == (found == policy::slo_fingerprint(spec)), "what differs is written");
+  return 0;
+}
