@@ -1,10 +1,9 @@
 #include "manager/settings.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "manager/decide.h"
 
@@ -24,26 +23,6 @@ kube::InformerConfig only(std::string ns, std::string_view name) {
   return config;
 }
 
-// FNV-1a: not against forgery, only to tell revisions apart.
-class TextHash {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) {
-      value_ ^= static_cast<unsigned char>(c);
-      value_ *= 0x100000001b3;
-    }
-  }
-  std::string hex() const {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string out(16, '0');
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = kDigits[(value_ >> (60 - 4 * i)) & 0xf];
-    return out;
-  }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
-
 }  // namespace
 
 Settings::Settings(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::EventRecorder& recorder,
@@ -55,7 +34,7 @@ Settings::Settings(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& wa
       log_(log),
       configs_(loop, reader, watcher, log, metrics, random, only(config_namespace_, config_name_),
                [&interner](std::string_view bytes) {
-                 return kube::decode_config_map(bytes, {}, {model::kColocationConfigKey}, interner);
+                 return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner);
                }),
       good_(metrics.gauge("tidemark_manager_config_good",
                           "1 while the co-location settings in force are those in the ConfigMap.")),
@@ -101,9 +80,16 @@ void Settings::take(const kube::ConfigMap* map) {
                             revision_.colocation = std::move(step.state);
                             return {step.reason, std::move(step.problem)};
                           });
+  for (const auto& info : policy::slo_parts()) {
+    changed |= take_key(info.key, map, "SLOCfgUnmarshalFailed", [&](const policy::ConfigSource& source) -> Taken {
+      auto step = policy::next_slo_part(info.part, source);
+      if (step.next) revision_.nodeslo.parts[static_cast<std::size_t>(info.part)] = std::move(*step.next);
+      return {step.reason, std::move(step.problem)};
+    });
+  }
   if (!changed) return;
 
-  TextHash hash;
+  base::TextHash hash;
   for (const auto& [name, key] : keys_) {
     if (!key.in_force) continue;
     hash.add(base::cat(name, "=", key.in_force->size(), ":"));  // so that no two sets of texts run into one

@@ -21,6 +21,8 @@
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/loop.h"
+#include "policy/config_source.h"
+#include "policy/nodeslo/nodeslo.h"
 #include "policy/overcommit/strategy.h"
 
 namespace tidemark::manager {
@@ -28,6 +30,7 @@ namespace tidemark::manager {
 // One set of settings. A member per part; each part holds the last good value of its keys.
 struct Revision {
   policy::ConfigState colocation;
+  policy::SloConfig nodeslo;
   // Over the texts in force, key by key: the same text gives the same hash in every replica and version. 16 hex digits.
   std::string hash;
 };

@@ -81,6 +81,9 @@ class SettingsTest : public ::testing::Test {
     }
     return reasons;
   }
+  static std::string text_of_defaults(policy::SloPart part) {
+    return policy::slo_for({}, {}, std::nullopt).parts[static_cast<std::size_t>(part)].text;
+  }
   double good() { return metrics.gauge("tidemark_manager_config_good", "").value(); }
   void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
 
@@ -178,6 +181,33 @@ TEST_F(SettingsTest, BadFromTheStartThereIsNothingToGoBy) {
   write({{"colocation-config", "(none)"}});
   EXPECT_EQ(settings->not_ready(), "");
   EXPECT_EQ(reclaim(), 60);
+}
+
+// Contract 4.3: that key keeps its old value, the other keys are applied; an empty text is bad JSON for these keys.
+TEST_F(SettingsTest, KeysOfNodeSloStandEachOnItsOwn) {
+  const auto text = [&](policy::SloPart part) {
+    return policy::slo_for(revision().nodeslo, {}, std::nullopt).parts[static_cast<std::size_t>(part)].text;
+  };
+  const std::string burst_default = text_of_defaults(policy::SloPart::kCpuBurst);
+  write({{"resource-qos-config", R"({"clusterStrategy":{"lsClass":{}}})"},
+         {"cpu-burst-config", R"({"clusterStrategy":{"cpuBurstPercent":7}})"},
+         {"system-config", "nonsense"}});
+  start();
+  EXPECT_EQ(text(policy::SloPart::kQos), R"({"lsClass":{}})");
+  EXPECT_EQ(text(policy::SloPart::kSystem), text_of_defaults(policy::SloPart::kSystem));
+  EXPECT_EQ(good(), 0);
+  EXPECT_EQ(events(), std::vector<std::string>{"SLOCfgUnmarshalFailed"});
+
+  write({{"resource-qos-config", ""}, {"cpu-burst-config", "(none)"}, {"system-config", "{}"}});
+  EXPECT_EQ(text(policy::SloPart::kQos), R"({"lsClass":{}})");
+  EXPECT_EQ(text(policy::SloPart::kCpuBurst), burst_default);
+  EXPECT_EQ(good(), 0);
+  EXPECT_EQ(events().size(), 2U);
+  EXPECT_EQ(changes, 2);  // one for all the keys of an update
+
+  write({{"resource-qos-config", "(none)"}});
+  EXPECT_EQ(text(policy::SloPart::kQos), "{}");
+  EXPECT_EQ(good(), 1);
 }
 
 }  // namespace
