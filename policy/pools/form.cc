@@ -15,6 +15,14 @@ std::string shown(const Json& value) {
   return text.size() <= kShownMax ? text : base::cat(std::string_view(text).substr(0, kShownMax), "…");
 }
 
+constexpr std::size_t kNameMax = 63;  // bytes: some names become label values
+
+bool is_name(std::string_view text) {
+  const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= kNameMax && good(text.front()) && good(text.back()) &&
+         std::ranges::all_of(text, [&](char c) { return good(c) || c == '-'; });
+}
+
 }  // namespace
 
 std::string to_string(const std::vector<Problem>& problems) {
@@ -141,6 +149,26 @@ void Form::finish() {
     problem(base::quoted(key),
             base::cat("there is no such setting", meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
   }
+}
+
+std::string read_name(Form& form, const std::string& place, std::map<std::string, std::string>& seen) {
+  std::string name;
+  form.text("name", name);
+  if (!form.has("name")) {
+    form.missing("name", "what shall it be called?");
+    return "";
+  }
+  if (!is_name(name)) {
+    form.problem("name", base::cat("wanted up to ", kNameMax,
+                                   " lower-case letters, digits or '-', with a letter or digit at both ends, found ",
+                                   base::quoted(name)));
+    return "";
+  }
+  form.rename(base::cat(place, " (", name, ")"));
+  if (const auto [at, fresh] = seen.emplace(name, place); !fresh) {
+    form.problem("name", base::cat(at->second, " is called so too"));
+  }
+  return name;
 }
 
 }  // namespace tidemark::policy

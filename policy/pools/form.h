@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,5 +70,9 @@ class Form {
   Problems& problems_;
   std::vector<std::string> known_;
 };
+
+// The member `name`, checked, for one item of a list; "" where it cannot be used. Later places show it: "pools[1]
+// (night)". `seen` holds the names of the items before it and their places.
+std::string read_name(Form& form, const std::string& place, std::map<std::string, std::string>& seen);
 
 }  // namespace tidemark::policy

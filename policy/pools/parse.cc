@@ -8,13 +8,13 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "policy/pools/offer_form.h"
 
 namespace tidemark::policy {
 namespace {
 
 using std::chrono::hours, std::chrono::seconds;
 
-constexpr std::size_t kNameMax = 63;      // bytes of a pool's or class's name: it is a label's value
 constexpr std::size_t kBusinessMax = 63;  // the same
 constexpr std::int64_t kNodesPerMinuteMax = 100'000;
 constexpr base::Duration kSoakMax = hours(24 * 7);
@@ -24,33 +24,6 @@ constexpr std::int64_t kFactorMax = 100'000;  // percent
 constexpr std::int64_t kOrderMax = 1'000'000;
 constexpr std::int64_t kWeightMax = 10'000;  // cgroup v2's cpu.weight
 constexpr base::Duration kRestartCostMax = hours(24 * 30);
-
-bool is_name(std::string_view text) {
-  const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= kNameMax && good(text.front()) && good(text.back()) &&
-         std::ranges::all_of(text, [&](char c) { return good(c) || c == '-'; });
-}
-
-// The name, checked; "" where it cannot be used. Later places show it: "pools[1] (night)".
-std::string read_name(Form& form, const std::string& place, std::map<std::string, std::string>& seen) {
-  std::string name;
-  form.text("name", name);
-  if (!form.has("name")) {
-    form.missing("name", "what shall it be called?");
-    return "";
-  }
-  if (!is_name(name)) {
-    form.problem("name", base::cat("wanted up to ", kNameMax,
-                                   " lower-case letters, digits or '-', with a letter or digit at both ends, found ",
-                                   base::quoted(name)));
-    return "";
-  }
-  form.rename(base::cat(place, " (", name, ")"));
-  if (const auto [at, fresh] = seen.emplace(name, place); !fresh) {
-    form.problem("name", base::cat(at->second, " is called so too"));
-  }
-  return name;
-}
 
 // `mode: observe`, or one for each thing that the manager does. What is not given stays as it is.
 void read_mode(Form& form, PoolModes& modes, Problems& problems) {
@@ -104,6 +77,30 @@ void read_selector(Form& form, Pool& pool, Problems& problems) {
   pool.takes_all = empty;
 }
 
+// The name of a calendar. What is not given stays as it is; `calendar: none` is none.
+void read_calendar_name(Form& form, const TidemarkConfig& config, std::optional<std::size_t>& out) {
+  constexpr std::string_view kNone = "none";
+  if (!form.has("calendar")) return;
+  std::vector<std::string_view> names{kNone};
+  for (const auto& calendar : config.calendars) {
+    if (!calendar.name.empty()) names.push_back(calendar.name);
+  }
+  const auto choice = form.choice("calendar", names);
+  if (!choice) return;
+  out = std::nullopt;
+  const auto at = std::ranges::find(config.calendars, names[*choice], &Calendar::name);
+  if (at != config.calendars.end()) out = static_cast<std::size_t>(at - config.calendars.begin());
+}
+
+// What a pool says of itself, and what the document says for nodes whose pool says nothing.
+void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& problems) {
+  read_mode(form, pool.modes, problems);
+  read_profile(form, pool.profile);
+  read_calendar_name(form, config, pool.calendar);
+  read_ledger(form, pool.ledger, problems);
+  read_motion(form, pool.motion, problems);
+}
+
 void read_pools(Form& form, TidemarkConfig& config, Problems& problems) {
   std::map<std::string, std::string> names;
   std::map<std::string, std::string> selectors;
@@ -114,8 +111,7 @@ void read_pools(Form& form, TidemarkConfig& config, Problems& problems) {
     pool.name = read_name(entry, place, names);
     read_selector(entry, pool, problems);
     read_business(entry, pool.business);
-    read_mode(entry, pool.modes, problems);
-    read_profile(entry, pool.profile);
+    read_offer(entry, config, pool, problems);
     entry.boolean("canary", pool.canary);
     entry.finish();
     if (const Json* selector = entry.member("nodeSelector")) {
@@ -182,7 +178,7 @@ std::unexpected<std::vector<Problem>> only(std::string why) {
 
 }  // namespace
 
-std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text) {
+std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text, const Zones& zones) {
   if (text.size() > kTidemarkConfigBytesMax) {
     return only(base::cat(text.size(), " bytes; at most ", kTidemarkConfigBytesMax, " are read"));
   }
@@ -194,11 +190,11 @@ std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::s
   Form form(&*document, "", problems);
   // What another schema means is not known, so nothing more is said of such a text.
   if (!problems.any() && !read_schema(form)) return std::unexpected(problems.take());
-  read_mode(form, config.rest.modes, problems);
+  config.calendars = read_calendars(form, zones, problems);
+  read_offer(form, config, config.rest, problems);
   if (!form.has("mode") && document->is_object()) {
     form.missing("mode", "observe or enforce, for nodes whose pool says nothing else");
   }
-  read_profile(form, config.rest.profile);
   read_pools(form, config, problems);
   read_rollout(form, config.rollout, problems);
   read_classes(form, config.classes, problems);
@@ -207,7 +203,7 @@ std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::s
   return config;
 }
 
-TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSource& source) {
+TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSource& source, const Zones& zones) {
   if (!source.found) {
     if (state.config && state.text) return {state, model::Reason::kConfigKept, ""};
     return {{drop_in(), std::nullopt}, model::Reason::kConfigDropIn, ""};
@@ -224,7 +220,7 @@ TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSour
     return refused(base::cat("only the key ", model::kTidemarkConfigKey, " is read; found also ",
                              base::join(source.other_keys, ", ")));
   }
-  auto config = parse_tidemark_config(*source.text);
+  auto config = parse_tidemark_config(*source.text, zones);
   if (!config) return refused(to_string(config.error()));
   return {{std::move(*config), std::string(*source.text)}, model::Reason::kConfigApplied, ""};
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/reason.h"
+#include "policy/calendar/calendar_form.h"
 #include "policy/pools/form.h"
 #include "policy/pools/pools.h"
 
@@ -21,7 +22,7 @@ inline constexpr std::size_t kTidemarkConfigBytesMax = 256 * 1024;
 inline constexpr std::size_t kPoolsMax = 200;
 inline constexpr std::size_t kClassesMax = 64;
 
-std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text);
+std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text, const Zones& zones);
 
 // What the ConfigMap holds now.
 struct TidemarkSource {
@@ -44,6 +45,6 @@ struct TidemarkStep {
 
 // Refused: the last good ones stay. Gone: the last good ones stay as well, because what they held back would be let
 // loose otherwise; only where there never were any does the drop-in hold.
-TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSource& source);
+TidemarkStep next_tidemark_config(const TidemarkState& state, const TidemarkSource& source, const Zones& zones);
 
 }  // namespace tidemark::policy

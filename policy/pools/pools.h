@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@
 #include "base/clock.h"
 #include "model/names.h"
 #include "model/selector.h"
+#include "policy/calendar/calendar.h"
+#include "policy/ledger/ledger.h"
+#include "policy/motion/motion.h"
 
 namespace tidemark::policy {
 
@@ -40,7 +44,10 @@ struct Pool {
   std::string business;   // whose nodes these are; empty: nobody said
   PoolModes modes;
   Profile profile = Profile::kKoordinator;
-  bool canary = false;  // takes new settings first
+  bool canary = false;                  // takes new settings first
+  std::optional<std::size_t> calendar;  // of the water line, an index in TidemarkConfig::calendars
+  LedgerConfig ledger;
+  MotionConfig motion;  // with profile tidemark only
 };
 
 // More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than
@@ -72,6 +79,7 @@ struct WorkClass {
 };
 
 struct TidemarkConfig {
+  std::vector<Calendar> calendars;
   Pool rest;                // of the nodes that no pool names
   std::vector<Pool> pools;  // in the order of the document
   RolloutSettings rollout;

@@ -16,14 +16,19 @@ using model::Label;
 using model::Reason;
 using namespace std::chrono_literals;
 
+const Zones& zones() {
+  static const Zones kUtcOnly;
+  return kUtcOnly;
+}
+
 TidemarkConfig must(std::string_view text) {
-  auto config = parse_tidemark_config(text);
+  auto config = parse_tidemark_config(text, zones());
   EXPECT_TRUE(config.has_value()) << text << "\n" << (config ? "" : to_string(config.error()));
   return config ? std::move(*config) : TidemarkConfig();
 }
 
 std::string refusal(std::string_view text) {
-  const auto config = parse_tidemark_config(text);
+  const auto config = parse_tidemark_config(text, zones());
   return config ? "" : to_string(config.error());
 }
 
@@ -139,7 +144,7 @@ TEST(TidemarkConfigText, RefusesWhatItCannotKnow) {
 TEST(TidemarkConfigText, OnlySoMuchIsTold) {
   std::string text = "schema: 1\nmode: observe\n";
   for (int i = 0; i < 50; ++i) text += cat("nonsense", i, ": 1\n");
-  const auto config = parse_tidemark_config(text);
+  const auto config = parse_tidemark_config(text, zones());
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().size(), Problems::kMax + 1);
   EXPECT_EQ(config.error().back().why, "and 30 more");
@@ -200,7 +205,7 @@ TEST(PoolOf, AnOverlapIsToldWithAnExample) {
 // ---- what is in force ----
 
 TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
-  const auto step = next_tidemark_config({}, {false, std::nullopt, {}});
+  const auto step = next_tidemark_config({}, {false, std::nullopt, {}}, zones());
   EXPECT_EQ(step.reason, Reason::kConfigDropIn);
   ASSERT_TRUE(step.state.config);
   EXPECT_EQ(step.state.config->rest.modes, (PoolModes{Mode::kEnforce, Mode::kEnforce}));
@@ -209,23 +214,112 @@ TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
 }
 
 TEST(NextTidemarkConfig, WhatIsRefusedOrGoneLeavesTheLastGood) {
-  const auto good = next_tidemark_config({}, {true, kPools, {}});
+  const auto good = next_tidemark_config({}, {true, kPools, {}}, zones());
   EXPECT_EQ(good.reason, Reason::kConfigApplied);
   EXPECT_EQ(good.state.text, kPools);
   for (const TidemarkSource& bad :
        {TidemarkSource{true, "schema: 9", {}}, TidemarkSource{true, std::nullopt, {}}, TidemarkSource{true, "", {}},
         TidemarkSource{true, std::nullopt, {"config.yml"}}, TidemarkSource{true, kPools, {"config.yml"}}}) {
-    const auto step = next_tidemark_config(good.state, bad);
+    const auto step = next_tidemark_config(good.state, bad, zones());
     EXPECT_EQ(step.reason, Reason::kConfigInvalid);
     EXPECT_EQ(step.state.text, kPools);
     EXPECT_NE(step.problem, "");
-    EXPECT_FALSE(next_tidemark_config({}, bad).state.config) << "never good: nothing is decided";
+    EXPECT_FALSE(next_tidemark_config({}, bad, zones()).state.config) << "never good: nothing is decided";
   }
-  EXPECT_EQ(next_tidemark_config({}, {true, std::nullopt, {"config.yml"}}).problem,
+  EXPECT_EQ(next_tidemark_config({}, {true, std::nullopt, {"config.yml"}}, zones()).problem,
             "there is no key config.yaml; found config.yml");
-  const auto gone = next_tidemark_config(good.state, {false, std::nullopt, {}});
+  const auto gone = next_tidemark_config(good.state, {false, std::nullopt, {}}, zones());
   EXPECT_EQ(gone.reason, Reason::kConfigKept);
   EXPECT_EQ(gone.state.text, kPools);
+}
+
+constexpr std::string_view kOffers = R"(
+schema: 1
+mode: enforce
+calendar: nights
+ledger: {yarn: {minPercent: 20}}
+calendars:
+- name: nights
+  zone: UTC
+  lead: 1h
+  holidays: {days: [2026-10-01], workdays: [2026-10-10]}
+  entries:
+  - {name: night, cron: "0 22 * * *", until: "0 7 * * *", cpu: 80, memory: 75, rampUp: 30m, on: workdays}
+  - {name: sale, kind: freeze, from: 2026-11-10T18:00, to: 2026-11-12, priority: 3}
+pools:
+- name: plain
+  nodeSelector: {}
+  calendar: none
+  ledger: {mode: strict, classAware: true, yarn: {maxPercent: 60, overReport: {cpuPercent: 120}}}
+  motion: {slewPermillePerMinute: 50, hold: 2m}
+)";
+
+TEST(TidemarkConfigText, CalendarsLedgersAndMotion) {
+  const auto config = must(kOffers);
+  ASSERT_EQ(config.calendars.size(), 1U);
+  const Calendar& nights = config.calendars[0];
+  EXPECT_EQ(nights.lead, 1h);
+  EXPECT_TRUE(nights.holidays.rests(20'727));   // 2026-10-01
+  EXPECT_FALSE(nights.holidays.rests(20'736));  // 2026-10-10, a Saturday that is worked
+  ASSERT_EQ(nights.entries.size(), 2U);
+  EXPECT_EQ(nights.entries[0].line, (LinePercent{80, 75}));
+  EXPECT_EQ(nights.entries[0].on, OnDays::kWorkdays);
+  EXPECT_EQ(nights.entries[0].ramp_up, 30min);
+  EXPECT_EQ(nights.entries[1].kind, EntryKind::kFreeze);
+  EXPECT_EQ(std::get<FixedDates>(nights.entries[1].when).to_local_s, 20'769LL * 86'400);
+
+  EXPECT_EQ(config.rest.calendar, 0U);
+  const Pool& plain = config.pools.at(0);
+  EXPECT_EQ(plain.calendar, std::nullopt);
+  EXPECT_EQ(plain.ledger.mode, LedgerMode::kStrict);
+  EXPECT_EQ(plain.ledger.yarn.share_min_percent, 20) << "what the document says for all";
+  EXPECT_EQ(plain.ledger.yarn.share_max_percent, 60);
+  EXPECT_EQ(plain.ledger.yarn.over_report, (OverReport{120, 100}));
+  EXPECT_EQ(plain.motion.slew_permille_per_minute, 50);
+  EXPECT_EQ(plain.motion.hold, 2min);
+}
+
+TEST(TidemarkConfigText, WhatIsWrongWithACalendarIsToldWithItsPlace) {
+  EXPECT_EQ(
+      refusal(R"(
+schema: 1
+mode: enforce
+calendar: night
+ledger: {kubernetes: {minPercent: 70}, yarn: {minPercent: 40}}
+calendars:
+- name: nights
+  zone: Asia/Nowhere
+  holidays: {days: [yesterday]}
+  entries:
+  - {name: a, cron: "0 25 * * *", for: 1h, cpu: 80}
+  - {name: b, cron: "0 22 * * *", cpu: 101}
+  - {name: c, from: 2026-11-12, to: 2026-11-11, cpu: 10}
+  - {name: c, cron: "* * * * *", for: 1m}
+  - {name: e, cron: "0 1 * * *", from: 2026-11-11, cpu: 1, rampup: 3m}
+)"),
+      R"(calendars[0] (nights).zone: there are no rules for a zone called "Asia/Nowhere" here; it is a name like Asia/Shanghai, and needs the package tzdata
+calendars[0] (nights).holidays.days[0]: wanted a date like 2026-10-01, found "yesterday"
+calendars[0] (nights).entries[0] (a).cron: hour: wanted *, or numbers from 0 to 23 as in 1-5,8 or */2, found "25"
+calendars[0] (nights).entries[1] (b).until: wanted either until (when it ends, like cron) or for (how long it lasts)
+calendars[0] (nights).entries[1] (b).cpu: wanted a whole number in 0..100, found 101
+calendars[0] (nights).entries[2] (c).to: ends before it begins
+calendars[0] (nights).entries[3] (c).name: calendars[0] (nights).entries[2] is called so too
+calendars[0] (nights).entries[3] (c).cron: begins 1440 times a day; at most 24
+calendars[0] (nights).entries[3] (c).cpu: missing: where is the line in this window? cpu, memory or both, in percent
+calendars[0] (nights).entries[4] (e).cron: wanted either cron with until or for (it recurs), or from and to (it happens once)
+calendars[0] (nights).entries[4] (e)."rampup": there is no such setting; did you mean rampUp?
+calendar: wanted none or nights, found "night"; did you mean nights?
+ledger.yarn.minPercent: kubernetes and yarn are guaranteed 110 % together)");
+}
+
+TEST(TidemarkConfigText, TheZonesThatATextNamesAreKnownBeforeItIsRead) {
+  EXPECT_EQ(
+      zone_names(
+          "calendars: [{zone: Europe/Berlin}, {zone: Asia/Shanghai}, {zone: Europe/Berlin}, {zone: ../../etc/passwd}, "
+          "{zone: /etc/passwd}, {zone: 3}, 7]"),
+      (std::vector<std::string>{"Asia/Shanghai", "Europe/Berlin"}));
+  EXPECT_TRUE(zone_names("calendars: {").empty());
+  EXPECT_TRUE(zone_names("[]").empty());
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// Calendars as `tidemark-config` holds them:
+//
+//   calendars:
+//   - name: night-rise
+//     zone: Asia/Shanghai
+//     lead: 1h
+//     holidays: {days: [2026-10-01, 2026-10-02], workdays: [2026-10-10], weekends: true}
+//     entries:
+//     - {name: night, cron: "0 22 * * *", until: "0 7 * * *", cpu: 80, memory: 75, rampUp: 30m, rampDown: 30m}
+//     - {name: sale, kind: freeze, from: 2026-11-10T18:00, to: 2026-11-12T06:00, cpu: 0, memory: 0}
+//
+// Dates and times are those of the calendar's zone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/calendar/calendar.h"
+#include "policy/pools/form.h"
+
+namespace tidemark::policy {
+
+// The rules of the zones that a document names, put there by whoever may open files.
+class Zones {
+ public:
+  void add(TimeZone zone);
+  const TimeZone* find(std::string_view name) const;  // UTC is always there
+
+ private:
+  std::map<std::string, TimeZone, std::less<>> zones_;
+};
+
+// The zones that a document of settings names, as they stand there; empty where it cannot be read. A name that could
+// lead out of a folder of zones is not among them.
+std::vector<std::string> zone_names(std::string_view text);
+
+inline constexpr std::size_t kCalendarsMax = 50;
+inline constexpr std::size_t kHolidaysMax = 2000;
+
+std::vector<Calendar> read_calendars(Form& document, const Zones& zones, Problems& problems);
+
+}  // namespace tidemark::policy
