@@ -95,8 +95,7 @@ model::PodResources to_pod_resources(const Pod& pod) {
 model::PodView to_pod_view(const Pod& pod) {
   const model::PodResources resources = to_pod_resources(pod);
   model::PodView view;
-  view.namespace_name = pod.meta.ns.view();
-  view.name = pod.meta.name.view();
+  view.id = {pod.meta.ns, pod.meta.name};
   view.phase = pod.phase;
   const model::KubeQos kube = pod.qos ? *pod.qos : model::kube_qos(resources);
   view.qos = model::qos_with_default(model::parse_qos(pod.meta.labels.get(model::kQosClassLabel)), kube);
@@ -119,11 +118,7 @@ model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
     view.node_usage = native_resources(metric.node_usage);
   }
   view.system_usage = native_resources(metric.system_usage);
-  view.pods.reserve(metric.pods.size());
-  for (const PodMetric& pod : metric.pods) {
-    view.pods.push_back({std::string(pod.ns.view()), std::string(pod.name.view()), native_resources(pod.usage),
-                         model::parse_priority_class(pod.priority), model::parse_qos(pod.qos)});
-  }
+  view.pods = metric.pods;
   view.host_applications.reserve(metric.host_applications.size());
   for (const HostApplicationMetric& application : metric.host_applications) {
     view.host_applications.push_back({std::string(application.name.view()), native_resources(application.usage),

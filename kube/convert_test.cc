@@ -30,8 +30,7 @@ class ConvertTest : public ::testing::Test {
 
 TEST_F(ConvertTest, APodOfARealServer) {
   const model::PodView web = to_pod_view(pod(testdata("pod_web.json")));
-  EXPECT_EQ(web.namespace_name, "default");
-  EXPECT_EQ(web.name, "web-0");
+  EXPECT_EQ(web.id, model::PodId("default", "web-0"));
   EXPECT_EQ(web.phase, model::PodPhase::kRunning);
   EXPECT_EQ(web.qos, model::Qos::kLs);
   EXPECT_EQ(web.priority, model::PriorityClass::kProd);

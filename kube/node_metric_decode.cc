@@ -76,22 +76,51 @@ void read_node_metric_info(Decoder& decoder, const NodeMetricFields& fields, Nod
   });
 }
 
-void read_pod_metric(Decoder& decoder, PodMetric& pod) {
+// {"resources": {"cpu": …, "memory": …, …}, "devices": …}
+void read_native_resource_map(Decoder& decoder, model::Resources& out) {
+  decoder.object([&](std::string_view key) {
+    if (key != "resources") return decoder.skip();
+    decoder.object([&](std::string_view name) {
+      if (name == "cpu") {
+        read_amount(decoder, "cpu", out.cpu.value);
+      } else if (name == "memory") {
+        read_amount(decoder, "memory", out.memory.value);
+      } else {
+        decoder.skip();
+      }
+    });
+  });
+}
+
+// Texts of the entry that is read: in one place for all entries, because there are many.
+struct PodNames {
+  std::string ns;
+  std::string name;
+};
+
+void read_pod_usage(Decoder& decoder, PodNames& names, model::PodUsage& pod) {
+  names.ns.clear();
+  names.name.clear();
   decoder.object([&](std::string_view key) {
     if (key == "name") {
-      decoder.text(pod.name);
+      decoder.string(names.name);
     } else if (key == "namespace") {
-      decoder.interned(pod.ns);
+      decoder.string(names.ns);
     } else if (key == "podUsage") {
-      read_resource_map(decoder, pod.usage);
+      read_native_resource_map(decoder, pod.usage);
     } else if (key == "priority") {
-      decoder.interned(pod.priority);
+      std::string_view priority;
+      decoder.view(priority);
+      pod.priority = model::parse_priority_class(priority);
     } else if (key == "qos") {
-      decoder.interned(pod.qos);
+      std::string_view qos;
+      decoder.view(qos);
+      pod.qos = model::parse_qos(qos);
     } else {
       decoder.skip();
     }
   });
+  pod.id = {names.ns, names.name};
 }
 
 void read_host_application(Decoder& decoder, HostApplicationMetric& application) {
@@ -132,7 +161,8 @@ void read_node_metric_status(Decoder& decoder, const NodeMetricFields& fields, N
       metric.has_node_metric = decoder.reader().peek() != Type::kNull;
       read_node_metric_info(decoder, fields, metric);
     } else if (key == "podsMetric" && fields.pods) {
-      read_vector(decoder, metric.pods, [&](PodMetric& pod) { read_pod_metric(decoder, pod); });
+      PodNames names;
+      read_vector(decoder, metric.pods, [&](model::PodUsage& pod) { read_pod_usage(decoder, names, pod); });
     } else if (key == "hostApplicationMetric") {
       read_vector(decoder, metric.host_applications,
                   [&](HostApplicationMetric& application) { read_host_application(decoder, application); });

@@ -120,7 +120,7 @@ std::size_t AggregatedUsage::bytes() const {
 std::size_t NodeMetric::bytes() const {
   std::size_t total = sizeof(NodeMetric) + meta.bytes() + node_usage.bytes() + system_usage.bytes() +
                       vector_bytes(aggregated_node_usages) + vector_bytes(aggregated_system_usages) +
-                      vector_bytes(pods) + vector_bytes(host_applications);
+                      allocated_bytes(pods.capacity() * sizeof(pods[0])) + vector_bytes(host_applications);
   if (policy) {
     total += allocated_bytes(policy->aggregate_durations.capacity() * sizeof(base::Duration)) +
              policy->memory_collect_policy.bytes();

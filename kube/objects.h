@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "kube/decode.h"
 #include "kube/intern.h"
+#include "model/node.h"
 #include "model/pod.h"
 #include "model/qos.h"
 
@@ -222,16 +223,6 @@ struct AggregatedUsage {
   std::size_t bytes() const;
 };
 
-struct PodMetric {
-  Text ns;
-  Text name;
-  ResourceList usage;
-  Text priority;  // "koord-prod" …
-  Text qos;       // "LS" …
-
-  std::size_t bytes() const { return ns.bytes() + name.bytes() + usage.bytes() + priority.bytes() + qos.bytes(); }
-};
-
 struct HostApplicationMetric {
   Text name;
   ResourceList usage;
@@ -250,7 +241,7 @@ struct NodeMetric {
   ResourceList system_usage;
   std::vector<AggregatedUsage> aggregated_node_usages;
   std::vector<AggregatedUsage> aggregated_system_usages;
-  std::vector<PodMetric> pods;
+  std::vector<model::PodUsage> pods;  // in thirty lines of a node: what decisions read, and no texts
   std::vector<HostApplicationMetric> host_applications;
   std::optional<ResourceList> prod_reclaimable;
   std::optional<ResourceList> prod_peak;
@@ -309,6 +300,7 @@ void read_meta(Decoder&, const MetaFields&, ObjectMeta&);
 void read_text_map(Decoder&, const KeyFilter&, TextMap&);
 // Quantities may be strings or bare numbers, as the API server accepts both.
 void read_resources(Decoder&, ResourceList&);
+void read_amount(Decoder&, std::string_view resource, std::int64_t&);  // one of them
 void read_container(Decoder&, Container&);
 void read_truth(Decoder&, Truth&);
 void read_resource_map(Decoder&, ResourceList&);  // {"resources": {…}, "devices": …} of the slo kinds

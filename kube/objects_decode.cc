@@ -283,18 +283,24 @@ void read_meta(Decoder& decoder, const MetaFields& fields, ObjectMeta& meta) {
   });
 }
 
+void read_amount(Decoder& decoder, std::string_view resource, std::int64_t& out) {
+  const Type type = decoder.reader().peek();
+  if (type != Type::kString && type != Type::kNumber && type != Type::kNull && type != Type::kError) {
+    return decoder.fail("wanted a quantity like 500m or 2Gi, found another kind of value");
+  }
+  std::string_view raw;
+  if (!decoder.reader().raw(raw)) return;
+  auto quantity = model::Quantity::from_json_text(raw);
+  if (!quantity) return decoder.fail(quantity.error().message);
+  out = amount_of(resource, *quantity);
+}
+
 void read_resources(Decoder& decoder, ResourceList& out) {
   decoder.object([&](std::string_view key) {
     const Text name = decoder.interner().intern(key);
-    const Type type = decoder.reader().peek();
-    if (type != Type::kString && type != Type::kNumber && type != Type::kNull && type != Type::kError) {
-      return decoder.fail("wanted a quantity like 500m or 2Gi, found another kind of value");
-    }
-    std::string_view raw;
-    if (!decoder.reader().raw(raw)) return;
-    auto quantity = model::Quantity::from_json_text(raw);
-    if (!quantity) return decoder.fail(quantity.error().message);
-    out.set(name, amount_of(name.view(), *quantity));
+    std::int64_t amount = 0;
+    read_amount(decoder, name, amount);
+    if (decoder.ok()) out.set(name, amount);
   });
   out.shrink();
 }

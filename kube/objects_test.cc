@@ -169,10 +169,10 @@ TEST(NodeMetricProjection, Fields) {
   ASSERT_EQ(metric->aggregated_node_usages[1].usage.size(), 5u);
   EXPECT_TRUE(metric->aggregated_node_usages[1].find(Aggregation::kAvg)->empty()) << "cold: keys without values";
   ASSERT_EQ(metric->pods.size(), 2u);
-  EXPECT_EQ(metric->pods[0].name, "batch-1");
-  EXPECT_EQ(metric->pods[0].priority, "koord-batch");
-  EXPECT_EQ(metric->pods[1].usage.cpu_milli(), 480);
-  EXPECT_EQ(metric->pods[1].usage.memory_bytes(), 900 * kMi);
+  EXPECT_EQ(metric->pods[0].id, model::PodId("default", "batch-1"));
+  EXPECT_EQ(metric->pods[0].priority, model::PriorityClass::kBatch);
+  EXPECT_EQ(metric->pods[0].qos, model::Qos::kBe);
+  EXPECT_EQ(metric->pods[1].usage, (model::Resources{{480}, {900 * kMi}}));
   ASSERT_EQ(metric->host_applications.size(), 1u);
   EXPECT_EQ(metric->host_applications[0].usage.cpu_milli(), 500);
   ASSERT_TRUE(metric->prod_reclaimable);

@@ -9,8 +9,7 @@ namespace tidemark::manager {
 
 model::PodView PodProjection::view() const {
   model::PodView view;
-  view.namespace_name = meta.ns.view();
-  view.name = meta.name.view();
+  view.id = id;
   view.phase = phase;
   view.priority = priority;
   view.qos = qos;
@@ -32,6 +31,7 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
   PodProjection kept;
   kept.meta = {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
   kept.node_name = std::move(pod.node_name);
+  kept.id = view.id;
   kept.request = view.request;
   kept.phase = view.phase;
   kept.priority = view.priority;

@@ -24,6 +24,7 @@ struct PodProjection {
   };
   Meta meta;
   kube::Text node_name;  // empty: not bound yet
+  model::PodId id;
   model::Resources request;
   model::PodPhase phase = model::PodPhase::kUnknown;
   model::PriorityClass priority = model::PriorityClass::kNone;

@@ -21,8 +21,9 @@ TEST(PodProjection, SaysWhatAConversionOfTheWholePodSays) {
     ASSERT_TRUE(kept && whole) << file;
     const model::PodView view = kept->view();
     const model::PodView wanted = kube::to_pod_view(*whole);
-    EXPECT_EQ(view.namespace_name, wanted.namespace_name);
-    EXPECT_EQ(view.name, wanted.name);
+    EXPECT_EQ(view.id, wanted.id);
+    EXPECT_EQ(kept->meta.ns, whole->meta.ns);
+    EXPECT_EQ(kept->meta.name, whole->meta.name);
     EXPECT_EQ(view.phase, wanted.phase);
     EXPECT_EQ(view.priority, wanted.priority);
     EXPECT_EQ(view.qos, wanted.qos);

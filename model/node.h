@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "model/pod.h"
+#include "model/pod_id.h"
 #include "model/qos.h"
 #include "model/resources.h"
 #include "model/topology.h"
@@ -17,8 +18,7 @@ namespace tidemark::model {
 
 // One entry of podsMetric. `priority` and `qos` are what the agent reported: its readers are those with default.
 struct PodUsage {
-  std::string namespace_name;
-  std::string name;
+  PodId id;
   Resources usage;
   PriorityClass priority = PriorityClass::kNone;
   Qos qos = Qos::kNone;

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/pod_id.h"
 #include "model/qos.h"
 #include "model/resources.h"
 
@@ -18,8 +18,7 @@ std::string_view to_string(PodPhase);
 
 // A pod on a node as the overcommit formulas see it.
 struct PodView {
-  std::string namespace_name;
-  std::string name;
+  PodId id;
   PodPhase phase = PodPhase::kUnknown;
   PriorityClass priority = PriorityClass::kNone;  // with default
   Qos qos = Qos::kNone;                           // with default

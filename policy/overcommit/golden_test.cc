@@ -49,8 +49,7 @@ std::optional<std::string_view> annotation(const Json& node, std::string_view ke
 
 model::PodView pod_of(const Json& item) {
   model::PodView pod;
-  pod.namespace_name = "default";
-  pod.name = item.text_at("name");
+  pod.id = {"default", item.text_at("name")};
   pod.phase = model::parse_pod_phase(item.text_at("phase"));
   model::PodResources resources;
   resources.containers.push_back({native(item.at("requests")), {}, false});
@@ -67,7 +66,7 @@ model::NodeMetricView metric_of(const Json& status, std::int64_t age_s) {
   metric.node_usage = native(status.at("nodeMetric", "nodeUsage", "resources"));
   metric.system_usage = native(status.at("nodeMetric", "systemUsage", "resources"));
   for (const Json& item : status.at("podsMetric")->as_array()) {
-    metric.pods.push_back({std::string(item.text_at("namespace")), std::string(item.text_at("name")),
+    metric.pods.push_back({{item.text_at("namespace"), item.text_at("name")},
                            native(item.at("podUsage", "resources")),
                            model::parse_priority_class(item.text_at("priority")),
                            model::parse_qos(item.text_at("qos"))});

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tidemark::policy {
 namespace {
@@ -44,17 +43,53 @@ Resources used_by(const model::PodView& pod, const model::PodUsage* usage) {
   return usage->usage;
 }
 
-Demand measure(const model::NodeSnapshot& node, const model::NodeMetricView& metric) {
-  using PodKey = std::pair<std::string_view, std::string_view>;
-  std::map<PodKey, const model::PodUsage*> reported;  // of two reports of one pod the last counts
-  for (const auto& usage : metric.pods) reported[{usage.namespace_name, usage.name}] = &usage;
+// What was reported of the pods, found by who they are. Of two reports of one pod the last counts.
+class Reported {
+ public:
+  explicit Reported(const std::vector<model::PodUsage>& reports) {
+    by_id_.reserve(reports.size());
+    for (const auto& report : reports) by_id_.push_back({&report, false});
+    // Equals in the order of the reports, which lie in one row.
+    std::sort(by_id_.begin(), by_id_.end(), [](const Entry& a, const Entry& b) {
+      return a.usage->id != b.usage->id ? a.usage->id < b.usage->id : a.usage < b.usage;
+    });
+    // The other way round, so that the last of equals is the one that stays.
+    const auto rest = std::unique(by_id_.rbegin(), by_id_.rend(),
+                                  [](const Entry& a, const Entry& b) { return a.usage->id == b.usage->id; });
+    by_id_.erase(by_id_.begin(), rest.base());
+  }
 
+  // Each report is given once; null where there is none.
+  const model::PodUsage* take(const model::PodId& id) {
+    const auto at =
+        std::lower_bound(by_id_.begin(), by_id_.end(), id,
+                         [](const Entry& entry, const model::PodId& wanted) { return entry.usage->id < wanted; });
+    if (at == by_id_.end() || at->usage->id != id || at->taken) return nullptr;
+    at->taken = true;
+    return at->usage;
+  }
+
+  template <class Visit>
+  void for_each_left(Visit&& visit) const {
+    for (const Entry& entry : by_id_) {
+      if (!entry.taken) visit(*entry.usage);
+    }
+  }
+
+ private:
+  struct Entry {
+    const model::PodUsage* usage;
+    bool taken;
+  };
+  std::vector<Entry> by_id_;
+};
+
+Demand measure(const model::NodeSnapshot& node, const model::NodeMetricView& metric) {
+  Reported reported(metric.pods);
   Demand demand;
   for (const auto& pod : node.pods) {
     if (!is_active(pod)) continue;
-    const auto found = reported.find({pod.namespace_name, pod.name});
-    const model::PodUsage* usage = found == reported.end() ? nullptr : found->second;
-    if (usage != nullptr) reported.erase(found);
+    const model::PodUsage* usage = reported.take(pod.id);
     if (pod.priority == PriorityClass::kProd || pod.priority == PriorityClass::kNone) {
       demand.prod_requested += pod.request;
     }
@@ -65,11 +100,11 @@ Demand measure(const model::NodeSnapshot& node, const model::NodeMetricView& met
     if (usage != nullptr) demand.max_of_both += max(pod.request, usage->usage);
   }
   // Reported, but not on the node any more (or not active): it may be on its way out, its use is real.
-  for (const auto& [key, usage] : reported) {
-    if (!is_high_priority(usage->priority)) continue;
-    demand.used += usage->usage;
-    demand.max_of_both += usage->usage;
-  }
+  reported.for_each_left([&](const model::PodUsage& usage) {
+    if (!is_high_priority(usage.priority)) return;
+    demand.used += usage.usage;
+    demand.max_of_both += usage.usage;
+  });
 
   for (const auto& host : metric.host_applications) {
     const auto priority = model::default_priority(host.priority);

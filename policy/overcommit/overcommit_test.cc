@@ -25,12 +25,12 @@ Resources amounts(std::int64_t cpu_milli, std::int64_t memory_gi) {
   return {{cpu_milli}, {memory_gi * kGi}};
 }
 
-model::PodView pod(std::string name, PriorityClass priority, Qos qos, Resources request) {
-  return {"default", std::move(name), PodPhase::kRunning, priority, qos, request};
+model::PodView pod(std::string_view name, PriorityClass priority, Qos qos, Resources request) {
+  return {{"default", name}, PodPhase::kRunning, priority, qos, request};
 }
 
-model::PodUsage usage(std::string name, PriorityClass priority, Resources used) {
-  return {"default", std::move(name), used, priority, Qos::kLs};
+model::PodUsage usage(std::string_view name, PriorityClass priority, Resources used) {
+  return {{"default", name}, used, priority, Qos::kLs};
 }
 
 NodeStrategy enabled(model::ColocationStrategy values = {}) {
@@ -160,7 +160,7 @@ TEST(Contract, OfTwoReportsOfOnePodTheLastCountsOnce) {
 TEST(Contract, PodsOfTheSameNameInTwoNamespacesAreTwo) {
   auto node = example();
   node.pods.push_back(pod("P1", PriorityClass::kProd, Qos::kLs, amounts(1000, 1)));
-  node.pods.back().namespace_name = "other";
+  node.pods.back().id = {"other", "P1"};
   EXPECT_EQ(overcommit(node, enabled(), kNow).batch_cpu.high_priority, CpuMilli{10400});
 }
 
@@ -256,10 +256,10 @@ model::NodeSnapshot any_node(std::mt19937_64& random, const Draw& draw) {
   node.metric->prod_reclaimable = draw(random);
   if (random() % 4 != 0) node.metric->node_usage = draw(random);
   for (auto n = random() % 6; n > 0; --n) {
-    auto next = pod(std::string("p").append(std::to_string(n)), any_priority(random), static_cast<Qos>(random() % 6),
-                    draw(random));
+    const std::string name = std::string("p").append(std::to_string(n));
+    auto next = pod(name, any_priority(random), static_cast<Qos>(random() % 6), draw(random));
     next.phase = static_cast<PodPhase>(random() % 5);
-    if (random() % 4 != 0) node.metric->pods.push_back(usage(next.name, next.priority, draw(random)));
+    if (random() % 4 != 0) node.metric->pods.push_back(usage(name, next.priority, draw(random)));
     if (random() % 4 != 0) node.pods.push_back(std::move(next));
   }
   for (auto n = random() % 3; n > 0; --n) {

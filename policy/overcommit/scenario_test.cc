@@ -55,8 +55,8 @@ class Scenario {
     } else if (verb == "pod") {
       pod(words);
     } else if (verb == "delete") {
-      const std::string name = words.next();
-      std::erase_if(node_.pods, [&](const auto& each) { return each.name == name; });
+      const model::PodId id("", words.next());
+      std::erase_if(node_.pods, [&](const auto& each) { return each.id == id; });
     } else if (verb == "host") {
       auto& host = named(metric().host_applications, words.next());
       host.priority = priority(words.next());
@@ -149,23 +149,25 @@ class Scenario {
   // pod NAME PRIORITY QOS PHASE request C/M [use C/M]; a phase "gone" is a report without a pod.
   void pod(Words& words) {
     model::PodView view;
-    view.name = words.next();
+    view.id = {"", words.next()};
     view.priority = priority(words.next());
     view.qos = model::parse_qos(words.next());
     const std::string phase = words.next();
     view.phase = model::parse_pod_phase(phase);
-    std::erase_if(metric().pods, [&](const auto& each) { return each.name == view.name; });
+    std::erase_if(metric().pods, [&](const auto& each) { return each.id == view.id; });
     while (!words.empty()) {
       const std::string field = words.next();
       if (field == "request") {
         view.request = amounts(words.next());
       } else if (field == "use") {
-        metric().pods.push_back({"", view.name, amounts(words.next()), view.priority, view.qos});
+        metric().pods.push_back({view.id, amounts(words.next()), view.priority, view.qos});
       } else {
         throw std::runtime_error(cat("no such field of a pod: ", field));
       }
     }
-    if (phase != "gone") named(node_.pods, view.name) = view;
+    if (phase == "gone") return;
+    std::erase_if(node_.pods, [&](const auto& each) { return each.id == view.id; });
+    node_.pods.push_back(view);
   }
 
   void third_party(Words& words) {

@@ -29,8 +29,10 @@ model::NodeSnapshot example() {
   metric.has_node_metric = true;
   metric.node_usage = model::Resources{CpuMilli{11400}, MemoryBytes{27 * kGib}};
   metric.system_usage = {CpuMilli{1500}, MemoryBytes{3 * kGib}};
-  metric.pods.push_back(
-      {"default", "dangling", {CpuMilli{9900}, MemoryBytes{24 * kGib}}, model::PriorityClass::kProd, model::Qos::kLs});
+  metric.pods.push_back({{"default", "dangling"},
+                         {CpuMilli{9900}, MemoryBytes{24 * kGib}},
+                         model::PriorityClass::kProd,
+                         model::Qos::kLs});
   node.metric = metric;
   return node;
 }
