@@ -1,0 +1,135 @@
+#include "policy/offer/offer.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace tidemark::policy {
+namespace {
+
+using base::Duration;
+using model::Reason;
+using model::Resources;
+
+void sooner(std::optional<Duration>& again_after, std::optional<Duration> other) {
+  if (other && (!again_after || *other < *again_after)) again_after = other;
+}
+
+void draw_line(const OfferInput& input, Offer& offer) {
+  if (input.calendar == nullptr && !input.override_line) return;
+  static const Calendar kNone;
+  auto& values = offer.strategy.values;
+  offer.line = water_line(input.calendar == nullptr ? kNone : *input.calendar, values.cpu_reclaim_threshold_percent,
+                          values.memory_reclaim_threshold_percent, input.override_line, input.now);
+  values.cpu_reclaim_threshold_percent = offer.line->cpu.sell;
+  values.memory_reclaim_threshold_percent = offer.line->memory.sell;
+  if (offer.line->changes_at) sooner(offer.again_after, *offer.line->changes_at - input.now);
+}
+
+// Motion judges the age of a report by the changes that this process saw, so the formulas are not to look at its stamp.
+constexpr std::int64_t kNeverDegrade_min = std::numeric_limits<std::int64_t>::max();
+
+// Nothing can be calculated because the reports are missing, not because somebody switched the node off.
+bool report_missing(const OvercommitPlan& plan) {
+  return plan.reason == Reason::kMetricMissing || plan.reason == Reason::kMetricWithoutTime ||
+         plan.reason == Reason::kMetricEmpty;
+}
+
+void set_batch(OvercommitPlan& plan, Resources amount) {
+  plan.publish.batch_cpu = amount.cpu;
+  plan.publish.batch_memory = amount.memory;
+}
+
+void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
+  OvercommitPlan& plan = offer.plan;
+  MotionInput motion;
+  motion.capacity = input.node.capacity;
+  motion.on_node = input.origin_on_node;
+  motion.least_ever = input.least_ever;
+  if (plan.action == PlanAction::kPublish) {
+    motion.wanted = *plan.origin;
+    motion.stamp = input.node.metric->update_time;
+  } else if (report_missing(plan) && (state.offered || input.origin_on_node)) {
+    motion.wanted = state.offered.value_or(input.origin_on_node.value_or(Resources{}));
+    if (input.node.metric) motion.stamp = input.node.metric->update_time;
+  } else {
+    state = MotionState();  // switched off, or nothing was ever offered: it starts afresh
+    return;
+  }
+  auto step = move(state, motion, input.pool.motion, input.mono);
+  state = step.state;
+  offer.motion = step.plan;
+  sooner(offer.again_after, step.plan.again_after);
+
+  if (!state.offered) {  // a report that was not seen to change, and nothing on the node to go by
+    plan = OvercommitPlan();
+    plan.reason = Reason::kMotionUnconfirmed;
+    return;
+  }
+  const Resources moved = step.plan.offered();
+  if (plan.action != PlanAction::kPublish) {  // held without measurements: batch goes on, mid is as it is on the node
+    plan.action = PlanAction::kPublish;
+    plan.publish = input.node.published;
+  }
+  if (step.plan.freshness == Freshness::kForgotten) {
+    const Reason reason = plan.reason;
+    plan = OvercommitPlan();
+    plan.action = PlanAction::kReset;
+    plan.reason = reason == Reason::kPublished ? Reason::kMetricStale : reason;
+    plan.origin = Resources();
+    return;
+  }
+  const Resources third_party{plan.batch_cpu.third_party, plan.batch_memory.third_party};
+  plan.origin = moved;
+  set_batch(plan, model::max(moved - third_party, Resources{}));
+}
+
+// What third parties hold; nullopt where their annotation cannot be read.
+std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& node, std::int64_t order) {
+  if (!node.third_party) return std::nullopt;
+  Resources sum;
+  for (const auto& each : *node.third_party) {
+    if (each.priority == model::PriorityClass::kBatch) sum += model::max(each.resources, Resources{});
+  }
+  return std::vector<ClassSold>{{order, sum}};
+}
+
+void apply_ledger(const OfferInput& input, Offer& offer) {
+  OvercommitPlan& plan = offer.plan;
+  if (plan.action != PlanAction::kPublish || !plan.origin) return;
+  if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig()) return;
+  SideBook yarn = input.yarn;
+  if (!yarn.sold) yarn.sold = third_parties(input.node, yarn.best_order);
+  if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin_on_node) {
+    // Nobody says what YARN holds: what was left to it when the node was written last.
+    const Resources ours{input.node.published.batch_cpu.value_or(model::CpuMilli{}),
+                         input.node.published.batch_memory.value_or(model::MemoryBytes{})};
+    yarn.told = model::max(*input.origin_on_node - ours, Resources{});
+  }
+  offer.ledger = split(*plan.origin, input.kubernetes, yarn, input.pool.ledger);
+  set_batch(plan, offer.ledger->kubernetes.offer());
+  if (input.pool.ledger.mode == LedgerMode::kStrict) offer.yarn_offer = offer.ledger->yarn.offer();
+}
+
+}  // namespace
+
+OfferStep offer(const OfferState& state, const OfferInput& input) {
+  OfferStep out;
+  out.state = state;
+  Offer& offer = out.offer;
+  offer.strategy = input.strategy;
+  draw_line(input, offer);
+  if (input.pool.profile == Profile::kTidemark) {
+    NodeStrategy timeless = offer.strategy;
+    timeless.values.degrade_time_minutes = kNeverDegrade_min;
+    offer.plan = overcommit(input.node, timeless, input.now);
+    apply_motion(input, out.state.motion, offer);
+  } else {
+    offer.plan = overcommit(input.node, offer.strategy, input.now);
+    out.state = OfferState();
+  }
+  apply_ledger(input, offer);
+  return out;
+}
+
+}  // namespace tidemark::policy

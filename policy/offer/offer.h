@@ -1,0 +1,68 @@
+// What a node offers, from the formulas to the numbers on the node:
+//
+//   line      the calendar of its pool sets the reclaim thresholds: what may be sold now            (policy/calendar)
+//   formulas  give the origin: what batch may use on this node                                      (policy/overcommit)
+//   motion    how far the origin may move by now                           profile tidemark only    (policy/motion)
+//   ledger    Kubernetes' part of it, and YARN's                    where the pool says anything    (policy/ledger)
+//
+// With `profile: koordinator`, no calendar and no ledger of its own, a pool's nodes get the formulas' numbers
+// unchanged.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/node.h"
+#include "policy/calendar/calendar.h"
+#include "policy/ledger/ledger.h"
+#include "policy/motion/motion.h"
+#include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/strategy.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::policy {
+
+struct OfferInput {
+  const model::NodeSnapshot& node;
+  const NodeStrategy& strategy;
+  const Pool& pool;
+  const Calendar* calendar = nullptr;  // the pool's
+  std::optional<LineOverride> override_line;
+
+  std::optional<model::Resources> origin_on_node;  // what the node's annotation says was offered
+  std::optional<model::Resources> least_ever;      // the least that the node could offer at this hour lately
+  SideBook kubernetes;                             // what batch pods hold, and what the node was told
+  SideBook yarn;                                   // the same of YARN; `sold` is read from the node's third parties
+
+  base::WallTime now;
+  base::MonotonicTime mono;
+};
+
+// What is remembered of a node between two looks. The default value is a node never seen.
+struct OfferState {
+  MotionState motion;
+  bool operator==(const OfferState&) const = default;
+};
+
+struct Offer {
+  OvercommitPlan plan;    // `publish` and `origin` are what the node is to carry, after all steps below
+  NodeStrategy strategy;  // with the thresholds that the calendar set
+  std::optional<LinePlan> line;
+  std::optional<MotionPlan> motion;
+  std::optional<LedgerPlan> ledger;
+  std::optional<model::Resources> yarn_offer;  // in the strict ledger: what YARN may hand out
+  // Time alone changes the answer: look again after this.
+  std::optional<base::Duration> again_after;
+};
+
+struct OfferStep {
+  OfferState state;
+  Offer offer;
+};
+
+// Total, and bounded like its parts: nothing is negative, and with profile tidemark no more is offered than the
+// formulas give while the node's reports are fresh.
+OfferStep offer(const OfferState& state, const OfferInput& input);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,180 @@
+#include "policy/offer/offer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <random>
+#include <stdexcept>
+
+#include "base/text.h"
+#include "policy/testing/scenario.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::CpuMilli;
+using model::MemoryBytes;
+using model::Resources;
+using testing::Words;
+
+const base::WallTime kStart = *base::parse_rfc3339("2026-11-21T20:00:00Z");
+
+// A node whose online side is one number, the system's use. The calendar's night is from 22:00 to 06:00 UTC.
+class Scenario {
+ public:
+  Scenario() {
+    strategy_.enabled = true;
+    node_.third_party.emplace();
+  }
+  std::vector<std::string> run(std::string_view line) {
+    Words words(line);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    std::vector<std::string> answers;
+    if (verb == "profile") {
+      pool_.profile = words.next() == "tidemark" ? Profile::kTidemark : Profile::kKoordinator;
+    } else if (verb == "night") {
+      night(words);
+    } else if (verb == "ledger") {
+      ledger(words);
+    } else if (verb == "node") {
+      node_.capacity = node_.allocatable = testing::amounts(words.next());
+    } else if (verb == "uses") {  // a report
+      report(testing::amounts(words.next()));
+    } else if (verb == "no-metric") {
+      node_.metric = std::nullopt;
+    } else if (verb == "yarn") {
+      yarn(words.next());
+    } else if (verb == "off") {
+      strategy_.enabled = false;
+      strategy_.reason = model::Reason::kDisabledForNode;
+    } else if (verb == "after") {
+      const auto passed = testing::duration(words.next());
+      now_ = now_ + passed;
+      mono_ = mono_ + passed;
+    } else if (verb == "restart") {
+      state_ = OfferState();
+    } else if (verb == "decide") {
+      answers.push_back(decide());
+    } else {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+    words.expect_end();
+    return answers;
+  }
+
+ private:
+  void night(Words& words) {
+    CalendarEntry entry;
+    entry.name = "night";
+    entry.when = Recurring{*Cron::parse("0 22 * * *"), std::chrono::hours(8)};
+    entry.line.cpu = entry.line.memory = std::stoll(words.next());
+    calendar_.lead = std::chrono::hours(1);
+    calendar_.entries = {entry};
+    has_calendar_ = true;
+  }
+  void ledger(Words& words) {
+    pool_.ledger.mode = words.next() == "strict" ? LedgerMode::kStrict : LedgerMode::kShared;
+    while (!words.empty()) {
+      const std::string what = words.next();
+      auto& number =
+          what == "yarn-min" ? pool_.ledger.yarn.share_min_percent : pool_.ledger.kubernetes.share_max_percent;
+      number = std::stoll(words.next());
+    }
+  }
+  void report(Resources use) {
+    auto& metric = node_.metric ? *node_.metric : node_.metric.emplace();
+    metric.update_time = now_;
+    metric.has_node_metric = true;
+    metric.system_usage = use;
+    metric.node_usage = use;
+  }
+  void yarn(const std::string& what) {
+    if (what == "unreadable") {
+      node_.third_party = std::nullopt;
+    } else {
+      node_.third_party.emplace();
+      node_.third_party->push_back({"hadoop-yarn", model::PriorityClass::kBatch, testing::amounts(what)});
+    }
+  }
+  std::string decide() {
+    OfferInput input{node_,        strategy_, pool_,        has_calendar_ ? &calendar_ : nullptr,
+                     std::nullopt, origin_,   std::nullopt, {},
+                     {},           now_,      mono_};
+    auto step = offer(state_, input);
+    state_ = step.state;
+    const auto& plan = step.offer.plan;
+    constexpr std::array kActions{"publish", "reset", "hold"};
+    std::string line =
+        cat("> ", kActions.at(static_cast<std::size_t>(plan.action)), " [", model::reason_id(plan.reason), "]");
+    if (plan.action == PlanAction::kPublish) {
+      line += cat("  origin ", plan.origin->cpu.value, "m, kubernetes ",
+                  plan.publish.batch_cpu.value_or(CpuMilli{-1}).value, "m");
+    }
+    if (step.offer.line)
+      line += cat("  line ", step.offer.line->cpu.sell, " [", model::reason_id(step.offer.line->cpu.reason), "]");
+    if (step.offer.motion) line += cat("  [", model::reason_id(step.offer.motion->cpu.reason), "]");
+    if (step.offer.ledger) line += cat("  [", model::reason_id(step.offer.ledger->kubernetes.cpu.reason), "]");
+    if (step.offer.yarn_offer) line += cat("  yarn ", step.offer.yarn_offer->cpu.value, "m");
+    // It is carried out.
+    if (plan.action != PlanAction::kHold) {
+      node_.published = plan.publish;
+      origin_ = plan.origin;
+    }
+    return line;
+  }
+
+  Pool pool_;
+  Calendar calendar_;
+  bool has_calendar_ = false;
+  NodeStrategy strategy_;
+  model::NodeSnapshot node_;
+  std::optional<Resources> origin_;
+  OfferState state_;
+  base::WallTime now_ = kStart;
+  base::MonotonicTime mono_{std::chrono::hours(1)};
+};
+
+TEST(Offer, IsWhatTheFilesSay) {
+  testing::play_scenarios("policy/offer/testdata", 4, [] {
+    return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
+  });
+}
+
+// The default pool is the peer: whatever the node, the plan is that of the formulas.
+TEST(OfferProperty, WithoutSettingsItIsTheFormulas) {
+  std::mt19937_64 random(51);
+  const auto amount = [&] {
+    return Resources{CpuMilli{static_cast<std::int64_t>(random() % 64'000)},
+                     MemoryBytes{static_cast<std::int64_t>(random() % 1'000'000)}};
+  };
+  OfferState state;
+  for (int i = 0; i < 2'000; ++i) {
+    model::NodeSnapshot node;
+    node.capacity = {CpuMilli{64'000}, MemoryBytes{1'000'000}};
+    node.allocatable = node.capacity - amount();
+    if (random() % 4 != 0) {
+      node.third_party.emplace();
+      node.third_party->push_back({"yarn", model::PriorityClass::kBatch, amount()});
+    }
+    if (random() % 8 != 0) {
+      node.metric.emplace();
+      if (random() % 8 != 0) node.metric->update_time = kStart + std::chrono::minutes(-static_cast<int>(random() % 30));
+      node.metric->has_node_metric = random() % 8 != 0;
+      node.metric->system_usage = amount();
+    }
+    NodeStrategy strategy;
+    strategy.enabled = random() % 8 != 0;
+    const Pool pool;
+    const OfferInput input{node, strategy, pool, nullptr, std::nullopt, amount(), std::nullopt, {}, {}, kStart, {}};
+    const auto step = offer(state, input);
+    EXPECT_EQ(step.offer.plan, overcommit(node, strategy, kStart));
+    EXPECT_FALSE(step.offer.line || step.offer.motion || step.offer.ledger || step.offer.yarn_offer);
+    state = step.state;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy
