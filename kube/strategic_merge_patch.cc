@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "kube/go_text.h"
+#include "kube/json_index.h"
 
 namespace tidemark::kube {
 
@@ -27,7 +30,8 @@ Json without_directives(const Json& value) {
   if (value.is_object()) {
     Json out = Json::object();
     for (const auto& [key, member] : value.as_object()) {
-      if (!is_directive_key(key) && !member.is_null()) out[key] = without_directives(member);
+      if (!is_directive_key(key) && !member.is_null())
+        out.as_object().append_unchecked(key, without_directives(member));
     }
     return out;
   }
@@ -45,14 +49,6 @@ Json without_directives(const Json& value) {
 
 Result<void> merge_object(Json& target, const Json& patch, const BuiltinType* type);
 
-std::ptrdiff_t find_by_key(const Json::Array& list, std::string_view key, const Json& value) {
-  const auto at = std::find_if(list.begin(), list.end(), [&](const Json& element) {
-    const Json* found = element.member(key);
-    return found != nullptr && *found == value;
-  });
-  return at == list.end() ? -1 : at - list.begin();
-}
-
 // The identity of a list element: its merge key's value, or itself.
 const Json& identity(const Json& element, std::string_view key) {
   static const Json none;
@@ -61,11 +57,22 @@ const Json& identity(const Json& element, std::string_view key) {
   return found == nullptr ? none : *found;
 }
 
-std::ptrdiff_t position(const Json::Array& order, const Json& id, std::string_view key) {
-  for (std::size_t i = 0; i < order.size(); ++i)
-    if (identity(order[i], key) == id) return static_cast<std::ptrdiff_t>(i);
-  return -1;
-}
+// Where in a list the first element of an identity stands.
+class Places {
+ public:
+  Places(const Json::Array& list, std::string_view key) {
+    places_.reserve(list.size());
+    std::ptrdiff_t place = 0;
+    for (const Json& element : list) places_.emplace(json_identity(identity(element, key)), place++);
+  }
+  std::ptrdiff_t of(const Json& id) const {
+    const auto at = places_.find(json_identity(id));
+    return at == places_.end() ? -1 : at->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::ptrdiff_t> places_;
+};
 
 // The elements that `order` names stand in its order; the others keep their place relative to where they were. Where
 // that says nothing (an element is new), the named one comes first.
@@ -74,10 +81,12 @@ Json::Array reorder(Json::Array merged, const Json::Array& order, const Json::Ar
     std::ptrdiff_t rank;
     Json element;
   };
+  const Places wanted(order, key);
+  const Places was(before, key);
   std::vector<Ranked> named;
   Json::Array others;
   for (Json& element : merged) {
-    const std::ptrdiff_t rank = position(order, identity(element, key), key);
+    const std::ptrdiff_t rank = wanted.of(identity(element, key));
     if (rank >= 0) {
       named.push_back({rank, std::move(element)});
     } else {
@@ -90,8 +99,8 @@ Json::Array reorder(Json::Array merged, const Json::Array& order, const Json::Ar
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < others.size() && j < named.size()) {
-    const std::ptrdiff_t left = position(before, identity(others[i], key), key);
-    const std::ptrdiff_t right = position(before, identity(named[j].element, key), key);
+    const std::ptrdiff_t left = was.of(identity(others[i], key));
+    const std::ptrdiff_t right = was.of(identity(named[j].element, key));
     const bool left_first = right >= 0 && left >= 0 && left < right;
     out.push_back(std::move(left_first ? others[i++] : named[j++].element));
   }
@@ -127,6 +136,10 @@ Result<void> merge_object_list(Json::Array& target, const Json::Array& patch, st
     target = std::move(out);
     return {};
   }
+  std::unordered_map<std::string, std::size_t> places;  // of the first element with that key
+  for (std::size_t i = 0; i < target.size(); ++i)
+    if (const Json* id = target[i].member(key)) places.emplace(json_identity(*id), i);
+  std::unordered_map<std::string, std::size_t> deleted;  // all elements with that key before that place
   for (const Json& element : patch) {
     const Json* id = element.member(key);
     const std::string_view directive = element.is_object() ? element.text_at(kDirective) : std::string_view();
@@ -134,25 +147,42 @@ Result<void> merge_object_list(Json::Array& target, const Json::Array& patch, st
       return broken_patch(cat("map: ", go_text(element), " does not contain declared merge key: ", key));
     if (!directive.empty() && directive != "delete" && directive != "merge")
       return unknown_directive(directive, element);
-    const std::ptrdiff_t at = find_by_key(target, key, *id);
+    std::string name = json_identity(*id);
+    const auto at = places.find(name);
     if (directive == "delete") {
-      std::erase_if(target, [&](const Json& held) { return held.member(key) != nullptr && *held.member(key) == *id; });
-    } else if (at >= 0) {
-      TM_TRY_VOID(merge_object(target[static_cast<std::size_t>(at)], element, type));
+      if (at != places.end()) places.erase(at);
+      deleted[std::move(name)] = target.size();
+    } else if (at != places.end()) {
+      TM_TRY_VOID(merge_object(target[at->second], element, type));
     } else {
+      places.emplace(std::move(name), target.size());
       target.push_back(without_directives(element));
     }
   }
+  if (deleted.empty()) return {};
+  Json::Array left;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    const Json* id = target[i].member(key);
+    const auto at = id == nullptr ? deleted.end() : deleted.find(json_identity(*id));
+    if (at == deleted.end() || i >= at->second) left.push_back(std::move(target[i]));
+  }
+  target = std::move(left);
   return {};
+}
+
+std::unordered_set<std::string> identities(const Json::Array& list) {
+  std::unordered_set<std::string> out;
+  for (const Json& element : list) out.insert(json_identity(element));
+  return out;
 }
 
 Result<void> merge_list(Json& target, const Json& patch, const BuiltinField& field) {
   auto& held = target.as_array();
   const auto& wanted = patch.as_array();
   if (!field.merge_key.empty()) return merge_object_list(held, wanted, field.merge_key, field.type.type);
-  for (const Json& element : wanted) {
-    if (std::find(held.begin(), held.end(), element) == held.end()) held.push_back(element);
-  }
+  std::unordered_set<std::string> there = identities(held);
+  for (const Json& element : wanted)
+    if (there.insert(json_identity(element)).second) held.push_back(element);
   return {};
 }
 
@@ -169,41 +199,38 @@ bool follows(const Json::Array& patch, const Json::Array& order, std::string_vie
 
 Result<void> retain_keys(JsonObject& target, const Json& patch, const Json& keys) {
   if (!keys.is_array()) return bad_patch("$retainKeys must be a list of field names");
-  const auto kept = [&](std::string_view key) {
-    return std::any_of(keys.as_array().begin(), keys.as_array().end(),
-                       [&](const Json& name) { return name.get_string() == key; });
-  };
+  std::unordered_set<std::string_view> kept;
+  for (const Json& name : keys.as_array())
+    if (name.is_string()) kept.insert(name.as_string());
   for (const auto& [key, value] : patch.as_object()) {
-    if (!is_directive_key(key) && !value.is_null() && !kept(key))
+    if (!is_directive_key(key) && !value.is_null() && !kept.contains(key))
       return bad_patch("invalid patch format of retainKeys");
   }
-  std::vector<std::string> gone;
-  for (const auto& [key, value] : target)
-    if (!kept(key)) gone.push_back(key);
-  for (const std::string& key : gone) target.erase(key);
+  JsonObject left;
+  for (auto& [key, value] : target)
+    if (kept.contains(key)) left.append_unchecked(std::move(key), std::move(value));
+  target = std::move(left);
   return {};
 }
 
-Result<void> delete_from_list(JsonObject& target, std::string_view name, const Json& values) {
+Result<void> delete_from_list(JsonMembers& target, std::string_view name, const Json& values) {
   if (!values.is_array()) return bad_patch(cat(kDeletePrefix, name, " must be a list"));
   Json* list = target.find(name);
   if (list == nullptr || !list->is_array()) return {};
-  const auto& unwanted = values.as_array();
-  std::erase_if(list->as_array(), [&](const Json& element) {
-    return std::find(unwanted.begin(), unwanted.end(), element) != unwanted.end();
-  });
+  const auto unwanted = identities(values.as_array());
+  std::erase_if(list->as_array(), [&](const Json& element) { return unwanted.contains(json_identity(element)); });
   return {};
 }
 
-Result<void> merge_field(JsonObject& target, const std::string& key, const Json& value, const BuiltinType* type) {
+Result<void> merge_field(JsonMembers& target, const std::string& key, const Json& value, const BuiltinType* type) {
   if (value.is_null()) {
     target.erase(key);
     return {};
   }
   const BuiltinField* field = type == nullptr ? nullptr : type->find(key);
   Json* held = target.find(key);
-  if (held == nullptr || held->is_null()) {
-    target.set(key, without_directives(value));
+  if (held == nullptr) {
+    target.add(key, without_directives(value));
     return {};
   }
   if (held->is_object() && value.is_object()) {
@@ -254,11 +281,14 @@ Result<void> merge_object(Json& target, const Json& patch, const BuiltinType* ty
     const Json* list = object.find(name);
     orders[name] = {value.as_array(), list != nullptr && list->is_array() ? list->as_array() : Json::Array()};
   }
-  for (const auto& [key, value] : patch.as_object()) {
-    if (key.starts_with(kDeletePrefix)) {
-      TM_TRY_VOID(delete_from_list(object, std::string_view(key).substr(kDeletePrefix.size()), value));
-    } else if (!is_directive_key(key)) {
-      TM_TRY_VOID(merge_field(object, key, value, type));
+  {
+    JsonMembers members(object);
+    for (const auto& [key, value] : patch.as_object()) {
+      if (key.starts_with(kDeletePrefix)) {
+        TM_TRY_VOID(delete_from_list(members, std::string_view(key).substr(kDeletePrefix.size()), value));
+      } else if (!is_directive_key(key)) {
+        TM_TRY_VOID(merge_field(members, key, value, type));
+      }
     }
   }
   for (auto& [name, order] : orders) {

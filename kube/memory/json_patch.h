@@ -11,6 +11,8 @@
 namespace tidemark::kube::memory {
 
 inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
+// Members and elements that all operations together may pass on their way: 10,000 operations on an object of 5,000.
+inline constexpr std::size_t kJsonPatchStepsMax = 50'000'000;
 inline constexpr std::size_t kJsonPatchCopyBytesMax = 3 * 1024 * 1024;  // what all "copy" together may add
 
 // A malformed patch is 400, too many operations 413, one that does not apply 422.

@@ -49,8 +49,7 @@ ObjectPtr make_object(const Kind& kind, const Json& tree) {
   object->uid = meta_text(tree, "uid");
   object->revision = base::parse_int(meta_text(tree, "resourceVersion")).value_or(0);
   object->terminating = !meta_text(tree, "deletionTimestamp").empty();
-  if (const Json* labels = tree.at("metadata", "labels"); labels != nullptr && labels->is_object())
-    for (const auto& [key, value] : labels->as_object()) object->labels.emplace_back(key, text_of(&value));
+  object->labels = labels_of(tree.at("metadata", "labels"));
   if (const Json* owners = tree.at("metadata", "ownerReferences"); owners != nullptr && owners->is_array())
     for (const Json& owner : owners->as_array()) object->owners.emplace_back(owner.text_at("uid"));
   for (const SelectField& field : kind.fields) {

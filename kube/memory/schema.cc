@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "kube/json_index.h"
 
 namespace tidemark::kube::memory {
 
@@ -16,6 +17,7 @@ namespace {
 // Bounds against an answer as long as the request.
 constexpr std::size_t kUnknownMax = 100;
 constexpr std::size_t kCausesMax = 200;
+constexpr std::size_t kEnumShownMax = 100;
 
 std::string below(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : cat(path, ".", name);
@@ -74,20 +76,26 @@ void Schema::apply_defaults(Json& value) const {
     return;
   }
   if (!value.is_object()) return;
-  JsonObject& object = value.as_object();
-  for (const auto& [name, schema] : properties_) {
-    Json* member = object.find(name);
-    if (schema->default_ && (member == nullptr || (member->is_null() && !schema->nullable_))) {
-      object.set(name, *schema->default_);
-      member = object.find(name);
-    } else if (member != nullptr && member->is_null() && !schema->nullable_) {
-      object.erase(name);  // null for a field that cannot be null is an absent field
-      continue;
+  {
+    JsonMembers members(value.as_object());
+    for (const auto& [name, schema] : properties_) {
+      Json* member = members.find(name);
+      if (member != nullptr && member->is_null() && !schema->nullable_) {
+        if (schema->default_) {
+          *member = *schema->default_;
+        } else {
+          members.erase(name);  // null for a field that cannot be null is an absent field
+          continue;
+        }
+      } else if (member == nullptr && schema->default_) {
+        members.add(name, *schema->default_);
+        member = members.find(name);
+      }
+      if (member != nullptr) schema->apply_defaults(*member);
     }
-    if (member != nullptr) schema->apply_defaults(*member);
   }
   if (additional_ != nullptr)
-    for (auto& [key, member] : object) additional_->apply_defaults(member);
+    for (auto& [key, member] : value.as_object()) additional_->apply_defaults(member);
 }
 
 void Schema::validate(const Json& value, std::vector<Cause>& causes) const {
@@ -112,9 +120,10 @@ void Schema::validate_at(const Json& value, const std::string& path, std::vector
                       path});
     return;
   }
-  if (!enum_.empty() && std::find(enum_.begin(), enum_.end(), value) == enum_.end()) {
+  if (!enum_.empty() && !enum_set_.contains(json_identity(value))) {
     std::vector<std::string> allowed;
-    for (const Json& entry : enum_) allowed.push_back(entry.is_string() ? entry.as_string() : entry.dump());
+    for (std::size_t i = 0; i < std::min(enum_.size(), kEnumShownMax); ++i)
+      allowed.push_back(enum_[i].is_string() ? enum_[i].as_string() : enum_[i].dump());
     causes.push_back(unsupported_value(path, value.dump(), allowed));
   }
   if (value.is_string())
@@ -189,8 +198,12 @@ void Schema::validate_list(const Json& value, const std::string& path, std::vect
 void Schema::validate_object(const Json& value, const std::string& path, std::vector<Cause>& causes) const {
   const JsonObject& object = value.as_object();
   const auto size = static_cast<std::int64_t>(object.size());
-  for (const std::string& name : required_)
-    if (!object.contains(name)) causes.push_back(required_value(below(path, name)));
+  if (!required_.empty()) {
+    const JsonIndex index(object);
+    for (const std::string& name : required_)
+      if (index.find(name) == nullptr && causes.size() < kCausesMax)
+        causes.push_back(required_value(below(path, name)));
+  }
   if (max_properties_ && size > *max_properties_)
     causes.push_back(
         {"FieldValueTooMany", cat("Too many: ", size, ": must have at most ", *max_properties_, " items"), path});

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/json.h"
@@ -57,6 +58,7 @@ class Schema {
   bool additional_any_ = false;  // additionalProperties: true
   std::vector<std::string> required_;
   std::vector<Json> enum_;
+  std::unordered_set<std::string> enum_set_;  // identities of the same
   std::optional<Json> default_;
   std::optional<double> minimum_, maximum_, multiple_of_;
   bool exclusive_minimum_ = false;

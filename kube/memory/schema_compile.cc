@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "kube/json_index.h"
 
 namespace tidemark::kube::memory {
 
@@ -160,8 +161,10 @@ struct Schema::Compiler {
     objects(json, *schema, field, depth);
     logic(json, *schema, field, depth);
     pattern(json, *schema, field);
-    if (const Json* values = json.at("enum"); values != nullptr && values->is_array())
+    if (const Json* values = json.at("enum"); values != nullptr && values->is_array()) {
       schema->enum_ = values->as_array();
+      for (const Json& entry : schema->enum_) schema->enum_set_.insert(json_identity(entry));
+    }
     if (const Json* value = json.at("default")) {
       schema->default_ = *value;
       std::vector<Cause> wrong;

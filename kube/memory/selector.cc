@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kShownMax = 40;  // of a selector in a message
 
 const std::string* find_label(const LabelList& labels, std::string_view key) {
-  for (const auto& [name, value] : labels)
-    if (name == key) return &value;
-  return nullptr;
+  const auto at = std::lower_bound(labels.begin(), labels.end(), key,
+                                   [](const auto& label, std::string_view wanted) { return label.first < wanted; });
+  return at == labels.end() || at->first != key ? nullptr : &at->second;
 }
 
 }  // namespace
@@ -170,6 +170,14 @@ Answer<LabelSelector> LabelSelector::from_json(const Json* selector) {
     }
   }
   for (const Requirement& requirement : out.requirements_) TM_TRY_VOID(LabelSelectorParser::check(requirement));
+  return out;
+}
+
+LabelList labels_of(const Json* labels) {
+  LabelList out;
+  if (labels == nullptr || !labels->is_object()) return out;
+  for (const auto& [key, value] : labels->as_object()) out.emplace_back(key, value.get_string().value_or(""));
+  std::sort(out.begin(), out.end());
   return out;
 }
 

@@ -14,7 +14,8 @@
 
 namespace tidemark::kube::memory {
 
-using LabelList = std::vector<std::pair<std::string, std::string>>;
+using LabelList = std::vector<std::pair<std::string, std::string>>;  // sorted by key
+LabelList labels_of(const Json* labels);                             // metadata.labels; null and the like are none
 
 class LabelSelector {
  public:

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "kube/json_index.h"
 #include "model/quantity.h"
 
 namespace tidemark::kube::memory {
@@ -269,10 +270,13 @@ void computed_defaults(Json& object, std::string_view type) {
       if (containers == nullptr || !containers->is_array()) continue;
       for (Json& container : containers->as_array()) {
         const Json* limits = container.at("resources", "limits");
-        if (limits == nullptr || !limits->is_object()) continue;
+        if (limits == nullptr || !limits->is_object() || limits->as_object().empty()) continue;
         const Json copy = *limits;
+        Json& requests = container["resources"]["requests"];
+        if (!requests.is_object()) requests = Json::object();
+        JsonMembers members(requests.as_object());
         for (const auto& [name, amount] : copy.as_object())
-          if (container.at("resources", "requests", name) == nullptr) container["resources"]["requests"][name] = amount;
+          if (members.find(name) == nullptr) members.add(name, amount);
       }
     }
   } else if (type == "DeploymentStrategy" && object.text_at("type") == "RollingUpdate" &&

@@ -1,10 +1,12 @@
 #include "kube/memory/validation.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 
 #include "base/text.h"
+#include "kube/json_index.h"
 #include "kube/memory/names.h"
 #include "kube/memory/object.h"
 #include "kube/memory/selector.h"
@@ -84,8 +86,10 @@ void check_resources(const Json* resources, const std::string& field, Causes& ca
   check_amounts(limits, field + ".limits", true, causes);
   check_amounts(requests, field + ".requests", true, causes);
   if (requests == nullptr || !requests->is_object()) return;
+  static const JsonObject none;
+  const JsonIndex limited(limits != nullptr && limits->is_object() ? limits->as_object() : none);
   for (const auto& [name, amount] : requests->as_object()) {
-    const Json* limit = limits == nullptr ? nullptr : limits->at(name);
+    const Json* limit = limited.find(name);
     const std::string at = field + ".requests";
     if (limit == nullptr) {
       if (!is_native_resource(name))
@@ -202,19 +206,18 @@ void check_pod_update(const Json& before, const Json& after, Causes& causes) {
   const Json* held = was.at("tolerations");
   const Json* wanted = now.at("tolerations");
   if (held != nullptr && held->is_array()) {
+    using Toleration = std::array<std::string_view, 4>;
+    const auto of = [](const Json& json) -> Toleration {
+      return {json.text_at("key"), json.text_at("effect"), json.text_at("operator"), json.text_at("value")};
+    };
+    std::set<Toleration> kept;
+    if (wanted != nullptr && wanted->is_array())
+      for (const Json& toleration : wanted->as_array()) kept.insert(of(toleration));
     for (const Json& toleration : held->as_array()) {
-      const bool kept = wanted != nullptr && wanted->is_array() &&
-                        std::any_of(wanted->as_array().begin(), wanted->as_array().end(), [&](const Json& other) {
-                          return other.text_at("key") == toleration.text_at("key") &&
-                                 other.text_at("effect") == toleration.text_at("effect") &&
-                                 other.text_at("operator") == toleration.text_at("operator") &&
-                                 other.text_at("value") == toleration.text_at("value");
-                        });
-      if (!kept) {
-        causes.push_back(forbidden_value("spec.tolerations",
-                                         "existing toleration can not be modified except its tolerationSeconds"));
-        break;
-      }
+      if (kept.contains(of(toleration))) continue;
+      causes.push_back(
+          forbidden_value("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"));
+      break;
     }
   }
   for (Json* spec : {&was, &now}) {
@@ -289,8 +292,9 @@ void check_data(const Json& tree, const Json* before, std::string_view, Causes& 
   const Json* binary = tree.at("binaryData");
   if (const Json* data = tree.at("data");
       data != nullptr && data->is_object() && binary != nullptr && binary->is_object()) {
+    const JsonIndex index(binary->as_object());
     for (const auto& [key, value] : data->as_object())
-      if (binary->member(key) != nullptr)
+      if (index.find(key) != nullptr)
         causes.push_back(
             invalid_value(cat("data[", key, "]"), shown_text(key), "duplicate of key present in binaryData"));
   }
@@ -331,10 +335,7 @@ void check_workload(const Json& tree, const Json* before, std::string_view subre
     causes.push_back(required_value("spec.selector"));
     return;
   }
-  LabelList labels;
-  if (const Json* held = tree.at("spec", "template", "metadata", "labels"); held != nullptr && held->is_object())
-    for (const auto& [key, value] : held->as_object())
-      labels.emplace_back(key, std::string(value.get_string().value_or("")));
+  const LabelList labels = labels_of(tree.at("spec", "template", "metadata", "labels"));
   const auto parsed = LabelSelector::from_json(selector);
   if (!parsed) {
     causes.push_back(invalid_value("spec.selector", selector->dump(), parsed.error().message));
