@@ -24,9 +24,17 @@ inline constexpr std::string_view kMidMemory = "kubernetes.io/mid-memory";
 inline constexpr std::string_view kQosClassLabel = "koordinator.sh/qosClass";
 inline constexpr std::string_view kPriorityClassLabel = "koordinator.sh/priority-class";
 inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
+inline constexpr std::string_view kSkipEnhancedValidationLabel = "pod.koordinator.sh/skip-enhanced-validation";
 
 // Annotations of pods.
 inline constexpr std::string_view kResourceStatusAnnotation = "scheduling.koordinator.sh/resource-status";
+inline constexpr std::string_view kExtendedResourceSpecAnnotation = "node.koordinator.sh/extended-resource-spec";
+inline constexpr std::string_view kReservePodAnnotation = "scheduling.koordinator.sh/reserve-pod";
+inline constexpr std::string_view kProfilesAnnotation = "tidemark.io/profiles";  // which profiles were done with it
+
+// Of ClusterColocationProfiles.
+inline constexpr std::string_view kSkipUpdateResourcesAnnotation = "config.koordinator.sh/skip-update-resources";
+inline constexpr std::string_view kControllerManagedLabel = "config.koordinator.sh/controller-managed";
 
 // Annotations of nodes.
 inline constexpr std::string_view kColocationStrategyAnnotation = "node.koordinator.sh/colocation-strategy";
@@ -49,6 +57,7 @@ inline constexpr std::string_view kNormalizationEnabledLabel = "node.koordinator
 // The manager's configuration, and its keys for overcommit.
 inline constexpr std::string_view kConfigNamespace = "koordinator-system";
 inline constexpr std::string_view kConfigName = "slo-controller-config";
+inline constexpr std::string_view kConfigMapTypeLabel = "koordinator.sh/configmap-type";  // the webhook's selector
 inline constexpr std::string_view kColocationConfigKey = "colocation-config";
 inline constexpr std::string_view kNormalizationConfigKey = "cpu-normalization-config";
 inline constexpr std::string_view kAmplificationConfigKey = "resource-amplification-config";

@@ -113,6 +113,33 @@ enum class Reason : std::uint16_t {
   // Which pool a node is in.
   kPoolOverlap,
 
+  // What became of a pod on its way in.
+  kAdmitOff,
+  kAdmitPodUnreadable,
+  kAdmitPriorityClassMissing,
+  kAdmitProbabilityUnreadable,
+  kAdmitPatchUnfit,
+  kAdmitSelectorUnusable,
+  kAdmitNamespaceUnknown,
+  kAdmitPodLevelResources,
+  kPodQosImmutable,
+  kPodPriorityClassImmutable,
+  kPodPriorityImmutable,
+  kPodBatchNeedsBe,
+  kPodQosForbidsPriority,
+  kPodCpuMissing,
+  kPodCpuNotWhole,
+  kPodReserveAnnotation,
+  kPodLabelRequired,
+
+  // What is wrong with an edit of the settings.
+  kSettingsUnreadable,
+  kSettingsInvalid,
+  kSettingsOverlap,
+  kSettingsNodeConflict,
+  kSettingsUnknown,
+  kSettingsSuspect,
+
   // What became of a configuration.
   kConfigDefaults,
   kConfigNotFound,

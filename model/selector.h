@@ -44,6 +44,8 @@ class LabelSelector {
   bool matches(std::span<const Label> labels) const;
 
   const std::optional<Error>& problem() const { return problem_; }
+  // Asks for nothing, so that everything matches.
+  bool empty() const { return selects_ && !problem_ && requirements_.empty(); }
 
  private:
   enum class Operator { kIn, kNotIn, kExists, kDoesNotExist };
