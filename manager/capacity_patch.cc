@@ -44,6 +44,7 @@ std::string capacity_patch(const CapacityWrite& write) {
   if (write.batch)
     json.member(model::kOriginAllocatableAnnotation, std::string_view(model::format_origin(write.origin)));
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
+  json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
   json.end_object();
   json.end_object();
   json.key("status").begin_object();

@@ -24,8 +24,9 @@ struct CapacityWrite {
   model::ExtendedResources publish;  // absent: the key is removed
   model::Resources origin;           // 0 where nothing is offered
   std::int64_t epoch = 0;
-  bool batch = true;  // false: neither batch amounts nor the origin are in the patch, so they stay as they are
-  bool mid = true;    // the same for mid
+  bool batch = true;        // false: neither batch amounts nor the origin are in the patch, so they stay as they are
+  bool mid = true;          // the same for mid
+  std::string config_hash;  // of the settings that it was decided by
 };
 
 std::string capacity_patch(const CapacityWrite& write);

@@ -13,13 +13,15 @@ TEST(CapacityPatch, CarriesAmountsOriginEpochAndTheRevisionItHoldsFor) {
   write.publish = {model::CpuMilli{5000}, model::MemoryBytes{60344290509}, model::CpuMilli{0}, model::MemoryBytes{1}};
   write.origin = {model::CpuMilli{12000}, model::MemoryBytes{10737418240}};
   write.epoch = 3;
+  write.config_hash = "0123456789abcdef";
   EXPECT_EQ(*Json::parse(capacity_patch(write)), *Json::parse(R"({
     "metadata": {
       "resourceVersion": "4711",
       "annotations": {
         "node.koordinator.sh/originExtendedAllocatable":
             "{\"resources\":{\"kubernetes.io/batch-cpu\":\"12k\",\"kubernetes.io/batch-memory\":\"10Gi\"}}",
-        "tidemark.io/capacity-epoch": "3"
+        "tidemark.io/capacity-epoch": "3",
+        "tidemark.io/config-hash": "0123456789abcdef"
       }
     },
     "status": {
@@ -51,14 +53,14 @@ TEST(CapacityPatch, WhatIsSwitchedOffIsNotInIt) {
   write.resource_version = "1";
   write.batch = false;
   const Json mid_only = *Json::parse(capacity_patch(write));
-  EXPECT_EQ(mid_only.at("metadata", "annotations")->as_object().size(), 1u) << "the epoch alone";
+  EXPECT_EQ(mid_only.at("metadata", "annotations")->as_object().size(), 2u) << "epoch and settings alone";
   EXPECT_EQ(*mid_only.at("status"), *Json::parse(R"({
       "capacity": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null},
       "allocatable": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null}})"));
   write.batch = true;
   write.mid = false;
   const Json batch_only = *Json::parse(capacity_patch(write));
-  EXPECT_EQ(batch_only.at("metadata", "annotations")->as_object().size(), 2u);
+  EXPECT_EQ(batch_only.at("metadata", "annotations")->as_object().size(), 3u);
   EXPECT_EQ(batch_only.at("status", "capacity", "kubernetes.io/mid-cpu"), nullptr);
   EXPECT_NE(batch_only.at("status", "capacity", "kubernetes.io/batch-cpu"), nullptr);
 }

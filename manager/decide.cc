@@ -43,9 +43,12 @@ policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view 
 
 kube::NodeFields node_fields() {
   kube::NodeFields fields = kube::overcommit_node_fields();
-  fields.meta.annotations = {model::kColocationStrategyAnnotation, model::kReservationAnnotation,
-                             model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
-                             kEpochAnnotation};
+  fields.meta.annotations = {model::kColocationStrategyAnnotation,
+                             model::kReservationAnnotation,
+                             model::kOriginAllocatableAnnotation,
+                             model::kThirdPartyAllocationsAnnotation,
+                             kEpochAnnotation,
+                             model::kConfigHashAnnotation};
   return fields;
 }
 

@@ -47,8 +47,7 @@ class RunningManager final : public Manager {
             [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner_); }),
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
-        settings_(loop, client, client, recorder_, interner_, log_, metrics, random.fork(), options_.config_namespace,
-                  options_.config_name),
+        settings_(settings_context(client), log_, random.fork()),
         controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics, options_.plugins,
                     write_limit(options_)),
         errors_(
@@ -73,6 +72,7 @@ class RunningManager final : public Manager {
       TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, std::move(config)));
       elector_->on_change([this](bool leading) {
         if (leading) enqueue_all();
+        settings_.leadership_changed();
       });
     }
     TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
@@ -127,6 +127,22 @@ class RunningManager final : public Manager {
   static base::Duration write_limit(const ManagerOptions& options) {
     if (!options.leader_elect) return kCapacityWriteLimit;
     return std::min<base::Duration>(kCapacityWriteLimit, (options.lease_duration - options.renew_deadline) * 4 / 5);
+  }
+
+  SettingsContext settings_context(kube::Client& client) {
+    return {.loop = loop_,
+            .reader = client,
+            .watcher = client,
+            .writer = client,
+            .recorder = recorder_,
+            .interner = interner_,
+            .metrics = metrics_,
+            .nodes = &nodes_,
+            .leading = leadership().leading,
+            .config_namespace = options_.config_namespace,
+            .config_name = options_.config_name,
+            .write_limit = write_limit(options_),
+            .zones = options_.zones};
   }
 
   Leadership leadership() {

@@ -13,12 +13,14 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "kube/leader.h"
+#include "manager/revision.h"
 #include "net/loop.h"
 #include "policy/overcommit/plugins.h"
 
 namespace tidemark::manager {
 
 struct ManagerOptions {
+  ZonesOf zones = [](std::string_view) { return policy::Zones(); };  // only UTC
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
   policy::PluginSet plugins;

@@ -17,6 +17,18 @@ constexpr int kTriesMax = 3;
 // Each node is looked at so often at least. It also keeps sums with settings, which know no upper end, within range.
 constexpr std::chrono::hours kLookAgainMax(24);
 
+std::string_view action_word(policy::PlanAction action) {
+  switch (action) {
+    case policy::PlanAction::kPublish:
+      return "publish";
+    case policy::PlanAction::kReset:
+      return "reset";
+    case policy::PlanAction::kHold:
+      return "hold";
+  }
+  return "";
+}
+
 model::ExtendedResources as_extended(const model::Resources& batch) {
   return {batch.cpu, batch.memory, std::nullopt, std::nullopt};
 }
@@ -41,12 +53,11 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
                                  "Capacity writes refused because somebody changed the node meanwhile.")) {}
 
-OvercommitController::Decision OvercommitController::decide(const kube::Node& node,
-                                                            const policy::ColocationConfig& config) const {
+OvercommitController::Decision OvercommitController::decide(const kube::Node& node, const Revision& revision) const {
   const std::string name(node.meta.name);
   Decision decision;
-  decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}), config,
-                              plugins_, loop_.clock().wall());
+  decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}),
+                              *revision.colocation.config, plugins_, loop_.clock().wall());
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
   std::optional<model::Resources> origin_on_node;
   if (const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {
@@ -57,6 +68,12 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
     policy::keep_cuts_only(decision.node.plan, decision.node.snapshot.published, origin_on_node);
   }
   decision.write = worth_a_write(decision.node, origin_on_node);
+  // Whoever changed the settings wants to see where they are in force.
+  decision.config_hash = revision.hash;
+  const bool ours = plugins_.batch_resource || plugins_.mid_resource;
+  if (!decision.write.write && ours && node.meta.annotations.get(model::kConfigHashAnnotation) != revision.hash) {
+    decision.write = {true, model::Reason::kWriteSettings};
+  }
   decision.again_after = look_again(decision.node);
   return decision;
 }
@@ -122,9 +139,9 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
       leadership_.found_higher(on_node_epoch);
       co_return Outcome{Done::kSuperseded, std::nullopt};
     }
-    const auto& config = settings_.for_node(node_name).colocation.config;
-    if (!config) co_return Outcome{};
-    const Decision decision = decide(node, *config);
+    const Revision& revision = settings_.for_node(node);
+    if (!revision.colocation.config) co_return Outcome{};
+    const Decision decision = decide(node, revision);
     if (!decision.write.write) co_return Outcome{Done::kUnchanged, decision.again_after};
     if (!leadership_.leading()) co_return Outcome{Done::kNotLeading, decision.again_after};
 
@@ -132,8 +149,10 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     write.resource_version = node.meta.resource_version;
     write.publish = decision.node.plan.publish;
     write.origin = decision.node.plan.origin.value_or(model::Resources());
-    write.batch = plugins_.batch_resource;
-    write.mid = plugins_.mid_resource;
+    const bool amounts = decision.node.plan.action != policy::PlanAction::kHold;
+    write.batch = amounts && plugins_.batch_resource;
+    write.mid = amounts && plugins_.mid_resource;
+    write.config_hash = decision.config_hash;
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";
@@ -145,13 +164,12 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
           .counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
                    {{"reason", model::reason_id(decision.write.reason)}})
           .add();
-      log_.info("capacity written",
-                {{"node", node_name.value},
-                 {"action", decision.node.plan.action == policy::PlanAction::kReset ? "reset" : "publish"},
-                 {"batch_cpu_milli", decision.node.plan.batch_cpu.published.value},
-                 {"batch_memory_bytes", decision.node.plan.batch_memory.published.value},
-                 {"why", model::reason_id(decision.node.plan.reason)},
-                 {"write", model::reason_id(decision.write.reason)}});
+      log_.info("capacity written", {{"node", node_name.value},
+                                     {"action", action_word(decision.node.plan.action)},
+                                     {"batch_cpu_milli", decision.node.plan.batch_cpu.published.value},
+                                     {"batch_memory_bytes", decision.node.plan.batch_memory.published.value},
+                                     {"why", model::reason_id(decision.node.plan.reason)},
+                                     {"write", model::reason_id(decision.write.reason)}});
       co_return Outcome{Done::kWritten, decision.again_after};
     }
     if (patched.error().kind == ErrorKind::kNotFound) co_return Outcome{};

@@ -78,9 +78,10 @@ class OvercommitController {
   struct Decision {
     NodeDecision node;
     policy::WriteDecision write;
+    std::string config_hash;
     std::optional<base::Duration> again_after;
   };
-  Decision decide(const kube::Node& node, const policy::ColocationConfig& config) const;
+  Decision decide(const kube::Node& node, const Revision& revision) const;
   policy::WriteDecision worth_a_write(const NodeDecision& decision,
                                       const std::optional<model::Resources>& origin_on_node) const;
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;

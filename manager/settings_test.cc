@@ -17,6 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view kRevisions = "/api/v1/namespaces/ns/configmaps/tidemark-config-revisions";
+
 class SettingsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -58,8 +60,17 @@ class SettingsTest : public ::testing::Test {
   void start() {
     recorder = std::make_unique<kube::EventRecorder>(loop, *client, log, metrics, "test");
     running.spawn(recorder->run());
-    settings = std::make_unique<Settings>(loop, *client, *client, *recorder, interner, log, metrics, base::Random(2),
-                                          "ns", "slo");
+    const SettingsContext context{.loop = loop,
+                                  .reader = *client,
+                                  .watcher = *client,
+                                  .writer = *client,
+                                  .recorder = *recorder,
+                                  .interner = interner,
+                                  .metrics = metrics,
+                                  .leading = [] { return true; },
+                                  .config_namespace = "ns",
+                                  .config_name = "slo"};
+    settings = std::make_unique<Settings>(context, log, base::Random(2));
     settings->subscribe([this](const SettingsChange& change) {
       EXPECT_FALSE(change.node.has_value());
       ++changes;
@@ -125,11 +136,15 @@ TEST_F(SettingsTest, ATextIsInForceOnceReadAndEachChangeIsTold) {
 TEST_F(SettingsTest, AnUpdateThatLeavesTheDataAloneIsNoChange) {
   write({{"colocation-config", "{}"}});
   start();
-  write({{"something-else", "1"}});
   call("PATCH", "/api/v1/namespaces/ns/configmaps/slo", R"({"metadata":{"labels":{"a":"b"}}})",
        "application/merge-patch+json");
   run_for(1s);
   EXPECT_EQ(changes, 1);
+  // A key that nobody reads changes nothing but the revision: `undo` brings it back too.
+  const std::string hash = revision().hash;
+  write({{"something-else", "1"}});
+  EXPECT_NE(revision().hash, hash);
+  EXPECT_EQ(reclaim(), 60);
 }
 
 // Contract 4.3: bad JSON keeps the old configuration and raises ColocationCfgUnmarshalFailed; a value out of range
@@ -163,7 +178,14 @@ TEST_F(SettingsTest, DeletedItStaysInForceNeverThereMeansDefaults) {
   EXPECT_EQ(reclaim(), 70);
   EXPECT_EQ(changes, 1);
 
+  // Nor does a restart forget it: the last good settings are stored.
   settings.reset();
+  start();
+  EXPECT_EQ(settings->not_ready(), "");
+  EXPECT_EQ(reclaim(), 70);
+
+  settings.reset();
+  ASSERT_EQ(call("DELETE", kRevisions, ""), 200) << answer;
   start();
   EXPECT_EQ(settings->not_ready(), "");
   EXPECT_EQ(reclaim(), 60);

@@ -93,6 +93,14 @@ struct TidemarkConfig {
 TidemarkConfig drop_in();
 
 const Pool& pool_of(const TidemarkConfig& config, std::span<const model::Label> labels);
+// The same where labels lie elsewhere: `find(key)` answers the label's value as std::optional<std::string_view>.
+template <class Find>
+const Pool& pool_where(const TidemarkConfig& config, const Find& find) {
+  for (const Pool& pool : config.pools) {
+    if (pool.selector.matches_where(find)) return pool;
+  }
+  return config.rest;
+}
 
 struct NodeLabels {
   model::NodeName node;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "model/names.h"
 #include "policy/rollout/stored.h"
-#include "policy/rollout/text_hash.h"
 
 namespace tidemark::policy {
 namespace {
@@ -17,7 +17,7 @@ bool among(std::span<const std::string> hashes, std::string_view hash) {
 }
 
 // Each text with its name and length before it, so that no two sets of texts run into one.
-void add_text(TextHash& hash, std::string_view name, std::string_view text) {
+void add_text(base::TextHash& hash, std::string_view name, std::string_view text) {
   hash.add(base::cat(name, "=", text.size(), ":"));
   hash.add(text);
 }
@@ -25,7 +25,7 @@ void add_text(TextHash& hash, std::string_view name, std::string_view text) {
 }  // namespace
 
 std::string hash_of(const SettingsTexts& texts) {
-  TextHash hash;
+  base::TextHash hash;
   for (const auto& [key, text] : texts.slo) add_text(hash, key, text);
   if (texts.tidemark) add_text(hash, model::kTidemarkConfigName, *texts.tidemark);
   return hash.hex();

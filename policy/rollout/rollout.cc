@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
-#include "policy/rollout/text_hash.h"
 
 namespace tidemark::policy {
 namespace {
@@ -307,9 +307,14 @@ class Step {
 }  // namespace
 
 NodeMark order_of(std::string_view node_name) {
-  TextHash hash;
-  hash.add(node_name);
-  return base::cat(hash.hex(), "/", node_name);
+  // Names that differ in their last letters have near hashes: stirred (by splitmix64's finalizer) they lie anywhere.
+  std::uint64_t value = base::TextHash().add(node_name).value();
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  value ^= value >> 31;
+  NodeMark mark(16, '0');
+  for (std::size_t i = 0; i < mark.size(); ++i) mark[i] = "0123456789abcdef"[(value >> (60 - 4 * i)) & 0xf];
+  return mark.append("/").append(node_name);
 }
 
 RolloutStep step(const RolloutState& state, const RolloutObservation& observation, const RolloutSettings& settings,
