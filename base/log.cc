@@ -168,6 +168,10 @@ std::string json_line(WallTime now, const Event& event, Fields fields) {
   return line;
 }
 
+std::string line_of(LogFormat format, WallTime now, const Event& event, Fields fields) {
+  return format == LogFormat::kJson ? json_line(now, event, fields) : text_line(now, event, fields);
+}
+
 void write_to_stderr(std::string_view line) {
   while (!line.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
@@ -184,6 +188,11 @@ LogField::LogField(std::string_view k, const Error& error)
   if (error.code != 0) value += cat(" (code ", error.code, ")");
 }
 
+std::string log_line(WallTime now, LogFormat format, LogLevel level, std::string_view component,
+                     std::string_view message, Fields fields) {
+  return line_of(format, now, Event{level, component, message}, fields);
+}
+
 struct Log::Sink {
   using Key = std::pair<std::string, std::string>;  // component, message
   struct Held {
@@ -196,7 +205,7 @@ struct Log::Sink {
   }
 
   std::string line(WallTime now, const Event& event, Fields fields) const {
-    return options.format == LogFormat::kJson ? json_line(now, event, fields) : text_line(now, event, fields);
+    return line_of(options.format, now, event, fields);
   }
 
   // Under the lock.

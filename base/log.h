@@ -42,6 +42,10 @@ struct LogField {
   LogField(std::string_view k, T v) : key(k), value(cat(v)), is_text(false) {}
 };
 
+// The line that a Log makes of an event, for those who have no Log at hand.
+std::string log_line(WallTime now, LogFormat format, LogLevel level, std::string_view component,
+                     std::string_view message, std::initializer_list<LogField> fields = {});
+
 class Log {
  public:
   static constexpr int kBurst = 10;                              // lines a key
@@ -51,7 +55,7 @@ class Log {
   static constexpr std::size_t kValueMax = 4096;  // bytes of a message or value; the rest is cut and its length told
 
   // `write` is called by one thread at a time and must not log itself. It gets whole lines with their newline; the
-  // default writes to standard error.
+  // default writes to standard error and waits for it. What must never wait writes to a base::LineWriter.
   struct Options {
     LogLevel level = LogLevel::kInfo;
     LogFormat format = LogFormat::kText;

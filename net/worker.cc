@@ -1,7 +1,5 @@
 #include "net/worker.h"
 
-#include <signal.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/thread.h"
 
 namespace tidemark::net {
 
@@ -38,14 +37,9 @@ struct WorkerPool::Impl {
 WorkerPool::WorkerPool(int threads, std::size_t queue_max) : impl_(std::make_unique<Impl>()) {
   TM_CHECK(threads > 0 && queue_max > 0, "a pool without threads or room never answers");
   impl_->queue_max = queue_max;
-  // Signals that the process is sent are for the loop's thread.
-  sigset_t blocked;
-  sigset_t before;
-  sigfillset(&blocked);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPROF}) sigdelset(&blocked, fault);
-  pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  for (int i = 0; i < threads; ++i) impl_->threads.emplace_back([impl = impl_.get()] { impl->work(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (int i = 0; i < threads; ++i) {
+    impl_->threads.push_back(base::start_thread([impl = impl_.get()] { impl->work(); }));
+  }
 }
 
 WorkerPool::~WorkerPool() {
