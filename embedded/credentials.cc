@@ -22,7 +22,14 @@ constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kFileBytesMax = 64 * 1024;
 constexpr base::Duration kAuthorityLifetime = std::chrono::hours(24 * 3650);
 
-Result<void> make_folder(const std::string& path) {
+// With all that lead to it; only the last is the owner's alone.
+Result<void> make_folder(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string above = path.substr(0, at);
+    if (::mkdir(above.c_str(), 0755) != 0 && errno != EEXIST)
+      return base::fail_errno(errno, base::cat("making ", above));
+  }
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return base::fail_errno(errno, base::cat("making ", path));
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return base::fail_errno(errno, base::cat("looking at ", path));

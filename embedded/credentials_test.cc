@@ -109,10 +109,23 @@ TEST_F(CredentialsTest, TheServersCertificateIsGoodForTheAddressItListensOn) {
   EXPECT_FALSE(good_for("localhost:6443", "192.0.2.7"));
 }
 
+TEST_F(CredentialsTest, AllFoldersAboveAreMadeToo) {
+  for (const char* deep : {"/a/b/c", "/d//e/"}) {
+    const auto made = open_credentials(outer + deep, "127.0.0.1:0", clock.wall());
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(mode(outer + deep), 0700u);
+  }
+  EXPECT_EQ(mode(outer + "/a/b"), 0755u);
+}
+
 TEST_F(CredentialsTest, AFolderThatCannotBeMadeIsNamed) {
-  const auto refused = open_credentials(outer + "/missing/data", "127.0.0.1:0", clock.wall());
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find(outer + "/missing/data"), std::string::npos) << refused.error().message;
+  std::ofstream(outer + "/file") << "no folder";
+  for (const auto& [wanted, place] : {std::pair(outer + "/file/data", outer + "/file/data"),
+                                      std::pair(outer + "/file/more/data", outer + "/file/more")}) {
+    const auto refused = open_credentials(wanted, "127.0.0.1:0", clock.wall());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, base::cat("making ", place, ": Not a directory"));
+  }
 }
 
 }  // namespace

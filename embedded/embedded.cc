@@ -31,11 +31,12 @@ struct ClientSettings {
 class ManagerThread {
  public:
   // `on_failure` is called on the manager's thread.
-  ManagerThread(const base::Clock& clock, base::Log log, std::uint64_t seed, ClientSettings settings,
-                manager::ManagerOptions options, std::function<void(Error)> on_failure)
+  ManagerThread(const base::Clock& clock, base::Log log, base::Registry& metrics, std::uint64_t seed,
+                ClientSettings settings, manager::ManagerOptions options, std::function<void(Error)> on_failure)
       : loop_(clock),
         log_(std::move(log)),
         random_(seed),
+        metrics_(metrics),
         settings_(std::move(settings)),
         options_(std::move(options)),
         on_failure_(std::move(on_failure)),
@@ -88,7 +89,7 @@ class ManagerThread {
   net::EventLoop loop_;
   base::Log log_;
   base::Random random_;
-  base::Registry metrics_;
+  base::Registry& metrics_;
   ClientSettings settings_;
   manager::ManagerOptions options_;
   std::function<void(Error)> on_failure_;
@@ -100,8 +101,8 @@ class ManagerThread {
 
 class Running final : public Embedded {
  public:
-  Running(net::EventLoop& loop, base::Log log)
-      : loop_(loop), log_(std::move(log)), workers_(kWorkers, kWorkerQueueMax) {}
+  Running(net::EventLoop& loop, base::Log log, base::Registry& metrics)
+      : loop_(loop), log_(std::move(log)), metrics_(metrics), workers_(kWorkers, kWorkerQueueMax) {}
 
   Result<void> begin(std::uint64_t seed, EmbeddedOptions options, std::function<void(Error)> on_failure) {
     if (options.data_dir.empty())
@@ -130,7 +131,7 @@ class Running final : public Embedded {
     // One process is its own leader.
     options.manager.leader_elect = false;
     manager_ = std::make_unique<ManagerThread>(
-        loop_.clock(), log_, random.next(),
+        loop_.clock(), log_, metrics_, random.next(),
         ClientSettings{server_->address(), credentials.authority.certificate_pem, credentials.token},
         std::move(options.manager), [this, on_failure = std::move(on_failure)](Error error) {
           loop_.post_from_any_thread([on_failure, error = std::move(error)] { on_failure(error); });
@@ -149,6 +150,7 @@ class Running final : public Embedded {
  private:
   net::EventLoop& loop_;
   base::Log log_;
+  base::Registry& metrics_;
   net::WorkerPool workers_;
   std::unique_ptr<kube::memory::Server> api_;
   std::unique_ptr<net::HttpServer> server_;
@@ -171,9 +173,10 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
   manager::declare_common_flags(flags, options.manager);
 }
 
-Result<std::unique_ptr<Embedded>> Embedded::start(net::EventLoop& loop, base::Log log, std::uint64_t seed,
-                                                  EmbeddedOptions options, std::function<void(Error)> on_failure) {
-  auto running = std::make_unique<Running>(loop, std::move(log));
+Result<std::unique_ptr<Embedded>> Embedded::start(net::EventLoop& loop, base::Log log, base::Registry& metrics,
+                                                  std::uint64_t seed, EmbeddedOptions options,
+                                                  std::function<void(Error)> on_failure) {
+  auto running = std::make_unique<Running>(loop, std::move(log), metrics);
   TM_TRY_VOID(running->begin(seed, std::move(options), std::move(on_failure)));
   return running;
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/result.h"
 #include "manager/manager.h"
 #include "net/loop.h"
@@ -28,8 +29,9 @@ class Embedded {
  public:
   // Done when the server listens and the kubeconfig is written; the manager starts when the custom resources are in.
   // `on_failure` is called on `loop` when the manager cannot start after all: the caller ends then.
-  static Result<std::unique_ptr<Embedded>> start(net::EventLoop& loop, base::Log log, std::uint64_t seed,
-                                                 EmbeddedOptions options, std::function<void(Error)> on_failure);
+  static Result<std::unique_ptr<Embedded>> start(net::EventLoop& loop, base::Log log, base::Registry& metrics,
+                                                 std::uint64_t seed, EmbeddedOptions options,
+                                                 std::function<void(Error)> on_failure);
   virtual ~Embedded() = default;  // stops the manager's thread, then the server
 
   virtual std::string kubeconfig() const = 0;

@@ -37,7 +37,9 @@ int run_explain(const std::vector<std::string>& args) {
   options.json = output == "json";
 
   const base::SystemClock clock;
-  const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("explain");
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named("explain");
   net::EventLoop loop(clock);
   kube::ClientConfig client_config;
   client_config.user_agent = "tidemark-explain/" TIDEMARK_VERSION;
@@ -56,8 +58,7 @@ int run_explain(const std::vector<std::string>& args) {
     loop.run();
   }
   if (!*answer) return failed(answer->error());
-  print(**answer);
-  return kDone;
+  return print(**answer);
 }
 
 }  // namespace tidemark::main

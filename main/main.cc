@@ -1,6 +1,5 @@
 // Picks the sub-command. What each does with the real world lies in its own file beside this one.
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,22 +35,18 @@ std::string help() {
 }
 
 int wrong_use(const std::string& why) {
-  std::fputs(base::cat("tidemark: ", why, "\n", help()).c_str(), stderr);
-  return main::kWrongUse;
+  return main::wrong_use(base::cat("tidemark: ", why, "\n", help()));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  tidemark::main::prepare_process();
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (words.empty()) return wrong_use("which command?");
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    tidemark::main::print(help());
-    return tidemark::main::kDone;
-  }
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return tidemark::main::print(help());
   if (words[0] == "--version" || words[0] == "version") {
-    tidemark::main::print("tidemark " TIDEMARK_VERSION "\n");
-    return tidemark::main::kDone;
+    return tidemark::main::print("tidemark " TIDEMARK_VERSION "\n");
   }
   std::vector<std::string_view> names;
   for (const auto& command : kCommands) {

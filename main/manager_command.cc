@@ -20,9 +20,10 @@ int run_manager(const std::vector<std::string>& args) {
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
 
   const base::SystemClock clock;
-  const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("manager");
-  base::Random random(base::Random::seed_from_system());
   base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named("manager");
+  base::Random random(base::Random::seed_from_system());
   net::EventLoop loop(clock);
   Signals signals(loop);
 

@@ -1,11 +1,14 @@
 #include "main/process.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <cerrno>
 #include <cstdlib>
+#include <exception>
 
 #include "base/text.h"
 #include "kube/config.h"
@@ -15,6 +18,26 @@ namespace {
 
 // A second signal means now: no destructor, no drain. The shell's convention for "ended by a signal".
 constexpr int kEndedBySignal = 128;
+
+// How long a process that is to end at once waits for its last lines.
+constexpr base::Duration kLastLinesLimit = std::chrono::milliseconds(100);
+
+// To standard error, after what the log has said; a reader that is gone or stuck is not waited for.
+void say(std::string_view text) {
+  base::LineWriter::wait_until_written(base::LineWriter::kFatalLimit);
+  base::write_within(STDERR_FILENO, text, base::LineWriter::kFatalLimit);
+}
+
+std::terminate_handler terminate_before() {
+  static const std::terminate_handler before = std::get_terminate();  // says which exception it was
+  return before;
+}
+
+[[noreturn]] void terminate_after_last_lines() {
+  base::LineWriter::wait_until_written(base::LineWriter::kFatalLimit);
+  terminate_before()();
+  std::abort();
+}
 
 Result<std::string> read_config_file(std::string_view path) {
   static const kube::Files files = kube::system_files();
@@ -35,6 +58,16 @@ void declare_log_flags(base::Flags& flags, LogOptions& options) {
                "form of a line");
 }
 
+LogOutput::LogOutput(const base::Clock& clock, const LogOptions& options, base::Registry& metrics)
+    : writer_(STDERR_FILENO,
+              [&clock, format = options.format](std::uint64_t lines) {
+                return base::log_line(clock.wall(), format, base::LogLevel::kWarn, "log",
+                                      "lines dropped: standard error did not take them", {{"lines", lines}});
+              },
+              metrics.counter("tidemark_log_lines_dropped_total", "Lines of the log that standard error did not take."),
+              {}),
+      log_(clock, {options.level, options.format, [this](std::string_view line) { writer_.write(line); }}) {}
+
 std::optional<int> parse_or_exit(base::Flags& flags, const std::vector<std::string>& args,
                                  base::Flags::Parsed& parsed) {
   auto result = flags.parse(
@@ -45,14 +78,8 @@ std::optional<int> parse_or_exit(base::Flags& flags, const std::vector<std::stri
       },
       read_config_file);
   if (!result) return wrong_use(result.error().message, flags);
-  if (result->help) {
-    print(flags.help());
-    return kDone;
-  }
-  if (result->version) {
-    print("tidemark " TIDEMARK_VERSION "\n");
-    return kDone;
-  }
+  if (result->help) return print(flags.help());
+  if (result->version) return print("tidemark " TIDEMARK_VERSION "\n");
   parsed = std::move(*result);
   return std::nullopt;
 }
@@ -62,25 +89,49 @@ std::string environment_or_empty(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+int print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // somebody who shares it made it so
+      pollfd ready{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&ready, 1, -1);
+      continue;
+    }
+    if (written < 0) return failed(base::fail_errno(errno, "writing to standard output").error());
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return kDone;
 }
 
 int failed(const Error& error) {
-  std::fputs(base::cat("tidemark: ", error.message, "\n").c_str(), stderr);
+  say(base::cat("tidemark: ", error.message, "\n"));
   return kFailed;
 }
 
-int wrong_use(std::string_view why, const base::Flags& flags) {
-  std::fputs(base::cat("tidemark: ", why, "\nusage: ", flags.usage(), "\n").c_str(), stderr);
+int wrong_use(std::string_view message) {
+  say(message);
   return kWrongUse;
+}
+
+int wrong_use(std::string_view why, const base::Flags& flags) {
+  return wrong_use(base::cat("tidemark: ", why, "\nusage: ", flags.usage(), "\n"));
 }
 
 std::string host_identity(std::uint64_t seed) {
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) != 0) name[0] = '\0';
   return base::cat(static_cast<const char*>(name), "_", seed);
+}
+
+void prepare_process() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one. Opened the wrong way round, so that its use is an error and not silence.
+    ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+  terminate_before();
+  std::set_terminate(terminate_after_last_lines);
 }
 
 void raise_descriptor_limit() {
@@ -94,7 +145,10 @@ Signals::Signals(net::EventLoop& loop) : loop_(loop) {
   // A log that nobody reads any more is no reason to die: the write fails instead.
   ::signal(SIGPIPE, SIG_IGN);
   watch_ = loop_.watch_signals({SIGTERM, SIGINT}, [this](int signal) {
-    if (received_ != 0) ::_exit(kEndedBySignal + signal);
+    if (received_ != 0) {
+      base::LineWriter::wait_until_written(kLastLinesLimit);
+      ::_exit(kEndedBySignal + signal);
+    }
     received_ = signal;
     if (on_first_) on_first_();
   });

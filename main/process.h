@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "base/flags.h"
+#include "base/line_writer.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "net/loop.h"
 
 namespace tidemark::main {
@@ -25,14 +27,32 @@ struct LogOptions {
 };
 void declare_log_flags(base::Flags& flags, LogOptions& options);
 
+// The process's log, on standard error. Nothing that logs ever waits for whoever reads it: what a full pipe does not
+// take is dropped, and counted in `metrics`. Made first and gone last, so that the last lines come out.
+class LogOutput {
+ public:
+  LogOutput(const base::Clock& clock, const LogOptions& options, base::Registry& metrics);
+  base::Log named(std::string_view component) const { return log_.named(component); }
+
+ private:
+  base::LineWriter writer_;
+  base::Log log_;
+};
+
 // Parses, and deals with --help, --version and wrong use. nullopt: go on; otherwise the exit code.
 std::optional<int> parse_or_exit(base::Flags& flags, const std::vector<std::string>& args, base::Flags::Parsed& parsed);
 
 std::string environment_or_empty(const char* name);
-void print(std::string_view text);                              // standard output
-int failed(const Error& error);                                 // "tidemark: …" on standard error; answers kFailed
-int wrong_use(std::string_view why, const base::Flags& flags);  // with the usage line; answers kWrongUse
+// All of it to standard output: kDone, or kFailed where it does not take it, which standard error tells.
+int print(std::string_view text);
+int failed(const Error& error);           // "tidemark: …" on standard error, after the log; answers kFailed
+int wrong_use(std::string_view message);  // the same; answers kWrongUse
+int wrong_use(std::string_view why, const base::Flags& flags);  // with the usage line
 std::string host_identity(std::uint64_t seed);  // host name and a random part: one process of one machine
+
+// Descriptors 0 to 2 that the process was started without must not become somebody's file or socket. Reading and
+// writing them fails, as it would. And a program that ends by an exception says its last lines too. First thing of all.
+void prepare_process();
 
 // As many descriptors as the system lets us have: the default of 1024 is below what a server with many watches needs.
 void raise_descriptor_limit();

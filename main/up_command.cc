@@ -18,20 +18,22 @@ int run_up(const std::vector<std::string>& args) {
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
 
   const base::SystemClock clock;
-  const base::Log log = base::Log(clock, {log_options.level, log_options.format, nullptr}).named("up");
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named("up");
   raise_descriptor_limit();
   net::EventLoop loop(clock);
   Signals signals(loop);
   int code = kDone;
-  auto embedded = embedded::Embedded::start(loop, log, base::Random::seed_from_system(), std::move(options),
+  auto embedded = embedded::Embedded::start(loop, log, metrics, base::Random::seed_from_system(), std::move(options),
                                             [&](const Error& error) {
                                               code = failed(error);
                                               loop.stop();
                                             });
   if (!embedded) return failed(embedded.error());
-  print(base::cat("API server  https://", (*embedded)->address(), "\nkubeconfig  ", (*embedded)->kubeconfig(),
-                  "\n\nTry: KUBECONFIG=", (*embedded)->kubeconfig(), " kubectl get nodes\n"));
-  signals.run(log, [&] { return (*embedded)->drain(); });
+  code = print(base::cat("API server  https://", (*embedded)->address(), "\nkubeconfig  ", (*embedded)->kubeconfig(),
+                         "\n\nTry: KUBECONFIG=", (*embedded)->kubeconfig(), " kubectl get nodes\n"));
+  if (code == kDone) signals.run(log, [&] { return (*embedded)->drain(); });
   embedded->reset();
   return code;
 }

@@ -129,7 +129,7 @@ def _unit(run: Run, built: bool) -> None:
     with run.timed("unit"):
         say("unit: tidy")
         run.add([Case("unit", "tidy", name, FAILED if found else PASSED, "\n".join(found)) for name, found in checks.run_all(ROOT)])
-        for folder in ("tidy", "driver", "unit"):
+        for folder in ("tidy", "driver", *(["unit"] if built else [])):
             for file in _python_files(ROOT / "tests" / folder):
                 run.add(_run_python("unit", file, {}))
         if built:

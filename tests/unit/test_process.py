@@ -1,0 +1,152 @@
+"""What the binary makes of the world it is started in: a full disk behind its output, a closed descriptor, a log that nobody reads."""
+
+import fcntl
+import http.server
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+PATIENCE_S = 60
+
+
+def run(*arguments: str, **how) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [os.environ["TIDEMARK_BINARY"], *arguments],
+        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": PATIENCE_S, **how},
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Output(unittest.TestCase):
+    WORDS = (["--help"], ["--version"], ["manager", "--help"], ["manager", "--version"], ["explain", "--help"])
+
+    def test_a_full_disk_is_a_failure(self):
+        for words in self.WORDS:
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                done = run(*words, stdout=full)
+                self.assertEqual((1, "tidemark: writing to standard output: No space left on device\n"), (done.returncode, done.stderr))
+
+    def test_so_is_a_closed_output(self):
+        for words in self.WORDS:
+            with self.subTest(words=words):
+                done = run(*words, stdout=None, preexec_fn=lambda: os.close(1))
+                self.assertEqual((1, "tidemark: writing to standard output: Bad file descriptor\n"), (done.returncode, done.stderr))
+
+    def test_a_closed_error_output_changes_nothing(self):
+        done = run("--version", stderr=None, preexec_fn=lambda: os.close(2))
+        self.assertEqual(0, done.returncode)
+        self.assertEqual(2, run("nonsense", stderr=None, preexec_fn=lambda: os.close(2)).returncode)
+
+
+class Up(unittest.TestCase):
+    def start(self, *arguments: str, **how) -> tuple[subprocess.Popen, str]:
+        """`tidemark up` in a folder of its own; answers it and where it serves its health."""
+        port = free_port()
+        process = subprocess.Popen(
+            [os.environ["TIDEMARK_BINARY"], "up", "--listen", "127.0.0.1:0", "--metrics-addr", f"127.0.0.1:{port}", *arguments],
+            stdin=subprocess.DEVNULL, **how,
+        )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, f"http://127.0.0.1:{port}"
+
+    def get(self, url: str) -> tuple[int, str]:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                with urllib.request.urlopen(url, timeout=10) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as error:
+                return error.code, error.read().decode()
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def test_a_log_that_nobody_reads_stops_nothing(self):
+        out, into = os.pipe()
+        fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(into, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(into, b"x" * 4096)
+        os.set_blocking(into, True)
+        data = Path(os.environ["TMPDIR"]) / "unread"
+        process, health = self.start("--data-dir", str(data), "--log-level", "debug", stdout=subprocess.DEVNULL, stderr=into)
+        os.close(into)
+        self.assertEqual(200, self.get(health + "/healthz")[0])
+        self.assertIn("\ntidemark_log_lines_dropped_total 0\n", self.get(health + "/metrics")[1])
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, process.wait(PATIENCE_S), "and it ends in order, without its last lines")
+        os.close(out)
+
+    def test_every_folder_above_the_data_is_made(self):
+        data = Path(os.environ["TMPDIR"]) / "some" / "where" / "deep"
+        process, health = self.start("--data-dir", str(data), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.assertEqual(200, self.get(health + "/healthz")[0])
+        self.assertTrue((data / "kubeconfig").exists())
+        self.assertEqual(0o700, data.stat().st_mode & 0o777)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, process.wait(PATIENCE_S))
+
+    def test_where_its_output_is_not_taken_it_does_not_start(self):
+        with open("/dev/full", "w") as full:
+            process, _ = self.start("--data-dir", os.environ["TMPDIR"] + "/full", stdout=full, stderr=subprocess.PIPE, text=True)
+            _, said = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(1, process.returncode)
+        self.assertIn("tidemark: writing to standard output: No space left on device\n", said)
+
+
+class Explain(unittest.TestCase):
+    def test_an_answer_that_cannot_be_written_is_a_failure(self):
+        """Against an API server of three answers, so that it needs no cluster."""
+        class Api(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                answers = {
+                    "/api/v1/nodes/n1": {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"}},
+                    "/api/v1/pods": {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []},
+                }
+                body = answers.get(self.path.partition("?")[0])
+                text = json.dumps(body or {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}).encode()
+                self.send_response(200 if body else 404)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        kubeconfig = Path(os.environ["TMPDIR"]) / "kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}], "users": [{"name": "u", "user": {}}],
+        }))
+        words = ["explain", "node", "n1", "--kubeconfig", str(kubeconfig)]
+        self.assertIn("node n1: offers nothing", run(*words).stdout)
+        with open("/dev/full", "w") as full:
+            done = run(*words, stdout=full)
+        self.assertEqual((1, "tidemark: writing to standard output: No space left on device\n"), (done.returncode, done.stderr))
+
+
+if __name__ == "__main__":
+    unittest.main()
