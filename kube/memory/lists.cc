@@ -16,7 +16,12 @@ using net::Task;
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * 1024;  // an answer of fewer goes out whole
-constexpr std::size_t kObjectOverhead = 64;     // bytes of a place in a page, and of the text around an object
+constexpr std::string_view kInconsistent =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list.";
+constexpr std::size_t kObjectOverhead = 64;  // bytes of a place in a page, and of the text around an object
 
 ApiError no_room(std::size_t bytes_max) {
   ApiError error = plain_error(
@@ -50,12 +55,12 @@ Answer<Store::Page> Lists::page_of(const Kind& kind, const ListRequest& request)
     error.retry_after_s = 1;
     return refuse(std::move(error));
   }
-  auto page = store_.list(kind.storage_id, request.filter, request.exact ? request.revision : 0, request.continue_key,
+  auto page = store_.list(kind.storage_id, request.filter, request.exact ? request.revision : 0, request.start_key,
                           request.limit);
-  if (!page && request.continued)
-    page.error().continue_token = make_continue_token(-1, request.continue_key);
-  else if (!page)
-    page.error().message = cat("The resourceVersion for the provided list is too old: ", request.revision);
+  if (!page && request.continued) {
+    page.error().message = std::string(kInconsistent);
+    page.error().continue_token = make_continue_token(-1, request.filter, request.start_key);
+  }
   return page;
 }
 
@@ -88,15 +93,14 @@ Task<void> Lists::answer(HttpExchange& exchange, const ResourcePath& path, KindP
   if (!admitted)
     answer_error(exchange, admitted.error());
   else
-    co_await send(exchange, path, std::move(kind), std::move(*admitted), form, true);
+    co_await send(exchange, path, std::move(kind), std::move(*admitted), form, std::move(request.filter));
 }
 
 // Sent and forgotten object by object: what is left of a page is all that it holds.
 Task<void> Lists::send(HttpExchange& exchange, const ResourcePath& path, KindPtr kind, Admitted admitted,
-                       OutputForm form, bool continues) {
+                       OutputForm form, Filter filter) {
   Store::Page& page = admitted.page;
-  const std::string token =
-      !continues || page.next_key.empty() ? "" : make_continue_token(page.revision, page.next_key);
+  const std::string token = page.next_key.empty() ? "" : make_continue_token(page.revision, filter, page.next_key);
   const net::Headers headers = headers_for(form.yaml ? "application/yaml" : kJson);
   const base::MonotonicTime begin = loop_.clock().monotonic();
   const auto slowest = std::chrono::seconds(admitted.share.bytes() / config_.lists_rate_min);
@@ -135,7 +139,7 @@ Task<void> Lists::delete_all(HttpExchange& exchange, const net::Target& target, 
     answer_error(exchange, body_refusal(body.error(), config_.body_bytes_max));
     co_return;
   }
-  const auto request = parse_list_request(*kind, path, target);
+  auto request = parse_list_request(*kind, path, target);
   const auto tree =
       body->empty() ? Answer<Json>(Json()) : parse_body(exchange.head().headers.get("content-type"), *body);
   const auto options = tree ? parse_delete_request(target, *tree) : Answer<DeleteRequest>(refuse(tree.error()));
@@ -152,7 +156,7 @@ Task<void> Lists::delete_all(HttpExchange& exchange, const net::Target& target, 
     answer_error(exchange, removed.error());
     co_return;
   }
-  co_await send(exchange, path, std::move(kind), std::move(*admitted), {}, false);
+  co_await send(exchange, path, std::move(kind), std::move(*admitted), {}, std::move(request->filter));
 }
 
 Task<Answer<void>> Lists::remove(KindPtr kind, const Store::Page& page, const DeleteRequest& options) {

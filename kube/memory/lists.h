@@ -37,7 +37,7 @@ class Lists {
   Answer<Store::Page> page_of(const Kind& kind, const ListRequest& request) const;
   net::Task<Answer<Admitted>> admit(const Kind& kind, const ListRequest& request);
   net::Task<void> send(net::HttpExchange& exchange, const ResourcePath& path, KindPtr kind, Admitted admitted,
-                       OutputForm form, bool continues);
+                       OutputForm form, Filter filter);
   net::Task<Answer<void>> remove(KindPtr kind, const Store::Page& page, const DeleteRequest& options);
 
   net::EventLoop& loop_;

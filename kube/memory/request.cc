@@ -13,6 +13,8 @@ using base::cat;
 
 namespace {
 
+using Causes = std::vector<Cause>;
+
 constexpr std::string_view kKnownParameters[] = {"allowWatchBookmarks",
                                                  "continue",
                                                  "dryRun",
@@ -122,9 +124,84 @@ Answer<void> check_query(const net::Target& target) {
   return {};
 }
 
-std::string make_continue_token(std::int64_t revision, std::string_view last_key) {
-  return base::base64_encode(Json::object({{"v", "meta.k8s.io/v1"}, {"rv", revision}, {"start", last_key}}).dump());
+std::string make_continue_token(std::int64_t revision, const Filter& filter, std::string_view start_key) {
+  if (!filter.ns.empty()) start_key.remove_prefix(filter.ns.size() + 1);
+  std::string text =
+      base::base64_encode(Json::object({{"v", "meta.k8s.io/v1"}, {"rv", revision}, {"start", start_key}}).dump());
+  while (text.ends_with('=')) text.pop_back();
+  for (char& c : text) c = c == '+' ? '-' : c == '/' ? '_' : c;
+  return text;
 }
+
+namespace {
+
+struct ContinueToken {
+  std::int64_t revision = 0;
+  std::string start;  // of the keys below the namespace asked for, or of all
+};
+
+Answer<ContinueToken> read_continue_token(std::string_view token) {
+  const auto broken = [](std::string_view why) {
+    return refuse(bad_request(cat("invalid continue token: continue key is not valid: ", why)));
+  };
+  std::string standard(token);
+  for (char& c : standard) c = c == '-' ? '+' : c == '_' ? '/' : c == '+' || c == '/' || c == '=' ? '?' : c;
+  const auto text = base::base64_decode(standard);
+  if (!text) return broken("it is no base64");
+  const auto parsed = Json::parse(*text);
+  if (!parsed) return broken(parsed.error().message);
+  if (parsed->text_at("v") != "meta.k8s.io/v1")
+    return broken(cat("server does not recognize this encoded version ", parsed->text_at("v")));
+  const Json* revision = parsed->at("rv");
+  if (revision != nullptr && !revision->is_int()) return broken("its rv is no integer");
+  if (revision == nullptr || revision->as_int() == 0)
+    return broken("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
+  ContinueToken out{revision->as_int(), std::string(parsed->text_at("start"))};
+  if (out.start.empty()) return broken("encoded start key empty (version meta.k8s.io/v1)");
+  // Nothing that leads out of what was listed.
+  if (const auto parts = base::split(std::string_view(out.start).substr(out.start.starts_with('/') ? 1 : 0), '/');
+      std::any_of(parts.begin(), parts.end(),
+                  [](std::string_view part) { return part.empty() || part == "." || part == ".."; }))
+    return broken(out.start);
+  if (out.start.starts_with('/')) out.start.erase(0, 1);
+  return out;
+}
+
+// What the API machinery has against a request's revision and how it is meant.
+Answer<void> check_revision_match(const net::Target& target, const ListRequest& request, bool continued) {
+  const std::string_view match = target.get("resourceVersionMatch");
+  const bool none_or_any = target.get("resourceVersion").empty() || target.get("resourceVersion") == "0";
+  const bool initial = target.has("sendInitialEvents");
+  const bool exact = match == "Exact";
+  const bool known = exact || match == "NotOlderThan";
+  Causes causes;
+  const auto forbid = [&](std::string_view why) { causes.push_back(forbidden_value("resourceVersionMatch", why)); };
+  if (!request.watch) {
+    if (!match.empty() && target.get("resourceVersion").empty())
+      forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    if (!match.empty() && continued) forbid("resourceVersionMatch is forbidden when continue is provided");
+    if (!match.empty() && !known)
+      causes.push_back(unsupported_value("resourceVersionMatch", Json(match).dump(), {"Exact", "NotOlderThan", ""}));
+    if (exact && target.get("resourceVersion") == "0")
+      forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    if (request.send_initial)
+      causes.push_back(forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  } else {
+    if (initial && request.send_initial && match != "NotOlderThan")
+      forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    if (!match.empty() && !initial)
+      forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    if (!match.empty() && match != "NotOlderThan")
+      causes.push_back(unsupported_value("resourceVersionMatch", Json(match).dump(), {"NotOlderThan"}));
+    // A watch from any revision is one with initial events, and that has a match.
+    if (continued && (!match.empty() || none_or_any))
+      forbid("resourceVersionMatch is forbidden when continue is provided");
+  }
+  if (causes.empty()) return {};
+  return refuse(invalid("meta.k8s.io", "ListOptions", "", std::move(causes)));
+}
+
+}  // namespace
 
 Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& path, const net::Target& target) {
   ListRequest out;
@@ -160,43 +237,18 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
   if (out.timeout_s) out.timeout_s = std::min(*out.timeout_s, kWatchSecondsMax);
   TM_TRY(const auto revision, number("resourceVersion"));
   out.revision = revision.value_or(-1);
-  const std::string_view match = target.get("resourceVersionMatch");
-  if (!match.empty()) {
-    const auto refuse_match = [&](std::string_view why) {
-      return refuse(invalid("meta.k8s.io", "ListOptions", "", {forbidden_value("resourceVersionMatch", why)}));
-    };
-    if (match != "Exact" && match != "NotOlderThan")
-      return refuse(
-          invalid("meta.k8s.io", "ListOptions", "",
-                  {unsupported_value("resourceVersionMatch", Json(match).dump(), {"Exact", "NotOlderThan", ""})}));
-    if (out.watch && !target.has("sendInitialEvents"))
-      return refuse_match("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-    if (out.revision < 0 && !out.watch)
-      return refuse_match("resourceVersionMatch is forbidden unless resourceVersion is provided");
-    if (match == "Exact" && out.revision == 0)
-      return refuse_match("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
-    if (target.has("continue") && !target.get("continue").empty())
-      return refuse_match("resourceVersionMatch is forbidden when continue is provided");
-    out.exact = match == "Exact";
-  }
-  if (out.send_initial && !out.watch)
-    return bad_option("ListOptions", forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list"));
-  if (out.send_initial && match != "NotOlderThan")
-    return bad_option("ListOptions",
-                      forbidden_value("resourceVersionMatch",
-                                      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-  if (const std::string_view token = target.get("continue"); !token.empty()) {
-    const auto text = base::base64_decode(token);
-    const auto parsed = text ? Json::parse(*text) : Result<Json>(fail(ErrorKind::kInvalid, "not base64"));
-    const Json* at = parsed ? parsed->at("rv") : nullptr;
-    if (at == nullptr || !at->is_int() || parsed->text_at("v") != "meta.k8s.io/v1")
-      return refuse(bad_request("continue key is not valid: it was not made by this server"));
-    if (out.revision > 0) return refuse(bad_request("specifying resource version is not allowed when using continue"));
-    out.continue_key = parsed->text_at("start");
-    out.revision = at->as_int();
-    out.exact = out.revision > 0;
-    out.continued = true;
-  }
+  const std::string_view token = target.get("continue");
+  TM_TRY_VOID(check_revision_match(target, out, !token.empty()));
+  out.exact = target.get("resourceVersionMatch") == "Exact";
+  // What the API did before there was a match: pages begin at the revision given.
+  if (!out.watch && out.limit > 0 && out.revision > 0 && target.get("resourceVersionMatch").empty()) out.exact = true;
+  if (out.watch || token.empty()) return out;
+  TM_TRY(const ContinueToken at, read_continue_token(token));
+  if (out.revision > 0) return refuse(bad_request("specifying resource version is not allowed when using continue"));
+  out.start_key = path.ns.empty() ? at.start : cat(path.ns, "/", at.start);
+  out.revision = at.revision;
+  out.exact = at.revision > 0;  // a negative one: whatever there is now
+  out.continued = true;
   return out;
 }
 

@@ -22,13 +22,6 @@ std::int64_t signed_cost(const ObjectPtr& object) {
   return object == nullptr ? 0 : static_cast<std::int64_t>(object->cost());
 }
 
-ApiError out_of_history() {
-  return expired(
-      "The provided continue parameter is too old to display a consistent list result. You can start a new list "
-      "without the "
-      "continue parameter, or use the continue token in this response to retrieve the remainder of the results.");
-}
-
 }  // namespace
 
 std::string_view to_string(ChangeType type) {
@@ -160,7 +153,7 @@ std::optional<std::pair<int, std::string>> Store::find_uid(const std::string& ui
   return at == uids_.end() ? std::nullopt : std::optional(at->second);
 }
 
-Answer<Store::Page> Store::list(int kind, const Filter& filter, std::int64_t revision, const std::string& after,
+Answer<Store::Page> Store::list(int kind, const Filter& filter, std::int64_t revision, std::string from,
                                 std::size_t limit) const {
   const KindState& state = kinds_[static_cast<std::size_t>(kind)];
   Page page;
@@ -168,15 +161,15 @@ Answer<Store::Page> Store::list(int kind, const Filter& filter, std::int64_t rev
   // Undo: the newest state of each key that changed since, walking back to the revision wanted.
   std::map<std::string, ObjectPtr> undone;
   if (page.revision < committed_) {
-    if (page.revision < state.ring.lost_through) return refuse(out_of_history());
+    if (page.revision < state.ring.lost_through)
+      return refuse(expired("The resourceVersion for the provided list is too old."));
     for (auto at = state.ring.changes.rbegin(); at != state.ring.changes.rend() && (*at)->revision > page.revision;
          ++at)
       undone[object_key((*at)->object->ns, (*at)->object->name)] = (*at)->before;
   }
-  std::string from = after;
   if (from.empty() && !filter.ns.empty()) from = filter.ns + "/";
-  auto current = after.empty() ? state.objects.lower_bound(from) : state.objects.upper_bound(from);
-  auto old = after.empty() ? undone.lower_bound(from) : undone.upper_bound(from);
+  auto current = state.objects.lower_bound(from);
+  auto old = undone.lower_bound(from);
   const std::string prefix = filter.ns.empty() ? std::string() : filter.ns + "/";
   std::string last_key;
   const bool counts = filter.terms.empty() && filter.labels.empty();  // counting needs no look at the objects
@@ -188,7 +181,7 @@ Answer<Store::Page> Store::list(int kind, const Filter& filter, std::int64_t rev
     if (!prefix.empty() && !std::string_view(key).starts_with(prefix)) break;
     if (limit != 0 && page.items.size() == limit) {
       if (object != nullptr && (counts || filter.matches(*object))) {
-        page.next_key = last_key;
+        page.next_key = last_key + '\0';
         ++rest;
         if (!counts) return page;
       }

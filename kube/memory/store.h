@@ -154,12 +154,11 @@ class Store {
   struct Page {
     std::vector<ObjectPtr> items;
     std::int64_t revision = 0;
-    std::string next_key;         // "" at the end: the key to start after
+    std::string next_key;         // "" at the end: the key to start at
     std::int64_t remaining = -1;  // how many more there are, when known
   };
-  // `revision` 0: now. An older one is rebuilt from history, or 410. `after` is the last key of the page before.
-  Answer<Page> list(int kind, const Filter& filter, std::int64_t revision, const std::string& after,
-                    std::size_t limit) const;
+  // `revision` 0: now. An older one is rebuilt from history, or 410. `from` is where the page before said, or empty.
+  Answer<Page> list(int kind, const Filter& filter, std::int64_t revision, std::string from, std::size_t limit) const;
 
   // What the next write builds on.
   ObjectPtr latest(int kind, const std::string& key) const;

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Callable
 
 from contract.client import Answer, Client, Target, Watch, at
+from contract.history import History
 
 WORKERS = 4
 UNSUPPORTED = Path(__file__).parent / "unsupported.json"
@@ -29,6 +30,11 @@ class Wrong(AssertionError):
 class Case:
     name: str  # "watch.starts_after_the_given_revision"
     function: Callable
+    alone: bool = False  # after all others: it takes from the server what they may stand on
+
+
+class Skipped(Exception):
+    """The case cannot be played on this server; says why."""
 
 
 _cases: list[Case] = []
@@ -36,7 +42,16 @@ _cases: list[Case] = []
 
 def case(function):
     """Registers a case. Its name is the rule."""
-    _cases.append(Case(f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}", function))
+    return _register(function, alone=False)
+
+
+def case_alone(function):
+    """Registers a case that runs when no other does."""
+    return _register(function, alone=True)
+
+
+def _register(function, *, alone: bool):
+    _cases.append(Case(f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}", function, alone))
     return function
 
 
@@ -51,8 +66,9 @@ def all_cases() -> list[Case]:
 class Run:
     """What the cases of one run share: the target, unique names, things made once."""
 
-    def __init__(self, target: Target):
+    def __init__(self, target: Target, history: "History | None" = None):
         self.target = target
+        self.history = history
         self.mark = format(time.time_ns() // 1000 % 36**6, "x")  # tells our objects from those of an earlier run on the same server
         self._numbers = itertools.count(1)
         self._once: dict[str, object] = {}
@@ -260,6 +276,9 @@ def _run_case(run: Run, one: Case, unsupported: dict | None) -> Result:
     problem = None
     try:
         one.function(t)
+    except Skipped as why:
+        t.clean_up()
+        return Result(one.name, SKIPPED, str(why), time.monotonic() - begin)
     except Exception as error:  # whatever a case dies of, the others go on
         frame = next((f for f in reversed(traceback.extract_tb(error.__traceback__)) if "/cases/" in f.filename), None)
         problem = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}: {frame.line}\n" if frame else ""
@@ -292,15 +311,17 @@ def load_unsupported() -> dict[str, dict]:
     return json.loads(UNSUPPORTED.read_text())["cases"]
 
 
-def run_cases(target: Target, patterns: list[str], *, in_memory: bool = False, workers: int = WORKERS) -> list[Result]:
-    """Runs what matches any of the patterns (all when there is none). `in_memory`: by the rules of unsupported.json."""
+def run_cases(target: Target, patterns: list[str], *, in_memory: bool = False, history: History | None = None, workers: int = WORKERS) -> list[Result]:
+    """Runs what matches any of the patterns (all when there is none). `in_memory`: by the rules of unsupported.json.
+    `history`: how this server is made to forget."""
     cases = [c for c in all_cases() if in_memory or not c.name.startswith(IN_MEMORY)]
     chosen = [c for c in cases if not patterns or any(fnmatch.fnmatch(c.name, p) for p in patterns)]
     declared = load_unsupported() if in_memory else {}
     known = {c.name for c in cases}
-    run = Run(target)
+    run = Run(target, history)
     with ThreadPoolExecutor(workers) as pool:
-        results = list(pool.map(lambda one: _run_case(run, one, declared.get(one.name)), chosen))
+        results = list(pool.map(lambda one: _run_case(run, one, declared.get(one.name)), [c for c in chosen if not c.alone]))
+    results += [_run_case(run, one, declared.get(one.name)) for one in chosen if one.alone]
     run.clean_up()
     for name in sorted(set(declared) - known):
         results.append(Result(name, FAILED, f"{UNSUPPORTED.name} names a case that does not exist", 0.0))

@@ -20,7 +20,7 @@ def run_real(environment: dict[str, str], scratch: Path) -> list[Case]:
     say("contract: the real kube-apiserver")
     return _cases(
         "kube-apiserver", environment["TIDEMARK_TEST_SERVER"], Path(environment["TIDEMARK_TEST_CA_FILE"]),
-        Path(environment["TIDEMARK_TEST_TOKEN_FILE"]), environment, scratch, [],
+        Path(environment["TIDEMARK_TEST_TOKEN_FILE"]), environment, scratch, ["--etcd", environment["TIDEMARK_TEST_ETCD"]],
     ) + _sessions("kube-apiserver", Path(environment["TIDEMARK_TEST_KUBECONFIG"]), environment, scratch, [])
 
 

@@ -1,5 +1,7 @@
 """Lists: order, selectors, pages, revisions."""
 
+import base64
+import json
 import urllib.parse
 
 from contract.suite import T, case
@@ -14,6 +16,14 @@ def _fill(t: T) -> None:
 
 def _names(answer) -> list[str]:
     return [item["metadata"]["name"] for item in answer["items"]]
+
+
+def _token(inside: str) -> str:
+    return base64.urlsafe_b64encode(inside.encode()).decode().rstrip("=")
+
+
+def _inside(token: str) -> dict:
+    return json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
 
 
 def _ask(t: T, selector: str, **query) -> list[str]:
@@ -172,6 +182,73 @@ def pages_with_selectors_do_not_count_the_rest(t: T):
 @case
 def broken_continue_token_is_400(t: T):
     t.refused(t.api.get(t.cm(), limit=1, **{"continue": "nonsense"}), 400, "BadRequest")
+
+
+@case
+def continue_token_says_what_is_wrong_with_it(t: T):
+    for inside, why in {
+        '{"v":"meta.k8s.io/v1","rv":0,"start":"c"}': "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+        '{"v":"meta.k8s.io/v1","start":"c"}': "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+        '{"v":"meta.k8s.io/v1","rv":5,"start":""}': "encoded start key empty (version meta.k8s.io/v1)",
+        '{"v":"meta.k8s.io/v2","rv":5,"start":"c"}': "server does not recognize this encoded version meta.k8s.io/v2",
+        '{"v":"meta.k8s.io/v1","rv":-1,"start":"../c"}': "../c",
+        '{"v":"meta.k8s.io/v1","rv":-1,"start":"c//d"}': "c//d",
+    }.items():
+        t.refused(t.api.get(t.cm(), limit=1, **{"continue": _token(inside)}), 400, "BadRequest", f"invalid continue token: continue key is not valid: {why}")
+
+
+@case
+def continue_token_without_a_revision_shows_the_present(t: T):
+    _fill(t)
+    page = t.ok(t.api.get(t.cm(), limit=2, **{"continue": _token('{"v":"meta.k8s.io/v1","rv":-1,"start":"b"}')}))
+    t.equal((["b", "c"], 1), (_names(page), page["metadata.remainingItemCount"]), "the start key belongs to it")
+    t.equal(["d"], _names(t.ok(t.api.get(t.cm(), **{"continue": page["metadata.continue"]}))))
+
+
+@case
+def continue_token_of_the_future_is_504(t: T):
+    future = int(t.ok(t.api.get(t.cm()))["metadata.resourceVersion"]) + 10_000_000
+    answer = t.api.get(t.cm(), limit=1, **{"continue": _token(f'{{"v":"meta.k8s.io/v1","rv":{future},"start":"b"}}')})
+    t.refused(answer, 504, "Timeout")
+    t.equal("ResourceVersionTooLarge", answer["details.causes.0.reason"])
+
+
+@case
+def continue_token_of_all_namespaces_goes_on_across_them(t: T):
+    t.make_cm("a", labels={"run": t.ns})
+    t.make_cm("b", labels={"run": t.ns})
+    first = t.ok(t.api.get("/api/v1/configmaps", limit=1, labelSelector=f"run={t.ns}"))
+    t.equal({"v": "meta.k8s.io/v1", "rv": int(first["metadata.resourceVersion"]), "start": f"{t.ns}/a\0"}, _inside(first["metadata.continue"]))
+    second = t.ok(t.api.get("/api/v1/configmaps", limit=1, labelSelector=f"run={t.ns}", **{"continue": first["metadata.continue"]}))
+    t.equal((["a"], ["b"]), (_names(first), _names(second)))
+
+
+@case
+def continue_with_a_match_is_refused(t: T):
+    _fill(t)
+    token = t.ok(t.api.get(t.cm(), limit=1))["metadata.continue"]
+    without = ("FieldValueForbidden", "resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided")
+    continued = ("FieldValueForbidden", "resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden when continue is provided")
+    t.invalid(t.api.get(t.cm(), resourceVersionMatch="Exact", **{"continue": token}), "ListOptions", "", without, continued, group="meta.k8s.io")
+    t.invalid(t.api.get(t.cm(), watch="true", **{"continue": token}), "ListOptions", "", continued, group="meta.k8s.io")
+
+
+@case
+def limit_with_a_revision_shows_that_moment(t: T):
+    """What lists did before they had a match."""
+    made = t.make_cm("a", {"x": "1"})
+    t.ok(t.api.merge(t.cm("a"), {"data": {"x": "2"}}))
+    page = t.ok(t.api.get(t.cm(), limit=5, resourceVersion=made["metadata"]["resourceVersion"]))
+    t.equal(("1", made["metadata"]["resourceVersion"]), (page["items.0.data.x"], page["metadata.resourceVersion"]))
+    t.equal("2", t.ok(t.api.get(t.cm(), limit=5, resourceVersion=made["metadata"]["resourceVersion"], resourceVersionMatch="NotOlderThan"))["items.0.data.x"])
+
+
+@case
+def deletion_of_a_page_leaves_the_rest(t: T):
+    _fill(t)
+    first = t.ok(t.api.delete(t.cm(), limit=2))
+    t.equal(["a", "b"], _names(first))
+    t.equal(["c", "d"], _names(t.ok(t.api.get(t.cm()))))
 
 
 @case
