@@ -140,6 +140,36 @@ enum class Reason : std::uint16_t {
   kSettingsUnknown,
   kSettingsSuspect,
 
+  // Whether a node sells at all, and who decided it.
+  kStateDefault,
+  kStateByMode,
+  kStateByNode,
+  kStateByPool,
+  kStateByCluster,
+  kStateByLabel,
+  kStateDisagrees,
+  kStateNewer,
+  kStateUnreadable,
+  kStateDraining,
+  kStateOff,
+  kStateOffK8s,
+  kStateOffYarn,
+  kStateInherited,
+  kStateEnded,
+  kStateDrained,
+  kStateDrainTimeOver,
+  kStateDesiredRead,
+  kStateDesiredNone,
+  kStateDesiredOld,
+  kStateDesiredLost,
+  kStateDesiredUnreadable,
+
+  // Who else writes the same numbers.
+  kContestRepair,
+  kContestStandBack,
+  kContestReturn,
+  kContestStanding,
+
   // What became of a configuration.
   kConfigDefaults,
   kConfigNotFound,

@@ -1,0 +1,119 @@
+// What somebody asked for: switch offline work on or off, or only watch it; who, why, and for how long.
+//
+// An order stands on the one before it when it has an end: `off --for 2h` gives way after two hours to what held
+// before. One without an end replaces everything below it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "model/reason.h"
+
+namespace tidemark::policy {
+
+// How a node stands, by strictness; the words of the label tidemark.io/state.
+enum class NodeState : std::uint8_t {
+  kOn,        // sell
+  kObserve,   // decide and show, write nothing
+  kDraining,  // sell nothing new: the keys stay and say 0
+  kOff,       // the keys go
+};
+std::string_view to_string(NodeState);
+std::optional<NodeState> parse_node_state(std::string_view word);
+
+enum class Wish : std::uint8_t { kOn, kObserve, kOff };
+std::string_view to_string(Wish);
+
+// The part of the offline work that an order is about. Nothing named: all of it.
+struct Parts {
+  bool k8s = false;
+  bool yarn = false;
+  std::vector<std::string> classes;  // sorted; of tidemark.io/class
+
+  bool all() const { return !k8s && !yarn && classes.empty(); }
+  bool has_k8s() const { return k8s || all(); }
+  bool has_yarn() const { return yarn || all(); }
+  bool includes(const Parts& other) const;
+  bool operator==(const Parts&) const = default;
+};
+inline constexpr std::size_t kClassesNamedMax = 16;
+// "k8s", "yarn", "class=NAME". Both sides named are all of it.
+Result<Parts> parse_parts(std::span<const std::string> words);
+std::vector<std::string> part_words(const Parts& parts);
+Parts united(const Parts& a, const Parts& b);
+
+inline constexpr std::size_t kByBytesMax = 128;
+inline constexpr std::size_t kWhyBytesMax = 512;
+
+// Time that never comes: draining until nothing is sold, however long that takes.
+inline constexpr base::WallTime kNever{std::chrono::hours(24) * 365 * 200};
+
+struct StateOrder {
+  Wish wish = Wish::kOn;
+  Parts only;             // of kOff; all of it elsewhere
+  Wish rest = Wish::kOn;  // of kOff, for the parts that it is not about: on or observed
+  std::string by;
+  std::string why;
+  base::WallTime since;
+  base::WallTime drain_until;  // of kOff: draining before, off from then on
+  bool drained = false;        // of kOff, on one node: draining is over, nothing was sold any more or time was up
+  std::optional<base::WallTime> until;  // the order ends by itself
+  bool operator==(const StateOrder&) const = default;
+};
+
+NodeState state_of(const StateOrder& order, base::WallTime now);  // of the parts it is about
+
+inline constexpr std::size_t kOrdersMax = 4;
+
+// The orders of one scope (a node, a pool, the cluster), the one in force first. All but the last have an end, and each
+// ends before the one below it. A mark without orders says that the last one ended and nothing had been asked before.
+struct StateMark {
+  std::int64_t generation = 0;  // of the command that made it; what comes later has a larger one
+  std::vector<StateOrder> orders;
+  bool operator==(const StateMark&) const = default;
+};
+
+// The order in force at `now`; null where none is.
+const StateOrder* in_force(const StateMark& mark, base::WallTime now);
+
+// Drops orders that have ended. Never brings one back: a clock that is set back later finds them gone.
+bool drop_ended(StateMark& mark, base::WallTime now);
+
+struct StateCommand {
+  Wish wish = Wish::kOn;
+  Parts only;
+  std::string by;
+  std::string why;
+  base::Duration drain{0};  // of kOff: how long what runs may go on
+  std::optional<base::Duration> lasts;
+};
+
+enum class CommandEffect : std::uint8_t {
+  kSet,
+  kAlready,     // the same person asked for the same for the same reason: nothing is changed
+  kNotOff,      // `on` for a part of what is not off
+  kNoSuchPart,  // `on` for a class where everything is off: that cannot be said
+  kSuperseded,  // somebody ordered something later meanwhile
+};
+
+struct Commanded {
+  StateMark mark;
+  CommandEffect effect = CommandEffect::kSet;
+};
+
+// Total. `off` for a part adds it to what is off, now and in the orders below. `off` for what is off already leaves an
+// earlier end of draining, and what is drained, as they are. `on` for a part leaves the other part off. `generation` is
+// above that of `before`.
+Commanded command(const std::optional<StateMark>& before, const StateCommand& command, std::int64_t generation,
+                  base::WallTime now);
+
+// One above `before`, and not below the time: so a node that was deleted and made anew does not start from 1 again.
+std::int64_t next_generation(std::int64_t before, base::WallTime now);
+
+}  // namespace tidemark::policy

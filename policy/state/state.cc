@@ -1,0 +1,143 @@
+#include "policy/state/state.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+
+struct Scope {
+  const StateMark* mark;
+  Reason reason;
+};
+// The widest first.
+std::array<Scope, 3> scopes(const NodeMarks& marks) {
+  return {Scope{marks.cluster ? &*marks.cluster : nullptr, Reason::kStateByCluster},
+          Scope{marks.pool ? &marks.pool->mark : nullptr, Reason::kStateByPool},
+          Scope{marks.node ? &*marks.node : nullptr, Reason::kStateByNode}};
+}
+
+bool orders_on(const StateMark* mark, base::WallTime now) {
+  const StateOrder* order = mark == nullptr ? nullptr : in_force(*mark, now);
+  return order != nullptr && order->wish == Wish::kOn;
+}
+
+void sooner(std::optional<base::Duration>& next, base::WallTime when, base::WallTime now) {
+  if (when <= now || when >= kNever) return;
+  const base::Duration left = when - now;
+  if (!next || left < *next) next = left;
+}
+
+bool inherit_pool(NodeMarks& marks, const Inherited& inherited) {
+  bool any = false;
+  if (marks.pool && marks.pool->pool != inherited.pool) {
+    if (!inherited.marked_pool_exists) return false;
+    marks.pool.reset();
+    any = true;
+  }
+  if (!inherited.of_pool) return any;
+  return carry_pool(marks, inherited.pool, *inherited.of_pool) == CommandEffect::kSet || any;
+}
+
+// That draining is over is written down, so that a clock which is set back does not begin it again.
+std::optional<Reason> end_draining(StateMark& mark, const SoldNow& sold, base::WallTime now) {
+  if (mark.orders.empty()) return std::nullopt;
+  StateOrder& order = mark.orders.front();
+  const bool drains = order.wish == Wish::kOff && !order.drained && order.drain_until > order.since;
+  if (!drains) return std::nullopt;
+  if (now < order.drain_until) {
+    // Classes cut across the sides: what is sold of one is not told apart.
+    const bool k8s = order.only.has_k8s() || !order.only.classes.empty();
+    const bool yarn = order.only.has_yarn() || !order.only.classes.empty();
+    if ((k8s && sold.k8s.value_or(true)) || (yarn && sold.yarn.value_or(true))) return std::nullopt;
+  }
+  order.drained = true;
+  return now < order.drain_until ? Reason::kStateDrained : Reason::kStateDrainTimeOver;
+}
+
+}  // namespace
+
+EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) {
+  EffectiveState state;
+  const bool lifted =
+      orders_on(marks.pool ? &marks.pool->mark : nullptr, now) || orders_on(marks.node ? &*marks.node : nullptr, now);
+  if (mode == Mode::kObserve && !lifted) {
+    state.k8s = state.yarn = NodeState::kObserve;
+    state.decided_by = Reason::kStateByMode;
+  }
+  NodeState strictest = state.strictest();
+  for (const auto& [mark, reason] : scopes(marks)) {
+    const StateOrder* order = mark == nullptr ? nullptr : in_force(*mark, now);
+    if (order == nullptr) continue;
+    const NodeState ordered = state_of(*order, now);
+    const NodeState rest = order->rest == Wish::kObserve ? NodeState::kObserve : NodeState::kOn;
+    state.k8s = std::max(state.k8s, order->only.has_k8s() ? ordered : rest);
+    state.yarn = std::max(state.yarn, order->only.has_yarn() ? ordered : rest);
+    for (const auto& name : order->only.classes) state.classes_off.push_back(name);
+    const bool decides = state.strictest() > strictest || state.decided_by == Reason::kStateDefault;
+    if (decides) {
+      state.decided_by = reason;
+      state.order = *order;
+      state.pool = reason == Reason::kStateByPool ? marks.pool->pool : std::string();
+      strictest = state.strictest();
+    }
+    if (order->until) sooner(state.again_after, *order->until, now);
+    if (ordered == NodeState::kDraining) sooner(state.again_after, order->drain_until, now);
+  }
+  std::ranges::sort(state.classes_off);
+  state.classes_off.erase(std::ranges::unique(state.classes_off).begin(), state.classes_off.end());
+  return state;
+}
+
+NodeState label_of(const NodeMarks& marks, base::WallTime now) {
+  return effective(marks, Mode::kEnforce, now).strictest();
+}
+
+NodeCommanded command_node(const NodeMarks& marks, const StateCommand& command, std::int64_t generation,
+                           base::WallTime now) {
+  if (marks.node && marks.node->generation >= generation) return {marks, CommandEffect::kSuperseded};
+  auto commanded = policy::command(marks.node, command, generation, now);
+  NodeCommanded out{marks, commanded.effect};
+  if (commanded.effect == CommandEffect::kSet) out.marks.node = std::move(commanded.mark);
+  return out;
+}
+
+// A copy of the same generation stays: it may know more, that it is drained or that an order ended.
+CommandEffect carry_cluster(NodeMarks& marks, const StateMark& mark) {
+  if (marks.cluster && marks.cluster->generation >= mark.generation) {
+    return marks.cluster->generation > mark.generation ? CommandEffect::kSuperseded : CommandEffect::kAlready;
+  }
+  marks.cluster = mark;
+  return CommandEffect::kSet;
+}
+
+CommandEffect carry_pool(NodeMarks& marks, std::string_view pool, const StateMark& mark) {
+  if (marks.pool && marks.pool->pool == pool && marks.pool->mark.generation >= mark.generation) {
+    return marks.pool->mark.generation > mark.generation ? CommandEffect::kSuperseded : CommandEffect::kAlready;
+  }
+  marks.pool = PoolMark{std::string(pool), mark};
+  return CommandEffect::kSet;
+}
+
+Advanced advance(const NodeMarks& marks, const Inherited& inherited, const SoldNow& sold, base::WallTime now) {
+  Advanced out{marks, {}};
+  const bool from_cluster = inherited.cluster && carry_cluster(out.marks, *inherited.cluster) == CommandEffect::kSet;
+  const bool from_pool = inherit_pool(out.marks, inherited);
+  if (from_cluster || from_pool) out.reasons.push_back(Reason::kStateInherited);
+  const auto note = [&](Reason reason) {
+    if (std::ranges::count(out.reasons, reason) == 0) out.reasons.push_back(reason);
+  };
+  for (StateMark* mark :
+       {out.marks.cluster ? &*out.marks.cluster : nullptr, out.marks.pool ? &out.marks.pool->mark : nullptr,
+        out.marks.node ? &*out.marks.node : nullptr}) {
+    if (mark == nullptr) continue;
+    if (drop_ended(*mark, now)) note(Reason::kStateEnded);
+    if (const auto over = end_draining(*mark, sold, now)) note(*over);
+  }
+  return out;
+}
+
+}  // namespace tidemark::policy
