@@ -48,7 +48,7 @@ enum class EventType { kAdded, kModified, kDeleted, kBookmark };
 
 struct WatchEvent {
   EventType type = EventType::kAdded;
-  std::string object;  // JSON bytes
+  std::string_view object;  // JSON bytes, valid until the stream is asked for the next event
 };
 
 class WatchStream {

@@ -190,45 +190,61 @@ struct InformerCore::Impl {
   }
 
   Result<void> take_event(const WatchEvent& event) {
-    TM_TRY(auto identity, read_identity(event.object));
-    if (identity.resource_version.empty()) {
-      return fail(ErrorKind::kInvalid, "a watch event of ", config.resource.kind, " carries no resourceVersion");
+    if (event.type == EventType::kAdded || event.type == EventType::kModified) {
+      events.add();
+      if (auto decoded = decode(event.object)) {
+        std::string revision(view(decoded->object.get()).resource_version);
+        if (revision.empty()) return without_revision();
+        keep(std::move(*decoded));
+        resource_version = std::move(revision);
+        contact();
+        return {};
+      } else {
+        refuse_unreadable(event.object, decoded.error());
+      }
     }
-    switch (event.type) {
-      case EventType::kAdded:
-      case EventType::kModified:
-        events.add();
-        put(event.object);
-        break;
-      case EventType::kDeleted:
-        events.add();
-        remove({std::move(identity.ns), std::move(identity.name)});
-        break;
-      case EventType::kBookmark:
-        break;
+    TM_TRY(auto identity, read_identity(event.object));
+    if (identity.resource_version.empty()) return without_revision();
+    if (event.type == EventType::kDeleted) {
+      events.add();
+      remove({std::move(identity.ns), std::move(identity.name)});
     }
     resource_version = std::move(identity.resource_version);
     contact();
     return {};
   }
 
-  // One unreadable object must not stop the rest; the last version of it that could be read stays.
+  std::unexpected<Error> without_revision() const {
+    return fail(ErrorKind::kInvalid, "a watch event of ", config.resource.kind, " carries no resourceVersion");
+  }
+
   void put(std::string_view bytes_of_object) {
-    auto decoded = decode(bytes_of_object);
-    if (!decoded) {
-      refused.add();
-      log.error("object not understood; its last good version stays", {{"error", decoded.error()}});
-      keep_unreadable(bytes_of_object);
-      return;
+    if (auto decoded = decode(bytes_of_object)) {
+      keep(std::move(*decoded));
+    } else {
+      refuse_unreadable(bytes_of_object, decoded.error());
     }
-    const ObjectView now = view(decoded->object.get());
+  }
+
+  // One unreadable object must not stop the rest; the last version of it that could be read stays.
+  void refuse_unreadable(std::string_view bytes_of_object, const Error& error) {
+    refused.add();
+    log.error("object not understood; its last good version stays", {{"error", error}});
+    auto identity = read_identity(bytes_of_object);
+    if (!identity) return;
+    const auto at = objects.find(ObjectKey{identity->ns, identity->name});
+    if (at != objects.end()) at->pass = pass;
+  }
+
+  void keep(Decoded decoded) {
+    const ObjectView now = view(decoded.object.get());
     const auto cost =
-        static_cast<std::uint32_t>(std::min<std::size_t>(decoded->bytes, std::numeric_limits<std::uint32_t>::max()));
+        static_cast<std::uint32_t>(std::min<std::size_t>(decoded.bytes, std::numeric_limits<std::uint32_t>::max()));
     const auto at = objects.find(now);
     if (at == objects.end()) {
       if (bytes + cost > config.bytes_max) return refuse_new();
       bytes += cost;
-      const auto added = objects.insert(Held{std::move(decoded->object), cost, pass}).first;
+      const auto added = objects.insert(Held{std::move(decoded.object), cost, pass}).first;
       tell(key_of(now), nullptr, added->object.get());
       return;
     }
@@ -236,7 +252,7 @@ struct InformerCore::Impl {
     if (view(at->object.get()).resource_version == now.resource_version) return;  // seen already: nothing changed
     bytes += cost;
     bytes -= std::exchange(at->bytes, cost);
-    const ObjectHolder before = std::exchange(at->object, std::move(decoded->object));
+    const ObjectHolder before = std::exchange(at->object, std::move(decoded.object));
     tell(key_of(now), before.get(), at->object.get());
   }
 
@@ -245,13 +261,6 @@ struct InformerCore::Impl {
     over_budget = true;
     log.error("cache budget reached; new objects are not taken",
               {{"kind", config.resource.kind}, {"bytes_max", config.bytes_max}, {"objects", objects.size()}});
-  }
-
-  void keep_unreadable(std::string_view bytes_of_object) {
-    auto identity = read_identity(bytes_of_object);
-    if (!identity) return;
-    const auto at = objects.find(ObjectKey{identity->ns, identity->name});
-    if (at != objects.end()) at->pass = pass;
   }
 
   void remove(const ObjectKey& key) {

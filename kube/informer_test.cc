@@ -261,6 +261,21 @@ TEST_F(InformerTest, AnEventThatCannotBeTakenInIsPassedByAList) {
   EXPECT_EQ(api.lists, 2) << "a server that is busy is not asked for a list on top";
 }
 
+TEST_F(InformerTest, AnEventThatSaysNotWhereItStandsIsPassedByAList) {
+  int lists = 1;
+  for (const char* object : {R"({"metadata":{"name":"a"},"spec":{"color":"grey"}})", R"({"metadata":])", "{}"}) {
+    put("a", "red");
+    if (lists == 1) start();
+    run_for(1min);
+    ASSERT_EQ(api.lists, lists) << object;
+    api.garble(object);
+    put("a", "blue");
+    run_for(1min);
+    EXPECT_EQ(api.lists, ++lists) << object;
+    EXPECT_EQ(held(), (Colors{{"a", "blue"}})) << object;
+  }
+}
+
 TEST_F(InformerTest, PastItsBudgetItTakesNoNewObjectsButFollowsThoseItHas) {
   for (const char* name : {"a", "b", "c"}) put(name, "red");
   InformerConfig small = config();

@@ -21,7 +21,24 @@ std::optional<EventType> event_type(std::string_view text) {
   return std::nullopt;
 }
 
+// As every API server writes it: the type, then the object, and nothing more. nullopt: otherwise, or no event at all.
+std::optional<WatchEvent> usual_event(std::string_view bytes) {
+  constexpr std::string_view kBegin = R"({"type":")";
+  constexpr std::string_view kMiddle = R"(","object":{)";
+  if (!bytes.starts_with(kBegin)) return std::nullopt;
+  const std::size_t middle = bytes.find('"', kBegin.size());
+  if (middle == std::string_view::npos || !bytes.substr(middle).starts_with(kMiddle)) return std::nullopt;
+  const auto type = event_type(bytes.substr(kBegin.size(), middle - kBegin.size()));
+  if (!type) return std::nullopt;
+  const std::string_view object = bytes.substr(middle + kMiddle.size() - 1);
+  JsonSplitter splitter;
+  const auto length = splitter.feed(object);
+  if (!length || object.substr(*length) != "}") return std::nullopt;
+  return WatchEvent{*type, object.substr(0, *length)};
+}
+
 Result<WatchEvent> parse_event(std::string_view bytes) {
+  if (const auto usual = usual_event(bytes)) return *usual;
   base::JsonReader reader(bytes);
   std::string type;
   std::string_view object;
@@ -46,7 +63,7 @@ Result<WatchEvent> parse_event(std::string_view bytes) {
   if (object.empty() || object.front() != '{') {
     return base::fail(ErrorKind::kInvalid, "watch event: ", type, " without an object");
   }
-  return WatchEvent{*known, std::string(object)};
+  return WatchEvent{*known, object};
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 //
 //   decoder.feed(piece);
 //   while (true) { TM_TRY(auto event, decoder.next()); if (!event) break; … }
+//
+// An event's object is split off and not validated: its decoder does that. It stays where it came in, valid until the
+// next feed().
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,13 @@ using namespace tidemark::kube;
 
 constexpr std::size_t kLimit = 512;  // small, so that the limit is met
 
+struct Kept {
+  EventType type;
+  std::string object;
+};
+
 struct Outcome {
-  std::vector<WatchEvent> events;
+  std::vector<Kept> events;
   std::optional<ErrorKind> error;
   bool between = false;
 };
@@ -35,7 +40,7 @@ Outcome decode(std::string_view bytes, std::size_t piece) {
       if (!*event) break;
       TM_CHECK((*event)->object.front() == '{' && (*event)->object.back() == '}', "an event carries an object");
       TM_CHECK((*event)->object.size() <= kLimit, "no event passes the limit");
-      outcome.events.push_back(std::move(**event));
+      outcome.events.push_back({(*event)->type, std::string((*event)->object)});
     }
     TM_CHECK(outcome.error || decoder.buffered_bytes() <= kLimit, "no more is held than one event may have");
   }

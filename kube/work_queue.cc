@@ -19,9 +19,12 @@ struct Key {
   WorkQueue::Urgency urgency = WorkQueue::Urgency::kRoutine;
   std::optional<base::Backoff> backoff;
   std::optional<base::MonotonicTime> due;
+  // Looks at `due` again when it fires. It is left alone when `due` goes or moves on, so that a key which is added all
+  // the time and due much later does not cost a timer each time.
   net::Timer later;
+  base::MonotonicTime fires;
 
-  bool idle() const { return !queued && !working && !again && !backoff && !due; }
+  bool idle() const { return !queued && !working && !again && !backoff && !due && !later.armed(); }
 };
 
 }  // namespace
@@ -40,7 +43,6 @@ struct WorkQueue::Impl {
 
   void enqueue(const std::string& name, Key& key, Urgency urgency) {
     key.due.reset();
-    key.later.cancel();
     if (key.working) {
       key.urgency = key.again ? std::max(key.urgency, urgency) : urgency;
       key.again = true;
@@ -79,6 +81,21 @@ struct WorkQueue::Impl {
     return take(routine, Urgency::kRoutine);
   }
 
+  void arm(const std::string& name, Key& key) {
+    if (key.later.armed() && key.fires <= *key.due) return;
+    key.fires = *key.due;
+    key.later = loop.after(key.fires - loop.clock().monotonic(), [this, name] { look_at(name); });
+  }
+
+  void look_at(const std::string& name) {
+    const auto at = keys.find(name);
+    if (at == keys.end()) return;
+    Key& key = at->second;
+    if (!key.due) return forget_if_idle(name);
+    if (*key.due > loop.clock().monotonic()) return arm(name, key);
+    enqueue(name, key, Urgency::kRoutine);
+  }
+
   void forget_if_idle(const std::string& name) {
     if (auto at = keys.find(name); at != keys.end() && at->second.idle()) keys.erase(at);
   }
@@ -112,7 +129,7 @@ void WorkQueue::add_after(const std::string& name, base::Duration delay) {
   const auto due = impl_->loop.clock().monotonic() + delay;
   if (key.due && *key.due <= due) return;
   key.due = due;
-  key.later = impl_->loop.after(delay, [this, name] { impl_->enqueue(name, impl_->keys[name], Urgency::kRoutine); });
+  impl_->arm(name, key);
 }
 
 void WorkQueue::retry(const std::string& name) {

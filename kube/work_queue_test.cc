@@ -109,6 +109,39 @@ TEST_F(WorkQueueTest, AnAddNowTakesTheDelayAway) {
   EXPECT_EQ(worked.size(), 1u);
 }
 
+// As a node does: decided again at every report, and due after five minutes without one.
+TEST_F(WorkQueueTest, ADelayThatIsPutOffAllTheTimeCountsFromTheLastTime) {
+  net::Scope scope(loop);
+  scope.spawn(work());
+  for (int minute = 0; minute < 10; ++minute) {
+    queue.add("a");
+    run_for(1s);
+    queue.add_after("a", 5min);
+    run_for(59s);
+  }
+  EXPECT_EQ(worked.size(), 10u);
+  run_for(5min - 60s);
+  EXPECT_EQ(worked.size(), 10u);
+  run_for(1s);
+  EXPECT_EQ(worked.size(), 11u);
+  run_for(1h);
+  EXPECT_EQ(worked.size(), 11u);
+  EXPECT_FALSE(loop.next_timer()) << "nothing is left of it";
+}
+
+TEST_F(WorkQueueTest, ASoonerDelayAfterALaterOneThatWasTakenAwayCounts) {
+  net::Scope scope(loop);
+  scope.spawn(work());
+  queue.add_after("a", 1h);
+  queue.add("a");
+  run_for(1s);
+  queue.add_after("a", 10s);
+  run_for(9s);
+  EXPECT_EQ(worked.size(), 1u);
+  run_for(2s);
+  EXPECT_EQ(worked.size(), 2u);
+}
+
 TEST_F(WorkQueueTest, RetriesBackOffForEachKeyByItselfUntilItIsForgotten) {
   auto wait_of_retry = [&](const std::string& key) {
     queue.retry(key);

@@ -124,14 +124,14 @@ net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName n
 }
 
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
-  const auto* cached = caches_.nodes.find({"", node_name.value});
-  if (cached == nullptr) {
+  const kube::Node* node = caches_.nodes.find({"", node_name.value});  // only until we wait for something
+  if (node == nullptr) {
     written_.erase(node_name);
     co_return Outcome{};
   }
-  kube::Node node = *cached;
+  kube::Node again;
   for (int attempt = 0; attempt < kTriesMax; ++attempt) {
-    const std::int64_t on_node_epoch = read_epoch(node.meta.annotations.get(kEpochAnnotation));
+    const std::int64_t on_node_epoch = read_epoch(node->meta.annotations.get(kEpochAnnotation));
     const std::int64_t epoch = leadership_.epoch().value_or(on_node_epoch);
     if (leadership_.leading() && on_node_epoch > epoch) {
       log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
@@ -139,14 +139,14 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
       leadership_.found_higher(on_node_epoch);
       co_return Outcome{Done::kSuperseded, std::nullopt};
     }
-    const Revision& revision = settings_.for_node(node);
+    const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Outcome{};
-    const Decision decision = decide(node, revision);
+    const Decision decision = decide(*node, revision);
     if (!decision.write.write) co_return Outcome{Done::kUnchanged, decision.again_after};
     if (!leadership_.leading()) co_return Outcome{Done::kNotLeading, decision.again_after};
 
     CapacityWrite write;
-    write.resource_version = node.meta.resource_version;
+    write.resource_version = node->meta.resource_version;
     write.publish = decision.node.plan.publish;
     write.origin = decision.node.plan.origin.value_or(model::Resources());
     const bool amounts = decision.node.plan.action != policy::PlanAction::kHold;
@@ -175,7 +175,8 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     if (patched.error().kind == ErrorKind::kNotFound) co_return Outcome{};
     if (patched.error().kind != ErrorKind::kConflict) co_return std::unexpected(std::move(patched).error());
     conflicts_.add();
-    TM_CO_TRY(node, co_await read_again(node_name));
+    TM_CO_TRY(again, co_await read_again(node_name));
+    node = &again;
   }
   co_return fail(ErrorKind::kConflict, "node ", node_name.value, " changed ", kTriesMax, " times while it was decided");
 }

@@ -45,6 +45,10 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
           {EventType::kBookmark, base::cat(R"({"kind":"Thing","metadata":{"resourceVersion":")", revision_, R"("}})")});
     }
   }
+  // Bytes as an event's object that no server should send.
+  void garble(const std::string& object) {
+    for (auto* stream : streams_) stream->give({EventType::kModified, object});
+  }
   // Changes that no watcher hears of: as if they happened while it was away.
   void forget_history() { history_.clear(), history_start_ = revision_; }
   void break_watches(Error error) {
@@ -186,11 +190,15 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
   }
 
  private:
+  struct Told {
+    EventType type = EventType::kAdded;
+    std::string object;
+  };
   class Stream final : public WatchStream {
    public:
     explicit Stream(ScriptedApi& api) : api_(api), news_(api.loop_) { api_.streams_.insert(this); }
     ~Stream() override { api_.streams_.erase(this); }
-    void give(WatchEvent event) {
+    void give(Told event) {
       if (ended_) return;
       events_.push_back(std::move(event));
       news_.set();
@@ -206,9 +214,9 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
         co_await news_.wait();
       }
       if (!events_.empty()) {
-        WatchEvent event = std::move(events_.front());
+        given_ = std::move(events_.front());
         events_.pop_front();
-        co_return std::optional<WatchEvent>(std::move(event));
+        co_return std::optional<WatchEvent>({given_.type, given_.object});
       }
       if (error_) co_return std::unexpected(*error_);
       co_return std::optional<WatchEvent>();
@@ -217,7 +225,8 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
    private:
     ScriptedApi& api_;
     net::Event news_;
-    std::deque<WatchEvent> events_;
+    std::deque<Told> events_;
+    Told given_;  // last: whoever has it looks at these bytes
     bool ended_ = false;
     std::optional<Error> error_;
   };
@@ -253,7 +262,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
     }
   }
   void tell(EventType type, const std::string& object) {
-    history_.emplace_back(revision_, WatchEvent{type, object});
+    history_.emplace_back(revision_, Told{type, object});
     for (auto* stream : streams_) stream->give({type, object});
   }
 
@@ -261,7 +270,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
   std::map<std::string, std::string> objects_;
   std::int64_t revision_ = 100;
   std::int64_t history_start_ = 100;
-  std::vector<std::pair<std::int64_t, WatchEvent>> history_;
+  std::vector<std::pair<std::int64_t, Told>> history_;
   std::set<Stream*> streams_;
 };
 
