@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "manager/capacity_patch.h"
-#include "model/annotations.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
@@ -59,15 +58,11 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}),
                               *revision.colocation.config, plugins_, loop_.clock().wall());
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
-  std::optional<model::Resources> origin_on_node;
-  if (const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {
-    if (auto read = model::parse_origin(annotation->view())) origin_on_node = *read;
-  }
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
-    policy::keep_cuts_only(decision.node.plan, decision.node.snapshot.published, origin_on_node);
+    policy::keep_cuts_only(decision.node.plan, decision.node.snapshot);
   }
-  decision.write = worth_a_write(decision.node, origin_on_node);
+  decision.write = worth_a_write(decision.node);
   // Whoever changed the settings wants to see where they are in force.
   decision.config_hash = revision.hash;
   const bool ours = plugins_.batch_resource || plugins_.mid_resource;
@@ -78,8 +73,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   return decision;
 }
 
-policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision,
-                                                          const std::optional<model::Resources>& origin_on_node) const {
+policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision) const {
   if (decision.plan.action == policy::PlanAction::kHold) return {};
   std::optional<base::Duration> since_write;
   if (auto at = written_.find(model::NodeName(decision.snapshot.name)); at != written_.end()) {
@@ -95,9 +89,9 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
 
   // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
   // too.
-  if (!origin_on_node) return {true, model::Reason::kWriteAppears};
-  return policy::needs_write(as_extended(*origin_on_node), as_extended(*decision.plan.origin), base::Duration(0),
-                             values);
+  if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
+  return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan.origin),
+                             base::Duration(0), values);
 }
 
 std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {

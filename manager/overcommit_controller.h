@@ -23,6 +23,7 @@
 #include "model/names.h"
 #include "net/loop.h"
 #include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/writes.h"
 
 namespace tidemark::manager {
 
@@ -82,8 +83,7 @@ class OvercommitController {
     std::optional<base::Duration> again_after;
   };
   Decision decide(const kube::Node& node, const Revision& revision) const;
-  policy::WriteDecision worth_a_write(const NodeDecision& decision,
-                                      const std::optional<model::Resources>& origin_on_node) const;
+  policy::WriteDecision worth_a_write(const NodeDecision& decision) const;
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name);
 

@@ -52,6 +52,45 @@ enum class Reason : std::uint16_t {
   kMidNodeUsageMissing,
   kMidPluginOff,
 
+  // Batch by NUMA zone.
+  kZonesCalculated,
+  kZonesNoTopology,
+  kZonesEmpty,
+  kZonesLeft,
+  kZonesCleared,
+
+  // What a core of this node counts for.
+  kNormalizationOff,
+  kNormalizationByModel,
+  kNormalizationDefault,
+  kNormalizationUnavailable,
+  kNormalizationLabelUnreadable,
+  kNormalizationCpuUnknown,
+  kNormalizationCpuUnreadable,
+  kNormalizationNoRatio,
+  kNormalizationOutOfRange,
+  kNormalizationUndecided,
+
+  // By how much the native resources of this node are amplified.
+  kAmplificationNone,
+  kAmplificationApplied,
+  kAmplificationUnavailable,
+  kAmplificationBelowOne,
+  kAmplificationTooLarge,
+  kAmplificationRatioUnreadable,
+  kAmplificationUndecided,
+
+  // What `profile: tidemark` did where the peer's rule is not safe.
+  kSafeMargin,
+  kSafePodWithoutReport,
+  kSafeCpuRequest,
+  kSafeThirdPartyKept,
+  kSafeCutsOnly,
+  kSafeRatioKept,
+  kSafeAmplificationKept,
+  kSafeZoneThirdParty,
+  kSafeNumaOnce,
+
   // Whether a plan is worth a write.
   kWriteFirst,
   kWriteRefresh,
@@ -60,6 +99,8 @@ enum class Reason : std::uint16_t {
   kWriteMoved,
   kWriteNotNeeded,
   kWriteSettings,
+  kWriteRepaired,
+  kWriteRatio,
 
   // How fast an offer may move.
   kMotionFirst,
@@ -182,6 +223,8 @@ enum class Reason : std::uint16_t {
   kConfigNodeLabelUnreadable,
   kConfigDropIn,
   kConfigKept,
+  kConfigNodeAnnotationInvalid,
+  kConfigEnabledBelow,
 
   // What of a node's NodeSLO comes from the node itself.
   kSloBandwidthFromAnnotation,

@@ -50,8 +50,8 @@ struct ZoneView {
   // How the zone writes its memory: what is made of it is written in the same way.
   Quantity::Format memory_format = Quantity::Format::kBinarySI;
   // What the zone carries of batch resources now.
-  std::optional<ZoneAmounts<CpuMicro>> batch_cpu;
-  std::optional<ZoneAmounts<MemoryMilli>> batch_memory;
+  std::optional<ZoneAmounts<CpuMicro>> batch_cpu{};
+  std::optional<ZoneAmounts<MemoryMilli>> batch_memory{};
 };
 
 struct TopologyView {

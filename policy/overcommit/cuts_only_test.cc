@@ -16,10 +16,17 @@ OvercommitPlan plan(std::int64_t cpu, std::int64_t memory) {
   return plan;
 }
 
+model::NodeSnapshot node(const model::ExtendedResources& published, std::optional<model::Resources> origin) {
+  model::NodeSnapshot node;
+  node.published = published;
+  node.origin = origin;
+  return node;
+}
+
 TEST(KeepCutsOnly, EachNumberIsCutByItselfAndNoneGrows) {
   auto cut = plan(5000, 900);
-  keep_cuts_only(cut, {CpuMilli{8000}, MemoryBytes{700}, CpuMilli{0}, MemoryBytes{0}},
-                 model::Resources{CpuMilli{8000}, MemoryBytes{700}});
+  keep_cuts_only(cut, node({CpuMilli{8000}, MemoryBytes{700}, CpuMilli{0}, MemoryBytes{0}},
+                           model::Resources{CpuMilli{8000}, MemoryBytes{700}}));
   EXPECT_EQ(cut.publish.batch_cpu, CpuMilli{5000});
   EXPECT_EQ(cut.publish.batch_memory, MemoryBytes{700});
   EXPECT_EQ(cut.origin, (model::Resources{CpuMilli{5000}, MemoryBytes{700}}));
@@ -27,9 +34,23 @@ TEST(KeepCutsOnly, EachNumberIsCutByItselfAndNoneGrows) {
 
 TEST(KeepCutsOnly, WhatANodeDoesNotOfferYetIsNotOfferedNow) {
   auto nothing = plan(5000, 900);
-  keep_cuts_only(nothing, {}, std::nullopt);
+  keep_cuts_only(nothing, node({}, std::nullopt));
   EXPECT_EQ(nothing.publish, model::ExtendedResources{});
   EXPECT_EQ(nothing.origin, model::Resources{});
+}
+
+TEST(KeepCutsOnly, ZonesAreCutByThemselvesToo) {
+  auto cut = plan(5000, 900);
+  auto on_node = node({CpuMilli{8000}, MemoryBytes{700}, CpuMilli{0}, MemoryBytes{0}}, std::nullopt);
+  on_node.topology.emplace();
+  on_node.topology->zones.resize(2);
+  on_node.topology->zones[0].batch_cpu = {{9000}, {2000}, {9000}};
+  cut.zones.zones.resize(2);
+  cut.zones.zones[0].batch_cpu = {2500};
+  cut.zones.zones[1].batch_cpu = {2500};
+  keep_cuts_only(cut, on_node);
+  EXPECT_EQ(cut.zones.zones[0].batch_cpu, model::CpuMicro{2000});
+  EXPECT_EQ(cut.zones.zones[1].batch_cpu, model::CpuMicro{0});
 }
 
 TEST(KeepCutsOnly, AResetStaysAReset) {
@@ -37,7 +58,7 @@ TEST(KeepCutsOnly, AResetStaysAReset) {
   reset.action = PlanAction::kReset;
   reset.origin = model::Resources{};
   const auto before = reset;
-  keep_cuts_only(reset, {CpuMilli{8000}, std::nullopt, std::nullopt, std::nullopt}, std::nullopt);
+  keep_cuts_only(reset, node({CpuMilli{8000}, std::nullopt, std::nullopt, std::nullopt}, std::nullopt));
   EXPECT_EQ(reset, before);
 }
 

@@ -1,10 +1,11 @@
 #include "policy/overcommit/overcommit.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cstddef>
+#include <string_view>
 #include <utility>
-#include <vector>
+
+#include "policy/overcommit/demand.h"
 
 namespace tidemark::policy {
 namespace {
@@ -13,130 +14,8 @@ using model::CalculatePolicy;
 using model::CpuMilli;
 using model::MemoryBytes;
 using model::PriorityClass;
-using model::Qos;
 using model::Reason;
 using model::Resources;
-
-bool is_active(const model::PodView& pod) {
-  return pod.phase == model::PodPhase::kRunning || pod.phase == model::PodPhase::kPending;
-}
-
-// Online work: everything that was not sold batch or free resources.
-bool is_high_priority(PriorityClass priority) {
-  return priority != PriorityClass::kBatch && priority != PriorityClass::kFree;
-}
-
-// What pods and host applications take, counted in each of the ways that a formula asks for.
-struct Demand {
-  Resources used;         // high-priority pods
-  Resources requested;    // high-priority pods
-  Resources max_of_both;  // high-priority pods
-  Resources prod_requested;
-  Resources host_above_batch;
-  Resources host_above_mid;
-};
-
-Resources used_by(const model::PodView& pod, const model::PodUsage* usage) {
-  if (usage == nullptr) return pod.request;
-  // An LSE pod has its CPUs to itself: what it does not use of them nobody else can.
-  if (pod.qos == Qos::kLse) return {pod.request.cpu, usage->usage.memory};
-  return usage->usage;
-}
-
-// What was reported of the pods, found by who they are. Of two reports of one pod the last counts.
-class Reported {
- public:
-  explicit Reported(const std::vector<model::PodUsage>& reports) {
-    by_id_.reserve(reports.size());
-    for (const auto& report : reports) by_id_.push_back({&report, false});
-    // Equals in the order of the reports, which lie in one row.
-    std::sort(by_id_.begin(), by_id_.end(), [](const Entry& a, const Entry& b) {
-      return a.usage->id != b.usage->id ? a.usage->id < b.usage->id : a.usage < b.usage;
-    });
-    // The other way round, so that the last of equals is the one that stays.
-    const auto rest = std::unique(by_id_.rbegin(), by_id_.rend(),
-                                  [](const Entry& a, const Entry& b) { return a.usage->id == b.usage->id; });
-    by_id_.erase(by_id_.begin(), rest.base());
-  }
-
-  // Each report is given once; null where there is none.
-  const model::PodUsage* take(const model::PodId& id) {
-    const auto at =
-        std::lower_bound(by_id_.begin(), by_id_.end(), id,
-                         [](const Entry& entry, const model::PodId& wanted) { return entry.usage->id < wanted; });
-    if (at == by_id_.end() || at->usage->id != id || at->taken) return nullptr;
-    at->taken = true;
-    return at->usage;
-  }
-
-  template <class Visit>
-  void for_each_left(Visit&& visit) const {
-    for (const Entry& entry : by_id_) {
-      if (!entry.taken) visit(*entry.usage);
-    }
-  }
-
- private:
-  struct Entry {
-    const model::PodUsage* usage;
-    bool taken;
-  };
-  std::vector<Entry> by_id_;
-};
-
-Demand measure(const model::NodeSnapshot& node, const model::NodeMetricView& metric) {
-  Reported reported(metric.pods);
-  Demand demand;
-  for (const auto& pod : node.pods) {
-    if (!is_active(pod)) continue;
-    const model::PodUsage* usage = reported.take(pod.id);
-    if (pod.priority == PriorityClass::kProd || pod.priority == PriorityClass::kNone) {
-      demand.prod_requested += pod.request;
-    }
-    if (!is_high_priority(pod.priority)) continue;
-    demand.used += used_by(pod, usage);
-    demand.requested += pod.request;
-    // A pod that has no report yet adds nothing here, not even its request. That is the peer's rule.
-    if (usage != nullptr) demand.max_of_both += max(pod.request, usage->usage);
-  }
-  // Reported, but not on the node any more (or not active): it may be on its way out, its use is real.
-  reported.for_each_left([&](const model::PodUsage& usage) {
-    if (!is_high_priority(usage.priority)) return;
-    demand.used += usage.usage;
-    demand.max_of_both += usage.usage;
-  });
-
-  for (const auto& host : metric.host_applications) {
-    const auto priority = model::default_priority(host.priority);
-    if (priority > model::default_priority(PriorityClass::kBatch)) demand.host_above_batch += host.usage;
-    if (priority > model::default_priority(PriorityClass::kMid)) demand.host_above_mid += host.usage;
-  }
-  return demand;
-}
-
-template <class Amount>
-Amount not_negative(Amount amount) {
-  return std::max(amount, Amount{0});
-}
-
-template <class Amount>
-Amount share(Amount amount, std::int64_t percent) {
-  return {percent_of(amount.value, percent)};
-}
-
-template <class Amount>
-struct Largest {
-  Amount amount;
-  Reason reason;
-};
-
-template <class Amount>
-Largest<Amount> largest_reservation(Amount kubelet, Amount annotation, std::optional<Amount> system) {
-  Largest<Amount> largest{kubelet, Reason::kReservedByKubelet};
-  if (annotation > largest.amount) largest = {annotation, Reason::kReservedByAnnotation};
-  if (system && *system > largest.amount) largest = {*system, Reason::kReservedBySystemUsage};
-  return largest;
-}
 
 // The inputs of one resource, picked out of the pairs.
 template <class Amount>
@@ -173,66 +52,63 @@ Amount kubelet_reservation(const model::NodeSnapshot& node, const Side<Amount>& 
   return not_negative(node.capacity.*side.of - node.allocatable.*side.of);
 }
 
-template <class Amount>
-void take_off_third_party(const model::NodeSnapshot& node, const Side<Amount>& side, BatchTerms<Amount>& terms) {
-  if (!node.third_party) {
-    terms.third_party_by = Reason::kThirdPartyUnreadable;
-  } else {
-    for (const auto& allocation : *node.third_party) {
-      if (allocation.priority != PriorityClass::kBatch) continue;
-      // A negative allocation would sell more than the node has to sell.
-      terms.third_party += not_negative(allocation.resources.*side.of);
-    }
-    if (terms.third_party > Amount{0}) {
-      const bool all = terms.third_party >= terms.origin;
-      terms.third_party_by = all ? Reason::kThirdPartyTakesAll : Reason::kThirdPartySubtracted;
-    }
+// nullopt where the annotation cannot be read.
+std::optional<Resources> held_by_third_parties(const model::NodeSnapshot& node) {
+  if (!node.third_party) return std::nullopt;
+  Resources held;
+  for (const auto& allocation : *node.third_party) {
+    if (allocation.priority != PriorityClass::kBatch) continue;
+    // A negative allocation would sell more than the node has to sell.
+    held += max(allocation.resources, Resources());
   }
-  terms.published = not_negative(terms.origin - terms.third_party);
+  return held;
+}
+
+// What was taken off when the node was written last: the difference between what batch may use and what Kubernetes got.
+Resources last_held_by_third_parties(const model::NodeSnapshot& node) {
+  const Resources origin = node.origin.value_or(Resources());
+  const Resources published{node.published.batch_cpu.value_or(CpuMilli()),
+                            node.published.batch_memory.value_or(MemoryBytes())};
+  return max(origin - published, Resources());
+}
+
+template <class Amount>
+void take_off(Amount third_party, bool readable, BatchTerms<Amount>& terms) {
+  terms.third_party = third_party;
+  if (!readable) {
+    terms.third_party_by = Reason::kThirdPartyUnreadable;
+  } else if (third_party > Amount{0}) {
+    const bool all = third_party >= terms.origin;
+    terms.third_party_by = all ? Reason::kThirdPartyTakesAll : Reason::kThirdPartySubtracted;
+  }
+  terms.published = not_negative(terms.origin - third_party);
+}
+
+template <class Amount>
+BatchRules rules_of(const Side<Amount>& side) {
+  return {side.policy, side.reclaim_threshold_percent, side.batch_threshold_percent};
+}
+
+// What a core of this machine counts for, in milli-cores, rounded up.
+CpuMilli normalized(CpuMilli cpu, std::int64_t ratio_percent) {
+  constexpr std::int64_t kMicroPerMilli = 1000;
+  std::int64_t micro = 0;
+  if (__builtin_mul_overflow(cpu.value, kMicroPerMilli, &micro)) return CpuMilli::max_value();
+  micro = times(micro, static_cast<double>(ratio_percent) / kRatioNone);
+  return {micro / kMicroPerMilli + (micro % kMicroPerMilli > 0 ? 1 : 0)};
 }
 
 template <class Amount>
 BatchTerms<Amount> batch(const model::NodeSnapshot& node, const model::NodeMetricView& metric, const Demand& demand,
                          const Side<Amount>& side) {
+  const Resources system_used = metric.system_usage + demand.host_above_batch;
   BatchTerms<Amount> terms;
-  terms.capacity = node.capacity.*side.of;
-  // Amount arithmetic, because it does not overflow whatever the threshold is.
-  terms.margin = share(terms.capacity, (Amount{100} - Amount{side.reclaim_threshold_percent}).value);
-  terms.system_used = metric.system_usage.*side.of + demand.host_above_batch.*side.of;
-  terms.reserved_by_kubelet = kubelet_reservation(node, side);
-  terms.reserved_by_annotation = node.reserved_by_annotation.*side.of;
-
-  std::optional<Amount> system = terms.system_used;
-  switch (side.policy) {
-    case CalculatePolicy::kUsage:
-      terms.policy = Reason::kPolicyUsage;
-      terms.high_priority = demand.used.*side.of;
-      break;
-    case CalculatePolicy::kRequest:
-      terms.policy = Reason::kPolicyRequest;
-      terms.high_priority = demand.requested.*side.of;
-      system.reset();
-      break;
-    case CalculatePolicy::kMaxUsageRequest:
-      terms.policy = Reason::kPolicyMaxUsageRequest;
-      terms.high_priority = demand.max_of_both.*side.of;
-      break;
-  }
-  const auto reserved = largest_reservation(terms.reserved_by_kubelet, terms.reserved_by_annotation, system);
-  terms.reserved = reserved.amount;
-  terms.reserved_by = reserved.reason;
-  terms.left = terms.capacity - terms.margin - terms.reserved - terms.high_priority;
-
-  terms.origin = not_negative(terms.left);
-  if (terms.left <= Amount{0}) terms.origin_by = Reason::kBatchNothingLeft;
-  if (side.batch_threshold_percent) {
-    terms.cap = share(terms.capacity, *side.batch_threshold_percent);
-    if (terms.origin > *terms.cap) {
-      terms.origin = not_negative(*terms.cap);
-      terms.origin_by = Reason::kBatchCapped;
-    }
-  }
-  take_off_third_party(node, side, terms);
+  static_cast<WaterLineTerms<Amount>&>(terms) =
+      under_water_line<Amount>({node.capacity.*side.of, system_used.*side.of, kubelet_reservation(node, side),
+                                node.reserved_by_annotation.*side.of, demand.used.*side.of, demand.requested.*side.of,
+                                demand.max_of_both.*side.of},
+                               rules_of(side));
+  terms.origin = terms.allowed;
   return terms;
 }
 
@@ -288,104 +164,171 @@ bool is_stale(base::WallTime update, std::int64_t degrade_minutes, base::WallTim
   return age_ns > limit_ns;
 }
 
-OvercommitPlan reset(Reason reason) {
-  OvercommitPlan plan;
-  plan.action = PlanAction::kReset;
-  plan.reason = reason;
-  plan.origin = Resources();
-  return plan;
+// Settings or annotations of the node that the offer rests on and that cannot be read.
+bool is_unsure(const model::NodeSnapshot& node, const NodeStrategy& strategy) {
+  const auto unreadable = [](Reason reason) { return reason != Reason::kConfigEnabledBelow; };
+  return node.reservation_unreadable || !node.third_party ||
+         std::any_of(strategy.ignored.begin(), strategy.ignored.end(), unreadable);
 }
 
-// The plan where everything is on.
-OvercommitPlan plan_of_all(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now) {
-  if (!strategy.enabled) return reset(strategy.reason);
-  if (!node.metric) return reset(Reason::kMetricMissing);
-  const model::NodeMetricView& metric = *node.metric;
-  if (!metric.update_time) return reset(Reason::kMetricWithoutTime);
-  if (is_stale(*metric.update_time, strategy.values.degrade_time_minutes, now)) return reset(Reason::kMetricStale);
-  if (!metric.has_node_metric) return OvercommitPlan();
-
-  const Demand demand = measure(node, metric);
-  const auto cpu = cpu_side(strategy.values);
-  const auto memory = memory_side(strategy.values);
-
-  OvercommitPlan plan;
-  plan.action = PlanAction::kPublish;
-  plan.reason = Reason::kPublished;
-  plan.batch_cpu = batch(node, metric, demand, cpu);
-  plan.batch_memory = batch(node, metric, demand, memory);
-  plan.mid_cpu = mid(node, metric, demand, strategy.values, cpu);
-  plan.mid_memory = mid(node, metric, demand, strategy.values, memory);
-  plan.publish = {plan.batch_cpu.published, plan.batch_memory.published, plan.mid_cpu.published,
-                  plan.mid_memory.published};
-  plan.origin = Resources{plan.batch_cpu.origin, plan.batch_memory.origin};
-  return plan;
+// The sides with the limits that `profile: tidemark` sets.
+template <class Amount>
+Side<Amount> within_capacity(Side<Amount> side, std::vector<Reason>& safeguards) {
+  constexpr std::int64_t kWhole = 100;
+  if (side.reclaim_threshold_percent > kWhole) {
+    side.reclaim_threshold_percent = kWhole;
+    if (safeguards.empty()) safeguards.push_back(Reason::kSafeMargin);
+  }
+  return side;
 }
 
-}  // namespace
-
-std::int64_t percent_of(std::int64_t value, std::int64_t percent) {
-  constexpr double kTwoTo63 = 9223372036854775808.0;
-  const double product = static_cast<double>(value) * (static_cast<double>(percent) / 100);
-  if (product >= kTwoTo63) return std::numeric_limits<std::int64_t>::max();
-  if (product < -kTwoTo63) return std::numeric_limits<std::int64_t>::min();
-  return static_cast<std::int64_t>(product);
+void decide_ratios(const model::NodeSnapshot& node, const NodeStrategy& strategy, OvercommitPlan& plan) {
+  const auto annotation = [](const std::optional<std::string>& text) {
+    return text ? std::optional<std::string_view>(*text) : std::nullopt;
+  };
+  const bool is_safe = strategy.profile == Profile::kTidemark;
+  if (strategy.plugins.cpu_normalization) {
+    plan.normalization =
+        normalization({strategy.normalization.get(), strategy.normalization_switch,
+                       node.topology ? &*node.topology : nullptr, annotation(node.normalization_annotation)},
+                      strategy.profile);
+    if (plan.normalization.ratio_percent && !plan.normalization.annotate) {
+      plan.safeguards.push_back(Reason::kSafeRatioKept);
+    }
+  }
+  if (strategy.plugins.resource_amplification) {
+    plan.amplification =
+        amplification({strategy.amplification.get(), annotation(node.normalization_annotation)}, strategy.profile);
+    const bool kept = plan.amplification.action == AnnotationAction::kKeep;
+    if (is_safe && kept && node.amplification_annotation) plan.safeguards.push_back(Reason::kSafeAmplificationKept);
+  }
 }
 
-OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now) {
-  OvercommitPlan plan = plan_of_all(node, strategy, now);
-  if (plan.action == PlanAction::kHold) return plan;
-  const PluginSet& plugins = strategy.plugins;
+// What a plugin that is off would have written stays as it is on the node.
+void leave_to_others(const model::NodeSnapshot& node, const PluginSet& plugins, OvercommitPlan& plan) {
   if (!plugins.batch_resource && !plugins.mid_resource) {
     OvercommitPlan nothing;
     nothing.reason = Reason::kPluginsOff;
-    return nothing;
+    nothing.normalization = plan.normalization;
+    nothing.amplification = std::move(plan.amplification);
+    nothing.safeguards = std::move(plan.safeguards);
+    plan = std::move(nothing);
+    return;
   }
   if (!plugins.batch_resource) {
     plan.publish.batch_cpu = node.published.batch_cpu;
     plan.publish.batch_memory = node.published.batch_memory;
     plan.origin.reset();
+    plan.zones = {Reason::kBatchPluginOff, {}, false};
   }
   if (!plugins.mid_resource) {
     plan.publish.mid_cpu = node.published.mid_cpu;
     plan.publish.mid_memory = node.published.mid_memory;
   }
+}
+
+OvercommitPlan reset(Reason reason, const model::NodeSnapshot& node, const NodeStrategy& strategy) {
+  OvercommitPlan plan;
+  plan.action = PlanAction::kReset;
+  plan.reason = reason;
+  plan.origin = Resources();
+  plan.zones = reset_zones(node.topology, strategy.profile);
   return plan;
 }
 
-namespace {
+void publish(const model::NodeSnapshot& node, const model::NodeMetricView& metric, const NodeStrategy& strategy,
+             OvercommitPlan& plan) {
+  const bool is_safe = strategy.profile == Profile::kTidemark;
+  auto cpu = cpu_side(strategy.values);
+  auto memory = memory_side(strategy.values);
+  if (is_safe) {
+    cpu = within_capacity(cpu, plan.safeguards);
+    memory = within_capacity(memory, plan.safeguards);
+    if (strategy.values.cpu_calculate_policy == CalculatePolicy::kRequest) {
+      cpu.policy = CalculatePolicy::kMaxUsageRequest;
+      plan.safeguards.push_back(Reason::kSafeCpuRequest);
+    }
+  }
+  const bool asks_for_larger =
+      cpu.policy == CalculatePolicy::kMaxUsageRequest || memory.policy == CalculatePolicy::kMaxUsageRequest;
 
-// nullopt where the pair is no reason to write. The comparison is in thousandths and in doubles, as the peer's is.
-template <class Amount>
-std::optional<Reason> difference(std::optional<Amount> old, std::optional<Amount> wanted, double threshold) {
-  if (!old && !wanted) return std::nullopt;
-  if (!old) return Reason::kWriteAppears;
-  if (!wanted) return Reason::kWriteDisappears;
-  const double old_milli = static_cast<double>(old->value) * 1000;
-  const double new_milli = static_cast<double>(wanted->value) * 1000;
-  if (std::abs(new_milli - old_milli) > old_milli * threshold) return Reason::kWriteMoved;
-  return std::nullopt;
+  const OnlineWork work = online_work(node, metric);
+  const Demand demand = measure(work, metric, strategy.profile);
+  if (is_safe && demand.has_pod_without_report && asks_for_larger) {
+    plan.safeguards.push_back(Reason::kSafePodWithoutReport);
+  }
+
+  plan.action = PlanAction::kPublish;
+  plan.reason = Reason::kPublished;
+  plan.batch_cpu = batch(node, metric, demand, cpu);
+  plan.batch_memory = batch(node, metric, demand, memory);
+  const auto ratio = plan.normalization.ratio_percent;
+  if (ratio && *ratio > kRatioNone) {
+    plan.batch_cpu.ratio_percent = ratio;
+    plan.batch_cpu.origin = normalized(plan.batch_cpu.allowed, *ratio);
+  }
+
+  auto third_party = held_by_third_parties(node);
+  const bool readable = third_party.has_value();
+  if (!readable && is_safe) {
+    third_party = last_held_by_third_parties(node);
+    plan.safeguards.push_back(Reason::kSafeThirdPartyKept);
+  }
+  const Resources taken_off = third_party.value_or(Resources());
+  take_off(taken_off.cpu, readable, plan.batch_cpu);
+  take_off(taken_off.memory, readable, plan.batch_memory);
+
+  plan.mid_cpu = mid(node, metric, demand, strategy.values, cpu);
+  plan.mid_memory = mid(node, metric, demand, strategy.values, memory);
+  plan.publish = {plan.batch_cpu.published, plan.batch_memory.published, plan.mid_cpu.published,
+                  plan.mid_memory.published};
+  plan.origin = Resources{plan.batch_cpu.origin, plan.batch_memory.origin};
+
+  const ZoneShares shares{metric.system_usage + demand.host_above_batch,
+                          {kubelet_reservation(node, cpu), kubelet_reservation(node, memory)},
+                          node.reserved_by_annotation,
+                          is_safe ? taken_off : Resources()};
+  plan.zones = plan_zones(node.topology, work, shares, rules_of(cpu), rules_of(memory), ratio, strategy.profile);
+  if (plan.zones.counted_once) plan.safeguards.push_back(Reason::kSafeNumaOnce);
+  if (!plan.zones.zones.empty() && shares.third_party != Resources()) {
+    plan.safeguards.push_back(Reason::kSafeZoneThirdParty);
+  }
+  if (is_safe && is_unsure(node, strategy)) {
+    keep_cuts_only(plan, node);
+    plan.safeguards.push_back(Reason::kSafeCutsOnly);
+  }
 }
 
 }  // namespace
 
-WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
-                          std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy) {
-  if (!since_write) return {true, Reason::kWriteFirst};
-  const double threshold = strategy.resource_diff_threshold;
-  for (const auto reason : {difference(on_node.batch_cpu, wanted.batch_cpu, threshold),
-                            difference(on_node.batch_memory, wanted.batch_memory, threshold),
-                            difference(on_node.mid_cpu, wanted.mid_cpu, threshold),
-                            difference(on_node.mid_memory, wanted.mid_memory, threshold)}) {
-    if (reason) return {true, *reason};
+OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now) {
+  if (!strategy.enabled) {
+    OvercommitPlan plan = reset(strategy.reason, node, strategy);
+    // The normalization annotation stays; amplification goes with the rest.
+    if (strategy.plugins.resource_amplification) {
+      plan.amplification.reason = strategy.reason;
+      plan.amplification.action = AnnotationAction::kRemove;
+    }
+    leave_to_others(node, strategy.plugins, plan);
+    return plan;
   }
-  const auto whole_seconds = std::chrono::floor<std::chrono::seconds>(*since_write);
-  const bool partly_over = *since_write > whole_seconds;
-  const std::int64_t age_s = whole_seconds.count();
-  if (age_s > strategy.update_time_threshold_s || (age_s == strategy.update_time_threshold_s && partly_over)) {
-    return {true, Reason::kWriteRefresh};
+  if (node.metric && node.metric->update_time && !node.metric->has_node_metric &&
+      !is_stale(*node.metric->update_time, strategy.values.degrade_time_minutes, now)) {
+    return OvercommitPlan();
   }
-  return {false, Reason::kWriteNotNeeded};
+
+  OvercommitPlan plan;
+  if (!node.metric) {
+    plan = reset(Reason::kMetricMissing, node, strategy);
+  } else if (!node.metric->update_time) {
+    plan = reset(Reason::kMetricWithoutTime, node, strategy);
+  } else if (is_stale(*node.metric->update_time, strategy.values.degrade_time_minutes, now)) {
+    plan = reset(Reason::kMetricStale, node, strategy);
+  }
+  decide_ratios(node, strategy, plan);
+  if (plan.action != PlanAction::kReset) publish(node, *node.metric, strategy, plan);
+  leave_to_others(node, strategy.plugins, plan);
+  return plan;
 }
 
 namespace {
@@ -398,13 +341,20 @@ std::optional<Amount> at_most(const std::optional<Amount>& wanted, const std::op
 
 }  // namespace
 
-void keep_cuts_only(OvercommitPlan& plan, const model::ExtendedResources& on_node,
-                    const std::optional<model::Resources>& origin_on_node) {
+void keep_cuts_only(OvercommitPlan& plan, const model::NodeSnapshot& node) {
   if (plan.action != PlanAction::kPublish) return;
-  plan.publish = {at_most(plan.publish.batch_cpu, on_node.batch_cpu),
-                  at_most(plan.publish.batch_memory, on_node.batch_memory),
-                  at_most(plan.publish.mid_cpu, on_node.mid_cpu), at_most(plan.publish.mid_memory, on_node.mid_memory)};
-  if (plan.origin) plan.origin = model::min(*plan.origin, origin_on_node.value_or(model::Resources{}));
+  plan.publish = {at_most(plan.publish.batch_cpu, node.published.batch_cpu),
+                  at_most(plan.publish.batch_memory, node.published.batch_memory),
+                  at_most(plan.publish.mid_cpu, node.published.mid_cpu),
+                  at_most(plan.publish.mid_memory, node.published.mid_memory)};
+  if (plan.origin) plan.origin = model::min(*plan.origin, node.origin.value_or(model::Resources{}));
+  for (std::size_t i = 0; i < plan.zones.zones.size(); ++i) {
+    ZonePlan& zone = plan.zones.zones[i];
+    const model::ZoneView& carried = node.topology->zones[i];
+    zone.batch_cpu = std::min(zone.batch_cpu, carried.batch_cpu ? carried.batch_cpu->allocatable : model::CpuMicro());
+    zone.batch_memory =
+        std::min(zone.batch_memory, carried.batch_memory ? carried.batch_memory->allocatable : model::MemoryMilli());
+  }
 }
 
 }  // namespace tidemark::policy

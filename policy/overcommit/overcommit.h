@@ -1,20 +1,18 @@
-// How much of a node is sold: batch and mid, at node level.
+// How much of a node is sold: batch and mid, by node and by NUMA zone, and the two ratios that go with it.
 //
-//   batch:  left      = capacity − margin − reserved − high_priority
-//           origin    = min(max(left, 0), cap)                                 what batch may use on this node
-//           published = max(origin − third_party, 0)                           what Kubernetes gets of it
-//
-//           margin        = capacity × (100 − reclaim threshold) %
-//           reserved      = max(system use, kubelet's reservation, annotation)  policies usage and maxUsageRequest
-//                         = max(kubelet's reservation, annotation)              policy request
-//           high_priority = what online pods use, request, or the larger of both, by policy
+//   batch:  allowed   = what lies under the water line                          batch.h
+//           origin    = allowed × normalization ratio (cpu, where above 1)      what batch may use on this node
+//           published = max(origin − third_party, 0)                            what Kubernetes gets of it
+//           by zone                                                             zones.h
 //
 //   mid:    published = min(base + unallocated × share %, capacity × threshold %)
 //           base        = max(min(prod reclaimable, capacity − node use), 0)
 //           unallocated = max(capacity − max(reserved, system use) − Σ prod requests, 0)
 //
-// "× p %" is IEEE double arithmetic, truncated: trunc(double(value) × (double(p) / 100)). 100 cores × 29 % are 28,999
-// milli-cores, not 29,000. All else is integers.
+//   ratios: normalization.h, amplification.h
+//
+// origin of cpu: trunc(allowed × 1000 × ratio) / 1000, rounded up to a milli-core; the product is IEEE double
+// arithmetic, as "× p %" is (batch.h).
 #pragma once
 
 #include <cstdint>
@@ -26,26 +24,18 @@
 #include "model/reason.h"
 #include "model/resources.h"
 #include "model/strategy.h"
+#include "policy/overcommit/amplification.h"
+#include "policy/overcommit/batch.h"
+#include "policy/overcommit/normalization.h"
 #include "policy/overcommit/strategy.h"
+#include "policy/overcommit/zones.h"
 
 namespace tidemark::policy {
 
-// The terms of the batch formula for one resource, in the order in which they are taken.
 template <class Amount>
-struct BatchTerms {
-  Amount capacity;
-  Amount margin;               // negative where the threshold is above 100 %
-  Amount system_used;          // systemUsage and what host applications of prod and mid use
-  Amount reserved_by_kubelet;  // capacity − allocatable
-  Amount reserved_by_annotation;
-  Amount reserved;  // the largest of those that the policy looks at
-  model::Reason reserved_by = model::Reason::kReservedByKubelet;
-  Amount high_priority;  // what online work counts with
-  model::Reason policy = model::Reason::kPolicyUsage;
-  Amount left;                // under the water line; negative in an overload
-  std::optional<Amount> cap;  // batch threshold percent of capacity
+struct BatchTerms : WaterLineTerms<Amount> {
+  std::optional<std::int64_t> ratio_percent;  // what `allowed` was multiplied by; nullopt where by nothing
   Amount origin;
-  model::Reason origin_by = model::Reason::kBatchUnderWaterLine;
   Amount third_party;
   model::Reason third_party_by = model::Reason::kThirdPartyNone;
   Amount published;
@@ -94,28 +84,20 @@ struct OvercommitPlan {
   MidTerms<model::CpuMilli> mid_cpu;
   MidTerms<model::MemoryBytes> mid_memory;
 
+  ZonesPlan zones;
+  // These two hold whatever the action is.
+  NormalizationPlan normalization;
+  AmplificationPlan amplification;
+  std::vector<model::Reason> safeguards;  // what `profile: tidemark` did that the peer does not
+
   bool operator==(const OvercommitPlan&) const = default;
 };
 
 // Total: any snapshot and strategy give a plan; nothing published is negative or above its origin.
 OvercommitPlan overcommit(const model::NodeSnapshot& node, const NodeStrategy& strategy, base::WallTime now);
 
-// trunc(double(value) × (double(percent) / 100)), held at the ends of int64.
-std::int64_t percent_of(std::int64_t value, std::int64_t percent);
-
-// Holds every number at or below what the node carries, for when not all is known that a bigger one would rest on: a
-// cut is still right, growth would be a guess. nullopt where the node carries none.
-void keep_cuts_only(OvercommitPlan& plan, const model::ExtendedResources& on_node,
-                    const std::optional<model::Resources>& origin_on_node);
-
-// Whether a plan is worth a write to the API server. `since_write` is the age of the last write that this process made
-// for the node and that succeeded; nullopt where there is none (a restart, or a NodeMetric that was deleted).
-struct WriteDecision {
-  bool write = false;
-  model::Reason reason = model::Reason::kWriteNotNeeded;
-  bool operator==(const WriteDecision&) const = default;
-};
-WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
-                          std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy);
+// Holds every number at or below what the node and its zones carry, for when not all is known that a bigger one would
+// rest on: a cut is still right, growth would be a guess. nullopt where the node carries none.
+void keep_cuts_only(OvercommitPlan& plan, const model::NodeSnapshot& node);
 
 }  // namespace tidemark::policy

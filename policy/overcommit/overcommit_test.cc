@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 
+#include "policy/overcommit/writes.h"
+
 namespace tidemark::policy {
 namespace {
 
@@ -102,6 +104,27 @@ TEST(WorkedExample, D_ThresholdThenThirdParty) {
   EXPECT_EQ(plan.origin->cpu, CpuMilli{6400});
   EXPECT_EQ(plan.publish.batch_cpu, CpuMilli{3400});
   EXPECT_EQ(plan.batch_cpu.origin_by, Reason::kBatchCapped);
+}
+
+// "6.4 → 6400; ratio 1.25 → 8000; origin annotation 8000; third-party hadoop-yarn 3000 → node publishes 5000."
+TEST(WorkedExample, D_WithTheNormalizationRatioBetweenThresholdAndOrigin) {
+  model::ColocationStrategy values;
+  values.batch_cpu_threshold_percent = 20;
+  auto node = example();
+  node.third_party->push_back({"hadoop-yarn", PriorityClass::kBatch, amounts(3000, 0)});
+  node.topology.emplace();
+  node.topology->cpu.emplace();
+  auto settings = std::make_shared<NormalizationSettings>();
+  settings->enable = true;
+  settings->default_ratio = 1.25;
+  auto strategy = enabled(values);
+  strategy.normalization = settings;
+  const auto plan = overcommit(node, strategy, kNow);
+  EXPECT_EQ(plan.batch_cpu.allowed, CpuMilli{6400});
+  EXPECT_EQ(plan.batch_cpu.ratio_percent, 125);
+  EXPECT_EQ(plan.origin->cpu, CpuMilli{8000});
+  EXPECT_EQ(plan.publish.batch_cpu, CpuMilli{5000});
+  EXPECT_EQ(plan.batch_memory.ratio_percent, std::nullopt) << "memory is not normalized";
 }
 
 TEST(WorkedExample, E_OverloadIsPublishedAsZeroAndNotRemoved) {

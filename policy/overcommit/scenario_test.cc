@@ -7,12 +7,14 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/overcommit/strategy.h"
+#include "policy/overcommit/writes.h"
 #include "policy/testing/scenario.h"
 
 namespace tidemark::policy {
@@ -65,6 +67,16 @@ class Scenario {
       third_party(words);
     } else if (verb == "plugins") {
       plugins(words);
+    } else if (verb == "profile") {
+      profile_ = words.next() == "tidemark" ? Profile::kTidemark : Profile::kKoordinator;
+    } else if (verb == "zone") {
+      zone(words);
+    } else if (verb == "cpu-model") {
+      cpu_model(words);
+    } else if (verb == "normalization") {
+      take_settings(next_chosen(normalization_, source_of(words), parse_normalization_config), normalization_);
+    } else if (verb == "amplification") {
+      take_settings(next_chosen(amplification_, source_of(words), parse_amplification_config), amplification_);
     } else if (verb == "written") {
       const std::string when = words.next();
       written_ = when == "never" ? std::nullopt : std::optional(duration(when));
@@ -72,7 +84,7 @@ class Scenario {
       throw std::runtime_error(cat("no such verb: ", verb));
     }
     words.expect_end();
-    return {};
+    return std::exchange(answers_, {});
   }
 
  private:
@@ -104,6 +116,18 @@ class Scenario {
         const Resources mid = amounts(words.next());
         node_.published.mid_cpu = mid.cpu;
         node_.published.mid_memory = mid.memory;
+      } else if (field == "carries-origin") {
+        node_.origin = amounts(words.next());
+      } else if (field == "carries-ratio") {
+        node_.normalization_annotation = text_or_none(words.next());
+      } else if (field == "carries-amplification") {
+        node_.amplification_annotation = text_or_none(words.next());
+      } else if (field == "reservation-unreadable") {
+        node_.reservation_unreadable = true;
+      } else if (field == "label") {
+        labels_ = {{words.next(), words.next()}};
+      } else if (field == "says") {
+        annotation_ = text_or_none(words.next());
       } else if (field == "disabled") {
         annotation_ = R"({"enable":false})";
       } else if (field == "enabled") {
@@ -146,7 +170,65 @@ class Scenario {
     }
   }
 
-  // pod NAME PRIORITY QOS PHASE request C/M [use C/M]; a phase "gone" is a report without a pod.
+  static std::optional<std::string> text_or_none(std::string text) {
+    return text == "none" ? std::nullopt : std::optional(std::move(text));
+  }
+
+  model::TopologyView& topology() {
+    if (!node_.topology) node_.topology.emplace();
+    return *node_.topology;
+  }
+
+  // zone NAME [cpu C] [memory M] [carries C/M] | zone none: the node has no NodeResourceTopology.
+  void zone(Words& words) {
+    const std::string name = words.next();
+    if (name == "none") return node_.topology.reset();
+    auto& zone = named(topology().zones, name);
+    while (!words.empty()) {
+      const std::string field = words.next();
+      const std::string amount = words.next();
+      if (field == "cpu") {
+        zone.cpu = cpu_milli(testing::quantity(amount));
+      } else if (field == "memory") {
+        zone.memory = memory_milli(testing::quantity(amount));
+        zone.memory_format = testing::quantity(amount).format();
+      } else if (field == "carries") {
+        const auto parts = base::split(amount, '/');
+        const auto cpu = model::cpu_micro_from_extended(testing::quantity(parts.at(0)));
+        const auto memory = memory_milli(testing::quantity(parts.at(1)));
+        zone.batch_cpu = {cpu, cpu, cpu};
+        zone.batch_memory = {memory, memory, memory};
+      } else {
+        throw std::runtime_error(cat("no such field of a zone: ", field));
+      }
+    }
+  }
+
+  // cpu-model NAME [hyper-thread] [turbo] | cpu-model unreadable | cpu-model none
+  void cpu_model(Words& words) {
+    const std::string name = words.next();
+    topology().cpu.reset();
+    topology().cpu_info_unreadable = name == "unreadable";
+    if (name == "unreadable" || name == "none") return;
+    topology().cpu = model::CpuBasicInfo{name, false, false};
+    while (!words.empty()) {
+      const std::string field = words.next();
+      (field == "turbo" ? topology().cpu->turbo : topology().cpu->hyper_thread) = true;
+    }
+  }
+
+  // What a key of the ConfigMap holds; "missing" is no key.
+  ConfigSource source_of(Words& words) {
+    text_ = words.next();
+    return text_ == "missing" ? ConfigSource{true, std::nullopt} : ConfigSource{true, text_};
+  }
+  template <class Step, class Config>
+  void take_settings(Step step, Config& config) {
+    config = std::move(step.config);
+    answers_ = {cat("> [", reason_id(step.reason), "]", step.problem.empty() ? "" : cat(" ", step.problem))};
+  }
+
+  // pod NAME PRIORITY QOS PHASE request C/M [use C/M] [numa 0,1]; a phase "gone" is a report without a pod.
   void pod(Words& words) {
     model::PodView view;
     view.id = {"", words.next()};
@@ -159,6 +241,11 @@ class Scenario {
       const std::string field = words.next();
       if (field == "request") {
         view.request = amounts(words.next());
+      } else if (field == "numa") {
+        const std::string listed = words.next();
+        for (const auto id : base::split(listed, ',')) {
+          view.numa_nodes.push_back(static_cast<std::int32_t>(base::parse_int(id).value()));
+        }
       } else if (field == "use") {
         metric().pods.push_back({view.id, amounts(words.next()), view.priority, view.qos});
       } else {
@@ -188,6 +275,7 @@ class Scenario {
                            t.reserved.value, " [", reason_id(t.reserved_by), "] - online ", t.high_priority.value, " [",
                            reason_id(t.policy), "] = ", t.left.value);
     if (t.cap) line += cat(", cap ", t.cap->value);
+    if (t.ratio_percent) line += cat(" -> allowed ", t.allowed.value, " x ", ratio_text(*t.ratio_percent));
     line += cat(" -> origin ", t.origin.value, " [", reason_id(t.origin_by), "]");
     if (t.third_party_by != model::Reason::kThirdPartyNone) {
       line += cat(" - third party ", t.third_party.value, " [", reason_id(t.third_party_by), "]");
@@ -216,6 +304,48 @@ class Scenario {
         plan.origin ? cat(" origin ", plan.origin->cpu.value, "/", plan.origin->memory.value) : " origin as it is");
   }
 
+  template <class Amount>
+  static std::string terms_text(const WaterLineTerms<Amount>& t) {
+    return cat(t.capacity.value, " - ", t.margin.value, " - ", t.reserved.value, " - ", t.high_priority.value, " = ",
+               t.left.value, t.cap ? cat(", cap ", t.cap->value) : "");
+  }
+
+  static void zone_lines(const OvercommitPlan& plan, std::vector<std::string>& lines) {
+    lines.push_back(cat("> zones [", reason_id(plan.zones.reason), "]"));
+    for (const auto& zone : plan.zones.zones) {
+      lines.push_back(
+          cat(">   ", zone.name, " cpu ", terms_text(zone.cpu), " -> ", zone_quantity(zone.batch_cpu).canonical()));
+      lines.push_back(cat(">   ", zone.name, " memory ", terms_text(zone.memory), " -> ",
+                          zone_quantity(zone.batch_memory, zone.memory_format).canonical()));
+    }
+  }
+
+  void ratio_lines(const OvercommitPlan& plan, Profile profile, std::vector<std::string>& lines) const {
+    const auto& ratio = plan.normalization;
+    lines.push_back(cat("> ratio ", ratio.ratio_percent ? ratio_text(*ratio.ratio_percent) : "-",
+                        ratio.annotate ? "" : ", annotation stays", " [", reason_id(ratio.reason), "]"));
+    constexpr std::array kActions{"stays", "set to ", "removed"};
+    const auto& amplification = plan.amplification;
+    lines.push_back(cat("> amplification ", kActions[static_cast<std::size_t>(amplification.action)],
+                        amplification.text, " [", reason_id(amplification.reason), "]"));
+    const auto write = needs_ratio_write(node_, plan, profile);
+    lines.push_back(cat("> ", write.write ? "write" : "no write", " [", reason_id(write.reason), "]"));
+  }
+
+  void zone_write_lines(const OvercommitPlan& plan, const NodeStrategy& strategy,
+                        std::vector<std::string>& lines) const {
+    if (!node_.topology) return;
+    const auto decision = needs_zone_write(*node_.topology, plan.zones, written_, strategy.values);
+    lines.push_back(cat("> ", decision.write.write ? "write zones" : "no write of zones", " [",
+                        reason_id(decision.write.reason), "]"));
+    for (const auto& change : decision.changes) {
+      lines.push_back(cat(">   ", node_.topology->zones[change.zone].name,
+                          change.is_cpu ? " batch-cpu" : " batch-memory", change.added ? " added" : "",
+                          change.capacity ? " capacity" : "", change.allocatable ? " allocatable" : "",
+                          change.available ? " available" : ""));
+    }
+  }
+
   void plugins(Words& words) {
     std::vector<std::string> names;
     while (!words.empty()) names.push_back(words.next());
@@ -224,14 +354,16 @@ class Scenario {
     plugins_ = *parsed;
   }
 
-  // decide [batch] [mid] [published] [write]: what of the plan is shown besides the action.
+  // decide [batch] [mid] [zones] [ratio] [safe] [published] [write] [zone-write]: what of the plan is shown besides the
+  // action.
   std::vector<std::string> decide(Words& words) const {
     std::set<std::string> shown;
     while (!words.empty()) shown.insert(words.next());
     const auto config = parse_colocation_config(config_.dump());
     if (!config) throw std::runtime_error(config.error().error.message);
-    auto strategy = strategy_for(*config, {}, annotation_);
-    strategy.plugins = plugins_;
+    const OvercommitSettings settings{*config, normalization_ ? &*normalization_ : nullptr,
+                                      amplification_ ? &*amplification_ : nullptr, plugins_, profile_};
+    const auto strategy = strategy_for(settings, labels_, annotation_);
     const auto plan = overcommit(node_, strategy, kStart);
     const auto write = needs_write(node_.published, plan.publish, written_, strategy.values);
 
@@ -246,16 +378,31 @@ class Scenario {
       lines.push_back(mid_line("mid-cpu", plan.mid_cpu));
       lines.push_back(mid_line("mid-memory", plan.mid_memory));
     }
+    if (shown.contains("zones")) zone_lines(plan, lines);
+    if (shown.contains("ratio")) ratio_lines(plan, profile_, lines);
+    if (shown.contains("safe")) {
+      std::string line = ">";
+      for (const auto reason : strategy.ignored) line += cat(" [", reason_id(reason), "]");
+      for (const auto reason : plan.safeguards) line += cat(" [", reason_id(reason), "]");
+      lines.push_back(line + (line == ">" ? " nothing" : ""));
+    }
     if (shown.contains("published")) lines.push_back(published_line(plan));
     if (shown.contains("write") && plan.action != PlanAction::kHold) {
       lines.push_back(cat("> ", write.write ? "write" : "no write", " [", reason_id(write.reason), "]"));
     }
+    if (shown.contains("zone-write")) zone_write_lines(plan, strategy, lines);
     return lines;
   }
 
   Json config_ = Json::object({{"enable", true}});
   std::optional<std::string> annotation_;
+  std::vector<model::Label> labels_;
   PluginSet plugins_;
+  Profile profile_ = Profile::kKoordinator;
+  std::optional<NormalizationConfig> normalization_ = NormalizationConfig();
+  std::optional<AmplificationConfig> amplification_ = AmplificationConfig();
+  std::string text_;
+  std::vector<std::string> answers_;  // of a line that is not `decide`
   std::optional<base::Duration> written_;
   model::NodeSnapshot node_;
 };

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/names.h"
+#include "policy/overcommit/config_json.h"
 
 namespace tidemark::policy {
 namespace {
@@ -48,14 +49,6 @@ constexpr std::array<OptionalField, 2> kOptionals{{
     {"batchCPUThresholdPercent", &ColocationStrategy::batch_cpu_threshold_percent},
     {"batchMemoryThresholdPercent", &ColocationStrategy::batch_memory_threshold_percent},
 }};
-
-bool same_name(std::string_view key, std::string_view name) {
-  return key.size() == name.size() && (key == name || base::lower(key) == base::lower(name));
-}
-
-std::unexpected<Error> wrong_type(std::string_view field, std::string_view wanted, const Json& found) {
-  return fail(ErrorKind::kInvalid, field, ": wanted ", wanted, ", found ", base::quoted(found.dump()));
-}
 
 Result<std::int64_t> integer(std::string_view field, const Json& value) {
   if (!value.is_int()) return wrong_type(field, "a whole number", value);
@@ -109,11 +102,9 @@ Result<void> merge_member(std::string_view key, const Json& value, ColocationStr
     return {};
   }
   if (same_name(key, "enable")) {
-    if (!value.is_bool()) return wrong_type(key, "true or false", value);
-    strategy.enable = value.as_bool();
+    TM_TRY(strategy.enable, boolean(key, value));
   } else if (same_name(key, "resourceDiffThreshold")) {
-    if (!value.is_number()) return wrong_type(key, "a number", value);
-    strategy.resource_diff_threshold = value.as_double();
+    TM_TRY(strategy.resource_diff_threshold, number(key, value));
   } else if (same_name(key, "metricAggregatePolicy")) {
     return merge_durations(value, strategy);
   } else if (same_name(key, "metricMemoryCollectPolicy") || same_name(key, "cpuCalculatePolicy") ||
@@ -157,17 +148,9 @@ Result<void> check_ranges(const ColocationStrategy& strategy) {
 
 Result<NodeEntry> parse_entry(const Json& item, const ColocationStrategy& cluster) {
   NodeEntry entry;
-  entry.strategy = cluster;
-  if (item.is_null()) return entry;
-  if (!item.is_object()) return wrong_type("entry", "an object", item);
-  for (const auto& [key, value] : item.as_object()) {
-    if (same_name(key, "name") && !value.is_null()) {
-      if (!value.is_string()) return wrong_type("name", "a string", value);
-      entry.name = value.as_string();
-    } else if (same_name(key, "nodeSelector")) {
-      TM_TRY(entry.selector, model::LabelSelector::from_json(value));
-    }
-  }
+  TM_TRY(EntryHead head, read_entry_head(item));
+  entry.name = std::move(head.name);
+  entry.selector = std::move(head.selector);
   TM_TRY(entry.strategy, merged(cluster, item));
   if (const auto good = check_ranges(entry.strategy); !good) {
     entry.strategy = cluster;
@@ -210,18 +193,14 @@ std::expected<ColocationConfig, ConfigRefusal> parse_colocation_config(std::stri
   if (!cluster) return bad_json(std::move(cluster).error());
   config.cluster = std::move(*cluster);
 
-  if (document->is_object()) {
-    for (const auto& [key, list] : document->as_object()) {
-      if (!same_name(key, "nodeConfigs") || list.is_null()) continue;
-      if (!list.is_array()) return bad_json(wrong_type("nodeConfigs", "an array", list).error());
-      config.nodes.clear();
-      for (std::size_t i = 0; i < list.as_array().size(); ++i) {
-        auto entry = parse_entry(list.as_array()[i], config.cluster);
-        if (!entry) return bad_json(std::move(entry).error().within(base::cat("nodeConfigs[", i, "]")));
-        config.nodes.push_back(std::move(*entry));
-      }
-    }
-  }
+  auto entries = each_node_config(
+      *document, [&] { config.nodes.clear(); },
+      [&](const Json& item) -> Result<void> {
+        TM_TRY(NodeEntry entry, parse_entry(item, config.cluster));
+        config.nodes.push_back(std::move(entry));
+        return {};
+      });
+  if (!entries) return bad_json(std::move(entries).error());
 
   if (auto good = check_ranges(config.cluster); !good) {
     return std::unexpected(
@@ -242,8 +221,9 @@ ConfigStep next_config(const ConfigState& state, const ConfigSource& source) {
 }
 
 NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model::Label> labels,
-                          std::optional<std::string_view> annotation) {
+                          std::optional<std::string_view> annotation, Profile profile) {
   NodeStrategy node;
+  node.profile = profile;
   node.values = config.cluster;
   const auto match = std::find_if(config.nodes.begin(), config.nodes.end(),
                                   [&](const NodeEntry& entry) { return entry.selector.matches(labels); });
@@ -255,10 +235,12 @@ NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model:
   if (annotation) {
     const auto document = Json::parse(*annotation);
     auto values = document ? merged(node.values, *document) : fail(document.error());
-    if (values) {
-      node.values = std::move(*values);
-    } else {
+    if (!values) {
       node.ignored.push_back(Reason::kConfigNodeAnnotationUnreadable);
+    } else if (profile == Profile::kTidemark && !check_ranges(*values)) {
+      node.ignored.push_back(Reason::kConfigNodeAnnotationInvalid);
+    } else {
+      node.values = std::move(*values);
     }
   }
 
@@ -277,6 +259,19 @@ NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model:
   node.reason = node.enabled             ? Reason::kConfigApplied
                 : !config.cluster.enable ? Reason::kDisabledByCluster
                                          : Reason::kDisabledForNode;
+  if (!config.cluster.enable && node.values.enable) node.ignored.push_back(Reason::kConfigEnabledBelow);
+  return node;
+}
+
+NodeStrategy strategy_for(const OvercommitSettings& settings, std::span<const model::Label> labels,
+                          std::optional<std::string_view> annotation) {
+  NodeStrategy node = strategy_for(settings.colocation, labels, annotation, settings.profile);
+  node.plugins = settings.plugins;
+  node.normalization = settings.normalization == nullptr ? nullptr : settings.normalization->for_node(labels);
+  node.amplification = settings.amplification == nullptr ? nullptr : settings.amplification->for_node(labels);
+  const auto label = std::ranges::find(labels, model::kNormalizationEnabledLabel, &model::Label::key);
+  node.normalization_switch =
+      parse_normalization_switch(label == labels.end() ? std::nullopt : std::optional<std::string_view>(label->value));
   return node;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,7 +19,10 @@
 #include "model/selector.h"
 #include "model/strategy.h"
 #include "policy/config_source.h"
+#include "policy/overcommit/amplification.h"
+#include "policy/overcommit/normalization.h"
 #include "policy/overcommit/plugins.h"
+#include "policy/profile.h"
 
 namespace tidemark::policy {
 
@@ -65,10 +69,28 @@ struct NodeStrategy {
   model::Reason reason = model::Reason::kDisabledByCluster;  // kConfigApplied, kDisabledByCluster or kDisabledForNode
   std::optional<std::size_t> entry;                          // index in ColocationConfig::nodes
   std::vector<model::Reason> ignored;                        // what of the node's own settings could not be read
-  PluginSet plugins;                                         // of the process, not of the node: who decides sets them
+  // Of the process, not of the node: who decides sets them.
+  PluginSet plugins;
+  Profile profile = Profile::kKoordinator;
+  // The settings that the node gets; null: they cannot be used, and there were none before.
+  std::shared_ptr<const NormalizationSettings> normalization = std::make_shared<const NormalizationSettings>();
+  NormalizationSwitch normalization_switch = NormalizationSwitch::kAsSettingsSay;
+  std::shared_ptr<const AmplificationSettings> amplification = std::make_shared<const AmplificationSettings>();
 };
 
+// `profile: tidemark` refuses an annotation with a value out of range; the peer takes what it says.
 NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model::Label> labels,
+                          std::optional<std::string_view> annotation, Profile profile = Profile::kKoordinator);
+
+// All settings that overcommit looks at. Null: they cannot be used, and there were none before.
+struct OvercommitSettings {
+  const ColocationConfig& colocation;
+  const NormalizationConfig* normalization = nullptr;
+  const AmplificationConfig* amplification = nullptr;
+  PluginSet plugins{};
+  Profile profile = Profile::kKoordinator;
+};
+NodeStrategy strategy_for(const OvercommitSettings& settings, std::span<const model::Label> labels,
                           std::optional<std::string_view> annotation);
 
 }  // namespace tidemark::policy

@@ -18,6 +18,7 @@
 #include "policy/calendar/calendar.h"
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
+#include "policy/profile.h"
 
 namespace tidemark::policy {
 
@@ -34,8 +35,6 @@ struct PoolModes {
   Mode node_slo = Mode::kEnforce;  // the NodeSLO that the node's agent enforces
   bool operator==(const PoolModes&) const = default;
 };
-
-enum class Profile : std::uint8_t { kKoordinator, kTidemark };
 
 struct Pool {
   std::string name{kDefaultPool};

@@ -1,0 +1,63 @@
+// What online work takes of a node, counted in each of the ways that a formula asks for.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "model/node.h"
+#include "model/resources.h"
+#include "model/topology.h"
+#include "policy/profile.h"
+
+namespace tidemark::policy {
+
+// The pods that formulas count, each with its report.
+struct OnlineWork {
+  struct Pod {
+    const model::PodView* pod;
+    const model::PodUsage* usage;  // null: not reported yet
+  };
+  std::vector<Pod> pods;  // Running or Pending, neither batch nor free
+  // Reported, but not on the node any more (or not active): it may be on its way out, its use is real.
+  std::vector<const model::PodUsage*> dangling;
+};
+OnlineWork online_work(const model::NodeSnapshot& node, const model::NodeMetricView& metric);
+
+struct Demand {
+  model::Resources used;
+  model::Resources requested;
+  model::Resources max_of_both;
+  model::Resources prod_requested;
+  model::Resources host_above_batch;
+  model::Resources host_above_mid;
+  bool has_pod_without_report = false;
+};
+// The peer counts a pod without a report with nothing where the larger of use and request is asked for; `profile:
+// tidemark` with its request.
+Demand measure(const OnlineWork& work, const model::NodeMetricView& metric, Profile profile);
+
+// Zone amounts: milli-cores and thousandths of a byte, because they come out of divisions.
+struct ZoneResources {
+  model::CpuMilli cpu;
+  model::MemoryMilli memory;
+  friend ZoneResources operator+(ZoneResources a, ZoneResources b) { return {a.cpu + b.cpu, a.memory + b.memory}; }
+  ZoneResources& operator+=(ZoneResources other) { return *this = *this + other; }
+};
+struct ZoneDemand {
+  ZoneResources used;
+  ZoneResources requested;
+  ZoneResources max_of_both;
+};
+struct ZoneDemands {
+  std::vector<ZoneDemand> zones;
+  bool counted_once = false;  // a pod listed a NUMA node twice and `profile: tidemark` counted it once
+};
+// By zone, of `zone_count` zones (at least 1). A pod is divided over the zones that it was placed on; one without a
+// place over all. Each division is rounded up, in milli-cores and in thousandths of a byte.
+ZoneDemands measure_zones(const OnlineWork& work, std::size_t zone_count, Profile profile);
+
+// amount / parts, rounded up, as IEEE doubles; `parts` is at least 1.
+ZoneResources divided(const model::Resources& amount, std::size_t parts);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,127 @@
+#include "policy/overcommit/writes.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+
+// The comparison is in thousandths and in doubles, as the peer's is.
+bool differs(double old_milli, double new_milli, double threshold) {
+  return std::abs(new_milli - old_milli) > old_milli * threshold;
+}
+
+// nullopt where the pair is no reason to write.
+template <class Amount>
+std::optional<Reason> difference(std::optional<Amount> old, std::optional<Amount> wanted, double threshold) {
+  if (!old && !wanted) return std::nullopt;
+  if (!old) return Reason::kWriteAppears;
+  if (!wanted) return Reason::kWriteDisappears;
+  const bool moved =
+      differs(static_cast<double>(old->value) * 1000, static_cast<double>(wanted->value) * 1000, threshold);
+  return moved ? std::optional(Reason::kWriteMoved) : std::nullopt;
+}
+
+bool is_due(std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy) {
+  if (!since_write) return true;
+  const auto whole_seconds = std::chrono::floor<std::chrono::seconds>(*since_write);
+  const bool partly_over = *since_write > whole_seconds;
+  const std::int64_t age_s = whole_seconds.count();
+  return age_s > strategy.update_time_threshold_s || (age_s == strategy.update_time_threshold_s && partly_over);
+}
+
+bool normalization_differs(const model::NodeSnapshot& node, const NormalizationPlan& plan, Profile profile) {
+  if (!plan.annotate) return false;
+  if (!node.normalization_annotation) return true;
+  if (profile == Profile::kTidemark) return *node.normalization_annotation != ratio_text(*plan.ratio_percent);
+  constexpr double kEnough = 0.01;
+  const auto carried = parse_ratio(*node.normalization_annotation);
+  const double wanted = static_cast<double>(*plan.ratio_percent) / 100;
+  return !carried || *carried > wanted + kEnough || *carried < wanted - kEnough;
+}
+
+bool amplification_differs(const model::NodeSnapshot& node, const AmplificationPlan& plan) {
+  switch (plan.action) {
+    case AnnotationAction::kKeep:
+      return false;
+    case AnnotationAction::kSet:
+      return node.amplification_annotation != plan.text;
+    case AnnotationAction::kRemove:
+      return node.amplification_annotation.has_value();
+  }
+  return false;
+}
+
+// What of one resource of a zone is to be written; nullopt where nothing is.
+template <class Fine>
+std::optional<ZoneChange> zone_change(const std::optional<model::ZoneAmounts<Fine>>& carried, Fine wanted, bool all,
+                                      double threshold) {
+  if (!carried) return ZoneChange{0, false, true, true, true, true};
+  const auto moved = [&](Fine old) {
+    if (all) return old != wanted;
+    return differs(static_cast<double>(old.value), static_cast<double>(wanted.value), threshold);
+  };
+  const ZoneChange change{
+      0, false, false, moved(carried->capacity), moved(carried->allocatable), moved(carried->available)};
+  if (!change.capacity && !change.allocatable && !change.available) return std::nullopt;
+  return change;
+}
+
+}  // namespace
+
+WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
+                          std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy) {
+  if (!since_write) return {true, Reason::kWriteFirst};
+  const double threshold = strategy.resource_diff_threshold;
+  for (const auto reason : {difference(on_node.batch_cpu, wanted.batch_cpu, threshold),
+                            difference(on_node.batch_memory, wanted.batch_memory, threshold),
+                            difference(on_node.mid_cpu, wanted.mid_cpu, threshold),
+                            difference(on_node.mid_memory, wanted.mid_memory, threshold)}) {
+    if (reason) return {true, *reason};
+  }
+  if (is_due(since_write, strategy)) return {true, Reason::kWriteRefresh};
+  return {false, Reason::kWriteNotNeeded};
+}
+
+WriteDecision needs_ratio_write(const model::NodeSnapshot& node, const OvercommitPlan& plan, Profile profile) {
+  if (normalization_differs(node, plan.normalization, profile) || amplification_differs(node, plan.amplification)) {
+    return {true, Reason::kWriteRatio};
+  }
+  return {};
+}
+
+ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
+                                   std::optional<base::Duration> since_write,
+                                   const model::ColocationStrategy& strategy) {
+  ZoneWriteDecision decision;
+  if (wanted.zones.size() != topology.zones.size()) return decision;  // nothing is wanted of them
+  const bool all = is_due(since_write, strategy);
+  const bool clears = wanted.reason == Reason::kZonesCleared;
+  bool added = false;
+  for (std::size_t i = 0; i < wanted.zones.size(); ++i) {
+    const model::ZoneView& carried = topology.zones[i];
+    const auto take = [&](std::optional<ZoneChange> change, bool is_cpu) {
+      // A zone that lists nothing says already that it has nothing.
+      if (!change || (change->added && clears)) return;
+      change->zone = i;
+      change->is_cpu = is_cpu;
+      added = added || change->added;
+      decision.changes.push_back(*change);
+    };
+    const double threshold = strategy.resource_diff_threshold;
+    take(zone_change(carried.batch_cpu, wanted.zones[i].batch_cpu, all, threshold), true);
+    take(zone_change(carried.batch_memory, wanted.zones[i].batch_memory, all, threshold), false);
+  }
+  if (!since_write) {
+    decision.write = {true, Reason::kWriteFirst};
+  } else if (!decision.changes.empty() && !all) {
+    decision.write = {true, added ? Reason::kWriteAppears : Reason::kWriteMoved};
+  } else if (all) {
+    decision.write = {true, Reason::kWriteRefresh};
+  }
+  return decision;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,57 @@
+// Whether a plan is worth a write to the API server, and of zones which fields.
+//
+//   a resource:  it appears, it disappears, or |new − old| > old × resourceDiffThreshold
+//   a refresh:   the last write of this process is older than updateTimeThresholdSeconds, strictly; nullopt: there is
+//                none (a restart, or a NodeMetric or a NodeResourceTopology that was deleted)
+//   a ratio:     the annotation appears or differs by more than 0.01 (normalization), its text differs (amplification)
+//
+// Zones are compared by each of capacity, allocatable and available, and what differs enough is written; a refresh
+// writes all of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/node.h"
+#include "model/reason.h"
+#include "model/strategy.h"
+#include "model/topology.h"
+#include "policy/overcommit/overcommit.h"
+
+namespace tidemark::policy {
+
+struct WriteDecision {
+  bool write = false;
+  model::Reason reason = model::Reason::kWriteNotNeeded;
+  bool operator==(const WriteDecision&) const = default;
+};
+WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
+                          std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy);
+
+// The annotations of normalization and amplification.
+WriteDecision needs_ratio_write(const model::NodeSnapshot& node, const OvercommitPlan& plan, Profile profile);
+
+// One resource of one zone.
+struct ZoneChange {
+  std::size_t zone = 0;  // place in the topology
+  bool is_cpu = false;   // batch-cpu; otherwise batch-memory
+  bool added = false;    // the zone does not list it yet
+  // What to write of it; with `added` all three.
+  bool capacity = false;
+  bool allocatable = false;
+  bool available = false;
+  bool operator==(const ZoneChange&) const = default;
+};
+
+struct ZoneWriteDecision {
+  WriteDecision write;
+  std::vector<ZoneChange> changes;
+};
+ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
+                                   std::optional<base::Duration> since_write,
+                                   const model::ColocationStrategy& strategy);
+
+}  // namespace tidemark::policy
