@@ -256,6 +256,15 @@ struct NodeMetricFields {
 };
 Result<NodeMetric> decode_node_metric(std::string_view bytes, const NodeMetricFields& fields, Interner& interner);
 
+// ---- NodeSLO ----
+
+struct NodeSlo {
+  ObjectMeta meta;
+  std::string spec;  // its bytes as they came: who reads them has a table of their fields; "" where there is none
+  std::size_t bytes() const;
+};
+Result<NodeSlo> decode_node_slo(std::string_view bytes, const MetaFields& fields, Interner& interner);
+
 // ---- ConfigMap, Lease, Event ----
 
 struct ConfigMap {

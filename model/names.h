@@ -40,6 +40,7 @@ inline constexpr std::string_view kControllerManagedLabel = "config.koordinator.
 inline constexpr std::string_view kColocationStrategyAnnotation = "node.koordinator.sh/colocation-strategy";
 inline constexpr std::string_view kReservationAnnotation = "node.koordinator.sh/reservation";
 inline constexpr std::string_view kOriginAllocatableAnnotation = "node.koordinator.sh/originExtendedAllocatable";
+inline constexpr std::string_view kNetworkBandwidthAnnotation = "node.koordinator.sh/network-bandwidth";
 inline constexpr std::string_view kThirdPartyAllocationsAnnotation = "node.koordinator.sh/thirdPartyAllocations";
 inline constexpr std::string_view kNormalizationRatioAnnotation = "node.koordinator.sh/cpu-normalization-ratio";
 inline constexpr std::string_view kAmplificationRatioAnnotation = "node.koordinator.sh/resource-amplification-ratio";

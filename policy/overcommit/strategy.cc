@@ -122,37 +122,13 @@ Result<ColocationStrategy> merged(ColocationStrategy strategy, const Json& docum
   return strategy;
 }
 
-Result<void> check_ranges(const ColocationStrategy& strategy) {
-  for (const IntegerField& field : kIntegers) {
-    const std::int64_t value = strategy.*field.member;
-    if (value >= field.lowest && value <= field.highest) continue;
-    if (field.highest == kNoUpperBound) {
-      return fail(ErrorKind::kInvalid, field.name, ": must be at least ", field.lowest, ", found ", value);
-    }
-    return fail(ErrorKind::kInvalid, field.name, ": must be in ", field.lowest, "..", field.highest, ", found ", value);
-  }
-  for (const OptionalField& field : kOptionals) {
-    if (const auto value = strategy.*field.member; value && *value < 0) {
-      return fail(ErrorKind::kInvalid, field.name, ": must be at least 0, found ", *value);
-    }
-  }
-  if (!(strategy.resource_diff_threshold > 0)) {
-    return fail(ErrorKind::kInvalid, "resourceDiffThreshold: must be above 0, found ",
-                strategy.resource_diff_threshold);
-  }
-  if (strategy.metric_memory_collect_policy.empty()) {
-    return fail(ErrorKind::kInvalid, "metricMemoryCollectPolicy: must not be empty");
-  }
-  return {};
-}
-
 Result<NodeEntry> parse_entry(const Json& item, const ColocationStrategy& cluster) {
   NodeEntry entry;
   TM_TRY(EntryHead head, read_entry_head(item));
   entry.name = std::move(head.name);
   entry.selector = std::move(head.selector);
   TM_TRY(entry.strategy, merged(cluster, item));
-  if (const auto good = check_ranges(entry.strategy); !good) {
+  if (const auto good = check_strategy(entry.strategy); !good) {
     entry.strategy = cluster;
     entry.reason = Reason::kConfigEntryInvalid;
     entry.problem = good.error().message;
@@ -185,6 +161,30 @@ constexpr std::array<std::pair<std::string_view, std::int64_t ColocationStrategy
 
 }  // namespace
 
+Result<void> check_strategy(const ColocationStrategy& strategy) {
+  for (const IntegerField& field : kIntegers) {
+    const std::int64_t value = strategy.*field.member;
+    if (value >= field.lowest && value <= field.highest) continue;
+    if (field.highest == kNoUpperBound) {
+      return fail(ErrorKind::kInvalid, field.name, ": must be at least ", field.lowest, ", found ", value);
+    }
+    return fail(ErrorKind::kInvalid, field.name, ": must be in ", field.lowest, "..", field.highest, ", found ", value);
+  }
+  for (const OptionalField& field : kOptionals) {
+    if (const auto value = strategy.*field.member; value && *value < 0) {
+      return fail(ErrorKind::kInvalid, field.name, ": must be at least 0, found ", *value);
+    }
+  }
+  if (!(strategy.resource_diff_threshold > 0)) {
+    return fail(ErrorKind::kInvalid, "resourceDiffThreshold: must be above 0, found ",
+                strategy.resource_diff_threshold);
+  }
+  if (strategy.metric_memory_collect_policy.empty()) {
+    return fail(ErrorKind::kInvalid, "metricMemoryCollectPolicy: must not be empty");
+  }
+  return {};
+}
+
 std::expected<ColocationConfig, ConfigRefusal> parse_colocation_config(std::string_view text) {
   auto document = Json::parse(text);
   if (!document) return bad_json(std::move(document).error());
@@ -202,7 +202,7 @@ std::expected<ColocationConfig, ConfigRefusal> parse_colocation_config(std::stri
       });
   if (!entries) return bad_json(std::move(entries).error());
 
-  if (auto good = check_ranges(config.cluster); !good) {
+  if (auto good = check_strategy(config.cluster); !good) {
     return std::unexpected(
         ConfigRefusal{Reason::kConfigInvalid, std::move(good).error().within(model::kColocationConfigKey)});
   }

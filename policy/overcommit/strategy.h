@@ -63,6 +63,9 @@ struct ConfigStep {
 // A ConfigMap that vanishes later leaves the running configuration as it is; one that never was means defaults.
 ConfigStep next_config(const ConfigState& state, const ConfigSource& source);
 
+// The ranges that each value must be in; the error names the first one that is not.
+Result<void> check_strategy(const model::ColocationStrategy& strategy);
+
 struct NodeStrategy {
   model::ColocationStrategy values;
   bool enabled = false;  // for overcommit: the cluster's and the node's switch; a node can only switch itself off
