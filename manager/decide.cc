@@ -10,15 +10,22 @@
 
 namespace tidemark::manager {
 
-NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* const> pods,
-                         const kube::NodeMetric* metric, const policy::ColocationConfig& config,
-                         const policy::PluginSet& plugins, base::WallTime now) {
+std::vector<model::Label> labels_of(const kube::Node& node) {
   std::vector<model::Label> labels;
   labels.reserve(node.meta.labels.size());
   for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
+  return labels;
+}
+
+policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config) {
   std::optional<std::string_view> annotation;
   if (const auto* text = node.meta.annotations.find(model::kColocationStrategyAnnotation)) annotation = text->view();
+  return policy::strategy_for(config, labels_of(node), annotation);
+}
 
+NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* const> pods,
+                         const kube::NodeMetric* metric, const policy::ColocationConfig& config,
+                         const policy::PluginSet& plugins, base::WallTime now) {
   std::vector<model::PodView> views;
   views.reserve(pods.size());
   for (const PodProjection* pod : pods) views.push_back(pod->view());
@@ -26,7 +33,7 @@ NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* 
   NodeDecision decision;
   decision.snapshot = std::move(conversion.snapshot);
   decision.notes = std::move(conversion.notes);
-  decision.strategy = policy::strategy_for(config, labels, annotation);
+  decision.strategy = strategy_of_node(node, config);
   decision.strategy.plugins = plugins;
   decision.plan = policy::overcommit(decision.snapshot, decision.strategy, now);
   return decision;
@@ -44,6 +51,7 @@ policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view 
 kube::NodeFields node_fields() {
   kube::NodeFields fields = kube::overcommit_node_fields();
   fields.meta.annotations = {model::kColocationStrategyAnnotation,
+                             model::kNetworkBandwidthAnnotation,
                              model::kReservationAnnotation,
                              model::kOriginAllocatableAnnotation,
                              model::kThirdPartyAllocationsAnnotation,

@@ -11,6 +11,7 @@
 #include "kube/objects.h"
 #include "manager/pod_projection.h"
 #include "model/node.h"
+#include "model/selector.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/overcommit/plugins.h"
 #include "policy/overcommit/strategy.h"
@@ -28,6 +29,10 @@ struct NodeDecision {
 NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* const> pods,
                          const kube::NodeMetric* metric, const policy::ColocationConfig& config,
                          const policy::PluginSet& plugins, base::WallTime now);
+
+std::vector<model::Label> labels_of(const kube::Node& node);
+// The strategy of a node: the settings, its annotation and its labels.
+policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config);
 
 // What the ConfigMap says under a key; null where it does not exist. The text lives as long as the map.
 policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);

@@ -12,6 +12,7 @@
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
 #include "manager/decide.h"
+#include "manager/node_specs.h"
 #include "manager/overcommit_controller.h"
 #include "manager/pod_projection.h"
 #include "manager/settings.h"
@@ -50,6 +51,8 @@ class RunningManager final : public Manager {
         settings_(settings_context(client), log_, random.fork()),
         controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics, options_.plugins,
                     write_limit(options_)),
+        specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
+               specs_options()),
         errors_(
             metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
         all_synced_(loop),
@@ -71,8 +74,10 @@ class RunningManager final : public Manager {
       config.retry_period = options_.retry_period;
       TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, std::move(config)));
       elector_->on_change([this](bool leading) {
-        if (leading) enqueue_all();
         settings_.leadership_changed();
+        if (!leading) return;
+        enqueue_all();
+        specs_.look_at_all();
       });
     }
     TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
@@ -84,6 +89,7 @@ class RunningManager final : public Manager {
     scope_.spawn(pods_.run());
     scope_.spawn(node_metrics_.run());
     settings_.start();
+    specs_.start();
     scope_.spawn(recorder_.run());
     scope_.spawn(wait_for_caches());
     if (elector_) scope_.spawn(elector_->run());
@@ -95,6 +101,7 @@ class RunningManager final : public Manager {
     if (!pods_.synced()) return "pods are not listed yet";
     if (!node_metrics_.synced()) return "nodemetrics are not listed yet";
     if (auto missing = settings_.not_ready(); !missing.empty()) return missing;
+    if (auto missing = specs_.not_ready(); !missing.empty()) return missing;
     if (!caches().whole()) return "a cache is over its budget: offers are only cut";
     return "";
   }
@@ -104,7 +111,8 @@ class RunningManager final : public Manager {
   net::Task<void> drain() override {
     draining_ = true;
     const auto end = loop_.clock().monotonic() + kDrainLimit;
-    while (!working_.empty() && loop_.clock().monotonic() < end) co_await loop_.sleep(std::chrono::milliseconds(20));
+    while ((!working_.empty() || specs_.writing()) && loop_.clock().monotonic() < end)
+      co_await loop_.sleep(std::chrono::milliseconds(20));
     if (elector_) co_await elector_->release();
   }
 
@@ -129,6 +137,13 @@ class RunningManager final : public Manager {
     return std::min<base::Duration>(kCapacityWriteLimit, (options.lease_duration - options.renew_deadline) * 4 / 5);
   }
 
+  bool may_write() const { return !draining_ && (elector_ == nullptr || elector_->leading()); }
+
+  NodeSpecsOptions specs_options() const {
+    return {options_.queries_per_second, options_.query_burst, options_.workers, write_limit(options_),
+            [this] { return may_write(); }};
+  }
+
   SettingsContext settings_context(kube::Client& client) {
     return {.loop = loop_,
             .reader = client,
@@ -138,7 +153,7 @@ class RunningManager final : public Manager {
             .interner = interner_,
             .metrics = metrics_,
             .nodes = &nodes_,
-            .leading = leadership().leading,
+            .leading = [this] { return may_write(); },
             .config_namespace = options_.config_namespace,
             .config_name = options_.config_name,
             .write_limit = write_limit(options_),
@@ -146,7 +161,7 @@ class RunningManager final : public Manager {
   }
 
   Leadership leadership() {
-    return {[this] { return !draining_ && (elector_ == nullptr || elector_->leading()); },
+    return {[this] { return may_write(); },
             [this]() -> std::optional<std::int64_t> {
               if (elector_ == nullptr) return std::nullopt;
               return elector_->epoch();
@@ -236,6 +251,7 @@ class RunningManager final : public Manager {
   kube::EventRecorder recorder_;
   Settings settings_;
   OvercommitController controller_;
+  NodeSpecs specs_;
   base::Counter& errors_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<net::HttpServer> admin_;

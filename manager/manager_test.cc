@@ -4,154 +4,26 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/json.h"
-#include "base/yaml.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "net/testing/loop.h"
+#include "manager/testing/cluster.h"
 
 namespace tidemark::manager {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kBatchCpu = "kubernetes.io/batch-cpu";
-constexpr std::string_view kMerge = "application/merge-patch+json";
-constexpr std::string_view kNodeMetricsPath = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
+using testing::kBatchCpu;
+using testing::kConfigPath;
+using testing::kMerge;
+using testing::kNodeMetricsPath;
+using testing::Replica;
+using ManagerTest = testing::InMemoryCluster;
+
 constexpr std::string_view kLeasePath =
     "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager";
-constexpr std::string_view kConfigPath = "/api/v1/namespaces/koordinator-system/configmaps";
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// A manager with its own client, as another process would have.
-struct Replica {
-  Replica(net::EventLoop& loop, net::HttpHandler handler, const base::Log& log, std::string identity,
-          std::uint64_t seed, ManagerOptions options)
-      : transport(loop, std::move(handler), identity),
-        client(
-            loop, transport, [] { return std::string(); }, {}, base::Random(seed)),
-        election(loop, transport, [] { return std::string(); }, election_client_config(), base::Random(seed + 2)) {
-    options.metrics_address = "0";
-    manager =
-        std::move(*Manager::make(loop, client, election, log, metrics, base::Random(seed + 1), options, identity));
-    manager->start();
-  }
-  double metric(std::string_view name) {
-    const std::string text = "\n" + metrics.text();
-    const auto at = text.find(base::cat("\n", name, " "));
-    return at == std::string::npos
-               ? 0
-               : *base::parse_double(text.substr(at + name.size() + 2, text.find('\n', at + 1) - at - name.size() - 2));
-  }
-
-  base::Registry metrics;
-  kube::memory::LocalTransport transport;
-  kube::Client client;
-  kube::Client election;
-  std::unique_ptr<Manager> manager;
-};
-
-class ManagerTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    const Json crd =
-        *base::parse_yaml(read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/slo.koordinator.sh_nodemetrics.yaml"));
-    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
-    must("POST", "/api/v1/namespaces", name_only("koordinator-system"));
-    settings(Json::object({{"enable", true}}));
-  }
-  void TearDown() override { replicas.clear(); }
-
-  static Json name_only(std::string_view name) {
-    return Json::object({{"metadata", Json::object({{"name", Json(name)}})}});
-  }
-
-  net::HttpResponse call(std::string_view method, std::string_view target, const Json& body,
-                         std::string_view type = "application/json") {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    if (!body.is_null()) {
-      request.body = body.dump();
-      request.headers.set("content-type", type);
-    }
-    auto response = net::testing::run_task(loop, clock, admin->fetch(std::move(request), 10s));
-    return response ? std::move(*response) : net::HttpResponse{};
-  }
-  Json must(std::string_view method, std::string_view target, const Json& body,
-            std::string_view type = "application/json") {
-    const auto response = call(method, target, body, type);
-    EXPECT_TRUE(response.status == 200 || response.status == 201) << target << " " << response.status << response.body;
-    return *Json::parse(response.body);
-  }
-
-  void settings(const Json& colocation) {
-    const Json data = Json::object({{"colocation-config", Json(colocation.dump())}});
-    Json map = name_only("slo-controller-config");
-    map["data"] = data;
-    if (call("POST", kConfigPath, map).status == 409) {
-      must("PATCH", base::cat(kConfigPath, "/slo-controller-config"), Json::object({{"data", data}}), kMerge);
-    }
-  }
-  void node(std::string_view name) {
-    must("POST", "/api/v1/nodes", name_only(name));
-    const Json amounts = Json::object({{"cpu", "32"}, {"memory", "128Gi"}, {"pods", "110"}});
-    must("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
-         Json::object({{"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}}), kMerge);
-  }
-  // What the agent reports: the system uses so many cores, now.
-  void metric(std::string_view name, std::string_view system_cores) {
-    Json object = name_only(name);
-    object["apiVersion"] = Json("slo.koordinator.sh/v1alpha1");
-    object["kind"] = Json("NodeMetric");
-    call("POST", kNodeMetricsPath, object);
-    const Json used = Json::object({{"resources", Json::object({{"cpu", Json(system_cores)}, {"memory", "4Gi"}})}});
-    must("PATCH", base::cat(kNodeMetricsPath, "/", name, "/status"),
-         Json::object(
-             {{"status", Json::object({{"updateTime", Json(base::format_rfc3339(clock.wall()))},
-                                       {"nodeMetric", Json::object({{"nodeUsage", used}, {"systemUsage", used}})},
-                                       {"podsMetric", Json::array()}})}}),
-         kMerge);
-  }
-
-  Json read_node(std::string_view name) { return must("GET", base::cat("/api/v1/nodes/", name), nullptr); }
-  std::string offered(std::string_view name) {
-    return std::string(read_node(name).text_at("status", "allocatable", kBatchCpu));
-  }
-  std::string revision(std::string_view name) {
-    return std::string(read_node(name).text_at("metadata", "resourceVersion"));
-  }
-
-  Replica& start(std::string identity = "one", bool elect = false, policy::PluginSet plugins = {}) {
-    ManagerOptions options;
-    options.leader_elect = elect;
-    options.plugins = plugins;
-    replicas.push_back(
-        std::make_unique<Replica>(loop, server->handler(), log, std::move(identity), 100 + replicas.size(), options));
-    run_for(1s);
-    return *replicas.back();
-  }
-  void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
-
-  base::testing::Clock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> admin;
-  std::vector<std::unique_ptr<Replica>> replicas;
-};
 
 TEST_F(ManagerTest, AMetricBecomesAnOfferAndNothingMoreIsWrittenWhileNothingChanges) {
   node("n1");
