@@ -10,6 +10,7 @@ from contract.client import MERGE, Client, Target
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 NODEMETRICS = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
+NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
 SETTINGS = "/api/v1/namespaces/koordinator-system/configmaps"
 SETTINGS_NAME = "slo-controller-config"
 ORIGIN = "node.koordinator.sh/originExtendedAllocatable"
@@ -39,11 +40,16 @@ def time_stamp(age_s: float = 0) -> str:
 
 def put_settings(api: Client, colocation) -> None:
     """`colocation`: the settings, or a text where they are to be broken."""
-    text = colocation if isinstance(colocation, str) else json.dumps(colocation)
+    put_data(api, {"colocation-config": colocation if isinstance(colocation, str) else json.dumps(colocation)})
+
+
+def put_data(api: Client, data: dict) -> None:
+    """Keys of the settings; None takes one out, and keys that are not named stay as they are."""
     must(api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
-    made = api.request("POST", SETTINGS, {"metadata": {"name": SETTINGS_NAME}, "data": {"colocation-config": text}})
+    present = {key: text for key, text in data.items() if text is not None}
+    made = api.request("POST", SETTINGS, {"metadata": {"name": SETTINGS_NAME}, "data": present})
     if must(made, 201, 409).status == 409:
-        must(api.request("PATCH", f"{SETTINGS}/{SETTINGS_NAME}", {"data": {"colocation-config": text}}, content=MERGE))
+        must(api.request("PATCH", f"{SETTINGS}/{SETTINGS_NAME}", {"data": data}, content=MERGE))
 
 
 def put_node(api: Client, name: str, *, capacity: dict, allocatable: dict | None = None, labels=None, annotations=None) -> None:
@@ -85,6 +91,7 @@ def delete(api: Client, *nodes: str) -> None:
     for node in nodes:
         api.request("DELETE", f"/api/v1/nodes/{node}")
         api.request("DELETE", f"{NODEMETRICS}/{node}")
+        api.request("DELETE", f"{NODESLOS}/{node}")
         for pod in api.request("GET", "/api/v1/pods", fieldSelector=f"spec.nodeName={node}").get("items", []):
             meta = pod["metadata"]
             api.request("DELETE", f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}", gracePeriodSeconds=0)

@@ -170,7 +170,7 @@ def writes_without_lease(log: str) -> list[str]:
             leading = False
         elif re.search(r" leading ", line):
             leading = True
-        elif " capacity written " in line and not leading:
+        elif re.search(r" (capacity|node object) written ", line) and not leading:
             found.append(line)
     return found
 

@@ -1,7 +1,6 @@
 """`tidemark manager` against a real API server: the peer's numbers to the unit, and what happens when things go wrong."""
 
 import json
-import os
 import signal
 import time
 import unittest
@@ -9,10 +8,10 @@ from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
+from cluster.manager_case import WithManager
 from cluster.tidemark_process import Component, explain, explain_json, wait_for
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "overcommit"
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 
 # 32 cores, of which 60 % may be used; the system uses 2 of them: 17.2 cores are left for batch.
 CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
@@ -28,10 +27,6 @@ LEFT = "17200"
 SETTINGS = {"enable": True}
 
 
-def manager(*more: str) -> Component:
-    return Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr", "127.0.0.1:0", *more)
-
-
 def quantity(text: str) -> int:
     units = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
     for suffix, scale in units.items():
@@ -44,35 +39,12 @@ def amounts(resources: dict | None) -> dict[str, int] | None:
     return None if resources is None else {name: quantity(amount) for name, amount in resources.items()}
 
 
-class WithApi(unittest.TestCase):
-    maxDiff = None
-
-    @classmethod
-    def setUpClass(cls):
-        colocation.install_crds()
-        cls.api = colocation.client()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.api.close()
-
-    def tearDown(self):
-        colocation.delete(self.api, *getattr(self, "nodes", []))
-        self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}")
-        for lease in self.api.request("GET", LEASES).get("items", []):
-            self.api.request("DELETE", f"{LEASES}/{lease['metadata']['name']}")
-
+class WithApi(WithManager):
     def node(self, name: str, *, age_s: float = 0, status=STATUS, **more) -> str:
         self.nodes = [*getattr(self, "nodes", []), name]
         colocation.put_node(self.api, name, capacity=CAPACITY, **more)
         colocation.put_metric(self.api, name, status, age_s)
         return name
-
-    def run_manager(self, *more: str) -> Component:
-        component = manager(*more)
-        self.addCleanup(component.stop)
-        wait_for(component.ready, "a ready manager", component)
-        return component
 
     def wait_offered(self, node: str, batch_cpu: str | None, component: Component, limit_s: float = 20) -> None:
         wanted = None if batch_cpu is None else int(batch_cpu)

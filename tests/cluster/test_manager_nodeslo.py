@@ -1,0 +1,252 @@
+"""What `tidemark manager` tells each node, on a real API server: NodeSLO and NodeMetric specs, the peer's to the field."""
+
+import json
+import unittest
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, must
+from cluster.manager_case import WithManager
+from cluster.tidemark_process import Component, wait_for
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "nodeslo"
+EVENTS = "/api/v1/namespaces/koordinator-system/events"
+BANDWIDTH = "node.koordinator.sh/network-bandwidth"
+CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+
+# One field of each part that shows what is in force, two values for it, and where it is in the spec.
+PARTS = {
+    "resource-threshold-config": ("cpuSuppressThresholdPercent", 51, 52, "resourceUsedThresholdWithBE"),
+    "resource-qos-config": ("policies", {"cpuPolicy": "coreSched"}, {"cpuPolicy": "groupIdentity"}, "resourceQOSStrategy"),
+    "cpu-burst-config": ("cpuBurstPercent", 501, 502, "cpuBurstStrategy"),
+    "system-config": ("watermarkScaleFactor", 151, 152, "systemStrategy"),
+}
+DEFAULTS = {
+    "resourceUsedThresholdWithBE": {
+        "enable": False, "cpuSuppressThresholdPercent": 65, "cpuSuppressPolicy": "cpuset", "memoryEvictThresholdPercent": 70,
+        "cpuEvictPolicy": "evictByRealLimit",
+    },
+    "resourceQOSStrategy": {},
+    "cpuBurstStrategy": {
+        "policy": "none", "cpuBurstPercent": 1000, "cfsQuotaBurstPercent": 300, "cfsQuotaBurstPeriodSeconds": -1, "sharePoolThresholdPercent": 50,
+    },
+    "systemStrategy": {"totalNetworkBandwidth": "0"},
+    "extensions": {"Object": {}},
+}
+DEFAULT_COLLECT = {
+    "aggregateDurationSeconds": 300, "reportIntervalSeconds": 60, "nodeAggregatePolicy": {"durations": ["5m0s", "10m0s", "30m0s"]},
+    "nodeMemoryCollectPolicy": "usageWithoutPageCache",
+}
+
+
+class WithNodes(WithManager):
+    def setUp(self):
+        self.nodes = []
+
+    def make_node(self, name: str, labels=None, annotations=None) -> str:
+        self.nodes.append(name)
+        colocation.put_node(self.api, name, capacity=CAPACITY, labels=labels, annotations=annotations)
+        return name
+
+    def start(self, *more: str) -> Component:
+        return self.run_manager("--leader-elect=false", *more)
+
+    def spec(self, node: str, path: str = NODESLOS) -> dict | None:
+        answer = self.api.request("GET", f"{path}/{node}")
+        return None if answer.status == 404 else must(answer).get("spec", {})
+
+    def collect(self, node: str) -> dict | None:
+        spec = self.spec(node, NODEMETRICS)
+        return None if spec is None else spec.get("metricCollectPolicy")
+
+    def revision(self, node: str, path: str = NODESLOS) -> str:
+        return must(self.api.request("GET", f"{path}/{node}")).get("metadata.resourceVersion")
+
+    def wait_spec(self, component: Component, node: str, wanted: dict | None, path: str = NODESLOS) -> None:
+        try:
+            wait_for(lambda: self.spec(node, path) == wanted, f"the spec of {node}", component, 20)
+        except AssertionError:
+            self.assertEqual(wanted, self.spec(node, path))
+            raise
+
+    def wait_part(self, component: Component, node: str, part: str, field: str, value) -> None:
+        wait_for(
+            lambda: (self.spec(node) or {}).get(part, {}).get(field) == value, f"{field} {value!r} on {node}, found {self.spec(node)}", component, 20
+        )
+
+    def wait_interval(self, component: Component, node: str, seconds: int) -> None:
+        wait_for(lambda: (self.collect(node) or {}).get("reportIntervalSeconds") == seconds, f"an interval of {seconds} s on {node}", component, 20)
+
+    def wait_told(self, component: Component) -> None:
+        """Until the manager is through with what it knows: a node made now has its specs, so what came before is settled."""
+        last = self.make_node(f"last-{len(self.nodes)}")
+        wait_for(lambda: self.spec(last) is not None and self.collect(last) is not None, "the specs of a last node", component)
+
+    def events(self, reason: str) -> list[str]:
+        items = must(self.api.request("GET", EVENTS)).get("items", [])
+        return [
+            event["message"] for event in items
+            if event["reason"] == reason and event["type"] == "Warning" and event["involvedObject"]["name"] == colocation.SETTINGS_NAME
+        ]
+
+    def clear_events(self) -> None:
+        must(self.api.request("DELETE", EVENTS), 200, 404)
+
+
+class Golden(WithNodes):
+    def setUp(self):
+        super().setUp()
+        self.recorded = json.loads((GOLDEN / "case.json").read_text())
+        self.expected = json.loads((GOLDEN / "expected.json").read_text())
+        colocation.put_data(self.api, self.recorded["config"])
+        for node in self.recorded["nodes"]:
+            self.make_node(node["name"], node["labels"])
+
+    def test_every_node_gets_the_peers_spec(self):
+        """Golden vectors: recorded from Koordinator's manager on a real API server."""
+        component = self.start("--kube-api-qps=200", "--kube-api-burst=200")
+        for name, wanted in self.expected.items():
+            self.wait_spec(component, name, wanted)
+            self.assertEqual(self.collect(name), DEFAULT_COLLECT)
+
+    def test_taking_over_from_the_peer_writes_nothing(self):
+        """The peer's objects, as it left them: not one gets a new resourceVersion."""
+        for name, spec in self.expected.items():
+            must(self.api.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": name}, "spec": spec}))
+            must(self.api.request("POST", NODEMETRICS, {
+                "apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": name}, "spec": {"metricCollectPolicy": DEFAULT_COLLECT},
+            }))
+        before = {(name, path): self.revision(name, path) for name in self.expected for path in (NODESLOS, NODEMETRICS)}
+        component = self.start("--kube-api-qps=200", "--kube-api-burst=200")
+        self.wait_told(component)
+        self.assertEqual(before, {(name, path): self.revision(name, path) for name, path in before})
+        metrics = component.metrics()
+        self.assertEqual([], [name for name in metrics if name.startswith("slo_controller_nodeslo_reconcile_count") and "update" in name])
+
+
+class Settings(WithNodes):
+    def test_bad_json_in_each_key_keeps_the_old_value_and_raises_the_event(self):
+        """Contract 4.3: that key keeps its old value, the other keys are applied, Warning event SLOCfgUnmarshalFailed."""
+        node = self.make_node("keys")
+        colocation.put_data(self.api, {key: json.dumps({"clusterStrategy": {field: first}}) for key, (field, first, _, _) in PARTS.items()})
+        component = self.start()
+        for field, first, _, part in PARTS.values():
+            self.wait_part(component, node, part, field, first)
+        for bad in PARTS:
+            with self.subTest(bad=bad):
+                self.clear_events()
+                colocation.put_data(self.api, {
+                    key: "{" if key == bad else json.dumps({"clusterStrategy": {field: second}}) for key, (field, _, second, _) in PARTS.items()
+                })
+                for key, (field, first, second, part) in PARTS.items():
+                    self.wait_part(component, node, part, field, first if key == bad else second)
+                wait_for(lambda: self.events("SLOCfgUnmarshalFailed"), "the event", component)
+                self.assertIn(bad, self.events("SLOCfgUnmarshalFailed")[0])
+                self.assertEqual(0, component.metrics()["tidemark_manager_config_good"])
+                colocation.put_data(self.api, {key: json.dumps({"clusterStrategy": {field: first}}) for key, (field, first, _, _) in PARTS.items()})
+                for field, first, _, part in PARTS.values():
+                    self.wait_part(component, node, part, field, first)
+                self.assertEqual(1, component.metrics()["tidemark_manager_config_good"])
+
+    def test_bad_json_of_host_applications(self):
+        node = self.make_node("hosts")
+        application = {"name": "nginx", "priority": "koord-prod", "qos": "LS"}
+        colocation.put_data(self.api, {"host-application-config": json.dumps({"applications": [application]})})
+        component = self.start()
+        self.wait_spec(component, node, {**DEFAULTS, "hostApplications": [application]})
+        self.clear_events()
+        colocation.put_data(self.api, {"host-application-config": '{"applications":{}}', "cpu-burst-config": '{"clusterStrategy":{"cpuBurstPercent":7}}'})
+        self.wait_part(component, node, "cpuBurstStrategy", "cpuBurstPercent", 7)
+        self.assertEqual([application], self.spec(node)["hostApplications"])
+        wait_for(lambda: self.events("SLOCfgUnmarshalFailed"), "the event", component)
+        colocation.put_data(self.api, {"host-application-config": None, "cpu-burst-config": None})
+        self.wait_spec(component, node, DEFAULTS)
+
+    def test_an_empty_text_is_bad_and_a_missing_key_means_defaults(self):
+        node = self.make_node("empty")
+        colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 51}})})
+        component = self.start()
+        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
+        self.clear_events()
+        colocation.put_data(self.api, {"resource-threshold-config": ""})
+        wait_for(lambda: self.events("SLOCfgUnmarshalFailed"), "the event", component)
+        self.wait_told(component)
+        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
+        colocation.put_data(self.api, {"resource-threshold-config": None})
+        self.wait_spec(component, node, DEFAULTS)
+
+    def test_a_configmap_that_is_deleted_leaves_what_is_in_force(self):
+        """Contract 4.3: the delete event is ignored; without a ConfigMap at first use the defaults hold."""
+        node = self.make_node("deleted")
+        colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 51}})})
+        component = self.start()
+        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
+        must(self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}"))
+        self.wait_told(component)
+        self.wait_part(component, node, "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent", 51)
+        component.stop()
+        component = self.start()
+        self.wait_spec(component, node, DEFAULTS)
+
+    def test_what_the_schema_refuses_leaves_the_object_as_it_is(self):
+        node = self.make_node("refused")
+        component = self.start()
+        self.wait_spec(component, node, DEFAULTS)
+        colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 101}})})
+        refused = 'tidemark_manager_node_objects_refused_total{component="nodeslo"}'
+        wait_for(lambda: component.metrics().get(refused), "a refused object", component)
+        self.assertEqual(DEFAULTS, self.spec(node))
+
+
+class Objects(WithNodes):
+    def test_objects_come_and_go_with_the_node(self):
+        component = self.start()
+        node = self.make_node("comes", annotations={BANDWIDTH: "99M"})
+        self.wait_spec(component, node, {**DEFAULTS, "systemStrategy": {"totalNetworkBandwidth": "99M"}})
+        self.wait_interval(component, node, 60)
+        must(self.api.request("DELETE", f"/api/v1/nodes/{node}"))
+        self.wait_spec(component, node, None)
+        self.wait_spec(component, node, None, NODEMETRICS)
+
+    def test_orphans_go_when_the_manager_starts(self):
+        for path, kind in ((NODESLOS, "NodeSLO"), (NODEMETRICS, "NodeMetric")):
+            must(self.api.request("POST", path, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": kind, "metadata": {"name": "orphan"}, "spec": {}}))
+        component = self.start()
+        self.wait_spec(component, "orphan", None)
+        self.wait_spec(component, "orphan", None, NODEMETRICS)
+
+    def test_a_foreign_edit_is_repaired_and_foreign_extensions_stay(self):
+        node = self.make_node("edited")
+        component = self.start()
+        self.wait_spec(component, node, DEFAULTS)
+        mine = {"Object": {"mine": {"x": [1]}}}
+        edit = {"spec": {"resourceUsedThresholdWithBE": {"enable": True, "memoryEvictLowerPercent": 5}, "cpuBurstStrategy": None, "extensions": mine,
+                         "hostApplications": [{"name": "x"}]}}
+        must(self.api.request("PATCH", f"{NODESLOS}/{node}", edit, content=MERGE))
+        self.wait_spec(component, node, {**DEFAULTS, "extensions": mine})
+        must(self.api.request("DELETE", f"{NODESLOS}/{node}"))
+        self.wait_spec(component, node, DEFAULTS)
+
+    def test_nodemetric_specs_follow_the_strategy_and_stay_while_it_is_broken(self):
+        colocation.put_settings(self.api, {"enable": True, "metricReportIntervalSeconds": 30})
+        node = self.make_node("collect")
+        component = self.start()
+        self.wait_interval(component, node, 30)
+        # The agent's side of the object is not touched.
+        colocation.put_metric(self.api, node, {"nodeMetric": {"nodeUsage": {"resources": {"cpu": "1"}}}})
+        colocation.put_settings(self.api, {"enable": True, "metricReportIntervalSeconds": 40, "metricAggregatePolicy": {"durations": ["1m"]}})
+        self.wait_interval(component, node, 40)
+        self.assertEqual(["1m0s"], self.collect(node)["nodeAggregatePolicy"]["durations"])
+        self.assertIn("nodeMetric", must(self.api.request("GET", f"{NODEMETRICS}/{node}")).get("status"))
+
+        colocation.put_settings(self.api, "{")
+        wait_for(lambda: self.events("ColocationCfgUnmarshalFailed"), "the event", component)
+        must(self.api.request("PATCH", f"{NODEMETRICS}/{node}", {"spec": {"metricCollectPolicy": {"reportIntervalSeconds": 7}}}, content=MERGE))
+        self.wait_told(component)
+        self.assertEqual(7, self.collect(node)["reportIntervalSeconds"])
+        colocation.put_settings(self.api, {"enable": False, "metricReportIntervalSeconds": 40})
+        self.wait_spec(component, node, {"metricCollectPolicy": DEFAULT_COLLECT}, NODEMETRICS)
+
+
+if __name__ == "__main__":
+    unittest.main()
