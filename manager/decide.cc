@@ -50,13 +50,10 @@ policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view 
 
 kube::NodeFields node_fields() {
   kube::NodeFields fields = kube::overcommit_node_fields();
-  fields.meta.annotations = {model::kColocationStrategyAnnotation,
-                             model::kNetworkBandwidthAnnotation,
-                             model::kReservationAnnotation,
-                             model::kOriginAllocatableAnnotation,
-                             model::kThirdPartyAllocationsAnnotation,
-                             kEpochAnnotation,
-                             model::kConfigHashAnnotation};
+  fields.meta.annotations = {
+      model::kColocationStrategyAnnotation, model::kNetworkBandwidthAnnotation,      model::kReservationAnnotation,
+      model::kOriginAllocatableAnnotation,  model::kThirdPartyAllocationsAnnotation, kEpochAnnotation,
+      model::kConfigHashAnnotation};
   return fields;
 }
 

@@ -128,9 +128,14 @@ std::string NodeSpecs::not_ready() const {
   return slos_.synced() ? "" : "nodeslos are not listed yet";
 }
 
+const Revision& NodeSpecs::settings_of(const model::NodeName& node) const {
+  const kube::Node* found = nodes_.find({"", node.value});
+  return found == nullptr ? settings_.for_node(node) : settings_.for_node(*found);
+}
+
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
-  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_.for_node(node).nodeslo);
+  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node).nodeslo);
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
     count_parse("nodeslo", kParseNames[i], decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
@@ -140,7 +145,7 @@ NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
 
 NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
-  auto decision = decide_node_metric(nodes_.find(key), metrics_.find(key), settings_.for_node(node).colocation);
+  auto decision = decide_node_metric(nodes_.find(key), metrics_.find(key), settings_of(node).colocation);
   if (decision.collect) {
     count_parse("nodemetric", "getNodeMetricCollectPolicy",
                 decision.collect->reason == model::Reason::kCollectFromStrategy);

@@ -44,6 +44,7 @@ class NodeSpecs {
   bool writing() const { return slo_writes_.writing() + metric_writes_.writing() > 0; }
 
  private:
+  const Revision& settings_of(const model::NodeName& node) const;  // until the loop runs again
   NodeObjectPlan decide_slo(const model::NodeName& node);
   NodeObjectPlan decide_metric(const model::NodeName& node);
   void node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after);
