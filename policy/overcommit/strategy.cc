@@ -237,7 +237,7 @@ NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model:
     auto values = document ? merged(node.values, *document) : fail(document.error());
     if (!values) {
       node.ignored.push_back(Reason::kConfigNodeAnnotationUnreadable);
-    } else if (profile == Profile::kTidemark && !check_ranges(*values)) {
+    } else if (profile == Profile::kTidemark && !check_strategy(*values)) {
       node.ignored.push_back(Reason::kConfigNodeAnnotationInvalid);
     } else {
       node.values = std::move(*values);
