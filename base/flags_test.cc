@@ -50,7 +50,7 @@ struct FlagsTest : ::testing::Test {
     flags.choice("profile", profile, {"koordinator", "tidemark"}, "whose numbers");
     flags.choice("log-format", format, {{"text", Format::kText}, {"json", Format::kJson}}, "how a line looks");
     flags.list("feature-gates", gates, "what to switch on");
-    flags.list("even", count, "", count_even, "how many, if that is even");
+    flags.list("even", count, "", count_even, "how many, if that is even").hidden();
     flags.boolean("dry-run", dry_run, "only tell");
   }
 
