@@ -9,10 +9,10 @@
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/effective.h"
 #include "manager/pod_projection.h"
 #include "model/names.h"
 #include "policy/overcommit/overcommit.h"
-#include "policy/overcommit/strategy.h"
 #include "policy/render/overcommit_text.h"
 
 namespace tidemark::cli {
@@ -48,6 +48,15 @@ net::Task<Result<std::vector<manager::PodProjection>>> pods_on(kube::Client& cli
   co_return pods;
 }
 
+net::Task<Result<std::optional<kube::ConfigMap>>> config_map(kube::Client& client, const ExplainOptions& options,
+                                                             std::string_view name, kube::Interner& interner) {
+  TM_CO_TRY(const auto bytes,
+            co_await get_if_there(client, kube::kConfigMaps, options.config_namespace, name, options.limit));
+  if (!bytes) co_return std::optional<kube::ConfigMap>();
+  TM_CO_TRY(auto map, kube::decode_config_map(*bytes, {}, kube::KeyFilter::all(), interner));
+  co_return std::optional(std::move(map));
+}
+
 }  // namespace
 
 net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
@@ -62,32 +71,33 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   if (metric_bytes) {
     TM_CO_TRY(metric, kube::decode_node_metric(*metric_bytes, manager::metric_fields(), interner));
   }
-  TM_CO_TRY(const auto map_bytes, co_await get_if_there(client, kube::kConfigMaps, options.config_namespace,
-                                                        options.config_name, options.limit));
-  std::optional<kube::ConfigMap> map;
-  if (map_bytes) {
-    TM_CO_TRY(map, kube::decode_config_map(*map_bytes, {}, {model::kColocationConfigKey}, interner));
-  }
+  manager::SettingsMaps maps;
+  TM_CO_TRY(maps.slo, co_await config_map(client, options, options.config_name, interner));
+  TM_CO_TRY(maps.tidemark, co_await config_map(client, options, model::kTidemarkConfigName, interner));
+  TM_CO_TRY(maps.revisions, co_await config_map(client, options, model::kRevisionsName, interner));
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
-  const auto step = policy::next_config({}, manager::config_source(map ? &*map : nullptr, model::kColocationConfigKey));
-  if (!step.state.config) {
-    co_return fail(ErrorKind::kInvalid, "ConfigMap ", options.config_namespace, "/", options.config_name,
-                   " cannot be used: ", step.problem, "; a running manager keeps its last good settings");
-  }
+  TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));
   std::vector<const manager::PodProjection*> bound;
   for (const auto& pod : pods) bound.push_back(&pod);
-  const auto decision = manager::decide_node(node, bound, metric ? &*metric : nullptr, *step.state.config,
-                                             options.plugins, loop.clock().wall());
+  const auto decision =
+      manager::decide_node(node, bound, metric ? &*metric : nullptr, *settings.revision.colocation.config,
+                           options.plugins, loop.clock().wall());
+  std::vector<std::string> notes = decision.notes;
+  for (const auto line : base::split(settings.notes, '\n')) {
+    if (!line.empty()) notes.emplace_back(line);
+  }
   if (options.json) {
     Json out = policy::render_json(decision.plan, decision.snapshot, decision.strategy);
-    Json notes = Json::array();
-    for (const auto& note : decision.notes) notes.as_array().push_back(Json(note));
-    out["notes"] = std::move(notes);
+    out["pool"] = Json(settings.pool);
+    out["settings"] = Json(settings.revision.hash);
+    out["notes"] = Json::array();
+    for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
     co_return out.dump_pretty() + "\n";
   }
   std::string out = policy::render_text(decision.plan, decision.snapshot, decision.strategy);
-  for (const auto& note : decision.notes) out += base::cat("note: ", note, "\n");
+  out += base::cat("settings: ", settings.revision.hash, ", pool ", settings.pool, "\n");
+  for (const auto& note : notes) out += base::cat("note: ", note, "\n");
   co_return out;
 }
 

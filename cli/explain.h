@@ -7,6 +7,7 @@
 #include "base/flags.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "manager/revision.h"
 #include "net/loop.h"
 #include "policy/overcommit/plugins.h"
 
@@ -16,6 +17,7 @@ struct ExplainOptions {
   std::string node;
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
+  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
   policy::PluginSet plugins;  // what the manager runs with
   bool json = false;
   base::Duration limit = std::chrono::seconds(30);

@@ -1,9 +1,10 @@
 #include "main/cluster.h"
 
+#include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "kube/config.h"
-#include "main/process.h"
 
 namespace tidemark::main {
 namespace {
@@ -39,6 +40,31 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
   cluster.bearer = std::move(found.bearer);
   cluster.client = std::make_unique<kube::Client>(loop, *cluster.transport, cluster.bearer, config, random);
   return cluster;
+}
+
+int ask_cluster(std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
+                const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&)>& ask) {
+  const base::SystemClock clock;
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named(command);
+  net::EventLoop loop(clock);
+  kube::ClientConfig client_config;
+  client_config.user_agent = base::cat("tidemark-", command, "/" TIDEMARK_VERSION);
+  auto cluster = connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), options, client_config);
+  if (!cluster) return failed(cluster.error());
+  std::optional<Result<std::string>> answer;
+  {
+    net::Scope scope(loop);
+    auto wait = [&]() -> net::Task<void> {
+      answer = co_await ask(loop, *cluster->client);
+      loop.stop();
+    };
+    scope.spawn(wait());
+    loop.run();
+  }
+  if (!*answer) return failed(answer->error());
+  return print(**answer);
 }
 
 }  // namespace tidemark::main

@@ -4,12 +4,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/flags.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "main/process.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 #include "net/worker.h"
@@ -32,5 +34,9 @@ struct Cluster {
 };
 Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
                                 const ClusterOptions& options, const kube::ClientConfig& config);
+
+// One question to the cluster, for a command that answers a text: prints it, or what went wrong; answers the exit code.
+int ask_cluster(std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
+                const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&)>& ask);
 
 }  // namespace tidemark::main

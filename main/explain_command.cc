@@ -1,10 +1,8 @@
-#include <optional>
-#include <utility>
-
 #include "base/text.h"
 #include "cli/explain.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/zones.h"
 
 namespace tidemark::main {
 
@@ -12,6 +10,7 @@ int run_explain(const std::vector<std::string>& args) {
   base::Flags flags("tidemark explain", "Shows why a node may sell what it sells, term by term.");
   ClusterOptions cluster_options;
   cli::ExplainOptions options;
+  options.zones = zones_of_machine();
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
   std::string output = "text";
@@ -36,29 +35,9 @@ int run_explain(const std::vector<std::string>& args) {
   options.node = parsed.arguments[1];
   options.json = output == "json";
 
-  const base::SystemClock clock;
-  base::Registry metrics;
-  const LogOutput log_output(clock, log_options, metrics);
-  const base::Log log = log_output.named("explain");
-  net::EventLoop loop(clock);
-  kube::ClientConfig client_config;
-  client_config.user_agent = "tidemark-explain/" TIDEMARK_VERSION;
-  auto cluster =
-      connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), cluster_options, client_config);
-  if (!cluster) return failed(cluster.error());
-
-  std::optional<Result<std::string>> answer;
-  {
-    net::Scope scope(loop);
-    auto ask = [&]() -> net::Task<void> {
-      answer = co_await cli::explain_node(loop, *cluster->client, options);
-      loop.stop();
-    };
-    scope.spawn(ask());
-    loop.run();
-  }
-  if (!*answer) return failed(answer->error());
-  return print(**answer);
+  return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
+    return cli::explain_node(loop, client, options);
+  });
 }
 
 }  // namespace tidemark::main

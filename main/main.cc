@@ -20,6 +20,10 @@ struct Command {
 constexpr Command kCommands[] = {
     {"manager", "turns what nodes measure into batch resources", main::run_manager},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
+    {"list", "shows the settings that were in force, and what is being rolled out", main::run_list},
+    {"undo", "brings earlier settings back", main::run_undo},
+    {"hold", "stops a roll-out of settings where it is", main::run_hold},
+    {"resume", "lets a held roll-out of settings go on", main::run_resume},
     {"up", "runs an API server in memory and the manager in one process", main::run_up},
 };
 

@@ -3,6 +3,7 @@
 #include "base/metrics.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/zones.h"
 #include "manager/manager.h"
 
 namespace tidemark::main {
@@ -12,6 +13,7 @@ int run_manager(const std::vector<std::string>& args) {
                     "Turns what nodes measure into batch resources that Kubernetes and YARN can use.");
   ClusterOptions cluster_options;
   manager::ManagerOptions options;
+  options.zones = zones_of_machine();
   LogOptions log_options;
   declare_cluster_flags(flags, cluster_options);
   manager::declare_flags(flags, options);

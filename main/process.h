@@ -74,6 +74,10 @@ class Signals {
 // The sub-commands; each answers the exit code.
 int run_manager(const std::vector<std::string>& args);
 int run_explain(const std::vector<std::string>& args);
+int run_list(const std::vector<std::string>& args);
+int run_undo(const std::vector<std::string>& args);
+int run_hold(const std::vector<std::string>& args);
+int run_resume(const std::vector<std::string>& args);
 int run_up(const std::vector<std::string>& args);
 
 }  // namespace tidemark::main

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "embedded/embedded.h"
 #include "main/process.h"
+#include "main/zones.h"
 
 namespace tidemark::main {
 
@@ -11,6 +12,7 @@ int run_up(const std::vector<std::string>& args) {
   base::Flags flags("tidemark up",
                     "Runs an API server in memory and the manager in one process, on this machine only.");
   embedded::EmbeddedOptions options;
+  options.manager.zones = zones_of_machine();
   LogOptions log_options;
   embedded::declare_flags(flags, options);
   declare_log_flags(flags, log_options);

@@ -43,12 +43,14 @@ bool needs_somebody(Reason reason) {
 }  // namespace
 
 RolloutController::RolloutController(const SettingsContext& context, const base::Log& log, base::Random random,
-                                     std::function<void(const SettingsChange&)> on_change)
+                                     std::function<void(const SettingsChange&)> on_change,
+                                     std::function<void()> without_tidemark)
     : loop_(context.loop),
       context_(context),
       log_(log),
       random_(random),
       on_change_(std::move(on_change)),
+      without_tidemark_(std::move(without_tidemark)),
       store_(context.loop, context.reader, context.watcher, context.writer, context.interner, log, context.metrics,
              random_.fork(), context.config_namespace, context.write_limit, [this] { store_changed(); }),
       wake_(context.loop),
@@ -210,8 +212,12 @@ net::Task<void> RolloutController::tick() {
     evictions_.reset();
     co_return;
   }
-  const auto& request = store_.stored().request;
+  const auto request = store_.stored().request;
   const bool asked = request && request->id != state_.request;
+  if (asked && request->verb == policy::RolloutRequest::Verb::kTake) {
+    const auto* wanted = policy::find_revision(book_, request->revision);
+    if (wanted != nullptr && !wanted->texts.tidemark) without_tidemark_();
+  }
   const bool settled = state_.phase == policy::Phase::kSettled && !state_.layers.empty();
   if (!settled || asked || state_.hold || source_->hash != state_.target()) {
     const bool only_stops = source_only_stops();

@@ -53,8 +53,9 @@ struct SettingsContext {
 
 class RolloutController {
  public:
+  // `without_tidemark` is called when somebody asked for settings that have no tidemark-config.
   RolloutController(const SettingsContext& context, const base::Log& log, base::Random random,
-                    std::function<void(const SettingsChange&)> on_change);
+                    std::function<void(const SettingsChange&)> on_change, std::function<void()> without_tidemark);
 
   void start();  // until destroyed
   net::Task<bool> wait_synced(base::Duration limit) { return store_.wait_synced(limit); }
@@ -98,6 +99,7 @@ class RolloutController {
   base::Log log_;
   base::Random random_;
   std::function<void(const SettingsChange&)> on_change_;
+  std::function<void()> without_tidemark_;
   RevisionStore store_;
   std::optional<EvictionWatch> evictions_;
 

@@ -4,10 +4,12 @@ namespace tidemark::manager {
 
 Settings::Settings(const SettingsContext& context, const base::Log& log, base::Random random)
     : random_(random),
-      rollout_(context, log, random_.fork(),
-               [this](const SettingsChange& change) {
-                 for (const auto& listener : listeners_) listener(change);
-               }),
+      rollout_(
+          context, log, random_.fork(),
+          [this](const SettingsChange& change) {
+            for (const auto& listener : listeners_) listener(change);
+          },
+          [this] { source_.let_go_of_tidemark(); }),
       source_(context.loop, context.reader, context.watcher, context.recorder, context.interner, log, context.metrics,
               random_.fork(), context.config_namespace, context.config_name, context.zones,
               [this] { rollout_.source_changed(source_.newest(), source_.usable()); }),

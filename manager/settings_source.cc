@@ -154,6 +154,15 @@ void SettingsSource::take_tidemark(const kube::ConfigMap* map) {
   changed();
 }
 
+void SettingsSource::let_go_of_tidemark() {
+  if (!tidemark_read_ || tidemark_data_ || !tidemark_.text) return;
+  tidemark_ = {policy::drop_in(), std::nullopt};
+  tidemark_good_ = true;
+  newest_.tidemark = *tidemark_.config;
+  newest_.texts.tidemark.reset();
+  changed();
+}
+
 void SettingsSource::refused(const kube::ConfigMap* map, std::string_view key, model::Reason reason,
                              const std::string& problem, std::string_view event) {
   log_.error("settings refused; the last good ones stay in force",

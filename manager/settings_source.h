@@ -35,6 +35,9 @@ class SettingsSource {
   // Reads what is there; from then on changes are followed.
   void take();
 
+  // Somebody asked for settings without a tidemark-config, and it is gone: then it does not stay in force.
+  void let_go_of_tidemark();
+
   // The last good text of every key, read.
   const Revision& newest() const { return newest_; }
   // False while a part has never been good: there is nothing to go by.

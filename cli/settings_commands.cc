@@ -1,0 +1,320 @@
+#include "cli/settings_commands.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/line_diff.h"
+#include "kube/objects.h"
+#include "manager/effective.h"
+#include "model/names.h"
+#include "policy/render/rollout_text.h"
+#include "policy/rollout/stored.h"
+
+namespace tidemark::cli {
+namespace {
+
+using base::cat;
+
+constexpr base::Duration kLookPause = std::chrono::milliseconds(500);  // between two looks while waiting
+constexpr int kOutputSchema = 1;
+
+// One ConfigMap as it is on the server; absent where it does not exist.
+struct Map {
+  std::string name;
+  bool exists = false;
+  std::string uid;
+  std::string resource_version;
+  std::map<std::string, std::string, std::less<>> data;
+};
+
+net::Task<Result<Map>> read_map(kube::Client& client, const SettingsOptions& options, std::string_view name) {
+  Map map;
+  map.name = name;
+  auto bytes = co_await client.get(kube::kConfigMaps, options.config_namespace, name, options.limit);
+  if (!bytes) {
+    if (bytes.error().kind == ErrorKind::kNotFound) co_return map;
+    co_return std::unexpected(
+        std::move(bytes).error().within(cat("reading ConfigMap ", options.config_namespace, "/", name)));
+  }
+  kube::Interner interner;
+  TM_CO_TRY(const auto decoded, kube::decode_config_map(*bytes, {}, kube::KeyFilter::all(), interner));
+  map.exists = true;
+  map.uid = decoded.meta.uid;
+  map.resource_version = decoded.meta.resource_version;
+  map.data = manager::data_of(decoded);
+  co_return map;
+}
+
+struct Store {
+  Map map;
+  policy::Stored stored;
+};
+
+net::Task<Result<Store>> read_store(kube::Client& client, const SettingsOptions& options) {
+  Store store;
+  TM_CO_TRY(store.map, co_await read_map(client, options, model::kRevisionsName));
+  if (!store.map.exists) {
+    co_return fail(ErrorKind::kNotFound, "there is no ConfigMap ", options.config_namespace, "/", model::kRevisionsName,
+                   ": no manager has stored what is in force there yet");
+  }
+  store.stored = policy::decode_stored(store.map.data);
+  co_return store;
+}
+
+// Brings a ConfigMap to exactly this data (nullopt: it goes), if nobody changed it meanwhile.
+net::Task<Result<void>> put(kube::Client& client, const SettingsOptions& options, const Map& before,
+                            const std::optional<std::map<std::string, std::string, std::less<>>>& wanted,
+                            bool dry_run) {
+  kube::WriteOptions write;
+  write.ns = options.config_namespace;
+  write.dry_run = dry_run;
+  if (!wanted) {
+    if (!before.exists) co_return Result<void>();
+    auto removed = co_await client.remove(kube::kConfigMaps, before.name, before.uid, write, options.limit);
+    if (!removed) co_return std::unexpected(std::move(removed).error().within(cat("deleting ConfigMap ", before.name)));
+    co_return Result<void>();
+  }
+  if (before.exists && before.data == *wanted) co_return Result<void>();
+  Json data = Json::object();
+  for (const auto& [key, text] : before.data) data[key] = Json(nullptr);
+  for (const auto& [key, text] : *wanted) data[key] = Json(text);
+  Json body = Json::object({{"metadata", Json::object({{"name", Json(before.name)}})}, {"data", std::move(data)}});
+  Result<std::string> answer;
+  if (before.exists) {
+    body["metadata"]["resourceVersion"] = Json(before.resource_version);
+    answer = co_await client.patch(kube::kConfigMaps, before.name, kube::PatchType::kMerge, body.dump(), write,
+                                   options.limit);
+  } else {
+    answer = co_await client.create(kube::kConfigMaps, body.dump(), write, "", options.limit);
+  }
+  if (!answer) co_return std::unexpected(std::move(answer).error().within(cat("writing ConfigMap ", before.name)));
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> leave_request(kube::Client& client, const SettingsOptions& options,
+                                      policy::RolloutRequest request, const ChangeOptions& change) {
+  request.id = change.id;
+  const Json body = Json::object(
+      {{"data", Json::object({{policy::kRequestKey, Json(policy::encode_request(request, change.reason))}})}});
+  kube::WriteOptions write;
+  write.ns = options.config_namespace;
+  auto answer = co_await client.patch(kube::kConfigMaps, model::kRevisionsName, kube::PatchType::kMerge, body.dump(),
+                                      write, options.limit);
+  if (!answer) co_return std::unexpected(std::move(answer).error().within("leaving the request"));
+  co_return Result<void>();
+}
+
+// Until `done` says so of what is stored. An error of the server ends it: what was asked for is written already.
+net::Task<Result<bool>> wait_until(net::EventLoop& loop, kube::Client& client, const SettingsOptions& options,
+                                   base::Duration limit, std::function<bool(const policy::Stored&)> done) {
+  const auto end = loop.clock().monotonic() + limit;
+  while (true) {
+    TM_CO_TRY(const auto store, co_await read_store(client, options));
+    if (done(store.stored)) co_return true;
+    if (loop.clock().monotonic() >= end) co_return false;
+    co_await loop.sleep(kLookPause);
+  }
+}
+
+struct Change {
+  std::string map;
+  std::string key;
+  std::optional<std::string> before;
+  std::optional<std::string> after;
+};
+
+void compare(std::vector<Change>& changes, const std::string& map,
+             const std::map<std::string, std::string, std::less<>>& before,
+             const std::map<std::string, std::string, std::less<>>& after) {
+  for (const auto& [key, text] : before) {
+    const auto at = after.find(key);
+    if (at == after.end()) {
+      changes.push_back({map, key, text, std::nullopt});
+    } else if (at->second != text) {
+      changes.push_back({map, key, text, at->second});
+    }
+  }
+  for (const auto& [key, text] : after) {
+    if (!before.contains(key)) changes.push_back({map, key, std::nullopt, text});
+  }
+}
+
+std::string changes_text(const std::vector<Change>& changes) {
+  std::string out;
+  for (const auto& change : changes) {
+    out += cat(change.map, " ", change.key,
+               !change.before  ? " (comes back)"
+               : !change.after ? " (goes)"
+                               : "",
+               ":\n", line_diff(change.before.value_or(""), change.after.value_or("")));
+  }
+  return out.empty() ? "the ConfigMaps hold it already\n" : out;
+}
+
+Json changes_json(const std::vector<Change>& changes) {
+  Json list = Json::array();
+  for (const auto& change : changes) {
+    list.as_array().push_back(Json::object({{"configMap", Json(change.map)},
+                                            {"key", Json(change.key)},
+                                            {"before", change.before ? Json(*change.before) : Json(nullptr)},
+                                            {"after", change.after ? Json(*change.after) : Json(nullptr)}}));
+  }
+  return list;
+}
+
+Result<const policy::StoredRevision*> choose(const policy::Stored& stored, std::int64_t to) {
+  if (to != 0) {
+    const auto* found = policy::find_revision(stored.book, to);
+    if (found != nullptr) return found;
+    std::string there;
+    for (const auto& each : stored.book) there += cat(there.empty() ? "" : ", ", each.number);
+    return fail(ErrorKind::kNotFound, "revision ", to, " is not kept; there are: ", there);
+  }
+  if (!stored.state || stored.state->layers.empty()) {
+    return fail(ErrorKind::kNotFound, "nothing was taken yet, so there is nothing to undo");
+  }
+  if (stored.state->layers.size() > 1) {
+    if (const auto* found = policy::find_revision(stored.book, stored.state->layers.front().revision)) return found;
+  }
+  const auto before = std::find_if(stored.book.rbegin(), stored.book.rend(), [&](const auto& each) {
+    return each.completed && each.hash != stored.state->target();
+  });
+  if (before != stored.book.rend()) return &*before;
+  return fail(ErrorKind::kNotFound,
+              "no earlier revision that was in force everywhere is kept; `tidemark list revisions` shows what is, "
+              "--to NUMBER takes any of them");
+}
+
+std::string not_confirmed(std::string what) {
+  return what + "nothing was changed: say --yes to do it";
+}
+
+// What every change answers as JSON.
+Json outcome(const ChangeOptions& change, std::string_view verb, std::optional<bool> happened) {
+  Json out = Json::object({{"schema", kOutputSchema}, {"verb", Json(verb)}, {"dryRun", change.dry_run}});
+  out["request"] = change.dry_run ? Json(nullptr) : Json(change.id);
+  out["happened"] = happened ? Json(*happened) : Json(nullptr);
+  return out;
+}
+
+std::string waited_text(const ChangeOptions& change, std::optional<bool> happened) {
+  if (!happened) return "a running manager takes it at once; `tidemark list revisions` shows what became of it\n";
+  if (*happened) return "it is in force\n";
+  return cat("not within ", base::format_go_duration(change.wait),
+             ": does a manager run? `tidemark list revisions` shows\n");
+}
+
+// A request that is nothing but a request.
+net::Task<Result<std::string>> request_only(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                            ChangeOptions change, policy::RolloutRequest request, std::string verb,
+                                            std::string text) {
+  TM_CO_TRY(const auto store, co_await read_store(client, options));
+  request.at = loop.clock().wall();
+  std::optional<bool> happened;
+  if (!change.dry_run) {
+    TM_CO_TRY_VOID(co_await leave_request(client, options, request, change));
+    if (change.wait > base::Duration(0)) {
+      TM_CO_TRY(happened, co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
+                  return stored.state && stored.state->request == change.id;
+                }));
+    }
+  }
+  if (options.json) co_return outcome(change, verb, happened).dump_pretty() + "\n";
+  co_return cat(change.dry_run ? "would leave the request: " : "asked for: ", text, "\n",
+                change.dry_run ? "" : waited_text(change, happened));
+}
+
+}  // namespace
+
+net::Task<Result<std::string>> list_revisions(net::EventLoop& loop, kube::Client& client, SettingsOptions options) {
+  TM_CO_TRY(const auto store, co_await read_store(client, options));
+  if (options.json) co_return policy::render_json(store.stored).dump_pretty() + "\n";
+  co_return policy::render_text(store.stored, loop.clock().wall());
+}
+
+net::Task<Result<std::string>> undo_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                           ChangeOptions change, std::int64_t to) {
+  TM_CO_TRY(const auto store, co_await read_store(client, options));
+  TM_CO_TRY(const policy::StoredRevision* target, choose(store.stored, to));
+  TM_CO_TRY(const Map slo, co_await read_map(client, options, options.config_name));
+  TM_CO_TRY(const Map tidemark, co_await read_map(client, options, model::kTidemarkConfigName));
+
+  const std::map<std::string, std::string, std::less<>> slo_wanted(target->texts.slo.begin(), target->texts.slo.end());
+  std::map<std::string, std::string, std::less<>> tidemark_wanted;
+  if (target->texts.tidemark) tidemark_wanted.emplace(model::kTidemarkConfigKey, *target->texts.tidemark);
+  std::vector<Change> changes;
+  compare(changes, slo.name, slo.data, slo_wanted);
+  compare(changes, tidemark.name, tidemark.data, tidemark_wanted);
+
+  const bool at_once = target->completed;
+  std::string text = cat("back to revision ", policy::revision_name(store.stored.book, target->hash), ", taken at ",
+                         base::format_rfc3339(target->taken),
+                         at_once ? "; it was in force everywhere, so it holds everywhere at once\n"
+                                 : "; it was never in force everywhere, so it is rolled out in steps\n",
+                         changes_text(changes));
+  if (!change.dry_run && !change.yes) co_return fail(ErrorKind::kInvalid, not_confirmed(std::move(text)));
+
+  std::optional<bool> happened;
+  if (!change.dry_run) {
+    policy::RolloutRequest request;
+    request.verb = policy::RolloutRequest::Verb::kTake;
+    request.revision = target->hash;
+    request.at_once = at_once;
+    request.at = loop.clock().wall();
+    const auto tidemark_map = target->texts.tidemark ? std::optional(tidemark_wanted) : std::nullopt;
+    // Tried first, so that a right that is missing or a webhook that refuses leaves nothing half done.
+    TM_CO_TRY_VOID(co_await put(client, options, slo, slo_wanted, true));
+    TM_CO_TRY_VOID(co_await put(client, options, tidemark, tidemark_map, true));
+    TM_CO_TRY_VOID(co_await leave_request(client, options, request, change));
+    TM_CO_TRY_VOID(co_await put(client, options, slo, slo_wanted, false));
+    if (auto done = co_await put(client, options, tidemark, tidemark_map, false); !done) {
+      co_return std::unexpected(
+          std::move(done).error().within(cat(options.config_name, " is written, the rest is not; do it again")));
+    }
+    if (change.wait > base::Duration(0)) {
+      const std::string hash = target->hash;
+      TM_CO_TRY(happened, co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
+                  return stored.state && stored.state->layers.size() == 1 && stored.state->target() == hash;
+                }));
+    }
+  }
+  if (options.json) {
+    Json out = outcome(change, "undo", happened);
+    out["revision"] = Json(target->number);
+    out["hash"] = Json(target->hash);
+    out["atOnce"] = Json(at_once);
+    out["changes"] = changes_json(changes);
+    co_return out.dump_pretty() + "\n";
+  }
+  co_return change.dry_run ? text : text + waited_text(change, happened);
+}
+
+net::Task<Result<std::string>> hold_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                           ChangeOptions change, base::Duration hold_for) {
+  policy::RolloutRequest request;
+  request.verb = policy::RolloutRequest::Verb::kHold;
+  std::string text = "no node takes new settings until somebody says resume";
+  if (hold_for > base::Duration(0)) {
+    request.until = loop.clock().wall() + hold_for;
+    text = cat("no node takes new settings until ", base::format_rfc3339(*request.until));
+  }
+  co_return co_await request_only(loop, client, std::move(options), std::move(change), std::move(request), "hold",
+                                  std::move(text));
+}
+
+net::Task<Result<std::string>> resume_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                             ChangeOptions change, bool now) {
+  policy::RolloutRequest request;
+  request.verb = policy::RolloutRequest::Verb::kResume;
+  request.at_once = now;
+  std::string text = now ? "every node takes the new settings at once" : "a held roll-out goes on";
+  if (now && !change.yes && !change.dry_run) co_return fail(ErrorKind::kInvalid, not_confirmed(cat(text, "\n")));
+  co_return co_await request_only(loop, client, std::move(options), std::move(change), std::move(request), "resume",
+                                  std::move(text));
+}
+
+}  // namespace tidemark::cli

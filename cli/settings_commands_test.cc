@@ -1,0 +1,189 @@
+// The commands against the API server in memory, without a manager: what they show, what they write, what they refuse.
+#include "cli/settings_commands.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+#include "policy/rollout/stored.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using base::cat;
+
+constexpr std::string_view kMaps = "/api/v1/namespaces/ns/configmaps";
+
+class SettingsCommandsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    client = std::make_unique<kube::Client>(
+        loop, *transport, [] { return std::string(); }, kube::ClientConfig(), base::Random(1));
+    options.config_namespace = "ns";
+    options.config_name = "slo";
+    change.id = "request-1";
+    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"ns"}})");
+    put("slo", {{"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":80})"}, {"new-key", "x"}});
+    put("tidemark-config", {{"config.yaml", "schema: 1\nmode: enforce\n"}});
+  }
+  // Revision 1 was everywhere, 2 has a tidemark-config and is on its way or there.
+  void store(bool settled) {
+    policy::RevisionBook book;
+    const policy::SettingsTexts one{{{"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":60})"}}, {}};
+    const policy::SettingsTexts two{
+        {{"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":80})"}, {"new-key", "x"}},
+        "schema: 1\nmode: enforce\n"};
+    book = policy::with_revision(std::move(book), one, {}, clock.wall());
+    book = policy::with_revision(std::move(book), two, {}, clock.wall());
+    book[0].completed = true;
+    book[1].completed = settled;
+    policy::RolloutState state;
+    state.layers = {{hash_of(two), policy::kAllNodes, policy::kAllNodes}};
+    if (!settled) {
+      state.layers = {{hash_of(one), policy::kAllNodes, policy::kAllNodes}, {hash_of(two), policy::kAllNodes, ""}};
+      state.phase = policy::Phase::kSoak;
+    }
+    std::map<std::string, std::string> data;
+    for (const auto& [key, text] : policy::stored_changes({}, book, state)) data[key] = *text;
+    put("tidemark-config-revisions", data);
+  }
+  int call(std::string_view method, std::string_view target, std::string body,
+           std::string_view type = "application/json") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = std::move(body);
+    request.headers.set("content-type", type);
+    auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
+    answer = response ? response->body : "";
+    return response ? response->status : 0;
+  }
+  void put(std::string_view name, const std::map<std::string, std::string>& data) {
+    Json map = Json::object({{"metadata", Json::object({{"name", Json(name)}})}, {"data", Json::object()}});
+    for (const auto& [key, text] : data) map["data"][key] = Json(text);
+    ASSERT_EQ(call("POST", kMaps, map.dump()), 201) << answer;
+  }
+  Json data_of(std::string_view name) {
+    return call("GET", cat(kMaps, "/", name), "") == 200 ? *Json::parse(answer)->at("data") : Json();
+  }
+  std::string text(net::Task<Result<std::string>> task) {
+    auto result = net::testing::run_task(loop, clock, std::move(task));
+    return result ? *result : cat("error: ", result.error().message);
+  }
+  bool says(const std::string& whole, std::string_view part) { return whole.find(part) != std::string::npos; }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+  SettingsOptions options;
+  ChangeOptions change;
+  std::string answer;
+};
+
+TEST_F(SettingsCommandsTest, WithoutAStoreTheySayWhy) {
+  std::vector<net::Task<Result<std::string>>> asked;
+  asked.push_back(list_revisions(loop, *client, options));
+  asked.push_back(undo_config(loop, *client, options, change, 0));
+  asked.push_back(hold_config(loop, *client, options, change, 0s));
+  for (auto& ask : asked) {
+    const std::string told = text(std::move(ask));
+    EXPECT_TRUE(says(told, "error: there is no ConfigMap ns/tidemark-config-revisions")) << told;
+  }
+}
+
+TEST_F(SettingsCommandsTest, TheListShowsWhatIsInForceWhere) {
+  store(false);
+  const std::string told = text(list_revisions(loop, *client, options));
+  EXPECT_TRUE(says(told, "being rolled out: revision 2 (")) << told;
+  EXPECT_TRUE(says(told, "all of the canary nodes, none of the others")) << told;
+  EXPECT_TRUE(says(told, "nodes that no newer one reached")) << told;
+  options.json = true;
+  const Json json = *Json::parse(text(list_revisions(loop, *client, options)));
+  EXPECT_EQ(json.at("revisions")->as_array().size(), 2U);
+  EXPECT_EQ(json.text_at("state", "phase"), "soak");
+}
+
+TEST_F(SettingsCommandsTest, WithoutYesAndWithDryRunNothingIsWritten) {
+  store(true);
+  const std::string told = text(undo_config(loop, *client, options, change, 0));
+  EXPECT_TRUE(says(told, "nothing was changed: say --yes")) << told;
+  EXPECT_TRUE(says(told, "-   \"cpuReclaimThresholdPercent\": 80")) << told;
+  EXPECT_TRUE(says(told, "+   \"cpuReclaimThresholdPercent\": 60")) << told;
+  EXPECT_TRUE(says(told, "slo new-key (goes)")) << told;
+  EXPECT_TRUE(says(told, "tidemark-config config.yaml (goes)")) << told;
+  change.dry_run = true;
+  EXPECT_FALSE(says(text(undo_config(loop, *client, options, change, 0)), "error"));
+  EXPECT_FALSE(says(text(hold_config(loop, *client, options, change, 0s)), "error"));
+  EXPECT_EQ(data_of("tidemark-config-revisions").member("request"), nullptr);
+  EXPECT_NE(data_of("slo").member("new-key"), nullptr);
+}
+
+TEST_F(SettingsCommandsTest, UndoBringsBothConfigMapsBackAndLeavesItsRequest) {
+  store(true);
+  change.yes = true;
+  change.reason = "the fleet burns";
+  const std::string told = text(undo_config(loop, *client, options, change, 0));
+  EXPECT_TRUE(says(told, "back to revision 1 (")) << told;
+  EXPECT_EQ(data_of("slo"),
+            *Json::parse(R"({"colocation-config":"{\"enable\":true,\"cpuReclaimThresholdPercent\":60}"})"));
+  EXPECT_TRUE(data_of("tidemark-config").is_null()) << "it had none";
+  const auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->id, "request-1");
+  EXPECT_TRUE(request->at_once);
+  EXPECT_TRUE(says(std::string(data_of("tidemark-config-revisions").text_at("request")), "the fleet burns"));
+
+  // And forward again: a ConfigMap that is gone is made.
+  change.id = "request-2";
+  EXPECT_FALSE(says(text(undo_config(loop, *client, options, change, 2)), "error"));
+  EXPECT_EQ(data_of("tidemark-config").text_at("config.yaml"), "schema: 1\nmode: enforce\n");
+  EXPECT_EQ(data_of("slo").text_at("new-key"), "x");
+}
+
+TEST_F(SettingsCommandsTest, UndoOfARollOutUnderWayGoesBackToWhereItBegan) {
+  store(false);
+  change.dry_run = true;
+  EXPECT_TRUE(says(text(undo_config(loop, *client, options, change, 0)), "back to revision 1 ("));
+  const std::string stays = text(undo_config(loop, *client, options, change, 2));
+  EXPECT_TRUE(says(stays, "never in force everywhere")) << stays;
+  EXPECT_TRUE(says(stays, "the ConfigMaps hold it already")) << stays;
+  const std::string missing = text(undo_config(loop, *client, options, change, 7));
+  EXPECT_TRUE(says(missing, "revision 7 is not kept; there are: 1, 2")) << missing;
+}
+
+TEST_F(SettingsCommandsTest, HoldAndResumeAreRequestsThatAManagerFinds) {
+  store(false);
+  change.wait = 3s;
+  const std::string told = text(hold_config(loop, *client, options, change, 2h));
+  EXPECT_TRUE(says(told, "not within 3s: does a manager run?")) << told;
+  auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->verb, policy::RolloutRequest::Verb::kHold);
+  ASSERT_TRUE(request->until.has_value());
+
+  change.wait = 0s;
+  EXPECT_TRUE(says(text(resume_config(loop, *client, options, change, true)), "say --yes"));
+  EXPECT_FALSE(says(text(resume_config(loop, *client, options, change, false)), "error"));
+  options.json = true;
+  change.yes = true;
+  const Json json = *Json::parse(text(resume_config(loop, *client, options, change, true)));
+  EXPECT_EQ(json.text_at("verb"), "resume");
+  request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
+  EXPECT_EQ(request->verb, policy::RolloutRequest::Verb::kResume);
+  EXPECT_TRUE(request->at_once);
+}
+
+}  // namespace
+}  // namespace tidemark::cli

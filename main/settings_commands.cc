@@ -1,0 +1,117 @@
+#include "cli/settings_commands.h"
+
+#include <optional>
+
+#include "base/text.h"
+#include "main/cluster.h"
+#include "main/process.h"
+
+namespace tidemark::main {
+namespace {
+
+// What these commands have in common: flags, and the word that names what they are about.
+class Command {
+ public:
+  Command(std::string_view name, std::string_view summary)
+      : name_(name), flags_(base::cat("tidemark ", name), summary) {
+    log_.level = base::LogLevel::kWarn;
+    declare_cluster_flags(flags_, cluster_);
+    flags_.group("Configuration");
+    flags_.text("config-namespace", options.config_namespace, "namespace of the ConfigMaps with the settings")
+        .placeholder("NAMESPACE");
+    flags_.text("slo-config-name", options.config_name, "name of the ConfigMap with the co-location settings")
+        .placeholder("NAME");
+  }
+
+  void declare_change() {
+    flags_.group("Change");
+    flags_.boolean("dry-run", change.dry_run, "only say what would be done");
+    flags_.text("reason", change.reason, "why; it is stored beside what is asked for").placeholder("TEXT");
+    flags_.boolean("yes", change.yes, "do it; without this it is only shown where it would move nodes at once");
+    flags_.duration("wait", change.wait, base::Duration(0), std::chrono::hours(24),
+                    "wait so long for it to have happened; 0s does not wait");
+  }
+
+  // nullopt: go on; otherwise the exit code.
+  std::optional<int> parse(const std::vector<std::string>& args, std::string_view about) {
+    flags_.group("Output");
+    flags_.choice("output", output_, {"text", "json"}, "form of the answer").alias("o");
+    flags_.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
+                    "longest wait for one answer of the API server");
+    declare_log_flags(flags_, log_);
+    flags_.arguments(about, 1, 1);
+    base::Flags::Parsed parsed;
+    if (auto code = parse_or_exit(flags_, args, parsed)) return code;
+    if (parsed.arguments[0] != about) {
+      return wrong_use(
+          base::cat("cannot ", name_, " ", base::quoted(parsed.arguments[0]), "; what it is about: ", about), flags_);
+    }
+    options.json = output_ == "json";
+    change.id = host_identity(base::Random(base::Random::seed_from_system()).next());
+    return std::nullopt;
+  }
+
+  template <class Ask>
+  int run(const Ask& ask) {
+    return ask_cluster(name_, log_, cluster_, ask);
+  }
+
+  base::Flags& flags() { return flags_; }
+
+  cli::SettingsOptions options;
+  cli::ChangeOptions change;
+
+ private:
+  std::string_view name_;
+  base::Flags flags_;
+  ClusterOptions cluster_;
+  LogOptions log_;
+  std::string output_ = "text";
+};
+
+}  // namespace
+
+int run_list(const std::vector<std::string>& args) {
+  Command command("list", "Shows the settings that were in force, and what is being rolled out.");
+  if (auto code = command.parse(args, "revisions")) return *code;
+  return command.run(
+      [&](net::EventLoop& loop, kube::Client& client) { return cli::list_revisions(loop, client, command.options); });
+}
+
+int run_undo(const std::vector<std::string>& args) {
+  Command command("undo", "Brings earlier settings back: those that a roll-out began from, or the last ones before.");
+  std::int64_t to = 0;
+  command.declare_change();
+  command.flags()
+      .integer("to", to, 0, std::int64_t{1} << 50, "number of the revision to bring back; 0 is the one before")
+      .placeholder("NUMBER");
+  if (auto code = command.parse(args, "config")) return *code;
+  return command.run([&](net::EventLoop& loop, kube::Client& client) {
+    return cli::undo_config(loop, client, command.options, command.change, to);
+  });
+}
+
+int run_hold(const std::vector<std::string>& args) {
+  Command command("hold", "Stops a roll-out of settings where it is, and keeps further edits away.");
+  base::Duration hold_for{0};
+  command.declare_change();
+  command.flags().duration("for", hold_for, base::Duration(0), std::chrono::hours(24 * 30),
+                           "go on by itself after this; 0s waits for resume");
+  if (auto code = command.parse(args, "config")) return *code;
+  return command.run([&](net::EventLoop& loop, kube::Client& client) {
+    return cli::hold_config(loop, client, command.options, command.change, hold_for);
+  });
+}
+
+int run_resume(const std::vector<std::string>& args) {
+  Command command("resume", "Lets a held roll-out of settings go on.");
+  bool now = false;
+  command.declare_change();
+  command.flags().boolean("now", now, "every node takes the new settings at once");
+  if (auto code = command.parse(args, "config")) return *code;
+  return command.run([&](net::EventLoop& loop, kube::Client& client) {
+    return cli::resume_config(loop, client, command.options, command.change, now);
+  });
+}
+
+}  // namespace tidemark::main
