@@ -12,7 +12,6 @@ using base::cat;
 namespace {
 
 constexpr base::Duration kRetryAfter = std::chrono::seconds(1);
-constexpr int kPlacesPerTurn = 200;  // looked at before requests have their turn
 
 bool names_owner(const Json& reference, const std::string& uid) {
   return reference.text_at("uid") == uid;
@@ -21,7 +20,13 @@ bool names_owner(const Json& reference, const std::string& uid) {
 }  // namespace
 
 Collector::Collector(net::EventLoop& loop, base::Log log, Registry& registry)
-    : loop_(loop), log_(std::move(log)), registry_(registry), store_(registry.store()), work_(loop), scope_(loop) {
+    : loop_(loop),
+      log_(std::move(log)),
+      registry_(registry),
+      store_(registry.store()),
+      definitions_(registry.kinds().find_group("apiextensions.k8s.io", "customresourcedefinitions")->storage_id),
+      work_(loop),
+      scope_(loop) {
   scope_.spawn(run());
 }
 
@@ -32,8 +37,9 @@ void Collector::wake(std::set<Place>& set, Place place) {
 
 void Collector::changed(int kind, const Change& change) {
   const Object& object = *change.object;
+  if (kind == definitions_) wake_definitions(object);  // a name may be free now
   if (change.type != ChangeType::kDeleted) {
-    if (object.terminating) wake(terminating_, {kind, object_key(object.ns, object.name)});
+    if (object.terminating) wake(waiting_, {kind, object_key(object.ns, object.name)});
     return;
   }
   for (Place& place : store_.owned_by(object.uid)) wake(dependents_, std::move(place));
@@ -42,27 +48,39 @@ void Collector::changed(int kind, const Change& change) {
     const auto owner = store_.find_uid(uid);
     if (!owner) continue;
     const ObjectPtr held = store_.find(owner->first, owner->second);
-    if (held != nullptr && held->terminating) wake(terminating_, *owner);
+    if (held != nullptr && held->terminating) wake(waiting_, *owner);
   }
   if (!object.ns.empty()) {
     const int namespaces = registry_.kinds().find_group("", "namespaces")->storage_id;
     const ObjectPtr ns = store_.find(namespaces, object.ns);
-    if (ns != nullptr && ns->terminating) wake(terminating_, {namespaces, object.ns});
+    if (ns != nullptr && ns->terminating) wake(waiting_, {namespaces, object.ns});
   }
   const KindPtr of = registry_.kind_of_storage(kind);
   if (of != nullptr && of->custom) {
-    const int definitions =
-        registry_.kinds().find_group("apiextensions.k8s.io", "customresourcedefinitions")->storage_id;
-    const ObjectPtr crd = store_.find(definitions, of->resource_text());
-    if (crd != nullptr && crd->terminating) wake(terminating_, {definitions, crd->name});
+    const ObjectPtr crd = store_.find(definitions_, of->resource_text());
+    if (crd != nullptr && crd->terminating) wake(waiting_, {definitions_, crd->name});
   }
+}
+
+void Collector::wake_definitions(const Object& changed) {
+  const std::string group = changed.name.substr(std::min(changed.name.size(), changed.name.find('.')));
+  for (const auto& [name, other] : store_.objects(definitions_))
+    if (name != changed.name && name.ends_with(group) && !condition_holds(other->json(), "NamesAccepted"))
+      wake(waiting_, {definitions_, name});
+}
+
+bool Collector::leave_rest(const Place& place, const Object& written) {
+  if (!turn_.is_over(written.bytes->size())) return false;
+  turn_is_over_ = true;
+  wake(waiting_, place);
+  return true;
 }
 
 void Collector::resume() {
   for (int kind = 0; kind < store_.kinds(); ++kind)
     for (const auto& [key, object] : store_.objects(kind))
-      if (object->terminating)
-        wake(terminating_, {kind, key});
+      if (object->terminating || (kind == definitions_ && !condition_holds(object->json(), "NamesAccepted")))
+        wake(waiting_, {kind, key});
       else if (std::any_of(object->owners.begin(), object->owners.end(),
                            [&](const std::string& uid) { return !store_.find_uid(uid).has_value(); }))
         wake(dependents_, {kind, key});
@@ -74,7 +92,7 @@ net::Task<void> Collector::see_through(bool dependent, Place place, std::vector<
     if (done) continue;
     log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
     co_await loop_.sleep(kRetryAfter);
-    wake(dependent ? dependents_ : terminating_, std::move(place));
+    wake(dependent ? dependents_ : waiting_, std::move(place));
     co_return;
   }
 }
@@ -87,10 +105,12 @@ net::Task<void> Collector::run() {
   for (;;) {
     co_await work_.wait();
     work_.clear();
-    int looked_at = 0;
-    while (!terminating_.empty() || !dependents_.empty()) {
-      if (++looked_at % kPlacesPerTurn == 0) co_await loop_.sleep(base::Duration(0));
-      std::set<Place>& from = dependents_.empty() ? terminating_ : dependents_;
+    while (!waiting_.empty() || !dependents_.empty()) {
+      if (turn_.is_over(0) || turn_is_over_) {
+        turn_is_over_ = false;
+        co_await loop_.sleep(base::Duration(0));
+      }
+      std::set<Place>& from = dependents_.empty() ? waiting_ : dependents_;
       const bool dependent = &from == &dependents_;
       const Place place = *from.begin();
       from.erase(from.begin());
@@ -102,7 +122,7 @@ net::Task<void> Collector::run() {
       if (done || done.error().code == 404 || done.error().code == 409) continue;
       log_.warn("the collector will try again", {{"object", place.second}, {"why", done.error().message}});
       co_await loop_.sleep(kRetryAfter);
-      wake(dependent ? dependents_ : terminating_, place);
+      wake(dependent ? dependents_ : waiting_, place);
     }
   }
 }
@@ -110,7 +130,13 @@ net::Task<void> Collector::run() {
 Answer<void> Collector::look_at(const Place& place) {
   const KindPtr kind = registry_.kind_of_storage(place.first);
   const ObjectPtr object = store_.latest(place.first, place.second);
-  if (kind == nullptr || object == nullptr || !object->terminating) return {};
+  if (kind == nullptr || object == nullptr) return {};
+  if (!object->terminating) {
+    if (kind->custom || kind->name != "CustomResourceDefinition") return {};
+    TM_TRY(const Written written, registry_.accept_names_again(object));
+    await(written.ticket);
+    return {};
+  }
   if (!kind->custom && kind->name == "Namespace") return empty_namespace(kind, object);
   Json tree = object->json();
   const auto held = finalizers(tree);
@@ -171,13 +197,15 @@ Answer<void> Collector::orphan_dependents(const KindPtr& kind, const ObjectPtr& 
     const ObjectPtr dependent = store_.latest(place.first, place.second);
     await(store_.pending(place.first, place.second));
     if (dependent_kind == nullptr || dependent == nullptr) continue;
+    // The index knows what is committed; a write on its way may have let go of this owner.
+    if (std::find(dependent->owners.begin(), dependent->owners.end(), owner->uid) == dependent->owners.end()) continue;
     Json tree = dependent->json();
     Json* references = meta(tree).as_object().find("ownerReferences");
-    if (references == nullptr) continue;
     std::erase_if(references->as_array(), [&](const Json& reference) { return names_owner(reference, owner->uid); });
     drop_empty_meta(tree);
     TM_TRY(const Written written, registry_.put_internal(dependent_kind, dependent, std::move(tree)));
     await(written.ticket);
+    if (leave_rest({kind->storage_id, object_key(owner->ns, owner->name)}, *dependent)) return {};
   }
   return drop_finalizer(kind, owner, "orphan");
 }
@@ -191,6 +219,7 @@ Answer<void> Collector::finish_foreground(const KindPtr& kind, const ObjectPtr& 
     if (dependent_kind == nullptr || dependent == nullptr) continue;
     // The index knows what is committed; a write on its way may have let go of this owner.
     if (std::find(dependent->owners.begin(), dependent->owners.end(), owner->uid) == dependent->owners.end()) continue;
+    if (dependent->terminating && blocked) continue;
     const Json tree = dependent->json();
     for (const Json& reference : tree.at("metadata", "ownerReferences")->as_array()) {
       const Json* blocks = reference.at("blockOwnerDeletion");
@@ -201,6 +230,7 @@ Answer<void> Collector::finish_foreground(const KindPtr& kind, const ObjectPtr& 
     request.propagation = "Foreground";
     TM_TRY(const Written written, registry_.remove(dependent_kind, dependent->ns, dependent->name, request));
     await(written.ticket);
+    if (leave_rest({kind->storage_id, object_key(owner->ns, owner->name)}, *dependent)) return {};
   }
   // A dependent's end is a change that brings this owner back here.
   return blocked ? Answer<void>() : drop_finalizer(kind, owner, "foregroundDeletion");
@@ -224,6 +254,7 @@ Answer<void> Collector::empty_namespace(const KindPtr& kind, const ObjectPtr& ns
       if (object == nullptr || object->terminating) continue;
       TM_TRY(const Written written, registry_.remove(inner, object->ns, object->name, {}));
       await(written.ticket);
+      if (leave_rest({kind->storage_id, ns->name}, *object)) return {};
     }
   }
   // With memory only, what was deleted just now is gone already, and its end woke this namespace again.
@@ -249,6 +280,7 @@ Answer<void> Collector::empty_definition(const KindPtr& kind, const ObjectPtr& c
       if (object == nullptr || object->terminating) continue;
       TM_TRY(const Written written, registry_.remove(custom, object->ns, object->name, {}));
       await(written.ticket);
+      if (leave_rest({kind->storage_id, crd->name}, *object)) return {};
     }
     if (store_.size(custom->storage_id) != 0) return {};
   }

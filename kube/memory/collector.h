@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "kube/memory/registry.h"
 #include "kube/memory/store.h"
+#include "kube/memory/turn.h"
 #include "net/loop.h"
 
 namespace tidemark::kube::memory {
@@ -38,6 +39,10 @@ class Collector {
   Answer<void> empty_definition(const KindPtr& kind, const ObjectPtr& crd);
   Answer<void> drop_finalizer(const KindPtr& kind, const ObjectPtr& object, std::string_view finalizer);
   void wake(std::set<Place>& set, Place place);
+  // The definitions of the same group that lack a name.
+  void wake_definitions(const Object& changed);
+  // After each of many writes for one place: true when the others' turn has come, and the place is looked at again.
+  bool leave_rest(const Place& place, const Object& written);
   // Notes a write that the present pass relies on.
   void await(Store::TicketPtr write);
   // Looks at the place again when one of the writes is refused by the log.
@@ -47,9 +52,12 @@ class Collector {
   base::Log log_;
   Registry& registry_;
   Store& store_;
-  std::set<Place> terminating_;           // objects with a deletionTimestamp to look at
+  const int definitions_;                 // the kind
+  std::set<Place> waiting_;               // objects on their way out, and definitions without all of their names
   std::set<Place> dependents_;            // objects that lost an owner
   std::vector<Store::TicketPtr> writes_;  // of the present pass
+  Turn turn_;
+  bool turn_is_over_ = false;
   net::Event work_;
   net::Scope scope_;
 };

@@ -1,6 +1,7 @@
 #include "kube/memory/crd.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "kube/memory/names.h"
@@ -98,54 +99,149 @@ void check_versions(const Json& tree, Causes& causes) {
     causes.push_back(invalid_value("spec.versions", "[]", "must have exactly one version marked as storage version"));
 }
 
-void check_conflicts(const Json& tree, const Registry& registry, Causes& causes) {
+// Groups of built-in kinds are not for others.
+void check_group(const Json& tree, const Registry& registry, Causes& causes) {
   const std::string_view group = tree.text_at("spec", "group");
-  for (const KindPtr& kind : registry.kinds().all()) {
-    if (kind->group != group) continue;
-    if (!kind->custom)
-      causes.push_back(forbidden_value("spec.group", cat("the group ", group, " is served by the API server itself")));
-    if (kind->custom && kind->plural != tree.text_at("spec", "names", "plural") &&
-        kind->name == tree.text_at("spec", "names", "kind"))
-      causes.push_back(invalid_value("spec.names.kind", quoted_json(kind->name),
-                                     cat("is already in use by ", kind->resource_text())));
-    if (!kind->custom) return;
+  const auto& kinds = registry.kinds().all();
+  if (std::any_of(kinds.begin(), kinds.end(),
+                  [&](const KindPtr& kind) { return kind->group == group && !kind->custom; }))
+    causes.push_back(forbidden_value("spec.group", cat("the group ", group, " is served by the API server itself")));
+}
+
+// A definition keeps what it was first established with.
+void check_kept(const Json& tree, const Json& before, Causes& causes) {
+  for (const char* path : {"spec.group", "spec.scope", "spec.names.plural", "spec.names.kind"}) {
+    const Json* was = at_path(before, path);
+    const Json* now = at_path(tree, path);
+    if (was != nullptr && now != nullptr && *was != *now)
+      causes.push_back(invalid_value(path, now->dump(), "field is immutable"));
   }
+}
+
+struct Names {
+  std::set<std::string, std::less<>> resources;
+  std::set<std::string, std::less<>> kinds;
+};
+
+Names held_by(const std::vector<Json>& definitions) {
+  Names out;
+  for (const Json& definition : definitions) {
+    const Json* names = definition.at("status", "acceptedNames");
+    if (names == nullptr) continue;
+    for (const char* member : {"plural", "singular"}) out.resources.emplace(names->text_at(member));
+    for (const char* member : {"kind", "listKind"}) out.kinds.emplace(names->text_at(member));
+    if (const Json* words = names->at("shortNames"); words != nullptr && words->is_array())
+      for (const Json& word : words->as_array()) out.resources.emplace(word.get_string().value_or(""));
+  }
+  return out;
+}
+
+// Where it is set, its time stays as long as its status does.
+void set_condition(Json& status, const char* type, bool holds, std::string_view reason, std::string_view message,
+                   std::string_view now) {
+  Json condition = Json::object({{"type", type},
+                                 {"status", holds ? "True" : "False"},
+                                 {"lastTransitionTime", now},
+                                 {"reason", reason},
+                                 {"message", message}});
+  Json& list = status["conditions"];
+  if (!list.is_array()) list = Json::array();
+  for (Json& held : list.as_array()) {
+    if (held.text_at("type") != type) continue;
+    if (held.text_at("status") == condition.text_at("status"))
+      condition["lastTransitionTime"] = std::string(held.text_at("lastTransitionTime"));
+    held = std::move(condition);
+    return;
+  }
+  list.as_array().push_back(std::move(condition));
 }
 
 }  // namespace
 
-void prepare_crd(Json& tree, const Json* before, const Registry& registry, Causes& causes) {
+bool condition_holds(const Json& tree, std::string_view type) {
+  const Json* conditions = tree.at("status", "conditions");
+  return conditions != nullptr && conditions->is_array() &&
+         std::any_of(conditions->as_array().begin(), conditions->as_array().end(), [&](const Json& condition) {
+           return condition.text_at("type") == type && condition.text_at("status") == "True";
+         });
+}
+
+void accept_names(Json& tree, const std::vector<Json>& others, std::string_view now) {
+  const Names taken = held_by(others);
+  const Json wanted = tree.at("spec", "names") == nullptr ? Json::object() : *tree.at("spec", "names");
+  const Json* held = tree.at("status", "acceptedNames");
+  const Json was = held == nullptr ? Json::object() : *held;
+  Json names = was;
+  std::string_view reason = "NoConflicts";
+  std::string message = "no conflicts found";
+  const auto in_use = [](std::string_view word) { return cat(quoted_json(word), " is already in use"); };
+  const auto accept = [&](const char* member, const auto& others_have, std::string_view conflict) {
+    const std::string word(wanted.text_at(member));
+    if (word != was.text_at(member) && others_have.contains(word)) {
+      reason = conflict;
+      message = in_use(word);
+    } else if (word.empty()) {
+      names.as_object().erase(member);
+    } else {
+      names[member] = word;
+    }
+  };
+  accept("plural", taken.resources, "PluralConflict");
+  accept("singular", taken.resources, "SingularConflict");
+  const auto words_of = [](const Json& list) {
+    std::vector<std::string> words;
+    if (list.at("shortNames") != nullptr && list.at("shortNames")->is_array())
+      for (const Json& word : list.at("shortNames")->as_array()) words.emplace_back(word.get_string().value_or(""));
+    return words;
+  };
+  const std::vector<std::string> ours = words_of(was);
+  std::vector<std::string> conflicts;
+  for (const std::string& word : words_of(wanted))
+    if (std::find(ours.begin(), ours.end(), word) == ours.end() && taken.resources.contains(word))
+      conflicts.push_back(in_use(word));
+  if (!conflicts.empty()) {
+    reason = "ShortNamesConflict";
+    message = conflicts.size() == 1 ? conflicts.front() : cat("[", base::join(conflicts, ", "), "]");
+  } else if (wanted.at("shortNames") != nullptr) {
+    names["shortNames"] = Json(*wanted.at("shortNames"));
+  } else {
+    names.as_object().erase("shortNames");
+  }
+  accept("kind", taken.kinds, "KindConflict");
+  accept("listKind", taken.kinds, "ListKindConflict");
+  if (wanted.at("categories") != nullptr)
+    names["categories"] = Json(*wanted.at("categories"));
+  else
+    names.as_object().erase("categories");
+  for (const char* member : {"plural", "kind"})
+    if (names.at(member) == nullptr) names[member] = "";
+
+  const bool all = reason == "NoConflicts";
+  const bool established = condition_holds(tree, "Established");
+  Json& status = tree["status"];
+  set_condition(status, "NamesAccepted", all, reason, message, now);
+  if (!established && all)
+    set_condition(status, "Established", true, "InitialNamesAccepted", "the initial names have been accepted", now);
+  else if (!established)
+    set_condition(status, "Established", false, "NotAccepted", "not all names are accepted", now);
+  status["acceptedNames"] = std::move(names);
+}
+
+void prepare_crd(Json& tree, const Json* before, const Registry& registry, std::string_view now, Causes& causes) {
   complete_names(tree);
   const std::size_t found = causes.size();
   check_names(tree, causes);
   check_versions(tree, causes);
-  if (before != nullptr) {
-    for (const char* path : {"spec.group", "spec.scope", "spec.names.plural", "spec.names.kind"}) {
-      const Json* was = at_path(*before, path);
-      const Json* now = at_path(tree, path);
-      if (was != nullptr && now != nullptr && *was != *now)
-        causes.push_back(invalid_value(path, now->dump(), "field is immutable"));
-    }
-  } else if (causes.size() == found) {
-    check_conflicts(tree, registry, causes);
+  if (before == nullptr) {
+    if (causes.size() == found) check_group(tree, registry, causes);
+  } else if (condition_holds(*before, "Established")) {
+    check_kept(tree, *before, causes);
   }
   if (causes.size() != found) return;
 
-  const std::string now(meta_text(tree, "creationTimestamp"));
-  Json status = before != nullptr && before->at("status") != nullptr ? *before->at("status") : Json::object();
-  if (status.at("conditions") == nullptr) {
-    status["conditions"] = Json::array({Json::object({{"type", "NamesAccepted"},
-                                                      {"status", "True"},
-                                                      {"lastTransitionTime", now},
-                                                      {"reason", "NoConflicts"},
-                                                      {"message", "no conflicts found"}}),
-                                        Json::object({{"type", "Established"},
-                                                      {"status", "True"},
-                                                      {"lastTransitionTime", now},
-                                                      {"reason", "InitialNamesAccepted"},
-                                                      {"message", "the initial names have been accepted"}})});
-  }
-  status["acceptedNames"] = Json(*tree.at("spec", "names"));
+  tree["status"] = before != nullptr && before->at("status") != nullptr ? *before->at("status") : Json::object();
+  accept_names(tree, registry.definitions_beside(tree), now);
+  Json& status = tree["status"];
   Json& stored = status["storedVersions"];
   if (!stored.is_array()) stored = Json::array();
   for (const Json& version : tree.at("spec", "versions")->as_array()) {
@@ -155,7 +251,6 @@ void prepare_crd(Json& tree, const Json* before, const Registry& registry, Cause
     if (std::find(stored.as_array().begin(), stored.as_array().end(), name) == stored.as_array().end())
       stored.as_array().push_back(name);
   }
-  tree["status"] = std::move(status);
 }
 
 KindPtr kind_from_crd(const Json& tree) {
@@ -163,13 +258,13 @@ KindPtr kind_from_crd(const Json& tree) {
   kind->custom = true;
   kind->group = tree.text_at("spec", "group");
   kind->plural = tree.text_at("spec", "names", "plural");
-  kind->singular = tree.text_at("spec", "names", "singular");
-  kind->name = tree.text_at("spec", "names", "kind");
-  kind->list_name = tree.text_at("spec", "names", "listKind");
+  kind->singular = tree.text_at("status", "acceptedNames", "singular");
+  kind->name = tree.text_at("status", "acceptedNames", "kind");
+  kind->list_name = tree.text_at("status", "acceptedNames", "listKind");
   kind->namespaced = tree.text_at("spec", "scope") == "Namespaced";
   kind->storage = kind->resource_text();
   const auto words = [&](const char* member, std::vector<std::string>& out) {
-    const Json* list = tree.at("spec", "names", member);
+    const Json* list = tree.at("status", "acceptedNames", member);
     if (list == nullptr || !list->is_array()) return;
     for (const Json& word : list->as_array()) out.emplace_back(word.get_string().value_or(""));
   };

@@ -55,6 +55,12 @@ class ListsTest : public testing::ServerFixture {
     asked.headers = answer->headers;
     if (auto parsed = Json::parse(answer->body)) asked.body = std::move(*parsed);
   }
+  net::Task<void> delete_then_get(std::string deleted, std::string target, Asked& asked) {
+    Asked gone;
+    co_await ask("DELETE", std::move(deleted), gone);
+    EXPECT_EQ(gone.status, 200);
+    co_await ask("GET", std::move(target), asked);
+  }
   std::unique_ptr<net::HttpStream> open(std::string target) {
     net::HttpRequest request;
     request.target = std::move(target);
@@ -196,6 +202,36 @@ TEST_F(ListsTest, OthersAreAnsweredWhileACollectionIsDeleted) {
   const Reply left = get(kMaps);
   ASSERT_EQ(items(left.body), 1u);
   EXPECT_EQ(left.body.at("items")->as_array()[0].text_at("data", "k"), "another");
+}
+
+TEST_F(ListsTest, OthersAreAnsweredWhileTheCollectorWorks) {
+  const auto left = [&](std::string_view ns) { return items(get(cat("/api/v1/namespaces/", ns, "/secrets")).body); };
+  ASSERT_EQ(post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})").status, 201);
+  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(post("/api/v1/namespaces/n/secrets", cat(R"({"metadata":{"name":"s)", i, R"("}})")).status, 201);
+    ASSERT_EQ(post("/api/v1/namespaces/default/secrets",
+                   cat(R"({"metadata":{"name":"s)", i,
+                       R"(","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":")",
+                       owner.body.text_at("metadata", "uid"), R"("}]}})"))
+                  .status,
+              201);
+  }
+  net::Scope scope(loop_);
+  Asked during;
+  scope.spawn(delete_then_get("/api/v1/namespaces/n", "/api/v1/namespaces/n/secrets", during));
+  loop_.run_ready();
+  EXPECT_GT(items(during.body), 100u) << "asked right behind the deletion";
+  EXPECT_LT(items(during.body), 1000u);
+  EXPECT_EQ(left("n"), 0u);
+  EXPECT_EQ(get("/api/v1/namespaces/n").status, 404);
+
+  Asked held;
+  scope.spawn(delete_then_get(cat(kMaps, "/o?propagationPolicy=Orphan"), cat(kMaps, "/o"), held));
+  loop_.run_ready();
+  EXPECT_EQ(held.status, 200) << "it goes when all dependents were let go";
+  EXPECT_EQ(get(cat(kMaps, "/o")).status, 404);
+  EXPECT_EQ(left("default"), 1000u);
 }
 
 TEST_F(ListsTest, EveryFormIsTheSameInPiecesAndInYaml) {

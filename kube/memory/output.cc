@@ -217,8 +217,10 @@ net::Buffer render_change(const Kind& kind, std::string_view version, ChangeType
     set_revision(tree, change.revision);
     object = make_object(kind, tree);
   }
-  net::Buffer line = net::make_buffer(
-      cat("{\"type\":\"", to_string(type), "\",\"object\":", object_text(kind, version, *object, form, now), "}\n"));
+  std::string text =
+      cat("{\"type\":\"", to_string(type), "\",\"object\":", object_text(kind, version, *object, form, now), "}\n");
+  text.shrink_to_fit();  // history keeps it, and counts its size
+  const net::Buffer line = net::make_buffer(std::move(text));
   if (shared && change.text == nullptr) {
     change.text_version = version;
     change.text = line;

@@ -279,7 +279,7 @@ Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, 
     if (const auto& schema = kind->version(version)->schema) schema->validate(body, causes);
   } else {
     validate_builtin(body, nullptr, *kind, "", causes);
-    if (kind->name == "CustomResourceDefinition") prepare_crd(body, nullptr, *this, causes);
+    if (kind->name == "CustomResourceDefinition") prepare_crd(body, nullptr, *this, now_text(), causes);
   }
   if (!causes.empty()) return refuse(invalid(kind->group, kind->name, name, std::move(causes)));
   if (const ObjectPtr other = store_.latest(kind->storage_id, object_key(kind->namespaced ? ns : "", name))) {
@@ -427,7 +427,8 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
     if (row->schema != nullptr) row->schema->validate(tree, causes);
   } else {
     validate_builtin(tree, &old, *kind, subresource, causes);
-    if (kind->name == "CustomResourceDefinition" && subresource.empty()) prepare_crd(tree, &old, *this, causes);
+    if (kind->name == "CustomResourceDefinition" && subresource.empty())
+      prepare_crd(tree, &old, *this, now_text(), causes);
   }
   if (!causes.empty()) return refuse(invalid(kind->group, kind->name, name, std::move(causes)));
 
@@ -535,8 +536,30 @@ Answer<Written> Registry::remove(const KindPtr& kind, std::string_view ns, std::
   return write(kind, before, std::move(tree), request.dry_run);
 }
 
-void Registry::apply_crd(const Object& crd) {
-  KindPtr kind = kind_from_crd(crd.json());
+std::vector<Json> Registry::definitions_beside(const Json& crd) const {
+  const int definitions = kinds_.find_group("apiextensions.k8s.io", "customresourcedefinitions")->storage_id;
+  const std::string group(crd.text_at("spec", "group"));
+  std::vector<Json> out;
+  for (const ObjectPtr& other : store_.latest_all(definitions))
+    if (other->name.ends_with("." + group) && other->name != meta_text(crd, "name"))
+      if (Json tree = other->json(); tree.text_at("spec", "group") == group) out.push_back(std::move(tree));
+  return out;
+}
+
+Answer<Written> Registry::accept_names_again(const ObjectPtr& crd) {
+  const KindPtr kind = kinds_.find_group("apiextensions.k8s.io", "customresourcedefinitions");
+  const Json before = crd->json();
+  Json tree = before;
+  accept_names(tree, definitions_beside(tree), now_text());
+  return tree == before ? Answer<Written>(Written()) : put_internal(kind, crd, std::move(tree));
+}
+
+void Registry::apply_crd(const Object& crd, bool anyway) {
+  const Json tree = crd.json();
+  const bool served =
+      kinds_.find_group(tree.text_at("spec", "group"), tree.text_at("spec", "names", "plural")) != nullptr;
+  if (!anyway && !served && !condition_holds(tree, "Established")) return;
+  KindPtr kind = kind_from_crd(tree);
   if (kind == nullptr) return;
   auto numbered = std::make_shared<Kind>(*kind);
   numbered->storage_id = store_.open(numbered->storage);

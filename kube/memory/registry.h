@@ -73,9 +73,14 @@ class Registry {
   Answer<Written> put_internal(const KindPtr& kind, const ObjectPtr& before, Json tree);
   Answer<Written> erase_internal(const KindPtr& kind, const ObjectPtr& before);
 
-  // Keeps the table of kinds in step with a stored CustomResourceDefinition.
-  void apply_crd(const Object& crd);
+  // Keeps the table of kinds in step with a stored CustomResourceDefinition: one that is established is served.
+  // `anyway`: one with objects, whatever somebody wrote into its status since.
+  void apply_crd(const Object& crd, bool anyway = false);
   void forget_crd(const Object& crd);
+  // The other definitions of its group, those on their way to the log included.
+  std::vector<Json> definitions_beside(const Json& crd) const;
+  // Once more for a definition whose names were in use.
+  Answer<Written> accept_names_again(const ObjectPtr& crd);
   KindPtr kind_of_storage(int storage_id) const;
   // Built-in namespaces and priority classes, where they are missing.
   void make_initial_objects();

@@ -83,18 +83,22 @@ struct Server::Impl {
   Result<void> restore() {
     std::int64_t revision = 1;
     for (const bool first : {true, false}) {
-      TM_TRY(revision,
-             disk->read([&](std::string_view storage, std::string_view, std::string_view body) -> Result<void> {
-               if ((storage == kDefinitions) != first) return {};
-               TM_TRY(const Json tree, Json::parse(body));
-               const int number = store.open(storage);
-               KindPtr kind = registry.kind_of_storage(number);
-               if (kind == nullptr) return fail(ErrorKind::kInvalid, "no definition of ", storage, " is stored");
-               const ObjectPtr object = make_object(*kind, tree);
-               store.restore(number, object);
-               if (first) registry.apply_crd(*object);
-               return {};
-             }));
+      TM_TRY(revision, disk->read([&](std::string_view storage, std::string_view,
+                                      std::string_view body) -> Result<void> {
+        if ((storage == kDefinitions) != first) return {};
+        TM_TRY(const Json tree, Json::parse(body));
+        const int number = store.open(storage);
+        KindPtr kind = registry.kind_of_storage(number);
+        if (const ObjectPtr crd = store.find(definitions, std::string(storage)); kind == nullptr && crd != nullptr) {
+          registry.apply_crd(*crd, true);
+          kind = registry.kind_of_storage(number);
+        }
+        if (kind == nullptr) return fail(ErrorKind::kInvalid, "no definition of ", storage, " is stored");
+        const ObjectPtr object = make_object(*kind, tree);
+        store.restore(number, object);
+        if (first) registry.apply_crd(*object);
+        return {};
+      }));
     }
     store.restore_revision(revision);
     return {};

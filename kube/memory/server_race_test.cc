@@ -84,6 +84,30 @@ TEST_F(ServerRaceTest, NothingIsMadeOfAKindWhoseDefinitionGoes) {
   EXPECT_EQ(get(cat(kDefinitions, "/gangs.x.io")).status, 404);
 }
 
+TEST_F(ServerRaceTest, OfTwoDefinitionsOnTheirWayOneHasTheName) {
+  const KindPtr definitions = kind("apiextensions.k8s.io", "customresourcedefinitions");
+  Json second = *Json::parse(kCrd);
+  second["metadata"]["name"] = "bands.x.io";
+  second["spec"]["names"]["plural"] = "bands";
+  second["spec"]["names"]["singular"] = "band";
+  gate_.clear();
+  ASSERT_TRUE(registry().create(definitions, "v1", "", *Json::parse(kCrd), {}));
+  ASSERT_TRUE(registry().create(definitions, "v1", "", second, {}));
+  gate_.set();
+  loop_.run_ready();
+  const auto accepted = [&](const char* name) {
+    return get(cat(kDefinitions, "/", name)).body.at("status", "conditions")->as_array()[0].text_at("status") == "True";
+  };
+  EXPECT_TRUE(accepted("gangs.x.io"));
+  EXPECT_FALSE(accepted("bands.x.io"));
+  EXPECT_EQ(get("/apis/x.io/v1/gangs").status, 200);
+  EXPECT_EQ(get("/apis/x.io/v1/bands").status, 404);
+  ASSERT_EQ(call("DELETE", cat(kDefinitions, "/gangs.x.io")).status, 200);
+  loop_.run_ready();
+  EXPECT_TRUE(accepted("bands.x.io"));
+  EXPECT_EQ(get("/apis/x.io/v1/bands").status, 200);
+}
+
 TEST_F(ServerRaceTest, ADependentThatWasLetGoStays) {
   for (const char* policy : {"Background", "Foreground"}) {
     const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");

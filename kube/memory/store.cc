@@ -58,6 +58,11 @@ bool Filter::matches(const Object& object) const {
   return labels.matches(object.labels);
 }
 
+std::size_t Change::cost() const {
+  constexpr std::size_t kOverhead = 256;  // bytes of the line itself, its places in queues, and what frames the text
+  return object->bytes->size() + std::max(object->cost(), before == nullptr ? 0 : before->cost()) + kOverhead;
+}
+
 Store::Store(net::EventLoop& loop, StoreConfig config) : loop_(loop), config_(std::move(config)), work_(loop) {
   if (config_.log) {
     scope_ = std::make_unique<net::Scope>(loop_);
@@ -136,6 +141,21 @@ ObjectPtr Store::latest(int kind, const std::string& key) const {
     if (at != overlay_.end()) return at->second.latest;
   }
   return find(kind, key);
+}
+
+std::vector<ObjectPtr> Store::latest_all(int kind) const {
+  std::map<std::string, ObjectPtr> all = objects(kind);
+  const std::string prefix = overlay_key(kind, "");
+  for (const auto& [key, staged] : overlay_) {
+    if (!key.starts_with(prefix)) continue;
+    if (staged.latest == nullptr)
+      all.erase(key.substr(prefix.size()));
+    else
+      all[key.substr(prefix.size())] = staged.latest;
+  }
+  std::vector<ObjectPtr> out;
+  for (auto& [key, object] : all) out.push_back(std::move(object));
+  return out;
 }
 
 Store::TicketPtr Store::pending(int kind, const std::string& key) const {
@@ -305,6 +325,7 @@ void Store::commit(const Staged& staged) {
   }
   remember(kind, change);
   notify(kind, change);
+  close_slowest();
   if (listener_) listener_(staged.kind, *change);
 }
 
@@ -416,7 +437,30 @@ Answer<std::unique_ptr<Watch>> Store::watch(int kind, Filter filter, std::int64_
   return watch;
 }
 
+void Store::begin_waiting(const Change& change) {
+  if (change.waiting++ == 0) waiting_bytes_ += change.cost();
+}
+
+void Store::end_waiting(const Change& change) {
+  if (--change.waiting == 0) waiting_bytes_ -= change.cost();
+}
+
+// A watcher of one object that stands still holds old states of it that nobody else needs: thousands of them could hold
+// thousands of times what one may.
+void Store::close_slowest() {
+  if (waiting_bytes_ <= config_.watch_queues_bytes_max) return;
+  std::vector<std::pair<std::int64_t, Watch*>> by_age;  // by the revision of what they should have sent next
+  for (Watch* watch : all_watches_)
+    if (!watch->queue_.empty()) by_age.emplace_back(watch->queue_.front().change->revision, watch);
+  std::sort(by_age.begin(), by_age.end());
+  for (const auto& [revision, watch] : by_age) {
+    if (waiting_bytes_ <= config_.watch_queues_bytes_max) return;
+    watch->overflow();
+  }
+}
+
 void Store::unlink(Watch& watch) {
+  watch.clear_queue();
   if (watch.listed_ == nullptr) return;
   watch.listed_->erase(watch.at_);
   if (watch.index_ != -2 && watch.listed_->empty()) {
@@ -444,15 +488,21 @@ void Watch::offer(const ChangePtr& change) {
     return;
   }
   queued_bytes_ += change->cost();
+  store_->begin_waiting(*change);
   queue_.push_back({seen, change});
   ready_.set();
 }
 
 void Watch::overflow() {
   overflowed_ = true;
-  queue_.clear();  // lets go of what only this reader held
-  queued_bytes_ = 0;
+  clear_queue();  // lets go of what only this reader held
   ready_.set();
+}
+
+void Watch::clear_queue() {
+  for (const Item& item : queue_) store_->end_waiting(*item.change);
+  queue_.clear();
+  queued_bytes_ = 0;
 }
 
 std::optional<Watch::Item> Watch::next() {
@@ -463,6 +513,7 @@ std::optional<Watch::Item> Watch::next() {
   Item item = std::move(queue_.front());
   queue_.pop_front();
   queued_bytes_ -= item.change->cost();
+  if (store_ != nullptr) store_->end_waiting(*item.change);
   return item;
 }
 

@@ -39,12 +39,15 @@ struct Change {
   ChangeType type = ChangeType::kAdded;
   std::int64_t revision = 0;
   ObjectPtr object;
-  ObjectPtr before;                                                     // null for kAdded
-  std::size_t cost() const { return 2 * object->bytes->size() + 256; }  // with the text that watchers get
+  ObjectPtr before;  // null for kAdded
+  // Bytes it may hold alone: the text that watchers get, and the larger one of two states. The other is the present
+  // one, or what the next or the last change of the same object holds.
+  std::size_t cost() const;
   // What a watcher of whole objects gets, made once and shared by all of them; counted in cost(). Tables and the like
   // are made for each, so that a line of history never holds more than this.
   mutable std::string text_version;
   mutable net::Buffer text;
+  mutable std::uint32_t waiting = 0;  // watchers in whose queue it is
 };
 using ChangePtr = std::shared_ptr<const Change>;
 
@@ -75,7 +78,9 @@ struct StoreConfig {
   std::size_t watchers_max = 20'000;
   std::size_t watch_queue_max = 4096;                    // changes waiting for one watcher
   std::size_t watch_queue_bytes_max = 16 * 1024 * 1024;  // and their bytes
-  std::size_t staged_max = 20'000;                       // writes waiting for the log
+  // What waits in all of those queues, each change counted once. Beyond it whoever waits longest is closed.
+  std::size_t watch_queues_bytes_max = 64 * 1024 * 1024;
+  std::size_t staged_max = 20'000;  // writes waiting for the log
   // Makes a batch durable; absent: memory only. Called for one batch at a time.
   std::function<net::Task<Result<void>>(std::vector<LogRecord>)> log;
 };
@@ -108,6 +113,7 @@ class Watch {
   Watch(Store& store, net::EventLoop& loop) : store_(&store), ready_(loop) {}
   void offer(const ChangePtr& change);
   void overflow();
+  void clear_queue();
 
   Store* store_;  // null when the store is gone
   int kind_ = 0;
@@ -162,6 +168,7 @@ class Store {
 
   // What the next write builds on.
   ObjectPtr latest(int kind, const std::string& key) const;
+  std::vector<ObjectPtr> latest_all(int kind) const;  // goes through all that is staged: for what is seldom asked
   std::int64_t next_revision() const { return allocated_ + 1; }
 
   // A staged write: done when durable and visible, or refused. Keep it and co_await durable(ticket).
@@ -184,6 +191,8 @@ class Store {
   Answer<std::unique_ptr<Watch>> watch(int kind, Filter filter, std::int64_t revision, bool initial,
                                        std::vector<std::size_t> indexed_fields = {});
   std::size_t watchers() const { return watchers_; }
+  std::size_t history_bytes() const { return history_bytes_; }
+  std::size_t watch_queues_bytes() const { return waiting_bytes_; }
 
   // Called for each committed change, after watchers. For the collector.
   void on_commit(std::function<void(int kind, const Change&)> listener) { listener_ = std::move(listener); }
@@ -224,6 +233,9 @@ class Store {
   void remember(KindState& kind, ChangePtr change);
   void index_object(int kind, const std::string& key, const Object* before, const Object* after);
   void unlink(Watch& watch);
+  void begin_waiting(const Change& change);
+  void end_waiting(const Change& change);
+  void close_slowest();
   net::Task<void> commit_loop();
 
   net::EventLoop& loop_;
@@ -239,6 +251,7 @@ class Store {
   std::size_t bytes_ = 0;
   std::int64_t staged_bytes_ = 0;  // what the staged writes will add
   std::size_t history_bytes_ = 0;
+  std::size_t waiting_bytes_ = 0;  // of changes in watchers' queues
   std::size_t watchers_ = 0;
   std::unordered_set<Watch*> all_watches_;
   std::unordered_map<std::string, std::vector<std::pair<int, std::string>>> owned_;

@@ -180,5 +180,65 @@ TEST_F(StoreTest, ManyWatchersOfOneObjectEach) {
   EXPECT_TRUE(put(store, "n1"));
 }
 
+// What one watcher may hold, two thousand may not each: they keep old states that nobody else needs.
+TEST_F(StoreTest, QueuesOfAllWatchersTogetherAreBounded) {
+  StoreConfig config;
+  config.history_bytes_max = 50'000;
+  config.watch_queues_bytes_max = 300'000;
+  Store store(loop_, config);
+  store.open("things");
+  std::vector<std::unique_ptr<Watch>> watches;
+  for (int i = 0; i < 100; ++i) {
+    Filter filter;
+    filter.name = cat("n", i);
+    watches.push_back(std::move(*store.watch(0, filter, -1, false)));
+  }
+  const std::string value(1000, 'x');
+  std::size_t most = 0;
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(put(store, cat("n", i), value));
+      if (i >= 50)
+        while (watches[static_cast<std::size_t>(i)]->next()) continue;
+      most = std::max(most, store.watch_queues_bytes());
+    }
+  }
+  EXPECT_LE(most, config.watch_queues_bytes_max);
+  EXPECT_GT(most, config.watch_queues_bytes_max - 10'000);
+  int closed = 0;
+  for (std::size_t i = 0; i < 50; ++i) closed += watches[i]->overflowed() ? 1 : 0;
+  EXPECT_GT(closed, 25) << "those who do not read";
+  for (std::size_t i = 50; i < 100; ++i) EXPECT_FALSE(watches[i]->overflowed()) << i << " reads";
+  watches.clear();
+  EXPECT_EQ(store.watch_queues_bytes(), 0u);
+}
+
+TEST_F(StoreTest, AChangeThatManyWaitToSendIsHeldOnce) {
+  StoreConfig config;
+  config.watch_queues_bytes_max = 300'000;
+  Store store(loop_, config);
+  store.open("things");
+  std::vector<std::unique_ptr<Watch>> watches;
+  for (int i = 0; i < 500; ++i) watches.push_back(std::move(*store.watch(0, {}, -1, false)));
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(put(store, "a", std::string(1000, 'x')));
+  for (const auto& watch : watches) {
+    ASSERT_FALSE(watch->overflowed());
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(watch->next());
+  }
+  EXPECT_EQ(store.watch_queues_bytes(), 0u);
+}
+
+TEST_F(StoreTest, HistoryCountsTheLargeStateThatASmallOneReplaced) {
+  StoreConfig config;
+  config.history_bytes_max = 100'000;
+  Store store(loop_, config);
+  store.open("things");
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(put(store, cat("n", i), std::string(20'000, 'x')));
+  const std::int64_t full = store.revision();
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(put(store, cat("n", i), "small"));
+  EXPECT_LE(store.history_bytes(), config.history_bytes_max);
+  EXPECT_EQ(store.list(0, {}, full, "", 0).error().code, 410) << "a million bytes of old states fit in no 100,000";
+}
+
 }  // namespace
 }  // namespace tidemark::kube::memory

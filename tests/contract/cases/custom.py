@@ -396,14 +396,84 @@ def deleting_a_definition_takes_its_objects(t: T):
     wait_until(lambda: t.api.get(path).status == 404, what="its path is gone")
 
 
+def _second(group: str, kind: str) -> dict:
+    """Another definition of that group, which says only what it must of its names."""
+    body = definition(group, plural="others", kind=kind)
+    body["spec"]["names"] = {"plural": "others", "kind": kind}
+    return body
+
+
+def _conditions(held: dict) -> dict[str, tuple[str, str, str]]:
+    return {c["type"]: (c["status"], c["reason"], c["message"]) for c in held["status"].get("conditions") or []}
+
+
+def _settled(t: T, path: str, accepted: tuple[str, str, str]) -> dict:
+    """The definition once it says this of its names."""
+    def look():
+        held = t.ok(t.api.get(path)).json
+        return held if _conditions(held).get("NamesAccepted") == accepted else None
+
+    return wait_until(look, what=f"NamesAccepted {accepted}")
+
+
+NO_CONFLICT = ("True", "NoConflicts", "no conflicts found")
+ESTABLISHED = ("True", "InitialNamesAccepted", "the initial names have been accepted")
+
+
+def _in_use(reason: str, *words: str) -> tuple[str, str, str]:
+    told = [f'"{word}" is already in use' for word in words]
+    return ("False", reason, told[0] if len(told) == 1 else "[" + ", ".join(told) + "]")
+
+
 @case
-def names_of_two_definitions_may_not_collide(t: T):
+def names_in_use_are_not_accepted_until_they_are_free(t: T):
     group = f"{t.name('n')}.example.com"
     make(t, definition(group))
-    t.made(t.api.post(CRDS, definition(group, plural="others", kind="Widget")))
+    path = f"{CRDS}/others.{group}"
+    t.made(t.api.post(CRDS, _second(group, "Widget")))
+    held = _settled(t, path, _in_use("ListKindConflict", "WidgetList"))
+    t.equal(("False", "NotAccepted", "not all names are accepted"), _conditions(held)["Established"])
+    t.equal({"plural": "others", "kind": ""}, held["status"]["acceptedNames"])
+    t.equal(["v1"], held["status"]["storedVersions"])
+    t.equal(404, t.api.get(f"/apis/{group}/v1/others").status, "what has no name is not served")
 
-    def refused():
-        conditions = {c["type"]: c for c in t.api.get(f"{CRDS}/others.{group}").get("status.conditions") or []}
-        return conditions.get("NamesAccepted", {}).get("status") == "False"
+    t.ok(t.api.delete(f"{CRDS}/widgets.{group}"))
+    held = _settled(t, path, NO_CONFLICT)
+    t.equal(held["spec"]["names"], held["status"]["acceptedNames"])
+    wait_until(lambda: t.api.get(f"/apis/{group}/v1/others").status == 200, what="it is served under the names that are free now")
 
-    wait_until(refused, what="the second kind of that name is not accepted")
+
+@case
+def names_of_an_unaccepted_definition_may_be_changed(t: T):
+    group = f"{t.name('n')}.example.com"
+    make(t, definition(group))
+    path = f"{CRDS}/others.{group}"
+    t.made(t.api.post(CRDS, _second(group, "Widget")))
+    _settled(t, path, _in_use("ListKindConflict", "WidgetList"))
+    t.ok(t.api.merge(path, {"spec": {"names": {"kind": "Other", "listKind": "OtherList", "shortNames": ["ot"]}}}))
+    held = _settled(t, path, _in_use("SingularConflict", "widget"))
+    t.equal({"plural": "others", "shortNames": ["ot"], "kind": "Other", "listKind": "OtherList"}, held["status"]["acceptedNames"], "what is free is taken")
+    t.ok(t.api.merge(path, {"spec": {"names": {"singular": "other"}}}))
+    _settled(t, path, NO_CONFLICT)
+    wait_until(lambda: t.api.get(f"/apis/{group}/v1/others").status == 200, what="it is served")
+    answer = t.api.merge(path, {"spec": {"names": {"kind": "Another"}}})
+    t.refused(answer, 422, "Invalid")
+    t.equal(("spec.names.kind", "Invalid value: \"Another\": field is immutable"), (answer["details.causes.0.field"], answer["details.causes.0.message"]))
+
+
+@case
+def an_established_definition_that_wants_a_name_in_use_keeps_its_own(t: T):
+    group = f"{t.name('n')}.example.com"
+    make(t, definition(group))
+    t.made(t.api.post(CRDS, _second(group, "Other")))
+    _settled(t, f"{CRDS}/others.{group}", NO_CONFLICT)
+    path = f"{CRDS}/widgets.{group}"
+    names = t.ok(t.api.get(path))["status.acceptedNames"]
+    t.ok(t.api.merge(path, {"spec": {"names": {"shortNames": ["other", "others", "free"]}}}))
+    held = _settled(t, path, _in_use("ShortNamesConflict", "other", "others"))
+    t.equal(ESTABLISHED, _conditions(held)["Established"])
+    t.equal(names, held["status"]["acceptedNames"])
+    t.ok(t.api.get(f"/apis/{group}/v1/widgets"))
+    t.ok(t.api.delete(f"{CRDS}/others.{group}"))
+    held = _settled(t, path, NO_CONFLICT)
+    t.equal(["other", "others", "free"], held["status"]["acceptedNames"]["shortNames"])
