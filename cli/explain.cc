@@ -13,6 +13,7 @@
 #include "manager/pod_projection.h"
 #include "model/names.h"
 #include "policy/overcommit/overcommit.h"
+#include "policy/render/offer_text.h"
 #include "policy/render/overcommit_text.h"
 
 namespace tidemark::cli {
@@ -80,22 +81,35 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));
   std::vector<const manager::PodProjection*> bound;
   for (const auto& pod : pods) bound.push_back(&pod);
-  const auto decision =
-      manager::decide_node(node, bound, metric ? &*metric : nullptr, *settings.revision.colocation.config,
-                           options.plugins, loop.clock().wall());
+  const manager::NodeSurroundings around{bound,
+                                         metric ? &*metric : nullptr,
+                                         *settings.revision.colocation.config,
+                                         settings.revision.tidemark,
+                                         options.plugins,
+                                         policy::OfferState(),
+                                         loop.clock().wall(),
+                                         loop.clock().monotonic()};
+  const auto decision = manager::decide_node(node, around);
   std::vector<std::string> notes = decision.notes;
   for (const auto line : base::split(settings.notes, '\n')) {
     if (!line.empty()) notes.emplace_back(line);
   }
+  if (decision.offer.motion) {
+    notes.emplace_back(
+        "how far an offer has moved is the manager's memory; shown is what one that starts now would do");
+  }
+  const policy::OfferNames names{decision.strategy().profile, decision.calendar};
   if (options.json) {
-    Json out = policy::render_json(decision.plan, decision.snapshot, decision.strategy);
+    Json out = policy::render_json(decision.plan(), decision.snapshot, decision.strategy());
     out["pool"] = Json(settings.pool);
     out["settings"] = Json(settings.revision.hash);
+    out["offer"] = policy::render_json(decision.offer, names);
     out["notes"] = Json::array();
     for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
     co_return out.dump_pretty() + "\n";
   }
-  std::string out = policy::render_text(decision.plan, decision.snapshot, decision.strategy);
+  std::string out = policy::render_text(decision.plan(), decision.snapshot, decision.strategy());
+  out += policy::render_text(decision.offer, names);
   out += base::cat("settings: ", settings.revision.hash, ", pool ", settings.pool, "\n");
   for (const auto& note : notes) out += base::cat("note: ", note, "\n");
   co_return out;

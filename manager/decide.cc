@@ -17,25 +17,31 @@ std::vector<model::Label> labels_of(const kube::Node& node) {
   return labels;
 }
 
-policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config) {
+policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
+                                      policy::Profile profile) {
   std::optional<std::string_view> annotation;
   if (const auto* text = node.meta.annotations.find(model::kColocationStrategyAnnotation)) annotation = text->view();
-  return policy::strategy_for(config, labels_of(node), annotation);
+  return policy::strategy_for(config, labels_of(node), annotation, profile);
 }
 
-NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* const> pods,
-                         const kube::NodeMetric* metric, const policy::ColocationConfig& config,
-                         const policy::PluginSet& plugins, base::WallTime now) {
+NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
   std::vector<model::PodView> views;
-  views.reserve(pods.size());
-  for (const PodProjection* pod : pods) views.push_back(pod->view());
-  auto conversion = kube::to_node_snapshot(node, std::move(views), metric);
+  views.reserve(around.pods.size());
+  for (const PodProjection* pod : around.pods) views.push_back(pod->view());
+  auto conversion = kube::to_node_snapshot(node, std::move(views), around.metric);
   NodeDecision decision;
   decision.snapshot = std::move(conversion.snapshot);
   decision.notes = std::move(conversion.notes);
-  decision.strategy = strategy_of_node(node, config);
-  decision.strategy.plugins = plugins;
-  decision.plan = policy::overcommit(decision.snapshot, decision.strategy, now);
+  const policy::Pool& pool = policy::pool_of(around.tidemark, labels_of(node));
+  auto strategy = strategy_of_node(node, around.config, pool.profile);
+  strategy.plugins = around.plugins;
+  if (pool.calendar) decision.calendar = &around.tidemark.calendars[*pool.calendar];
+  const policy::OfferInput input{
+      decision.snapshot, strategy, pool, decision.calendar, std::nullopt, decision.snapshot.origin,
+      std::nullopt,      {},       {},   around.now,        around.mono};
+  auto step = policy::offer(around.state, input);
+  decision.offer = std::move(step.offer);
+  decision.state = std::move(step.state);
   return decision;
 }
 

@@ -12,27 +12,43 @@
 #include "manager/pod_projection.h"
 #include "model/node.h"
 #include "model/selector.h"
+#include "policy/offer/offer.h"
 #include "policy/overcommit/overcommit.h"
 #include "policy/overcommit/plugins.h"
 #include "policy/overcommit/strategy.h"
+#include "policy/pools/pools.h"
 
 namespace tidemark::manager {
 
-struct NodeDecision {
-  model::NodeSnapshot snapshot;
-  std::vector<std::string> notes;  // parts of the node that could not be read
-  policy::NodeStrategy strategy;
-  policy::OvercommitPlan plan;
+// What a decision about a node rests on besides the node. Nothing here outlives the call.
+struct NodeSurroundings {
+  std::span<const PodProjection* const> pods;  // those bound to it
+  const kube::NodeMetric* metric = nullptr;
+  const policy::ColocationConfig& config;
+  const policy::TidemarkConfig& tidemark;
+  const policy::PluginSet& plugins;
+  policy::OfferState state;  // what was decided of it before; the default value where nothing is known
+  base::WallTime now;
+  base::MonotonicTime mono;
 };
 
-// `pods` are those bound to the node; `metric` may be null.
-NodeDecision decide_node(const kube::Node& node, std::span<const PodProjection* const> pods,
-                         const kube::NodeMetric* metric, const policy::ColocationConfig& config,
-                         const policy::PluginSet& plugins, base::WallTime now);
+struct NodeDecision {
+  model::NodeSnapshot snapshot;
+  std::vector<std::string> notes;              // parts of the node that could not be read
+  const policy::Calendar* calendar = nullptr;  // the pool's; part of the settings
+  policy::Offer offer;
+  policy::OfferState state;  // to be remembered until the next decision about this node
+
+  const policy::OvercommitPlan& plan() const { return offer.plan; }
+  const policy::NodeStrategy& strategy() const { return offer.strategy; }
+};
+
+NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around);
 
 std::vector<model::Label> labels_of(const kube::Node& node);
 // The strategy of a node: the settings, its annotation and its labels.
-policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config);
+policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
+                                      policy::Profile profile);
 
 // What the ConfigMap says under a key; null where it does not exist. The text lives as long as the map.
 policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);

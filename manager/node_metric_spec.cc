@@ -46,7 +46,7 @@ NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMe
     plan.reason = model::Reason::kCollectKept;
     return decision;
   }
-  decision.collect = policy::collect_policy(strategy_of_node(*node, *config.config));
+  decision.collect = policy::collect_policy(strategy_of_node(*node, *config.config, policy::Profile::kKoordinator));
   const policy::CollectPolicy& wanted = decision.collect->policy;
   if (object == nullptr) {
     plan.action = Action::kCreate;

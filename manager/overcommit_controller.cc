@@ -55,12 +55,21 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
 OvercommitController::Decision OvercommitController::decide(const kube::Node& node, const Revision& revision) const {
   const std::string name(node.meta.name);
   Decision decision;
-  decision.node = decide_node(node, caches_.pods.by_index(kPodsByNode, name), caches_.metrics.find({"", name}),
-                              *revision.colocation.config, plugins_, loop_.clock().wall());
+  const auto before = offers_.find(model::NodeName(name));
+  const auto pods = caches_.pods.by_index(kPodsByNode, name);
+  const NodeSurroundings around{pods,
+                                caches_.metrics.find({"", name}),
+                                *revision.colocation.config,
+                                revision.tidemark,
+                                plugins_,
+                                before == offers_.end() ? policy::OfferState() : before->second,
+                                loop_.clock().wall(),
+                                loop_.clock().monotonic()};
+  decision.node = decide_node(node, around);
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
-    policy::keep_cuts_only(decision.node.plan, decision.node.snapshot);
+    policy::keep_cuts_only(decision.node.offer.plan, decision.node.snapshot);
   }
   decision.write = worth_a_write(decision.node);
   // Whoever changed the settings wants to see where they are in force.
@@ -74,29 +83,39 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
 }
 
 policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision) const {
-  if (decision.plan.action == policy::PlanAction::kHold) return {};
+  if (decision.plan().action == policy::PlanAction::kHold) return {};
   std::optional<base::Duration> since_write;
   if (auto at = written_.find(model::NodeName(decision.snapshot.name)); at != written_.end()) {
     const auto epoch = leadership_.epoch();
     if (!epoch || *epoch == at->second.epoch) since_write = loop_.clock().monotonic() - at->second.when;
   }
   // A node's own annotation is held to no range: below these each look at the node would be a write.
-  model::ColocationStrategy values = decision.strategy.values;
+  model::ColocationStrategy values = decision.strategy().values;
   values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
   values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
-  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan.publish, since_write, values);
-  if (needed.write || !decision.plan.origin) return needed;
+  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, values);
+  if (needed.write || !decision.plan().origin) return needed;
+  const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
+  if (cuts_at_once) {
+    const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
+    if (cut.write) return cut;
+    if (decision.snapshot.origin) {
+      const auto less =
+          policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
+      if (less.write) return less;
+    }
+  }
 
   // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
   // too.
   if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
-  return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan.origin),
+  return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
                              base::Duration(0), values);
 }
 
 std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
-  if (!decision.strategy.enabled) return std::nullopt;
-  const auto& values = decision.strategy.values;
+  if (!decision.strategy().enabled) return std::nullopt;
+  const auto& values = decision.strategy().values;
   // The contract refreshes a node once its last write is older than this.
   using std::chrono::minutes, std::chrono::seconds;
   constexpr std::int64_t kMaxS = seconds(kLookAgainMax).count();
@@ -109,6 +128,7 @@ std::optional<base::Duration> OvercommitController::look_again(const NodeDecisio
     const base::Duration left = degrade + seconds(1) - base::Duration(age_ns);
     if (!far && left > base::Duration(0)) next = std::min(next, left);
   }
+  if (decision.offer.again_after) next = std::clamp<base::Duration>(*decision.offer.again_after, seconds(1), next);
   return next;
 }
 
@@ -117,10 +137,20 @@ net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName n
   co_return kube::decode_node(bytes, node_fields(), interner_);
 }
 
+// Most nodes are decided without a memory; those cost nothing.
+void OvercommitController::remember(const model::NodeName& node_name, const policy::OfferState& state) {
+  if (state == policy::OfferState()) {
+    offers_.erase(node_name);
+  } else {
+    offers_[node_name] = state;
+  }
+}
+
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
   const kube::Node* node = caches_.nodes.find({"", node_name.value});  // only until we wait for something
   if (node == nullptr) {
     written_.erase(node_name);
+    offers_.erase(node_name);
     co_return Outcome{};
   }
   kube::Node again;
@@ -136,14 +166,15 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Outcome{};
     const Decision decision = decide(*node, revision);
+    remember(node_name, decision.node.state);
     if (!decision.write.write) co_return Outcome{Done::kUnchanged, decision.again_after};
     if (!leadership_.leading()) co_return Outcome{Done::kNotLeading, decision.again_after};
 
     CapacityWrite write;
     write.resource_version = node->meta.resource_version;
-    write.publish = decision.node.plan.publish;
-    write.origin = decision.node.plan.origin.value_or(model::Resources());
-    const bool amounts = decision.node.plan.action != policy::PlanAction::kHold;
+    write.publish = decision.node.plan().publish;
+    write.origin = decision.node.plan().origin.value_or(model::Resources());
+    const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
     write.batch = amounts && plugins_.batch_resource;
     write.mid = amounts && plugins_.mid_resource;
     write.config_hash = decision.config_hash;
@@ -159,10 +190,10 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
                    {{"reason", model::reason_id(decision.write.reason)}})
           .add();
       log_.info("capacity written", {{"node", node_name.value},
-                                     {"action", action_word(decision.node.plan.action)},
-                                     {"batch_cpu_milli", decision.node.plan.batch_cpu.published.value},
-                                     {"batch_memory_bytes", decision.node.plan.batch_memory.published.value},
-                                     {"why", model::reason_id(decision.node.plan.reason)},
+                                     {"action", action_word(decision.node.plan().action)},
+                                     {"batch_cpu_milli", decision.node.plan().batch_cpu.published.value},
+                                     {"batch_memory_bytes", decision.node.plan().batch_memory.published.value},
+                                     {"why", model::reason_id(decision.node.plan().reason)},
                                      {"write", model::reason_id(decision.write.reason)}});
       co_return Outcome{Done::kWritten, decision.again_after};
     }

@@ -85,6 +85,7 @@ class OvercommitController {
   Decision decide(const kube::Node& node, const Revision& revision) const;
   policy::WriteDecision worth_a_write(const NodeDecision& decision) const;
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
+  void remember(const model::NodeName& node_name, const policy::OfferState& state);
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name);
 
   net::EventLoop& loop_;
@@ -100,7 +101,8 @@ class OvercommitController {
     base::MonotonicTime when;
     std::int64_t epoch = 0;
   };
-  std::unordered_map<model::NodeName, Written> written_;  // by this process, where it succeeded
+  std::unordered_map<model::NodeName, Written> written_;            // by this process, where it succeeded
+  std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
   base::Duration write_limit_;
   base::Registry& metrics_;
   base::Counter& conflicts_;

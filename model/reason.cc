@@ -108,6 +108,7 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kWriteSettings, "TM-WRITE-007", "the node does not carry the hash of its settings yet"},
     ReasonInfo{Reason::kWriteRepaired, "TM-WRITE-008", "somebody else changed what this process wrote"},
     ReasonInfo{Reason::kWriteRatio, "TM-WRITE-009", "a ratio in an annotation differs"},
+    ReasonInfo{Reason::kWriteCut, "TM-WRITE-010", "less is offered than the node carries: a cut does not wait"},
 
     ReasonInfo{Reason::kMotionFirst, "TM-MOTION-001", "the first value: there is nothing to move from"},
     ReasonInfo{Reason::kMotionSteady, "TM-MOTION-002", "as much as before"},

@@ -101,6 +101,7 @@ enum class Reason : std::uint16_t {
   kWriteSettings,
   kWriteRepaired,
   kWriteRatio,
+  kWriteCut,
 
   // How fast an offer may move.
   kMotionFirst,

@@ -24,6 +24,13 @@ std::optional<Reason> difference(std::optional<Amount> old, std::optional<Amount
   return moved ? std::optional(Reason::kWriteMoved) : std::nullopt;
 }
 
+template <class Amount>
+bool is_cut(const std::optional<Amount>& old, const std::optional<Amount>& wanted) {
+  if (!old || !wanted || *wanted >= *old) return false;
+  const __int128 least = static_cast<__int128>(old->value) * kCutMinPermille / 1000;
+  return static_cast<__int128>(old->value) - wanted->value > least;
+}
+
 bool is_due(std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy) {
   if (!since_write) return true;
   const auto whole_seconds = std::chrono::floor<std::chrono::seconds>(*since_write);
@@ -83,6 +90,12 @@ WriteDecision needs_write(const model::ExtendedResources& on_node, const model::
   }
   if (is_due(since_write, strategy)) return {true, Reason::kWriteRefresh};
   return {false, Reason::kWriteNotNeeded};
+}
+
+WriteDecision needs_cut_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted) {
+  const bool cut = is_cut(on_node.batch_cpu, wanted.batch_cpu) || is_cut(on_node.batch_memory, wanted.batch_memory) ||
+                   is_cut(on_node.mid_cpu, wanted.mid_cpu) || is_cut(on_node.mid_memory, wanted.mid_memory);
+  return cut ? WriteDecision{true, Reason::kWriteCut} : WriteDecision{};
 }
 
 WriteDecision needs_ratio_write(const model::NodeSnapshot& node, const OvercommitPlan& plan, Profile profile) {

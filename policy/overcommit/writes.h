@@ -31,6 +31,11 @@ struct WriteDecision {
 WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
                           std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy);
 
+// A cut protects somebody: with `profile: tidemark` it is worth a write whatever resourceDiffThreshold says, unless it
+// is below kCutMinPermille of what the node carries.
+inline constexpr std::int64_t kCutMinPermille = 10;
+WriteDecision needs_cut_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted);
+
 // The annotations of normalization and amplification.
 WriteDecision needs_ratio_write(const model::NodeSnapshot& node, const OvercommitPlan& plan, Profile profile);
 

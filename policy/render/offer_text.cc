@@ -1,0 +1,136 @@
+#include "policy/render/offer_text.h"
+
+#include <array>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "policy/pools/pools.h"
+#include "policy/render/overcommit_text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+
+std::string why(model::Reason reason) {
+  return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
+}
+
+constexpr std::array<std::string_view, 6> kPhases{"base line", "rising", "open", "falling", "frozen", "overridden"};
+constexpr std::array<std::string_view, 5> kFreshness{"fresh", "unconfirmed", "held", "decaying", "forgotten"};
+
+template <std::size_t Size, class Enum>
+std::string_view word(const std::array<std::string_view, Size>& words, Enum value) {
+  return words.at(static_cast<std::size_t>(value));
+}
+
+std::string entry_name(const LineTerms& terms, const OfferNames& names) {
+  if (!terms.entry || names.calendar == nullptr || *terms.entry >= names.calendar->entries.size()) return "";
+  return names.calendar->entries[*terms.entry].name;
+}
+
+std::string line_text(std::string_view what, const LineTerms& terms, const OfferNames& names) {
+  std::string out = cat("  ", what, ": ", terms.sell, " % may be sold");
+  if (terms.hold != terms.sell) out += cat(", ", terms.hold, " % hold for what runs");
+  if (terms.base != terms.hold) out += cat(", ", terms.base, " % without the calendar");
+  const std::string entry = entry_name(terms, names);
+  if (!entry.empty()) out += cat(", ", entry, " (", word(kPhases, terms.phase), ")");
+  return cat(out, ": ", why(terms.reason), "\n");
+}
+
+template <class Amount>
+std::string motion_text(std::string_view what, const Motion<Amount>& motion) {
+  return cat("  ", what, ": ", amount_text(motion.offered), ": ", why(motion.reason), "\n");
+}
+
+template <class Amount>
+std::string side_text(std::string_view what, const SideTerms<Amount>& terms) {
+  std::string out = cat("  ", what, ": ", amount_text(terms.offer));
+  if (terms.taken.value > 0) out += cat(", ", amount_text(terms.taken), " taken off");
+  if (terms.reclaim.value > 0) out += cat(", ", amount_text(terms.reclaim), " to be reclaimed from the other side");
+  return cat(out, ": ", why(terms.reason), "\n");
+}
+
+Json reason_json(model::Reason reason) {
+  return Json::object({{"id", Json(model::reason_id(reason))}, {"sentence", Json(model::reason_sentence(reason))}});
+}
+
+Json line_json(const LineTerms& terms, const OfferNames& names) {
+  Json out = Json::object({{"basePercent", terms.base},
+                           {"holdPercent", terms.hold},
+                           {"sellPercent", terms.sell},
+                           {"phase", Json(word(kPhases, terms.phase))},
+                           {"reason", reason_json(terms.reason)}});
+  if (const std::string entry = entry_name(terms, names); !entry.empty()) out["entry"] = Json(entry);
+  return out;
+}
+
+template <class Amount>
+Json motion_json(const Motion<Amount>& motion) {
+  return Json::object({{"offered", motion.offered.value}, {"reason", reason_json(motion.reason)}});
+}
+
+template <class Amount>
+Json terms_json(const SideTerms<Amount>& terms) {
+  return Json::object({{"held", terms.held.value},
+                       {"taken", terms.taken.value},
+                       {"real", terms.real.value},
+                       {"offer", terms.offer.value},
+                       {"reclaim", terms.reclaim.value},
+                       {"reason", reason_json(terms.reason)}});
+}
+
+Json side_json(const SidePlan& side) {
+  return Json::object({{"cpu", terms_json(side.cpu)}, {"memory", terms_json(side.memory)}});
+}
+
+}  // namespace
+
+std::string render_text(const Offer& offer, const OfferNames& names) {
+  std::string out;
+  if (names.profile != Profile::kKoordinator) out += cat("profile ", to_string(names.profile), "\n");
+  if (offer.line) {
+    out += names.calendar == nullptr
+               ? std::string("water line:\n")
+               : cat("water line by calendar ", names.calendar->name, " (", names.calendar->zone.name(), "):\n");
+    out += line_text("cpu", offer.line->cpu, names);
+    out += line_text("memory", offer.line->memory, names);
+    if (offer.line->changes_at) out += cat("  changes at ", base::format_rfc3339(*offer.line->changes_at), "\n");
+  }
+  if (offer.motion) {
+    out += cat("moved so far (reports are ", word(kFreshness, offer.motion->freshness), "):\n");
+    out += motion_text("cpu", offer.motion->cpu);
+    out += motion_text("memory", offer.motion->memory);
+  }
+  if (offer.ledger) {
+    out += "ledger:\n";
+    out += side_text("kubernetes cpu", offer.ledger->kubernetes.cpu);
+    out += side_text("kubernetes memory", offer.ledger->kubernetes.memory);
+    out += side_text("yarn cpu", offer.ledger->yarn.cpu);
+    out += side_text("yarn memory", offer.ledger->yarn.memory);
+  }
+  return out;
+}
+
+Json render_json(const Offer& offer, const OfferNames& names) {
+  Json out = Json::object({{"profile", Json(to_string(names.profile))}});
+  if (offer.line) {
+    Json line =
+        Json::object({{"cpu", line_json(offer.line->cpu, names)}, {"memory", line_json(offer.line->memory, names)}});
+    if (names.calendar != nullptr) line["calendar"] = Json(names.calendar->name);
+    if (offer.line->changes_at) line["changesAt"] = Json(base::format_rfc3339(*offer.line->changes_at));
+    out["line"] = std::move(line);
+  }
+  if (offer.motion) {
+    out["motion"] = Json::object({{"reports", Json(word(kFreshness, offer.motion->freshness))},
+                                  {"cpu", motion_json(offer.motion->cpu)},
+                                  {"memory", motion_json(offer.motion->memory)}});
+  }
+  if (offer.ledger) {
+    out["ledger"] =
+        Json::object({{"kubernetes", side_json(offer.ledger->kubernetes)}, {"yarn", side_json(offer.ledger->yarn)}});
+  }
+  return out;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,69 @@
+#include "policy/render/offer_text.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::policy {
+namespace {
+
+using model::CpuMilli;
+using model::MemoryBytes;
+
+Offer everything(const Calendar& calendar) {
+  Offer offer;
+  offer.line = water_line(calendar, 60, 65, std::nullopt, *base::parse_rfc3339("2026-11-22T05:30:00Z"));
+  offer.motion.emplace();
+  offer.motion->cpu = {CpuMilli{10'000}, model::Reason::kMotionSlewed};
+  offer.motion->memory = {MemoryBytes{1 << 30}, model::Reason::kMotionCut};
+  SideBook yarn;
+  yarn.sold = {{0, {CpuMilli{4'000}, MemoryBytes{0}}}};
+  offer.ledger = split(offer.motion->offered(), {}, yarn, LedgerConfig());
+  return offer;
+}
+
+Calendar nights() {
+  Calendar calendar;
+  calendar.name = "nights";
+  calendar.lead = std::chrono::hours(1);
+  CalendarEntry night;
+  night.name = "night";
+  night.when = Recurring{*Cron::parse("0 22 * * *"), std::chrono::hours(8)};
+  night.line = {80, std::nullopt};
+  calendar.entries.push_back(night);
+  return calendar;
+}
+
+TEST(OfferText, SaysWhatWasAtWork) {
+  const Calendar calendar = nights();
+  EXPECT_EQ(render_text(everything(calendar), {Profile::kTidemark, &calendar}),
+            R"(profile tidemark
+water line by calendar nights (UTC):
+  cpu: 60 % may be sold, 80 % hold for what runs, 60 % without the calendar, night (open): the line is about to fall: nothing new is let in above what it will be [TM-LINE-005]
+  memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
+  changes at 2026-11-22T06:00:00Z
+moved so far (reports are fresh):
+  cpu: 10000m: growth goes on step by step [TM-MOTION-005]
+  memory: 1073741824 (1.0 GiB): less than before: a cut is applied at once [TM-MOTION-003]
+ledger:
+  kubernetes cpu: 6000m, 4000m taken off: what the other side has sold is taken off [TM-LEDGER-002]
+  kubernetes memory: 1073741824 (1.0 GiB): the other side has sold nothing: all of it [TM-LEDGER-001]
+  yarn cpu: 10000m: what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
+  yarn memory: 1073741824 (1.0 GiB): what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
+)");
+}
+
+TEST(OfferText, APoolWithoutSettingsHasNothingToSay) {
+  EXPECT_EQ(render_text(Offer(), {Profile::kKoordinator, nullptr}), "");
+}
+
+TEST(OfferText, TheSameForPrograms) {
+  const Calendar calendar = nights();
+  Json out = render_json(everything(calendar), {Profile::kTidemark, &calendar});
+  EXPECT_EQ(out["line"]["cpu"]["sellPercent"].as_int(), 60);
+  EXPECT_EQ(out["line"]["cpu"]["holdPercent"].as_int(), 80);
+  EXPECT_EQ(out["line"]["cpu"]["entry"].as_string(), "night");
+  EXPECT_EQ(out["motion"]["cpu"]["reason"]["id"].as_string(), "TM-MOTION-005");
+  EXPECT_EQ(out["ledger"]["kubernetes"]["cpu"]["offer"].as_int(), 6000);
+}
+
+}  // namespace
+}  // namespace tidemark::policy
