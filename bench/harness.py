@@ -59,6 +59,11 @@ def resident_bytes(pid: int, field: str = "VmRSS") -> int:
     return 1024 * int(re.search(rf"^{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
 
 
+def cpu_seconds(pid: int) -> float:
+    """What all threads of the process that live now have had of a core, in the kernel and outside of it."""
+    return sum(int(task.read_text().split()[0]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
+
+
 def figure(name: str, unit: str, values: list[float]) -> None:
     """Prints the median with its spread, as ./dev bench reads it."""
     value = statistics.median(values)
