@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -320,6 +322,30 @@ TEST(TidemarkConfigText, TheZonesThatATextNamesAreKnownBeforeItIsRead) {
       (std::vector<std::string>{"Asia/Shanghai", "Europe/Berlin"}));
   EXPECT_TRUE(zone_names("calendars: {").empty());
   EXPECT_TRUE(zone_names("[]").empty());
+}
+
+TEST(TidemarkConfigText, TheGuidesExampleIsGood) {
+  const auto bytes_of = [](const std::string& path) {
+    std::stringstream bytes;
+    bytes << std::ifstream(path, std::ios::binary).rdbuf();
+    return bytes.str();
+  };
+  const std::string guide = bytes_of(cat(TIDEMARK_SOURCE_DIR, "/docs/guide/water-line.md"));
+  constexpr std::string_view kFence = "```yaml\n";
+  const auto begin = guide.find(kFence);
+  ASSERT_NE(begin, std::string::npos);
+  const std::string text =
+      guide.substr(begin + kFence.size(), guide.find("```", begin + kFence.size()) - begin - kFence.size());
+  Zones all;
+  for (const auto& name : zone_names(text)) {
+    auto zone = TimeZone::parse(name, bytes_of("/usr/share/zoneinfo/" + name));
+    ASSERT_TRUE(zone.has_value()) << name;
+    all.add(*zone);
+  }
+  const auto config = parse_tidemark_config(text, all);
+  ASSERT_TRUE(config.has_value()) << to_string(config.error());
+  EXPECT_EQ(config->pools.size(), 2U);
+  EXPECT_EQ(config->calendars.at(0).zone.name(), "Asia/Shanghai");
 }
 
 }  // namespace
