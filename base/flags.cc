@@ -29,17 +29,6 @@ bool is_alias(std::string_view name) {
   return !name.empty() && name.front() != '-' && std::ranges::all_of(name, fits);
 }
 
-// Go's strconv.ParseBool.
-std::optional<bool> parse_go_bool(std::string_view text) {
-  for (const std::string_view word : {"1", "t", "T", "true", "TRUE", "True"}) {
-    if (text == word) return true;
-  }
-  for (const std::string_view word : {"0", "f", "F", "false", "FALSE", "False"}) {
-    if (text == word) return false;
-  }
-  return std::nullopt;
-}
-
 // The pieces of a list on the command line or in a variable; "" is the empty list.
 std::vector<std::string> pieces(std::string_view text) {
   std::vector<std::string> parts;

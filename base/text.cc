@@ -110,6 +110,24 @@ std::optional<double> parse_double(std::string_view text) {
   return number;
 }
 
+std::optional<bool> parse_go_bool(std::string_view text) {
+  for (const std::string_view word : {"1", "t", "T", "true", "TRUE", "True"}) {
+    if (text == word) return true;
+  }
+  for (const std::string_view word : {"0", "f", "F", "false", "FALSE", "False"}) {
+    if (text == word) return false;
+  }
+  return std::nullopt;
+}
+
+bool switched_on(std::string_view name, std::span<const std::string> words) {
+  for (const std::string_view word : words) {
+    if (word == name) return true;
+    if (word.starts_with('-') && word.substr(1) == name) return false;
+  }
+  return std::ranges::find(words, "*") != words.end();
+}
+
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates) {
   if (word.empty() || word.size() > kNearestWordMax) return std::nullopt;
   std::optional<std::string_view> best;

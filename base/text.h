@@ -51,6 +51,12 @@ std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<std::uint64_t> parse_uint(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
+std::optional<bool> parse_go_bool(std::string_view text);  // as Go's strconv.ParseBool: 1, t, T, TRUE, true, True …
+
+// What a list of names, "-name"s and "*" says of `name`, as the controller managers of Kubernetes read it: the first
+// word on it counts, else whether "*" is among them.
+bool switched_on(std::string_view name, std::span<const std::string> words);
+
 // The candidate nearest to `word` by edit distance, if any is near enough to be meant.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates);
 

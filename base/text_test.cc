@@ -178,5 +178,21 @@ TEST(ErrorText, EveryKindHasItsOwnName) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "unknown"), 0);
 }
 
+TEST(SwitchedOn, TheFirstWordOnANameCountsElseTheStar) {
+  using Words = std::vector<std::string>;
+  EXPECT_TRUE(switched_on("a", Words{"a"}));
+  EXPECT_FALSE(switched_on("b", Words{"a"}));
+  EXPECT_TRUE(switched_on("b", Words{"-a", "*"}));
+  EXPECT_FALSE(switched_on("a", Words{"*", "-a", "a"}));
+  EXPECT_TRUE(switched_on("a", Words{"a", "-a"}));
+  EXPECT_FALSE(switched_on("a", Words{}));
+}
+
+TEST(GoBool, IsStrict) {
+  EXPECT_EQ(parse_go_bool("T"), true);
+  EXPECT_EQ(parse_go_bool("0"), false);
+  for (const char* text : {"", "yes", "tRUE", " true"}) EXPECT_EQ(parse_go_bool(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace tidemark::base

@@ -35,6 +35,7 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
   }
   Cluster cluster;
   cluster.source = found.source;
+  cluster.ns = found.default_namespace;
   cluster.workers = std::make_unique<net::WorkerPool>(1, kResolveQueueMax);
   cluster.transport = std::make_unique<net::HttpClient>(loop, cluster.workers.get(), std::move(found.http));
   cluster.bearer = std::move(found.bearer);

@@ -15,10 +15,11 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   int (*run)(const std::vector<std::string>& args);
+  std::string_view peer = {};  // the peer's program that it stands for: called by that name it needs no word
 };
 
 constexpr Command kCommands[] = {
-    {"manager", "turns what nodes measure into batch resources", main::run_manager},
+    {"manager", "turns what nodes measure into batch resources", main::run_manager, "koord-manager"},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
     {"list", "shows the settings that were in force, and what is being rolled out", main::run_list},
     {"undo", "brings earlier settings back", main::run_undo},
@@ -46,7 +47,12 @@ int wrong_use(const std::string& why) {
 
 int main(int argc, char** argv) {
   tidemark::main::prepare_process();
+  const std::string_view program = argc > 0 ? argv[0] : "";
+  const std::string_view called = program.substr(program.rfind('/') + 1);
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  for (const auto& command : kCommands) {
+    if (!command.peer.empty() && command.peer == called) return command.run(words);
+  }
   if (words.empty()) return wrong_use("which command?");
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") return tidemark::main::print(help());
   if (words[0] == "--version" || words[0] == "version") {

@@ -5,6 +5,7 @@
 #include "main/process.h"
 #include "main/zones.h"
 #include "manager/manager.h"
+#include "manager/peer_flags.h"
 
 namespace tidemark::main {
 
@@ -18,6 +19,8 @@ int run_manager(const std::vector<std::string>& args) {
   declare_cluster_flags(flags, cluster_options);
   manager::declare_flags(flags, options);
   declare_log_flags(flags, log_options);
+  manager::PeerFlags peer_flags;
+  peer_flags.declare(flags);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
 
@@ -35,7 +38,13 @@ int run_manager(const std::vector<std::string>& args) {
   client_config.user_agent = "tidemark-manager/" TIDEMARK_VERSION;
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
-  log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}});
+  for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
+  for (const auto& what : options.feature_gates.without_effect())
+    log.warn("a feature gate without effect", {{"what", what}});
+  if (options.lease_namespace.empty()) options.lease_namespace = cluster->ns;
+  log.info("starting", {{"version", TIDEMARK_VERSION},
+                        {"cluster", cluster->source},
+                        {"plugins", policy::plugins_text(options.plugins)}});
 
   kube::Client election(loop, *cluster->transport, cluster->bearer, manager::election_client_config(), random.fork());
   auto manager = manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(),

@@ -9,7 +9,8 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
   flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
 
   flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins,
-             "parts that run: names, * for all, -NAME for all but that");
+             "parts of noderesource that run: names, * for all, -NAME for all but that");
+  flags.list("controllers", options.controllers, "*", parse_controllers, "controllers that run, in the same way");
 
   flags.group("Serving");
   flags
@@ -29,10 +30,25 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
 void declare_flags(base::Flags& flags, ManagerOptions& options) {
   using std::chrono::seconds;
   declare_common_flags(flags, options);
+  flags.group("Serving");
+  flags
+      .text("health-probe-addr", options.health_address,
+            "address of /healthz and /readyz by themselves; empty or 0 is off")
+      .placeholder("HOST:PORT")
+      .alias("health-probe-bind-address");
+  flags.group("Load");
+  flags.duration("sync-period", options.sync_period, seconds(0), std::chrono::hours(24 * 365),
+                 "every node is looked at again so often, whatever happens; 0: when something happens or is due");
+  flags.group("Features");
+  flags.list("feature-gates", options.feature_gates, "", parse_feature_gates,
+             "NAME=true or NAME=false, as the peer has them");
   flags.group("Leader election");
   flags.boolean("leader-elect", options.leader_elect, "only the replica that holds the lease writes")
       .alias("enable-leader-election");
-  flags.text("leader-election-namespace", options.lease_namespace, "namespace of the lease").placeholder("NAMESPACE");
+  flags
+      .text("leader-election-namespace", options.lease_namespace,
+            "namespace of the lease; empty: the pod's own, or that of the kubeconfig's context")
+      .placeholder("NAMESPACE");
   flags.text("leader-election-id", options.lease_name, "name of the lease").placeholder("NAME");
   flags.duration("leader-elect-lease-duration", options.lease_duration, seconds(2), seconds(3600),
                  "others take over when they saw no renewal for this long");

@@ -81,6 +81,7 @@ class RunningManager final : public Manager {
       });
     }
     TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
+    TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
     return {};
   }
 
@@ -93,7 +94,12 @@ class RunningManager final : public Manager {
     scope_.spawn(recorder_.run());
     scope_.spawn(wait_for_caches());
     if (elector_) scope_.spawn(elector_->run());
+    if (!options_.controllers.node_resource) {
+      log_.warn("noderesource is off by --controllers: no node is written");
+      return;
+    }
     for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(work());
+    if (options_.sync_period > base::Duration(0)) scope_.spawn(look_again());
   }
 
   std::string not_ready() const override {
@@ -107,6 +113,8 @@ class RunningManager final : public Manager {
   }
 
   std::string metrics_address() const override { return admin_ ? admin_->address() : ""; }
+
+  std::string health_address() const override { return health_ ? health_->address() : ""; }
 
   net::Task<void> drain() override {
     draining_ = true;
@@ -140,8 +148,9 @@ class RunningManager final : public Manager {
   bool may_write() const { return !draining_ && (elector_ == nullptr || elector_->leading()); }
 
   NodeSpecsOptions specs_options() const {
-    return {options_.queries_per_second, options_.query_burst, options_.workers, write_limit(options_),
-            [this] { return may_write(); }};
+    return {options_.queries_per_second,     options_.query_burst,           options_.workers,
+            write_limit(options_),           [this] { return may_write(); }, options_.controllers.node_slo,
+            options_.controllers.node_metric};
   }
 
   SettingsContext settings_context(kube::Client& client) {
@@ -214,6 +223,13 @@ class RunningManager final : public Manager {
     nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) { queue_.add(key.name); });
   }
 
+  net::Task<void> look_again() {
+    while (true) {
+      co_await loop_.sleep(options_.sync_period);
+      enqueue_all();
+    }
+  }
+
   net::Task<void> work() {
     co_await all_synced_.wait();
     while (true) {
@@ -255,6 +271,7 @@ class RunningManager final : public Manager {
   base::Counter& errors_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<net::HttpServer> admin_;
+  std::unique_ptr<net::HttpServer> health_;
   std::set<std::string> working_;
   bool draining_ = false;
   net::Event all_synced_;

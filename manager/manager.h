@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "kube/leader.h"
 #include "manager/revision.h"
+#include "manager/switches.h"
 #include "net/loop.h"
 #include "policy/overcommit/plugins.h"
 
@@ -24,7 +25,11 @@ struct ManagerOptions {
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
   policy::PluginSet plugins;
+  ControllerSet controllers;
+  FeatureGates feature_gates;
   std::string metrics_address = "127.0.0.1:8080";
+  std::string health_address;     // /healthz and /readyz once more, by themselves; "" for not
+  base::Duration sync_period{0};  // every node is looked at again so often, whatever happens; 0: only on its own times
   bool leader_elect = true;
   std::string lease_namespace = "koordinator-system";
   std::string lease_name = "koordinator-manager";
@@ -57,6 +62,7 @@ class Manager {
   virtual void start() = 0;                         // until destroyed
   virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
   virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
+  virtual std::string health_address() const = 0;   // the same
   virtual net::Task<void> drain() = 0;              // an orderly stop: finish writes under way, give the lease back
 };
 

@@ -69,7 +69,9 @@ TEST_F(ManagerTest, WhatAPluginThatIsOffWouldWriteStaysAsSomebodyElseLeftIt) {
   must("PATCH", "/api/v1/nodes/n1/status",
        Json::object({{"status", Json::object({{"capacity", foreign}, {"allocatable", foreign}})}}), kMerge);
   metric("n1", "2");
-  start("one", false, {.batch_resource = false});
+  ManagerOptions options;
+  options.plugins.batch_resource = false;
+  start("one", false, options);
   EXPECT_EQ(offered("n1"), "4711");
   EXPECT_NE(read_node("n1").at("status", "allocatable", "kubernetes.io/mid-cpu"), nullptr);
   run_for(16min);
@@ -82,9 +84,54 @@ TEST_F(ManagerTest, WithBatchAndMidOffNoNodeIsWritten) {
   node("n1");
   metric("n1", "2");
   const std::string before = revision("n1");
-  start("one", false, {.batch_resource = false, .mid_resource = false});
+  ManagerOptions options;
+  options.plugins.batch_resource = false;
+  options.plugins.mid_resource = false;
+  start("one", false, options);
   run_for(16min);
   EXPECT_EQ(revision("n1"), before);
+}
+
+// Contract 11.1: --controllers; what is off writes nothing of its own.
+TEST_F(ManagerTest, AControllerThatIsOffWritesNothing) {
+  node("n1");
+  metric("n1", "2");
+  const std::string before = revision("n1");
+  const auto count = [this](std::string_view kind) {
+    return must("GET", base::cat("/apis/slo.koordinator.sh/v1alpha1/", kind), nullptr).at("items")->as_array().size();
+  };
+  ManagerOptions options;
+  options.controllers = {.node_resource = false, .node_metric = true, .node_slo = false};
+  auto& replica = start("one", false, options);
+  EXPECT_EQ(replica.manager->not_ready(), "");
+  run_for(16min);
+  EXPECT_EQ(revision("n1"), before);
+  EXPECT_EQ(count("nodeslos"), 0u);
+  replicas.clear();
+
+  options.controllers = {.node_resource = true, .node_metric = false, .node_slo = true};
+  node("n2");
+  start("two", false, options);
+  run_for(1min);
+  EXPECT_NE(revision("n1"), before);
+  EXPECT_EQ(count("nodeslos"), 2u);
+  EXPECT_EQ(count("nodemetrics"), 1u) << "n2 gets none";
+}
+
+TEST_F(ManagerTest, ASyncPeriodLooksAtEveryNodeAgainWhateverHappens) {
+  node("n1");
+  metric("n1", "2");
+  auto& plain = start();
+  ManagerOptions options;
+  options.sync_period = 10s;
+  auto& often = start("two", false, options);
+  run_for(1min);  // both have settled
+  const std::string_view looks = R"(tidemark_work_queue_adds_total{component="overcommit"})";
+  const double plain_before = plain.metric(looks);
+  const double often_before = often.metric(looks);
+  run_for(35s);
+  EXPECT_EQ(plain.metric(looks), plain_before);
+  EXPECT_GE(often.metric(looks), often_before + 3);
 }
 
 // Contract 4.2: resourceDiffThreshold 0.1 of the old value, strictly.

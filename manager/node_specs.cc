@@ -83,9 +83,11 @@ NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner&
 }
 
 void NodeSpecs::start() {
-  scope_.spawn(slos_.run());
-  scope_.spawn(start_slo_workers());
-  scope_.spawn(start_metric_workers());
+  if (options_.node_slos) {
+    scope_.spawn(slos_.run());
+    scope_.spawn(start_slo_workers());
+  }
+  if (options_.node_metrics) scope_.spawn(start_metric_workers());
 }
 
 net::Task<void> NodeSpecs::wait_for_nodes() {
@@ -125,7 +127,7 @@ void NodeSpecs::node_changed(const kube::ObjectKey& key, const kube::Node* befor
 }
 
 std::string NodeSpecs::not_ready() const {
-  return slos_.synced() ? "" : "nodeslos are not listed yet";
+  return slos_.synced() || !options_.node_slos ? "" : "nodeslos are not listed yet";
 }
 
 const Revision& NodeSpecs::settings_of(const model::NodeName& node) const {

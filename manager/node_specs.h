@@ -26,6 +26,8 @@ struct NodeSpecsOptions {
   std::int64_t workers = 4;       // of each kind
   base::Duration write_limit{0};  // of one request
   std::function<bool()> leading;
+  bool node_slos = true;  // what is off is neither written nor taken away
+  bool node_metrics = true;
 };
 
 class NodeSpecs {

@@ -18,4 +18,8 @@ namespace tidemark::net {
 Result<std::unique_ptr<HttpServer>> serve_admin(EventLoop& loop, base::Log log, std::string_view address,
                                                 const base::Registry& metrics, std::function<std::string()> not_ready);
 
+// /healthz and /readyz alone, for those who want the probes on a port of their own.
+Result<std::unique_ptr<HttpServer>> serve_health(EventLoop& loop, base::Log log, std::string_view address,
+                                                 std::function<std::string()> not_ready);
+
 }  // namespace tidemark::net

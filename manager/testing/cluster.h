@@ -140,10 +140,8 @@ class InMemoryCluster : public ::testing::Test {
     return std::string(read_node(name).text_at("metadata", "resourceVersion"));
   }
 
-  Replica& start(std::string identity = "one", bool elect = false, policy::PluginSet plugins = {}) {
-    ManagerOptions options;
+  Replica& start(std::string identity = "one", bool elect = false, ManagerOptions options = {}) {
     options.leader_elect = elect;
-    options.plugins = plugins;
     replicas.push_back(
         std::make_unique<Replica>(loop, server->handler(), log, std::move(identity), 100 + replicas.size(), options));
     run_for(1s);

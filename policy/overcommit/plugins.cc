@@ -22,14 +22,6 @@ constexpr Plugin kPlugins[] = {
     {"RDMADeviceResource", &PluginSet::rdma_device_resource},
 };
 
-bool is_on(std::string_view name, std::span<const std::string> words) {
-  for (const std::string_view word : words) {
-    if (word == name) return true;
-    if (word.starts_with('-') && word.substr(1) == name) return false;
-  }
-  return std::ranges::find(words, "*") != words.end();
-}
-
 }  // namespace
 
 Result<PluginSet> parse_plugins(std::span<const std::string> words) {
@@ -47,7 +39,7 @@ Result<PluginSet> parse_plugins(std::span<const std::string> words) {
                 meant ? base::cat("; did you mean ", *meant, "?") : base::cat("; there are ", known));
   }
   PluginSet plugins;
-  for (const auto& plugin : kPlugins) plugins.*plugin.on = is_on(plugin.name, words);
+  for (const auto& plugin : kPlugins) plugins.*plugin.on = base::switched_on(plugin.name, words);
   return plugins;
 }
 

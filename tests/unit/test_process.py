@@ -30,6 +30,28 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def kubeconfig_of(server: str) -> dict:
+    return {
+        "apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server}}], "users": [{"name": "u", "user": {}}],
+    }
+
+
+def get(url: str) -> tuple[int, str]:
+    """The answer, once something listens there."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
 class Output(unittest.TestCase):
     WORDS = (["--help"], ["--version"], ["manager", "--help"], ["manager", "--version"], ["explain", "--help"])
 
@@ -63,19 +85,6 @@ class Up(unittest.TestCase):
         self.addCleanup(process.kill)
         return process, f"http://127.0.0.1:{port}"
 
-    def get(self, url: str) -> tuple[int, str]:
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                with urllib.request.urlopen(url, timeout=10) as answer:
-                    return answer.status, answer.read().decode()
-            except urllib.error.HTTPError as error:
-                return error.code, error.read().decode()
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-
     def test_a_log_that_nobody_reads_stops_nothing(self):
         out, into = os.pipe()
         fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, 4096)
@@ -87,8 +96,8 @@ class Up(unittest.TestCase):
         data = Path(os.environ["TMPDIR"]) / "unread"
         process, health = self.start("--data-dir", str(data), "--log-level", "debug", stdout=subprocess.DEVNULL, stderr=into)
         os.close(into)
-        self.assertEqual(200, self.get(health + "/healthz")[0])
-        self.assertIn("\ntidemark_log_lines_dropped_total 0\n", self.get(health + "/metrics")[1])
+        self.assertEqual(200, get(health + "/healthz")[0])
+        self.assertIn("\ntidemark_log_lines_dropped_total 0\n", get(health + "/metrics")[1])
         process.send_signal(signal.SIGTERM)
         self.assertEqual(0, process.wait(PATIENCE_S), "and it ends in order, without its last lines")
         os.close(out)
@@ -96,7 +105,7 @@ class Up(unittest.TestCase):
     def test_every_folder_above_the_data_is_made(self):
         data = Path(os.environ["TMPDIR"]) / "some" / "where" / "deep"
         process, health = self.start("--data-dir", str(data), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.assertEqual(200, self.get(health + "/healthz")[0])
+        self.assertEqual(200, get(health + "/healthz")[0])
         self.assertTrue((data / "kubeconfig").exists())
         self.assertEqual(0o700, data.stat().st_mode & 0o777)
         process.send_signal(signal.SIGTERM)
@@ -108,6 +117,34 @@ class Up(unittest.TestCase):
             _, said = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(1, process.returncode)
         self.assertIn("tidemark: writing to standard output: No space left on device\n", said)
+
+
+class Manager(unittest.TestCase):
+    def test_the_peers_command_line_serves_its_probes(self):
+        """Called by the peer's name, with the arguments of its manifest, beside an API server that is not there."""
+        folder = Path(os.environ["TMPDIR"])
+        program, kubeconfig, log = folder / "koord-manager", folder / "nowhere", folder / "manager.log"
+        program.symlink_to(os.path.abspath(os.environ["TIDEMARK_BINARY"]))
+        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{free_port()}")))
+        metrics, health = free_port(), free_port()
+        with open(log, "wb") as into:
+            process = subprocess.Popen(
+                [program, "--enable-leader-election", f"--metrics-addr=:{metrics}", f"--health-probe-addr=:{health}", "--logtostderr=true",
+                 "--leader-election-namespace=koordinator-system", "--config-namespace=koordinator-system", "--v=4", "--feature-gates=",
+                 "--sync-period=0", "--enable-pprof=true", f"--kubeconfig={kubeconfig}"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=into,
+            )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual((200, "ok\n"), get(f"http://127.0.0.1:{health}/healthz"))
+        self.assertEqual((503, "nodes are not listed yet\n"), get(f"http://127.0.0.1:{health}/readyz"))
+        self.assertEqual(404, get(f"http://127.0.0.1:{health}/metrics")[0])
+        self.assertEqual(200, get(f"http://127.0.0.1:{metrics}/metrics")[0])
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, process.wait(PATIENCE_S))
+        warnings = [line for line in log.read_text().splitlines() if "without effect" in line]
+        self.assertEqual(1, len(warnings), warnings)
+        self.assertIn("--enable-pprof has no effect: no profiles are served", warnings[0])
 
 
 class Explain(unittest.TestCase):
@@ -137,10 +174,7 @@ class Explain(unittest.TestCase):
         self.addCleanup(server.shutdown)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         kubeconfig = Path(os.environ["TMPDIR"]) / "kubeconfig"
-        kubeconfig.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}], "users": [{"name": "u", "user": {}}],
-        }))
+        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{server.server_port}")))
         words = ["explain", "node", "n1", "--kubeconfig", str(kubeconfig)]
         self.assertIn("node n1: offers nothing", run(*words).stdout)
         with open("/dev/full", "w") as full:
