@@ -25,6 +25,9 @@ constexpr Command kCommands[] = {
     {"undo", "brings earlier settings back", main::run_undo},
     {"hold", "stops a roll-out of settings where it is", main::run_hold},
     {"resume", "lets a held roll-out of settings go on", main::run_resume},
+    {"off", "drains nodes of offline work and switches it off", main::run_off},
+    {"on", "lets nodes sell again", main::run_on},
+    {"observe", "decides and shows for nodes, and writes nothing", main::run_observe},
     {"up", "runs an API server in memory and the manager in one process", main::run_up},
 };
 

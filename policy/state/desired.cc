@@ -22,6 +22,11 @@ Result<DesiredStates> parse_desired(std::string_view text) {
     return fail(ErrorKind::kInvalid, text.size(), " bytes, at most ", kDesiredBytesMax);
   }
   TM_TRY(const Json value, Json::parse(text));
+  const Json* written = value.member("schema");
+  if (written != nullptr && written->get_int().value_or(0) > kStateSchema) {
+    return fail(ErrorKind::kUnsupported, "written with schema ", written->as_int(), "; this version reads ",
+                kStateSchema);
+  }
   Problems problems;
   Form form(&value, "", problems);
   DesiredStates desired;

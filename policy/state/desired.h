@@ -28,6 +28,7 @@ struct DesiredStates {
   bool operator==(const DesiredStates&) const = default;
 };
 
+// Refuses what is not schema 1 (kUnsupported where it is newer) or not whole; names the place.
 Result<DesiredStates> parse_desired(std::string_view text);
 std::string format_desired(const DesiredStates& desired);
 

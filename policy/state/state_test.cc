@@ -368,7 +368,7 @@ TEST(Mark, ANewerSchemaIsHeldByItsLabel) {
 TEST(Desired, RefusesWhatItCannotHold) {
   EXPECT_FALSE(parse_desired("{"));
   EXPECT_FALSE(parse_desired(R"({"generation":1})"));
-  EXPECT_FALSE(parse_desired(R"({"schema":2})"));
+  EXPECT_EQ(parse_desired(R"({"schema":2})").error().kind, ErrorKind::kUnsupported);
   EXPECT_FALSE(parse_desired(R"({"schema":1,"pools":[{"name":"a","orders":[]},{"name":"a","orders":[]}]})"));
   DesiredStates desired;
   StateCommand command;

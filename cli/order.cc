@@ -1,0 +1,507 @@
+#include "cli/order.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <unordered_set>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/pools.h"
+#include "kube/decode.h"
+#include "kube/objects.h"
+#include "manager/desired_store.h"
+#include "manager/mark_write.h"
+
+namespace tidemark::cli {
+namespace {
+
+using policy::CommandEffect;
+using policy::NodeMarks;
+
+constexpr int kStoreTriesMax = 10;
+constexpr int kRefusalsMax = 20;  // of one node that others write at the same time
+constexpr base::Duration kRetryFirst = std::chrono::milliseconds(100);
+constexpr base::Duration kRetryMax = std::chrono::seconds(5);
+
+// What is written onto each node.
+struct Order {
+  OrderScope scope = OrderScope::kCluster;
+  std::string pool;
+  policy::StateCommand command;
+  policy::StateMark mark;                        // of the pool or the cluster
+  std::optional<policy::TidemarkConfig> config;  // of kPool
+};
+
+struct Stored {
+  policy::StateMark mark;
+  bool written = false;
+  bool already = false;
+  std::vector<std::string> notes;
+};
+
+// The order for the pool or the cluster, kept for nodes that join later.
+net::Task<Result<Stored>> store(net::EventLoop& loop, kube::Client& client, const OrderOptions& options) {
+  Stored out;
+  for (int attempt = 0; attempt < kStoreTriesMax; ++attempt) {
+    TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
+    policy::DesiredStates before;
+    if (stored.text) {
+      auto read = policy::parse_desired(*stored.text);
+      if (!read && read.error().kind == ErrorKind::kUnsupported) {
+        co_return std::unexpected(std::move(read).error().within("what was ordered for the cluster"));
+      }
+      if (read) {
+        before = std::move(*read);
+      } else {
+        out.notes = {
+            base::cat("what was ordered before for the cluster and its pools could not be read and was replaced: ",
+                      read.error().message)};
+      }
+    }
+    const base::WallTime now = loop.clock().wall();
+    TM_CO_TRY(auto commanded, policy::command_desired(before, options.pool, options.command, now));
+    out.mark = std::move(commanded.mark);
+    switch (commanded.effect) {
+      case CommandEffect::kAlready:
+        out.already = true;
+        co_return out;
+      case CommandEffect::kNotOff:
+        co_return fail(ErrorKind::kInvalid, "that part is not off",
+                       options.pool.empty() ? " for the cluster" : " for the pool", ": nothing to switch on");
+      case CommandEffect::kNoSuchPart:
+        co_return fail(ErrorKind::kInvalid,
+                       "everything is off; a class alone cannot be switched on. Switch a side on, or all of it");
+      case CommandEffect::kSuperseded:
+      case CommandEffect::kSet:
+        break;
+    }
+    if (options.dry_run) co_return out;
+    auto written = co_await manager::write_desired(client, options.config_namespace, stored.revision,
+                                                   policy::format_desired(commanded.desired), options.limit);
+    if (written) {
+      out.written = true;
+      co_return out;
+    }
+    const auto kind = written.error().kind;
+    if (kind != ErrorKind::kConflict && kind != ErrorKind::kAlreadyExists) {
+      co_return std::unexpected(std::move(written).error().within("storing the order"));
+    }
+  }
+  co_return fail(ErrorKind::kConflict, "what is ordered for the cluster changed ", kStoreTriesMax,
+                 " times while this order was stored; nothing was done");
+}
+
+// The pools, with the one that is meant among them. A pool that is gone from the settings can still be let go.
+net::Task<Result<policy::TidemarkConfig>> pools_for(kube::Client& client, const OrderOptions& options) {
+  TM_CO_TRY(auto config, co_await read_pools(client, options.config_namespace, options.zones, options.limit));
+  auto exists = pool_exists(config, options.pool);
+  if (exists) co_return config;
+  if (options.command.wish != policy::Wish::kOff) {
+    TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
+    const auto desired = stored.text ? policy::parse_desired(*stored.text) : Result<policy::DesiredStates>();
+    if (desired && desired->pool(options.pool) != nullptr) co_return config;
+  }
+  co_return std::unexpected(std::move(exists).error());
+}
+
+kube::NodeFields node_fields() {
+  kube::NodeFields fields;
+  fields.meta = manager::mark_fields();
+  fields.info = false;
+  return fields;
+}
+
+bool concerns(const Order& order, const kube::Node& node) {
+  if (order.scope != OrderScope::kPool) return true;
+  if (in_pool(*order.config, node, order.pool)) return true;
+  // A node that left the pool, or whose pool is gone, may still be held by its order; it is let go here.
+  if (order.command.wish == policy::Wish::kOff) return false;
+  const auto marks = manager::read_marks(manager::mark_of(node)).marks;
+  return marks.pool && marks.pool->pool == order.pool;
+}
+
+// Nodes as they come in, written by as many tasks as may be under way at once.
+class Writing {
+ public:
+  Writing(net::EventLoop& loop, kube::Client& client, const OrderOptions& options, Order order,
+          std::function<void(const OrderProgress&)> on_progress)
+      : loop_(loop),
+        client_(client),
+        options_(options),
+        order_(std::move(order)),
+        on_progress_(std::move(on_progress)),
+        news_(loop),
+        scope_(loop) {
+    for (std::int64_t i = 0; i < options_.in_flight; ++i) scope_.spawn(work());
+  }
+
+  net::Task<Result<std::vector<OrderedNode>>> run() {
+    if (order_.scope == OrderScope::kNode) {
+      for (const auto& name : options_.nodes) take({name, std::nullopt});
+    } else {
+      TM_CO_TRY_VOID(co_await list());
+    }
+    listed_ = true;
+    news_.set();
+    while (working_ > 0 || !waiting_.empty()) {
+      progress_.clear();
+      co_await progress_.wait();
+    }
+    std::ranges::sort(done_, {}, &OrderedNode::name);
+    co_return std::move(done_);
+  }
+
+ private:
+  struct Waiting {
+    std::string name;
+    std::optional<kube::Node> node;  // nullopt: to be read
+  };
+
+  void take(Waiting node) {
+    if (!seen_.insert(node.name).second) return;
+    waiting_.push_back(std::move(node));
+    news_.set();
+    tell();
+  }
+
+  net::Task<Result<void>> list() {
+    auto listed = co_await client_.list(
+        kube::kNodes, {},
+        [this](std::string_view page) -> Result<void> {
+          TM_TRY_VOID(kube::decode_list(page, [this](std::string_view item) -> Result<void> {
+            TM_TRY(auto node, kube::decode_node(item, node_fields(), interner_));
+            if (concerns(order_, node)) take({std::string(node.meta.name), std::move(node)});
+            return {};
+          }));
+          return {};
+        },
+        [] {}, options_.limit * 4);
+    if (!listed) co_return std::unexpected(std::move(listed).error().within("listing nodes"));
+    co_return Result<void>();
+  }
+
+  net::Task<void> work() {
+    while (true) {
+      while (waiting_.empty()) {
+        if (listed_) co_return;
+        news_.clear();
+        co_await news_.wait();
+      }
+      Waiting next = std::move(waiting_.front());
+      waiting_.pop_front();
+      ++working_;
+      OrderedNode outcome = co_await one(std::move(next));
+      --working_;
+      failed_ += outcome.outcome == OrderOutcome::kFailed ? 1 : 0;
+      done_.push_back(std::move(outcome));
+      progress_.set();
+      tell();
+    }
+  }
+
+  void tell() {
+    if (on_progress_) on_progress_({seen_.size(), done_.size(), failed_});
+  }
+
+  // The order applied to what a node carries.
+  policy::NodeCommanded apply(const NodeMarks& marks, std::int64_t generation, base::WallTime now) const {
+    if (order_.scope == OrderScope::kNode) return policy::command_node(marks, order_.command, generation, now);
+    policy::NodeCommanded out{marks, CommandEffect::kSet};
+    out.effect = order_.scope == OrderScope::kCluster ? policy::carry_cluster(out.marks, order_.mark)
+                                                      : policy::carry_pool(out.marks, order_.pool, order_.mark);
+    return out;
+  }
+
+  static OrderOutcome outcome_of(CommandEffect effect) {
+    switch (effect) {
+      case CommandEffect::kSet:
+        return OrderOutcome::kWritten;
+      case CommandEffect::kAlready:
+        return OrderOutcome::kAlready;
+      case CommandEffect::kNotOff:
+        return OrderOutcome::kNothing;
+      case CommandEffect::kNoSuchPart:
+        return OrderOutcome::kRefused;
+      case CommandEffect::kSuperseded:
+        break;
+    }
+    return OrderOutcome::kSuperseded;
+  }
+
+  net::Task<OrderedNode> one(Waiting waiting) {
+    OrderedNode out;
+    out.name = waiting.name;
+    const base::MonotonicTime deadline = loop_.clock().monotonic() + options_.limit;
+    std::optional<std::int64_t> generation;  // drawn once: what is on the node later with a larger one came later
+    std::optional<manager::MarkOnNode> exact;
+    base::Duration pause = kRetryFirst;
+    int refusals = 0;
+    while (true) {
+      Result<bool> settled = false;
+      if (!waiting.node) settled = co_await read(waiting.name, waiting.node, exact);
+      if (settled && waiting.node) settled = co_await write(*waiting.node, exact, generation, refusals, out);
+      if (settled && *settled) co_return out;
+      waiting.node.reset();
+      if (settled) continue;  // refused because something changed: look again at once
+      if (settled.error().kind == ErrorKind::kNotFound) {
+        const bool named = order_.scope == OrderScope::kNode;
+        out.outcome = named ? OrderOutcome::kFailed : OrderOutcome::kGone;
+        out.problem = named ? "there is no such node" : "";
+        co_return out;
+      }
+      if (!worth_another_try(settled.error()) || loop_.clock().monotonic() + pause >= deadline) {
+        out.outcome = OrderOutcome::kFailed;
+        out.problem = settled.error().message;
+        co_return out;
+      }
+      co_await loop_.sleep(pause);
+      pause = std::min(pause * 2, kRetryMax);
+    }
+  }
+
+  static bool worth_another_try(const Error& error) {
+    switch (error.kind) {
+      case ErrorKind::kUnavailable:
+      case ErrorKind::kDeadline:
+      case ErrorKind::kExhausted:
+      case ErrorKind::kInternal:
+      case ErrorKind::kConflict:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Nothing written yet: false, or why it cannot be read.
+  net::Task<Result<bool>> read(std::string name, std::optional<kube::Node>& node,
+                               std::optional<manager::MarkOnNode>& exact) {
+    TM_CO_TRY(const std::string bytes, co_await client_.get(kube::kNodes, "", name, options_.limit));
+    TM_CO_TRY(node, kube::decode_node(bytes, node_fields(), interner_));
+    TM_CO_TRY(exact, manager::exact_mark(bytes));
+    co_return false;
+  }
+
+  // True: settled, `out` says how. False: the node has changed since it was read.
+  net::Task<Result<bool>> write(const kube::Node& node, const std::optional<manager::MarkOnNode>& exact,
+                                std::optional<std::int64_t>& generation, int& refusals, OrderedNode& out) {
+    const base::WallTime now = loop_.clock().wall();
+    const auto mark = exact ? *exact : manager::mark_of(node);
+    const auto reading = manager::read_marks(mark);
+    if (!generation) {
+      const std::int64_t own = reading.marks.node ? reading.marks.node->generation : 0;
+      generation = policy::next_generation(std::max(own, reading.marks.generation), now);
+    }
+    const auto ordered = apply(reading.marks, *generation, now);
+    out.outcome = outcome_of(ordered.effect);
+    out.state = policy::effective(ordered.marks, policy::Mode::kEnforce, now);
+    const bool repair = ordered.effect == CommandEffect::kAlready && reading.trouble;
+    if ((ordered.effect != CommandEffect::kSet && !repair) || options_.dry_run) co_return true;
+
+    const bool off = order_.command.wish == policy::Wish::kOff;
+    auto body = manager::mark_write(mark, ordered.marks, now, off ? &node : nullptr).body;
+    kube::WriteOptions options;
+    options.subresource = "status";
+    auto patched = co_await client_.patch(kube::kNodes, node.meta.name.view(), kube::PatchType::kJson, std::move(body),
+                                          options, options_.limit);
+    if (patched) co_return true;
+    // 422: a test of the patch failed, because somebody wrote the mark or the numbers since they were read.
+    if (patched.error().kind == ErrorKind::kInvalid && ++refusals <= kRefusalsMax) co_return false;
+    co_return std::unexpected(std::move(patched).error());
+  }
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  const OrderOptions& options_;
+  Order order_;
+  std::function<void(const OrderProgress&)> on_progress_;
+  kube::Interner interner_;
+  std::unordered_set<std::string> seen_;
+  std::deque<Waiting> waiting_;
+  std::vector<OrderedNode> done_;
+  std::size_t failed_ = 0;
+  std::size_t working_ = 0;
+  bool listed_ = false;
+  net::Event news_;
+  net::Event progress_{loop_};
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+std::string_view scope_word(OrderScope scope) {
+  switch (scope) {
+    case OrderScope::kNode:
+      return "node";
+    case OrderScope::kPool:
+      return "pool";
+    case OrderScope::kCluster:
+      break;
+  }
+  return "cluster";
+}
+
+Json names_json(const std::vector<std::string>& names) {
+  Json list = Json::array();
+  for (const auto& name : names) list.as_array().push_back(Json(name));
+  return list;
+}
+
+std::array<std::size_t, 7> counts_of(const OrderReport& report) {
+  std::array<std::size_t, 7> counts{};
+  for (const auto& node : report.nodes) ++counts.at(static_cast<std::size_t>(node.outcome));
+  return counts;
+}
+
+bool has_state(OrderOutcome outcome) {
+  return outcome != OrderOutcome::kGone && outcome != OrderOutcome::kFailed;
+}
+
+std::string state_words(const policy::EffectiveState& state) {
+  std::string words(policy::to_string(state.strictest()));
+  if (state.k8s != state.yarn) {
+    words = base::cat("Kubernetes ", policy::to_string(state.k8s), ", YARN ", policy::to_string(state.yarn));
+  }
+  for (const auto& name : state.classes_off) words += base::cat(", class ", name, " off");
+  return words;
+}
+
+std::string decided_words(const policy::EffectiveState& state) {
+  std::string words(model::reason_sentence(state.decided_by));
+  if (state.order && !state.order->by.empty()) words += base::cat(", by ", state.order->by);
+  if (state.order && !state.order->why.empty()) words += base::cat(": ", state.order->why);
+  return words;
+}
+
+}  // namespace
+
+std::string_view to_string(OrderOutcome outcome) {
+  constexpr std::array<std::string_view, 7> kWords{"written", "already", "superseded", "nothing",
+                                                   "refused", "gone",    "failed"};
+  return kWords.at(static_cast<std::size_t>(outcome));
+}
+
+bool OrderReport::failed() const {
+  return std::ranges::any_of(nodes, [](const OrderedNode& node) {
+    return node.outcome == OrderOutcome::kFailed || node.outcome == OrderOutcome::kRefused ||
+           node.outcome == OrderOutcome::kSuperseded;
+  });
+}
+
+net::Task<Result<std::size_t>> count_nodes(kube::Client& client, const OrderOptions& options) {
+  if (options.scope == OrderScope::kNode) co_return options.nodes.size();
+  Order order;
+  order.scope = options.scope;
+  order.pool = options.pool;
+  order.command = options.command;
+  if (options.scope == OrderScope::kPool) {
+    TM_CO_TRY(order.config, co_await pools_for(client, options));
+  }
+  std::size_t count = 0;
+  kube::Interner interner;
+  auto listed = co_await client.list(
+      kube::kNodes, {},
+      [&](std::string_view page) -> Result<void> {
+        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
+          TM_TRY(const auto node, kube::decode_node(item, node_fields(), interner));
+          count += concerns(order, node) ? 1 : 0;
+          return {};
+        }));
+        return {};
+      },
+      [&] { count = 0; }, options.limit * 4);
+  if (!listed) co_return std::unexpected(std::move(listed).error().within("counting nodes"));
+  co_return count;
+}
+
+net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& client, OrderOptions options,
+                                          std::function<void(const OrderProgress&)> on_progress) {
+  OrderReport report;
+  report.dry_run = options.dry_run;
+  Order order;
+  order.scope = options.scope;
+  order.pool = options.pool;
+  order.command = options.command;
+  if (options.scope == OrderScope::kPool) {
+    TM_CO_TRY(order.config, co_await pools_for(client, options));
+  }
+  if (options.scope != OrderScope::kNode) {
+    TM_CO_TRY(auto stored, co_await store(loop, client, options));
+    order.mark = std::move(stored.mark);
+    report.stored = stored.written;
+    report.was_stored = stored.already;
+    report.notes = std::move(stored.notes);
+  }
+  Writing writing(loop, client, options, std::move(order), std::move(on_progress));
+  TM_CO_TRY(report.nodes, co_await writing.run());
+  co_return report;
+}
+
+std::string render_text(const OrderReport& report, const OrderOptions& options) {
+  constexpr std::size_t kShownMax = 50;
+  const auto counts = counts_of(report);
+  const auto count = [&](OrderOutcome outcome) { return counts.at(static_cast<std::size_t>(outcome)); };
+  std::string out = base::cat(policy::to_string(options.command.wish), " ", scope_word(options.scope));
+  if (!options.pool.empty()) out += base::cat(" ", options.pool);
+  out += base::cat(report.dry_run ? " (dry run, nothing was written): " : ": ", report.nodes.size(),
+                   report.nodes.size() == 1 ? " node, " : " nodes, ", count(OrderOutcome::kWritten),
+                   report.dry_run ? " would be marked" : " marked");
+  for (const auto& [outcome, words] : {std::pair{OrderOutcome::kAlready, "marked already"},
+                                       {OrderOutcome::kNothing, "where that part is not off"},
+                                       {OrderOutcome::kGone, "gone meanwhile"},
+                                       {OrderOutcome::kSuperseded, "left alone: ordered something later"},
+                                       {OrderOutcome::kRefused, "where everything is off, not a class"},
+                                       {OrderOutcome::kFailed, "failed"}}) {
+    if (count(outcome) > 0) out += base::cat(", ", count(outcome), " ", words);
+  }
+  out += "\n";
+  for (const auto& note : report.notes) out += base::cat("note: ", note, "\n");
+
+  // What holds now, where that is not what was asked for: a wider order is stricter.
+  std::size_t shown = 0;
+  for (const auto& node : report.nodes) {
+    const bool problem = node.outcome == OrderOutcome::kFailed;
+    const bool stricter = has_state(node.outcome) && options.command.wish != policy::Wish::kOff &&
+                          node.state.strictest() > static_cast<policy::NodeState>(options.command.wish);
+    const bool alone = options.scope == OrderScope::kNode && has_state(node.outcome);
+    if (!problem && !stricter && !alone && node.outcome != OrderOutcome::kSuperseded) continue;
+    if (++shown > kShownMax) continue;
+    out += base::cat(
+        "  ", node.name, ": ",
+        problem ? node.problem
+                : base::cat(stricter ? "still " : "", state_words(node.state), " (", decided_words(node.state), ")"),
+        "\n");
+  }
+  if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
+  return out;
+}
+
+Json render_json(const OrderReport& report, const OrderOptions& options) {
+  Json out = Json::object({{"schema", 1},
+                           {"verb", Json(policy::to_string(options.command.wish))},
+                           {"scope", Json(scope_word(options.scope))}});
+  if (!options.pool.empty()) out["pool"] = Json(options.pool);
+  out["only"] = names_json(policy::part_words(options.command.only));
+  out["dryRun"] = report.dry_run;
+  out["stored"] = report.stored || report.was_stored;
+  out["notes"] = names_json(report.notes);
+  Json counts = Json::object();
+  for (std::size_t i = 0; i < counts_of(report).size(); ++i) {
+    counts[to_string(static_cast<OrderOutcome>(i))] = static_cast<std::int64_t>(counts_of(report).at(i));
+  }
+  out["counts"] = std::move(counts);
+  Json nodes = Json::array();
+  for (const auto& node : report.nodes) {
+    Json entry = Json::object({{"name", Json(node.name)}, {"outcome", Json(to_string(node.outcome))}});
+    if (has_state(node.outcome)) {
+      entry["state"] = Json(policy::to_string(node.state.strictest()));
+      entry["kubernetes"] = Json(policy::to_string(node.state.k8s));
+      entry["yarn"] = Json(policy::to_string(node.state.yarn));
+      entry["decidedBy"] = Json(model::reason_id(node.state.decided_by));
+    }
+    if (!node.problem.empty()) entry["problem"] = Json(node.problem);
+    nodes.as_array().push_back(std::move(entry));
+  }
+  out["nodes"] = std::move(nodes);
+  return out;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,84 @@
+// `tidemark off|on|observe node NAME…|pool NAME|cluster`: writes what is ordered onto the nodes itself, with nothing
+// but the API server there. An order for a pool or the cluster is stored first, so that nodes that join later inherit
+// it, and then copied onto every node that is there.
+//
+// It may be ended and run again: what is done is found done. Of two operators at once the later order wins on every
+// node, and the other one is told.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "manager/revision.h"
+#include "net/loop.h"
+#include "policy/state/order.h"
+#include "policy/state/state.h"
+
+namespace tidemark::cli {
+
+enum class OrderScope : std::uint8_t { kNode, kPool, kCluster };
+
+struct OrderOptions {
+  OrderScope scope = OrderScope::kCluster;
+  std::vector<std::string> nodes;  // of kNode
+  std::string pool;                // of kPool
+  policy::StateCommand command;
+  bool dry_run = false;
+  std::string config_namespace = "koordinator-system";
+  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+  std::int64_t in_flight = 100;                     // writes under way at once
+  base::Duration limit = std::chrono::seconds(30);  // for one node, tries included
+};
+
+// What became of one node.
+enum class OrderOutcome : std::uint8_t {
+  kWritten,
+  kAlready,     // it carried the order
+  kSuperseded,  // somebody ordered something later
+  kNothing,     // `on` for a part that was not off
+  kRefused,     // `on` for a class where everything is off
+  kGone,        // deleted meanwhile
+  kFailed,
+};
+std::string_view to_string(OrderOutcome);
+
+struct OrderedNode {
+  std::string name;
+  OrderOutcome outcome = OrderOutcome::kFailed;
+  std::string problem;           // of kFailed
+  policy::EffectiveState state;  // what holds on it now, by orders alone; not for kGone and kFailed
+};
+
+struct OrderReport {
+  bool dry_run = false;
+  std::vector<OrderedNode> nodes;  // by name
+  bool stored = false;             // the order for the pool or the cluster was written
+  bool was_stored = false;         // it was there already
+  std::vector<std::string> notes;
+  bool failed() const;  // some node was not reached
+};
+
+struct OrderProgress {
+  std::size_t nodes = 0;
+  std::size_t done = 0;
+  std::size_t failed = 0;
+};
+
+// How many nodes it concerns, for the question before it. Cheap for kNode.
+net::Task<Result<std::size_t>> count_nodes(kube::Client& client, const OrderOptions& options);
+
+// An error where nothing could be done at all: no such pool, the API server away.
+net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& client, OrderOptions options,
+                                          std::function<void(const OrderProgress&)> on_progress);
+
+std::string render_text(const OrderReport& report, const OrderOptions& options);
+Json render_json(const OrderReport& report, const OrderOptions& options);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,288 @@
+// The commands against the API server in memory, with no manager there. What depends on a real server is in
+// tests/cluster/test_state.py.
+#include "cli/order.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/text.h"
+#include "cli/order_wait.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
+
+class OrderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
+    client = std::make_unique<kube::Client>(
+        loop, *transport, [] { return std::string(); }, kube::ClientConfig{10'000, 10'000, "test"}, base::Random(1));
+    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
+  }
+
+  Json call(std::string_view method, std::string_view target, std::string body = "",
+            std::string_view type = "application/json", int wanted = 0) {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = std::move(body);
+    if (!request.body.empty()) request.headers.set("content-type", type);
+    auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
+    EXPECT_TRUE(response);
+    if (wanted != 0) EXPECT_EQ(response->status, wanted) << response->body;
+    if (wanted == 0) EXPECT_LT(response->status, 300) << response->body;
+    return *Json::parse(response->body);
+  }
+
+  // A node that sells 8 cores and 80 bytes.
+  void node(const std::string& name, std::string_view meta = R"("labels":{"zone":"a"},"annotations":{"x":"y"})") {
+    call("POST", "/api/v1/nodes",
+         base::cat(R"({"metadata":{"name":")", name, R"(")", meta.empty() ? "" : ",", meta, "}}"));
+    const std::string amounts =
+        R"({"cpu":"32","memory":"128Gi","kubernetes.io/batch-cpu":"8000","kubernetes.io/batch-memory":"80"})";
+    call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"), kMerge);
+  }
+  Json read(const std::string& name) { return call("GET", "/api/v1/nodes/" + name); }
+  std::string label(const std::string& name) {
+    return std::string(read(name).text_at("metadata", "labels", "tidemark.io/state"));
+  }
+  std::string batch_cpu(const std::string& name) {
+    return std::string(read(name).text_at("status", "allocatable", "kubernetes.io/batch-cpu"));
+  }
+
+  static OrderOptions order(policy::Wish wish, std::vector<std::string> nodes = {}) {
+    OrderOptions options;
+    options.scope = nodes.empty() ? OrderScope::kCluster : OrderScope::kNode;
+    options.nodes = std::move(nodes);
+    options.command.wish = wish;
+    options.command.by = "ann";
+    options.command.why = "a test";
+    return options;
+  }
+  Result<OrderReport> give(OrderOptions options) {
+    return net::testing::run_task(loop, clock, give_order(loop, *client, std::move(options), nullptr));
+  }
+  static std::size_t count(const OrderReport& report, OrderOutcome outcome) {
+    return static_cast<std::size_t>(std::ranges::count(report.nodes, outcome, &OrderedNode::outcome));
+  }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+};
+
+TEST_F(OrderTest, OffStopsSellingAtOnceAndIsStoredForNodesThatJoinLater) {
+  for (int i = 0; i < 30; ++i) node(base::cat("n", i));
+  auto options = order(policy::Wish::kOff);
+  options.command.drain = 15min;
+  const auto report = give(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(count(*report, OrderOutcome::kWritten), 30u);
+  EXPECT_FALSE(report->failed());
+  EXPECT_EQ(label("n7"), "draining");
+  EXPECT_EQ(batch_cpu("n7"), "0");
+  EXPECT_EQ(read("n7").text_at("status", "capacity", "kubernetes.io/batch-memory"), "0");
+  const auto map = call("GET", base::cat(kMaps, "/tidemark-state"));
+  EXPECT_NE(map.text_at("data", "state.json").find("a test"), std::string_view::npos);
+
+  // Again: everything is found done, and nothing is written.
+  const std::string before(read("n7").text_at("metadata", "resourceVersion"));
+  const auto again = give(options);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->was_stored);
+  EXPECT_EQ(count(*again, OrderOutcome::kAlready), 30u);
+  EXPECT_EQ(read("n7").text_at("metadata", "resourceVersion"), before);
+}
+
+TEST_F(OrderTest, WhatAnEarlierRunLeftUndoneIsDone) {
+  for (int i = 0; i < 10; ++i) node(base::cat("n", i));
+  ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  node("late");
+  const auto again = give(order(policy::Wish::kOff));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(count(*again, OrderOutcome::kAlready), 10u);
+  EXPECT_EQ(count(*again, OrderOutcome::kWritten), 1u);
+  EXPECT_EQ(label("late"), "off");
+  EXPECT_EQ(batch_cpu("late"), "");
+}
+
+TEST_F(OrderTest, ANodeWithoutAnyLabelOrAnnotationIsMarkedToo) {
+  node("bare", "");
+  ASSERT_FALSE(give(order(policy::Wish::kOff, {"bare"}))->failed());
+  EXPECT_EQ(label("bare"), "off");
+}
+
+TEST_F(OrderTest, ANodeThatIsNotThereIsNamedAndTheOthersAreDone) {
+  node("there");
+  const auto report = give(order(policy::Wish::kOff, {"nowhere", "there"}));
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->failed());
+  EXPECT_NE(
+      render_text(*report, order(policy::Wish::kOff, {"nowhere", "there"})).find("nowhere: there is no such node"),
+      std::string::npos);
+  EXPECT_EQ(label("there"), "off");
+}
+
+TEST_F(OrderTest, ADryRunWritesNothing) {
+  node("n");
+  auto options = order(policy::Wish::kOff);
+  options.dry_run = true;
+  const std::string before(read("n").text_at("metadata", "resourceVersion"));
+  const auto report = give(options);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(count(*report, OrderOutcome::kWritten), 1u);
+  EXPECT_EQ(report->nodes[0].state.strictest(), policy::NodeState::kOff);
+  EXPECT_EQ(read("n").text_at("metadata", "resourceVersion"), before);
+  call("GET", base::cat(kMaps, "/tidemark-state"), "", "", 404);
+}
+
+TEST_F(OrderTest, SwitchingTheClusterOnLeavesANodeOffThatWasOffBefore) {
+  node("a");
+  node("b");
+  ASSERT_TRUE(give(order(policy::Wish::kOff, {"a"})));
+  ASSERT_TRUE(give(order(policy::Wish::kOff)));
+  auto on = order(policy::Wish::kOn);
+  const auto report = give(on);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(label("a"), "off");
+  EXPECT_EQ(label("b"), "on");
+  EXPECT_NE(render_text(*report, on).find("a: still off (ordered for this node, by ann: a test)"), std::string::npos)
+      << render_text(*report, on);
+}
+
+// Two operators at once, one for the cluster and one for it as well: on every node the same one wins, the one whose
+// order was stored later, and the other hears of it where it came too late.
+TEST_F(OrderTest, OfTwoOperatorsAtOnceTheLaterOrderWinsOnEveryNode) {
+  for (int i = 0; i < 200; ++i) node(base::cat("n", i));
+  std::optional<Result<OrderReport>> off;
+  std::optional<Result<OrderReport>> on;
+  {
+    net::Scope scope(loop);
+    auto give_off = [&]() -> net::Task<void> {
+      off = co_await give_order(loop, *client, order(policy::Wish::kOff), nullptr);
+    };
+    auto give_on = [&]() -> net::Task<void> {
+      on = co_await give_order(loop, *client, order(policy::Wish::kOn), nullptr);
+    };
+    scope.spawn(give_off());
+    scope.spawn(give_on());
+    net::testing::run_for(loop, clock, 10s);
+  }
+  ASSERT_TRUE(off && *off && on && *on);
+  EXPECT_EQ(count(**off, OrderOutcome::kFailed) + count(**on, OrderOutcome::kFailed), 0u);
+  const auto map = call("GET", base::cat(kMaps, "/tidemark-state"));
+  const bool off_is_later = map.text_at("data", "state.json").find(R"("wish":"off")") != std::string_view::npos;
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(label(base::cat("n", i)), off_is_later ? "off" : "on");
+}
+
+TEST_F(OrderTest, AMarkThatCannotBeReadIsSetAnew) {
+  node("n", R"("labels":{"tidemark.io/state":"on"},"annotations":{"tidemark.io/state-detail":"{broken"})");
+  ASSERT_FALSE(give(order(policy::Wish::kOn, {"n"}))->failed());
+  EXPECT_EQ(label("n"), "on");
+  EXPECT_EQ(read("n").text_at("metadata", "annotations", "tidemark.io/state-detail").find("{broken"),
+            std::string_view::npos);
+}
+
+TEST_F(OrderTest, AStoreThatCannotBeReadIsReplacedAndToldOneOfANewerVersionIsNot) {
+  node("n");
+  call("POST", std::string(kMaps), R"({"metadata":{"name":"tidemark-state"},"data":{"state.json":"{broken"}})");
+  const auto report = give(order(policy::Wish::kOff));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->notes.size(), 1u);
+  EXPECT_EQ(label("n"), "off");
+  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{\"schema\":2}"}})", kMerge);
+  const auto refused = give(order(policy::Wish::kOn));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(label("n"), "off");
+}
+
+TEST_F(OrderTest, APoolIsWhatTheSettingsSay) {
+  node("day", R"("labels":{"pool":"day"})");
+  node("night", R"("labels":{"pool":"night"})");
+  call(
+      "POST", std::string(kMaps),
+      R"({"metadata":{"name":"tidemark-config"},"data":{"config.yaml":"schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n"}})");
+  auto options = order(policy::Wish::kOff);
+  options.scope = OrderScope::kPool;
+  options.pool = "night";
+  const auto report = give(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->nodes.size(), 1u);
+  EXPECT_EQ(label("night"), "off");
+  EXPECT_EQ(label("day"), "");
+  options.pool = "nigh";
+  const auto refused = give(options);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("did you mean night?"), std::string::npos) << refused.error().message;
+}
+
+TEST_F(OrderTest, OneSideAlone) {
+  node(
+      "n",
+      R"("annotations":{"node.koordinator.sh/originExtendedAllocatable":"{\"resources\":{\"kubernetes.io/batch-cpu\":\"9k\",\"kubernetes.io/batch-memory\":\"90\"}}"})");
+  auto options = order(policy::Wish::kOff, {"n"});
+  options.command.only = *policy::parse_parts(std::vector<std::string>{"yarn"});
+  ASSERT_FALSE(give(options)->failed());
+  EXPECT_EQ(batch_cpu("n"), "8k");
+  EXPECT_NE(
+      read("n").text_at("metadata", "annotations", "node.koordinator.sh/originExtendedAllocatable").find(R"("0")"),
+      std::string_view::npos);
+  auto on = order(policy::Wish::kOn, {"n"});
+  on.command.only.k8s = true;
+  EXPECT_EQ(give(on)->nodes[0].outcome, OrderOutcome::kNothing);
+  on.command.only = {false, false, {"spark"}};
+  ASSERT_FALSE(give(order(policy::Wish::kOff, {"n"}))->failed());
+  EXPECT_EQ(give(on)->nodes[0].outcome, OrderOutcome::kRefused);
+}
+
+TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
+  node("n");
+  auto options = order(policy::Wish::kOff);
+  options.command.drain = 10min;
+  const auto report = give(options);
+  ASSERT_TRUE(report);
+  std::optional<WaitReport> waited;
+  std::vector<WaitProgress> seen;
+  {
+    net::Scope scope(loop);
+    auto wait = [&]() -> net::Task<void> {
+      waited = co_await wait_for_order(loop, *client, log, base::Random(2), *report, options, 30min,
+                                       [&](const WaitProgress& progress) { seen.push_back(progress); });
+    };
+    scope.spawn(wait());
+    net::testing::run_for(loop, clock, 9min);
+    EXPECT_FALSE(waited);
+    net::testing::run_for(loop, clock, 2min);
+  }
+  ASSERT_TRUE(waited);
+  EXPECT_TRUE(waited->reached);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].draining, 1u);
+  EXPECT_EQ(seen[1].reached, 1u);
+
+  // A manager that goes on writing amounts is told.
+  call("PATCH", "/api/v1/nodes/n/status", R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":"500"}}})", kMerge);
+  const auto late = net::testing::run_task(
+      loop, clock, wait_for_order(loop, *client, log, base::Random(3), *report, options, 5s, nullptr));
+  EXPECT_FALSE(late.reached);
+  EXPECT_EQ(late.last.offering, 1u);
+  EXPECT_EQ(late.not_reached, std::vector<std::string>{"n"});
+}
+
+}  // namespace
+}  // namespace tidemark::cli

@@ -1,0 +1,90 @@
+#include "cli/order_wait.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "base/metrics.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "manager/mark_write.h"
+
+namespace tidemark::cli {
+namespace {
+
+constexpr base::Duration kLook = std::chrono::seconds(1);
+
+enum class Phase { kReached, kDraining, kOffering };
+
+template <class Amount>
+bool some(const std::optional<Amount>& amount) {
+  return amount && amount->value > 0;
+}
+
+Phase phase_of(const kube::Node& node, const policy::StateCommand& command, base::WallTime now) {
+  if (command.wish != policy::Wish::kOff) return Phase::kReached;
+  const auto state = policy::effective(manager::read_marks(manager::mark_of(node)).marks, policy::Mode::kEnforce, now);
+  const bool k8s = command.only.has_k8s();
+  const bool yarn = command.only.has_yarn();
+  if ((k8s && state.k8s < policy::NodeState::kOff) || (yarn && state.yarn < policy::NodeState::kOff)) {
+    return Phase::kDraining;
+  }
+  const auto carried = manager::carried_by(node);
+  const auto& amounts = carried.published;
+  const bool k8s_offers =
+      some(amounts.batch_cpu) || some(amounts.batch_memory) || some(amounts.mid_cpu) || some(amounts.mid_memory);
+  const bool yarn_offers = carried.origin && *carried.origin != model::Resources();
+  return (k8s && k8s_offers) || (yarn && yarn_offers) ? Phase::kOffering : Phase::kReached;
+}
+
+}  // namespace
+
+net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client, const base::Log& log,
+                                     base::Random random, const OrderReport& report, const OrderOptions& options,
+                                     base::Duration limit, std::function<void(const WaitProgress&)> on_progress) {
+  std::unordered_set<std::string> waited;
+  for (const auto& node : report.nodes) {
+    if (node.outcome == OrderOutcome::kWritten || node.outcome == OrderOutcome::kAlready) waited.insert(node.name);
+  }
+  base::Registry metrics;
+  kube::Interner interner;
+  kube::InformerConfig config;
+  config.resource = kube::kNodes;
+  kube::NodeFields fields;
+  fields.meta = manager::mark_fields();
+  fields.info = false;
+  kube::Informer<kube::Node> nodes(loop, client, client, log, metrics, random, std::move(config),
+                                   [&](std::string_view bytes) { return kube::decode_node(bytes, fields, interner); });
+  net::Scope scope(loop);
+  scope.spawn(nodes.run());
+  const base::MonotonicTime deadline = loop.clock().monotonic() + limit;
+  WaitReport out;
+  bool told = false;
+  while (true) {
+    if (nodes.synced()) {
+      WaitProgress progress;
+      out.not_reached.clear();
+      nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+        if (!waited.contains(key.name)) return;
+        ++progress.nodes;
+        const Phase phase = phase_of(node, options.command, loop.clock().wall());
+        progress.draining += phase == Phase::kDraining ? 1 : 0;
+        progress.offering += phase == Phase::kOffering ? 1 : 0;
+        progress.reached += phase == Phase::kReached ? 1 : 0;
+        if (phase != Phase::kReached) out.not_reached.push_back(key.name);
+      });
+      if (on_progress && (!told || progress != out.last)) on_progress(progress);
+      told = true;
+      out.last = progress;
+      out.reached = out.not_reached.empty();
+      if (out.reached) break;
+    }
+    const base::Duration left = deadline - loop.clock().monotonic();
+    if (left <= base::Duration(0)) break;
+    co_await loop.sleep(std::min(kLook, left));
+  }
+  std::ranges::sort(out.not_reached);
+  co_return out;
+}
+
+}  // namespace tidemark::cli

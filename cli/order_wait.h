@@ -1,0 +1,38 @@
+// Waiting until an order has come about: for `off` until nothing of what was switched off is offered any more and
+// draining is over. The manager need not be there: what is off by time is off without it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "cli/order.h"
+#include "kube/client.h"
+#include "net/loop.h"
+
+namespace tidemark::cli {
+
+struct WaitProgress {
+  std::size_t nodes = 0;  // that were marked and are still there
+  std::size_t draining = 0;
+  std::size_t offering = 0;  // off, and the node still carries amounts
+  std::size_t reached = 0;
+  bool operator==(const WaitProgress&) const = default;
+};
+
+struct WaitReport {
+  bool reached = false;
+  WaitProgress last;
+  std::vector<std::string> not_reached;  // by name
+};
+
+// Follows the nodes of the report with one watch. `on_progress` hears of each change, once a second at most.
+net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client, const base::Log& log,
+                                     base::Random random, const OrderReport& report, const OrderOptions& options,
+                                     base::Duration limit, std::function<void(const WaitProgress&)> on_progress);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,53 @@
+#include "cli/pools.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "model/names.h"
+#include "policy/pools/parse.h"
+
+namespace tidemark::cli {
+
+net::Task<Result<policy::TidemarkConfig>> read_pools(kube::Reader& reader, std::string config_namespace,
+                                                     manager::ZonesOf zones, base::Duration limit) {
+  auto bytes = co_await reader.get(kube::kConfigMaps, config_namespace, model::kTidemarkConfigName, limit);
+  if (!bytes && bytes.error().kind == ErrorKind::kNotFound) co_return policy::drop_in();
+  if (!bytes) co_return std::unexpected(std::move(bytes).error().within("reading the pools"));
+  kube::Interner interner;
+  TM_CO_TRY(const auto map, kube::decode_config_map(*bytes, {}, {model::kTidemarkConfigKey}, interner));
+  const auto* text = map.data.find(model::kTidemarkConfigKey);
+  if (text == nullptr) {
+    co_return fail(ErrorKind::kInvalid, "ConfigMap ", config_namespace, "/", model::kTidemarkConfigName, " has no key ",
+                   model::kTidemarkConfigKey, ": the pools are not known; name the nodes instead");
+  }
+  auto config = policy::parse_tidemark_config(text->view(), zones(text->view()));
+  if (!config) {
+    co_return fail(ErrorKind::kInvalid, "the pools are not known, because ", config_namespace, "/",
+                   model::kTidemarkConfigName, " cannot be used; name the nodes instead. ",
+                   policy::to_string(config.error()));
+  }
+  co_return std::move(*config);
+}
+
+Result<void> pool_exists(const policy::TidemarkConfig& config, std::string_view pool) {
+  std::vector<std::string> names{config.rest.name};
+  for (const auto& each : config.pools) names.push_back(each.name);
+  std::vector<std::string_view> views(names.begin(), names.end());
+  for (const auto& name : names) {
+    if (name == pool) return {};
+  }
+  const auto meant = base::nearest(pool, views);
+  return fail(ErrorKind::kNotFound, "there is no pool ", base::quoted(pool),
+              meant ? base::cat("; did you mean ", *meant, "?") : std::string("."),
+              " There are: ", base::join(names, ", "));
+}
+
+bool in_pool(const policy::TidemarkConfig& config, const kube::Node& node, std::string_view pool) {
+  std::vector<model::Label> labels;
+  for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
+  return policy::pool_of(config, labels).name == pool;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,25 @@
+// The pools of the cluster, as the ConfigMap `tidemark-config` has them now.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/objects.h"
+#include "manager/revision.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::cli {
+
+// Without a tidemark-config there is one pool, `default`. One that cannot be read is an error that says why.
+net::Task<Result<policy::TidemarkConfig>> read_pools(kube::Reader& reader, std::string config_namespace,
+                                                     manager::ZonesOf zones, base::Duration limit);
+
+// kNotFound with the pools that there are, and the nearest one.
+Result<void> pool_exists(const policy::TidemarkConfig& config, std::string_view pool);
+
+bool in_pool(const policy::TidemarkConfig& config, const kube::Node& node, std::string_view pool);
+
+}  // namespace tidemark::cli

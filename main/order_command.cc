@@ -1,0 +1,274 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/order.h"
+#include "cli/order_wait.h"
+#include "main/cluster.h"
+#include "main/process.h"
+#include "main/zones.h"
+
+namespace tidemark::main {
+namespace {
+
+constexpr std::size_t kNodesNamedMax = 100'000;
+constexpr base::Duration kDrainDefault = std::chrono::minutes(15);
+constexpr base::Duration kDrainMax = std::chrono::hours(24 * 30);
+constexpr base::Duration kLastsMax = std::chrono::hours(24 * 365);
+
+struct Words {
+  std::string_view program;
+  std::string_view summary;
+};
+Words words_of(policy::Wish wish) {
+  switch (wish) {
+    case policy::Wish::kOn:
+      return {"tidemark on", "Lets nodes sell again: offline work may run on them."};
+    case policy::Wish::kObserve:
+      return {"tidemark observe", "Decides and shows for nodes, and writes nothing: what they offer stays as it is."};
+    case policy::Wish::kOff:
+      break;
+  }
+  return {"tidemark off", "Stops selling: drains nodes of offline work, then switches it off."};
+}
+
+// Who gives the order, as far as this machine knows.
+std::string somebody() {
+  std::string user = environment_or_empty("SUDO_USER");
+  if (user.empty()) user = environment_or_empty("USER");
+  if (user.empty()) user = base::cat("uid ", ::getuid());
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  return base::cat(user, "@", static_cast<const char*>(host)).substr(0, policy::kByBytesMax);
+}
+
+bool asked(const std::string& question) {
+  std::fputs(base::cat(question, " [y/N] ").c_str(), stderr);
+  char answer[16] = {};
+  if (std::fgets(answer, sizeof answer, stdin) == nullptr) return false;
+  return answer[0] == 'y' || answer[0] == 'Y';
+}
+
+// One line that is written over on a terminal; a line for each change elsewhere.
+class ProgressLine {
+ public:
+  void show(const std::string& text) {
+    if (text == last_) return;
+    last_ = text;
+    std::fputs(base::cat(terminal_ ? "\r\033[K" : "", text, terminal_ ? "" : "\n").c_str(), stderr);
+    open_ = terminal_;
+  }
+  void end() {
+    if (open_) std::fputs("\n", stderr);
+    open_ = false;
+  }
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool open_ = false;
+  std::string last_;
+};
+
+// What was written on the command line beside the options proper.
+struct Asked {
+  std::string reason;
+  std::string by = somebody();
+  bool now = false;
+  base::Duration drain = kDrainDefault;
+  base::Duration lasts{0};
+  std::vector<std::string> only;
+  bool yes = false;
+  base::Duration wait{0};
+  std::string output = "text";
+};
+
+void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::OrderOptions& options) {
+  flags.group("Order");
+  flags.text("reason", asked_for.reason, "why: shown wherever the state is shown").placeholder("TEXT").required();
+  flags.text("by", asked_for.by, "who gives the order").placeholder("NAME");
+  if (wish == policy::Wish::kOff) {
+    flags.boolean("now", asked_for.now, "off at once: what runs is not given time to end");
+    flags.duration("drain", asked_for.drain, base::Duration(0), kDrainMax,
+                   "how long what runs may go on; off sooner where nothing is sold any more");
+  }
+  if (wish != policy::Wish::kObserve) {
+    flags.list("only", asked_for.only, "only this part: k8s, yarn, class=NAME; the rest stays as it is");
+  }
+  flags.duration("for", asked_for.lasts, base::Duration(0), kLastsMax,
+                 "ends by itself after this, and what held before holds again; 0 is for good");
+  flags.boolean("dry-run", options.dry_run, "shows what would be done, and writes nothing");
+  flags.boolean("yes", asked_for.yes, "does not ask before a pool or the whole cluster is changed");
+  flags.duration("wait", asked_for.wait, base::Duration(0), kDrainMax,
+                 "waits so long for it to have come about on every node; 0s does not wait");
+  flags.group("Output");
+  flags.choice("output", asked_for.output, {"text", "json"}, "form of the answer").alias("o");
+  flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
+                 "longest time for one node, tries included");
+  flags.integer("in-flight", options.in_flight, 1, 1000, "writes under way at once");
+  flags.group("Configuration");
+  flags.text("config-namespace", options.config_namespace, "namespace of the manager's ConfigMaps")
+      .placeholder("NAMESPACE");
+}
+
+// What is wrong with it; empty where nothing is.
+std::string read_scope(const std::vector<std::string>& arguments, cli::OrderOptions& options) {
+  const std::string& kind = arguments[0];
+  if (kind == "node") {
+    options.scope = cli::OrderScope::kNode;
+    options.nodes.assign(arguments.begin() + 1, arguments.end());
+    return options.nodes.empty() ? "which node?" : "";
+  }
+  if (kind == "pool") {
+    options.scope = cli::OrderScope::kPool;
+    if (arguments.size() != 2) return arguments.size() < 2 ? "which pool?" : "one pool at a time";
+    options.pool = arguments[1];
+    return "";
+  }
+  if (kind == "cluster") return arguments.size() == 1 ? "" : "cluster goes without a name";
+  return base::cat("wanted node, pool or cluster, found ", base::quoted(kind));
+}
+
+std::string read_command(const Asked& asked_for, policy::Wish wish, policy::StateCommand& command) {
+  if (asked_for.reason.size() > policy::kWhyBytesMax || base::trim(asked_for.reason).empty()) {
+    return base::cat("--reason wants some words, at most ", policy::kWhyBytesMax, " bytes");
+  }
+  if (asked_for.by.size() > policy::kByBytesMax) return base::cat("--by: at most ", policy::kByBytesMax, " bytes");
+  if (!base::valid_utf8(asked_for.reason) || !base::valid_utf8(asked_for.by)) return "--reason and --by want UTF-8";
+  auto parts = policy::parse_parts(asked_for.only);
+  if (!parts) return base::cat("--only ", parts.error().message);
+  command.wish = wish;
+  command.only = std::move(*parts);
+  command.by = asked_for.by;
+  command.why = asked_for.reason;
+  command.drain = asked_for.now ? base::Duration(0) : asked_for.drain;
+  if (asked_for.lasts > base::Duration(0)) command.lasts = asked_for.lasts;
+  return "";
+}
+
+std::string question(policy::Wish wish, const cli::OrderOptions& options, std::size_t nodes) {
+  const std::string place =
+      options.scope == cli::OrderScope::kPool ? base::cat("pool ", options.pool) : std::string("whole cluster");
+  return base::cat("Order `", policy::to_string(wish), "` for the ", place, ", ", nodes,
+                   nodes == 1 ? " node now" : " nodes now", " and all that join later?");
+}
+
+int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
+  if (waited.reached) return kDone;
+  std::string names;
+  constexpr std::size_t kShownMax = 20;
+  for (std::size_t i = 0; i < waited.not_reached.size() && i < kShownMax; ++i) {
+    names += base::cat(i == 0 ? "" : ", ", waited.not_reached[i]);
+  }
+  if (waited.not_reached.size() > kShownMax)
+    names += base::cat(" and ", waited.not_reached.size() - kShownMax, " more");
+  return failed(
+      {ErrorKind::kDeadline,
+       base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining, " nodes drain, ",
+                 waited.last.offering, " still offer amounts (is a manager writing them?): ", names),
+       0, 0});
+}
+
+int run_order(policy::Wish wish, const std::vector<std::string>& args) {
+  base::Flags flags(words_of(wish).program, words_of(wish).summary);
+  ClusterOptions cluster_options;
+  cli::OrderOptions options;
+  options.zones = zones_of_machine();
+  Asked asked_for;
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  declare_cluster_flags(flags, cluster_options);
+  declare(flags, wish, asked_for, options);
+  declare_log_flags(flags, log_options);
+  flags.arguments("node NAME... | pool NAME | cluster", 1, kNodesNamedMax);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
+  if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
+  const bool ask = options.scope != cli::OrderScope::kNode && !asked_for.yes && !options.dry_run;
+  if (ask && ::isatty(STDIN_FILENO) != 1) {
+    return wrong_use("a pool or the whole cluster is changed only with --yes where nobody can be asked", flags);
+  }
+
+  const base::SystemClock clock;
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named(policy::to_string(wish));
+  net::EventLoop loop(clock);
+  kube::ClientConfig client_config;
+  // A person waits for it, and an order must not wait for a budget: what is under way at once is bounded instead.
+  client_config.queries_per_second = 100'000;
+  client_config.burst = 100'000;
+  client_config.user_agent = "tidemark-order/" TIDEMARK_VERSION;
+  base::Random random(base::Random::seed_from_system());
+  auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
+  if (!cluster) return failed(cluster.error());
+
+  ProgressLine progress;
+  const bool quiet = asked_for.output == "json";
+  int code = kFailed;
+  auto act = [&]() -> net::Task<int> {
+    kube::Client& client = *cluster->client;
+    if (ask) {
+      auto count = co_await cli::count_nodes(client, options);
+      if (!count) co_return failed(count.error());
+      if (!asked(question(wish, options, *count))) co_return failed({ErrorKind::kDenied, "nothing was done", 0, 0});
+    }
+    auto report = co_await cli::give_order(loop, client, options, [&](const cli::OrderProgress& seen) {
+      constexpr std::size_t kShowEvery = 500;
+      if (quiet || (seen.done != seen.nodes && seen.done % kShowEvery != 0)) return;
+      if (seen.nodes < kShowEvery) return;
+      progress.show(base::cat("marked ", seen.done - seen.failed, " of ", seen.nodes));
+    });
+    progress.end();
+    if (!report) co_return failed(report.error());
+    std::optional<cli::WaitReport> waited;
+    if (asked_for.wait > base::Duration(0) && !options.dry_run) {
+      waited = co_await cli::wait_for_order(
+          loop, client, log, random.fork(), *report, options, asked_for.wait, [&](const cli::WaitProgress& seen) {
+            if (quiet) return;
+            progress.show(base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ",
+                                    seen.offering, "  ", policy::to_string(wish), " ", seen.reached));
+          });
+      progress.end();
+    }
+    int answer = report->failed() ? kFailed : kDone;
+    std::string text;
+    if (quiet) {
+      Json out = cli::render_json(*report, options);
+      if (waited) out["reached"] = waited->reached;
+      text = out.dump_pretty() + "\n";
+    } else {
+      text = cli::render_text(*report, options);
+    }
+    if (print(text) != kDone) answer = kFailed;
+    if (waited && finish_wait(*waited, asked_for.wait) != kDone) answer = kFailed;
+    co_return answer;
+  };
+  {
+    net::Scope scope(loop);
+    auto run = [&]() -> net::Task<void> {
+      code = co_await act();
+      loop.stop();
+    };
+    scope.spawn(run());
+    loop.run();
+  }
+  return code;
+}
+
+}  // namespace
+
+int run_off(const std::vector<std::string>& args) {
+  return run_order(policy::Wish::kOff, args);
+}
+int run_on(const std::vector<std::string>& args) {
+  return run_order(policy::Wish::kOn, args);
+}
+int run_observe(const std::vector<std::string>& args) {
+  return run_order(policy::Wish::kObserve, args);
+}
+
+}  // namespace tidemark::main

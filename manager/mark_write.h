@@ -1,0 +1,53 @@
+// The state mark on a node, read from the node and written back. Shared by the manager and by the commands, which work
+// with the manager dead.
+//
+// A mark is written by one JSON patch on nodes/<name>/status: label, annotation, and what stops selling at once. It
+// tests that label and annotation are still what they were read as, so of two writers at once the second is refused
+// (422) and looks again; kubelets and managers that change other parts of the node meanwhile do not disturb it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "policy/state/effect.h"
+#include "policy/state/state.h"
+
+namespace tidemark::manager {
+
+// What a node carries of its mark, as text.
+struct MarkOnNode {
+  std::optional<std::string> label;
+  std::optional<std::string> detail;
+  // A patch cannot add to a map that is not there.
+  bool has_labels = true;
+  bool has_annotations = true;
+};
+// `node` was decoded with fields that keep both keys. That it has labels and annotations at all is assumed where none
+// was kept; a server that knows better refuses the patch, and exact_mark() tells.
+MarkOnNode mark_of(const kube::Node& node);
+policy::NodeReading read_marks(const MarkOnNode& mark);
+
+// From the bytes of the whole node.
+Result<MarkOnNode> exact_mark(std::string_view node_bytes);
+
+policy::OnNode carried_by(const kube::Node& node);
+
+// The keys that decisions about marks read of a node.
+kube::MetaFields mark_fields();
+
+// The body of the patch. `marks` get the next generation. With `stop_selling` it also takes back what the node offers
+// where the marks say so; amounts are only ever lowered.
+struct MarkWrite {
+  std::string body;
+  policy::NodeMarks marks;
+  policy::NodeState label = policy::NodeState::kOff;
+};
+MarkWrite mark_write(const MarkOnNode& before, policy::NodeMarks marks, base::WallTime now,
+                     const kube::Node* stop_selling);
+
+}  // namespace tidemark::manager
