@@ -23,7 +23,7 @@ void begin(JsonWriter& json) {
   json.begin_object().member("schema", kStoredSchema).member("policy", kRolloutPolicyVersion);
 }
 
-void time(JsonWriter& json, std::string_view name, base::WallTime when) {
+void write_time(JsonWriter& json, std::string_view name, base::WallTime when) {
   json.member(name, base::format_rfc3339_micro(when));
 }
 
@@ -42,7 +42,7 @@ class Fields {
     const Json* found = value_.member(key);
     return found != nullptr && found->get_bool().value_or(false);
   }
-  std::optional<base::WallTime> time(std::string_view key) const { return base::parse_rfc3339(value_.text_at(key)); }
+  std::optional<base::WallTime> time_at(std::string_view key) const { return base::parse_rfc3339(value_.text_at(key)); }
   const Json::Array& list(std::string_view key) const {
     static const Json::Array kNone;
     const Json* found = value_.member(key);
@@ -87,10 +87,10 @@ Result<Hold> read_hold(const Json& value) {
   const Fields fields(value);
   Hold hold;
   hold.reason = fields.text("why") == "evictions" ? Reason::kRolloutEvictionSpike : Reason::kRolloutHeld;
-  const auto since = fields.time("since");
+  const auto since = fields.time_at("since");
   if (!since) return lacks("hold.since");
   hold.since = *since;
-  hold.until = fields.time("until");
+  hold.until = fields.time_at("until");
   hold.pool = fields.text("pool");
   hold.evictions = fields.number("evictions");
   hold.allowed = fields.number("allowed");
@@ -108,7 +108,7 @@ std::string encode_revision(const StoredRevision& revision) {
   JsonWriter json(out);
   begin(json);
   json.member("number", revision.number).member("hash", std::string_view(revision.hash));
-  time(json, "taken", revision.taken);
+  write_time(json, "taken", revision.taken);
   json.member("completed", revision.completed);
   json.key("slo-controller-config").begin_object();
   for (const auto& [key, text] : revision.texts.slo) json.member(key, std::string_view(text));
@@ -124,7 +124,7 @@ Result<StoredRevision> decode_revision(std::string_view text) {
   StoredRevision revision;
   revision.number = fields.number("number");
   if (revision.number < 1) return lacks("number");
-  const auto taken = fields.time("taken");
+  const auto taken = fields.time_at("taken");
   if (!taken) return lacks("taken");
   revision.taken = *taken;
   revision.completed = fields.truth("completed");
@@ -155,13 +155,13 @@ std::string encode_state(const RolloutState& state) {
         .end_object();
   }
   json.end_array();
-  time(json, "began", state.began);
-  time(json, "looked", state.looked);
+  write_time(json, "began", state.began);
+  write_time(json, "looked", state.looked);
   json.member("soakedMs", std::chrono::duration_cast<std::chrono::milliseconds>(state.soaked).count());
   json.key("grants").begin_array();
   for (const auto& grant : state.grants) {
     json.begin_object();
-    time(json, "at", grant.at);
+    write_time(json, "at", grant.at);
     json.member("nodes", grant.nodes).end_object();
   }
   json.end_array();
@@ -169,8 +169,8 @@ std::string encode_state(const RolloutState& state) {
   if (state.hold) {
     json.key("hold").begin_object();
     json.member("why", state.hold->reason == Reason::kRolloutEvictionSpike ? "evictions" : "asked");
-    time(json, "since", state.hold->since);
-    if (state.hold->until) time(json, "until", *state.hold->until);
+    write_time(json, "since", state.hold->since);
+    if (state.hold->until) write_time(json, "until", *state.hold->until);
     if (state.hold->reason == Reason::kRolloutEvictionSpike) {
       json.member("pool", std::string_view(state.hold->pool)).member("evictions", state.hold->evictions);
       json.member("allowed", state.hold->allowed);
@@ -194,15 +194,15 @@ Result<RolloutState> decode_state(std::string_view text) {
   }
   if (state.layers.empty() || state.layers.size() > kLayersMax) return lacks("layers");
   if (state.phase == Phase::kSettled && state.layers.size() != 1) return lacks("layers");
-  const auto began = fields.time("began");
-  const auto looked = fields.time("looked");
+  const auto began = fields.time_at("began");
+  const auto looked = fields.time_at("looked");
   if (!began || !looked) return lacks("began or looked");
   state.began = *began;
   state.looked = *looked;
   constexpr std::int64_t kSoakedMaxMs = std::int64_t{1000} * 3600 * 24 * 365;
   state.soaked = std::chrono::milliseconds(std::clamp<std::int64_t>(fields.number("soakedMs"), 0, kSoakedMaxMs));
   for (const Json& each : fields.list("grants")) {
-    const auto at = Fields(each).time("at");
+    const auto at = Fields(each).time_at("at");
     if (!at) return lacks("grants.at");
     constexpr std::int64_t kNodesMax = 1'000'000'000;
     state.grants.push_back({*at, std::clamp<std::int64_t>(Fields(each).number("nodes"), 0, kNodesMax)});
@@ -227,8 +227,8 @@ std::string encode_request(const RolloutRequest& request, std::string_view reaso
   json.member("id", std::string_view(request.id)).member("verb", kVerbs[static_cast<std::size_t>(request.verb)]);
   if (!request.revision.empty()) json.member("revision", std::string_view(request.revision));
   json.member("atOnce", request.at_once);
-  time(json, "at", request.at);
-  if (request.until) time(json, "until", *request.until);
+  write_time(json, "at", request.at);
+  if (request.until) write_time(json, "until", *request.until);
   if (!reason.empty()) json.member("reason", reason);
   json.end_object();
   return out;
@@ -246,10 +246,10 @@ Result<RolloutRequest> decode_request(std::string_view text) {
   request.revision = fields.text("revision");
   if (request.verb == RolloutRequest::Verb::kTake && request.revision.empty()) return lacks("revision");
   request.at_once = fields.truth("atOnce");
-  const auto at = fields.time("at");
+  const auto at = fields.time_at("at");
   if (!at) return lacks("at");
   request.at = *at;
-  request.until = fields.time("until");
+  request.until = fields.time_at("until");
   return request;
 }
 
