@@ -16,7 +16,7 @@ struct Manifest {
 };
 std::span<const Manifest> crd_manifests();
 
-// Creates the definitions that are missing and brings those that differ up to date.
+// Creates the definitions that are missing and brings those that differ up to date; those that do not are left alone.
 net::Task<Result<void>> install_crds(kube::Client& client, base::Log log);
 
 }  // namespace tidemark::embedded
