@@ -412,6 +412,8 @@ net::Task<Result<void>> Client::remove(const Resource& resource, std::string_vie
   if (!preconditions_uid.empty()) {
     base::JsonWriter writer(body);
     writer.begin_object().member("kind", "DeleteOptions").member("apiVersion", "v1");
+    // A server that finds a body reads no options from the query: without this a dry run would delete.
+    if (options.dry_run) writer.key("dryRun").begin_array().value("All").end_array();
     writer.key("preconditions").begin_object().member("uid", preconditions_uid).end_object().end_object();
   }
   const std::string_view type = body.empty() ? std::string_view() : std::string_view("application/json");

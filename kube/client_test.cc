@@ -187,6 +187,11 @@ TEST_F(ClientTest, CreateAndRemove) {
   EXPECT_EQ(request(1).body, "");
   ASSERT_TRUE(run(client->remove(kPods, "a", "uid-1", options, 5s)));
   EXPECT_EQ(request(2).body, R"({"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-1"}})");
+  options.dry_run = true;
+  transport.answers = {{}};
+  ASSERT_TRUE(run(client->remove(kPods, "a", "uid-1", options, 5s)));
+  EXPECT_EQ(request(3).body,
+            R"({"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"],"preconditions":{"uid":"uid-1"}})");
 }
 
 TEST_F(ClientTest, OptionsOfACallerThatIsGoneDoNotMatter) {

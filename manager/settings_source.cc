@@ -66,6 +66,8 @@ net::Task<bool> SettingsSource::wait_synced(base::Duration limit) {
 }
 
 void SettingsSource::seed(const Revision& last_good) {
+  // Contract 4.3: without a ConfigMap at the first use the defaults hold. Our own settings have no such rule.
+  if (slo_maps_.find({ns_, config_name_}) == nullptr && !last_good.texts.tidemark) return;
   newest_ = last_good;
   if (last_good.texts.tidemark) tidemark_ = {last_good.tidemark, last_good.texts.tidemark};
 }

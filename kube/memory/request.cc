@@ -270,17 +270,19 @@ Answer<WriteRequest> parse_write_request(const net::Target& target, std::string_
 
 Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json& body) {
   DeleteRequest out;
-  TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun"), "DeleteOptions"));
-  out.propagation = target.get("propagationPolicy");
-  if (target.has("gracePeriodSeconds")) {
-    out.grace_s = base::parse_int(target.get("gracePeriodSeconds"));
-    if (!out.grace_s)
-      return refuse(bad_request(
-          cat("strconv.ParseInt: parsing ", Json(target.get("gracePeriodSeconds")).dump(), ": invalid syntax")));
-  }
-  if (target.has("orphanDependents"))
-    out.propagation = is_true(target.get("orphanDependents")) ? "Orphan" : "Background";
-  if (body.is_object()) {
+  // With a body the query says nothing, as in the real server.
+  if (!body.is_object()) {
+    TM_TRY(out.dry_run, dry_run_of(target.get("dryRun"), target.has("dryRun"), "DeleteOptions"));
+    out.propagation = target.get("propagationPolicy");
+    if (target.has("gracePeriodSeconds")) {
+      out.grace_s = base::parse_int(target.get("gracePeriodSeconds"));
+      if (!out.grace_s)
+        return refuse(bad_request(
+            cat("strconv.ParseInt: parsing ", Json(target.get("gracePeriodSeconds")).dump(), ": invalid syntax")));
+    }
+    if (target.has("orphanDependents"))
+      out.propagation = is_true(target.get("orphanDependents")) ? "Orphan" : "Background";
+  } else {
     if (const std::string_view kind = body.text_at("kind"); !kind.empty() && kind != "DeleteOptions")
       return refuse(plain_error(500, "",
                                 cat("no kind ", Json(kind).dump(), " is registered for version ",

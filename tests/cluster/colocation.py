@@ -13,6 +13,9 @@ NODEMETRICS = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
 NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
 SETTINGS = "/api/v1/namespaces/koordinator-system/configmaps"
 SETTINGS_NAME = "slo-controller-config"
+TIDEMARK_CONFIG = "tidemark-config"
+REVISIONS = "tidemark-config-revisions"
+CONFIG_HASH = "tidemark.io/config-hash"
 ORIGIN = "node.koordinator.sh/originExtendedAllocatable"
 
 
@@ -50,6 +53,12 @@ def put_data(api: Client, data: dict) -> None:
     made = api.request("POST", SETTINGS, {"metadata": {"name": SETTINGS_NAME}, "data": present})
     if must(made, 201, 409).status == 409:
         must(api.request("PATCH", f"{SETTINGS}/{SETTINGS_NAME}", {"data": data}, content=MERGE))
+
+
+def delete_settings(api: Client) -> None:
+    """With what a manager stored of them: the next one starts as on a new cluster."""
+    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS):
+        api.request("DELETE", f"{SETTINGS}/{name}")
 
 
 def put_node(api: Client, name: str, *, capacity: dict, allocatable: dict | None = None, labels=None, annotations=None) -> None:

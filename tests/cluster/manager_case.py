@@ -30,7 +30,7 @@ class WithManager(unittest.TestCase):
         for component in getattr(self, "components", []):
             component.stop()
         colocation.delete(self.api, *getattr(self, "nodes", []))
-        self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}")
+        colocation.delete_settings(self.api)
         for lease in self.api.request("GET", LEASES).get("items", []):
             self.api.request("DELETE", f"{LEASES}/{lease['metadata']['name']}")
 

@@ -117,7 +117,7 @@ class Managers(WithApi):
     def setUp(self):
         colocation.install_crds()
         colocation.put_settings(self.api, {"enable": True})
-        self.addCleanup(self.api.request, "DELETE", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}")
+        self.addCleanup(colocation.delete_settings, self.api)
         self.addCleanup(self.api.request, "DELETE", LEASE)
         self.addCleanup(colocation.delete, self.api, *self.NODES)
         for node in self.NODES:

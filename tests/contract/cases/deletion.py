@@ -192,6 +192,13 @@ def delete_with_dry_run_in_the_body_keeps_the_object(t: T):
 
 
 @case
+def delete_with_a_body_reads_no_options_from_the_query(t: T):
+    t.make_cm("a")
+    t.ok(t.api.delete(t.cm("a"), {"kind": "DeleteOptions", "apiVersion": "v1"}, dryRun="All"))
+    t.refused(t.api.get(t.cm("a")), 404, "NotFound")
+
+
+@case
 def update_of_an_object_on_its_way_out_is_allowed(t: T):
     t.make_cm("a", finalizers=["example.com/a"])
     t.ok(t.api.delete(t.cm("a")))

@@ -1,0 +1,244 @@
+"""Edits of the settings on a real API server: canary nodes first, so many nodes a minute, held by evictions, undone by a
+command, gone on with after a kill."""
+
+import json
+import os
+import subprocess
+import time
+import unittest
+
+from cluster import colocation
+from cluster.colocation import CONFIG_HASH, MERGE, REVISIONS, SETTINGS, TIDEMARK_CONFIG, must
+from cluster.manager_case import WithManager
+from cluster.tidemark_process import Component, wait_for
+
+CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+STATUS = {
+    "nodeMetric": {
+        "nodeUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+        "systemUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+    },
+    "podsMetric": [],
+}
+LEFT = {60: 17200, 50: 14000, 40: 10800}  # milli-cores for batch of 32 cores, 2 in use, by the share that may be used
+CANARIES = 5
+OTHERS = 55
+FAST = ("--leader-elect=false", "--kube-api-qps=500", "--kube-api-burst=500")
+
+
+def settings_text(**rollout) -> str:
+    """JSON is YAML too."""
+    return json.dumps({
+        "schema": 1,
+        "mode": "enforce",
+        "pools": [{"name": "canary", "nodeSelector": {"matchLabels": {"stage": "canary"}}, "canary": True}],
+        "rollout": rollout,
+    })
+
+
+def reclaim(percent: int) -> dict:
+    return {"enable": True, "cpuReclaimThresholdPercent": percent}
+
+
+class Rollouts(WithManager):
+    def setUp(self):
+        colocation.put_settings(self.api, reclaim(60))
+        self.canaries = [f"rollout-canary-{i}" for i in range(CANARIES)]
+        self.others = [f"rollout-{i}" for i in range(OTHERS)]
+        self.nodes = [*self.canaries, *self.others]
+        for name in self.nodes:
+            colocation.put_node(self.api, name, capacity=CAPACITY, labels={"stage": "canary"} if name in self.canaries else {})
+            colocation.put_metric(self.api, name, STATUS)
+
+    def put_tidemark_config(self, text: str) -> None:
+        data = {"config.yaml": text}
+        made = self.api.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": data})
+        if must(made, 201, 409).status == 409:
+            must(self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": data}, content=MERGE))
+
+    def look(self) -> dict[str, tuple[int, str]]:
+        """Of each node of this test: the batch-cpu it offers, and the hash of the settings it carries."""
+        found = {}
+        for node in must(self.api.request("GET", "/api/v1/nodes")).get("items", []):
+            if node["metadata"]["name"] in self.nodes:
+                amount = node["status"].get("allocatable", {}).get("kubernetes.io/batch-cpu", "0")
+                milli = int(amount[:-1]) * 1000 if amount.endswith("k") else int(amount)
+                found[node["metadata"]["name"]] = (milli, node["metadata"].get("annotations", {}).get(CONFIG_HASH, ""))
+        return found
+
+    def with_percent(self, percent: int) -> set[str]:
+        return {name for name, (milli, _) in self.look().items() if milli == LEFT[percent]}
+
+    def stored(self) -> dict:
+        data = must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}")).get("data", {})
+        return {key: json.loads(text) for key, text in data.items()}
+
+    def events(self, about: str) -> list[str]:
+        listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
+        return [event["reason"] for event in listed if event["involvedObject"]["name"] == about]
+
+    def start(self, config: str | None, *more: str) -> Component:
+        if config is not None:
+            self.put_tidemark_config(config)
+        component = self.run_manager(*(more or FAST))
+        wait_for(lambda: len(self.with_percent(60)) == len(self.nodes), "the first settings on every node", component)
+        return component
+
+    def command(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        )
+
+    def run_command(self, *words: str) -> str:
+        done = self.command(*words)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def evict(self, node: str, count: int) -> None:
+        """The events that a kubelet under pressure writes."""
+        for i in range(count):
+            stamp = colocation.time_stamp()
+            must(self.api.request("POST", "/api/v1/namespaces/default/events", {
+                "metadata": {"name": f"evicted-{node}-{time.monotonic_ns()}-{i}"}, "reason": "Evicted", "type": "Warning",
+                "message": "The node was low on resource: memory.", "count": 1, "firstTimestamp": stamp, "lastTimestamp": stamp,
+                "involvedObject": {"kind": "Pod", "namespace": "default", "name": f"victim-{i}"},
+                "source": {"component": "kubelet", "host": node},
+            }))
+
+    def test_an_edit_without_a_tidemark_config_is_on_every_node_at_once_and_each_carries_its_hash(self):
+        component = self.start(None)
+        hashes = {carried for _, carried in self.look().values()}
+        self.assertEqual(1, len(hashes), hashes)
+        colocation.put_settings(self.api, reclaim(50))
+        wait_for(lambda: len(self.with_percent(50)) == len(self.nodes), "the edit on every node", component)
+        after = {carried for _, carried in self.look().values()}
+        self.assertEqual(1, len(after), after)
+        self.assertNotEqual(hashes, after)
+        self.assertEqual(after.pop(), self.stored()["state"]["layers"][0]["revision"])
+
+    def test_canary_nodes_first_then_so_many_a_minute(self):
+        component = self.start(settings_text(nodesPerMinute=240, canarySoak="4s"))
+        began = time.monotonic()
+        colocation.put_settings(self.api, reclaim(50))
+        reached: list[tuple[float, int]] = []
+        others_at = None
+        while True:
+            now = self.with_percent(50)
+            reached.append((time.monotonic() - began, len(now)))
+            if now & set(self.others):
+                self.assertTrue(set(self.canaries) <= now, "the fleet before the canaries")
+                others_at = others_at or reached[-1][0]
+            if len(now) == len(self.nodes):
+                break
+            self.assertLess(reached[-1][0], 90, component.log[-3000:])
+            time.sleep(0.2)
+        self.assertGreaterEqual(others_at, 4, "no soak")
+        counts = [count for _, count in reached]
+        self.assertEqual(sorted(counts), counts, "a node went back")
+        # 240 a minute are 20 every five seconds, of which at most two shares go at once.
+        self.assertLessEqual(max(b - a for a, b in zip(counts, counts[1:])), 40)
+        wait_for(lambda: "SettingsRolledOut" in self.events(REVISIONS), "the event of the end", component)
+        metrics = component.metrics()
+        self.assertEqual(0, metrics["tidemark_settings_nodes_behind"])
+        self.assertEqual(2, metrics["tidemark_settings_revision"])
+        self.assertEqual(CANARIES, metrics['tidemark_pool_nodes{pool="canary"}'])
+
+    def test_a_manager_that_is_killed_in_the_middle_is_gone_on_from(self):
+        component = self.start(settings_text(nodesPerMinute=120, canarySoak="1s"))
+        colocation.put_settings(self.api, reclaim(50))
+        wait_for(lambda: CANARIES < len(self.with_percent(50)) < len(self.nodes), "some of the fleet", component)
+        component.kill()
+        reached = self.with_percent(50)
+        # Meanwhile somebody breaks the text: what was good is stored.
+        colocation.put_settings(self.api, "{ broken")
+        second = self.run_manager(*FAST)
+        self.assertTrue(reached <= self.with_percent(50), "a node went back")
+        wait_for(lambda: len(self.with_percent(50)) == len(self.nodes), "the rest of the fleet", second, 90)
+        self.assertEqual(0, second.metrics()["tidemark_manager_config_good"])
+        self.assertIn("ColocationCfgUnmarshalFailed", self.events("slo-controller-config"))
+
+    def test_a_restart_alone_moves_nothing_and_writes_no_settings(self):
+        component = self.start(settings_text(nodesPerMinute=1))
+        component.stop()
+        version = must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}"))["metadata.resourceVersion"]
+        second = self.run_manager(*FAST)
+        wait_for(lambda: second.metrics().get("tidemark_settings_nodes_unconfirmed") == 0, "nodes with their hash", second)
+        self.assertEqual(version, must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}"))["metadata.resourceVersion"])
+        self.assertEqual(set(self.nodes), self.with_percent(60))
+
+    def test_a_spike_of_evictions_holds_it_and_undo_takes_it_back_at_once(self):
+        component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h", stopOnEvictions={"atLeast": 5}))
+        colocation.put_settings(self.api, reclaim(50))
+        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
+        self.evict(self.others[0], 20)  # a pool that no node of the new settings is in
+        self.evict(self.canaries[1], 4)
+        time.sleep(6)  # longer than a step: nothing is to happen
+        self.assertNotIn("hold", self.stored()["state"])
+        self.evict(self.canaries[2], 1)
+        hold = wait_for(lambda: self.stored()["state"].get("hold"), "a hold", component)
+        self.assertEqual(("evictions", "canary", 5, 4), (hold["why"], hold["pool"], hold["evictions"], hold["allowed"]))
+        wait_for(lambda: "SettingsRolloutHeld" in self.events(REVISIONS), "the event", component)
+        self.assertEqual(1, component.metrics()["tidemark_settings_held"])
+        listed = self.run_command("list", "revisions")
+        self.assertIn("being rolled out: revision 2 (", listed)
+        self.assertIn("5 evictions in pool canary, 4 allowed", listed)
+
+        refused = self.command("undo", "config")
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("say --yes", refused.stderr)
+        self.assertEqual(self.with_percent(50), set(self.canaries))
+        told = self.run_command("undo", "config", "--yes", "--wait=20s", "--reason=too many evictions")
+        self.assertIn("back to revision 1 (", told)
+        self.assertIn("it is in force", told)
+        wait_for(lambda: self.with_percent(60) == set(self.nodes), "the old settings everywhere", component)
+        data = must(self.api.request("GET", f"{SETTINGS}/slo-controller-config")).get("data", {})
+        self.assertEqual(60, json.loads(data["colocation-config"])["cpuReclaimThresholdPercent"])
+
+    def test_hold_resume_and_the_rest_at_once(self):
+        component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
+        self.run_command("hold", "config", "--wait=20s")
+        colocation.put_settings(self.api, reclaim(50))
+        wait_for(lambda: len(self.stored()["state"]["layers"]) == 2, "a roll-out", component)
+        time.sleep(6)  # longer than a step
+        self.assertEqual(set(), self.with_percent(50))
+        self.run_command("resume", "config", "--wait=20s")
+        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
+        outcome = json.loads(self.run_command("resume", "config", "--now", "--yes", "--wait=20s", "-o", "json"))
+        self.assertTrue(outcome["happened"])
+        wait_for(lambda: self.with_percent(50) == set(self.nodes), "every node", component)
+
+    def test_undo_brings_both_config_maps_back_even_to_none(self):
+        component = self.start(None)
+        self.put_tidemark_config(settings_text(pace="at-once"))
+        wait_for(lambda: self.stored()["state"]["layers"][-1]["revision"] == self.stored()["revision-2"]["hash"], "the second revision", component)
+        told = self.run_command("undo", "config", "--yes", "--wait=20s")
+        self.assertIn("tidemark-config config.yaml (goes)", told)
+        self.assertIn("it is in force", told)
+        self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
+
+    def test_a_bad_edit_of_tidemark_config_is_refused_whole_with_everything_that_is_wrong(self):
+        component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
+        self.put_tidemark_config("schema: 1\nmode: maybe\npolls: []\n")
+        wait_for(lambda: "TidemarkConfigInvalid" in self.events(TIDEMARK_CONFIG), "the event", component)
+        self.assertEqual(0, component.metrics()["tidemark_manager_config_good"])
+        listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
+        message = next(event["message"] for event in listed if event["reason"] == "TidemarkConfigInvalid")
+        self.assertIn('mode: wanted observe or enforce, found "maybe"', message)
+        self.assertIn('"polls": there is no such setting; did you mean pools?', message)
+        colocation.put_settings(self.api, reclaim(50))
+        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries, as the last good text says", component)
+
+    def test_explain_tells_which_settings_are_in_force_on_the_node(self):
+        component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
+        colocation.put_settings(self.api, reclaim(50))
+        wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
+        for name, milli in ((self.canaries[0], LEFT[50]), (self.others[0], LEFT[60])):
+            told = json.loads(self.run_command("explain", "node", name, "-o", "json"))
+            self.assertEqual(milli, told["kubernetes.io/batch-cpu"]["published"] if "kubernetes.io/batch-cpu" in told else told["batch-cpu"]["published"])
+            self.assertEqual(self.look()[name][1], told["settings"])
+            self.assertTrue(any("is being rolled out" in note for note in told["notes"]), told["notes"])
+
+
+if __name__ == "__main__":
+    unittest.main()
