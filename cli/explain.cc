@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/get.h"
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
@@ -18,16 +19,6 @@
 
 namespace tidemark::cli {
 namespace {
-
-// What is there of one object; absence is an answer, not an error.
-net::Task<Result<std::optional<std::string>>> get_if_there(kube::Client& client, const kube::Resource& resource,
-                                                           std::string_view ns, std::string_view name,
-                                                           base::Duration limit) {
-  auto bytes = co_await client.get(resource, ns, name, limit);
-  if (bytes) co_return std::optional<std::string>(std::move(*bytes));
-  if (bytes.error().kind == ErrorKind::kNotFound) co_return std::optional<std::string>();
-  co_return std::unexpected(std::move(bytes).error().within(base::cat("reading ", resource.kind, " ", name)));
-}
 
 net::Task<Result<std::vector<manager::PodProjection>>> pods_on(kube::Client& client, const ExplainOptions& options,
                                                                kube::Interner& interner) {
@@ -49,15 +40,6 @@ net::Task<Result<std::vector<manager::PodProjection>>> pods_on(kube::Client& cli
   co_return pods;
 }
 
-net::Task<Result<std::optional<kube::ConfigMap>>> config_map(kube::Client& client, const ExplainOptions& options,
-                                                             std::string_view name, kube::Interner& interner) {
-  TM_CO_TRY(const auto bytes,
-            co_await get_if_there(client, kube::kConfigMaps, options.config_namespace, name, options.limit));
-  if (!bytes) co_return std::optional<kube::ConfigMap>();
-  TM_CO_TRY(auto map, kube::decode_config_map(*bytes, {}, kube::KeyFilter::all(), interner));
-  co_return std::optional(std::move(map));
-}
-
 }  // namespace
 
 net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
@@ -73,9 +55,12 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     TM_CO_TRY(metric, kube::decode_node_metric(*metric_bytes, manager::metric_fields(), interner));
   }
   manager::SettingsMaps maps;
-  TM_CO_TRY(maps.slo, co_await config_map(client, options, options.config_name, interner));
-  TM_CO_TRY(maps.tidemark, co_await config_map(client, options, model::kTidemarkConfigName, interner));
-  TM_CO_TRY(maps.revisions, co_await config_map(client, options, model::kRevisionsName, interner));
+  TM_CO_TRY(maps.slo,
+            co_await config_map(client, options.config_namespace, options.config_name, options.limit, interner));
+  TM_CO_TRY(maps.tidemark, co_await config_map(client, options.config_namespace,
+                                               std::string(model::kTidemarkConfigName), options.limit, interner));
+  TM_CO_TRY(maps.revisions, co_await config_map(client, options.config_namespace, std::string(model::kRevisionsName),
+                                                options.limit, interner));
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));

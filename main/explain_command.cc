@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "cli/explain.h"
+#include "cli/explain_config.h"
 #include "main/cluster.h"
 #include "main/process.h"
 #include "main/zones.h"
@@ -7,7 +8,8 @@
 namespace tidemark::main {
 
 int run_explain(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark explain", "Shows why a node may sell what it sells, term by term.");
+  base::Flags flags("tidemark explain",
+                    "Shows why a node may sell what it sells, term by term, and which settings are in force on it.");
   ClusterOptions cluster_options;
   cli::ExplainOptions options;
   options.zones = zones_of_machine();
@@ -25,18 +27,20 @@ int run_explain(const std::vector<std::string>& args) {
   flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
                  "longest wait for one answer of the API server");
   declare_log_flags(flags, log_options);
-  flags.arguments("node NAME", 2, 2);
+  flags.arguments("node|config NAME", 2, 2);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
-  if (parsed.arguments[0] != "node") {
-    return wrong_use(base::cat("cannot explain ", base::quoted(parsed.arguments[0]), "; what can be explained: node"),
-                     flags);
+  const bool config = parsed.arguments[0] == "config";
+  if (!config && parsed.arguments[0] != "node") {
+    return wrong_use(
+        base::cat("cannot explain ", base::quoted(parsed.arguments[0]), "; what can be explained: node, config"),
+        flags);
   }
   options.node = parsed.arguments[1];
   options.json = output == "json";
 
   return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
-    return cli::explain_node(loop, client, options);
+    return config ? cli::explain_config(client, options) : cli::explain_node(loop, client, options);
   });
 }
 

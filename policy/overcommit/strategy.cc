@@ -144,14 +144,6 @@ std::unexpected<ConfigRefusal> bad_json(Error error) {
   return std::unexpected(ConfigRefusal{Reason::kConfigBadJson, std::move(error).within(model::kColocationConfigKey)});
 }
 
-// "0.29" is 28: times 100 in double, truncated.
-std::optional<std::int64_t> percent_of_ratio(std::string_view text) {
-  constexpr double kRatioMax = 1e15;  // far beyond any sense, and the product still fits
-  const auto ratio = base::parse_double(text);
-  if (!ratio || !std::isfinite(*ratio) || *ratio < 0 || *ratio > kRatioMax) return std::nullopt;
-  return static_cast<std::int64_t>(*ratio * 100);
-}
-
 constexpr std::array<std::pair<std::string_view, std::int64_t ColocationStrategy::*>, 4> kRatioLabels{{
     {model::kCpuReclaimRatioLabel, &ColocationStrategy::cpu_reclaim_threshold_percent},
     {model::kMemoryReclaimRatioLabel, &ColocationStrategy::memory_reclaim_threshold_percent},
@@ -160,6 +152,13 @@ constexpr std::array<std::pair<std::string_view, std::int64_t ColocationStrategy
 }};
 
 }  // namespace
+
+std::optional<std::int64_t> percent_of_ratio(std::string_view text) {
+  constexpr double kRatioMax = 1e15;  // far beyond any sense, and the product still fits
+  const auto ratio = base::parse_double(text);
+  if (!ratio || !std::isfinite(*ratio) || *ratio < 0 || *ratio > kRatioMax) return std::nullopt;
+  return static_cast<std::int64_t>(*ratio * 100);
+}
 
 Result<void> check_strategy(const ColocationStrategy& strategy) {
   for (const IntegerField& field : kIntegers) {

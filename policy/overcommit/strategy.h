@@ -63,6 +63,10 @@ struct ConfigStep {
 // A ConfigMap that vanishes later leaves the running configuration as it is; one that never was means defaults.
 ConfigStep next_config(const ConfigState& state, const ConfigSource& source);
 
+// A ratio label as a percentage: "0.29" is 28 (times 100 in double, truncated). nullopt where it is no number of 0 or
+// more.
+std::optional<std::int64_t> percent_of_ratio(std::string_view text);
+
 // The ranges that each value must be in; the error names the first one that is not.
 Result<void> check_strategy(const model::ColocationStrategy& strategy);
 

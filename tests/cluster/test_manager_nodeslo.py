@@ -7,7 +7,7 @@ from pathlib import Path
 from cluster import colocation
 from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, must
 from cluster.manager_case import WithManager
-from cluster.tidemark_process import Component, wait_for
+from cluster.tidemark_process import Component, explain, wait_for
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "nodeslo"
 EVENTS = "/api/v1/namespaces/koordinator-system/events"
@@ -196,6 +196,44 @@ class Settings(WithNodes):
         refused = 'tidemark_manager_node_objects_refused_total{component="nodeslo"}'
         wait_for(lambda: component.metrics().get(refused), "a refused object", component)
         self.assertEqual(DEFAULTS, self.spec(node))
+
+
+class Explained(WithNodes):
+    def test_explain_config_names_the_place_of_each_value(self):
+        node = self.make_node("explained", {"pool": "a"}, {BANDWIDTH: "99M"})
+        colocation.put_data(self.api, {
+            "colocation-config": '{"enable":true}',
+            "system-config": '{"clusterStrategy":{"watermarkScaleFactor":150}}',
+            "cpu-burst-config": '{"nodeStrategies":[{"name":"a","nodeSelector":{"matchLabels":{"pool":"a"}},"cpuBurstPercent":7}]}',
+            "resource-qos-config": "{",
+        })
+        component = self.start()
+        self.wait_part(component, node, "cpuBurstStrategy", "cpuBurstPercent", 7)
+        told = json.loads(self.explain(node, "-o", "json"))
+        parts = {part["key"]: part for part in told["parts"]}
+
+        def field(key: str, path: str) -> tuple:
+            return next((found["value"], found["origin"]) for found in parts[key]["fields"] if found["path"] == path)
+
+        self.assertEqual((True, "cluster"), field("colocation-config", "enable"))
+        self.assertEqual((150, "cluster"), field("system-config", "watermarkScaleFactor"))
+        self.assertEqual(("99M", "annotation"), field("system-config", "totalNetworkBandwidth"))
+        self.assertEqual((7, "entry"), field("cpu-burst-config", "cpuBurstPercent"))
+        self.assertEqual((65, "default"), field("resource-threshold-config", "cpuSuppressThresholdPercent"))
+        self.assertIn("JSON at byte", parts["resource-qos-config"]["problem"])
+        self.assertEqual([], told["nodeSLO"]["differs"])
+
+        text = self.explain(node)
+        self.assertIn('nodeStrategies[0] "a"', text)
+        self.assertIn("annotation node.koordinator.sh/network-bandwidth", text)
+        self.assertIn("says the same", text)
+
+    @staticmethod
+    def explain(node: str, *more: str) -> str:
+        done = explain(node, *more, kind="config")
+        if done.returncode != 0:
+            raise AssertionError(f"explain config failed: {done.stderr}")
+        return done.stdout
 
 
 class Objects(WithNodes):

@@ -72,9 +72,9 @@ def wait_for(question, what: str, component: Component | None = None, limit_s: f
         time.sleep(0.05)
 
 
-def explain(node: str, *arguments: str) -> subprocess.CompletedProcess:
+def explain(node: str, *arguments: str, kind: str = "node") -> subprocess.CompletedProcess:
     return subprocess.run(
-        [os.environ["TIDEMARK_BINARY"], "explain", "node", node, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], *arguments],
+        [os.environ["TIDEMARK_BINARY"], "explain", kind, node, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], *arguments],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
     )
 

@@ -1,0 +1,86 @@
+#include "cli/explain_config.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/get.h"
+#include "kube/objects.h"
+#include "manager/decide.h"
+#include "manager/effective.h"
+#include "model/names.h"
+#include "policy/nodeslo/origin.h"
+#include "policy/overcommit/strategy_origin.h"
+#include "policy/render/config_text.h"
+
+namespace tidemark::cli {
+namespace {
+
+std::optional<std::string_view> annotation(const kube::Node& node, std::string_view key) {
+  const kube::Text* found = node.meta.annotations.find(key);
+  return found == nullptr ? std::nullopt : std::optional<std::string_view>(found->view());
+}
+
+}  // namespace
+
+net::Task<Result<std::string>> explain_config(kube::Client& client, ExplainOptions options) {
+  kube::Interner interner;
+  TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
+  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::quoted(options.node));
+  TM_CO_TRY(const kube::Node node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
+  manager::SettingsMaps maps;
+  TM_CO_TRY(maps.slo,
+            co_await config_map(client, options.config_namespace, options.config_name, options.limit, interner));
+  TM_CO_TRY(maps.tidemark, co_await config_map(client, options.config_namespace,
+                                               std::string(model::kTidemarkConfigName), options.limit, interner));
+  TM_CO_TRY(maps.revisions, co_await config_map(client, options.config_namespace, std::string(model::kRevisionsName),
+                                                options.limit, interner));
+  TM_CO_TRY(const auto slo_bytes, co_await get_if_there(client, kube::kNodeSlos, "", options.node, options.limit));
+
+  const auto labels = manager::labels_of(node);
+  policy::ConfigInForce shown;
+  // Settings reach the nodes in steps: the texts are those in force on this node. Where nobody can tell, those of now.
+  const auto settings = manager::effective_settings(maps, node, options.zones);
+  if (settings) {
+    shown.revision = settings->revision.hash;
+    shown.pool = settings->pool;
+    for (const auto line : base::split(settings->notes, '\n')) {
+      if (!line.empty()) shown.notes.emplace_back(line);
+    }
+  } else {
+    shown.notes.push_back(settings.error().message);
+  }
+  const auto source = [&](std::string_view key) {
+    if (!settings) return manager::config_source(maps.slo ? &*maps.slo : nullptr, key);
+    policy::ConfigSource text;
+    const auto& texts = settings->revision.texts.slo;
+    if (const auto at = texts.find(std::string(key)); at != texts.end()) text.text = at->second;
+    return text;
+  };
+  shown.node = options.node;
+  shown.config_map = base::cat(options.config_namespace, "/", options.config_name);
+  shown.config_map_found = maps.slo.has_value();
+  shown.parts.push_back(policy::colocation_in_force(source(model::kColocationConfigKey), labels,
+                                                    annotation(node, model::kColocationStrategyAnnotation)));
+  const auto bandwidth = annotation(node, model::kNetworkBandwidthAnnotation);
+  policy::SloConfig config;
+  for (const auto& info : policy::slo_parts()) {
+    shown.parts.push_back(policy::slo_in_force(info.part, source(info.key), labels, bandwidth));
+    auto step = policy::next_slo_part(info.part, source(info.key));
+    if (step.next) config.parts[static_cast<std::size_t>(info.part)] = std::move(*step.next);
+  }
+  if (slo_bytes) {
+    TM_CO_TRY(const kube::NodeSlo slo, kube::decode_node_slo(*slo_bytes, {}, interner));
+    const auto found = policy::slo_fingerprint_of_object(slo.spec);
+    const auto wanted = policy::slo_fingerprint(policy::slo_for(config, labels, bandwidth));
+    shown.object.emplace();
+    for (std::size_t i = 0; i < policy::kSloParts; ++i) {
+      if (found.parts[i] != wanted.parts[i]) shown.object->differs.emplace_back(policy::slo_parts()[i].field);
+    }
+  }
+  co_return options.json ? policy::render_json(shown).dump_pretty() + "\n" : policy::render_text(shown);
+}
+
+}  // namespace tidemark::cli

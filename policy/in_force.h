@@ -1,0 +1,44 @@
+// What is in force on a node, field by field, and where each value comes from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/reason.h"
+
+namespace tidemark::policy {
+
+enum class FieldOrigin : std::uint8_t {
+  kDefault,
+  kCluster,     // the cluster's strategy
+  kEntry,       // the entry that was chosen for the node
+  kAnnotation,  // an annotation of the node
+  kLabel,       // a label of the node
+};
+
+struct FieldInForce {
+  std::string path;
+  std::string value;  // JSON
+  FieldOrigin origin = FieldOrigin::kDefault;
+  std::string_view from;  // the key of the label or annotation
+};
+
+// One key of the settings.
+struct PartInForce {
+  std::string_view key;   // in the ConfigMap
+  std::string_view spec;  // the field of NodeSLO.spec that it becomes; "" for the co-location strategy
+  std::string_view list;  // of the entries: "nodeConfigs", "nodeStrategies"
+  std::optional<std::size_t> entry;
+  std::string entry_name;
+  model::Reason reason = model::Reason::kConfigApplied;  // what became of the key
+  std::string problem;                                   // where it cannot be used: then there are no fields
+  std::vector<FieldInForce> fields;
+  std::vector<model::Reason> notes;
+  bool left_out = false;  // the node's spec has no such part
+};
+
+}  // namespace tidemark::policy

@@ -1,0 +1,68 @@
+#include "policy/nodeslo/origin.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "model/names.h"
+#include "policy/nodeslo/typed_json.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::string_view kBandwidthPath = "totalNetworkBandwidth";
+
+bool names(const std::vector<Leaf>& leaves, std::string_view path) {
+  return std::ranges::find(leaves, path, &Leaf::path) != leaves.end();
+}
+
+}  // namespace
+
+PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
+                         std::optional<std::string_view> bandwidth) {
+  const SloPartInfo& info = slo_part_info(part);
+  PartInForce out;
+  out.key = info.key;
+  out.spec = info.field;
+  out.list = info.list;
+  SloStep step = next_slo_part(part, source);
+  out.reason = step.reason;
+  out.problem = std::move(step.problem);
+  if (!out.problem.empty()) return out;
+
+  SloConfig config;
+  SloPartConfig& running = config.parts[static_cast<std::size_t>(part)];
+  if (step.next) running = std::move(*step.next);
+  const SloSpec spec = slo_for(config, labels, bandwidth);
+  const SloNodePart& node = spec.parts[static_cast<std::size_t>(part)];
+  out.entry = node.entry;
+  if (node.note) out.notes.push_back(*node.note);
+  out.left_out = node.text.empty();
+  if (out.left_out) return out;
+
+  const SloStrategy& strategy = node.entry ? running.entries[*node.entry].strategy : running.cluster;
+  std::vector<Leaf> entry;
+  if (node.entry) {
+    out.entry_name = running.entries[*node.entry].name;
+    entry = leaves_of(*info.schema, strategy.own);
+  }
+  const std::vector<Leaf> cluster = leaves_of(*info.schema, running.cluster.own);
+  for (Leaf& leaf : leaves_of(*info.schema, strategy.merged)) {
+    FieldInForce field{std::move(leaf.path), std::move(leaf.value), FieldOrigin::kDefault, ""};
+    if (field.path == kBandwidthPath && node.note == model::Reason::kSloBandwidthFromAnnotation) {
+      field.origin = FieldOrigin::kAnnotation;
+      field.from = model::kNetworkBandwidthAnnotation;
+      // As it was written into the spec.
+      if (const auto text = Json::parse(node.text)) field.value = text->at(kBandwidthPath)->dump();
+    } else if (names(entry, field.path)) {
+      field.origin = FieldOrigin::kEntry;
+    } else if (names(cluster, field.path)) {
+      field.origin = FieldOrigin::kCluster;
+    }
+    out.fields.push_back(std::move(field));
+  }
+  return out;
+}
+
+}  // namespace tidemark::policy

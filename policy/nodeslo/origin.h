@@ -1,0 +1,19 @@
+// Which of the layers under a part of a node's NodeSLO each value comes from, for `explain config`.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "model/selector.h"
+#include "policy/config_source.h"
+#include "policy/in_force.h"
+#include "policy/nodeslo/nodeslo.h"
+
+namespace tidemark::policy {
+
+// Of one key as it is now, by itself: no earlier text is known here.
+PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
+                         std::optional<std::string_view> bandwidth);
+
+}  // namespace tidemark::policy

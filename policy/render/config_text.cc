@@ -1,0 +1,150 @@
+#include "policy/render/config_text.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr int kExplainSchema = 1;
+
+std::string why(model::Reason reason) {
+  return base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
+}
+
+std::string entry_place(const PartInForce& part) {
+  return base::cat(part.list, "[", *part.entry, "]",
+                   part.entry_name.empty() ? "" : base::cat(" \"", part.entry_name, "\""));
+}
+
+std::string place(const PartInForce& part, const FieldInForce& field) {
+  switch (field.origin) {
+    case FieldOrigin::kDefault:
+      return "default";
+    case FieldOrigin::kCluster:
+      return part.list == "nodeConfigs" ? "the cluster's settings" : "clusterStrategy";
+    case FieldOrigin::kEntry:
+      return entry_place(part);
+    case FieldOrigin::kAnnotation:
+      return base::cat("annotation ", field.from);
+    case FieldOrigin::kLabel:
+      return base::cat("label ", field.from);
+  }
+  return "default";
+}
+
+std::string_view word(FieldOrigin origin) {
+  switch (origin) {
+    case FieldOrigin::kDefault:
+      return "default";
+    case FieldOrigin::kCluster:
+      return "cluster";
+    case FieldOrigin::kEntry:
+      return "entry";
+    case FieldOrigin::kAnnotation:
+      return "annotation";
+    case FieldOrigin::kLabel:
+      return "label";
+  }
+  return "default";
+}
+
+void append_part(std::string& out, const PartInForce& part) {
+  out += base::cat("\n", part.key, part.spec.empty() ? "" : base::cat("  (NodeSLO spec.", part.spec, ")"), "\n");
+  if (!part.problem.empty()) {
+    out += base::cat("  ", why(part.reason), "\n  ", part.problem, "\n");
+    return;
+  }
+  if (part.reason != model::Reason::kConfigApplied) out += base::cat("  ", why(part.reason), "\n");
+  if (part.entry) out += base::cat("  this node is matched by ", entry_place(part), "\n");
+  std::size_t path_width = 0;
+  std::size_t value_width = 0;
+  for (const auto& field : part.fields) {
+    path_width = std::max(path_width, field.path.size());
+    value_width = std::max(value_width, field.value.size());
+  }
+  for (const auto& field : part.fields) {
+    out += base::cat("    ", field.path, std::string(path_width - field.path.size() + 2, ' '), field.value,
+                     std::string(value_width - field.value.size() + 3, ' '), place(part, field), "\n");
+  }
+  if (part.fields.empty()) out += part.left_out ? "    nothing: the spec leaves it out\n" : "    nothing is set\n";
+  for (const auto note : part.notes) out += base::cat("  note: ", why(note), "\n");
+}
+
+}  // namespace
+
+std::string render_text(const ConfigInForce& config) {
+  std::string out = base::cat("node ", config.node, ": what ConfigMap ", config.config_map, " says for it\n");
+  if (!config.config_map_found)
+    out += "the ConfigMap does not exist: defaults are shown; a running manager keeps what it had\n";
+  if (!config.revision.empty()) {
+    out += base::cat("settings: ", config.revision, config.pool.empty() ? "" : base::cat(", pool ", config.pool), "
+");
+  }
+  for (const auto& note : config.notes) out += base::cat("note: ", note, "
+");
+  for (const auto& part : config.parts) append_part(out, part);
+  out += "\n";
+  if (!config.object) {
+      out += "the node has no NodeSLO yet\n";
+  } else if (config.object->differs.empty()) {
+      out += "the node's NodeSLO says the same\n";
+  } else {
+      out += base::cat(
+          "the node's NodeSLO says something else in: ", base::join(config.object->differs, ", "),
+          "\n  (the manager has not written it yet, its settings reach the nodes in steps, or it refused the text)\n");
+  }
+  return out;
+}
+
+Json render_json(const ConfigInForce& config) {
+  Json out = Json::object({{"schema", kExplainSchema},
+                           {"node", Json(config.node)},
+                           {"configMap", Json(config.config_map)},
+                           {"configMapFound", Json(config.config_map_found)}});
+  out["pool"] = config.pool.empty() ? Json(nullptr) : Json(config.pool);
+  out["notes"] = Json::array();
+  for (const auto& note : config.notes) out["notes"].as_array().push_back(Json(note));
+  out["settings"] = config.revision.empty() ? Json(nullptr) : Json(config.revision);
+  Json parts = Json::array();
+  for (const auto& part : config.parts) {
+    Json shown = Json::object({{"key", Json(part.key)},
+                               {"reason", Json::object({{"id", Json(model::reason_id(part.reason))},
+                                                        {"text", Json(model::reason_sentence(part.reason))}})}});
+    shown["spec"] = part.spec.empty() ? Json(nullptr) : Json(part.spec);
+    shown["problem"] = part.problem.empty() ? Json(nullptr) : Json(part.problem);
+    shown["entry"] = part.entry ? Json::object({{"list", Json(part.list)},
+                                                {"index", Json(static_cast<std::int64_t>(*part.entry))},
+                                                {"name", Json(part.entry_name)}})
+                                : Json(nullptr);
+    Json fields = Json::array();
+    for (const auto& field : part.fields) {
+      Json row = Json::object({{"path", Json(field.path)},
+                               {"value", Json::parse(field.value).value_or(Json(field.value))},
+                               {"origin", Json(word(field.origin))}});
+      if (!field.from.empty()) row["from"] = Json(field.from);
+      fields.as_array().push_back(std::move(row));
+    }
+    shown["fields"] = std::move(fields);
+    shown["leftOut"] = Json(part.left_out);
+    Json notes = Json::array();
+    for (const auto note : part.notes) {
+      notes.as_array().push_back(
+          Json::object({{"id", Json(model::reason_id(note))}, {"text", Json(model::reason_sentence(note))}}));
+    }
+    shown["notes"] = std::move(notes);
+    parts.as_array().push_back(std::move(shown));
+  }
+  out["parts"] = std::move(parts);
+  if (config.object) {
+    Json differs = Json::array();
+    for (const auto& field : config.object->differs) differs.as_array().push_back(Json(field));
+    out["nodeSLO"] = Json::object({{"differs", std::move(differs)}});
+  } else {
+    out["nodeSLO"] = Json(nullptr);
+  }
+  return out;
+}
+
+}  // namespace tidemark::policy

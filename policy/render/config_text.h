@@ -1,0 +1,32 @@
+// What is in force on a node and where it comes from, as something to read: for `tidemark explain config`. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "policy/in_force.h"
+
+namespace tidemark::policy {
+
+struct ConfigInForce {
+  std::string node;
+  std::string config_map;  // "namespace/name"
+  bool config_map_found = true;
+  std::string pool;                // "" where it is not known
+  std::vector<std::string> notes;  // what a reader should know
+  std::string revision;            // the hash of the settings in force on the node; "" where it is not known
+  std::vector<PartInForce> parts;
+  // What the node's NodeSLO says beside what is explained here; nullopt where there is no such object.
+  struct Object {
+    std::vector<std::string> differs;  // fields of its spec
+  };
+  std::optional<Object> object;
+};
+
+std::string render_text(const ConfigInForce& config);
+Json render_json(const ConfigInForce& config);  // {"schema":1,"node":…,"parts":[{"key":…,"fields":[…]}]}
+
+}  // namespace tidemark::policy
