@@ -79,21 +79,19 @@ std::string render_text(const ConfigInForce& config) {
   if (!config.config_map_found)
     out += "the ConfigMap does not exist: defaults are shown; a running manager keeps what it had\n";
   if (!config.revision.empty()) {
-    out += base::cat("settings: ", config.revision, config.pool.empty() ? "" : base::cat(", pool ", config.pool), "
-");
+    out += base::cat("settings: ", config.revision, config.pool.empty() ? "" : ", pool ", config.pool, "\n");
   }
-  for (const auto& note : config.notes) out += base::cat("note: ", note, "
-");
+  for (const auto& note : config.notes) out += base::cat("note: ", note, "\n");
   for (const auto& part : config.parts) append_part(out, part);
   out += "\n";
   if (!config.object) {
-      out += "the node has no NodeSLO yet\n";
+    out += "the node has no NodeSLO yet\n";
   } else if (config.object->differs.empty()) {
-      out += "the node's NodeSLO says the same\n";
+    out += "the node's NodeSLO says the same\n";
   } else {
-      out += base::cat(
-          "the node's NodeSLO says something else in: ", base::join(config.object->differs, ", "),
-          "\n  (the manager has not written it yet, its settings reach the nodes in steps, or it refused the text)\n");
+    out += base::cat(
+        "the node's NodeSLO says something else in: ", base::join(config.object->differs, ", "),
+        "\n  (the manager has not written it yet, its settings reach the nodes in steps, or it refused the text)\n");
   }
   return out;
 }
