@@ -66,7 +66,14 @@ net::Task<Result<std::string>> explain_config(kube::Client& client, ExplainOptio
                                                     annotation(node, model::kColocationStrategyAnnotation)));
   const auto bandwidth = annotation(node, model::kNetworkBandwidthAnnotation);
   policy::SloConfig config;
+  const auto live = [&](std::string_view key) { return manager::config_source(maps.slo ? &*maps.slo : nullptr, key); };
+  const auto refused = [&](std::string_view problem) {
+    if (settings && !problem.empty())
+      shown.notes.push_back(base::cat("refused, the last good text is in force: ", problem));
+  };
+  refused(policy::next_config({}, live(model::kColocationConfigKey)).problem);
   for (const auto& info : policy::slo_parts()) {
+    refused(policy::next_slo_part(info.part, live(info.key)).problem);
     shown.parts.push_back(policy::slo_in_force(info.part, source(info.key), labels, bandwidth));
     auto step = policy::next_slo_part(info.part, source(info.key));
     if (step.next) config.parts[static_cast<std::size_t>(info.part)] = std::move(*step.next);
