@@ -54,6 +54,12 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   if (metric_bytes) {
     TM_CO_TRY(metric, kube::decode_node_metric(*metric_bytes, manager::metric_fields(), interner));
   }
+  TM_CO_TRY(const auto topology_bytes,
+            co_await get_if_there(client, kube::kNodeResourceTopologies, "", options.node, options.limit));
+  std::optional<kube::NodeResourceTopology> topology;
+  if (topology_bytes) {
+    TM_CO_TRY(topology, kube::decode_node_resource_topology(*topology_bytes, manager::topology_fields(), interner));
+  }
   manager::SettingsMaps maps;
   TM_CO_TRY(maps.slo,
             co_await config_map(client, options.config_namespace, options.config_name, options.limit, interner));
@@ -68,8 +74,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   for (const auto& pod : pods) bound.push_back(&pod);
   const manager::NodeSurroundings around{bound,
                                          metric ? &*metric : nullptr,
-                                         *settings.revision.colocation.config,
-                                         settings.revision.tidemark,
+                                         topology ? &*topology : nullptr,
+                                         settings.revision,
                                          options.plugins,
                                          policy::OfferState(),
                                          loop.clock().wall(),

@@ -92,6 +92,15 @@ struct InformerCore::Impl {
       const bool just_listed = list_needed;
       if (list_needed) {
         auto listed = co_await list_all();
+        if (!listed && is_absent(listed.error())) {
+          if (!first_list.is_set()) {
+            log.info("this kind is not served; going on without it",
+                     {{"kind", config.resource.kind}, {"error", listed.error()}});
+          }
+          first_list.set();
+          co_await loop.sleep(config.backoff_max);
+          continue;
+        }
         if (!listed) {
           log.warn("list failed; what is held stays", {{"kind", config.resource.kind}, {"error", listed.error()}});
           co_await pause(listed.error());
@@ -126,6 +135,11 @@ struct InformerCore::Impl {
       list_needed = watched.error().kind == ErrorKind::kInvalid || too_large;
       co_await pause(watched.error());
     }
+  }
+
+  bool is_absent(const Error& error) const {
+    const bool told = error.kind == ErrorKind::kNotFound || error.kind == ErrorKind::kDenied;
+    return config.may_be_absent && told && objects.empty();
   }
 
   net::Task<void> pause(Error error) {

@@ -49,6 +49,9 @@ struct InformerConfig {
   base::Duration list_limit = std::chrono::minutes(2);
   base::Duration backoff_initial = std::chrono::milliseconds(500);
   base::Duration backoff_max = std::chrono::seconds(30);
+  // A kind that the server may not know (404), or not show us (403): then it counts as synced with nothing in it, and
+  // is asked for again each backoff_max.
+  bool may_be_absent = false;
 };
 
 // What the machinery below needs to know of an object, read from the object itself, so that it is not held twice.

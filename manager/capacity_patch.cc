@@ -43,6 +43,12 @@ std::string capacity_patch(const CapacityWrite& write) {
   json.key("annotations").begin_object();
   if (write.batch)
     json.member(model::kOriginAllocatableAnnotation, std::string_view(model::format_origin(write.origin)));
+  if (write.normalization) json.member(model::kNormalizationRatioAnnotation, std::string_view(*write.normalization));
+  if (write.amplification_action == policy::AnnotationAction::kSet) {
+    json.member(model::kAmplificationRatioAnnotation, std::string_view(write.amplification));
+  } else if (write.amplification_action == policy::AnnotationAction::kRemove) {
+    json.key(model::kAmplificationRatioAnnotation).null();
+  }
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
   json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
   json.end_object();

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "model/node.h"
+#include "policy/overcommit/amplification.h"
 
 namespace tidemark::manager {
 
@@ -27,6 +28,11 @@ struct CapacityWrite {
   bool batch = true;        // false: neither batch amounts nor the origin are in the patch, so they stay as they are
   bool mid = true;          // the same for mid
   std::string config_hash;  // of the settings that it was decided by
+  // The ratio annotations ride on the same write, so that a node never carries amounts of one ratio and the text of
+  // another.
+  std::optional<std::string> normalization;  // "1.25"; nullopt: it stays
+  policy::AnnotationAction amplification_action = policy::AnnotationAction::kKeep;
+  std::string amplification;  // with kSet
 };
 
 std::string capacity_patch(const CapacityWrite& write);

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "kube/node_resource_topology.h"
 #include "kube/objects.h"
 #include "manager/pod_projection.h"
+#include "manager/revision.h"
 #include "model/node.h"
 #include "model/selector.h"
 #include "policy/offer/offer.h"
@@ -24,8 +26,8 @@ namespace tidemark::manager {
 struct NodeSurroundings {
   std::span<const PodProjection* const> pods;  // those bound to it
   const kube::NodeMetric* metric = nullptr;
-  const policy::ColocationConfig& config;
-  const policy::TidemarkConfig& tidemark;
+  const kube::NodeResourceTopology* topology = nullptr;
+  const Revision& revision;  // the settings; they have a co-location config
   const policy::PluginSet& plugins;
   policy::OfferState state;  // what was decided of it before; the default value where nothing is known
   base::WallTime now;
@@ -56,5 +58,6 @@ policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view 
 // The fields that decide_node() reads, for decoders and caches; of pods it is PodProjection.
 kube::NodeFields node_fields();
 kube::NodeMetricFields metric_fields();
+kube::MetaFields topology_fields();
 
 }  // namespace tidemark::manager

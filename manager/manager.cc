@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "kube/informer.h"
+#include "kube/node_resource_topology.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
@@ -16,6 +17,7 @@
 #include "manager/overcommit_controller.h"
 #include "manager/pod_projection.h"
 #include "manager/settings.h"
+#include "manager/topology_controller.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/admin.h"
@@ -46,11 +48,16 @@ class RunningManager final : public Manager {
         node_metrics_(
             loop, client, client, log_, metrics, random.fork(), informer(kube::kNodeMetrics),
             [this](std::string_view bytes) { return kube::decode_node_metric(bytes, metric_fields(), interner_); }),
+        topologies_(loop, client, client, log_, metrics, random.fork(), topology_informer(),
+                    [this](std::string_view bytes) {
+                      return kube::decode_node_resource_topology(bytes, topology_fields(), interner_);
+                    }),
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         settings_(settings_context(client), log_, random.fork()),
-        controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics, options_.plugins,
-                    write_limit(options_)),
+        zones_(loop, client, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
+        controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics, zones_,
+                    options_.plugins, write_limit(options_)),
         specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
                specs_options()),
         errors_(
@@ -89,6 +96,7 @@ class RunningManager final : public Manager {
     scope_.spawn(nodes_.run());
     scope_.spawn(pods_.run());
     scope_.spawn(node_metrics_.run());
+    scope_.spawn(topologies_.run());
     settings_.start();
     specs_.start();
     scope_.spawn(recorder_.run());
@@ -106,6 +114,7 @@ class RunningManager final : public Manager {
     if (!nodes_.synced()) return "nodes are not listed yet";
     if (!pods_.synced()) return "pods are not listed yet";
     if (!node_metrics_.synced()) return "nodemetrics are not listed yet";
+    if (!topologies_.synced()) return "noderesourcetopologies are not listed yet";
     if (auto missing = settings_.not_ready(); !missing.empty()) return missing;
     if (auto missing = specs_.not_ready(); !missing.empty()) return missing;
     if (!caches().whole()) return "a cache is over its budget: offers are only cut";
@@ -137,7 +146,14 @@ class RunningManager final : public Manager {
     return config;
   }
 
-  OvercommitCaches caches() const { return {nodes_, pods_, node_metrics_}; }
+  // A cluster without NUMA reporting has no such kind.
+  static kube::InformerConfig topology_informer() {
+    kube::InformerConfig config = informer(kube::kNodeResourceTopologies);
+    config.may_be_absent = true;
+    return config;
+  }
+
+  OvercommitCaches caches() const { return {nodes_, pods_, node_metrics_, topologies_}; }
 
   // A write must be over before a successor may start, which is lease_duration − renew_deadline after we stop.
   static base::Duration write_limit(const ManagerOptions& options) {
@@ -192,9 +208,17 @@ class RunningManager final : public Manager {
       if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
     });
     node_metrics_.subscribe([this](const kube::ObjectKey& key, const kube::NodeMetric*, const kube::NodeMetric* after) {
-      if (after == nullptr) controller_.forget_writes_of(model::NodeName(key.name));
+      if (after == nullptr) {
+        controller_.forget_writes_of(model::NodeName(key.name));
+        zones_.forget_writes_of(model::NodeName(key.name));
+      }
       queue_.add(key.name);
     });
+    topologies_.subscribe(
+        [this](const kube::ObjectKey& key, const kube::NodeResourceTopology*, const kube::NodeResourceTopology* after) {
+          if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
+          queue_.add(key.name);
+        });
     settings_.subscribe([this](const SettingsChange& change) {
       if (change.node) {
         queue_.add(change.node->value);
@@ -205,7 +229,7 @@ class RunningManager final : public Manager {
   }
 
   net::Task<void> wait_for_caches() {
-    for (auto* core : {&nodes_.core(), &pods_.core(), &node_metrics_.core()}) {
+    for (auto* core : {&nodes_.core(), &pods_.core(), &node_metrics_.core(), &topologies_.core()}) {
       while (!co_await core->wait_synced(std::chrono::minutes(1))) {
         log_.warn("waiting for the API server", {{"missing", not_ready()}});
       }
@@ -263,9 +287,11 @@ class RunningManager final : public Manager {
   kube::Informer<kube::Node> nodes_;
   kube::Informer<PodProjection> pods_;
   kube::Informer<kube::NodeMetric> node_metrics_;
+  kube::Informer<kube::NodeResourceTopology> topologies_;
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
   Settings settings_;
+  TopologyController zones_;
   OvercommitController controller_;
   NodeSpecs specs_;
   base::Counter& errors_;

@@ -80,13 +80,15 @@ TEST_F(ManagerTest, WhatAPluginThatIsOffWouldWriteStaysAsSomebodyElseLeftIt) {
   EXPECT_EQ(read_node("n1").at("metadata", "annotations", "node.koordinator.sh/originExtendedAllocatable"), nullptr);
 }
 
-TEST_F(ManagerTest, WithBatchAndMidOffNoNodeIsWritten) {
+TEST_F(ManagerTest, WithEveryPluginOffNoNodeIsWritten) {
   node("n1");
   metric("n1", "2");
   const std::string before = revision("n1");
   ManagerOptions options;
   options.plugins.batch_resource = false;
   options.plugins.mid_resource = false;
+  options.plugins.cpu_normalization = false;
+  options.plugins.resource_amplification = false;
   start("one", false, options);
   run_for(16min);
   EXPECT_EQ(revision("n1"), before);

@@ -32,12 +32,21 @@ model::ExtendedResources as_extended(const model::Resources& batch) {
   return {batch.cpu, batch.memory, std::nullopt, std::nullopt};
 }
 
+// A node's own annotation is held to no range: below these each look at the node would be a write.
+model::ColocationStrategy within_sense(const NodeDecision& decision) {
+  model::ColocationStrategy values = decision.strategy().values;
+  values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
+  values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
+  return values;
+}
+
 }  // namespace
 
 OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer,
                                            OvercommitCaches caches, const Settings& settings, Leadership leadership,
                                            kube::Interner& interner, base::Log log, base::Registry& metrics,
-                                           policy::PluginSet plugins, base::Duration write_limit)
+                                           TopologyController& zones, policy::PluginSet plugins,
+                                           base::Duration write_limit)
     : loop_(loop),
       reader_(reader),
       writer_(writer),
@@ -46,6 +55,7 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
       leadership_(std::move(leadership)),
       interner_(interner),
       log_(std::move(log)),
+      zones_(zones),
       plugins_(plugins),
       write_limit_(write_limit),
       metrics_(metrics),
@@ -59,8 +69,8 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   const auto pods = caches_.pods.by_index(kPodsByNode, name);
   const NodeSurroundings around{pods,
                                 caches_.metrics.find({"", name}),
-                                *revision.colocation.config,
-                                revision.tidemark,
+                                caches_.topologies.find({"", name}),
+                                revision,
                                 plugins_,
                                 before == offers_.end() ? policy::OfferState() : before->second,
                                 loop_.clock().wall(),
@@ -74,6 +84,10 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   decision.write = worth_a_write(decision.node);
   // Whoever changed the settings wants to see where they are in force.
   decision.config_hash = revision.hash;
+  if (!decision.write.write) {
+    decision.write =
+        policy::needs_ratio_write(decision.node.snapshot, decision.node.plan(), decision.node.strategy().profile);
+  }
   const bool ours = plugins_.batch_resource || plugins_.mid_resource;
   if (!decision.write.write && ours && node.meta.annotations.get(model::kConfigHashAnnotation) != revision.hash) {
     decision.write = {true, model::Reason::kWriteSettings};
@@ -89,10 +103,7 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
     const auto epoch = leadership_.epoch();
     if (!epoch || *epoch == at->second.epoch) since_write = loop_.clock().monotonic() - at->second.when;
   }
-  // A node's own annotation is held to no range: below these each look at the node would be a write.
-  model::ColocationStrategy values = decision.strategy().values;
-  values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
-  values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
+  const model::ColocationStrategy values = within_sense(decision);
   const auto needed = policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, values);
   if (needed.write || !decision.plan().origin) return needed;
   const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
@@ -147,11 +158,24 @@ void OvercommitController::remember(const model::NodeName& node_name, const poli
 }
 
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
+  TM_CO_TRY(Settled settled, co_await settle_node(node_name));
+  const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
+  if (ours) {
+    TM_CO_TRY_VOID(co_await zones_.settle(std::move(node_name), std::move(settled.zones), std::move(settled.values)));
+  }
+  co_return settled.outcome;
+}
+
+OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision) {
+  return {{done, decision.again_after}, decision.node.plan().zones, within_sense(decision.node)};
+}
+
+net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name) {
   const kube::Node* node = caches_.nodes.find({"", node_name.value});  // only until we wait for something
   if (node == nullptr) {
     written_.erase(node_name);
     offers_.erase(node_name);
-    co_return Outcome{};
+    co_return Settled{};
   }
   kube::Node again;
   for (int attempt = 0; attempt < kTriesMax; ++attempt) {
@@ -161,14 +185,14 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
       log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
                  {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
       leadership_.found_higher(on_node_epoch);
-      co_return Outcome{Done::kSuperseded, std::nullopt};
+      co_return Settled{{Done::kSuperseded, std::nullopt}, {}, {}};
     }
     const Revision& revision = settings_.for_node(*node);
-    if (!revision.colocation.config) co_return Outcome{};
+    if (!revision.colocation.config) co_return Settled{};
     const Decision decision = decide(*node, revision);
     remember(node_name, decision.node.state);
-    if (!decision.write.write) co_return Outcome{Done::kUnchanged, decision.again_after};
-    if (!leadership_.leading()) co_return Outcome{Done::kNotLeading, decision.again_after};
+    if (!decision.write.write) co_return settled(Done::kUnchanged, decision);
+    if (!leadership_.leading()) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
 
     CapacityWrite write;
     write.resource_version = node->meta.resource_version;
@@ -178,6 +202,10 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     write.batch = amounts && plugins_.batch_resource;
     write.mid = amounts && plugins_.mid_resource;
     write.config_hash = decision.config_hash;
+    const auto& ratio = decision.node.plan().normalization;
+    if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
+    write.amplification_action = decision.node.plan().amplification.action;
+    write.amplification = decision.node.plan().amplification.text;
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";
@@ -195,9 +223,9 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
                                      {"batch_memory_bytes", decision.node.plan().batch_memory.published.value},
                                      {"why", model::reason_id(decision.node.plan().reason)},
                                      {"write", model::reason_id(decision.write.reason)}});
-      co_return Outcome{Done::kWritten, decision.again_after};
+      co_return settled(Done::kWritten, decision);
     }
-    if (patched.error().kind == ErrorKind::kNotFound) co_return Outcome{};
+    if (patched.error().kind == ErrorKind::kNotFound) co_return Settled{};
     if (patched.error().kind != ErrorKind::kConflict) co_return std::unexpected(std::move(patched).error());
     conflicts_.add();
     TM_CO_TRY(again, co_await read_again(node_name));

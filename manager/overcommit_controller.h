@@ -18,8 +18,10 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/leadership.h"
 #include "manager/pod_projection.h"
 #include "manager/settings.h"
+#include "manager/topology_controller.h"
 #include "model/names.h"
 #include "net/loop.h"
 #include "policy/overcommit/overcommit.h"
@@ -35,6 +37,7 @@ struct OvercommitCaches {
   const kube::Informer<kube::Node>& nodes;
   const kube::Informer<PodProjection>& pods;
   const kube::Informer<kube::NodeMetric>& metrics;
+  const kube::Informer<kube::NodeResourceTopology>& topologies;
 
   // False while a budget keeps objects out: what is missing could only make an offer smaller.
   bool whole() const {
@@ -42,18 +45,11 @@ struct OvercommitCaches {
   }
 };
 
-// Whether this process may write, and under which epoch; nullopt where nobody is elected and the node's stays as it is.
-struct Leadership {
-  std::function<bool()> leading;
-  std::function<std::optional<std::int64_t>()> epoch;
-  std::function<void(std::int64_t seen)> found_higher;  // a node carries the epoch `seen`, above ours
-};
-
 class OvercommitController {
  public:
   OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer, OvercommitCaches caches,
                        const Settings& settings, Leadership leadership, kube::Interner& interner, base::Log log,
-                       base::Registry& metrics, policy::PluginSet plugins = {},
+                       base::Registry& metrics, TopologyController& zones, policy::PluginSet plugins = {},
                        base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
@@ -69,6 +65,7 @@ class OvercommitController {
     // this.
     std::optional<base::Duration> again_after;
   };
+  // The node first, then its zones.
   net::Task<Result<Outcome>> reconcile(model::NodeName node_name);
 
   // A write under another epoch counts as none: a new leader writes every node once, so that each carries its epoch and
@@ -84,6 +81,13 @@ class OvercommitController {
   };
   Decision decide(const kube::Node& node, const Revision& revision) const;
   policy::WriteDecision worth_a_write(const NodeDecision& decision) const;
+  struct Settled {
+    Outcome outcome;
+    policy::ZonesPlan zones;  // with kUnchanged and kWritten
+    model::ColocationStrategy values;
+  };
+  static Settled settled(Done done, const Decision& decision);
+  net::Task<Result<Settled>> settle_node(model::NodeName node_name);
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name);
@@ -96,6 +100,7 @@ class OvercommitController {
   Leadership leadership_;
   kube::Interner& interner_;
   base::Log log_;
+  TopologyController& zones_;
   policy::PluginSet plugins_;
   struct Written {
     base::MonotonicTime when;

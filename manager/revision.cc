@@ -15,6 +15,18 @@ RevisionPart::Taken take_colocation(Revision& into, const policy::ConfigSource& 
   return {step.reason, std::move(step.problem)};
 }
 
+RevisionPart::Taken take_normalization(Revision& into, const policy::ConfigSource& source) {
+  auto step = policy::next_chosen(into.normalization, source, policy::parse_normalization_config);
+  into.normalization = std::move(step.config);
+  return {step.reason, std::move(step.problem)};
+}
+
+RevisionPart::Taken take_amplification(Revision& into, const policy::ConfigSource& source) {
+  auto step = policy::next_chosen(into.amplification, source, policy::parse_amplification_config);
+  into.amplification = std::move(step.config);
+  return {step.reason, std::move(step.problem)};
+}
+
 template <policy::SloPart kPart>
 RevisionPart::Taken take_slo(Revision& into, const policy::ConfigSource& source) {
   auto step = policy::next_slo_part(kPart, source);
@@ -34,6 +46,8 @@ std::span<const RevisionPart> revision_parts() {
   using policy::SloPart;
   static const std::array kParts{
       RevisionPart{model::kColocationConfigKey, "ColocationCfgUnmarshalFailed", take_colocation},
+      RevisionPart{model::kNormalizationConfigKey, "CPUNormalizationCfgUnmarshalFailed", take_normalization},
+      RevisionPart{model::kAmplificationConfigKey, "ResourceAmplificationCfgUnmarshalFailed", take_amplification},
       RevisionPart{slo_key(SloPart::kThreshold), kSloEvent, take_slo<SloPart::kThreshold>},
       RevisionPart{slo_key(SloPart::kQos), kSloEvent, take_slo<SloPart::kQos>},
       RevisionPart{slo_key(SloPart::kCpuBurst), kSloEvent, take_slo<SloPart::kCpuBurst>},

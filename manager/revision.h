@@ -20,6 +20,9 @@ namespace tidemark::manager {
 // A member per part; each part holds the last good value of its keys.
 struct Revision {
   policy::ConfigState colocation;
+  // nullopt: they cannot be used, and there were none before.
+  std::optional<policy::NormalizationConfig> normalization;
+  std::optional<policy::AmplificationConfig> amplification;
   policy::SloConfig nodeslo;
   policy::TidemarkConfig tidemark = policy::drop_in();
   policy::SettingsTexts texts;  // that it was read from
