@@ -75,7 +75,8 @@ struct InformerCore::Impl {
         objects(0, Keyed{view_object}, Keyed{view_object}),
         objects_gauge(
             metrics.gauge("tidemark_informer_objects", "Objects held.", {{"component", config.resource.plural}})),
-        bytes_gauge(metrics.gauge("tidemark_informer_bytes", "Bytes of the projections held.",
+        bytes_gauge(metrics.gauge("tidemark_informer_bytes",
+                                  "Bytes of the projections held, with their store and indexes.",
                                   {{"component", config.resource.plural}})),
         lists(
             metrics.counter("tidemark_informer_lists_total", "Lists begun.", {{"component", config.resource.plural}})),
@@ -256,7 +257,7 @@ struct InformerCore::Impl {
         static_cast<std::uint32_t>(std::min<std::size_t>(decoded.bytes, std::numeric_limits<std::uint32_t>::max()));
     const auto at = objects.find(now);
     if (at == objects.end()) {
-      if (bytes + cost > config.bytes_max) return refuse_new();
+      if (total() + cost + kPlaceBytes > config.bytes_max) return refuse_new();
       bytes += cost;
       const auto added = objects.insert(Held{std::move(decoded.object), cost, pass}).first;
       tell(key_of(now), nullptr, added->object.get());
@@ -268,6 +269,15 @@ struct InformerCore::Impl {
     bytes -= std::exchange(at->bytes, cost);
     const ObjectHolder before = std::exchange(at->object, std::move(decoded.object));
     tell(key_of(now), before.get(), at->object.get());
+  }
+
+  // What a place in the set costs beside the object: a node has a link and the hash.
+  static constexpr std::size_t kPlaceBytes = (sizeof(Held) + 2 * sizeof(void*) + 8 + 15) / 16 * 16;
+
+  std::size_t total() const {
+    std::size_t sum = bytes + objects.size() * kPlaceBytes + allocated_bytes(objects.bucket_count() * sizeof(void*));
+    for (const auto& more : counted_also) sum += more();
+    return sum;
   }
 
   void refuse_new() {
@@ -286,9 +296,9 @@ struct InformerCore::Impl {
   }
 
   void tell(const ObjectKey& key, const void* before, const void* after) {
-    objects_gauge.set(static_cast<double>(objects.size()));
-    bytes_gauge.set(static_cast<double>(bytes));
     for (const auto& listener : listeners) listener(key, before, after);
+    objects_gauge.set(static_cast<double>(objects.size()));
+    bytes_gauge.set(static_cast<double>(total()));
   }
 
   void contact() { last_contact = loop.clock().monotonic(); }
@@ -304,9 +314,10 @@ struct InformerCore::Impl {
   net::Event first_list;
   std::unordered_set<Held, Keyed, Keyed> objects;
   std::vector<OnChange> listeners;
+  std::vector<std::function<std::size_t()>> counted_also;
   std::string resource_version;
   std::uint32_t pass = 0;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;  // of the objects
   bool over_budget = false;
   base::MonotonicTime last_contact;
   base::Gauge& objects_gauge;
@@ -328,6 +339,9 @@ InformerCore::~InformerCore() = default;
 void InformerCore::subscribe(OnChange on_change) {
   impl_->listeners.push_back(std::move(on_change));
 }
+void InformerCore::count_also(std::function<std::size_t()> bytes) {
+  impl_->counted_also.push_back(std::move(bytes));
+}
 net::Task<void> InformerCore::run() {
   return impl_->run();
 }
@@ -341,7 +355,7 @@ bool InformerCore::over_budget() const {
   return impl_->over_budget;
 }
 std::size_t InformerCore::bytes() const {
-  return impl_->bytes;
+  return impl_->total();
 }
 std::size_t InformerCore::size() const {
   return impl_->objects.size();

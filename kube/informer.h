@@ -4,9 +4,10 @@
 //     ▲            │ broken: again, after a backoff with jitter (no herd when the server comes back)
 //     └── 410 ◀────┘ the revision is too old: list, and replace what is held by what the server has
 //
-// It holds projections of type T, not objects, under a budget in bytes: past it the informer takes no new objects, says
-// so (metric, log, over_budget()), and lists again when its watch ends. What was synced stays readable while the server
-// is away; last_contact() tells how old the view may be.
+// It holds projections of type T, not objects, under a budget in bytes (objects, their places in the store, and the
+// keys and entries of the indexes; the texts that objects share are their interner's): past it the informer takes no
+// new objects, says so (metric, log, over_budget()), and lists again when its watch ends. What was synced stays
+// readable while the server is away; last_contact() tells how old the view may be.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "kube/intern.h"
 #include "net/loop.h"
 
 namespace tidemark::kube {
@@ -81,6 +83,8 @@ class InformerCore {
   ~InformerCore();
 
   void subscribe(OnChange on_change);
+  // What is held beside the objects, by those who subscribed: counts toward the budget. Before run().
+  void count_also(std::function<std::size_t()> bytes);
   net::Task<void> run();
   bool synced() const;  // the first list is in
   net::Task<bool> wait_synced(base::Duration limit);
@@ -114,7 +118,8 @@ class Informer {
             [decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
               auto object = decode(bytes);
               if (!object) return std::unexpected(std::move(object).error());
-              const std::size_t cost = object->bytes();
+              // bytes() has sizeof(T) in it, and the block that it lies in is a little larger.
+              const std::size_t cost = object->bytes() - sizeof(T) + allocated_bytes(sizeof(T));
               return Decoded{ObjectHolder(new T(std::move(*object)), destroy), cost};
             },
             view) {
@@ -124,11 +129,18 @@ class Informer {
       for (auto& index : indexes_) index.change(old_object, new_object);
       for (auto& listener : listeners_) listener(key, old_object, new_object);
     });
+    core_.count_also([this] {
+      std::size_t total = 0;
+      for (const auto& index : indexes_) total += index.total();
+      return total;
+    });
   }
 
   // Both before run().
   void subscribe(OnChange on_change) { listeners_.push_back(std::move(on_change)); }
-  void add_index(std::string name, IndexOf index_of) { indexes_.push_back({std::move(name), std::move(index_of), {}}); }
+  void add_index(std::string name, IndexOf index_of) {
+    indexes_.push_back({std::move(name), std::move(index_of), {}, 0});
+  }
 
   net::Task<void> run() { return core_.run(); }
   bool synced() const { return core_.synced(); }
@@ -166,7 +178,16 @@ class Informer {
 
     std::string name;
     IndexOf index_of;
-    std::unordered_map<std::string, Objects, Hash, std::equal_to<>> objects;
+    using Map = std::unordered_map<std::string, Objects, Hash, std::equal_to<>>;
+    Map objects;
+    std::size_t bytes = 0;  // of the entries
+
+    // A node of the map has a link and the hash beside its value.
+    static std::size_t cost(const typename Map::value_type& entry) {
+      return allocated_bytes(sizeof(entry) + 2 * sizeof(void*)) + string_bytes(entry.first) +
+             allocated_bytes(entry.second.capacity() * sizeof(const T*));
+    }
+    std::size_t total() const { return bytes + allocated_bytes(objects.bucket_count() * sizeof(void*)); }
 
     static typename Objects::iterator place_of(Objects& sorted, const T* object) {
       return std::lower_bound(sorted.begin(), sorted.end(), object, [](const T* a, const T* b) {
@@ -183,14 +204,20 @@ class Informer {
           auto place = place_of(at->second, before);
           if (place == at->second.end() || *place != before) continue;
           at->second.erase(place);
-          if (at->second.empty()) objects.erase(at);
+          if (at->second.empty()) {
+            bytes -= cost(*at);
+            objects.erase(at);
+          }
         }
       }
       if (after != nullptr) {
         for (const auto& value : index_of(*after)) {
-          Objects& sorted = objects[value];
+          const auto [at, added] = objects.try_emplace(value);
+          const std::size_t before_it = added ? 0 : cost(*at);
+          Objects& sorted = at->second;
           const auto place = place_of(sorted, after);
           if (place == sorted.end() || *place != after) sorted.insert(place, after);  // a value may be named twice
+          bytes += cost(*at) - before_it;
         }
       }
     }

@@ -16,12 +16,13 @@ namespace {
 constexpr base::Duration kAlikeWindow = std::chrono::minutes(10);  // the same event again raises its count so long
 constexpr int kMessagesAlikeMax = 10;           // different messages of one reason, then they are folded
 constexpr std::size_t kRememberedMax = 4096;    // events, and objects with a budget
-constexpr std::size_t kMessageBytesMax = 1024;  // the API server's own limit
+constexpr std::size_t kMessageBytesMax = 1024;  // the API server's own limits
+constexpr std::size_t kReasonBytesMax = 128;
 constexpr base::Duration kSendLimit = std::chrono::seconds(10);
 
-std::string cut(std::string_view text) {
-  if (text.size() <= kMessageBytesMax) return std::string(text);
-  std::size_t end = kMessageBytesMax - 3;
+std::string cut(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return std::string(text);
+  std::size_t end = bytes_max - 3;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a character
   return base::cat(text.substr(0, end), "...");
 }
@@ -60,30 +61,34 @@ struct EventRecorder::Impl {
         dropped_total(metrics.counter("tidemark_events_dropped_total",
                                       "Kubernetes events not written: over a budget, or refused by the server.")) {}
 
-  void record(const ObjectReference& about, EventSeverity severity, std::string_view reason, std::string_view message) {
+  // Everything that is kept, keys included, is made of the cut texts: what differs only behind the cut is the same
+  // event.
+  void record(const ObjectReference& about, EventSeverity severity, std::string_view full_reason,
+              std::string_view full_message) {
+    const std::string reason = cut(full_reason, kReasonBytesMax);
+    std::string text = cut(full_message, kMessageBytesMax);
     const base::MonotonicTime now = loop.clock().monotonic();
     const std::string object = base::cat(about.kind, "/", about.ns, "/", about.name, "/", about.uid);
     if (pending.size() >= kQueueMax || !budget_of(object).try_take(now)) {
       dropped_total.add();
       return;
     }
-    std::string key = base::cat(object, "\n", reason, "\n", message);
+    std::string key = base::cat(object, "\n", reason, "\n", text);
     if (auto same = pending_by_key.find(key); same != pending_by_key.end()) {
       ++same->second->count;
       same->second->when = loop.clock().wall();
       return;
     }
-    std::string text = cut(message);
     if (find_recent(key, now) == remembered.end() && too_many_alike(base::cat(object, "\n", reason), now)) {
       key = base::cat(object, "\n", reason, "\n(combined)");
-      text = cut(base::cat("(combined from similar events) ", message));
+      text = cut(base::cat("(combined from similar events) ", text), kMessageBytesMax);
     }
     if (auto folded = pending_by_key.find(key); folded != pending_by_key.end()) {
       ++folded->second->count;
       folded->second->message = std::move(text);
       return;
     }
-    pending.push_back({about, severity, std::string(reason), std::move(text), key, loop.clock().wall(), 1});
+    pending.push_back({about, severity, reason, std::move(text), key, loop.clock().wall(), 1});
     pending_by_key[std::move(key)] = &pending.back();
     pending_event.set();
   }

@@ -61,6 +61,19 @@ TEST_F(RecorderTest, TheSameAgainRaisesTheCountOfTheOneThatExists) {
   EXPECT_NE(events()[0].text_at("firstTimestamp"), events()[0].text_at("lastTimestamp"));
 }
 
+TEST_F(RecorderTest, WhatDiffersOnlyBehindTheCutIsTheSame) {
+  const std::string long_text(5'000'000, 'x');
+  record(long_text + "1", kNode, "Reason" + long_text);
+  record(long_text + "2", kNode, "Reason" + long_text + "more");
+  run_for(1s);
+  record(long_text + "3", kNode, "Reason" + long_text);
+  run_for(1s);
+  ASSERT_EQ(events().size(), 1u);
+  EXPECT_EQ(*events()[0].at("count"), Json(3));
+  EXPECT_EQ(events()[0].text_at("message").size(), 1024u);
+  EXPECT_EQ(events()[0].text_at("reason").size(), 128u);
+}
+
 TEST_F(RecorderTest, AfterTheWindowItIsANewEvent) {
   record("7 cores");
   run_for(11min);
