@@ -5,6 +5,11 @@ merge patches over another. The server keeps its objects (SQLite), so an answere
 outside: with the objects and no watch, with the watches open, the most while writes run, and after the last round. Starved is a
 watcher that did not get every change it should have, each counted; a watch that ends or goes back fails the run. What happens
 in `tidemark up` beside the server, the manager, is in its process and in its memory.
+
+The server's memory has a ceiling, made of the numbers that bound it (StoreConfig, HttpExchange); the run fails where it is missed:
+
+    ceiling = memory with the objects and no watch + history + what waits for watchers
+            + watches × (bytes queued for one reader + WATCH_BYTES)
 """
 
 import os
@@ -28,6 +33,7 @@ ROUNDS = 5
 START_S = 60
 SAMPLE_S = 0.1
 MIB = 2**20
+WATCH_BYTES = 16 * 1024  # of an open watch: its stream, its task, its place among the watchers
 
 
 class Most:
@@ -71,8 +77,10 @@ def start_server(program: Path, folder: Path):
 
 def run(server_pid: int, client: Talker) -> None:
     client.answer()  # ready
+    bounds = client.ask("bounds")
     client.ask("create")
     before = resident_bytes(server_pid)
+    ceiling = before + bounds["history"] + bounds["queues"] + (OBJECTS + ALL) * (bounds["stream"] + WATCH_BYTES)
     opened = client.ask("watch")
     watching = resident_bytes(server_pid)
     print(f"{opened['watching']} watches over {opened['connections']} connection", flush=True)
@@ -91,6 +99,8 @@ def run(server_pid: int, client: Talker) -> None:
     figure("watch.memory_a_watch", "KiB", [(watching - before) / 1024 / (OBJECTS + ALL)])
     figure("watch.server_memory_most", "MiB", most)
     figure("watch.server_memory_after", "MiB", after)
+    figure("watch.server_memory_ceiling", "MiB", [ceiling / MIB])
+    figure("watch.server_memory_of_ceiling", "%", [100 * m * MIB / ceiling for m in most])
     figure("watch.writes", "writes/s", [1000 * r["writes"] / r["ms"] for r in rounds])
     figure("watch.events", "events/s", [1000 * r["events"] / r["ms"] for r in rounds])
     figure("watch.starved", "watchers", [r["starved"] for r in rounds])
@@ -98,6 +108,10 @@ def run(server_pid: int, client: Talker) -> None:
         for since in ("answered", "sent"):
             for part in ("p50", "p99", "max"):
                 figure(f"watch.latency_{word}_since_{since}_{part}", "ms", [r[kind][since][part] for r in rounds])
+    met = max(most) * MIB <= ceiling
+    print(f"memory ceiling {ceiling / MIB:.0f} MiB: {'met' if met else 'MISSED'}, the most was {max(most):.0f} MiB", flush=True)
+    if not met:
+        raise Failed("the server held more than its ceiling")
 
 
 def main() -> int:

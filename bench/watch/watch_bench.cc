@@ -6,6 +6,7 @@
 //     watch           ALL watches of every one of them, and OBJECTS watches of one each
 //     write RATE SECONDS   changes objects in turn, RATE a second whether answered or not; answers when every watcher
 //                     saw what it should, or kSettleLimit after the last answer
+//     bounds          what the server may hold, by the named numbers of its own build
 //     end of input    exit
 //
 // Latency is from the write's answer read to the event read, both by this process: what waits in it counts too. An
@@ -26,7 +27,9 @@
 #include "base/text.h"
 #include "kube/client.h"
 #include "kube/config.h"
+#include "kube/memory/store.h"
 #include "net/http_client.h"
+#include "net/http_server.h"
 #include "net/loop.h"
 
 namespace {
@@ -141,6 +144,10 @@ class Bench {
       for (std::size_t i = 0; i < kCreatesAtOnce; ++i) scope_.spawn(create());
     } else if (words.size() == 1 && words[0] == "watch") {
       scope_.spawn(open_watches());
+    } else if (words.size() == 1 && words[0] == "bounds") {
+      const kube::memory::StoreConfig store;
+      say(base::cat("{\"history\":", store.history_bytes_max, ",\"queues\":", store.watch_queues_bytes_max,
+                    ",\"stream\":", net::HttpExchange::kQueuedMax, "}"));
     } else if (words.size() == 3 && words[0] == "write" && base::parse_uint(words[1]) && base::parse_uint(words[2])) {
       scope_.spawn(write_all(*base::parse_uint(words[1]), *base::parse_uint(words[2])));
     } else {
