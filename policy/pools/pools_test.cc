@@ -348,5 +348,22 @@ TEST(TidemarkConfigText, TheGuidesExampleIsGood) {
   EXPECT_EQ(config->calendars.at(0).zone.name(), "Asia/Shanghai");
 }
 
+// The example of the guide is what a reader copies: it is read by the reader that it explains.
+TEST(TidemarkConfigText, TheExampleOfTheGuideIsGood) {
+  std::ifstream file(TIDEMARK_SOURCE_DIR "/docs/guide/settings.md");
+  std::stringstream guide;
+  guide << file.rdbuf();
+  const std::string text = guide.str();
+  const auto begin = text.find("```yaml\n# tidemark-config");
+  ASSERT_NE(begin, std::string::npos);
+  const auto start = begin + 8;
+  const auto config = must(text.substr(start, text.find("\n```", start) - start));
+  EXPECT_EQ(config.pools.size(), 3U);
+  EXPECT_EQ(config.classes.size(), 4U);
+  EXPECT_TRUE(config.has_canary());
+  // What it says to be the defaults are the defaults.
+  EXPECT_EQ(config.rollout, RolloutSettings());
+}
+
 }  // namespace
 }  // namespace tidemark::policy
