@@ -103,7 +103,9 @@ TEST_F(NodeSpecsTest, WhatTheNodeSaysOfItselfIsFollowed) {
   patch_node("n1", R"({"metadata":{"labels":{"pool":null}}})");
   EXPECT_EQ(threshold("n1"), Json(65));
 
-  const auto bandwidth = [&] { return slo("n1")->text_at("spec", "systemStrategy", "totalNetworkBandwidth"); };
+  const auto bandwidth = [&] {
+    return std::string(slo("n1")->text_at("spec", "systemStrategy", "totalNetworkBandwidth"));
+  };
   EXPECT_EQ(bandwidth(), "0");
   patch_node("n1", R"({"metadata":{"annotations":{"node.koordinator.sh/network-bandwidth":"99M"}}})");
   EXPECT_EQ(bandwidth(), "99M");

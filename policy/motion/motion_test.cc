@@ -55,7 +55,8 @@ class Scenario {
  private:
   void config(Words& words) {
     while (!words.empty()) {
-      const auto parts = base::split(words.next(), '=');
+      const std::string setting = words.next();
+      const auto parts = base::split(setting, '=');
       const std::string key(parts.at(0));
       const std::string value(parts.at(1));
       if (key == "dead-band") {
