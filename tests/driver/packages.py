@@ -10,7 +10,7 @@ from driver.console import Failed, say, step
 PACKAGES = [
     # compile, link, format, lint
     "clang-19", "lld-19", "llvm-19", "libclang-rt-19-dev", "clang-tidy-19", "clang-format-19",
-    "g++", "mold", "ccache", "ninja-build", "cmake", "pkg-config",
+    "g++", "mold", "ccache", "ninja-build", "cmake", "pkg-config", "tzdata",
     # libraries, each with its static archive
     "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev", "zlib1g-dev", "libgtest-dev",
     # the test fixture and the driver
