@@ -268,6 +268,12 @@ constexpr std::array kReasons{
                "the node's network-bandwidth annotation is its totalNetworkBandwidth"},
     ReasonInfo{Reason::kSloBandwidthUnreadable, "TM-SLO-002",
                "the node's network-bandwidth annotation is no quantity; its systemStrategy is left out"},
+    ReasonInfo{Reason::kSloLineMoved, "TM-SLO-003",
+               "the agent's line is moved by as many points as the calendar moves the water line"},
+    ReasonInfo{Reason::kSloLineAtBound, "TM-SLO-004",
+               "the calendar would move the agent's line out of its range: it stands at the bound"},
+    ReasonInfo{Reason::kSloLineBase, "TM-SLO-005",
+               "the calendar leaves the water line at its base: the agent's line is the configured one"},
 
     ReasonInfo{Reason::kCollectFromStrategy, "TM-COLLECT-001", "the node's co-location strategy says what is reported"},
     ReasonInfo{Reason::kCollectDisabled, "TM-COLLECT-002",

@@ -230,6 +230,9 @@ enum class Reason : std::uint16_t {
   // What of a node's NodeSLO comes from the node itself.
   kSloBandwidthFromAnnotation,
   kSloBandwidthUnreadable,
+  kSloLineMoved,
+  kSloLineAtBound,
+  kSloLineBase,
 
   // Where the spec of a node's NodeMetric comes from.
   kCollectFromStrategy,
