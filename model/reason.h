@@ -212,6 +212,19 @@ enum class Reason : std::uint16_t {
   kContestReturn,
   kContestStanding,
 
+  // What an auditor from outside found wrong with an offer.
+  kAuditNegative,
+  kAuditAboveCeiling,
+  kAuditSoldTwice,
+  kAuditStaleGrowth,
+  kAuditStaleOffer,
+  kAuditGrowthTooFast,
+  kAuditFollowing,
+  kAuditUsageRose,
+  kAuditOriginDropped,
+  kAuditForeignWriter,
+  kAuditUnreadable,
+
   // What became of a configuration.
   kConfigDefaults,
   kConfigNotFound,
