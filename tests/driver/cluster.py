@@ -80,6 +80,7 @@ class Fixture:
             "TIDEMARK_TEST_CA_FILE": str(self._state / "pki" / "ca.crt"),
             "TIDEMARK_TEST_TOKEN_FILE": str(self._state / "pki" / "admin.token"),
             "TIDEMARK_TEST_ETCD": f"http://127.0.0.1:{described['etcd_client']}",
+            "TIDEMARK_TEST_AUDIT_LOG": str(self._state / "logs" / "audit.log"),
             "TIDEMARK_KUBECTL": str(programs["kubectl"]),
         }
         return self.environment

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import budget, build, contract_suite, fuzz, packages, processes, results, sanitizers
+from driver import budget, build, contract_suite, deploy_tools, fuzz, packages, processes, results, sanitizers
 from driver.cluster import Fixture
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -108,6 +108,12 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         except Failed as error:
             run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
             return
+    if group == "cluster":
+        try:
+            with run.timed("deploy-tools"):
+                environment = {**environment, **deploy_tools.provide()}
+        except Failed as error:  # what needs them is then skipped by name; a skip that nobody expected fails CI
+            run.add([Case(group, "deploy-tools", "(build)", FAILED, str(error))])
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
     with run.timed(group):  # one after the other: they share the cluster, and some of them kill it
         if suite:

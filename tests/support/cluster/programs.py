@@ -8,6 +8,12 @@ import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+# What service accounts ask for, and are answered, is written down: tests hold it against the roles that deploy/chart gives them.
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata", "userGroups": ["system:serviceaccounts"]}, {"level": "None"}],
+}
+
 # user → groups. `nobody` may do what any authenticated user may, which is next to nothing: for tests of refusals.
 USERS = {"admin": "system:masters", "nobody": ""}
 CERTIFICATE_USER = "certificate-admin"
@@ -53,6 +59,14 @@ class Layout:
         return self.state / "control"
 
     @property
+    def audit_policy(self) -> Path:
+        return self.state / "audit-policy.json"
+
+    @property
+    def audit_log(self) -> Path:
+        return self.logs / "audit.log"
+
+    @property
     def description(self) -> Path:
         return self.state / "cluster.json"
 
@@ -80,6 +94,7 @@ def apiserver_command(layout: Layout, ports: Ports, program: Path) -> list[str]:
         "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
         "--disable-admission-plugins=ServiceAccount",  # nobody here makes service accounts
         "--endpoint-reconciler-type=none", "--allow-privileged=true", "--profiling=false",
+        f"--audit-policy-file={layout.audit_policy}", f"--audit-log-path={layout.audit_log}",
     ]
 
 
@@ -100,6 +115,10 @@ def write_credentials(layout: Layout) -> None:
         (pki / f"{user}.token").write_text(token)
         rows.append(f'{token},{user},{user}' + (f',"{groups}"' if groups else ""))
     (pki / "tokens.csv").write_text("\n".join(rows) + "\n")
+
+
+def write_audit_policy(layout: Layout) -> None:
+    layout.audit_policy.write_text(json.dumps(AUDIT_POLICY))
 
 
 def write_kubeconfig(layout: Layout, ports: Ports) -> None:

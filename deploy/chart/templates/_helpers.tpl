@@ -1,0 +1,39 @@
+{{- define "tidemark.name" -}}
+{{- default (ternary "tidemark" (printf "%s-tidemark" .Release.Name) (contains "tidemark" .Release.Name)) .Values.nameOverride | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "tidemark.manager" -}}
+{{ include "tidemark.name" . }}-manager
+{{- end -}}
+
+{{- define "tidemark.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{ default (include "tidemark.manager" .) .Values.serviceAccount.name }}
+{{- else -}}
+{{ required "serviceAccount.name must say whose account it is while serviceAccount.create is false" .Values.serviceAccount.name }}
+{{- end -}}
+{{- end -}}
+
+{{- define "tidemark.selector" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: manager
+{{- end -}}
+
+{{- define "tidemark.labels" -}}
+{{ include "tidemark.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "tidemark.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end -}}

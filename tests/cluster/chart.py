@@ -1,0 +1,96 @@
+"""deploy/chart as tests use it: rendered by helm, read back through the API server, and its service accounts as users of it."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from contract.client import Client, Target
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "deploy" / "chart"
+NAMESPACE = "koordinator-system"
+RELEASE = "tidemark"
+ACCOUNT = "tidemark-manager"
+LIMIT_S = 120
+
+needs_helm = unittest.skipUnless(os.environ.get("TIDEMARK_HELM"), "no helm: ./dev test cluster builds it where there is Go")
+
+
+def run(command: list, given: str | None = None) -> subprocess.CompletedProcess:
+    how = {"input": given} if given is not None else {"stdin": subprocess.DEVNULL}
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=LIMIT_S, **how)
+
+
+def must(done: subprocess.CompletedProcess) -> str:
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(done.args)} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def helm(*words: str, values: dict | None = None) -> subprocess.CompletedProcess:
+    """With `values` as a file behind the chart's own; kept away from the machine's helm settings."""
+    with tempfile.TemporaryDirectory() as home:
+        extra = []
+        if values is not None:
+            file = Path(home) / "values.json"
+            file.write_text(json.dumps(values))  # JSON is YAML too
+            extra = ["--values", file]
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": home, "HELM_CACHE_HOME": home, "HELM_CONFIG_HOME": home, "HELM_DATA_HOME": home,
+            "KUBECONFIG": os.environ.get("TIDEMARK_TEST_KUBECONFIG", ""),
+        }
+        return subprocess.run(
+            [os.environ["TIDEMARK_HELM"], *map(str, [*words, *extra])],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, env=environment,
+        )
+
+
+def template(values: dict | None = None, *more: str) -> str:
+    return must(helm("template", RELEASE, CHART, "--namespace", NAMESPACE, *more, values=values))
+
+
+def kubectl(*words, given: str | None = None) -> subprocess.CompletedProcess:
+    return run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], *words], given)
+
+
+def objects(manifests: str) -> list[dict]:
+    """What the API server makes of them, without keeping any: unknown fields and bad values are refused."""
+    told = must(kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-o", "json", "-f", "-", given=manifests))
+    read = json.loads(told)
+    return read["items"] if read["kind"] == "List" else [read]
+
+
+def find(found: list[dict], kind: str, name: str | None = None) -> dict:
+    matching = [each for each in found if each["kind"] == kind and name in (None, each["metadata"]["name"])]
+    if len(matching) != 1:
+        raise AssertionError(f"wanted one {kind} {name or ''}, found {[each['metadata']['name'] for each in matching]}")
+    return matching[0]
+
+
+def ensure_namespace(api: Client) -> None:
+    answer = api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    assert answer.status in (201, 409), answer.status
+
+
+def token(account: str) -> str:
+    return must(kubectl("create", "token", account, "--namespace", NAMESPACE, "--duration=1h")).strip()
+
+
+def client_of(account: str) -> Client:
+    return Client(Target(os.environ["TIDEMARK_TEST_SERVER"], os.environ["TIDEMARK_TEST_CA_FILE"], token(account)))
+
+
+def kubeconfig_of(account: str, folder: str) -> str:
+    """A kubeconfig that is this service account and nobody else."""
+    file = Path(folder) / f"{account}.kubeconfig"
+    file.touch(mode=0o600)
+    file.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": os.environ["TIDEMARK_TEST_SERVER"], "certificate-authority": os.environ["TIDEMARK_TEST_CA_FILE"]}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": NAMESPACE}}],
+        "users": [{"name": "u", "user": {"token": token(account)}}],
+    }))
+    return str(file)

@@ -1,0 +1,162 @@
+"""deploy/chart: what helm makes of it with many values, what the real API server says to that, and what is refused."""
+
+import json
+import os
+import unittest
+
+from cluster import chart, colocation
+from cluster.chart import CHART, NAMESPACE, RELEASE, find, helm, kubectl, must, template
+from cluster.tidemark_process import Component, wait_for
+
+EVERYTHING = {
+    "image": {"repository": "registry.example/tidemark", "digest": "sha256:" + "a" * 64, "pullPolicy": "Always"},
+    "imagePullSecrets": [{"name": "pull"}],
+    "nameOverride": "night",
+    "commonLabels": {"team": "compute"},
+    "replicas": 3,
+    "manager": {"extraArgs": ["--sync-period=10m"], "extraEnv": [{"name": "TZ", "value": "UTC"}], "kubeApiQps": 0.5, "logFormat": "text"},
+    "settings": {
+        "sloControllerConfig": {
+            "colocation-config": {"enable": True, "cpuReclaimThresholdPercent": 65, "nodeConfigs": [{"name": "a", "nodeSelector": {"matchLabels": {"a": "b"}}}]},
+            "resource-threshold-config": {"clusterStrategy": {"enable": True}},
+        },
+        "tidemarkConfig": {
+            "schema": 1, "mode": "enforce",
+            "pools": [{"name": "canary", "nodeSelector": {"matchLabels": {"stage": "canary"}}, "canary": True}],
+            "rollout": {"nodesPerMinute": 240, "canarySoak": "10m"},
+        },
+    },
+    "access": {
+        "viewers": [{"kind": "Group", "name": "everyone", "apiGroup": "rbac.authorization.k8s.io"}],
+        "operators": [{"kind": "User", "name": "sre", "apiGroup": "rbac.authorization.k8s.io"}],
+    },
+    "serviceAccount": {"annotations": {"a/b": "c"}},
+    "service": {"annotations": {"prometheus.io/scrape": "true"}, "metricsPort": 9090},
+    "podDisruptionBudget": {"maxUnavailable": "50%"},
+    "dashboard": {"create": True},
+    "resources": {"requests": {"cpu": 1, "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
+    "priorityClassName": "system-cluster-critical",
+    "nodeSelector": {"node-role.kubernetes.io/control-plane": ""},
+    "tolerations": [{"operator": "Exists"}],
+    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}},
+    "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"a": "b"}}}],
+    "podAnnotations": {"x": "y"},
+    "podLabels": {"z": "1"},
+}
+LEAST = {
+    "replicas": 1, "settings": {"create": False}, "serviceAccount": {"create": False, "name": "mine"}, "rbac": {"create": False},
+    "podDisruptionBudget": {"create": False},
+}
+# Values that are wrong, and what the message must name.
+BAD = [
+    ({"replica": 2}, "replica"),
+    ({"replicas": 0}, "replicas"),
+    ({"replicas": "two"}, "replicas"),
+    ({"image": {"digest": "latest"}}, "digest"),
+    ({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
+    ({"manager": {"logLevel": "loud"}}, "logLevel"),
+    ({"manager": {"extraArgs": ["sync-period"]}}, "extraArgs"),
+    ({"manager": {"workers": 65}}, "workers"),
+    ({"settings": {"sloControllerConfig": {"colocation-config": {"cpuReclaimThresholdPercent": 101}}}}, "cpuReclaimThresholdPercent"),
+    ({"settings": {"sloControllerConfig": {"colocation-config": "{}"}}}, "colocation-config"),
+    ({"settings": {"tidemarkConfig": {"schema": 2}}}, "schema"),
+    ({"access": {"operators": [{"kind": "Team", "name": "sre"}]}}, "kind"),
+    ({"service": {"metricsPort": 80}}, "metricsPort"),
+    ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
+    ({"commonLabels": {"a": 1}}, "commonLabels"),
+]
+
+
+@chart.needs_helm
+class Chart(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.api = colocation.client()
+        chart.ensure_namespace(cls.api)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.api.close()
+
+    def tearDown(self):
+        helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
+        colocation.delete_settings(self.api)
+
+    def test_lint_finds_nothing(self):
+        for values in ({}, EVERYTHING, LEAST):
+            told = must(helm("lint", "--strict", CHART, values=values))
+            self.assertNotIn("WARNING", told.replace("symbolic link", ""))
+
+    def test_the_api_server_takes_all_that_is_rendered(self):
+        for name, values in (("defaults", {}), ("everything", EVERYTHING), ("least", LEAST)):
+            with self.subTest(name):
+                found = chart.objects(template(values))
+                self.assertIn("Deployment", [each["kind"] for each in found])
+
+    def test_what_is_wrong_is_refused_with_its_place(self):
+        for values, named in BAD:
+            with self.subTest(values=values):
+                done = helm("template", RELEASE, CHART, values=values)
+                self.assertNotEqual(0, done.returncode)
+                self.assertIn("values don't meet the specifications of the schema", done.stderr)
+                self.assertIn(named, done.stderr)
+        done = helm("template", RELEASE, CHART, values={"serviceAccount": {"create": False}})
+        self.assertIn("serviceAccount.name must say whose account it is", done.stderr)
+
+    def test_the_pod_is_held_to_the_restricted_standard(self):
+        """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
+        deployment = find(chart.objects(template(EVERYTHING)), "Deployment")
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "restricted"}, "spec": deployment["spec"]["template"]["spec"]}
+        self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "restricted", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+        self.addCleanup(self.api.request, "DELETE", "/api/v1/namespaces/restricted")
+        answer = self.api.request("POST", "/api/v1/namespaces/restricted/pods", pod, dryRun="All")
+        self.assertEqual(201, answer.status, answer.body)
+        container = pod["spec"]["containers"][0]
+        self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
+        container["securityContext"]["allowPrivilegeEscalation"] = True  # the check is there at all
+        self.assertEqual(403, self.api.request("POST", "/api/v1/namespaces/restricted/pods", pod, dryRun="All").status)
+
+    def test_installed_upgraded_and_gone(self):
+        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
+        settings = json.loads(must(kubectl("-n", NAMESPACE, "get", "configmap", "slo-controller-config", "-o", "json")))
+        self.assertEqual({"enable": False}, json.loads(settings["data"]["colocation-config"]))
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3}))
+        self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
+        must(helm("uninstall", RELEASE, "--namespace", NAMESPACE))
+        label = "app.kubernetes.io/instance=tidemark"
+        kinds = "deployment,service,serviceaccount,poddisruptionbudget,role,rolebinding,clusterrole,clusterrolebinding,configmap"
+        left = must(kubectl("get", kinds, "-A", "-l", label, "-o", "name")).split()
+        # Settings outlive the release, as docs/guide/roll-back.md says.
+        self.assertEqual(["configmap/slo-controller-config", "configmap/tidemark-config"], sorted(left))
+
+    def test_the_crds_are_those_of_deploy_crds(self):
+        self.assertEqual(sorted(f.name for f in (chart.ROOT / "deploy" / "crds").glob("*.yaml")), sorted(f.name for f in (CHART / "crds").glob("*.yaml")))
+        self.assertTrue((CHART / "crds").is_symlink())
+        rendered = template({}, "--include-crds")
+        self.assertEqual(11, rendered.count("kind: CustomResourceDefinition"))
+        self.assertNotIn("kind: CustomResourceDefinition", template({}))
+
+    def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
+        container = find(chart.objects(template(EVERYTHING)), "Deployment")["spec"]["template"]["spec"]["containers"][0]
+        self.assertEqual("/tidemark", container["command"][0])
+        served = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0"}
+        replaced = [f"{name}={served.get(name, value)}" for name, _, value in (flag.partition("=") for flag in container["args"])]
+        component = Component(*container["command"][1:], *replaced, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
+        self.addCleanup(component.stop)
+        wait_for(component.ready, "a ready manager", component)
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        self.assertIn(f"--metrics-addr=:{ports['metrics']}", container["args"])
+        self.assertIn(f"--health-probe-addr=:{ports['health']}", container["args"])
+        self.assertNotIn("without effect", component.log)
+        self.assertEqual({"/healthz", "/readyz"}, {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")})
+
+    def test_its_notes_say_whether_anything_is_sold(self):
+        self.assertIn("Nothing is sold yet", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))
+        self.assertIn("Co-location is ON", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=EVERYTHING)))
+        self.assertIn("Settings are not made here", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=LEAST)))
+
+
+if __name__ == "__main__":
+    unittest.main()
