@@ -2,7 +2,8 @@
 here already, so that the first file in one of them is held to its place."""
 
 BASE, MODEL, POLICY, NET, KUBE, COPILOT = "base", "model", "policy", "net", "kube", "copilot"
-_COMPONENT = {POLICY, KUBE, COPILOT, MODEL, NET, BASE}
+JOURNAL = "journal"
+_COMPONENT = {POLICY, KUBE, COPILOT, MODEL, NET, JOURNAL, BASE}
 
 _COMPONENTS = {
     "manager": _COMPONENT,
@@ -16,7 +17,7 @@ _COMPONENTS = {
     "runtime": _COMPONENT | {"linux"},
 }
 
-_BELOW_ASSEMBLY = {BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, *_COMPONENTS}
+_BELOW_ASSEMBLY = {BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, JOURNAL, *_COMPONENTS}
 
 MAY_USE: dict[str, set[str]] = {
     "base": set(),
@@ -27,6 +28,7 @@ MAY_USE: dict[str, set[str]] = {
     "kube": {NET, MODEL, BASE},
     "kube/memory": {KUBE, NET, MODEL, BASE},
     "hadoop": {NET, BASE},
+    "journal": {NET, BASE},
     "copilot": {NET, MODEL, BASE},
     **_COMPONENTS,
     # The assemblies: anything below, each other not, except that a command may start the embedded whole.
@@ -43,7 +45,7 @@ TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in 
 
 LAYER: dict[str, str] = {
     "base": "0", "model": "1", "policy": "2", "net": "2", "linux": "2", "kube": "3", "kube/memory": "3", "hadoop": "3",
-    "copilot": "3", **{component: "4" for component in _COMPONENTS}, "embedded": "5", "sim": "5", "cli": "5", "main": "6",
+    "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "embedded": "5", "sim": "5", "cli": "5", "main": "6",
 }
 
 # Folders that hold no C++ of the product.
