@@ -116,11 +116,13 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   struct Member {
     ConnectionPtr connection;
     bool fetch_only = false;  // of HTTP/2
+    bool streams = false;     // of HTTP/1.1: what it carries, or carried last, is a stream
     bool used = true;         // since the spare ones were last looked at
     bool takes(Use use) const { return use == Use::kFetch || !fetch_only; }
   };
-  std::vector<Member> open;    // all that have not ended, the oldest first
-  std::size_t dialing = 0;     // for HTTP/1.1
+  std::vector<Member> open;  // all that have not ended, the oldest first
+  std::size_t dialing = 0;   // for HTTP/1.1
+  std::size_t dialing_streams = 0;
   std::shared_ptr<Dial> dial;  // for HTTP/2
   WaitLine fetches;
   WaitLine streams;
@@ -312,15 +314,29 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
   }
 
+  bool may_stream_on_http1() const {
+    const auto held = static_cast<std::size_t>(
+        std::ranges::count_if(open, [](const Member& member) { return member.streams && !member.connection->idle(); }));
+    return held + dialing_streams < std::max<std::size_t>(config.http1_connections_max, 2) - 1;
+  }
+
   // Null: look again.
   Task<Result<ConnectionPtr>> acquire_http1(base::Duration left, Use use, bool fresh) {
-    ConnectionPtr kept;
-    for (const auto& member : open) {
-      if (member.connection->room() > 0) kept = member.connection;  // the newest: the others may go idle
+    if (use == Use::kStream && config.http1_connections_max > 1 && !may_stream_on_http1()) {
+      (void)co_await streams.wait(left);
+      co_return ConnectionPtr();
     }
-    if (kept && !fresh) co_return kept;
-    if (kept && fresh && open.size() + dialing >= config.http1_connections_max) {
-      kept->close({ErrorKind::kUnavailable, "the connection is too old", 0, 0});
+    Member* kept = nullptr;
+    for (auto& member : open) {
+      if (member.connection->room() > 0) kept = &member;  // the newest: the others may go idle
+    }
+    if (kept && !fresh) {
+      kept->streams = use == Use::kStream;
+      co_return kept->connection;
+    }
+    if (kept && open.size() + dialing >= config.http1_connections_max) {
+      const ConnectionPtr old = kept->connection;
+      old->close({ErrorKind::kUnavailable, "the connection is too old", 0, 0});
     }
     if (open.size() + dialing >= config.http1_connections_max) {
       (void)co_await (use == Use::kFetch ? fetches : streams).wait(left);
@@ -328,17 +344,26 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
     struct Count {
       Impl& self;
-      explicit Count(Impl& s) : self(s) { ++self.dialing; }
+      const std::size_t stream;
+      Count(Impl& s, Use use) : self(s), stream(use == Use::kStream ? 1 : 0) {
+        ++self.dialing;
+        self.dialing_streams += stream;
+      }
       Count(const Count&) = delete;
       Count& operator=(const Count&) = delete;
       ~Count() {
         --self.dialing;
+        self.dialing_streams -= stream;
         self.call_all();
       }
-    } count(*this);
+    } count(*this, use);
     TM_CO_TRY(auto connection, co_await connect_now(left));
     if (closed) co_return fail(closed_error());
-    co_return adopt(std::move(connection));
+    const ConnectionPtr made = adopt(std::move(connection));
+    for (auto& member : open) {
+      if (member.connection == made) member.streams = use == Use::kStream;
+    }
+    co_return made;
   }
 };
 

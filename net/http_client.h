@@ -48,7 +48,8 @@ struct HttpClientConfig {
   // HTTP/2: a PING after this long without a byte; no answer within connect_timeout closes the connection, so that a
   // vanished peer does not hold watches for a quarter of an hour.
   base::Duration ping_interval = std::chrono::seconds(15);
-  std::size_t http1_connections_max = 16;  // for servers without HTTP/2
+  // For servers without HTTP/2, where a watch holds a whole connection. One is never for streams: see below.
+  std::size_t http1_connections_max = 16;
   // A server allows so and so many streams a connection (100 to 250 are usual), and a watch holds one for ever.
   // The last connection is for fetch() alone, so that watches cannot keep everything else out.
   std::size_t http2_connections_max = 8;

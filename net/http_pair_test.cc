@@ -478,6 +478,35 @@ TEST_P(HttpPairTest, ManyAtOnce) {
   EXPECT_LE(pair.client->connections(), http2() ? 1u : pair.client_config.http1_connections_max);
 }
 
+// With HTTP/1.1 each stream holds a connection; the last one is left for what is fetched.
+TEST_P(HttpPairTest, StreamsKeepNobodyOut) {
+  pair.client_config.http1_connections_max = 3;
+  pair.begin(handler());
+  std::vector<std::unique_ptr<HttpStream>> streams;
+  Scope scope(pair.loop);
+  const auto open = [&] {
+    scope.spawn([](HttpPair& p, std::vector<std::unique_ptr<HttpStream>>& out) -> Task<void> {
+      auto made = co_await p.client->open(get_request("/stream"), seconds(60));
+      if (made) out.push_back(std::move(*made));
+    }(pair, streams));
+  };
+  const std::size_t at_once = http2() ? 5 : 2;
+  for (int i = 0; i < 5; ++i) open();
+  ASSERT_TRUE(pair.until([&] { return streams.size() == at_once; }));
+  for (int i = 0; i < 20; ++i) {
+    const auto response = pair.fetch(post_request("/echo", "x"));
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->body, "x");
+  }
+  EXPECT_EQ(streams.size(), at_once);
+  // Who waits gets the place of one that ends.
+  for (std::size_t left = 5; left > 0; --left) {
+    ASSERT_TRUE(pair.until([&] { return streams.size() == std::min(left, at_once); }));
+    streams.erase(streams.begin());
+  }
+  EXPECT_TRUE(pair.fetch(get_request("/echo")));
+}
+
 // Our own two sides always agree on HTTP/2 over TLS; others may not have it. So the two HTTP/1.1 halves are put on a
 // TLS connection by hand.
 TEST(Http1OverTls, RequestsAndLargeBodies) {
