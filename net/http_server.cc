@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "net/http_server_connection.h"
+#include "net/tls_context.h"
 
 namespace tidemark::net {
 namespace {
@@ -17,12 +18,11 @@ class Server final : public HttpServer {
 
   Result<void> open() {
     const HttpServerConfig& config = context_.config;
-    std::shared_ptr<TlsServerContext> tls;
     if (config.tls) {
-      TM_TRY(tls, make_tls_server_context(*config.tls, context_.loop.clock()));
+      TM_TRY(tls_, make_tls_server_context(*config.tls, context_.loop.clock()));
     }
-    TM_TRY(listener_, listen_on(context_.loop, context_.log, config.listen, config.unix_mode, std::move(tls),
-                                config.head_timeout, config.connections_max,
+    TM_TRY(listener_, listen_on(context_.loop, context_.log, config.listen, config.unix_mode, tls_, config.head_timeout,
+                                config.connections_max,
                                 [this](std::unique_ptr<Connection> connection) { welcome(std::move(connection)); }));
     address_ = listener_->address();
     port_ = listener_->port();
@@ -32,6 +32,11 @@ class Server final : public HttpServer {
   std::string address() const override { return address_; }
   std::uint16_t port() const override { return port_; }
   std::size_t connections() const override { return connections_.size(); }
+
+  Result<void> use_certificate(std::string certificate_pem, std::string key_pem) override {
+    TM_CHECK(tls_ != nullptr, "a certificate is for a server under TLS");
+    return tls_->use(std::move(certificate_pem), std::move(key_pem));
+  }
 
   Task<void> drain(base::Duration limit) override {
     draining_ = true;
@@ -63,6 +68,7 @@ class Server final : public HttpServer {
   }
 
   ServerContext context_;
+  std::shared_ptr<TlsServerContext> tls_;  // null: in the clear
   std::string address_;
   std::uint16_t port_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<ServerConnection>> connections_;

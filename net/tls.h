@@ -55,4 +55,15 @@ Result<CertificateAuthority> make_certificate_authority(std::string_view common_
                                                         base::Duration lifetime);
 Result<IssuedCertificate> issue_certificate(const CertificateAuthority&, const CertificateRequest&, base::WallTime now);
 
+// What the first certificate of a PEM text says of itself.
+struct CertificateFacts {
+  base::WallTime not_before;
+  base::WallTime not_after;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> ip_addresses;  // "127.0.0.1", "::1"
+};
+Result<CertificateFacts> read_certificate(std::string_view certificate_pem);
+// That the certificate was signed by the authority, and that the key is the certificate's own.
+Result<void> check_certificate(const IssuedCertificate& certificate, std::string_view authority_certificate_pem);
+
 }  // namespace tidemark::net

@@ -1,4 +1,4 @@
-// Making certificates: the authority and issue half of net/tls.h.
+// Making certificates and reading them: the authority and issue half of net/tls.h.
 #include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -9,6 +9,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <ctime>
 #include <memory>
 
 #include "net/tls.h"
@@ -149,7 +150,75 @@ Result<Draft> draft(std::string_view common_name, std::string_view organization,
   return made;
 }
 
+int no_password(char*, int, int, void*) {
+  return 0;
+}  // the default would ask on the terminal
+
+Result<Certificate> parse_certificate(std::string_view pem, std::string_view what) {
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  Certificate certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, no_password, nullptr) : nullptr);
+  if (certificate) return certificate;
+  ERR_clear_error();
+  return fail(ErrorKind::kInvalid, what, " holds no certificate that can be read");
+}
+
+Result<Key> parse_key(std::string_view pem, std::string_view what) {
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  Key key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr) : nullptr);
+  if (key) return key;
+  ERR_clear_error();
+  return fail(ErrorKind::kInvalid, what, " holds no private key that can be read without a password");
+}
+
+Result<base::WallTime> wall_time(const ASN1_TIME* time) {
+  std::tm fields{};
+  if (ASN1_TIME_to_tm(time, &fields) != 1) return library_failed("reading a certificate's validity");
+  return base::WallTime{std::chrono::seconds(timegm(&fields))};
+}
+
+void read_names(const X509* certificate, CertificateFacts& facts) {
+  const Names names(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    int type = 0;
+    const auto* text =
+        static_cast<const ASN1_STRING*>(GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names.get(), i), &type));
+    if (type != GEN_DNS && type != GEN_IPADD) continue;
+    const unsigned char* bytes = ASN1_STRING_get0_data(text);
+    const int size = ASN1_STRING_length(text);
+    if (type == GEN_DNS) {
+      facts.dns_names.emplace_back(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+      continue;
+    }
+    char shown[INET6_ADDRSTRLEN] = {};
+    const int family = size == sizeof(in_addr) ? AF_INET : AF_INET6;
+    if ((family == AF_INET || size == sizeof(in6_addr)) && inet_ntop(family, bytes, shown, sizeof shown) != nullptr) {
+      facts.ip_addresses.emplace_back(shown);
+    }
+  }
+}
+
 }  // namespace
+
+Result<CertificateFacts> read_certificate(std::string_view certificate_pem) {
+  TM_TRY(const Certificate certificate, parse_certificate(certificate_pem, "the text"));
+  CertificateFacts facts;
+  TM_TRY(facts.not_before, wall_time(X509_get0_notBefore(certificate.get())));
+  TM_TRY(facts.not_after, wall_time(X509_get0_notAfter(certificate.get())));
+  read_names(certificate.get(), facts);
+  return facts;
+}
+
+Result<void> check_certificate(const IssuedCertificate& certificate, std::string_view authority_certificate_pem) {
+  TM_TRY(const Certificate issued, parse_certificate(certificate.certificate_pem, "the certificate"));
+  TM_TRY(const Certificate issuer, parse_certificate(authority_certificate_pem, "the authority"));
+  TM_TRY(const Key key, parse_key(certificate.key_pem, "the key"));
+  const bool own_key = X509_check_private_key(issued.get(), key.get()) == 1;
+  const bool signed_by = X509_verify(issued.get(), X509_get0_pubkey(issuer.get())) == 1;
+  ERR_clear_error();
+  if (!own_key) return fail(ErrorKind::kInvalid, "the key is not the certificate's");
+  if (!signed_by) return fail(ErrorKind::kInvalid, "the certificate is not signed by this authority");
+  return {};
+}
 
 Result<CertificateAuthority> make_certificate_authority(std::string_view common_name, base::WallTime now,
                                                         base::Duration lifetime) {
@@ -172,15 +241,8 @@ Result<IssuedCertificate> issue_certificate(const CertificateAuthority& authorit
   if (request.dns_names.size() + request.ip_addresses.size() > kNamesMax) {
     return fail(ErrorKind::kInvalid, "a certificate takes at most ", kNamesMax, " names");
   }
-  const Bio issuer_text(
-      BIO_new_mem_buf(authority.certificate_pem.data(), static_cast<int>(authority.certificate_pem.size())));
-  const Bio key_text(BIO_new_mem_buf(authority.key_pem.data(), static_cast<int>(authority.key_pem.size())));
-  if (!issuer_text || !key_text) return library_failed("reading the authority");
-  const auto no_password = [](char*, int, int, void*) { return 0; };
-  const Certificate issuer(PEM_read_bio_X509(issuer_text.get(), nullptr, no_password, nullptr));
-  if (!issuer) return library_failed("reading the authority's certificate");
-  const Key issuer_key(PEM_read_bio_PrivateKey(key_text.get(), nullptr, no_password, nullptr));
-  if (!issuer_key) return library_failed("reading the authority's key");
+  TM_TRY(const Certificate issuer, parse_certificate(authority.certificate_pem, "the authority"));
+  TM_TRY(const Key issuer_key, parse_key(authority.key_pem, "the authority"));
 
   TM_TRY(Draft made, draft(request.common_name, request.organization, now, request.lifetime));
   X509* certificate = made.certificate.get();

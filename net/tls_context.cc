@@ -272,6 +272,16 @@ TlsServerContext::TlsServerContext(TlsServerConfig config, const base::Clock& cl
       context_(files_of({&config_.certificate, &config_.key, &config_.client_ca}), clock,
                [this] { return make_server(config_); }) {}
 
+Result<void> TlsServerContext::use(std::string certificate_pem, std::string key_pem) {
+  TlsServerConfig config = config_;
+  config.certificate = {std::move(certificate_pem), ""};
+  config.key = {std::move(key_pem), ""};
+  TM_TRY(auto made, make_server(config));
+  config_ = std::move(config);
+  context_.put(std::move(made));
+  return {};
+}
+
 Result<std::shared_ptr<TlsClientContext>> make_tls_client_context(const TlsClientConfig& config,
                                                                   const base::Clock& clock) {
   auto context = std::make_shared<TlsClientContext>(config, clock);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -26,6 +27,7 @@ class FollowingContext {
   Result<void> begin();  // the first make; nothing else before it succeeded
 
   std::shared_ptr<ssl_ctx_st> current();
+  void put(std::shared_ptr<ssl_ctx_st> context) { context_ = std::move(context); }
   // Why the files as they are now are not used; "" where they are.
   const std::string& problem() const { return problem_; }
   const base::Clock& clock() const { return clock_; }
@@ -68,6 +70,8 @@ class TlsServerContext {
   TlsServerContext(TlsServerConfig config, const base::Clock& clock);
   const TlsServerConfig& config() const { return config_; }
   FollowingContext& context() { return context_; }
+  // From the next connection on. What cannot be used is refused, and the old material stays. Texts only.
+  Result<void> use(std::string certificate_pem, std::string key_pem);
 
  private:
   TlsServerConfig config_;

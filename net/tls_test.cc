@@ -18,6 +18,7 @@
 #include "net/testing/certificates.h"
 #include "net/testing/endpoint.h"
 #include "net/testing/loop.h"
+#include "net/tls_context.h"
 
 namespace tidemark::net {
 namespace {
@@ -430,6 +431,49 @@ TEST_F(TlsTest, CertificatesTakeNoNamesThatCouldMeanSomethingElse) {
   request.common_name = std::string(65, 'x');
   EXPECT_TRUE(refused(request));
   EXPECT_FALSE(issue_certificate({"", ""}, {}, clock_.wall()));
+}
+
+TEST_F(TlsTest, ACertificateIsReadAndHeldToItsAuthority) {
+  const auto authority = *make_certificate_authority("x", clock_.wall(), hours(100));
+  CertificateRequest request;
+  request.common_name = "ok";
+  request.dns_names = {"a.example", "b.example"};
+  request.ip_addresses = {"127.0.0.1", "fd00::1"};
+  request.lifetime = hours(2);
+  const auto issued = *issue_certificate(authority, request, clock_.wall());
+  const auto facts = read_certificate(issued.certificate_pem);
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(facts->dns_names, request.dns_names);
+  EXPECT_EQ(facts->ip_addresses, request.ip_addresses);
+  EXPECT_LE(facts->not_before, clock_.wall());
+  EXPECT_EQ(facts->not_after.since_epoch, std::chrono::floor<seconds>(clock_.wall().since_epoch + hours(2)));
+  EXPECT_TRUE(check_certificate(issued, authority.certificate_pem));
+
+  const auto other = *make_certificate_authority("x", clock_.wall(), hours(100));
+  EXPECT_FALSE(check_certificate(issued, other.certificate_pem));
+  const auto next = *issue_certificate(authority, request, clock_.wall());
+  EXPECT_FALSE(check_certificate({issued.certificate_pem, next.key_pem}, authority.certificate_pem));
+  EXPECT_FALSE(check_certificate({"", issued.key_pem}, authority.certificate_pem));
+  EXPECT_FALSE(read_certificate("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"));
+}
+
+TEST_F(TlsTest, AServerTakesAnotherCertificateFromTheNextConnectionOn) {
+  const auto context = *make_tls_server_context(authority_.server_config(), clock_);
+  listener_ = *listen_on(loop_, log_, "127.0.0.1:0", 0, context, seconds(10), 10,
+                         [this](std::unique_ptr<Connection> c) { accepted_.push_back(std::move(c)); });
+  const TestAuthority next(clock_.wall(), "the next authority");
+  EXPECT_TRUE(dial(authority_.client_config()));
+  EXPECT_FALSE(dial(next.client_config()));
+  const auto issued = next.server();
+  EXPECT_FALSE(context->use(issued.certificate_pem, authority_.server().key_pem));  // another's key
+  EXPECT_TRUE(dial(authority_.client_config()));
+  ASSERT_TRUE(context->use(issued.certificate_pem, issued.key_pem));
+  EXPECT_TRUE(dial(next.client_config()));
+  EXPECT_FALSE(dial(authority_.client_config()));
+  // Whoever trusts both is served before and after: how an authority is changed without a gap.
+  TlsClientConfig both;
+  both.ca.text = authority_.certificate_pem() + next.certificate_pem();
+  EXPECT_TRUE(dial(both));
 }
 
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
