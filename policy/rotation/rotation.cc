@@ -1,0 +1,73 @@
+#include "policy/rotation/rotation.h"
+
+#include <algorithm>
+
+namespace tidemark::policy {
+namespace {
+
+using base::Duration;
+using base::WallTime;
+
+constexpr Duration kLookAgainMin = std::chrono::seconds(1);
+constexpr Duration kLookAgainMax = std::chrono::hours(1);  // clocks are set, and objects are edited
+
+// Two thirds of its life are over. A life of no length is over.
+bool is_due(const Validity& validity, WallTime now) {
+  return now >= validity.until + -((validity.until - validity.from) / 3);
+}
+WallTime due_at(const Validity& validity) {
+  return validity.until + -((validity.until - validity.from) / 3);
+}
+
+class Clock {
+ public:
+  explicit Clock(WallTime now) : now_(now) {}
+  bool passed(std::optional<WallTime> since, Duration wait) const {
+    // A time that lies ahead was written by a clock that was wrong.
+    return !since || *since > now_ || now_ - *since >= wait;
+  }
+  void wake_at(WallTime when) { wake_ = std::min(wake_, when - now_); }
+  Duration wake() const { return std::clamp(wake_, kLookAgainMin, kLookAgainMax); }
+
+ private:
+  WallTime now_;
+  Duration wake_ = kLookAgainMax;
+};
+
+}  // namespace
+
+RotationPlan next_rotation(const RotationFacts& facts, const RotationConfig& config, WallTime now) {
+  Clock at(now);
+  if (!facts.ca || now >= facts.ca->until) {
+    // An authority that ended is of no use to anybody; the one that waits may be trusted already.
+    return {
+        facts.ca && facts.next_ca && now < facts.next_ca->until ? RotationStep::kPromoteNext : RotationStep::kMakeAll,
+        Duration(0)};
+  }
+  if (!facts.serving || !facts.serving_fits || is_due(*facts.serving, now)) {
+    // Near the authority's own end a new certificate would be due at once: then it is the authority's turn.
+    if (!facts.serving || !facts.serving_fits || facts.serving->until < facts.ca->until) {
+      return {RotationStep::kIssueServing, Duration(0)};
+    }
+  } else {
+    at.wake_at(due_at(*facts.serving));
+  }
+  if (facts.next_ca) {
+    if (facts.next_trusted && at.passed(facts.next_since, config.settle)) {
+      return {RotationStep::kPromoteNext, Duration(0)};
+    }
+    if (facts.next_since) at.wake_at(*facts.next_since + config.settle);
+    at.wake_at(facts.ca->until);
+  } else if (is_due(*facts.ca, now)) {
+    return {RotationStep::kMakeNext, Duration(0)};
+  } else {
+    at.wake_at(due_at(*facts.ca));
+  }
+  if (facts.old_ca) {
+    if (at.passed(facts.old_since, config.settle)) return {RotationStep::kDropOld, Duration(0)};
+    at.wake_at(*facts.old_since + config.settle);
+  }
+  return {RotationStep::kNothing, at.wake()};
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,57 @@
+// When a certificate authority and the serving certificate under it are made anew, so that no client is ever without an
+// authority that knows the certificate it is shown.
+//
+//   ca ── two thirds of its life ──▶ next ca, trusted beside it ── trusted everywhere, and `settle` passed ──▶ the
+//   serving certificate is issued by it, the old ca stays trusted ── `settle` passed ──▶ the old ca goes
+//
+//   serving ── two thirds of its life, or names that do not fit ──▶ issued anew by the same ca
+//
+// One step at a time: whoever carries it out stores the result and asks again, so that a crash between two steps leaves
+// a state that goes on from there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace tidemark::policy {
+
+struct Validity {
+  base::WallTime from;
+  base::WallTime until;
+};
+
+// What is stored, as far as it can be read: unreadable is absent.
+struct RotationFacts {
+  std::optional<Validity> ca;
+  std::optional<Validity> serving;
+  bool serving_fits = false;  // the key is its own, `ca` signed it, and it has all names that are asked for
+  std::optional<Validity> next_ca;
+  std::optional<base::WallTime> next_since;  // when it was stored
+  bool next_trusted = false;                 // every place where clients look has it
+  bool old_ca = false;
+  std::optional<base::WallTime> old_since;  // when it ceased to sign
+};
+
+struct RotationConfig {
+  base::Duration settle = std::chrono::minutes(1);  // until every client and server has seen a change
+};
+
+enum class RotationStep : std::uint8_t {
+  kNothing,
+  kMakeAll,       // a new authority and certificate, at once: there is nothing to overlap with
+  kIssueServing,  // by the present authority
+  kMakeNext,      // another authority, trusted beside the present one
+  kPromoteNext,   // it becomes the present one and issues; the present one becomes the old one
+  kDropOld,
+};
+
+struct RotationPlan {
+  RotationStep step = RotationStep::kNothing;
+  base::Duration again_after{0};  // with kNothing: when time alone may change the answer
+};
+
+RotationPlan next_rotation(const RotationFacts& facts, const RotationConfig& config, base::WallTime now);
+
+}  // namespace tidemark::policy
