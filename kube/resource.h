@@ -25,6 +25,14 @@ inline constexpr Resource kNodeMetrics{"slo.koordinator.sh", "v1alpha1", "nodeme
 inline constexpr Resource kNodeSlos{"slo.koordinator.sh", "v1alpha1", "nodeslos", "NodeSLO", false};
 inline constexpr Resource kNodeResourceTopologies{"topology.node.k8s.io", "v1alpha1", "noderesourcetopologies",
                                                   "NodeResourceTopology", false};
+inline constexpr Resource kSecrets{"", "v1", "secrets", "Secret", true};
+inline constexpr Resource kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false};
+inline constexpr Resource kColocationProfiles{"config.koordinator.sh", "v1alpha1", "clustercolocationprofiles",
+                                              "ClusterColocationProfile", false};
+inline constexpr Resource kMutatingWebhooks{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                            "MutatingWebhookConfiguration", false};
+inline constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+                                              "ValidatingWebhookConfiguration", false};
 inline constexpr Resource kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                                      "CustomResourceDefinition", false};
 

@@ -45,6 +45,9 @@ int run_manager(const std::vector<std::string>& args) {
   log.info("starting", {{"version", TIDEMARK_VERSION},
                         {"cluster", cluster->source},
                         {"plugins", policy::plugins_text(options.plugins)}});
+  if (options.webhooks.mode == manager::WebhookMode::kAuto) {
+    options.webhooks.mode = cluster->source == "in-cluster" ? manager::WebhookMode::kOn : manager::WebhookMode::kOff;
+  }
 
   kube::Client election(loop, *cluster->transport, cluster->bearer, manager::election_client_config(), random.fork());
   auto manager = manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(),

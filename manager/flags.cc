@@ -56,6 +56,7 @@ void declare_flags(base::Flags& flags, ManagerOptions& options) {
                  "the holder stops by itself when it could not renew for this long");
   flags.duration("leader-elect-retry-period", options.retry_period, std::chrono::milliseconds(100), seconds(600),
                  "pause between two looks at the lease");
+  declare_webhook_flags(flags, options.webhooks);
 }
 
 }  // namespace tidemark::manager

@@ -70,7 +70,7 @@ class RunningManager final : public Manager {
     subscribe();
   }
 
-  Result<void> prepare(kube::Client& election, base::Random random, std::string identity) {
+  Result<void> prepare(kube::Client& client, kube::Client& election, base::Random random, std::string identity) {
     if (options_.leader_elect) {
       kube::LeaderConfig config;
       config.ns = options_.lease_namespace;
@@ -82,10 +82,18 @@ class RunningManager final : public Manager {
       TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, std::move(config)));
       elector_->on_change([this](bool leading) {
         settings_.leadership_changed();
+        if (webhooks_) webhooks_->leadership_changed();
         if (!leading) return;
         enqueue_all();
         specs_.look_at_all();
       });
+    }
+    options_.webhooks.gates = webhook_gates(options_.feature_gates);
+    options_.webhooks.gates.catch_up &= options_.controllers.colocation_profile;
+    if (options_.webhooks.mode == WebhookMode::kOn && options_.webhooks.gates.served) {
+      TM_TRY(webhooks_, Webhooks::make(loop_, client, log_, metrics_, random.fork(), options_.webhooks,
+                                       {options_.config_namespace, options_.config_name, options_.zones, nodes_,
+                                        leadership().leading}));
     }
     TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
     TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
@@ -102,6 +110,7 @@ class RunningManager final : public Manager {
     scope_.spawn(recorder_.run());
     scope_.spawn(wait_for_caches());
     if (elector_) scope_.spawn(elector_->run());
+    if (webhooks_) webhooks_->start();
     if (!options_.controllers.node_resource) {
       log_.warn("noderesource is off by --controllers: no node is written");
       return;
@@ -117,6 +126,7 @@ class RunningManager final : public Manager {
     if (!topologies_.synced()) return "noderesourcetopologies are not listed yet";
     if (auto missing = settings_.not_ready(); !missing.empty()) return missing;
     if (auto missing = specs_.not_ready(); !missing.empty()) return missing;
+    if (webhooks_ && !webhooks_->not_ready().empty()) return webhooks_->not_ready();
     if (!caches().whole()) return "a cache is over its budget: offers are only cut";
     return "";
   }
@@ -127,6 +137,7 @@ class RunningManager final : public Manager {
 
   net::Task<void> drain() override {
     draining_ = true;
+    if (webhooks_) co_await webhooks_->drain();
     const auto end = loop_.clock().monotonic() + kDrainLimit;
     while ((!working_.empty() || specs_.writing()) && loop_.clock().monotonic() < end)
       co_await loop_.sleep(std::chrono::milliseconds(20));
@@ -296,6 +307,7 @@ class RunningManager final : public Manager {
   NodeSpecs specs_;
   base::Counter& errors_;
   std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<Webhooks> webhooks_;  // null where they are off
   std::unique_ptr<net::HttpServer> admin_;
   std::unique_ptr<net::HttpServer> health_;
   std::set<std::string> working_;
@@ -319,7 +331,7 @@ Result<std::unique_ptr<Manager>> Manager::make(net::EventLoop& loop, kube::Clien
                                                ManagerOptions options, std::string identity) {
   auto manager =
       std::make_unique<RunningManager>(loop, client, std::move(log), metrics, random.fork(), std::move(options));
-  TM_TRY_VOID(manager->prepare(election, random.fork(), std::move(identity)));
+  TM_TRY_VOID(manager->prepare(client, election, random.fork(), std::move(identity)));
   return manager;
 }
 

@@ -15,6 +15,7 @@
 #include "kube/leader.h"
 #include "manager/revision.h"
 #include "manager/switches.h"
+#include "manager/webhooks.h"
 #include "net/loop.h"
 #include "policy/overcommit/plugins.h"
 
@@ -39,6 +40,7 @@ struct ManagerOptions {
   std::int64_t workers = 4;  // nodes decided at the same time
   double queries_per_second = 30;
   std::int64_t query_burst = 50;
+  WebhookOptions webhooks;  // kAuto is off here: whoever knows where the process runs decides
 };
 
 // The budget of the election's own client.

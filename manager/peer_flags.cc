@@ -21,25 +21,19 @@ constexpr std::string_view kLog = "the log goes to standard error; see --log-lev
 constexpr std::string_view kPprof = "no profiles are served";
 constexpr std::string_view kQuota = "quotas are not here";
 constexpr std::string_view kBinding = "there is no webhook on bindings";
-constexpr std::string_view kEnhanced = "there is no enhanced validation of pods";
-constexpr std::string_view kProfile = "there is no controller of colocation profiles";
+constexpr std::string_view kWatched = "what is needed is watched, and nothing read again by the clock";
+constexpr std::string_view kLooked =
+    "all pods that wait are looked at after each --colocation-profile-reconcile-interval";
 
 constexpr PeerFlag kFlags[] = {
     {"namespace", Kind::kText, "",
      "pods of all namespaces are followed: what pods of another one use must not be sold"},
     {"enable-pprof", Kind::kSwitch, "false", kPprof},
     {"pprof-addr", Kind::kText, "", kPprof},
-    {"node-strategy-name-need-check", Kind::kText, "false", "names of node strategies are not checked"},
     {"gpu-shared-node-selector", Kind::kText, "", "GPU resources are not here"},
-    {"colocation-profile-reconcile-by-default", Kind::kSwitch, "false", kProfile},
-    {"colocation-profile-reconcile-interval", Kind::kText, "", kProfile},
-    {"colocation-profile-force-update-pod-duration", Kind::kText, "", kProfile},
-    {"colocation-profile-expire-pod-cache-duration", Kind::kText, "", kProfile},
-    {"colocation-profile-update-pod-qps", Kind::kText, "", kProfile},
-    {"colocation-profile-update-pod-qps-burst", Kind::kText, "", kProfile},
-    {"pod-enhanced-validator-config-namespace", Kind::kText, "", kEnhanced},
-    {"pod-enhanced-validator-config-name", Kind::kText, "", kEnhanced},
-    {"pod-enhanced-validator-reconcile-interval", Kind::kText, "", kEnhanced},
+    {"colocation-profile-force-update-pod-duration", Kind::kText, "", kLooked},
+    {"colocation-profile-expire-pod-cache-duration", Kind::kText, "", kWatched},
+    {"pod-enhanced-validator-reconcile-interval", Kind::kText, "", kWatched},
     {"binding-admission-user-name", Kind::kText, "", kBinding},
     {"binding-admission-dry-run", Kind::kSwitch, "true", kBinding},
     {"binding-admission-namespaces", Kind::kText, "", kBinding},

@@ -17,32 +17,33 @@ constexpr Controller kControllers[] = {
     {"noderesource", &ControllerSet::node_resource},
     {"nodemetric", &ControllerSet::node_metric},
     {"nodeslo", &ControllerSet::node_slo},
-    {"colocationprofile"},
+    {"colocationprofile", &ControllerSet::colocation_profile},
     {"quotaprofile"},
 };
 
-// The gates of the peer's manager with its defaults. `built`: looked at here.
+// The gates of the peer's manager. `built`: looked at here. The defaults are the peer's but for two that are off there:
+// an edit of the settings is checked, and pods that missed the webhook are caught up with, since nothing waits for it.
 struct Gate {
   std::string_view name;
   bool enabled = false;
   bool built = false;
 };
 constexpr Gate kGates[] = {
-    {"PodMutatingWebhook", true},
-    {"PodValidatingWebhook", true},
+    {"PodMutatingWebhook", true, true},
+    {"PodValidatingWebhook", true, true},
     {"ElasticMutatingWebhook", true},
     {"ElasticValidatingWebhook", true},
     {"NodeMutatingWebhook"},
     {"NodeValidatingWebhook"},
-    {"ConfigMapValidatingWebhook"},
+    {"ConfigMapValidatingWebhook", true, true},
     {"ReservationMutatingWebhook"},
     {"BindingAdmissionWebhook"},
-    {"WebhookFramework", true},
-    {"ColocationProfileController"},
-    {"ColocationProfileSkipMutatingResources"},
-    {"ColocationProfileSkipValidatingPriority"},
-    {"EnablePodEnhancedValidator"},
-    {"DisableExtendedResourceSpec"},
+    {"WebhookFramework", true, true},
+    {"ColocationProfileController", true, true},
+    {"ColocationProfileSkipMutatingResources", false, true},
+    {"ColocationProfileSkipValidatingPriority", false, true},
+    {"EnablePodEnhancedValidator", false, true},
+    {"DisableExtendedResourceSpec", false, true},
     {"MultiQuotaTree"},
     {"ElasticQuotaIgnorePodOverhead"},
     {"ElasticQuotaIgnoreTerminatingPod"},

@@ -13,9 +13,10 @@ namespace tidemark::manager {
 
 // `--controllers`, read as the peer reads it (base::switched_on).
 struct ControllerSet {
-  bool node_resource = true;  // "noderesource": batch and mid resources
-  bool node_metric = true;    // "nodemetric"
-  bool node_slo = true;       // "nodeslo"
+  bool node_resource = true;       // "noderesource": batch and mid resources
+  bool node_metric = true;         // "nodemetric"
+  bool node_slo = true;            // "nodeslo"
+  bool colocation_profile = true;  // "colocationprofile": pods that missed the webhook
 
   bool operator==(const ControllerSet&) const = default;
 };
@@ -26,7 +27,7 @@ Result<ControllerSet> parse_controllers(std::span<const std::string> words);
 // `--feature-gates=Name=true,Other=false`.
 class FeatureGates {
  public:
-  bool enabled(std::string_view name) const;  // as given, else the peer's default; false where it has none
+  bool enabled(std::string_view name) const;  // as given, else the default; false where there is none
   // Gates that were given and change nothing here, a sentence each.
   std::vector<std::string> without_effect() const;
 

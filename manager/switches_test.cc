@@ -9,12 +9,13 @@ using Words = std::vector<std::string>;
 
 TEST(Controllers, AreReadAsThePeerReadsThem) {
   EXPECT_EQ(*parse_controllers(Words{"*"}), ControllerSet());
-  EXPECT_EQ(*parse_controllers(Words{"noderesource"}),
-            (ControllerSet{.node_resource = true, .node_metric = false, .node_slo = false}));
-  EXPECT_EQ(*parse_controllers(Words{"*", "-noderesource"}),
-            (ControllerSet{.node_resource = false, .node_metric = true, .node_slo = true}));
-  EXPECT_EQ(*parse_controllers(Words{}),
-            (ControllerSet{.node_resource = false, .node_metric = false, .node_slo = false}));
+  EXPECT_EQ(
+      *parse_controllers(Words{"noderesource"}),
+      (ControllerSet{.node_resource = true, .node_metric = false, .node_slo = false, .colocation_profile = false}));
+  EXPECT_EQ(*parse_controllers(Words{"*", "-noderesource"}), (ControllerSet{.node_resource = false}));
+  EXPECT_EQ(
+      *parse_controllers(Words{}),
+      (ControllerSet{.node_resource = false, .node_metric = false, .node_slo = false, .colocation_profile = false}));
   EXPECT_TRUE(parse_controllers(Words{"*", "-quotaprofile", "colocationprofile"})) << "the peer's that are not here";
 }
 
@@ -26,16 +27,17 @@ TEST(Controllers, AMisspeltNameIsRefused) {
             "quotaprofile");
 }
 
-// Contract 11.1: the gates and their defaults.
+// Contract 11.1: the gates and their defaults; edits of the settings are checked here by default.
 TEST(FeatureGates, AreThePeersUnlessGiven) {
   const FeatureGates none;
   EXPECT_TRUE(none.enabled("PodMutatingWebhook"));
-  EXPECT_FALSE(none.enabled("ConfigMapValidatingWebhook"));
+  EXPECT_TRUE(none.enabled("ConfigMapValidatingWebhook"));
+  EXPECT_FALSE(none.enabled("NodeMutatingWebhook"));
   EXPECT_FALSE(none.enabled("NoSuchGate"));
-  const auto given = parse_feature_gates(Words{"PodMutatingWebhook=false", "ConfigMapValidatingWebhook=true"});
+  const auto given = parse_feature_gates(Words{"PodMutatingWebhook=false", "ConfigMapValidatingWebhook=false"});
   ASSERT_TRUE(given) << given.error().message;
   EXPECT_FALSE(given->enabled("PodMutatingWebhook"));
-  EXPECT_TRUE(given->enabled("ConfigMapValidatingWebhook"));
+  EXPECT_FALSE(given->enabled("ConfigMapValidatingWebhook"));
 }
 
 TEST(FeatureGates, WhatTheyDoNotSwitchIsSaid) {

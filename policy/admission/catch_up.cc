@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "model/names.h"
 #include "policy/admission/pod_json.h"
@@ -13,16 +14,10 @@ namespace {
 
 using base::cat;
 
-// FNV-1a: the same number for the same pod and profile in every replica and version.
+// The same number for the same pod and profile in every replica and version.
 int draw_for(std::string_view pod_uid, std::string_view profile) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  const auto add = [&hash](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  };
-  add(pod_uid);
-  add("/");
-  add(profile);
-  hash ^= hash >> 32;  // the low bits of FNV alone are not mixed well
+  std::uint64_t hash = base::TextHash().add(pod_uid).add("/").add(profile).value();
+  hash ^= hash >> 32;  // the low bits alone are not mixed well
   return static_cast<int>(hash % 100);
 }
 

@@ -1,0 +1,81 @@
+// From an admission request to its answer: looks up what the policies need and asks them.
+//
+// Works on every replica: it reads caches and writes nothing. What a cache does not have yet (a namespace made a moment
+// ago) is asked of the API server.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "manager/admission_review.h"
+#include "manager/revision.h"
+#include "manager/webhook_objects.h"
+#include "net/loop.h"
+#include "policy/admission/mutate.h"
+#include "policy/admission/validate_pod.h"
+
+namespace tidemark::manager {
+
+inline constexpr base::Duration kLookupLimit = std::chrono::seconds(2);  // of one object that no cache has
+
+struct AdmissionSettings {
+  policy::AdmissionRules rules;
+  std::string config_namespace;
+  std::string config_name;
+  bool names_needed = false;  // node strategies must be named
+  ZonesOf zones;
+};
+
+struct AdmissionCaches {
+  const kube::Informer<ProfileObject>& profiles;
+  const kube::Informer<NamespaceObject>& namespaces;
+  const kube::Informer<PriorityClassObject>& priority_classes;
+  const kube::Informer<kube::Node>& nodes;  // with all labels
+};
+
+// The rules by which Kubernetes merges a patch into a pod.
+Result<void> merge_into_pod(Json& pod, const Json& patch);
+
+class AdmissionHandlers {
+ public:
+  AdmissionHandlers(kube::Reader& reader, AdmissionCaches caches, AdmissionSettings settings, base::Random random,
+                    kube::Interner& interner, std::function<bool()> off,
+                    std::function<const policy::EnhancedValidation*()> enhanced)
+      : reader_(reader),
+        caches_(caches),
+        settings_(std::move(settings)),
+        random_(random),
+        interner_(interner),
+        off_(std::move(off)),
+        enhanced_(std::move(enhanced)) {}
+
+  net::Task<AdmissionAnswer> mutate_pod(AdmissionRequest request);
+  net::Task<AdmissionAnswer> validate_pod(AdmissionRequest request);
+  net::Task<AdmissionAnswer> validate_config_map(AdmissionRequest request);
+
+ private:
+  // nullopt where neither the cache nor the API server knows.
+  net::Task<std::optional<std::vector<model::Label>>> namespace_labels(std::string name);
+  net::Task<std::optional<policy::PriorityClassValue>> priority_class(std::string name);
+  std::vector<const policy::ColocationProfile*> profiles() const;
+  AdmissionAnswer check_settings(const AdmissionRequest& request) const;
+  AdmissionAnswer check_tidemark_config(const AdmissionRequest& request) const;
+
+  kube::Reader& reader_;
+  AdmissionCaches caches_;
+  AdmissionSettings settings_;
+  base::Random random_;
+  kube::Interner& interner_;
+  std::function<bool()> off_;
+  std::function<const policy::EnhancedValidation*()> enhanced_;
+};
+
+}  // namespace tidemark::manager

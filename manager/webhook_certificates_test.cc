@@ -1,0 +1,87 @@
+#include "manager/webhook_certificates.h"
+
+#include <gtest/gtest.h>
+
+#include "base/testing/clock.h"
+#include "base/text.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using policy::RotationStep;
+
+CertificateOptions options() {
+  CertificateOptions out;
+  out.dns_names = {"koordinator-webhook-service.koordinator-system.svc"};
+  out.ip_addresses = {"127.0.0.1"};
+  return out;
+}
+
+bool nobody(std::string_view) {
+  return false;
+}
+
+SecretObject as_read(const StoredCertificates& certificates) {
+  Json object = secret_of(certificates);
+  object["metadata"]["name"] = "s";
+  return *decode_secret(object.dump());
+}
+
+TEST(WebhookCertificates, WhatIsStoredIsReadAgain) {
+  const base::testing::Clock clock;
+  auto made = *rotate({}, RotationStep::kMakeAll, options(), clock.wall());
+  made = *rotate(made, RotationStep::kMakeNext, options(), clock.wall());
+  const auto read = read_certificates(as_read(made));
+  EXPECT_EQ(read.bundle(), made.bundle());
+  EXPECT_EQ(read.serving.key_pem, made.serving.key_pem);
+  EXPECT_EQ(read.next.key_pem, made.next.key_pem);
+  EXPECT_TRUE(read.next_since);
+  // Koordinator's names, so that its manager goes on with it.
+  const Json data = *secret_of(made).at("data");
+  for (const auto* key : {"ca-cert.pem", "ca-key.pem", "cert.pem", "key.pem", "tls.crt", "tls.key"}) {
+    EXPECT_FALSE(data.text_at(key).empty()) << key;
+  }
+}
+
+TEST(WebhookCertificates, EachStepLeavesACertificateThatTheBundleKnows) {
+  const base::testing::Clock clock;
+  StoredCertificates state;
+  for (const auto step : {RotationStep::kMakeAll, RotationStep::kIssueServing, RotationStep::kMakeNext,
+                          RotationStep::kPromoteNext, RotationStep::kDropOld}) {
+    const std::string bundle_before = state.bundle();
+    state = *rotate(state, step, options(), clock.wall());
+    EXPECT_TRUE(net::check_certificate(state.serving, state.authority.certificate_pem));
+    const auto facts = rotation_facts(state, options(), nobody);
+    EXPECT_TRUE(facts.serving_fits);
+    // Whoever still has the bundle from before the step knows who signs now.
+    if (!bundle_before.empty()) {
+      EXPECT_NE(bundle_before.find(base::trim(state.authority.certificate_pem)), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(state.old_authority_pem.empty());
+}
+
+TEST(WebhookCertificates, MaterialThatDoesNotFitIsFoundOut) {
+  const base::testing::Clock clock;
+  const auto made = *rotate({}, RotationStep::kMakeAll, options(), clock.wall());
+  CertificateOptions more = options();
+  more.ip_addresses.emplace_back("10.0.0.7");
+  EXPECT_FALSE(rotation_facts(made, more, nobody).serving_fits);
+  StoredCertificates broken = made;
+  broken.authority = rotate({}, RotationStep::kMakeAll, options(), clock.wall())->authority;
+  EXPECT_FALSE(rotation_facts(broken, options(), nobody).serving_fits);
+  broken.authority.key_pem.clear();
+  EXPECT_FALSE(rotation_facts(broken, options(), nobody).ca);
+  broken.serving.certificate_pem = "garbage";
+  EXPECT_FALSE(rotation_facts(broken, options(), nobody).serving);
+}
+
+TEST(WebhookCertificates, ASecretWithGarbageIsRefusedWithoutItsContents) {
+  const auto read = decode_secret(R"({"metadata":{"name":"s"},"data":{"tls.key":"not base64 at all!"}})");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "Secret s: data.tls.key is not base64");
+}
+
+}  // namespace
+}  // namespace tidemark::manager

@@ -1,0 +1,77 @@
+#include "policy/render/admission_text.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::Reason;
+
+std::string with_id(Reason reason) {
+  return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
+}
+
+Json texts(const std::vector<std::string>& list) {
+  Json::Array out;
+  for (const auto& each : list) out.emplace_back(each);
+  return out;
+}
+
+// ___{"reason":"ExistNodeConfict","message":{"config":…,"strategies":[…],"exampleNodes":[…]}}___
+std::string peer_body(const StrategyConflict& conflict) {
+  Json message = Json::object({{"config", Json(conflict.key)}});
+  if (!conflict.strategies.empty()) message["strategies"] = texts(conflict.strategies);
+  if (!conflict.example_nodes.empty()) message["exampleNodes"] = texts(conflict.example_nodes);
+  const Json body = Json::object({{"reason", Json(peer_reason(conflict.reason))}, {"message", std::move(message)}});
+  return cat("___", body.dump(), "___");
+}
+
+}  // namespace
+
+std::string render_text(const Refusal& refusal) {
+  std::string text = with_id(refusal.reason);
+  if (!refusal.profile.empty()) text = cat("ClusterColocationProfile ", refusal.profile, ": ", text);
+  if (!refusal.detail.empty()) text += cat(": ", refusal.detail);
+  return text;
+}
+
+std::string render_text(const AdmissionNote& note) {
+  std::string text = with_id(note.reason);
+  if (!note.profile.empty()) text = cat("ClusterColocationProfile ", note.profile, ": ", text);
+  if (!note.detail.empty()) text += cat(": ", note.detail);
+  return text;
+}
+
+std::string render_text(const PodViolation& violation) {
+  return cat(violation.field, ": ", with_id(violation.reason), ": found ",
+             violation.found.empty() ? std::string("nothing") : violation.found, ", wanted ", violation.wanted);
+}
+
+std::string render_text(std::span<const PodViolation> violations) {
+  std::string text;
+  for (const PodViolation& each : violations) text += cat(text.empty() ? "" : "; ", render_text(each));
+  return text;
+}
+
+std::string render_text(const SettingsProblem& problem) {
+  const bool told = problem.reason == Reason::kSettingsUnknown || problem.reason == Reason::kSettingsSuspect;
+  return cat(problem.key, problem.place.empty() ? "" : ": ", problem.place, ": found ", problem.found,
+             told ? "; " : "; allowed: ", problem.allowed);
+}
+
+std::string render_refusal(const SettingsVerdict& verdict) {
+  std::string text;
+  if (!verdict.errors.empty()) text = cat(peer_reason(verdict.errors.front().reason), ": ");
+  for (std::size_t i = 0; i < verdict.errors.size(); ++i) {
+    text +=
+        cat(i == 0 ? "" : "; ", render_text(verdict.errors[i]), " [", model::reason_id(verdict.errors[i].reason), "]");
+  }
+  if (verdict.left_off > 0) text += cat("; and ", verdict.left_off, " more");
+  text += "; nothing of the edit is in force";
+  if (verdict.conflict) text += cat(" ", peer_body(*verdict.conflict));
+  return text;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,27 @@
+// Reasons of admission as something to read: what kubectl shows when a pod or an edit of the settings is refused, and
+// the warnings that go along with an answer.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/admission/mutate.h"
+#include "policy/admission/validate_pod.h"
+#include "policy/settings/check.h"
+
+namespace tidemark::policy {
+
+std::string render_text(const Refusal& refusal);
+std::string render_text(const AdmissionNote& note);
+std::string render_text(const PodViolation& violation);
+std::string render_text(std::span<const PodViolation> violations);  // all in one sentence after the other
+// "colocation-config: nodeConfigs[1].degradeTimeMinutes: found 0, allowed: a whole number from 1 on"
+std::string render_text(const SettingsProblem& problem);
+
+// The whole refusal of an edit: the peer's word, every problem, and for two strategies of one node the peer's body
+// between "___" as its consoles expect it. Refused edits only.
+std::string render_refusal(const SettingsVerdict& verdict);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,43 @@
+#include "policy/render/admission_text.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+
+TEST(AdmissionText, SaysWhatWasFoundAndWhatWouldBeRight) {
+  EXPECT_EQ(render_text(Refusal{Reason::kAdmitPriorityClassMissing, 500, "spark", "koord-batch"}),
+            "ClusterColocationProfile spark: the PriorityClass that a matching profile names does not exist "
+            "[TM-ADMIT-003]: koord-batch");
+  const PodViolation violation{Reason::kPodQosImmutable, "metadata.labels[koordinator.sh/qosClass]", "", "BE"};
+  EXPECT_EQ(render_text(violation),
+            "metadata.labels[koordinator.sh/qosClass]: the QoS class of a pod cannot be changed [TM-POD-001]: found "
+            "nothing, wanted BE");
+  EXPECT_EQ(render_text(std::vector{violation, violation}), render_text(violation) + "; " + render_text(violation));
+  EXPECT_EQ(render_text(AdmissionNote{Reason::kAdmitPodLevelResources, "", "spec.resources"}),
+            "resources of the pod as a whole stay native: batch and mid resources exist for containers only "
+            "[TM-ADMIT-008]: spec.resources");
+}
+
+// Contract 11.4: `ExistNodeConfict` (sic), body JSON {config, strategies, exampleNodes}.
+TEST(AdmissionText, ARefusedEditCarriesThePeersWordAndBody) {
+  SettingsVerdict verdict;
+  verdict.errors.push_back({Reason::kSettingsNodeConflict, "colocation-config", "", "a and b both for node n1", "one"});
+  verdict.conflict = {Reason::kSettingsNodeConflict, "colocation-config", {"a", "b"}, {"n1"}};
+  EXPECT_EQ(render_refusal(verdict),
+            "ExistNodeConfict: colocation-config: found a and b both for node n1; allowed: one [TM-SETTINGS-004]; "
+            "nothing of the edit is in force "
+            R"(___{"reason":"ExistNodeConfict","message":{"config":"colocation-config","strategies":["a","b"],)"
+            R"("exampleNodes":["n1"]}}___)");
+  verdict.conflict.reset();
+  verdict.errors.push_back({Reason::kSettingsInvalid, "k", "p[0]", "1", "2"});
+  verdict.left_off = 3;
+  EXPECT_EQ(render_refusal(verdict),
+            "ExistNodeConfict: colocation-config: found a and b both for node n1; allowed: one [TM-SETTINGS-004]; "
+            "k: p[0]: found 1; allowed: 2 [TM-SETTINGS-002]; and 3 more; nothing of the edit is in force");
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,403 @@
+"""The webhooks of `tidemark manager` on a real API server, asked by real kubectl: pods, settings, certificates, and the
+manager away."""
+
+import base64
+import json
+import os
+import re
+import ssl
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from cluster import colocation
+from cluster.colocation import must
+from cluster.tidemark_process import Component, wait_for
+
+NAMESPACE = "webhooks"
+PROFILES = "/apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles"
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+HOOKS = "/apis/admissionregistration.k8s.io/v1"
+MUTATING = f"{HOOKS}/mutatingwebhookconfigurations/koordinator-mutating-webhook-configuration"
+VALIDATING = f"{HOOKS}/validatingwebhookconfigurations/koordinator-validating-webhook-configuration"
+SECRET = "/api/v1/namespaces/koordinator-system/secrets/koordinator-webhook-certs"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+QOS = "koordinator.sh/qosClass"
+SPEC = "node.koordinator.sh/extended-resource-spec"
+TYPE_LABEL = {"koordinator.sh/configmap-type": "slo-controller-config"}
+BATCH = {
+    "selector": {"matchLabels": {"app": "spark"}}, "qosClass": "BE", "priorityClassName": "koord-batch", "koordinatorPriority": 1000,
+    "schedulerName": "koord-scheduler", "labels": {"by": "profile"}, "patch": {"spec": {"terminationGracePeriodSeconds": 5}},
+}
+
+
+def kubectl(*arguments: str, given: dict | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], *arguments],
+        input=json.dumps(given) if given is not None else "", capture_output=True, text=True, timeout=60,
+    )
+
+
+def pod(name: str, *, labels: dict | None = None, annotations: dict | None = None, requests: dict | None = None, **spec) -> dict:
+    container = {"name": "main", "image": "none", "resources": {"requests": requests or {}, "limits": {}}}
+    return {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels or {}, "annotations": annotations or {}},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+def settings(labels: dict | None = None, **keys: str) -> dict:
+    data = {key.replace("_", "-"): text for key, text in keys.items()}
+    return {
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": colocation.SETTINGS_NAME, "namespace": "koordinator-system", "labels": TYPE_LABEL if labels is None else labels},
+        "data": data,
+    }
+
+
+class WithWebhooks(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        colocation.install_crds()
+        cls.api = colocation.client()
+        for namespace in ("koordinator-system", NAMESPACE):
+            must(cls.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}), 201, 409)
+        for name, value in (("koord-prod", 9000), ("koord-batch", 5000)):
+            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+            must(cls.api.request("POST", CLASSES, body), 201, 409)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.api.close()
+
+    def setUp(self):
+        self.profiles: list[str] = []
+        self.components: list[Component] = []
+
+    def tearDown(self):
+        for component in self.components:  # a manager that runs would make again what is deleted here
+            component.stop()
+        for path in (MUTATING, VALIDATING, SECRET, f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}", f"{colocation.SETTINGS}/tidemark-config"):
+            self.api.request("DELETE", path)
+        for name in self.profiles:
+            self.api.request("DELETE", f"{PROFILES}/{name}")
+        for each in self.api.request("GET", PODS).get("items", []):
+            self.api.request("DELETE", f"{PODS}/{each['metadata']['name']}", gracePeriodSeconds=0)
+
+    def manager(self, *more: str, host: str = "127.0.0.1", wait: bool = True) -> Component:
+        component = Component(
+            "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0",
+            "--webhooks=on", "--webhook-addr=127.0.0.1:0", f"--webhook-host={host}", *more,
+        )
+        self.components.append(component)
+        if wait:
+            wait_for(component.ready, "a ready manager", component)
+            wait_for(lambda: component.metrics().get("tidemark_webhook_registered") == 1, "the registration", component)
+            self.wait_in_use(component)
+        return component
+
+    def wait_in_use(self, component: Component) -> None:
+        """The API server hears of a registration a moment after it was made."""
+        counter = 'tidemark_webhook_requests_total{component="mutate-pod",reason="allowed"}'
+
+        def asked() -> bool:
+            must(self.api.request("POST", PODS, pod("probe"), dryRun="All"))
+            return component.metrics().get(counter, 0) > 0
+
+        wait_for(asked, "the API server to ask", component)
+
+    def profile(self, name: str, spec: dict, **metadata) -> None:
+        self.profiles.append(name)
+        body = {"apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile", "metadata": {"name": name, **metadata}, "spec": spec}
+        must(self.api.request("POST", PROFILES, body))
+
+    def wait_profile(self, component: Component, labels: dict, wanted: dict) -> None:
+        """The manager hears of a profile a moment after it was made."""
+
+        def applied() -> bool:
+            made = must(self.api.request("POST", PODS, pod("probe", labels=labels), dryRun="All"))
+            return wanted.items() <= made.get("metadata.labels", {}).items()
+
+        wait_for(applied, "the profile in the webhook", component)
+
+    def create(self, body: dict) -> dict:
+        done = kubectl("create", "-f", "-", "-o", "json", given=body)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, verb: str, body: dict) -> str:
+        done = kubectl(verb, "-f", "-", given=body)
+        self.assertNotEqual(0, done.returncode, done.stdout)
+        return done.stderr
+
+    def port(self, component: Component) -> int:
+        return int(re.search(r"webhooks served address=\S+:(\d+)", component.log)[1])
+
+    def bundle(self, path: str) -> str:
+        return base64.b64decode(must(self.api.request("GET", path))["webhooks"][0]["clientConfig"]["caBundle"]).decode()
+
+
+class Pods(WithWebhooks):
+    def test_a_profile_makes_a_batch_pod(self):
+        self.profile("spark", BATCH)
+        component = self.manager()
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        made = self.create(pod("batch", labels={"app": "spark"}, requests={"cpu": "1500m", "memory": "2Gi"}))
+        self.assertEqual(
+            {"app": "spark", "by": "profile", QOS: "BE", "koordinator.sh/priority": "1000"}, made["metadata"]["labels"])
+        spec = made["spec"]
+        self.assertEqual(
+            ("koord-scheduler", "koord-batch", 5000, "PreemptLowerPriority", 5),
+            tuple(spec[key] for key in ("schedulerName", "priorityClassName", "priority", "preemptionPolicy", "terminationGracePeriodSeconds")))
+        self.assertEqual({"kubernetes.io/batch-cpu": "1500", "kubernetes.io/batch-memory": "2Gi"}, spec["containers"][0]["resources"]["requests"])
+        self.assertEqual(
+            {"containers": {"main": {"requests": {"kubernetes.io/batch-cpu": "1500", "kubernetes.io/batch-memory": "2Gi"}}}},
+            json.loads(made["metadata"]["annotations"][SPEC]))
+        plain = self.create(pod("plain", labels={"app": "web"}, requests={"cpu": "1"}))
+        self.assertEqual({"cpu": "1"}, plain["spec"]["containers"][0]["resources"]["requests"])
+        self.assertNotIn("annotations", plain["metadata"])
+
+    def test_a_pod_that_breaks_a_rule_is_refused_with_the_reason(self):
+        self.manager()
+        why = self.refused("create", pod("be", labels={QOS: "BE"}))
+        for part in ("vpod.koordinator.sh", "denied the request", "TM-POD-005", "found none", "koord-batch"):
+            self.assertIn(part, why)
+        why = self.refused("create", pod("half", labels={QOS: "LSR"}, requests={"cpu": "1500m"}, priorityClassName="koord-prod"))
+        self.assertIn("TM-POD-007", why)
+        self.create(pod("fixed", labels={QOS: "BE"}, priorityClassName="koord-batch"))
+        changed = kubectl("-n", NAMESPACE, "label", "--overwrite", "pod", "fixed", f"{QOS}=LS")
+        self.assertNotEqual(0, changed.returncode)
+        self.assertIn("TM-POD-001", changed.stderr)
+        self.assertEqual(0, kubectl("-n", NAMESPACE, "label", "pod", "fixed", "other=x").returncode)
+
+    def test_a_namespace_made_a_moment_ago_is_known(self):
+        self.profile("by-namespace", {"namespaceSelector": {"matchLabels": {"offline": "yes"}}, "labels": {"by": "namespace"}})
+        component = self.manager()
+        self.api.request("PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"offline": "yes"}}}, content=colocation.MERGE)
+        self.wait_profile(component, {}, {"by": "namespace"})
+        self.api.request("PATCH", f"/api/v1/namespaces/{NAMESPACE}", {"metadata": {"labels": {"offline": None}}}, content=colocation.MERGE)
+        for number in range(10):
+            namespace = f"fresh-{os.getpid()}-{number}"  # nobody here finishes their deletion
+            must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace, "labels": {"offline": "yes" if number % 2 else "no"}}}))
+            made = must(self.api.request("POST", f"/api/v1/namespaces/{namespace}/pods", pod("a") | {"metadata": {"name": "a"}}))
+            self.assertEqual("namespace" if number % 2 else None, made.get("metadata.labels", {}).get("by"), namespace)
+            self.api.request("DELETE", f"/api/v1/namespaces/{namespace}/pods/a", gracePeriodSeconds=0)
+            self.api.request("DELETE", f"/api/v1/namespaces/{namespace}")
+
+    def test_a_priority_class_that_does_not_exist_refuses(self):
+        self.profile("broken", {"selector": {"matchLabels": {"app": "broken"}}, "priorityClassName": "nobody-made-it"})
+        component = self.manager()
+        wait_for(lambda: kubectl("create", "--dry-run=server", "-f", "-", given=pod("a", labels={"app": "broken"})).returncode, "the refusal", component)
+        self.assertIn("nobody-made-it", self.refused("create", pod("a", labels={"app": "broken"})))
+
+    def test_while_off_a_pod_waits_runs_plain_or_is_refused(self):
+        self.profile("spark", BATCH)
+        must(self.api.request("POST", colocation.SETTINGS, settings(colocation_config='{"enable":false}')))
+        body = pod("a", labels={"app": "spark"}, requests={"cpu": "1"})
+        for word in ("plain", "refuse"):
+            component = self.manager(f"--webhook-while-off={word}")
+            if word == "plain":
+                wait_for(lambda: "skipped" in str(must(self.api.request("POST", PODS, body, dryRun="All")).get("metadata.annotations", {})), "the profile", component)
+                self.assertEqual({"cpu": "1"}, must(self.api.request("POST", PODS, body, dryRun="All"))["spec.containers"][0]["resources"]["requests"])
+            else:
+                wait_for(lambda: self.api.request("POST", PODS, body, dryRun="All").status == 403, "the refusal", component)
+                self.assertIn("TM-ADMIT-001", self.refused("create", body))
+            component.stop()
+            for path in (MUTATING, VALIDATING):
+                self.api.request("DELETE", path)
+
+
+class Away(WithWebhooks):
+    def test_with_the_manager_killed_pods_are_created_and_caught_up_with_later(self):
+        self.profile("spark", BATCH)
+        component = self.manager()
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        component.kill()
+        for number in range(5):
+            missed = self.create(pod(f"missed-{number}", labels={"app": "spark"}, requests={"cpu": "1"}))
+            self.assertEqual({"app": "spark"}, missed["metadata"]["labels"])
+        self.create(pod("other", labels={"app": "web"}))
+        self.create(pod("exempt", labels={"app": "spark"}) | {"metadata": {"name": "exempt", "namespace": "kube-system", "labels": {"app": "spark"}}})
+        self.addCleanup(self.api.request, "DELETE", "/api/v1/namespaces/kube-system/pods/exempt", gracePeriodSeconds=0)
+        component = self.manager()
+
+        def labels(name: str) -> dict:
+            return must(self.api.request("GET", f"{PODS}/{name}")).get("metadata.labels", {})
+
+        wait_for(lambda: all(labels(f"missed-{number}").get(QOS) == "BE" for number in range(5)), "pods to be caught up with", component)
+        caught = must(self.api.request("GET", f"{PODS}/missed-0"))
+        self.assertEqual({"app": "spark", "by": "profile", QOS: "BE", "koordinator.sh/priority": "1000"}, caught["metadata.labels"])
+        # What cannot be changed after creation stays, and is told.
+        self.assertEqual(("default-scheduler", {"cpu": "1"}), (caught["spec.schedulerName"], caught["spec.containers"][0]["resources"]["requests"]))
+
+        def events() -> list[str]:
+            listed = self.api.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").get("items", [])
+            return [each["message"] for each in listed if each["reason"] == "ColocationProfileCaughtUp"]
+
+        told = wait_for(events, "an event on the pod", component)
+        for part in ("spec.schedulerName", "spec.priorityClassName", "spec.terminationGracePeriodSeconds"):
+            self.assertIn(part, told[0])
+        self.assertEqual({"app": "web"}, labels("other"))
+        self.assertEqual({"app": "spark"}, must(self.api.request("GET", "/api/v1/namespaces/kube-system/pods/exempt"))["metadata.labels"])
+        self.assertEqual(5, component.metrics()["tidemark_profile_pods_caught_up_total"])
+
+    def test_a_pod_that_was_caught_up_with_can_be_changed_and_deleted(self):
+        self.profile("spark", BATCH)
+        self.create(pod("missed", labels={"app": "spark"}))
+        must(self.api.request("DELETE", f"{PROFILES}/spark"))
+        self.profile("spark", BATCH, labels={"config.koordinator.sh/controller-managed": "true"})
+        component = self.manager()
+        wait_for(lambda: must(self.api.request("GET", f"{PODS}/missed")).get("metadata.labels", {}).get(QOS) == "BE", "the pod", component)
+        self.assertEqual(0, kubectl("-n", NAMESPACE, "annotate", "pod", "missed", "a=b").returncode)
+        self.assertEqual(0, kubectl("-n", NAMESPACE, "delete", "pod", "missed", "--now").returncode)
+
+
+class Settings(WithWebhooks):
+    def test_a_bad_edit_is_refused_whole_with_every_mistake(self):
+        self.manager()
+        good = settings(colocation_config='{"enable":true}')
+        self.assertEqual(0, kubectl("apply", "-f", "-", given=good).returncode)
+        bad = settings(
+            colocation_config='{"enable":true,"degradeTimeMinutes":0,"cpuReclaimThresholdPercent":-1}',
+            cpu_burst_config='{"clusterStrategy":{"policy":"auto"}}',
+            cpu_normalization_config='{"defaultRatio":9}',
+        )
+        why = self.refused("apply", bad)
+        for part in (
+            "ConfigParamInvalid", "colocation-config: degradeTimeMinutes: found 0; allowed: a whole number from 1 on",
+            "cpuReclaimThresholdPercent: found -1", "cpu-normalization-config: defaultRatio: found 9", "nothing of the edit is in force",
+        ):
+            self.assertIn(part, why)
+        there = must(self.api.request("GET", f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}"))["data"]
+        self.assertEqual({"colocation-config": '{"enable":true}'}, there)
+        self.assertIn("ParseConfigFail", self.refused("apply", settings(colocation_config="{")))
+
+    def test_two_strategies_for_one_node_name_it(self):
+        colocation.put_node(self.api, "both", capacity={"cpu": "4", "memory": "8Gi"}, labels={"pool": "a", "gpu": "yes"})
+        self.addCleanup(colocation.delete, self.api, "both")
+        component = self.manager()
+        entries = [{"name": "a", "nodeSelector": {"matchLabels": {"pool": "a"}}}, {"name": "b", "nodeSelector": {"matchLabels": {"gpu": "yes"}}}]
+        why = self.refused("create", settings(colocation_config=json.dumps({"nodeConfigs": entries})))
+        body = json.loads(re.search(r"___(.*)___", why)[1])
+        self.assertEqual(
+            {"reason": "ExistNodeConfict", "message": {"config": "colocation-config", "strategies": ["a", "b"], "exampleNodes": ["both"]}}, body)
+        self.assertEqual(1, component.metrics()['tidemark_webhook_denied_total{component="validate-configmap",reason="TM-SETTINGS-004"}'])
+
+    def test_a_slip_of_the_pen_is_warned_of(self):
+        self.manager()
+        done = kubectl("create", "-f", "-", given=settings(colocation_config='{"cpuReclaimTresholdPercent":60}'))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("did you mean cpuReclaimThresholdPercent?", done.stderr)
+
+    def test_our_own_settings_are_checked_too(self):
+        self.manager()
+        body = settings(labels={"koordinator.sh/configmap-type": "tidemark-config"})
+        body["metadata"]["name"] = "tidemark-config"
+        why = self.refused("create", body | {"data": {"config.yaml": "schema: 1\npoolz: []\n"}})
+        self.assertIn("poolz", why)
+
+    def test_settings_without_the_label_are_told_of(self):
+        must(self.api.request("POST", colocation.SETTINGS, settings(labels={}, colocation_config='{"enable":false}')))
+        component = self.manager()
+        unwatched = f'tidemark_webhook_settings_unwatched{{component="{colocation.SETTINGS_NAME}"}}'
+        wait_for(lambda: component.metrics().get(unwatched) == 1, "the metric", component)
+
+        def events():
+            listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
+            return [event for event in listed if event["reason"] == "SettingsNotChecked"]
+
+        self.assertIn("koordinator.sh/configmap-type", wait_for(events, "a warning event", component)[0]["message"])
+        label = ["-n", "koordinator-system", "label", "configmap", colocation.SETTINGS_NAME, "koordinator.sh/configmap-type=slo-controller-config"]
+        self.assertEqual(0, kubectl(*label).returncode)
+        wait_for(lambda: component.metrics().get(unwatched) == 0, "the metric to fall", component)
+
+
+class Certificates(WithWebhooks):
+    def test_rotation_loses_no_pod(self):
+        """Short lives: an authority is replaced several times while pods are made; failurePolicy Ignore would show in a pod without labels."""
+        self.profile("spark", BATCH)
+        component = self.manager("--webhook-ca-lifetime=15s", "--webhook-cert-lifetime=8s")
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        authorities, made = set(), 0
+        end = time.monotonic() + 25
+        while time.monotonic() < end:
+            body = must(self.api.request("POST", PODS, pod("rotated", labels={"app": "spark"}), dryRun="All"))
+            self.assertEqual("profile", body["metadata.labels"].get("by"), f"after {made} pods\n{component.log[-3000:]}")
+            authorities.add(self.bundle(MUTATING).strip().split("-----END CERTIFICATE-----")[0])
+            made += 1
+        self.assertGreaterEqual(len(authorities), 2, component.log[-3000:])
+        self.assertGreater(made, 100)
+
+    def test_replicas_share_the_secret_and_a_restart_keeps_it(self):
+        first = self.manager()
+        before = must(self.api.request("GET", SECRET))["data"]
+        self.assertEqual({"ca-cert.pem", "ca-key.pem", "cert.pem", "key.pem", "tls.crt", "tls.key"}, set(before))
+        second = self.manager("--webhook-register=false", wait=False)
+        wait_for(second.ready, "a second replica", second)
+        trusted = self.bundle(MUTATING)
+        for component in (first, second):
+            context = ssl.create_default_context(cadata=trusted)
+            with urllib.request.urlopen(f"https://127.0.0.1:{self.port(component)}/healthz", context=context, timeout=10) as answer:
+                self.assertEqual(200, answer.status)
+        first.stop()
+        self.manager()
+        self.assertEqual(before, must(self.api.request("GET", SECRET))["data"])
+
+    def test_a_registration_that_somebody_changed_is_put_right(self):
+        component = self.manager()
+        wanted = must(self.api.request("GET", VALIDATING))["webhooks"]
+        patch = {"webhooks": [{**wanted[0], "failurePolicy": "Fail"}]}
+        must(self.api.request("PATCH", VALIDATING, patch, content=colocation.MERGE))
+        wait_for(lambda: must(self.api.request("GET", VALIDATING))["webhooks"] == wanted, "the registration", component)
+        for hook in wanted:
+            self.assertEqual("Ignore", hook["failurePolicy"])
+
+    def test_what_the_peer_registered_is_kept_for_its_return(self):
+        theirs = {
+            "name": "mpod-create.koordinator.sh", "clientConfig": {"service": {"name": "koordinator-webhook-service", "namespace": "koordinator-system", "path": "/mutate-pod"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+            "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "namespaceSelector": {"matchLabels": {"no": "where"}},
+        }
+        kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"}
+        must(self.api.request("POST", f"{HOOKS}/mutatingwebhookconfigurations", kind | {"metadata": {"name": "koordinator-mutating-webhook-configuration"}, "webhooks": [theirs]}))
+        self.manager()
+        there = must(self.api.request("GET", MUTATING))
+        self.assertEqual("Ignore", there["webhooks"][0]["failurePolicy"])
+        self.assertEqual("Fail", json.loads(there["metadata.annotations"]["template"])[0]["failurePolicy"])
+
+
+class Garbage(WithWebhooks):
+    def test_garbage_is_refused_and_hurts_nobody(self):
+        component = self.manager()
+        context = ssl.create_default_context(cadata=self.bundle(MUTATING))
+
+        def post(path: str, body: bytes, content: str = "application/json") -> int:
+            request = urllib.request.Request(f"https://127.0.0.1:{self.port(component)}{path}", data=body, headers={"Content-Type": content}, method="POST")
+            try:
+                with urllib.request.urlopen(request, context=context, timeout=20) as answer:
+                    return answer.status
+            except urllib.error.HTTPError as error:
+                return error.code
+            except urllib.error.URLError:
+                return 0  # closed on us while we were still sending
+
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "resource": {"resource": "pods"}, "object": {}}}
+        self.assertEqual(200, post("/mutate-pod", json.dumps(review).encode()))
+        for path in ("/mutate-pod", "/validate-pod", "/validate-configmap"):
+            for body in (b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"kind":"AdmissionReview"}', b"[" * 100_000):
+                self.assertEqual(400, post(path, body), (path, body[:40]))
+            self.assertEqual(415, post(path, b"{}", "text/plain"))
+        self.assertIn(post("/mutate-pod", b" " * (9 * 1024 * 1024)), (413, 0))
+        self.assertEqual(404, post("/validate-elasticquota", b"{}"))
+        nonsense = json.loads(json.dumps(review))
+        nonsense["request"]["object"] = {"metadata": {"labels": 7}, "spec": {"containers": "all"}}
+        self.assertEqual(200, post("/mutate-pod", json.dumps(nonsense).encode()))  # an answer: denied
+        self.create(pod("after"))
+        self.assertIsNone(component.process.poll())
+        self.assertGreater(component.metrics()['tidemark_webhook_requests_total{component="mutate-pod",reason="garbage"}'], 0)
