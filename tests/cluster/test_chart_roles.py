@@ -1,0 +1,253 @@
+"""The roles of deploy/chart are enough, and not more than enough.
+
+The real manager and the real commands live a whole life as the chart's service accounts, on the real API server, whose audit log
+then says what was asked for: nothing was forbidden, and of what the roles grant, every verb on every kind (and name) was needed
+by some request that nothing else grants.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster import chart, colocation
+from cluster.chart import ACCOUNT, NAMESPACE, RELEASE, find, helm, must
+from cluster.colocation import MERGE, SETTINGS, TIDEMARK_CONFIG
+from cluster.manager_case import WithManager
+from cluster.test_manager import CAPACITY, STATUS
+from cluster.tidemark_process import Component, wait_for
+
+PEOPLE = ("viewer", "operator")
+STATE = "tidemark-state"
+OURS = '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}}'
+TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """The smallest thing that a role can give."""
+
+    namespace: str | None  # None: everywhere
+    group: str
+    resource: str
+    verb: str
+    name: str | None  # None: any
+
+    def covers(self, request: "Grant") -> bool:
+        return (
+            self.namespace in (None, request.namespace) and self.name in (None, request.name)
+            and (self.group, self.resource, self.verb) == (request.group, request.resource, request.verb)
+        )
+
+    def __str__(self) -> str:
+        where = "everywhere" if self.namespace is None else f"in {self.namespace}"
+        return f"{self.verb} {self.resource}{'.' + self.group if self.group else ''} {self.name or ''} {where}"
+
+
+def grants_of(found: list[dict], account: str) -> set[Grant]:
+    """What the rendered bindings give to this service account."""
+    given = set()
+    for binding in found:
+        if not binding["kind"].endswith("RoleBinding") or account not in [subject["name"] for subject in binding["subjects"]]:
+            continue
+        role = find(found, binding["roleRef"]["kind"], binding["roleRef"]["name"])
+        namespace = role["metadata"].get("namespace")
+        given |= {
+            Grant(namespace, group, resource, verb, name)
+            for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
+            for verb in rule["verbs"] for name in rule.get("resourceNames", [None])
+        }
+    return given
+
+
+def asked_by(account: str, since: int) -> tuple[set[Grant], list[str]]:
+    """What the API server was asked by this account for an object of its kinds, and what of that it forbade."""
+    asked, forbidden = set(), []
+    with open(os.environ["TIDEMARK_TEST_AUDIT_LOG"], "rb") as log:
+        log.seek(since)
+        lines = log.read().splitlines()
+    for line in lines:
+        event = json.loads(line)
+        about = event.get("objectRef")
+        if event["user"]["username"] != f"system:serviceaccount:{NAMESPACE}:{account}" or about is None:
+            continue
+        resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
+        request = Grant(about.get("namespace"), about.get("apiGroup", ""), resource, event["verb"], about.get("name"))
+        asked.add(request)
+        if event.get("responseStatus", {}).get("code") in (401, 403):
+            forbidden.append(str(request))
+    return asked, sorted(set(forbidden))
+
+
+@chart.needs_helm
+class Roles(WithManager):
+    def setUp(self):
+        chart.ensure_namespace(self.api)
+        colocation.delete_settings(self.api)
+        self.api.request("DELETE", f"{SETTINGS}/{STATE}")  # of earlier tests: here it is made
+        self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/{STATE}")
+        self.since = Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        subject = [{"kind": "ServiceAccount", "namespace": NAMESPACE}]
+        self.values = {
+            "settings": {"create": False}, "manager": {"logFormat": "text"},
+            "access": {f"{role}s": [{**subject[0], "name": role}] for role in PEOPLE},
+        }
+        self.addCleanup(helm, "uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
+        must(helm("install", RELEASE, chart.CHART, "--namespace", NAMESPACE, values=self.values))
+        for role in PEOPLE:
+            self.api.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": role}})
+            self.addCleanup(self.api.request, "DELETE", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{role}")
+        self.rendered = chart.objects(chart.template(self.values))
+
+    def start(self) -> Component:
+        """As the chart's Deployment does, on ports of its own."""
+        container = find(self.rendered, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+        ports = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0"}
+        flags = [f"{name}={ports.get(name, value)}" for name, _, value in (flag.partition("=") for flag in container["args"])]
+        component = Component(*container["command"][1:], *flags, "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
+        self.components = [*getattr(self, "components", []), component]
+        self.addCleanup(component.stop)
+        wait_for(component.ready, "a ready manager", component)
+        return component
+
+    def command(self, role: str, *words: str) -> subprocess.CompletedProcess:
+        kubeconfig = chart.kubeconfig_of(role, self.folder)
+        return chart.run([os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", kubeconfig])
+
+    def put_tidemark_config(self, text: str) -> None:
+        made = self.api.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": text}})
+        if made.status == 409:
+            self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {"config.yaml": text}}, content=MERGE)
+
+    def offers(self, node: str, batch_cpu: str | None, component: Component) -> None:
+        wait_for(
+            lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == batch_cpu, f"batch-cpu {batch_cpu} on {node}", component
+        )
+
+    def put_topology(self, name: str) -> None:
+        resources = [{"name": key, "capacity": amount, "allocatable": amount, "available": amount} for key, amount in (("cpu", "32"), ("memory", "128Gi"))]
+        body = {
+            "apiVersion": "topology.node.k8s.io/v1alpha1", "kind": "NodeResourceTopology", "metadata": {"name": name}, "topologyPolicies": ["None"],
+            "zones": [{"name": "node-0", "type": "Node", "resources": resources}],
+        }
+        colocation.must(self.api.request("POST", TOPOLOGIES, body))
+        self.addCleanup(self.api.request, "DELETE", f"{TOPOLOGIES}/{name}")
+
+    def zone_offers(self, name: str) -> bool:
+        return "kubernetes.io/batch-cpu" in json.dumps(self.api.request("GET", f"{TOPOLOGIES}/{name}").get("zones", []))
+
+    def live(self) -> None:
+        """Everything that a manager meets, once."""
+        self.nodes = ["roles-1", "roles-2"]
+        for name in self.nodes:
+            colocation.put_node(self.api, name, capacity=CAPACITY)
+            colocation.put_metric(self.api, name, STATUS)
+        self.put_topology("roles-1")
+        first = self.start()  # cold: everything is listed, and there are no settings
+        second = self.start()
+        wait_for(lambda: first.metrics().get("tidemark_settings_revision") == 1, "the first revision", first)
+        colocation.put_settings(self.api, {"enable": True})
+        self.put_tidemark_config(OURS % 600)
+        for name in self.nodes:
+            self.offers(name, "17200", first)
+        wait_for(lambda: self.zone_offers("roles-1"), "batch resources of zones", first)
+
+        # An edit, in steps, and one that is refused, twice: the second time its event is counted up.
+        colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 50})
+        for name in self.nodes:
+            self.offers(name, "14k", first)
+        for _ in range(2):
+            colocation.put_settings(self.api, "{ broken")
+            wait_for(lambda: first.metrics()["tidemark_manager_config_good"] == 0, "a refusal", first)
+            colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 50})
+            wait_for(lambda: first.metrics()["tidemark_manager_config_good"] == 1, "good settings", first)
+
+        # What the agents go by is made, mended, and goes with the node.
+        slo = f"{colocation.NODESLOS}/roles-1"
+        for path in (slo, f"{colocation.NODEMETRICS}/roles-1"):
+            self.api.request("DELETE", path)
+            wait_for(lambda: self.api.request("GET", path).status == 200, f"{path} again", first)
+        self.api.request("PATCH", slo, {"spec": {"resourceUsedThresholdWithBE": {"cpuSuppressThresholdPercent": 1}}}, content=MERGE)
+        self.api.request("PATCH", f"{colocation.NODEMETRICS}/roles-1", {"spec": {"metricCollectPolicy": {"reportIntervalSeconds": 77}}}, content=MERGE)
+        wait_for(lambda: "77" not in str(self.api.request("GET", f"{colocation.NODEMETRICS}/roles-1").get("spec", {})), "its own spec", first)
+        colocation.put_metric(self.api, "roles-1", STATUS)
+        self.api.request("DELETE", "/api/v1/nodes/roles-2")
+        for kind in (colocation.NODESLOS, colocation.NODEMETRICS):
+            wait_for(lambda: self.api.request("GET", f"{kind}/roles-2").status == 404, "an end of what belonged to the node", first)
+
+        # Settings that are taken back, by a change of the ConfigMap and by its end.
+        revision = first.metrics()["tidemark_settings_revision"]
+        self.put_tidemark_config(OURS % 500)
+        wait_for(lambda: first.metrics()["tidemark_settings_revision"] > revision, "another revision", first)
+        for words in (("undo", "config"), ("undo", "config", "--to=1")):
+            must(self.command("operator", *words, "--yes", "--wait=20s"))
+        self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
+
+        # By hand: off and on again, with the numbers of the node; hold and resume; and why.
+        self.command("operator", "off", "node", "roles-1", "--now", "--reason=test", "--wait=2s")  # --wait: the marks are watched
+        for words in (
+            ("on", "node", "roles-1", "--reason=test"),
+            ("off", "cluster", "--now", "--yes", "--reason=test"), ("on", "cluster", "--yes", "--reason=test"),
+            ("hold", "config"), ("resume", "config"),
+        ):
+            must(self.command("operator", *words))
+        colocation.put_settings(self.api, {"enable": True})
+        self.offers("roles-1", "17200", first)
+        for words in (("explain", "node", "roles-1"), ("explain", "config", "roles-1"), ("list", "revisions")):
+            for role in PEOPLE:
+                must(self.command(role, *words))
+
+        # The leader goes, the other one takes over.
+        first.stop()
+        wait_for(lambda: second.metrics()["tidemark_leader"] == 1, "the second manager to lead", second)
+        busy = json.loads(json.dumps(STATUS))
+        busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = "12"
+        colocation.put_metric(self.api, "roles-1", busy)
+        self.offers("roles-1", "7200", second)
+        self.assertEqual(0, second.stop())
+
+    def test_enough_and_not_more_than_enough(self):
+        self.live()
+        for account in (ACCOUNT, *PEOPLE):
+            given = grants_of(self.rendered, account)
+            asked, forbidden = asked_by(account, self.since)
+            self.assertTrue(asked, "the audit log knows nothing of it")
+            with self.subTest(account, question="what was forbidden"):
+                self.assertEqual([], forbidden)
+            with self.subTest(account, question="what was granted and not needed"):
+                # Without this one grant, some request of that life would have been forbidden.
+                spare = [grant for grant in given if not any(
+                    grant.covers(request) and not any(other.covers(request) for other in given - {grant}) for request in asked
+                )]
+                self.assertEqual([], sorted(map(str, spare)))
+
+    def test_a_viewer_changes_nothing_and_is_told_so(self):
+        self.nodes = ["roles-3"]
+        colocation.put_node(self.api, "roles-3", capacity=CAPACITY)
+        done = self.command("viewer", "off", "node", "roles-3", "--now", "--reason=test")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("forbidden", done.stdout + done.stderr)
+        labels = self.api.request("GET", "/api/v1/nodes/roles-3").get("metadata.labels", {})
+        self.assertNotIn("tidemark.io/state", labels)
+
+    def test_a_manager_that_may_not_write_says_so_and_goes_on_when_it_may(self):
+        path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/tidemark-manager"
+        rules = self.api.request("GET", path).get("rules", [])
+        self.api.request("PATCH", path, {"rules": [rule for rule in rules if rule["resources"] != ["nodes/status"]]}, content=MERGE)
+        self.nodes = ["roles-4"]
+        colocation.put_settings(self.api, {"enable": True})
+        colocation.put_node(self.api, "roles-4", capacity=CAPACITY)
+        colocation.put_metric(self.api, "roles-4", STATUS)
+        component = self.start()
+        wait_for(lambda: 'cannot patch resource \\"nodes/status\\"' in component.log, "the refusal in the log", component)
+        self.assertEqual({}, colocation.offered(self.api, "roles-4"))
+        self.api.request("PATCH", path, {"rules": rules}, content=MERGE)
+        self.offers("roles-4", "17200", component)
+
+
+if __name__ == "__main__":
+    unittest.main()
