@@ -70,6 +70,27 @@ def find(found: list[dict], kind: str, name: str | None = None) -> dict:
     return matching[0]
 
 
+def container(found: list[dict]) -> dict:
+    return find(found, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+
+
+def command_here(of: dict) -> list[str]:
+    """What this container runs, on ports of its own of this machine, where the API server finds the webhooks by address."""
+    served = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0", "--webhook-addr": "127.0.0.1:0"}
+    flags = [f"{name}={served.get(name, value)}" for name, _, value in (flag.partition("=") for flag in of["args"])]
+    webhooks = ["--webhook-host=127.0.0.1"] if "--webhooks=on" in flags else []
+    return [*of["command"][1:], *flags, *webhooks]
+
+
+def delete_webhooks(api: Client) -> None:
+    """What a manager made of its webhooks and leaves behind."""
+    for path in (
+        *(f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations/koordinator-{kind}-webhook-configuration" for kind in ("mutating", "validating")),
+        f"/api/v1/namespaces/{NAMESPACE}/secrets/koordinator-webhook-certs",
+    ):
+        api.request("DELETE", path)
+
+
 def ensure_namespace(api: Client) -> None:
     answer = api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     assert answer.status in (201, 409), answer.status

@@ -15,6 +15,7 @@ EVERYTHING = {
     "commonLabels": {"team": "compute"},
     "replicas": 3,
     "manager": {"extraArgs": ["--sync-period=10m"], "extraEnv": [{"name": "TZ", "value": "UTC"}], "kubeApiQps": 0.5, "logFormat": "text"},
+    "webhooks": {"certificateSecret": "given", "profile": "tidemark", "whileOff": "refuse", "port": 10443},
     "settings": {
         "sloControllerConfig": {
             "colocation-config": {"enable": True, "cpuReclaimThresholdPercent": 65, "nodeConfigs": [{"name": "a", "nodeSelector": {"matchLabels": {"a": "b"}}}]},
@@ -44,7 +45,7 @@ EVERYTHING = {
     "podLabels": {"z": "1"},
 }
 LEAST = {
-    "replicas": 1, "settings": {"create": False}, "serviceAccount": {"create": False, "name": "mine"}, "rbac": {"create": False},
+    "replicas": 1, "webhooks": {"enabled": False}, "settings": {"create": False}, "serviceAccount": {"create": False, "name": "mine"}, "rbac": {"create": False},
     "podDisruptionBudget": {"create": False},
 }
 # Values that are wrong, and what the message must name.
@@ -61,6 +62,7 @@ BAD = [
     ({"settings": {"sloControllerConfig": {"colocation-config": "{}"}}}, "colocation-config"),
     ({"settings": {"tidemarkConfig": {"schema": 2}}}, "schema"),
     ({"access": {"operators": [{"kind": "Team", "name": "sre"}]}}, "kind"),
+    ({"webhooks": {"whileOff": "maybe"}}, "whileOff"),
     ({"service": {"metricsPort": 80}}, "metricsPort"),
     ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
     ({"commonLabels": {"a": 1}}, "commonLabels"),
@@ -83,6 +85,7 @@ class Chart(unittest.TestCase):
     def tearDown(self):
         helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
         colocation.delete_settings(self.api)
+        chart.delete_webhooks(self.api)
 
     def test_lint_finds_nothing(self):
         for values in ({}, EVERYTHING, LEAST):
@@ -110,7 +113,6 @@ class Chart(unittest.TestCase):
         deployment = find(chart.objects(template(EVERYTHING)), "Deployment")
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "restricted"}, "spec": deployment["spec"]["template"]["spec"]}
         self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "restricted", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
-        self.addCleanup(self.api.request, "DELETE", "/api/v1/namespaces/restricted")
         answer = self.api.request("POST", "/api/v1/namespaces/restricted/pods", pod, dryRun="All")
         self.assertEqual(201, answer.status, answer.body)
         container = pod["spec"]["containers"][0]
@@ -139,11 +141,9 @@ class Chart(unittest.TestCase):
         self.assertNotIn("kind: CustomResourceDefinition", template({}))
 
     def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
-        container = find(chart.objects(template(EVERYTHING)), "Deployment")["spec"]["template"]["spec"]["containers"][0]
+        container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))
         self.assertEqual("/tidemark", container["command"][0])
-        served = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0"}
-        replaced = [f"{name}={served.get(name, value)}" for name, _, value in (flag.partition("=") for flag in container["args"])]
-        component = Component(*container["command"][1:], *replaced, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
+        component = Component(*chart.command_here(container), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
         self.addCleanup(component.stop)
         wait_for(component.ready, "a ready manager", component)
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}

@@ -7,9 +7,12 @@ by some request that nothing else grants.
 
 import json
 import os
+import re
+import ssl
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +26,11 @@ from cluster.tidemark_process import Component, wait_for
 PEOPLE = ("viewer", "operator")
 STATE = "tidemark-state"
 OURS = '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}}'
+SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+WEBHOOK_SECRET = "koordinator-webhook-certs"
+PODS = "/api/v1/namespaces/default/pods"
+PROFILES = "/apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles"
+POD_SPEC = {"containers": [{"name": "main", "image": "none"}]}
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 
 
@@ -87,6 +95,7 @@ class Roles(WithManager):
     def setUp(self):
         chart.ensure_namespace(self.api)
         colocation.delete_settings(self.api)
+        chart.delete_webhooks(self.api)
         self.api.request("DELETE", f"{SETTINGS}/{STATE}")  # of earlier tests: here it is made
         self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/{STATE}")
         self.since = Path(os.environ["TIDEMARK_TEST_AUDIT_LOG"]).stat().st_size
@@ -96,6 +105,7 @@ class Roles(WithManager):
             "settings": {"create": False}, "manager": {"logFormat": "text"},
             "access": {f"{role}s": [{**subject[0], "name": role}] for role in PEOPLE},
         }
+        self.addCleanup(chart.delete_webhooks, self.api)
         self.addCleanup(helm, "uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
         must(helm("install", RELEASE, chart.CHART, "--namespace", NAMESPACE, values=self.values))
         for role in PEOPLE:
@@ -105,10 +115,7 @@ class Roles(WithManager):
 
     def start(self) -> Component:
         """As the chart's Deployment does, on ports of its own."""
-        container = find(self.rendered, "Deployment")["spec"]["template"]["spec"]["containers"][0]
-        ports = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0"}
-        flags = [f"{name}={ports.get(name, value)}" for name, _, value in (flag.partition("=") for flag in container["args"])]
-        component = Component(*container["command"][1:], *flags, "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
+        component = Component(*chart.command_here(chart.container(self.rendered)), "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
         self.components = [*getattr(self, "components", []), component]
         self.addCleanup(component.stop)
         wait_for(component.ready, "a ready manager", component)
@@ -140,8 +147,44 @@ class Roles(WithManager):
     def zone_offers(self, name: str) -> bool:
         return "kubernetes.io/batch-cpu" in json.dumps(self.api.request("GET", f"{TOPOLOGIES}/{name}").get("zones", []))
 
+    def profile(self, app: str, priority_class: str) -> None:
+        body = {
+            "apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile",
+            "metadata": {"name": f"roles-{app}", "labels": {"config.koordinator.sh/controller-managed": "true"}},
+            "spec": {"selector": {"matchLabels": {"app": app}}, "labels": {"by": "profile"}, "priorityClassName": priority_class},
+        }
+        colocation.must(self.api.request("POST", PROFILES, body))
+        self.addCleanup(self.api.request, "DELETE", f"{PROFILES}/roles-{app}")
+
+    def meet_pods(self, component: Component) -> None:
+        """A pod that nobody was asked about, one whose profile names a priority class that is not there, and one of a
+        namespace that the manager has not heard of yet."""
+        wait_for(lambda: component.metrics().get("tidemark_webhook_registered") == 1, "the registration", component)
+        labels = f"{PODS}/roles-missed"
+        wait_for(lambda: self.api.request("GET", labels).get("metadata.labels", {}).get("by") == "profile", "the pod to be caught up with", component)
+        absent = {"metadata": {"name": "roles-absent", "labels": {"app": "absent"}}, "spec": POD_SPEC}
+        wait_for(lambda: self.api.request("POST", PODS, absent, dryRun="All").status != 201, "a refusal for want of a priority class", component)
+        review = {
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {
+                "uid": "1", "operation": "CREATE", "namespace": "not-heard-of", "name": "a", "resource": {"group": "", "version": "v1", "resource": "pods"},
+                "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "not-heard-of"}, "spec": POD_SPEC},
+            },
+        }
+        port = re.search(r"webhooks served address=\S+:(\d+)", component.log)[1]
+        asked = urllib.request.Request(f"https://127.0.0.1:{port}/mutate-pod", json.dumps(review).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(asked, context=ssl._create_unverified_context(), timeout=10) as answer:
+            self.assertEqual(200, answer.status)
+
     def live(self) -> None:
         """Everything that a manager meets, once."""
+        colocation.must(self.api.request("POST", PODS, {"metadata": {"name": "roles-missed", "labels": {"app": "missed"}}, "spec": POD_SPEC}))
+        self.addCleanup(self.api.request, "DELETE", f"{PODS}/roles-missed", gracePeriodSeconds=0)
+        # The Secret of the webhooks is there, and empty; later it is gone.
+        colocation.must(self.api.request("POST", SECRETS, {"metadata": {"name": WEBHOOK_SECRET}}))
+        self.profile("missed", "")
+        self.profile("absent", "not-there")
         self.nodes = ["roles-1", "roles-2"]
         for name in self.nodes:
             colocation.put_node(self.api, name, capacity=CAPACITY)
@@ -150,6 +193,9 @@ class Roles(WithManager):
         first = self.start()  # cold: everything is listed, and there are no settings
         second = self.start()
         wait_for(lambda: first.metrics().get("tidemark_settings_revision") == 1, "the first revision", first)
+        self.meet_pods(first)
+        self.api.request("DELETE", f"{SECRETS}/{WEBHOOK_SECRET}")
+        wait_for(lambda: self.api.request("GET", f"{SECRETS}/{WEBHOOK_SECRET}").status == 200, "another Secret", first)
         colocation.put_settings(self.api, {"enable": True})
         self.put_tidemark_config(OURS % 600)
         for name in self.nodes:
