@@ -51,20 +51,26 @@ Result<std::optional<std::string>> read_if_there(const std::string& path) {
   return std::unexpected(std::move(text).error());
 }
 
+Result<void> fill_file(const std::string& path, std::string_view text, mode_t mode) {
+  const net::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (file.get() < 0) return base::fail_errno(errno, base::cat("making ", path));
+  if (::fchmod(file.get(), mode) != 0) return base::fail_errno(errno, base::cat("protecting ", path));
+  while (!text.empty()) {
+    const ssize_t put = ::write(file.get(), text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return base::fail_errno(errno, base::cat("writing ", path));
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  if (::fsync(file.get()) != 0) return base::fail_errno(errno, base::cat("syncing ", path));
+  return {};
+}
+
 // Whole or not at all: written beside, synced, renamed.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
   const std::string beside = path + ".new";
-  {
-    const net::Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
-    if (file.get() < 0) return base::fail_errno(errno, base::cat("making ", beside));
-    if (::fchmod(file.get(), mode) != 0) return base::fail_errno(errno, base::cat("protecting ", beside));
-    while (!text.empty()) {
-      const ssize_t put = ::write(file.get(), text.data(), text.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return base::fail_errno(errno, base::cat("writing ", beside));
-      text.remove_prefix(static_cast<std::size_t>(put));
-    }
-    if (::fsync(file.get()) != 0) return base::fail_errno(errno, base::cat("syncing ", beside));
+  if (auto filled = fill_file(beside, text, mode); !filled) {
+    ::unlink(beside.c_str());
+    return filled;
   }
   if (::rename(beside.c_str(), path.c_str()) != 0) return base::fail_errno(errno, base::cat("renaming ", beside));
   return {};
@@ -134,7 +140,14 @@ Result<std::string> write_kubeconfig(const std::string& data_dir, const Credenti
       Json::array({Json::object({{"name", "admin"}, {"user", Json::object({{"token", Json(credentials.token)}})}})});
   config["contexts"] = Json::array(
       {Json::object({{"name", "tidemark"}, {"context", Json::object({{"cluster", "tidemark"}, {"user", "admin"}})}})});
-  TM_TRY_VOID(write_file(path, config.dump_pretty() + "\n", 0600));
+  // One that is right already is left: a server must come up again on a disk that is full.
+  const std::string text = config.dump_pretty() + "\n";
+  struct stat info{};
+  const bool private_already =
+      ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 07777) == 0600;
+  TM_TRY(const auto there, read_if_there(path));
+  if (private_already && there == text) return path;
+  TM_TRY_VOID(write_file(path, text, 0600));
   return path;
 }
 

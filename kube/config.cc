@@ -195,7 +195,7 @@ Result<void> use_user(const Entry& user, const Files& files, const base::Clock& 
   if (config.http.tls.certificate.given() != config.http.tls.key.given()) {
     return base::fail(ErrorKind::kInvalid, "client-certificate and client-key are needed together; only one is there");
   }
-  TM_TRY(const std::string token, text_member(user.value, "token"));
+  TM_TRY(std::string token, text_member(user.value, "token"));
   TM_TRY(const std::string token_file, text_member(user.value, "tokenFile"));
   if (auto checked = check_token(token); !checked) return base::fail(std::move(checked).error().within("token"));
   if (token.empty() && token_file.empty()) return {};
@@ -210,7 +210,7 @@ Result<void> use_user(const Entry& user, const Files& files, const base::Clock& 
     // kubectl falls back to the token beside it.
     if (token.empty()) return base::fail(std::move(opened).error().within("tokenFile"));
   }
-  config.bearer = [token] { return token; };
+  config.bearer = [token = std::move(token)] { return token; };
   return {};
 }
 

@@ -23,7 +23,7 @@ struct Masks {
 Masks classify(const char* at) {
   Masks masks;
   for (unsigned part = 0; part < kBlock / 16; ++part) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + part * 16));
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::size_t{part} * 16));
     const auto equal = [](__m128i a, char b) {
       return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, _mm_set1_epi8(b)))));
     };

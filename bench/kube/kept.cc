@@ -34,6 +34,7 @@ std::string when(const std::optional<base::WallTime>& time) {
 
 std::string containers(const std::vector<kube::Container>& list) {
   std::vector<std::string> parts;
+  parts.reserve(list.size());
   for (const auto& c : list) {
     parts.push_back(base::cat(c.name.view(), "{", amounts(c.requests), "}{", amounts(c.limits), "}", c.restart_always));
   }
@@ -42,6 +43,7 @@ std::string containers(const std::vector<kube::Container>& list) {
 
 std::string statuses(const std::vector<kube::ContainerStatus>& list) {
   std::vector<std::string> parts;
+  parts.reserve(list.size());
   for (const auto& s : list) {
     parts.push_back(base::cat(s.name.view(), ":", s.restarts, ":", s.ready, ":", s.started, ":", s.init));
   }

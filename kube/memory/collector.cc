@@ -7,8 +7,6 @@
 
 namespace tidemark::kube::memory {
 
-using base::cat;
-
 namespace {
 
 constexpr base::Duration kRetryAfter = std::chrono::seconds(1);

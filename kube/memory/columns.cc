@@ -469,6 +469,7 @@ Json json_path(const Json& value, std::string_view path) {
   if (at.empty()) return {};
   if (at.size() == 1) return *at.front();
   std::vector<std::string> words;
+  words.reserve(at.size());
   for (const Json* found : at) words.push_back(found->is_string() ? found->as_string() : found->dump());
   return base::join(words, ",");
 }

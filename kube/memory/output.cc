@@ -112,12 +112,8 @@ Answer<OutputForm> negotiate(std::string_view accept) {
         form.as = OutputForm::As::kTable;
       else if (part == "as=PartialObjectMetadata" || part == "as=PartialObjectMetadataList")
         form.as = OutputForm::As::kPartial;
-      else if (part.starts_with("as="))
+      else if (part.starts_with("as=") || (part.starts_with("v=") && part != "v=v1"))
         served = false;
-      else if (part.starts_with("v=") && part != "v=v1")
-        served = false;
-      else if (part == "stream=watch")
-        continue;
     }
     if (served) return form;
   }
