@@ -113,8 +113,10 @@ net::Task<AdmissionAnswer> AdmissionHandlers::mutate_pod(AdmissionRequest reques
       const auto at = asked.find(name);
       return at == asked.end() ? std::nullopt : std::optional(at->second);
     };
-    auto mutation =
-        policy::mutate_pod(settings_.rules, {request.object, known, list, draws, off_(), look_up, merge_into_pod});
+    const auto scope = scope_of_(request.object);
+    const std::string because = policy::render_text(scope);
+    auto mutation = policy::mutate_pod(
+        settings_.rules, {request.object, known, list, draws, scope.off, look_up, merge_into_pod, because});
     if (mutation) {
       AdmissionAnswer answer;
       answer.patch = std::move(mutation->patch);

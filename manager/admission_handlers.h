@@ -21,6 +21,7 @@
 #include "net/loop.h"
 #include "policy/admission/mutate.h"
 #include "policy/admission/validate_pod.h"
+#include "policy/state/pod_scope.h"
 
 namespace tidemark::manager {
 
@@ -41,20 +42,23 @@ struct AdmissionCaches {
   const kube::Informer<kube::Node>& nodes;  // with all labels
 };
 
+// Whether offline work of a pod is off, and by whom.
+using ScopeOfPod = std::function<policy::PodScopeState(const Json& pod)>;
+
 // The rules by which Kubernetes merges a patch into a pod.
 Result<void> merge_into_pod(Json& pod, const Json& patch);
 
 class AdmissionHandlers {
  public:
   AdmissionHandlers(kube::Reader& reader, AdmissionCaches caches, AdmissionSettings settings, base::Random random,
-                    kube::Interner& interner, std::function<bool()> off,
+                    kube::Interner& interner, ScopeOfPod scope_of,
                     std::function<const policy::EnhancedValidation*()> enhanced)
       : reader_(reader),
         caches_(caches),
         settings_(std::move(settings)),
         random_(random),
         interner_(interner),
-        off_(std::move(off)),
+        scope_of_(std::move(scope_of)),
         enhanced_(std::move(enhanced)) {}
 
   net::Task<AdmissionAnswer> mutate_pod(AdmissionRequest request);
@@ -74,7 +78,7 @@ class AdmissionHandlers {
   AdmissionSettings settings_;
   base::Random random_;
   kube::Interner& interner_;
-  std::function<bool()> off_;
+  ScopeOfPod scope_of_;
   std::function<const policy::EnhancedValidation*()> enhanced_;
 };
 

@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "manager/admission_handlers.h"
 #include "policy/admission/pod_json.h"
 
 namespace tidemark::manager {
@@ -46,7 +45,8 @@ ProfileController::ProfileController(net::EventLoop& loop, kube::Reader& reader,
                                      kube::Informer<ProfileObject>& profiles,
                                      kube::Informer<NamespaceObject>& namespaces, kube::Interner& interner,
                                      const base::Log& log, base::Registry& metrics, base::Random random,
-                                     ProfileControllerOptions options, std::function<bool()> leading)
+                                     ProfileControllerOptions options, ScopeOfPod scope_of,
+                                     std::function<bool()> leading)
     : loop_(loop),
       reader_(reader),
       writer_(writer),
@@ -55,6 +55,7 @@ ProfileController::ProfileController(net::EventLoop& loop, kube::Reader& reader,
       namespaces_(namespaces),
       log_(log),
       options_(options),
+      scope_of_(std::move(scope_of)),
       leading_(std::move(leading)),
       pods_(loop, reader, watcher, log_, metrics, random.fork(), pending_pods(),
             [&interner](std::string_view bytes) { return decode_pending_pod(bytes, interner); }),
@@ -171,8 +172,8 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
   const auto* ns = namespaces_.find({"", name.ns});
   if (profiles.empty() || ns == nullptr) co_return Result<void>();
   const auto labels = labels_of(ns->labels);
-  policy::CatchUp done =
-      policy::catch_up({pod, std::span<const model::Label>(labels), profiles, options_.parity, merge_into_pod});
+  policy::CatchUp done = policy::catch_up({pod, std::span<const model::Label>(labels), profiles, options_.parity,
+                                           merge_into_pod, scope_of_(pod).off, options_.while_off});
   const std::uint64_t now = fingerprint(*cached);
   if (!done.patch.is_null()) {
     done.patch["metadata"]["uid"] = Json(uid);

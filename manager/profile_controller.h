@@ -18,6 +18,7 @@
 #include "kube/informer.h"
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
+#include "manager/admission_handlers.h"
 #include "manager/webhook_objects.h"
 #include "net/loop.h"
 #include "policy/admission/catch_up.h"
@@ -30,6 +31,7 @@ struct ProfileControllerOptions {
   base::Duration interval = std::chrono::seconds(30);
   double updates_per_second = 10;
   std::int64_t update_burst = 100;
+  policy::WhileOff while_off = policy::WhileOff::kWait;
 };
 
 class ProfileController {
@@ -38,7 +40,7 @@ class ProfileController {
   ProfileController(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
                     kube::EventRecorder& recorder, kube::Informer<ProfileObject>& profiles,
                     kube::Informer<NamespaceObject>& namespaces, kube::Interner& interner, const base::Log& log,
-                    base::Registry& metrics, base::Random random, ProfileControllerOptions options,
+                    base::Registry& metrics, base::Random random, ProfileControllerOptions options, ScopeOfPod scope_of,
                     std::function<bool()> leading);
 
   void start();     // until destroyed; after the caches of profiles and namespaces were started
@@ -60,6 +62,7 @@ class ProfileController {
   kube::Informer<NamespaceObject>& namespaces_;
   base::Log log_;
   ProfileControllerOptions options_;
+  ScopeOfPod scope_of_;
   std::function<bool()> leading_;
   kube::Informer<PendingPod> pods_;
   kube::WorkQueue queue_;

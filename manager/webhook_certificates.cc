@@ -346,10 +346,16 @@ net::Task<void> WebhookCertificates::follow_files() {
       context_.on_bundle();
     }
     auto certificate = files.read(file("tls.crt"), kFileBytesMax);
-    if (certificate && *certificate != shown) {
-      shown = std::move(*certificate);
-      if (const auto until = validity(shown)) {
-        expires_.set(std::chrono::duration<double>(until->until.since_epoch).count());
+    std::string text = certificate ? std::move(*certificate) : std::string();
+    if (text != shown) {
+      shown = std::move(text);
+      if (const auto read = net::read_certificate(shown)) {
+        expires_.set(std::chrono::duration<double>(read->not_after.since_epoch).count());
+        log_.info("a certificate from files serves the webhooks", {{"until", base::format_rfc3339(read->not_after)}});
+      } else {
+        steps_failed_.add();
+        log_.error("tls.crt cannot be used; the certificate before it goes on serving",
+                   {{"file", file("tls.crt")}, {"error", certificate ? read.error() : certificate.error()}});
       }
     }
     if (!have_serving_) {

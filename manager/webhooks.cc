@@ -28,6 +28,13 @@ kube::InformerConfig informer(const kube::Resource& resource) {
   return config;
 }
 
+// Who installed no profiles has none: settings are checked all the same.
+kube::InformerConfig profile_informer() {
+  kube::InformerConfig config = informer(kube::kColocationProfiles);
+  config.may_be_absent = true;
+  return config;
+}
+
 CertificateOptions certificate_options(const WebhookOptions& options) {
   CertificateOptions out;
   out.secret_namespace = options.service_namespace;
@@ -60,6 +67,7 @@ SettingsWatchOptions watch_options(const WebhookOptions& options, const WebhookC
   out.config_namespace = context.config_namespace;
   out.config_name = context.config_name;
   out.warn_of_label = options.gates.settings_validated;
+  out.zones = context.zones;
   if (options.gates.enhanced_validation) {
     out.enhanced_namespace = options.enhanced_namespace;
     out.enhanced_name = options.enhanced_name;
@@ -90,8 +98,7 @@ class RunningWebhooks final : public Webhooks {
         options_(std::move(options)),
         context_(std::move(context)),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
-        profiles_(loop, client, client, log_, metrics, random.fork(), informer(kube::kColocationProfiles),
-                  decode_profile),
+        profiles_(loop, client, client, log_, metrics, random.fork(), profile_informer(), decode_profile),
         namespaces_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNamespaces),
                     [this](std::string_view bytes) { return decode_namespace(bytes, interner_); }),
         priority_classes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kPriorityClasses),
@@ -100,7 +107,8 @@ class RunningWebhooks final : public Webhooks {
                   watch_options(options_, context_)),
         handlers_(
             client, {profiles_, namespaces_, priority_classes_, context_.nodes}, admission_settings(options_, context_),
-            random.fork(), interner_, [this] { return settings_.off(); }, [this] { return settings_.enhanced(); }),
+            random.fork(), interner_, [this](const Json& pod) { return settings_.scope_of(pod); },
+            [this] { return settings_.enhanced(); }),
         configurations_(loop, client, client, client, recorder_, log_, metrics, random.fork(),
                         configuration_options(options_),
                         {.leading = context_.leading,
@@ -118,13 +126,14 @@ class RunningWebhooks final : public Webhooks {
     if (options_.gates.catch_up) {
       ProfileControllerOptions reconciler;
       reconciler.parity = options_.parity;
+      reconciler.while_off = options_.while_off;
       reconciler.by_default = options_.reconcile_by_default;
       reconciler.interval = options_.reconcile_interval;
       reconciler.updates_per_second = options_.pod_updates_per_second;
       reconciler.update_burst = options_.pod_update_burst;
-      reconciler_ =
-          std::make_unique<ProfileController>(loop, client, client, client, recorder_, profiles_, namespaces_,
-                                              interner_, log_, metrics, random.fork(), reconciler, context_.leading);
+      reconciler_ = std::make_unique<ProfileController>(
+          loop, client, client, client, recorder_, profiles_, namespaces_, interner_, log_, metrics, random.fork(),
+          reconciler, [this](const Json& pod) { return settings_.scope_of(pod); }, context_.leading);
     }
     metrics_ = &metrics;
   }

@@ -84,7 +84,7 @@ class WebhooksTest : public ::testing::Test {
     settings.zones = [](std::string_view) { return policy::Zones(); };
     return std::make_unique<AdmissionHandlers>(
         *client, AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings, base::Random(3), interner,
-        [] { return false; }, [] { return nullptr; });
+        [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; });
   }
   AdmissionAnswer ask(net::Task<AdmissionAnswer> task) { return net::testing::run_task(loop, clock, std::move(task)); }
 
@@ -193,9 +193,9 @@ TEST_F(WebhooksTest, ANamespaceThatNobodyKnowsHasMatchedForThePeerAndNotForUs) {
 class ReconcilerTest : public WebhooksTest {
  protected:
   void start(ProfileControllerOptions options = {}) {
-    reconciler = std::make_unique<ProfileController>(loop, *client, *client, *client, *recorder, *profiles, *namespaces,
-                                                     interner, log, metrics, base::Random(4), options,
-                                                     [this] { return leading; });
+    reconciler = std::make_unique<ProfileController>(
+        loop, *client, *client, *client, *recorder, *profiles, *namespaces, interner, log, metrics, base::Random(4),
+        options, [this](const Json&) { return pod_scope; }, [this] { return leading; });
     follow();
     reconciler->start();
     run_for(3s);
@@ -205,6 +205,7 @@ class ReconcilerTest : public WebhooksTest {
     WebhooksTest::TearDown();
   }
   bool leading = true;
+  policy::PodScopeState pod_scope;
   std::unique_ptr<ProfileController> reconciler;
 };
 
@@ -221,6 +222,17 @@ TEST_F(ReconcilerTest, CatchesUpOnceAndOnlyWhileItLeads) {
   run_for(10min);
   EXPECT_EQ(read_pod("missed").text_at("metadata", "labels", "app"), "spark-x");
   EXPECT_EQ(read_pod("missed").text_at("metadata", "resourceVersion"), revision);
+}
+
+TEST_F(ReconcilerTest, WhileOffItMakesNoPodOfflineWorkThatIsToRunPlain) {
+  profile(R"({"selector":{"matchLabels":{"app":"spark"}},"qosClass":"BE"})");
+  must("POST", kPodsPath, pod("missed"));
+  pod_scope.off = true;
+  ProfileControllerOptions options;
+  options.while_off = policy::WhileOff::kPlain;
+  start(options);
+  run_for(31s);
+  EXPECT_EQ(read_pod("missed").text_at("metadata", "labels", "koordinator.sh/qosClass"), "");
 }
 
 TEST_F(ReconcilerTest, HoldsToItsRate) {

@@ -22,6 +22,8 @@ inline constexpr std::string_view kMidMemory = "kubernetes.io/mid-memory";
 
 // Labels of pods.
 inline constexpr std::string_view kQosClassLabel = "koordinator.sh/qosClass";
+// The timeliness class of offline work: classes of tidemark-config.
+inline constexpr std::string_view kClassLabel = "tidemark.io/class";
 inline constexpr std::string_view kPriorityClassLabel = "koordinator.sh/priority-class";
 inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
 inline constexpr std::string_view kSkipEnhancedValidationLabel = "pod.koordinator.sh/skip-enhanced-validation";

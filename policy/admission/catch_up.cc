@@ -156,6 +156,13 @@ Json merge_patch(const Json& before, const Json& after) {
   return patch;
 }
 
+bool stays_plain(const CatchUpInput& input, const ColocationProfile& profile, const Json& pod) {
+  if (!input.off || profile.while_off.value_or(input.while_off) == WhileOff::kWait) return false;
+  Json would = pod;
+  apply_metadata(would, profile);
+  return is_offline(pod_classes(would)) && !is_offline(pod_classes(pod));
+}
+
 void name_what_is_left(const Json& pod, const ColocationProfile& profile, std::vector<std::string>& left) {
   const auto differs = [&](std::string_view key, std::string_view wanted) {
     const Json* held = spec_member(pod, key);
@@ -202,7 +209,9 @@ CatchUp catch_up(const CatchUpInput& input) {
   std::sort(matched.begin(), matched.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
 
   Json pod = input.pod;
+  bool marked = false;
   for (const ColocationProfile* profile : matched) {
+    if (stays_plain(input, *profile, pod)) continue;
     const Json before = pod;
     apply_metadata(pod, *profile);
     suffix_once(before, pod, *profile);
@@ -217,9 +226,11 @@ CatchUp catch_up(const CatchUpInput& input) {
       }
     }
     if (!(pod == before)) result.applied.push_back(profile->name);
-    if (leaves_a_mark(*profile)) mark.applied.push_back(profile->name);
+    if (!leaves_a_mark(*profile)) continue;
+    mark.applied.push_back(profile->name);
+    marked = true;
   }
-  if (std::any_of(matched.begin(), matched.end(), [](const auto* profile) { return leaves_a_mark(*profile); })) {
+  if (marked) {
     set_pod_text(pod, kAnnotations, model::kProfilesAnnotation, write_mark(mark));
   }
   std::sort(result.left.begin(), result.left.end());

@@ -27,6 +27,9 @@ struct CatchUpInput {
   std::span<const ColocationProfile* const> profiles;
   Parity parity = Parity::kKoordinator;
   MergeIntoPod merge;
+  // Offline work of this pod is off: profiles that would make it that are left out, but where it is to wait.
+  bool off = false;
+  WhileOff while_off = WhileOff::kWait;
 };
 
 struct CatchUp {

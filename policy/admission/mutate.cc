@@ -74,12 +74,6 @@ std::expected<void, Refusal> apply_profile(const MutationInput& input, const Col
   return {};
 }
 
-// What a pod says of itself: not what it counts as when it says nothing.
-bool is_offline(const PodClasses& classes) {
-  return classes.raw_qos == model::Qos::kBe || classes.raw_priority == model::PriorityClass::kBatch ||
-         classes.raw_priority == model::PriorityClass::kMid || classes.raw_priority == model::PriorityClass::kFree;
-}
-
 void translate(const AdmissionRules& rules, const std::vector<Matched>& matched, Mutation& mutation) {
   // Trap: for the peer it is enough that a profile matched; that chance left it out does not matter.
   const bool applied = !mutation.applied.empty();
@@ -129,7 +123,8 @@ std::expected<void, Refusal> apply_matched(const AdmissionRules& rules, const Mu
     const WhileOff while_off = profile->while_off.value_or(rules.while_off);
     if (input.off && while_off != WhileOff::kWait && is_offline(pod_classes(mutation.pod))) {
       mutation.off_decided = true;
-      if (while_off == WhileOff::kRefuse) return refuse(Reason::kAdmitOff, 403, profile->name, "");
+      if (while_off == WhileOff::kRefuse)
+        return refuse(Reason::kAdmitOff, 403, profile->name, std::string(input.off_because));
       mutation.pod = std::move(before);
       mutation.skipped.push_back(profile->name);
       mark.skipped.push_back(profile->name);

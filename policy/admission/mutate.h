@@ -44,9 +44,10 @@ struct MutationInput {
   // In any order, with a number in 0 … 99 for each.
   std::span<const ColocationProfile* const> profiles;
   std::span<const int> draws;
-  bool off = false;  // co-location is
+  bool off = false;  // offline work of this pod is (policy/state/pod_scope.h)
   std::function<std::optional<PriorityClassValue>(std::string_view name)> priority_class;
   MergeIntoPod merge;
+  std::string_view off_because{};  // told to whoever is refused
 };
 
 // Something worth telling whoever made the pod.

@@ -189,6 +189,11 @@ PodClasses pod_classes(const Json& pod) {
   return classes;
 }
 
+bool is_offline(const PodClasses& classes) {
+  return classes.raw_qos == model::Qos::kBe || classes.raw_priority == model::PriorityClass::kBatch ||
+         classes.raw_priority == model::PriorityClass::kMid || classes.raw_priority == model::PriorityClass::kFree;
+}
+
 Quantity pod_request(const Json& pod, std::string_view resource) {
   Quantity sum;
   for (const Json& container : containers_of(pod, "containers")) {

@@ -36,6 +36,8 @@ struct PodClasses {
   model::PriorityClass priority = model::PriorityClass::kNone;  // with default
 };
 PodClasses pod_classes(const Json& pod);
+// What a pod says of itself: not what it counts as when it says nothing.
+bool is_offline(const PodClasses& classes);
 
 // What the pod requests of one resource: max(Σ containers, max of init containers) + overhead, as Koordinator's webhook
 // sums it (no sidecars, no pod level).

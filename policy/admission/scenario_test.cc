@@ -167,7 +167,8 @@ class Scenario {
   std::vector<std::string> catches_up_now() {
     must_fit(pod_);
     const auto profiles = read_profiles();
-    const CatchUp done = catch_up({pod_, namespace_labels(), profiles, rules_.parity, testing::merge_simply});
+    const CatchUp done =
+        catch_up({pod_, namespace_labels(), profiles, rules_.parity, testing::merge_simply, off_, rules_.while_off});
     std::vector<std::string> lines{done.patch.is_null() ? "> nothing to do" : cat("> patch ", done.patch.dump())};
     if (!done.applied.empty()) lines.push_back(cat("> applied ", base::join(done.applied, " ")));
     if (!done.left.empty()) lines.push_back(cat("> left ", base::join(done.left, " ")));

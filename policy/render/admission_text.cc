@@ -44,6 +44,18 @@ std::string render_text(const AdmissionNote& note) {
   return text;
 }
 
+std::string render_text(const PodScopeState& state) {
+  if (!state.off) return "";
+  if (!state.order) return with_id(state.reason);
+  const StateOrder& order = *state.order;
+  std::string text = state.pool.empty() ? std::string("the cluster") : cat("the pool ", state.pool);
+  text += " was ordered off";
+  if (!order.only.all()) text += cat(" (", base::join(part_words(order.only), ", "), ")");
+  text += cat(" by ", order.by, order.why.empty() ? "" : ": ", order.why);
+  if (order.until) text += cat("; until ", base::format_rfc3339(*order.until));
+  return cat(text, " [", model::reason_id(state.reason), "]");
+}
+
 std::string render_text(const PodViolation& violation) {
   return cat(violation.field, ": ", with_id(violation.reason), ": found ",
              violation.found.empty() ? std::string("nothing") : violation.found, ", wanted ", violation.wanted);

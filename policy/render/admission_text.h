@@ -10,11 +10,14 @@
 #include "policy/admission/mutate.h"
 #include "policy/admission/validate_pod.h"
 #include "policy/settings/check.h"
+#include "policy/state/pod_scope.h"
 
 namespace tidemark::policy {
 
 std::string render_text(const Refusal& refusal);
 std::string render_text(const AdmissionNote& note);
+// "the pool night was ordered off by ann@ops-1: kernel update"; empty where nothing is off.
+std::string render_text(const PodScopeState& state);
 std::string render_text(const PodViolation& violation);
 std::string render_text(std::span<const PodViolation> violations);  // all in one sentence after the other
 // "colocation-config: nodeConfigs[1].degradeTimeMinutes: found 0, allowed: a whole number from 1 on"

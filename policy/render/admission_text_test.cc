@@ -21,6 +21,20 @@ TEST(AdmissionText, SaysWhatWasFoundAndWhatWouldBeRight) {
             "[TM-ADMIT-008]: spec.resources");
 }
 
+TEST(AdmissionText, SaysWhoOrderedOff) {
+  EXPECT_EQ(render_text(PodScopeState()), "");
+  EXPECT_EQ(render_text(PodScopeState{true, Reason::kDisabledByCluster, "", std::nullopt}),
+            "co-location is off for the whole cluster [TM-NODE-002]");
+  StateOrder order;
+  order.wish = Wish::kOff;
+  order.only = *parse_parts(std::vector<std::string>{"class=spark"});
+  order.by = "ann@ops-1";
+  order.why = "kernel update";
+  EXPECT_EQ(render_text(PodScopeState{true, Reason::kStateByPool, "night", order}),
+            "the pool night was ordered off (class=spark) by ann@ops-1: kernel update [" +
+                std::string(model::reason_id(Reason::kStateByPool)) + "]");
+}
+
 // Contract 11.4: `ExistNodeConfict` (sic), body JSON {config, strategies, exampleNodes}.
 TEST(AdmissionText, ARefusedEditCarriesThePeersWordAndBody) {
   SettingsVerdict verdict;

@@ -1,145 +1,18 @@
-"""The webhooks of `tidemark manager` on a real API server, asked by real kubectl: pods, settings, certificates, and the
-manager away."""
+"""The webhooks of `tidemark manager` on a real API server, asked by real kubectl: pods, settings, and the manager away."""
 
-import base64
 import json
 import os
 import re
 import ssl
 import subprocess
-import time
-import unittest
 import urllib.error
 import urllib.request
 
 from cluster import colocation
 from cluster.colocation import must
-from cluster.tidemark_process import Component, wait_for
-
-NAMESPACE = "webhooks"
-PROFILES = "/apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles"
-CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
-HOOKS = "/apis/admissionregistration.k8s.io/v1"
-MUTATING = f"{HOOKS}/mutatingwebhookconfigurations/koordinator-mutating-webhook-configuration"
-VALIDATING = f"{HOOKS}/validatingwebhookconfigurations/koordinator-validating-webhook-configuration"
-SECRET = "/api/v1/namespaces/koordinator-system/secrets/koordinator-webhook-certs"
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-QOS = "koordinator.sh/qosClass"
-SPEC = "node.koordinator.sh/extended-resource-spec"
-TYPE_LABEL = {"koordinator.sh/configmap-type": "slo-controller-config"}
-BATCH = {
-    "selector": {"matchLabels": {"app": "spark"}}, "qosClass": "BE", "priorityClassName": "koord-batch", "koordinatorPriority": 1000,
-    "schedulerName": "koord-scheduler", "labels": {"by": "profile"}, "patch": {"spec": {"terminationGracePeriodSeconds": 5}},
-}
-
-
-def kubectl(*arguments: str, given: dict | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], *arguments],
-        input=json.dumps(given) if given is not None else "", capture_output=True, text=True, timeout=60,
-    )
-
-
-def pod(name: str, *, labels: dict | None = None, annotations: dict | None = None, requests: dict | None = None, **spec) -> dict:
-    container = {"name": "main", "image": "none", "resources": {"requests": requests or {}, "limits": {}}}
-    return {
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels or {}, "annotations": annotations or {}},
-        "spec": {"containers": [container], **spec},
-    }
-
-
-def settings(labels: dict | None = None, **keys: str) -> dict:
-    data = {key.replace("_", "-"): text for key, text in keys.items()}
-    return {
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": colocation.SETTINGS_NAME, "namespace": "koordinator-system", "labels": TYPE_LABEL if labels is None else labels},
-        "data": data,
-    }
-
-
-class WithWebhooks(unittest.TestCase):
-    maxDiff = None
-
-    @classmethod
-    def setUpClass(cls):
-        colocation.install_crds()
-        cls.api = colocation.client()
-        for namespace in ("koordinator-system", NAMESPACE):
-            must(cls.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}}), 201, 409)
-        for name, value in (("koord-prod", 9000), ("koord-batch", 5000)):
-            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
-            must(cls.api.request("POST", CLASSES, body), 201, 409)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.api.close()
-
-    def setUp(self):
-        self.profiles: list[str] = []
-        self.components: list[Component] = []
-
-    def tearDown(self):
-        for component in self.components:  # a manager that runs would make again what is deleted here
-            component.stop()
-        for path in (MUTATING, VALIDATING, SECRET, f"{colocation.SETTINGS}/{colocation.SETTINGS_NAME}", f"{colocation.SETTINGS}/tidemark-config"):
-            self.api.request("DELETE", path)
-        for name in self.profiles:
-            self.api.request("DELETE", f"{PROFILES}/{name}")
-        for each in self.api.request("GET", PODS).get("items", []):
-            self.api.request("DELETE", f"{PODS}/{each['metadata']['name']}", gracePeriodSeconds=0)
-
-    def manager(self, *more: str, host: str = "127.0.0.1", wait: bool = True) -> Component:
-        component = Component(
-            "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0",
-            "--webhooks=on", "--webhook-addr=127.0.0.1:0", f"--webhook-host={host}", *more,
-        )
-        self.components.append(component)
-        if wait:
-            wait_for(component.ready, "a ready manager", component)
-            wait_for(lambda: component.metrics().get("tidemark_webhook_registered") == 1, "the registration", component)
-            self.wait_in_use(component)
-        return component
-
-    def wait_in_use(self, component: Component) -> None:
-        """The API server hears of a registration a moment after it was made."""
-        counter = 'tidemark_webhook_requests_total{component="mutate-pod",reason="allowed"}'
-
-        def asked() -> bool:
-            must(self.api.request("POST", PODS, pod("probe"), dryRun="All"))
-            return component.metrics().get(counter, 0) > 0
-
-        wait_for(asked, "the API server to ask", component)
-
-    def profile(self, name: str, spec: dict, **metadata) -> None:
-        self.profiles.append(name)
-        body = {"apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile", "metadata": {"name": name, **metadata}, "spec": spec}
-        must(self.api.request("POST", PROFILES, body))
-
-    def wait_profile(self, component: Component, labels: dict, wanted: dict) -> None:
-        """The manager hears of a profile a moment after it was made."""
-
-        def applied() -> bool:
-            made = must(self.api.request("POST", PODS, pod("probe", labels=labels), dryRun="All"))
-            return wanted.items() <= made.get("metadata.labels", {}).items()
-
-        wait_for(applied, "the profile in the webhook", component)
-
-    def create(self, body: dict) -> dict:
-        done = kubectl("create", "-f", "-", "-o", "json", given=body)
-        self.assertEqual(0, done.returncode, done.stderr)
-        return json.loads(done.stdout)
-
-    def refused(self, verb: str, body: dict) -> str:
-        done = kubectl(verb, "-f", "-", given=body)
-        self.assertNotEqual(0, done.returncode, done.stdout)
-        return done.stderr
-
-    def port(self, component: Component) -> int:
-        return int(re.search(r"webhooks served address=\S+:(\d+)", component.log)[1])
-
-    def bundle(self, path: str) -> str:
-        return base64.b64decode(must(self.api.request("GET", path))["webhooks"][0]["clientConfig"]["caBundle"]).decode()
+from cluster.test_manager import CAPACITY, STATUS
+from cluster.tidemark_process import wait_for
+from cluster.webhook_case import BATCH, MUTATING, NAMESPACE, PODS, PROFILES, QOS, SPEC, VALIDATING, WithWebhooks, kubectl, ours, pod, settings
 
 
 class Pods(WithWebhooks):
@@ -210,6 +83,38 @@ class Pods(WithWebhooks):
             component.stop()
             for path in (MUTATING, VALIDATING):
                 self.api.request("DELETE", path)
+
+
+    def order(self, *words: str) -> None:
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--yes", "--reason=kernel update"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+
+    def test_what_was_ordered_off_is_off_for_new_pods_too(self):
+        """`tidemark off` of the cluster, of a pool and of a class, and `on`."""
+        must(self.api.request("POST", colocation.SETTINGS, ours("schema: 1\nmode: enforce\npools:\n- {name: night, nodeSelector: {matchLabels: {pool: night}}}\n")))
+        self.profile("spark", BATCH)
+        component = self.manager("--webhook-while-off=refuse")
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        anywhere = pod("a", labels={"app": "spark", "tidemark.io/class": "transcode"}, requests={"cpu": "1"})
+        at_night = pod("b", labels={"app": "spark"}, requests={"cpu": "1"}, nodeSelector={"pool": "night"})
+        refused = lambda body: self.api.request("POST", PODS, body, dryRun="All").status == 403
+        for words, off, still in (
+            (("pool", "night"), at_night, anywhere),
+            (("cluster", "--only=class=transcode"), anywhere, at_night),
+            (("cluster",), anywhere, None),
+        ):
+            with self.subTest(words):
+                self.order("off", *words)
+                wait_for(lambda: refused(off), "the refusal", component)
+                why = self.refused("create", off)
+                for part in ("TM-ADMIT-001", "kernel update", "the pool night" if words[0] == "pool" else "the cluster"):
+                    self.assertIn(part, why)
+                if still:
+                    self.assertFalse(refused(still))
+                self.order("on", *words[:2])
+                wait_for(lambda: not refused(off), "pods to be taken again", component)
 
 
 class Away(WithWebhooks):
@@ -296,10 +201,45 @@ class Settings(WithWebhooks):
 
     def test_our_own_settings_are_checked_too(self):
         self.manager()
-        body = settings(labels={"koordinator.sh/configmap-type": "tidemark-config"})
-        body["metadata"]["name"] = "tidemark-config"
-        why = self.refused("create", body | {"data": {"config.yaml": "schema: 1\npoolz: []\n"}})
-        self.assertIn("poolz", why)
+        good = ours("schema: 1\nmode: enforce\n")
+        self.assertEqual(0, kubectl("apply", "-f", "-", given=good).returncode)
+        why = self.refused("apply", ours("schema: 1\nmode: watch\npoolz: []\nrollout: {nodesPerMinute: 0, canarySoak: soon}\n"))
+        for part in ("mode", "poolz", "did you mean pools", "rollout.nodesPerMinute", "rollout.canarySoak", "nothing of the edit is in force"):
+            self.assertIn(part, why)
+        there = must(self.api.request("GET", f"{colocation.SETTINGS}/tidemark-config"))["data"]
+        self.assertEqual(good["data"], there)
+
+    def test_a_bad_edit_that_slips_in_leaves_the_last_good_one_in_force(self):
+        """The webhook is not asked where the label is missing; then it is the controllers that hold to what was good."""
+        colocation.put_node(self.api, "slip", capacity=CAPACITY)
+        self.addCleanup(colocation.delete, self.api, "slip")
+        colocation.put_metric(self.api, "slip", STATUS)
+        component = self.manager()
+        offered = lambda: colocation.offered(self.api, "slip").get("kubernetes.io/batch-cpu")
+        good = lambda: component.metrics()["tidemark_manager_config_good"]
+
+        def reasons(name: str) -> list[str]:
+            listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
+            return [event["reason"] for event in listed if event["involvedObject"]["name"] == name]
+
+        self.assertEqual(0, kubectl("apply", "-f", "-", given=settings(colocation_config='{"enable":true}')).returncode)
+        wait_for(offered, "batch resources", component)
+        before = offered()
+        broken = settings(labels={}, colocation_config='{"enable":false')
+        self.refused("apply", settings(colocation_config='{"enable":false'))
+        self.assertEqual(0, kubectl("-n", "koordinator-system", "label", "configmap", colocation.SETTINGS_NAME, "koordinator.sh/configmap-type-").returncode)
+        done = kubectl("replace", "-f", "-", given=broken)
+        self.assertEqual(0, done.returncode, done.stderr)
+        wait_for(lambda: good() == 0, "the refusal in the metrics", component)
+        wait_for(lambda: "ColocationCfgUnmarshalFailed" in reasons(colocation.SETTINGS_NAME), "the event", component)
+        self.assertEqual(before, offered())
+        self.assertEqual(0, kubectl("replace", "-f", "-", given=settings(colocation_config='{"enable":true}')).returncode)
+        wait_for(lambda: good() == 1, "good settings", component)
+        done = kubectl("create", "-f", "-", given=ours("schema: 7\n", labels={}))
+        self.assertEqual(0, done.returncode, done.stderr)
+        wait_for(lambda: good() == 0, "the refusal in the metrics", component)
+        wait_for(lambda: "TidemarkConfigInvalid" in reasons("tidemark-config"), "the event", component)
+        self.assertEqual(before, offered())
 
     def test_settings_without_the_label_are_told_of(self):
         must(self.api.request("POST", colocation.SETTINGS, settings(labels={}, colocation_config='{"enable":false}')))
@@ -315,61 +255,6 @@ class Settings(WithWebhooks):
         label = ["-n", "koordinator-system", "label", "configmap", colocation.SETTINGS_NAME, "koordinator.sh/configmap-type=slo-controller-config"]
         self.assertEqual(0, kubectl(*label).returncode)
         wait_for(lambda: component.metrics().get(unwatched) == 0, "the metric to fall", component)
-
-
-class Certificates(WithWebhooks):
-    def test_rotation_loses_no_pod(self):
-        """Short lives: an authority is replaced several times while pods are made; failurePolicy Ignore would show in a pod without labels."""
-        self.profile("spark", BATCH)
-        component = self.manager("--webhook-ca-lifetime=15s", "--webhook-cert-lifetime=8s")
-        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
-        authorities, made = set(), 0
-        end = time.monotonic() + 25
-        while time.monotonic() < end:
-            body = must(self.api.request("POST", PODS, pod("rotated", labels={"app": "spark"}), dryRun="All"))
-            self.assertEqual("profile", body["metadata.labels"].get("by"), f"after {made} pods\n{component.log[-3000:]}")
-            authorities.add(self.bundle(MUTATING).strip().split("-----END CERTIFICATE-----")[0])
-            made += 1
-        self.assertGreaterEqual(len(authorities), 2, component.log[-3000:])
-        self.assertGreater(made, 100)
-
-    def test_replicas_share_the_secret_and_a_restart_keeps_it(self):
-        first = self.manager()
-        before = must(self.api.request("GET", SECRET))["data"]
-        self.assertEqual({"ca-cert.pem", "ca-key.pem", "cert.pem", "key.pem", "tls.crt", "tls.key"}, set(before))
-        second = self.manager("--webhook-register=false", wait=False)
-        wait_for(second.ready, "a second replica", second)
-        trusted = self.bundle(MUTATING)
-        for component in (first, second):
-            context = ssl.create_default_context(cadata=trusted)
-            with urllib.request.urlopen(f"https://127.0.0.1:{self.port(component)}/healthz", context=context, timeout=10) as answer:
-                self.assertEqual(200, answer.status)
-        first.stop()
-        self.manager()
-        self.assertEqual(before, must(self.api.request("GET", SECRET))["data"])
-
-    def test_a_registration_that_somebody_changed_is_put_right(self):
-        component = self.manager()
-        wanted = must(self.api.request("GET", VALIDATING))["webhooks"]
-        patch = {"webhooks": [{**wanted[0], "failurePolicy": "Fail"}]}
-        must(self.api.request("PATCH", VALIDATING, patch, content=colocation.MERGE))
-        wait_for(lambda: must(self.api.request("GET", VALIDATING))["webhooks"] == wanted, "the registration", component)
-        for hook in wanted:
-            self.assertEqual("Ignore", hook["failurePolicy"])
-
-    def test_what_the_peer_registered_is_kept_for_its_return(self):
-        theirs = {
-            "name": "mpod-create.koordinator.sh", "clientConfig": {"service": {"name": "koordinator-webhook-service", "namespace": "koordinator-system", "path": "/mutate-pod"}},
-            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
-            "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
-            "namespaceSelector": {"matchLabels": {"no": "where"}},
-        }
-        kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"}
-        must(self.api.request("POST", f"{HOOKS}/mutatingwebhookconfigurations", kind | {"metadata": {"name": "koordinator-mutating-webhook-configuration"}, "webhooks": [theirs]}))
-        self.manager()
-        there = must(self.api.request("GET", MUTATING))
-        self.assertEqual("Ignore", there["webhooks"][0]["failurePolicy"])
-        self.assertEqual("Fail", json.loads(there["metadata.annotations"]["template"])[0]["failurePolicy"])
 
 
 class Garbage(WithWebhooks):

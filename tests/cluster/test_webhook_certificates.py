@@ -1,0 +1,164 @@
+"""Certificates and registrations of the webhooks of `tidemark manager` on a real API server: rotated, given as files, shared by replicas."""
+
+import json
+import os
+import ssl
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import must
+from cluster.manager_case import LEASES
+from cluster.tidemark_process import Component, wait_for
+from cluster.webhook_case import BATCH, HOOKS, MUTATING, PODS, SECRET, VALIDATING, WithWebhooks, pod
+
+
+class Certificates(WithWebhooks):
+    def test_rotation_loses_no_pod(self):
+        """Short lives: an authority is replaced several times while pods are made; failurePolicy Ignore would show in a pod without labels."""
+        self.profile("spark", BATCH)
+        component = self.manager("--webhook-ca-lifetime=15s", "--webhook-cert-lifetime=8s")
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        authorities, made = set(), 0
+        end = time.monotonic() + 25
+        while time.monotonic() < end:
+            body = must(self.api.request("POST", PODS, pod("rotated", labels={"app": "spark"}), dryRun="All"))
+            self.assertEqual("profile", body["metadata.labels"].get("by"), f"after {made} pods\n{component.log[-3000:]}")
+            authorities.add(self.bundle(MUTATING).strip().split("-----END CERTIFICATE-----")[0])
+            made += 1
+        self.assertGreaterEqual(len(authorities), 2, component.log[-3000:])
+        self.assertGreater(made, 100)
+
+    def test_replicas_share_the_secret_and_a_restart_keeps_it(self):
+        first = self.manager()
+        before = must(self.api.request("GET", SECRET))["data"]
+        self.assertEqual({"ca-cert.pem", "ca-key.pem", "cert.pem", "key.pem", "tls.crt", "tls.key"}, set(before))
+        second = self.manager("--webhook-register=false", wait=False)
+        wait_for(second.ready, "a second replica", second)
+        trusted = self.bundle(MUTATING)
+        for component in (first, second):
+            context = ssl.create_default_context(cadata=trusted)
+            with urllib.request.urlopen(f"https://127.0.0.1:{self.port(component)}/healthz", context=context, timeout=10) as answer:
+                self.assertEqual(200, answer.status)
+        first.stop()
+        self.manager()
+        self.assertEqual(before, must(self.api.request("GET", SECRET))["data"])
+
+    def test_a_registration_that_somebody_changed_is_put_right(self):
+        component = self.manager()
+        wanted = must(self.api.request("GET", VALIDATING))["webhooks"]
+        patch = {"webhooks": [{**wanted[0], "failurePolicy": "Fail"}]}
+        must(self.api.request("PATCH", VALIDATING, patch, content=colocation.MERGE))
+        wait_for(lambda: must(self.api.request("GET", VALIDATING))["webhooks"] == wanted, "the registration", component)
+        for hook in wanted:
+            self.assertEqual("Ignore", hook["failurePolicy"])
+
+    def test_what_the_peer_registered_is_kept_for_its_return(self):
+        theirs = {
+            "name": "mpod-create.koordinator.sh", "clientConfig": {"service": {"name": "koordinator-webhook-service", "namespace": "koordinator-system", "path": "/mutate-pod"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+            "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "namespaceSelector": {"matchLabels": {"no": "where"}},
+        }
+        kind = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"}
+        must(self.api.request("POST", f"{HOOKS}/mutatingwebhookconfigurations", kind | {"metadata": {"name": "koordinator-mutating-webhook-configuration"}, "webhooks": [theirs]}))
+        self.manager()
+        there = must(self.api.request("GET", MUTATING))
+        self.assertEqual("Ignore", there["webhooks"][0]["failurePolicy"])
+        self.assertEqual("Fail", json.loads(there["metadata.annotations"]["template"])[0]["failurePolicy"])
+
+    def test_a_frozen_leader_is_followed_by_the_other_replica_which_keeps_the_authority(self):
+        """Both serve; the one that leads writes. Frozen in mid-work it is followed, and when it wakes it undoes nothing."""
+        self.profile("spark", BATCH)
+        flags = ("--leader-election-id=webhooks-replicas", "--leader-election-namespace=koordinator-system", "--leader-elect-lease-duration=4s",
+                 "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+        self.addCleanup(self.api.request, "DELETE", f"{LEASES}/webhooks-replicas")
+        first = self.manager(*flags, elect=True)
+        second = self.manager(*flags, elect=True, wait=False)
+        wait_for(second.ready, "a second replica", second)
+        url = lambda: must(self.api.request("GET", MUTATING))["webhooks"][0]["clientConfig"]["url"]
+        self.assertIn(f":{self.port(first)}/", url())
+        before = must(self.api.request("GET", SECRET))
+        writes = lambda component: component.metrics().get("tidemark_webhook_configuration_writes_total", 0)
+        self.assertEqual((2, 0), (writes(first), writes(second)))
+        first.process.send_signal(19)  # SIGSTOP
+        wait_for(lambda: f":{self.port(second)}/" in url(), "the registration of the second", second)
+        self.wait_profile(second, {"app": "spark"}, {"by": "profile"})
+        first.process.send_signal(18)  # SIGCONT
+        wait_for(lambda: first.metrics().get("tidemark_leader") == 0, "the first to know that it leads no more", first)
+        registered = must(self.api.request("GET", MUTATING))["metadata.resourceVersion"]
+        for _ in range(20):
+            made = must(self.api.request("POST", PODS, pod("after", labels={"app": "spark"}), dryRun="All"))
+            self.assertEqual("profile", made["metadata.labels"].get("by"))
+        self.assertEqual(before["data"], must(self.api.request("GET", SECRET))["data"], "the authority is nobody's to make anew")
+        self.assertEqual(registered, must(self.api.request("GET", MUTATING))["metadata.resourceVersion"])
+        self.assertEqual(2, writes(first))
+
+    def test_two_that_both_believe_to_lead_share_one_authority(self):
+        """The worst case: no election at all. Who makes the Secret second finds it made."""
+        first = self.manager(wait=False)
+        second = self.manager("--webhook-register=false", wait=False)
+        for component in (first, second):
+            wait_for(component.ready, "a ready replica", component)
+        revision = must(self.api.request("GET", SECRET))["metadata.resourceVersion"]
+        authority = must(self.api.request("GET", SECRET))["data"]["ca-cert.pem"]
+        trusted = self.bundle(MUTATING) if wait_for(lambda: first.metrics().get("tidemark_webhook_registered") == 1, "the registration", first) else ""
+        for component in (first, second):
+            context = ssl.create_default_context(cadata=trusted)
+            with urllib.request.urlopen(f"https://127.0.0.1:{self.port(component)}/healthz", context=context, timeout=10) as answer:
+                self.assertEqual(200, answer.status)
+        self.assertEqual((revision, authority), (lambda secret: (secret["metadata.resourceVersion"], secret["data"]["ca-cert.pem"]))(must(self.api.request("GET", SECRET))))
+
+
+class GivenAsFiles(WithWebhooks):
+    def issue(self, folder: str, name: str) -> None:
+        """An authority and a certificate of its own, put in place as cert-manager's volumes are: by renaming."""
+        made = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+        def openssl(*words) -> None:
+            subprocess.run(["openssl", *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+
+        for key in ("ca", "tls"):
+            openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", made / f"{key}.key")
+        openssl("req", "-x509", "-new", "-key", made / "ca.key", "-subj", f"/CN={name}", "-days", "2", "-out", made / "ca.crt")
+        openssl("req", "-new", "-key", made / "tls.key", "-subj", "/CN=webhooks", "-out", made / "tls.csr")
+        (made / "extensions").write_text("subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n")
+        openssl("x509", "-req", "-in", made / "tls.csr", "-CA", made / "ca.crt", "-CAkey", made / "ca.key", "-CAcreateserial", "-days", "2",
+                "-extfile", made / "extensions", "-out", made / "tls.crt")
+        # Who follows both authorities for a while loses no request: that is the rotation of whoever makes the files.
+        old = Path(folder, "ca.crt")
+        trusted = (made / "ca.crt").read_text() + (old.read_text() if old.exists() else "")
+        for file, text in (("ca.crt", trusted), ("tls.key", (made / "tls.key").read_text()), ("tls.crt", (made / "tls.crt").read_text())):
+            (Path(folder) / f".{file}").write_text(text)
+            os.rename(Path(folder) / f".{file}", Path(folder) / file)
+
+    def test_they_serve_are_told_and_are_followed_when_they_change(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.issue(folder, "first")
+        self.profile("spark", BATCH)
+        component = self.manager(f"--webhook-cert-dir={folder}")
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        self.assertEqual(Path(folder, "ca.crt").read_text(), self.bundle(MUTATING))
+        self.assertEqual(404, self.api.request("GET", SECRET).status, "no authority is made beside the files")
+        before = component.metrics()["tidemark_webhook_certificate_expires_seconds"]
+        time.sleep(1.1)  # the second authority's certificate ends in a later second
+        self.issue(folder, "second")
+        wait_for(lambda: self.bundle(MUTATING) == Path(folder, "ca.crt").read_text(), "the new authority", component)
+        wait_for(lambda: component.metrics()["tidemark_webhook_certificate_expires_seconds"] > before, "the new certificate", component)
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        self.assertIsNone(component.process.poll())
+
+    def test_a_file_that_is_no_certificate_leaves_the_old_one(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.issue(folder, "first")
+        self.profile("spark", BATCH)
+        component = self.manager(f"--webhook-cert-dir={folder}")
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        Path(folder, "tls.crt").write_text("no certificate\n")
+        wait_for(lambda: "tls.crt cannot be used" in component.log, "a complaint in the log", component)
+        self.assertEqual(1, component.metrics()["tidemark_webhook_certificate_failures_total"])
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
