@@ -52,6 +52,12 @@ def template(values: dict | None = None, *more: str) -> str:
     return must(helm("template", RELEASE, CHART, "--namespace", NAMESPACE, *more, values=values))
 
 
+def plain_manifests() -> str:
+    """deploy/manager.yaml: for whoever installs without helm. Settings are not in it: those on the cluster must not be overwritten."""
+    head = "# Made from deploy/chart by: PYTHONPATH=tests TIDEMARK_HELM=… python3 -m cluster.chart > deploy/manager.yaml\n"
+    return head + template({"settings": {"create": False}})
+
+
 def kubectl(*words, given: str | None = None) -> subprocess.CompletedProcess:
     return run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], *words], given)
 
@@ -115,3 +121,7 @@ def kubeconfig_of(account: str, folder: str) -> str:
         "users": [{"name": "u", "user": {"token": token(account)}}],
     }))
     return str(file)
+
+
+if __name__ == "__main__":
+    print(plain_manifests(), end="")

@@ -79,6 +79,16 @@ def put_pod(api: Client, node: str, pod: dict) -> None:
     must(api.request("PATCH", f"/api/v1/namespaces/default/pods/{pod['name']}/status", {"status": {"phase": pod["phase"]}}, content=MERGE))
 
 
+def put_case(api: Client, case: dict) -> None:
+    """A node of tests/golden/overcommit with its pods and what was measured on it."""
+    name = case["node"]
+    put_node(api, name, capacity=case["capacity"], allocatable=case["allocatable"], labels=case["labels"], annotations=case["annotations"])
+    for pod in case["pods"]:
+        put_pod(api, name, pod)
+    if case.get("nodeMetricStatus") is not None:
+        put_metric(api, name, case["nodeMetricStatus"], case["metricAgeSeconds"])
+
+
 def put_metric(api: Client, node: str, status: dict, age_s: float = 0) -> None:
     must(api.request("POST", NODEMETRICS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": node}, "spec": {}}), 201, 409)
     status = {**status, "updateTime": time_stamp(age_s)}

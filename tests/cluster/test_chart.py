@@ -111,14 +111,14 @@ class Chart(unittest.TestCase):
     def test_the_pod_is_held_to_the_restricted_standard(self):
         """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
         deployment = find(chart.objects(template(EVERYTHING)), "Deployment")
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "restricted"}, "spec": deployment["spec"]["template"]["spec"]}
-        self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "restricted", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
-        answer = self.api.request("POST", "/api/v1/namespaces/restricted/pods", pod, dryRun="All")
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "pod-security"}, "spec": deployment["spec"]["template"]["spec"]}
+        self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "pod-security", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
+        answer = self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All")
         self.assertEqual(201, answer.status, answer.body)
         container = pod["spec"]["containers"][0]
         self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
         container["securityContext"]["allowPrivilegeEscalation"] = True  # the check is there at all
-        self.assertEqual(403, self.api.request("POST", "/api/v1/namespaces/restricted/pods", pod, dryRun="All").status)
+        self.assertEqual(403, self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All").status)
 
     def test_installed_upgraded_and_gone(self):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
@@ -132,6 +132,9 @@ class Chart(unittest.TestCase):
         left = must(kubectl("get", kinds, "-A", "-l", label, "-o", "name")).split()
         # Settings outlive the release, as docs/guide/roll-back.md says.
         self.assertEqual(["configmap/slo-controller-config", "configmap/tidemark-config"], sorted(left))
+
+    def test_the_plain_manifests_are_those_of_the_chart(self):
+        self.assertEqual(chart.plain_manifests(), (chart.ROOT / "deploy" / "manager.yaml").read_text(), "make deploy/manager.yaml anew: its first line says how")
 
     def test_the_crds_are_those_of_deploy_crds(self):
         self.assertEqual(sorted(f.name for f in (chart.ROOT / "deploy" / "crds").glob("*.yaml")), sorted(f.name for f in (CHART / "crds").glob("*.yaml")))
@@ -151,6 +154,21 @@ class Chart(unittest.TestCase):
         self.assertIn(f"--health-probe-addr=:{ports['health']}", container["args"])
         self.assertNotIn("without effect", component.log)
         self.assertEqual({"/healthz", "/readyz"}, {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")})
+
+    def test_the_settings_that_are_shipped_are_taken_by_the_manager(self):
+        sample = (chart.ROOT / "deploy" / "samples" / "settings.yaml").read_text()
+        component = Component(
+            "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--webhooks=off"
+        )
+        self.addCleanup(component.stop)
+        wait_for(component.ready, "a ready manager", component)
+        for name, manifest in (("sample", sample), ("defaults", template({}, "--show-only", "templates/settings.yaml")),
+                               ("everything", template(EVERYTHING, "--show-only", "templates/settings.yaml"))):
+            revision = component.metrics().get("tidemark_settings_revision", 0)
+            must(kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=manifest))
+            wait_for(lambda: component.metrics().get("tidemark_settings_revision", 0) > revision, f"the settings of {name}", component)
+            self.assertEqual(1, component.metrics()["tidemark_manager_config_good"], name)
+        self.assertNotIn("settings refused", component.log)
 
     def test_its_notes_say_whether_anything_is_sold(self):
         self.assertIn("Nothing is sold yet", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))

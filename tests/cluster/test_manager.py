@@ -62,15 +62,8 @@ class Golden(WithApi):
         self.nodes = []
         colocation.put_settings(self.api, recorded["colocation-config"])
         for case in recorded["cases"]:
-            name = case["node"]
-            self.nodes.append(name)
-            colocation.put_node(
-                self.api, name, capacity=case["capacity"], allocatable=case["allocatable"], labels=case["labels"], annotations=case["annotations"]
-            )
-            for pod in case["pods"]:
-                colocation.put_pod(self.api, name, pod)
-            if case.get("nodeMetricStatus") is not None:
-                colocation.put_metric(self.api, name, case["nodeMetricStatus"], case["metricAgeSeconds"])
+            self.nodes.append(case["node"])
+            colocation.put_case(self.api, case)
         component = self.run_manager("--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=200")
 
         def found() -> dict:

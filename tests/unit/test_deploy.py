@@ -1,0 +1,99 @@
+"""deploy/ and the pages about it: alerts and runbooks belong together, and what is named is there. Needs no Go and no cluster."""
+
+import fnmatch
+import json
+import re
+import unittest
+from pathlib import Path
+
+from driver import release
+
+ROOT = Path(__file__).parents[2]
+MONITORING = ROOT / "deploy" / "monitoring"
+RUNBOOKS = ROOT / "docs" / "runbooks"
+CHART = ROOT / "deploy" / "chart"
+
+
+def alerts() -> dict[str, str]:
+    """Of each alert its text."""
+    parts = re.split(r"^  - alert: ", (MONITORING / "alerts.yaml").read_text(), flags=re.M)[1:]
+    return {part.split("\n", 1)[0]: part for part in parts}
+
+
+class Alerts(unittest.TestCase):
+    def test_each_alert_has_a_page_and_each_page_an_alert(self):
+        pages = {page.stem for page in RUNBOOKS.glob("*.md")} - {"README"}
+        self.assertEqual(set(alerts()), pages)
+        listed = re.findall(r"^\| \[(\w+)\]\((\w+)\.md\) \| (\w+) \|", (RUNBOOKS / "README.md").read_text(), re.M)
+        self.assertEqual([(name, name) for name in alerts()], [(name, page) for name, page, _ in listed])
+        for name, _, severity in listed:
+            self.assertIn(f"severity: {severity},", alerts()[name], name)
+
+    def test_each_alert_names_its_page_and_the_page_says_what_to_do(self):
+        for name, text in alerts().items():
+            self.assertIn(f"runbook: docs/runbooks/{name}.md\n", text)
+            page = (RUNBOOKS / f"{name}.md").read_text()
+            summary = re.search(r'summary: "(.*)"', text)[1]
+            self.assertIn(summary, page)
+            for heading in ("## What it means", "## Look", "## Do"):
+                self.assertIn(heading, page, name)
+
+    def test_each_alert_is_tested_to_fire(self):
+        tests = (MONITORING / "alerts_test.yaml").read_text()
+        fires = set(re.findall(r"alertname: (\w+)\n    exp_alerts:\n    - exp_labels", tests))
+        self.assertEqual(set(alerts()), fires)
+
+
+class Image(unittest.TestCase):
+    DOCKERFILE = ROOT / "deploy" / "image" / "Dockerfile"
+
+    def test_what_it_copies_is_what_a_release_leaves(self):
+        """The pattern takes the binary that `./dev release` names, for each architecture, and not what lies beside it."""
+        text = self.DOCKERFILE.read_text()
+        own = re.findall(r"^COPY (?!--from)(?:--\S+ )*(\S+) (\S+)$", text, re.M)
+        self.assertEqual(["/tidemark"], [to for _, to in own])
+        pattern = own[0][0]
+        version = release.project_version((ROOT / "CMakeLists.txt").read_text())
+        for architecture in ("amd64", "arm64"):
+            name = f"dist/tidemark-{version}-linux-{architecture}"
+            wanted = pattern.replace("${TARGETARCH}", architecture)
+            self.assertTrue(fnmatch.fnmatch(name, wanted), f"{wanted} does not take {name}")
+            self.assertFalse(fnmatch.fnmatch(f"{name}.spdx.json", wanted))
+        self.assertIn('name = f"tidemark-{version}-linux-{architecture}"', (ROOT / "tests" / "driver" / "release.py").read_text())
+        self.assertEqual("*\n!dist\n", Path(f"{self.DOCKERFILE}.dockerignore").read_text())
+
+    def test_the_time_zones_it_takes_are_where_the_manager_looks(self):
+        text = self.DOCKERFILE.read_text()
+        self.assertIn("COPY --from=zones /usr/share/zoneinfo /usr/share/zoneinfo\n", text)
+        self.assertIn('"/usr/share/zoneinfo/"', (ROOT / "main" / "zones.cc").read_text())
+        self.assertTrue(Path("/usr/share/zoneinfo/Europe/Berlin").exists(), "Debian's tzdata puts them there")
+
+    def test_it_runs_as_the_user_that_the_chart_says(self):
+        user = re.search(r"^USER (\d+):(\d+)$", self.DOCKERFILE.read_text(), re.M)
+        pod = (CHART / "templates" / "deployment.yaml").read_text()
+        self.assertIn(f"runAsUser: {user[1]}\n        runAsGroup: {user[2]}\n", pod)
+        self.assertIn("command: [/tidemark, manager]", pod)
+
+
+class Chart(unittest.TestCase):
+    def test_what_the_chart_shares_is_linked_and_not_copied(self):
+        for link in (CHART / "crds", CHART / "files" / "alerts.yaml", CHART / "files" / "dashboard.json"):
+            self.assertTrue(link.is_symlink(), link)
+            self.assertTrue(link.exists(), link)
+
+    def test_every_value_is_in_the_schema(self):
+        """The other way round too: helm refuses a value that the schema does not name, and here no name is left over."""
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        values = re.findall(r"^(\w+):", (CHART / "values.yaml").read_text(), re.M)
+        self.assertEqual(sorted(set(schema["properties"]) - {"global"}), sorted(values))
+        self.assertFalse(schema["additionalProperties"])
+
+    def test_its_version_is_ours(self):
+        ours = re.search(r"project\(tidemark VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+        chart = (CHART / "Chart.yaml").read_text()
+        self.assertIn(f'\nappVersion: "{ours}"', chart)
+        self.assertIn(f"\nversion: {ours} ", chart)
+
+
+if __name__ == "__main__":
+    unittest.main()
