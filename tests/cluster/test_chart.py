@@ -126,12 +126,26 @@ class Chart(unittest.TestCase):
         self.assertEqual({"enable": False}, json.loads(settings["data"]["colocation-config"]))
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3}))
         self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
+        # An edit by hand outlives an upgrade, unless the values are to win.
+        by_hand = {"data": {"colocation-config": '{"enable": true}', "resource-threshold-config": "{}"}}
+        self.api.request("PATCH", f"{colocation.SETTINGS}/slo-controller-config", by_hand, content=colocation.MERGE)
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 2}))
+        self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"settings": {"overwrite": True}}))
+        self.assertEqual({"colocation-config": '{"enable":false}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
         must(helm("uninstall", RELEASE, "--namespace", NAMESPACE))
         label = "app.kubernetes.io/instance=tidemark"
         kinds = "deployment,service,serviceaccount,poddisruptionbudget,role,rolebinding,clusterrole,clusterrolebinding,configmap"
         left = must(kubectl("get", kinds, "-A", "-l", label, "-o", "name")).split()
         # Settings outlive the release, as docs/guide/roll-back.md says.
         self.assertEqual(["configmap/slo-controller-config", "configmap/tidemark-config"], sorted(left))
+
+    def test_settings_that_are_there_already_are_not_taken_over_in_silence(self):
+        colocation.put_settings(self.api, {"enable": True})
+        done = helm("install", RELEASE, CHART, "--namespace", NAMESPACE)
+        self.assertIn('ConfigMap "slo-controller-config" in namespace "koordinator-system" exists and cannot be imported', done.stderr)
+        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"settings": {"create": False}}))
+        self.assertEqual({"colocation-config": '{"enable": true}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
 
     def test_the_plain_manifests_are_those_of_the_chart(self):
         self.assertEqual(chart.plain_manifests(), (chart.ROOT / "deploy" / "manager.yaml").read_text(), "make deploy/manager.yaml anew: its first line says how")
@@ -171,8 +185,8 @@ class Chart(unittest.TestCase):
         self.assertNotIn("settings refused", component.log)
 
     def test_its_notes_say_whether_anything_is_sold(self):
-        self.assertIn("Nothing is sold yet", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))
-        self.assertIn("Co-location is ON", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=EVERYTHING)))
+        self.assertIn("By these values nothing is sold yet", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))
+        self.assertIn("By these values co-location is ON", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=EVERYTHING)))
         self.assertIn("Settings are not made here", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=LEAST)))
 
 
