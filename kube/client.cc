@@ -152,6 +152,8 @@ struct Client::Impl {
   ClientConfig config;
   base::Random random;
   base::TokenBucket budget;
+  Impl* behind = nullptr;         // whose budget goes on where ours is used up
+  std::unique_ptr<Client> ahead;  // made when it is asked for
 
   base::MonotonicTime now() const { return loop.clock().monotonic(); }
 
@@ -191,6 +193,10 @@ struct Client::Impl {
 
   // A place in the budget, or kDeadline when that would come too late.
   net::Task<Result<void>> take_place(base::MonotonicTime deadline) {
+    if (behind != nullptr) {
+      if (budget.try_take(now())) co_return Result<void>();
+      co_return co_await behind->take_place(deadline);
+    }
     const auto wait = budget.reserve(now(), deadline - now());
     if (!wait) {
       co_return base::fail(ErrorKind::kDeadline, "the client's own budget of ", config.queries_per_second,
@@ -353,6 +359,21 @@ struct Client::Impl {
 Client::Client(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer,
                ClientConfig config, base::Random random)
     : impl_(std::make_unique<Impl>(loop, transport, std::move(bearer), std::move(config), random)) {}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Client& Client::ahead() {
+  if (!impl_->ahead) {
+    ClientConfig config = impl_->config;
+    config.queries_per_second = config.ahead_per_second;
+    config.burst = config.ahead_burst;
+    auto impl =
+        std::make_unique<Impl>(impl_->loop, impl_->transport, impl_->bearer, std::move(config), impl_->random.fork());
+    impl->behind = impl_.get();
+    impl_->ahead = std::unique_ptr<Client>(new Client(std::move(impl)));
+  }
+  return *impl_->ahead;
+}
 
 Client::~Client() = default;
 

@@ -103,6 +103,9 @@ struct ClientConfig {
   double queries_per_second = 30;
   int burst = 50;
   std::string user_agent = "tidemark";
+  // Of ahead(), beside the budget above.
+  double ahead_per_second = 10;
+  int ahead_burst = 50;
 };
 
 class Client final : public Reader, public Watcher, public Writer {
@@ -112,6 +115,10 @@ class Client final : public Reader, public Watcher, public Writer {
   Client(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer, ClientConfig config,
          base::Random random);
   ~Client() override;
+
+  // The same client for what cannot wait in line: its calls have a small budget of their own, and go by the ordinary
+  // one where that is used up.
+  Client& ahead();
 
   net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
                                      base::Duration limit) override;
@@ -128,6 +135,7 @@ class Client final : public Reader, public Watcher, public Writer {
 
  private:
   struct Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -320,6 +320,20 @@ TEST_F(ClientTest, TheBudgetSpacesCallsAndItsWaitCounts) {
   EXPECT_EQ(transport.sent.size(), 3u);
 }
 
+TEST_F(ClientTest, WhatGoesAheadHasABudgetOfItsOwnAndThenTheOrdinaryOne) {
+  make({.queries_per_second = 2, .burst = 1, .ahead_per_second = 1, .ahead_burst = 2});
+  transport.answers = {{}};
+  const auto ahead = [&](base::Duration limit) { return run(client->ahead().get(kPods, "web", "a", limit)); };
+  ASSERT_TRUE(get());
+  ASSERT_FALSE(get(100ms)) << "the ordinary budget is used up";
+  ASSERT_TRUE(ahead(100ms));
+  ASSERT_TRUE(ahead(100ms));
+  EXPECT_EQ(between(0, 2), 0ms);
+  ASSERT_TRUE(ahead(600ms));
+  EXPECT_EQ(between(2, 3), 500ms) << "in the ordinary line";
+  EXPECT_EQ(&client->ahead(), &client->ahead());
+}
+
 TEST_F(ClientTest, RedirectsAreNotFollowed) {
   transport.answers = {{.status = 302, .body = ""}};
   token = "t";

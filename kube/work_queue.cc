@@ -19,6 +19,7 @@ struct Key {
   WorkQueue::Urgency urgency = WorkQueue::Urgency::kRoutine;
   std::optional<base::Backoff> backoff;
   std::optional<base::MonotonicTime> due;
+  WorkQueue::Urgency due_urgency = WorkQueue::Urgency::kRoutine;
   // Looks at `due` again when it fires. It is left alone when `due` goes or moves on, so that a key which is added all
   // the time and due much later does not cost a timer each time.
   net::Timer later;
@@ -36,6 +37,7 @@ struct WorkQueue::Impl {
         random(seeded),
         config(settings),
         ready(event_loop),
+        urgent_ready(event_loop),
         depth(metrics.gauge("tidemark_work_queue_depth", "Keys that wait to be reconciled.", {{"component", name}})),
         adds(metrics.counter("tidemark_work_queue_adds_total", "Keys put into the queue.", {{"component", name}})),
         retries(metrics.counter("tidemark_work_queue_retries_total", "Keys put back after a failure.",
@@ -43,6 +45,7 @@ struct WorkQueue::Impl {
 
   void enqueue(const std::string& name, Key& key, Urgency urgency) {
     key.due.reset();
+    key.due_urgency = Urgency::kRoutine;
     if (key.working) {
       key.urgency = key.again ? std::max(key.urgency, urgency) : urgency;
       key.again = true;
@@ -59,6 +62,7 @@ struct WorkQueue::Impl {
     (urgency == Urgency::kUrgent ? urgent : routine).push_back(name);
     depth.set(static_cast<double>(waiting));
     ready.set();
+    if (urgency == Urgency::kUrgent) urgent_ready.set();
   }
 
   std::optional<std::string> take(std::deque<std::string>& from, Urgency urgency) {
@@ -76,8 +80,9 @@ struct WorkQueue::Impl {
     return std::nullopt;
   }
 
-  std::optional<std::string> take() {
+  std::optional<std::string> take(Urgency least) {
     if (auto name = take(urgent, Urgency::kUrgent)) return name;
+    if (least == Urgency::kUrgent) return std::nullopt;
     return take(routine, Urgency::kRoutine);
   }
 
@@ -93,7 +98,7 @@ struct WorkQueue::Impl {
     Key& key = at->second;
     if (!key.due) return forget_if_idle(name);
     if (*key.due > loop.clock().monotonic()) return arm(name, key);
-    enqueue(name, key, Urgency::kRoutine);
+    enqueue(name, key, key.due_urgency);
   }
 
   void forget_if_idle(const std::string& name) {
@@ -108,6 +113,7 @@ struct WorkQueue::Impl {
   std::deque<std::string> routine;
   std::size_t waiting = 0;
   net::Event ready;
+  net::Event urgent_ready;
   base::Gauge& depth;
   base::Counter& adds;
   base::Counter& retries;
@@ -123,23 +129,24 @@ void WorkQueue::add(const std::string& key, Urgency urgency) {
   impl_->enqueue(key, impl_->keys[key], urgency);
 }
 
-void WorkQueue::add_after(const std::string& name, base::Duration delay) {
+void WorkQueue::add_after(const std::string& name, base::Duration delay, Urgency urgency) {
   Key& key = impl_->keys[name];
   if (key.queued) return;  // it comes sooner anyway
+  key.due_urgency = std::max(key.due_urgency, urgency);
   const auto due = impl_->loop.clock().monotonic() + delay;
   if (key.due && *key.due <= due) return;
   key.due = due;
   impl_->arm(name, key);
 }
 
-void WorkQueue::retry(const std::string& name) {
+void WorkQueue::retry(const std::string& name, Urgency urgency) {
   Key& key = impl_->keys[name];
   if (!key.backoff) {
     key.backoff.emplace(base::BackoffConfig{impl_->config.retry_initial, impl_->config.retry_max, 2.0, 0.2},
                         impl_->random.fork());
   }
   impl_->retries.add();
-  add_after(name, key.backoff->next());
+  add_after(name, key.backoff->next(), urgency);
 }
 
 void WorkQueue::forget(const std::string& name) {
@@ -149,11 +156,12 @@ void WorkQueue::forget(const std::string& name) {
   }
 }
 
-net::Task<std::string> WorkQueue::next() {
+net::Task<std::string> WorkQueue::next(Urgency least) {
+  net::Event& ready = least == Urgency::kUrgent ? impl_->urgent_ready : impl_->ready;
   while (true) {
-    if (auto name = impl_->take()) co_return std::move(*name);
-    impl_->ready.clear();
-    co_await impl_->ready.wait();
+    if (auto name = impl_->take(least)) co_return std::move(*name);
+    ready.clear();
+    co_await ready.wait();
   }
 }
 

@@ -27,12 +27,14 @@ class WorkQueue {
 
   enum class Urgency { kRoutine, kUrgent };
   void add(const std::string& key, Urgency urgency = Urgency::kRoutine);
-  void add_after(const std::string& key, base::Duration delay);  // the soonest of several wins
-  void retry(const std::string& key);                            // with this key's own backoff
-  void forget(const std::string& key);                           // it went well: the backoff starts over
+  // The soonest of several wins, and the most urgent.
+  void add_after(const std::string& key, base::Duration delay, Urgency urgency = Urgency::kRoutine);
+  void retry(const std::string& key, Urgency urgency = Urgency::kRoutine);  // with this key's own backoff
+  void forget(const std::string& key);                                      // it went well: the backoff starts over
 
-  // Waits for a key and marks it as being worked on until done(). Several workers may take keys at once.
-  net::Task<std::string> next();
+  // Waits for a key and marks it as being worked on until done(). Several workers may take keys at once; one that takes
+  // only urgent ones is there for them while all others wait for something.
+  net::Task<std::string> next(Urgency least = Urgency::kRoutine);
   void done(const std::string& key);
 
   std::size_t waiting() const;

@@ -16,9 +16,9 @@ using Urgency = WorkQueue::Urgency;
 class WorkQueueTest : public ::testing::Test {
  protected:
   // A worker that finishes each key at once and writes down what it got.
-  net::Task<void> work() {
+  net::Task<void> work(Urgency least = Urgency::kRoutine) {
     while (true) {
-      std::string key = co_await queue.next();
+      std::string key = co_await queue.next(least);
       worked.push_back(key);
       queue.done(key);
     }
@@ -75,6 +75,39 @@ TEST_F(WorkQueueTest, UrgencyIsKeptForAKeyThatIsBeingWorkedOn) {
   queue.add("a", Urgency::kUrgent);
   queue.done("a");
   EXPECT_EQ(take(), "a");
+}
+
+TEST_F(WorkQueueTest, AWorkerForUrgentKeysTakesNoOther) {
+  queue.add("routine");
+  queue.add("urgent", Urgency::kUrgent);
+  EXPECT_EQ(net::testing::run_task(loop, clock, queue.next(Urgency::kUrgent)), "urgent");
+  net::Scope scope(loop);
+  scope.spawn(work(Urgency::kUrgent));
+  queue.add("another");
+  run_for(1s);
+  EXPECT_TRUE(worked.empty());
+  queue.add("another", Urgency::kUrgent);
+  run_for(1s);
+  EXPECT_EQ(worked, (std::vector<std::string>{"another"}));
+  EXPECT_EQ(take(), "routine");
+}
+
+TEST_F(WorkQueueTest, AKeyComesBackAsUrgentAsItsLateCallersWere) {
+  queue.add_after("late", 2s, Urgency::kUrgent);
+  queue.add_after("late", 1s);
+  run_for(1s);
+  queue.add("first");
+  queue.add("a");
+  EXPECT_EQ(take(), "late");
+  queue.done("late");
+  queue.add("late");
+  EXPECT_EQ(take(), "first") << "urgency does not outlive the wait";
+  queue.done("first");
+  EXPECT_EQ(take(), "a");
+  queue.retry("a", Urgency::kUrgent);
+  queue.done("a");
+  run_for(100ms);
+  EXPECT_EQ(take(), "a") << "before late";
 }
 
 TEST_F(WorkQueueTest, ABusyKeyDoesNotStarveTheOthers) {

@@ -18,6 +18,7 @@
 #include "manager/pod_projection.h"
 #include "manager/settings.h"
 #include "manager/topology_controller.h"
+#include "manager/write_lanes.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/admin.h"
@@ -28,10 +29,7 @@ namespace {
 
 constexpr std::string_view kComponent = "tidemark-manager";
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
-
-bool carries_batch(const kube::Node& node) {
-  return node.allocatable.find(model::kBatchCpu).has_value();
-}
+constexpr int kRepairWorkers = 2;  // beside those that may all be waiting for a place in the write budget
 
 class RunningManager final : public Manager {
  public:
@@ -55,9 +53,10 @@ class RunningManager final : public Manager {
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         settings_(settings_context(client), log_, random.fork()),
-        zones_(loop, client, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
-        controller_(loop, client, client, caches(), settings_, leadership(), interner_, log_, metrics, zones_,
-                    options_.plugins, write_limit(options_)),
+        lanes_(client),
+        zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
+        controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, options_.plugins,
+                    write_limit(options_)),
         specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
                specs_options()),
         errors_(
@@ -115,7 +114,8 @@ class RunningManager final : public Manager {
       log_.warn("noderesource is off by --controllers: no node is written");
       return;
     }
-    for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(work());
+    for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kRoutine));
+    for (int i = 0; i < kRepairWorkers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kUrgent));
     if (options_.sync_period > base::Duration(0)) scope_.spawn(look_again());
   }
 
@@ -207,12 +207,16 @@ class RunningManager final : public Manager {
             }};
   }
 
+  // What a node offered is gone or overwritten: that cannot wait in line.
+  kube::WorkQueue::Urgency urgency_of(const std::string& node) const {
+    return controller_.needs_repair(model::NodeName(node)) ? kube::WorkQueue::Urgency::kUrgent
+                                                           : kube::WorkQueue::Urgency::kRoutine;
+  }
+
   void subscribe() {
-    nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
-      // What it offered is gone (the node was made anew, or somebody overwrote its status): that cannot wait in line.
-      const bool lost = before != nullptr && after != nullptr && carries_batch(*before) && !carries_batch(*after);
-      queue_.add(key.name, lost ? kube::WorkQueue::Urgency::kUrgent : kube::WorkQueue::Urgency::kRoutine);
-      if (after == nullptr) controller_.forget_writes_of(model::NodeName(key.name));
+    nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node*, const kube::Node* after) {
+      queue_.add(key.name, urgency_of(key.name));
+      if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
     });
     pods_.subscribe([this](const kube::ObjectKey&, const PodProjection* before, const PodProjection* after) {
       if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
@@ -225,11 +229,8 @@ class RunningManager final : public Manager {
       }
       queue_.add(key.name);
     });
-    topologies_.subscribe(
-        [this](const kube::ObjectKey& key, const kube::NodeResourceTopology*, const kube::NodeResourceTopology* after) {
-          if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
-          queue_.add(key.name);
-        });
+    topologies_.subscribe([this](const kube::ObjectKey& key, const kube::NodeResourceTopology*,
+                                 const kube::NodeResourceTopology*) { queue_.add(key.name, urgency_of(key.name)); });
     settings_.subscribe([this](const SettingsChange& change) {
       if (change.node) {
         queue_.add(change.node->value);
@@ -265,10 +266,10 @@ class RunningManager final : public Manager {
     }
   }
 
-  net::Task<void> work() {
+  net::Task<void> work(kube::WorkQueue::Urgency least) {
     co_await all_synced_.wait();
     while (true) {
-      const std::string node = co_await queue_.next();
+      const std::string node = co_await queue_.next(least);
       working_.insert(node);
       auto outcome = co_await controller_.reconcile(model::NodeName(node));
       working_.erase(node);
@@ -276,7 +277,7 @@ class RunningManager final : public Manager {
       if (!outcome) {
         errors_.add();
         log_.warn("node not settled; trying again", {{"node", node}, {"error", outcome.error()}});
-        queue_.retry(node);
+        queue_.retry(node, urgency_of(node));
         continue;
       }
       queue_.forget(node);
@@ -302,6 +303,7 @@ class RunningManager final : public Manager {
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
   Settings settings_;
+  WriteLanes lanes_;
   TopologyController zones_;
   OvercommitController controller_;
   NodeSpecs specs_;

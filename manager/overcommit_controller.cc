@@ -42,14 +42,12 @@ model::ColocationStrategy within_sense(const NodeDecision& decision) {
 
 }  // namespace
 
-OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer,
-                                           OvercommitCaches caches, const Settings& settings, Leadership leadership,
-                                           kube::Interner& interner, base::Log log, base::Registry& metrics,
-                                           TopologyController& zones, policy::PluginSet plugins,
-                                           base::Duration write_limit)
+OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches,
+                                           const Settings& settings, Leadership leadership, kube::Interner& interner,
+                                           base::Log log, base::Registry& metrics, TopologyController& zones,
+                                           policy::PluginSet plugins, base::Duration write_limit)
     : loop_(loop),
-      reader_(reader),
-      writer_(writer),
+      lanes_(lanes),
       caches_(caches),
       settings_(settings),
       leadership_(std::move(leadership)),
@@ -57,12 +55,25 @@ OvercommitController::OvercommitController(net::EventLoop& loop, kube::Reader& r
       log_(std::move(log)),
       zones_(zones),
       plugins_(plugins),
+      writes_(plugins),
       write_limit_(write_limit),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
                                  "Capacity writes refused because somebody changed the node meanwhile.")) {}
 
-OvercommitController::Decision OvercommitController::decide(const kube::Node& node, const Revision& revision) const {
+Standing OvercommitController::standing(const kube::Node& node) const {
+  return writes_.standing(node, leadership_.epoch(), loop_.clock().monotonic());
+}
+
+bool OvercommitController::needs_repair(const model::NodeName& node_name) const {
+  const kube::Node* node = caches_.nodes.find({"", node_name.value});
+  if (node != nullptr && manager::needs_repair(standing(*node))) return true;
+  const kube::NodeResourceTopology* topology = caches_.topologies.find({"", node_name.value});
+  return topology != nullptr && zones_.overwritten(*topology);
+}
+
+OvercommitController::Decision OvercommitController::decide(const kube::Node& node, const Revision& revision,
+                                                            bool repair) const {
   const std::string name(node.meta.name);
   Decision decision;
   const auto before = offers_.find(model::NodeName(name));
@@ -82,6 +93,10 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
     policy::keep_cuts_only(decision.node.offer.plan, decision.node.snapshot);
   }
   decision.write = worth_a_write(decision.node);
+  const auto& plan = decision.node.plan();
+  if (repair && plan.action != policy::PlanAction::kHold && !writes_.carries(node, plan.publish, plan.origin)) {
+    decision.write = {true, model::Reason::kWriteRepaired};  // by any amount, not only by a tenth
+  }
   // Whoever changed the settings wants to see where they are in force.
   decision.config_hash = revision.hash;
   if (!decision.write.write) {
@@ -98,11 +113,8 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
 
 policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision) const {
   if (decision.plan().action == policy::PlanAction::kHold) return {};
-  std::optional<base::Duration> since_write;
-  if (auto at = written_.find(model::NodeName(decision.snapshot.name)); at != written_.end()) {
-    const auto epoch = leadership_.epoch();
-    if (!epoch || *epoch == at->second.epoch) since_write = loop_.clock().monotonic() - at->second.when;
-  }
+  const auto since_write =
+      writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());
   const model::ColocationStrategy values = within_sense(decision);
   const auto needed = policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, values);
   if (needed.write || !decision.plan().origin) return needed;
@@ -143,8 +155,9 @@ std::optional<base::Duration> OvercommitController::look_again(const NodeDecisio
   return next;
 }
 
-net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name) {
-  TM_CO_TRY(const std::string bytes, co_await reader_.get(kube::kNodes, "", node_name.value, write_limit_));
+net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name, bool repair) {
+  TM_CO_TRY(const std::string bytes,
+            co_await lanes_.of(repair).reader.get(kube::kNodes, "", node_name.value, write_limit_));
   co_return kube::decode_node(bytes, node_fields(), interner_);
 }
 
@@ -173,7 +186,7 @@ OvercommitController::Settled OvercommitController::settled(Done done, const Dec
 net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name) {
   const kube::Node* node = caches_.nodes.find({"", node_name.value});  // only until we wait for something
   if (node == nullptr) {
-    written_.erase(node_name);
+    writes_.gone(node_name, loop_.clock().monotonic());
     offers_.erase(node_name);
     co_return Settled{};
   }
@@ -189,9 +202,13 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     }
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
-    const Decision decision = decide(*node, revision);
+    const bool repair = manager::needs_repair(standing(*node));
+    const Decision decision = decide(*node, revision, repair);
     remember(node_name, decision.node.state);
-    if (!decision.write.write) co_return settled(Done::kUnchanged, decision);
+    if (!decision.write.write) {
+      if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
+      co_return settled(Done::kUnchanged, decision);
+    }
     if (!leadership_.leading()) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
 
     CapacityWrite write;
@@ -209,10 +226,11 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";
-    auto patched = co_await writer_.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge, capacity_patch(write),
-                                          options, write_limit_);
+    auto patched = co_await lanes_.of(repair).writer.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge,
+                                                           capacity_patch(write), options, write_limit_);
     if (patched) {
-      written_[node_name] = {loop_.clock().monotonic(), epoch};
+      TM_CO_TRY(const kube::Node after, kube::decode_node(*patched, node_fields(), interner_));
+      writes_.wrote(after, epoch, loop_.clock().monotonic());
       metrics_
           .counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
                    {{"reason", model::reason_id(decision.write.reason)}})
@@ -228,7 +246,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (patched.error().kind == ErrorKind::kNotFound) co_return Settled{};
     if (patched.error().kind != ErrorKind::kConflict) co_return std::unexpected(std::move(patched).error());
     conflicts_.add();
-    TM_CO_TRY(again, co_await read_again(node_name));
+    TM_CO_TRY(again, co_await read_again(node_name, repair));
     node = &again;
   }
   co_return fail(ErrorKind::kConflict, "node ", node_name.value, " changed ", kTriesMax, " times while it was decided");

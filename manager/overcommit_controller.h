@@ -19,9 +19,11 @@
 #include "kube/objects.h"
 #include "manager/decide.h"
 #include "manager/leadership.h"
+#include "manager/own_writes.h"
 #include "manager/pod_projection.h"
 #include "manager/settings.h"
 #include "manager/topology_controller.h"
+#include "manager/write_lanes.h"
 #include "model/names.h"
 #include "net/loop.h"
 #include "policy/overcommit/overcommit.h"
@@ -47,9 +49,9 @@ struct OvercommitCaches {
 
 class OvercommitController {
  public:
-  OvercommitController(net::EventLoop& loop, kube::Reader& reader, kube::Writer& writer, OvercommitCaches caches,
-                       const Settings& settings, Leadership leadership, kube::Interner& interner, base::Log log,
-                       base::Registry& metrics, TopologyController& zones, policy::PluginSet plugins = {},
+  OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches, const Settings& settings,
+                       Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
+                       TopologyController& zones, policy::PluginSet plugins = {},
                        base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
@@ -68,9 +70,9 @@ class OvercommitController {
   // The node first, then its zones.
   net::Task<Result<Outcome>> reconcile(model::NodeName node_name);
 
-  // A write under another epoch counts as none: a new leader writes every node once, so that each carries its epoch and
-  // a write of its predecessor's that is still under way meets another revision.
-  void forget_writes_of(const model::NodeName& node_name) { written_.erase(node_name); }
+  // Whether the node or its zones carry something else than what this process left them with: that goes ahead.
+  bool needs_repair(const model::NodeName& node_name) const;
+  void forget_writes_of(const model::NodeName& node_name) { writes_.forget(node_name); }
 
  private:
   struct Decision {
@@ -79,7 +81,7 @@ class OvercommitController {
     std::string config_hash;
     std::optional<base::Duration> again_after;
   };
-  Decision decide(const kube::Node& node, const Revision& revision) const;
+  Decision decide(const kube::Node& node, const Revision& revision, bool repair) const;
   policy::WriteDecision worth_a_write(const NodeDecision& decision) const;
   struct Settled {
     Outcome outcome;
@@ -90,11 +92,11 @@ class OvercommitController {
   net::Task<Result<Settled>> settle_node(model::NodeName node_name);
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
-  net::Task<Result<kube::Node>> read_again(model::NodeName node_name);
+  net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool repair);
+  Standing standing(const kube::Node& node) const;
 
   net::EventLoop& loop_;
-  kube::Reader& reader_;
-  kube::Writer& writer_;
+  WriteLanes lanes_;
   OvercommitCaches caches_;
   const Settings& settings_;
   Leadership leadership_;
@@ -102,11 +104,7 @@ class OvercommitController {
   base::Log log_;
   TopologyController& zones_;
   policy::PluginSet plugins_;
-  struct Written {
-    base::MonotonicTime when;
-    std::int64_t epoch = 0;
-  };
-  std::unordered_map<model::NodeName, Written> written_;            // by this process, where it succeeded
+  OwnWrites writes_;
   std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
   base::Duration write_limit_;
   base::Registry& metrics_;

@@ -4,18 +4,19 @@
 
 #include "manager/capacity_patch.h"
 #include "manager/decide.h"
+#include "manager/own_writes.h"
 #include "manager/zone_patch.h"
 #include "model/reason.h"
 #include "policy/overcommit/writes.h"
 
 namespace tidemark::manager {
 
-TopologyController::TopologyController(net::EventLoop& loop, kube::Writer& writer,
+TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
                                        const kube::Informer<kube::NodeResourceTopology>& topologies,
                                        Leadership leadership, kube::Interner& interner, base::Log log,
                                        base::Registry& metrics, base::Duration write_limit)
     : loop_(loop),
-      writer_(writer),
+      lanes_(lanes),
       topologies_(topologies),
       leadership_(std::move(leadership)),
       interner_(interner),
@@ -35,7 +36,7 @@ std::vector<TopologyController::Carried> TopologyController::carried_by(const mo
 // The cache has not seen our own write yet.
 bool TopologyController::is_behind(const Written& written, const kube::NodeResourceTopology& topology) const {
   const std::uint64_t seen = revision_number(topology.meta.resource_version);
-  return seen != 0 && seen < written.revision;
+  return seen != 0 && seen < written.revision && loop_.clock().monotonic() - written.when < kBehindMax;
 }
 
 bool TopologyController::overwritten(const kube::NodeResourceTopology& topology) const {
@@ -48,11 +49,7 @@ bool TopologyController::overwritten(const kube::NodeResourceTopology& topology)
 net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
                                                    model::ColocationStrategy values) {
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
-  if (topology == nullptr) {
-    written_.erase(node);
-    co_return Result<void>();
-  }
-  if (plan.zones.empty()) co_return Result<void>();
+  if (topology == nullptr || plan.zones.empty()) co_return Result<void>();
 
   const std::int64_t on_object = read_epoch(topology->meta.annotations.get(kEpochAnnotation));
   const std::int64_t epoch = leadership_.epoch().value_or(on_object);
@@ -83,8 +80,8 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
   }
 
   const std::string body = zone_patch({*topology, plan, decision.changes, epoch});
-  auto patched =
-      co_await writer_.patch(kube::kNodeResourceTopologies, node.value, kube::PatchType::kJson, body, {}, write_limit_);
+  auto patched = co_await lanes_.of(repair).writer.patch(kube::kNodeResourceTopologies, node.value,
+                                                         kube::PatchType::kJson, body, {}, write_limit_);
   if (!patched) {
     if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
     if (patched.error().kind == ErrorKind::kConflict) conflicts_.add();

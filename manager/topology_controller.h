@@ -19,6 +19,7 @@
 #include "kube/informer.h"
 #include "kube/node_resource_topology.h"
 #include "manager/leadership.h"
+#include "manager/write_lanes.h"
 #include "model/names.h"
 #include "model/strategy.h"
 #include "model/topology.h"
@@ -29,7 +30,7 @@ namespace tidemark::manager {
 
 class TopologyController {
  public:
-  TopologyController(net::EventLoop& loop, kube::Writer& writer,
+  TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
                      const kube::Informer<kube::NodeResourceTopology>& topologies, Leadership leadership,
                      kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit);
 
@@ -38,6 +39,7 @@ class TopologyController {
 
   // Whether the zones carry something else than what this process wrote last.
   bool overwritten(const kube::NodeResourceTopology& topology) const;
+  // A topology that is made anew was not forgotten: it gets its zones back like one that was overwritten.
   void forget_writes_of(const model::NodeName& node) { written_.erase(node); }
 
  private:
@@ -57,7 +59,7 @@ class TopologyController {
   bool is_behind(const Written& written, const kube::NodeResourceTopology& topology) const;
 
   net::EventLoop& loop_;
-  kube::Writer& writer_;
+  WriteLanes lanes_;
   const kube::Informer<kube::NodeResourceTopology>& topologies_;
   Leadership leadership_;
   kube::Interner& interner_;

@@ -1,0 +1,83 @@
+// What this process wrote into each node last, and whether it is still there: the one place that says whether a node is
+// to be repaired, which goes ahead of everything else.
+//
+//   kAsWritten   the node carries what it was left with
+//   kLost        a number or the origin annotation is gone (the node was made anew, or somebody took it away)
+//   kChanged     one of them says something else
+//
+// Only what this manager is there for counts: what a plugin that is off would have written is somebody else's.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "kube/objects.h"
+#include "model/names.h"
+#include "model/node.h"
+#include "policy/overcommit/plugins.h"
+
+namespace tidemark::manager {
+
+// A node that is made anew within this time is told from one that was never written.
+inline constexpr base::Duration kMadeAnewWithin = std::chrono::minutes(10);
+// A cache that shows an older revision than our own write for longer than this does so because the server was set back.
+inline constexpr base::Duration kBehindMax = std::chrono::seconds(30);
+
+enum class Standing : std::uint8_t { kNotWritten, kBehind, kAsWritten, kLost, kChanged };
+
+inline bool needs_repair(Standing standing) {
+  return standing == Standing::kLost || standing == Standing::kChanged;
+}
+
+class OwnWrites {
+ public:
+  explicit OwnWrites(policy::PluginSet plugins) : plugins_(plugins) {}
+
+  // `after` is the node as the server answered the write.
+  void wrote(const kube::Node& after, std::int64_t epoch, base::MonotonicTime now);
+  // Somebody left it as we would: nothing to repair any more.
+  void accept(const kube::Node& node);
+  void forget(const model::NodeName& node) { writes_.erase(node); }
+  // The node does not exist any more.
+  void gone(const model::NodeName& node, base::MonotonicTime now);
+
+  // How long ago it was written under this epoch; nullopt: never. A write under another epoch counts as none: a new
+  // leader writes every node once, so that each carries its epoch and a write of its predecessor's that is still under
+  // way meets another revision.
+  std::optional<base::Duration> since(const model::NodeName& node, std::optional<std::int64_t> epoch,
+                                      base::MonotonicTime now) const;
+  Standing standing(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const;
+  // Whether the node carries exactly these, in capacity and allocatable alike.
+  bool carries(const kube::Node& node, const model::ExtendedResources& amounts,
+               const std::optional<model::Resources>& origin) const;
+
+ private:
+  struct Carried {
+    model::ExtendedResources capacity;
+    model::ExtendedResources allocatable;
+    std::optional<model::Resources> origin;
+    bool operator==(const Carried&) const = default;
+  };
+  struct Written {
+    base::MonotonicTime when;
+    std::int64_t epoch = 0;
+    std::uint64_t revision = 0;
+    Carried carried;
+  };
+  struct Gone {
+    base::MonotonicTime when;
+    model::NodeName node;
+  };
+  Carried carried_by(const kube::Node& node) const;
+  void keep_ours(Carried& carried) const;
+  static bool lacks(const Carried& now, const Carried& written);
+
+  policy::PluginSet plugins_;
+  std::unordered_map<model::NodeName, Written> writes_;
+  std::deque<Gone> gone_;  // by time; each is forgotten once it was gone for kMadeAnewWithin, unless it came back
+};
+
+}  // namespace tidemark::manager
