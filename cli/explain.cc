@@ -16,6 +16,7 @@
 #include "policy/overcommit/overcommit.h"
 #include "policy/render/offer_text.h"
 #include "policy/render/overcommit_text.h"
+#include "policy/render/sources_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -38,6 +39,10 @@ net::Task<Result<std::vector<manager::PodProjection>>> pods_on(kube::Client& cli
       [&] { pods.clear(); }, options.limit);
   if (!done) co_return std::unexpected(std::move(done).error().within("listing the node's pods"));
   co_return pods;
+}
+
+std::string revision_of(const std::optional<kube::ConfigMap>& map) {
+  return map ? map->meta.resource_version : "";
 }
 
 }  // namespace
@@ -89,18 +94,55 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     notes.emplace_back(
         "how far an offer has moved is the manager's memory; shown is what one that starts now would do");
   }
+  std::vector<policy::Source> sources;
+  sources.push_back({base::cat("Node ", options.node),
+                     node.meta.resource_version,
+                     {},
+                     {},
+                     "capacity, what the kubelet reserves, the node's own settings, what third parties hold",
+                     {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode"}});
+  std::optional<base::Duration> age;
+  if (metric && metric->updated) age = loop.clock().wall() - *metric->updated;
+  sources.push_back({base::cat("NodeMetric ", options.node),
+                     metric ? metric->meta.resource_version : "",
+                     age,
+                     {},
+                     "what the system, pods and host applications use",
+                     {"systemUsed", "highPriority", "prodReclaimable", "nodeUnused"}});
+  sources.push_back(
+      {base::cat("pods of ", options.node), "", {}, pods.size(), "what they request", {"highPriority", "prodRequest"}});
+  sources.push_back({base::cat("NodeResourceTopology ", options.node),
+                     topology ? topology->meta.resource_version : "",
+                     {},
+                     {},
+                     "NUMA zones, the processor",
+                     {"zones", "normalization"}});
+  sources.push_back({base::cat("ConfigMap ", options.config_namespace, "/", options.config_name),
+                     revision_of(maps.slo),
+                     {},
+                     {},
+                     "percentages, policies and ratios",
+                     {"margin", "cap", "policy", "normalization", "amplification"}});
+  sources.push_back({base::cat("ConfigMap ", options.config_namespace, "/", model::kTidemarkConfigName),
+                     revision_of(maps.tidemark),
+                     {},
+                     {},
+                     "pool, calendar, profile, ledger",
+                     {"pool", "offer"}});
   const policy::OfferNames names{decision.strategy().profile, decision.calendar};
   if (options.json) {
     Json out = policy::render_json(decision.plan(), decision.snapshot, decision.strategy());
     out["pool"] = Json(settings.pool);
     out["settings"] = Json(settings.revision.hash);
     out["offer"] = policy::render_json(decision.offer, names);
+    out["sources"] = policy::render_json(sources);
     out["notes"] = Json::array();
     for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
     co_return out.dump_pretty() + "\n";
   }
   std::string out = policy::render_text(decision.plan(), decision.snapshot, decision.strategy());
   out += policy::render_text(decision.offer, names);
+  out += policy::render_text(sources);
   out += base::cat("settings: ", settings.revision.hash, ", pool ", settings.pool, "\n");
   for (const auto& note : notes) out += base::cat("note: ", note, "\n");
   co_return out;

@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "policy/render/why.h"
 
 namespace tidemark::policy {
 namespace {
 
 constexpr int kExplainSchema = 1;
-
-std::string why(model::Reason reason) {
-  return base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
-}
 
 std::string entry_place(const PartInForce& part) {
   return base::cat(part.list, "[", *part.entry, "]",

@@ -6,15 +6,12 @@
 #include "base/text.h"
 #include "policy/pools/pools.h"
 #include "policy/render/overcommit_text.h"
+#include "policy/render/why.h"
 
 namespace tidemark::policy {
 namespace {
 
 using base::cat;
-
-std::string why(model::Reason reason) {
-  return cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
-}
 
 constexpr std::array<std::string_view, 6> kPhases{"base line", "rising", "open", "falling", "frozen", "overridden"};
 constexpr std::array<std::string_view, 5> kFreshness{"fresh", "unconfirmed", "held", "decaying", "forgotten"};

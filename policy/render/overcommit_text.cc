@@ -7,6 +7,9 @@
 
 #include "base/text.h"
 #include "model/names.h"
+#include "policy/overcommit/normalization.h"
+#include "policy/render/why.h"
+#include "policy/render/zones_text.h"
 
 namespace tidemark::policy {
 namespace {
@@ -49,10 +52,6 @@ class Table {
  private:
   std::vector<Line> lines_;
 };
-
-std::string why(model::Reason reason) {
-  return base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]");
-}
 
 std::string_view action_word(PlanAction action) {
   switch (action) {
@@ -108,6 +107,8 @@ void render_batch(std::string& out, std::string_view title, const BatchTerms<Amo
             base::cat("[", model::reason_id(terms.policy), "]"));
   table.add('=', "left", amount_text(terms.left));
   if (terms.cap) table.add('<', "cap", amount_text(*terms.cap), "batch threshold percent of capacity");
+  if (terms.ratio_percent && *terms.ratio_percent > kRatioPercentMin)
+    table.add('x', "normalization", ratio_text(*terms.ratio_percent), "what a core of this processor counts for");
   table.add('=', "batch may use (origin)", amount_text(terms.origin), why(terms.origin_by));
   const std::string names = third_party_names(node);
   table.add('-', names.empty() ? std::string("third parties") : base::cat("third parties: ", names),
@@ -138,10 +139,6 @@ void render_mid(std::string& out, std::string_view title, const MidTerms<Amount>
   table.append_to(out);
 }
 
-Json reason_json(model::Reason reason) {
-  return Json::object({{"id", Json(model::reason_id(reason))}, {"text", Json(model::reason_sentence(reason))}});
-}
-
 template <class Amount>
 Json optional_json(const std::optional<Amount>& amount) {
   return amount ? Json(amount->value) : Json(nullptr);
@@ -155,15 +152,16 @@ Json batch_json(const BatchTerms<Amount>& terms, const std::optional<Amount>& no
                        {"reservedByKubelet", terms.reserved_by_kubelet.value},
                        {"reservedByAnnotation", terms.reserved_by_annotation.value},
                        {"reserved", terms.reserved.value},
-                       {"reservedBy", reason_json(terms.reserved_by)},
-                       {"policy", reason_json(terms.policy)},
+                       {"reservedBy", why_json(terms.reserved_by)},
+                       {"policy", why_json(terms.policy)},
                        {"highPriority", terms.high_priority.value},
                        {"left", terms.left.value},
                        {"cap", optional_json(terms.cap)},
+                       {"ratioPercent", terms.ratio_percent ? Json(*terms.ratio_percent) : Json(nullptr)},
                        {"origin", terms.origin.value},
-                       {"originBy", reason_json(terms.origin_by)},
+                       {"originBy", why_json(terms.origin_by)},
                        {"thirdParty", terms.third_party.value},
-                       {"thirdPartyBy", reason_json(terms.third_party_by)},
+                       {"thirdPartyBy", why_json(terms.third_party_by)},
                        {"published", terms.published.value},
                        {"onNode", optional_json(now_on_node)}});
 }
@@ -180,7 +178,7 @@ Json mid_json(const MidTerms<Amount>& terms, const std::optional<Amount>& now_on
                        {"unallocatedShare", terms.unallocated_share.value},
                        {"staticShare", terms.static_share.value},
                        {"cap", terms.cap.value},
-                       {"reason", reason_json(terms.reason)},
+                       {"reason", why_json(terms.reason)},
                        {"published", terms.published.value},
                        {"onNode", optional_json(now_on_node)}});
 }
@@ -212,6 +210,22 @@ std::string binary_text(std::int64_t bytes) {
   // Unsigned: ten times a rest below 2^60 passes the end of int64.
   const std::uint64_t tenth = static_cast<std::uint64_t>(bytes % scale) * 10 / static_cast<std::uint64_t>(scale);
   return base::cat(bytes / scale, ".", tenth, " ", kUnits[unit]);
+}
+
+std::string render_amounts(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy) {
+  const PluginSet& plugins = strategy.plugins;
+  std::string out;
+  if (plugins.batch_resource) {
+    render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
+                 node.published.batch_cpu, node);
+    render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
+                 node.published.batch_memory, node);
+  }
+  if (plugins.mid_resource) {
+    render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);
+    render_mid(out, model::kMidMemory, plan.mid_memory, node.published.mid_memory);
+  }
+  return out;
 }
 
 }  // namespace
@@ -248,18 +262,10 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
   out += base::cat("why: ", why(plan.reason), "\n");
   for (const auto ignored : strategy.ignored) out += base::cat("note: ", why(ignored), "\n");
   for (const auto off : switched_off(plan, plugins)) out += base::cat("note: ", why(off), "\n");
-  if (plan.action != PlanAction::kPublish) return out;
-
-  if (plugins.batch_resource) {
-    render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
-                 node.published.batch_cpu, node);
-    render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
-                 node.published.batch_memory, node);
-  }
-  if (plugins.mid_resource) {
-    render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);
-    render_mid(out, model::kMidMemory, plan.mid_memory, node.published.mid_memory);
-  }
+  for (const auto safe : plan.safeguards) out += base::cat("profile tidemark: ", why(safe), "\n");
+  if (plan.action == PlanAction::kPublish) out += render_amounts(plan, node, strategy);
+  if (plugins.batch_resource) out += render_zones_text(plan, node);
+  if (plan.action != PlanAction::kHold) out += render_ratios_text(plan, node, plugins);
   return out;
 }
 
@@ -267,15 +273,22 @@ Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, co
   Json out = Json::object({{"schema", kExplainSchema},
                            {"node", Json(node.name)},
                            {"action", Json(action_word(plan.action))},
-                           {"reason", reason_json(plan.reason)},
+                           {"reason", why_json(plan.reason)},
                            {"cpuReclaimThresholdPercent", strategy.values.cpu_reclaim_threshold_percent},
                            {"memoryReclaimThresholdPercent", strategy.values.memory_reclaim_threshold_percent}});
   Json ignored = Json::array();
-  for (const auto reason : strategy.ignored) ignored.as_array().push_back(reason_json(reason));
+  for (const auto reason : strategy.ignored) ignored.as_array().push_back(why_json(reason));
   out["ignored"] = std::move(ignored);
   Json off = Json::array();
-  for (const auto reason : switched_off(plan, strategy.plugins)) off.as_array().push_back(reason_json(reason));
+  for (const auto reason : switched_off(plan, strategy.plugins)) off.as_array().push_back(why_json(reason));
   out["switchedOff"] = std::move(off);
+  Json safeguards = Json::array();
+  for (const auto reason : plan.safeguards) safeguards.as_array().push_back(why_json(reason));
+  out["safeguards"] = std::move(safeguards);
+  if (strategy.plugins.batch_resource) out["zones"] = render_zones_json(plan, node);
+  if (strategy.plugins.cpu_normalization) out["normalization"] = render_normalization_json(plan.normalization, node);
+  if (strategy.plugins.resource_amplification)
+    out["amplification"] = render_amplification_json(plan.amplification, node);
   if (plan.action != PlanAction::kPublish) return out;
   if (strategy.plugins.batch_resource) {
     out[model::kBatchCpu] = batch_json(plan.batch_cpu, node.published.batch_cpu);
