@@ -83,6 +83,8 @@ class Chart(unittest.TestCase):
         cls.api.close()
 
     def tearDown(self):
+        for component in getattr(self, "components", []):  # one that runs would make again what is deleted here
+            component.stop()
         helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
         colocation.delete_settings(self.api)
         chart.delete_webhooks(self.api)
@@ -161,7 +163,7 @@ class Chart(unittest.TestCase):
         container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))
         self.assertEqual("/tidemark", container["command"][0])
         component = Component(*chart.command_here(container), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
-        self.addCleanup(component.stop)
+        self.components = [component]
         wait_for(component.ready, "a ready manager", component)
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}
         self.assertIn(f"--metrics-addr=:{ports['metrics']}", container["args"])
@@ -174,7 +176,7 @@ class Chart(unittest.TestCase):
         component = Component(
             "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--webhooks=off"
         )
-        self.addCleanup(component.stop)
+        self.components = [component]
         wait_for(component.ready, "a ready manager", component)
         for name, manifest in (("sample", sample), ("defaults", template({}, "--show-only", "templates/settings.yaml")),
                                ("everything", template(EVERYTHING, "--show-only", "templates/settings.yaml"))):

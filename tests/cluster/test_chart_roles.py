@@ -107,15 +107,20 @@ class Roles(WithManager):
         }
         self.addCleanup(chart.delete_webhooks, self.api)
         self.addCleanup(helm, "uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
-        must(helm("install", RELEASE, chart.CHART, "--namespace", NAMESPACE, values=self.values))
+        self.install({})
         for role in PEOPLE:
             self.api.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": role}})
             self.addCleanup(self.api.request, "DELETE", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{role}")
-        self.rendered = chart.objects(chart.template(self.values))
 
-    def start(self) -> Component:
-        """As the chart's Deployment does, on ports of its own."""
-        component = Component(*chart.command_here(chart.container(self.rendered)), "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
+    def install(self, more: dict) -> None:
+        values = {**self.values, **more}
+        must(helm("upgrade", "--install", RELEASE, chart.CHART, "--namespace", NAMESPACE, values=values))
+        self.rendered = chart.objects(chart.template(values))
+
+    def start(self, certificates: Path | None = None) -> Component:
+        """As the chart's Deployment does, on ports of its own, and with the folder that it mounts."""
+        flags = [f"--webhook-cert-dir={certificates}" if flag.startswith("--webhook-cert-dir=") else flag for flag in chart.command_here(chart.container(self.rendered))]
+        component = Component(*flags, "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
         self.components = [*getattr(self, "components", []), component]
         self.addCleanup(component.stop)
         wait_for(component.ready, "a ready manager", component)
@@ -270,6 +275,30 @@ class Roles(WithManager):
                     grant.covers(request) and not any(other.covers(request) for other in given - {grant}) for request in asked
                 )]
                 self.assertEqual([], sorted(map(str, spare)))
+
+    def test_enough_without_webhooks_and_with_certificates_that_are_given(self):
+        folder = Path(self.folder) / "certificates"
+        folder.mkdir()
+        pki = Path(os.environ["TIDEMARK_TEST_CA_FILE"]).parent
+        for name, file in (("tls.crt", "server.crt"), ("tls.key", "server.key"), ("ca.crt", "ca.crt")):
+            (folder / name).write_bytes((pki / file).read_bytes())
+        self.nodes = ["roles-5"]
+        colocation.put_node(self.api, "roles-5", capacity=CAPACITY)
+        colocation.put_metric(self.api, "roles-5", STATUS)
+        colocation.put_settings(self.api, {"enable": True})
+        for percent, webhooks in ((50, {"enabled": False}), (40, {"certificateSecret": "given"})):
+            with self.subTest(webhooks):
+                self.install({"webhooks": webhooks})
+                component = self.start(folder)
+                colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": percent})
+                self.offers("roles-5", {50: "14k", 40: "10800"}[percent], component)
+                if webhooks.get("certificateSecret"):
+                    wait_for(lambda: component.metrics().get("tidemark_webhook_registered") == 1, "the registration", component)
+                colocation.put_settings(self.api, "{ broken")
+                wait_for(lambda: component.metrics()["tidemark_events_sent_total"] > 0, "an event", component)
+                self.assertEqual(0, component.stop())
+                self.assertEqual([], asked_by(ACCOUNT, self.since)[1])
+                self.assertNotIn("secrets", {grant.resource for grant in grants_of(self.rendered, ACCOUNT)})
 
     def test_a_viewer_changes_nothing_and_is_told_so(self):
         self.nodes = ["roles-3"]
