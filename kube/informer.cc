@@ -110,7 +110,6 @@ struct InformerCore::Impl {
         list_needed = false;
       }
       const base::MonotonicTime started = loop.clock().monotonic();
-      const std::string revision_before = resource_version;
       const std::uint64_t events_before = events.value();
       auto watched = co_await watch_once();
       // An idle watch earns a fresh start by lasting; a list does not: it may go well while every watch fails.
@@ -125,9 +124,11 @@ struct InformerCore::Impl {
         log.info("the watch's revision is too old; listing again",
                  {{"kind", config.resource.kind}, {"resource_version", resource_version}});
         list_needed = true;
-        // The revision that a list has just given cannot be too old, unless the history is shorter than a round trip
-        // or something in between answers 410 to everything: listing at once would never end.
-        if (just_listed && resource_version == revision_before) co_await pause(watched.error());
+        // The revision that a list has just given cannot be too old, unless the history is shorter than a round trip,
+        // something in between answers 410 to everything, or this watch is too slow for its changes: listing at once
+        // would never end.
+        const bool short_lived = loop.clock().monotonic() - started <= config.backoff_max;
+        if (just_listed && short_lived) co_await pause(watched.error());
         continue;
       }
       log.warn("watch broke", {{"kind", config.resource.kind}, {"error", watched.error()}});
@@ -139,13 +140,15 @@ struct InformerCore::Impl {
   }
 
   bool is_absent(const Error& error) const {
-    const bool told = error.kind == ErrorKind::kNotFound || error.kind == ErrorKind::kDenied;
+    // Not 401: that is about us, not about the kind.
+    const bool told = error.kind == ErrorKind::kNotFound || (error.kind == ErrorKind::kDenied && error.code == 403);
     return config.may_be_absent && told && objects.empty();
   }
 
   net::Task<void> pause(Error error) {
+    // On top of what the server asks for: it tells all of its clients the same time.
     const base::Duration asked = std::chrono::milliseconds(error.retry_after_ms);
-    co_await loop.sleep(std::max(backoff.next(), asked));
+    co_await loop.sleep(asked + backoff.next());
   }
 
   // Objects go into the cache page by page; what this pass did not see is gone at its end. So a relist of a large cache

@@ -178,6 +178,32 @@ TEST_F(InformerTest, ARevisionThatIsTooOldMeansListingAgainAndForgettingWhatIsGo
       << "an object that did not change is not told again";
 }
 
+TEST_F(InformerTest, AWatchThatIsAlwaysTooSlowDoesNotListWithoutAnEnd) {
+  put("a", "red");
+  start();
+  run_for(2s);
+  const int before = api.lists;
+  for (int i = 0; i < 200; ++i) {
+    put("a", i % 2 == 0 ? "blue" : "red");
+    api.break_watches(Error{ErrorKind::kGone, "too slow", 410, 0});
+    run_for(100ms);
+  }
+  EXPECT_GT(api.lists, before);
+  EXPECT_LT(api.lists - before, 50) << "a list for each of 200 without the waits";
+}
+
+TEST_F(InformerTest, AServerThatDoesNotKnowUsHasNotSaidThatTheKindIsAbsent) {
+  InformerConfig absent_is_fine = config();
+  absent_is_fine.may_be_absent = true;
+  api.list_error = Error{ErrorKind::kDenied, "Unauthorized", 401, 0};
+  start(absent_is_fine);
+  run_for(10s);
+  EXPECT_FALSE(informer->core().synced());
+  api.list_error = Error{ErrorKind::kDenied, "forbidden", 403, 0};
+  run_for(1min);
+  EXPECT_TRUE(informer->core().synced());
+}
+
 TEST_F(InformerTest, AListThatHasToStartOverKeepsNothingOfItsFirstTry) {
   for (const char* name : {"a", "b", "c", "d"}) put(name, "red");
   api.restart_lists = 1;

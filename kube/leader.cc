@@ -135,6 +135,7 @@ class Elector final : public LeaderElector {
   }
 
   net::Task<Result<bool>> create() {
+    if (released_) co_return false;  // while we looked: what was given back is not taken again
     const std::string now = now_text();
     std::string body = lease_body(config_, "", {config_.identity, now, now, std::max(epoch_ + 1, epoch_least_)});
     auto created = co_await writer_.create(kLeases, std::move(body), write_options(), "", request_limit_);
@@ -146,6 +147,7 @@ class Elector final : public LeaderElector {
   }
 
   net::Task<Result<bool>> take(const Lease& lease, bool continues) {
+    if (released_) co_return false;  // as above
     const std::string now = now_text();
     const std::int64_t transitions = std::max(std::int64_t{lease.transitions} + (continues ? 0 : 1), epoch_least_);
     const std::string acquired = continues && lease.acquired ? base::format_rfc3339_micro(*lease.acquired) : now;

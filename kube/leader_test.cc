@@ -219,6 +219,19 @@ TEST_F(LeaderTest, ALeaseIsGivenBackAlsoWhenARenewalIsUnderWay) {
   }
 }
 
+TEST_F(LeaderTest, ALeaseThatWasGivenBackIsNotTakenAgainByALookThatWasUnderWay) {
+  for (int ms = 0; ms < 30; ++ms) {
+    api.get_delay = base::Duration(0);
+    auto a = std::make_unique<Replica>(loop, api, log, base::cat("slow", ms), 1);
+    ASSERT_TRUE(net::testing::run_until(loop, clock, [&] { return a->leading(); }));
+    api.get_delay = 800ms;
+    run_for(2s + std::chrono::milliseconds(ms * 100));
+    net::testing::run_task(loop, clock, a->elector->release());
+    run_for(5s);
+    EXPECT_EQ(lease().text_at("spec", "holderIdentity"), "") << "released after " << ms * 100 << " ms";
+  }
+}
+
 TEST_F(LeaderTest, OfManyNeverTwoLeadWhateverFails) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     base::testing::Clock own_clock;

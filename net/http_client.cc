@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "net/http_client_connection.h"
 #include "net/http_fields.h"
+#include "net/tls_context.h"
 
 namespace tidemark::net {
 namespace {
@@ -111,13 +112,15 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   const HttpClientConfig config;
   const std::string authority;
   std::shared_ptr<TlsClientContext> tls;
-  bool speaks_http2;  // as far as known: what the last connection spoke
+  std::uint64_t certificates = 0;  // generation of the TLS context
+  bool speaks_http2;               // as far as known: what the last connection spoke
   bool closed = false;
   struct Member {
     ConnectionPtr connection;
-    bool fetch_only = false;  // of HTTP/2
-    bool streams = false;     // of HTTP/1.1: what it carries, or carried last, is a stream
-    bool used = true;         // since the spare ones were last looked at
+    bool fetch_only = false;         // of HTTP/2
+    bool streams = false;            // of HTTP/1.1: what it carries, or carried last, is a stream
+    bool used = true;                // since the spare ones were last looked at
+    std::uint64_t certificates = 0;  // generation of the TLS context that it was made with
     bool takes(Use use) const { return use == Use::kFetch || !fetch_only; }
   };
   std::vector<Member> open;  // all that have not ended, the oldest first
@@ -157,11 +160,25 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   Task<Result<std::unique_ptr<Connection>>> connect_now(base::Duration limit) {
     if (config.url.scheme == "https" && !tls) {
       TM_CO_TRY(tls, make_tls_client_context(config.tls, loop.clock()));
+      certificates = tls->context().generation();
     }
     co_return co_await connect(loop, workers, config.url, tls, std::min(limit, config.connect_timeout));
   }
 
-  ConnectionPtr adopt(std::unique_ptr<Connection> connection) {
+  // Servers judge a client by the certificate of its connection at each request, also when that has expired since. What
+  // was made with older files finishes what it carries and takes nothing new.
+  void retire_outdated() {
+    if (!tls) return;
+    (void)tls->context().current();
+    if (certificates == tls->context().generation()) return;
+    certificates = tls->context().generation();
+    for (const auto& member : std::vector(open)) {
+      if (member.certificates != certificates) member.connection->retire();
+    }
+  }
+
+  // `made_with`: the generation before the connection was begun, or an older one of two would be taken for the newer.
+  ConnectionPtr adopt(std::unique_ptr<Connection> connection, std::uint64_t made_with) {
     speaks_http2 = connection->alpn() == "h2";
     // The connection's own address is its name here: it may end before it is in our list.
     struct Name {
@@ -187,7 +204,10 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     const auto make = speaks_http2 ? make_client_http2 : make_client_http1;
     ConnectionPtr made = make(loop, std::move(connection), settings, listener);
     name->connection = made;
-    if (!name->ended) open.push_back({.connection = made, .fetch_only = speaks_http2 && needs_fetch_only()});
+    if (!name->ended) {
+      open.push_back({.connection = made, .fetch_only = speaks_http2 && needs_fetch_only(), .certificates = made_with});
+      if (made_with != certificates) made->retire();
+    }
     if (speaks_http2 && open.size() > 1) watch_spares();
     return made;
   }
@@ -267,9 +287,10 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
   }
 
   Task<void> run_dial(std::shared_ptr<Dial> mine) {
+    const std::uint64_t made_with = certificates;
     auto connected = co_await connect_now(config.connect_timeout);
     if (connected) {
-      adopt(std::move(*connected));
+      adopt(std::move(*connected), made_with);
     } else {
       mine->error = std::move(connected).error();
       further_from = loop.clock().monotonic() + kFurtherDialPause;
@@ -281,6 +302,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
 
   // A connection with room for one request. `fresh`: not one that was kept.
   Task<Result<ConnectionPtr>> acquire(base::MonotonicTime deadline, base::Duration limit, Use use, bool fresh) {
+    retire_outdated();
     for (int dials = 0;;) {
       const base::Duration left = deadline - loop.clock().monotonic();
       if (closed) co_return fail(closed_error());
@@ -357,9 +379,10 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         self.call_all();
       }
     } count(*this, use);
+    const std::uint64_t made_with = certificates;
     TM_CO_TRY(auto connection, co_await connect_now(left));
     if (closed) co_return fail(closed_error());
-    const ConnectionPtr made = adopt(std::move(connection));
+    const ConnectionPtr made = adopt(std::move(connection), made_with);
     for (auto& member : open) {
       if (member.connection == made) member.streams = use == Use::kStream;
     }

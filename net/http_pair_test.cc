@@ -1,6 +1,10 @@
 // Client and server together, over every wire they speak.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "base/text.h"
 #include "net/http_client.h"
 #include "net/http_client_connection.h"
@@ -505,6 +509,51 @@ TEST_P(HttpPairTest, StreamsKeepNobodyOut) {
     streams.erase(streams.begin());
   }
   EXPECT_TRUE(pair.fetch(get_request("/echo")));
+}
+
+// Servers judge by the connection's certificate at each request: a client that keeps its connection keeps the old one.
+TEST(HttpClientCertificates, ANewOneIsShownWithoutARestart) {
+  HttpPair pair(Wire::kHttp2);
+  char made[] = "/tmp/tidemark-rotation-XXXXXX";
+  const std::filesystem::path folder = mkdtemp(made);
+  const auto write = [&](const std::string& name) {
+    const auto issued = pair.authority.client(name);
+    std::ofstream(folder / "tls.crt.new") << issued.certificate_pem;
+    std::ofstream(folder / "tls.key.new") << issued.key_pem;
+    std::filesystem::rename(folder / "tls.crt.new", folder / "tls.crt");
+    std::filesystem::rename(folder / "tls.key.new", folder / "tls.key");
+  };
+  write("first");
+  pair.server_config.tls->client_ca.text = pair.authority.certificate_pem();
+  pair.client_config.tls.certificate.file = folder / "tls.crt";
+  pair.client_config.tls.key.file = folder / "tls.key";
+  pair.begin([&pair](HttpExchange& exchange) -> Task<void> {
+    const std::string name = exchange.peer().certificate_common_name.value_or("nobody");
+    if (exchange.head().target != "/stream") {
+      exchange.respond(200, "text/plain", name);
+      co_return;
+    }
+    exchange.start(200, {});
+    for (;;) {
+      if (!co_await exchange.write(make_buffer(name), seconds(30))) co_return;
+      co_await pair.loop.sleep(milliseconds(5));
+    }
+  });
+  ASSERT_EQ(pair.fetch(get_request("/"))->body, "first");
+  auto stream = pair.open(get_request("/stream"));
+  ASSERT_TRUE(stream) << stream.error().message;
+  ASSERT_EQ(pair.client->connections(), 1u);
+
+  write("second");
+  // The files are looked at once a second.
+  EXPECT_TRUE(pair.until([&] { return pair.fetch(get_request("/"))->body == "second"; }));
+  EXPECT_EQ(pair.read_some(**stream, 10).substr(0, 5), "first") << "what is under way goes on";
+  EXPECT_EQ(pair.client->connections(), 2u);
+  stream->reset();
+  EXPECT_TRUE(pair.until([&] { return pair.client->connections() == 1; }))
+      << "the old one goes when it carries nothing";
+  EXPECT_EQ(pair.fetch(get_request("/"))->body, "second");
+  std::filesystem::remove_all(folder);
 }
 
 // Our own two sides always agree on HTTP/2 over TLS; others may not have it. So the two HTTP/1.1 halves are put on a

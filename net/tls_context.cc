@@ -253,7 +253,7 @@ std::shared_ptr<SSL_CTX> FollowingContext::current() {
     return context_;
   }
   if (auto made = make_()) {
-    context_ = std::move(*made);
+    put(std::move(*made));
     seen_ = std::move(stamps);
     problem_.clear();
   } else {

@@ -2,6 +2,7 @@
 // inside.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,7 +28,12 @@ class FollowingContext {
   Result<void> begin();  // the first make; nothing else before it succeeded
 
   std::shared_ptr<ssl_ctx_st> current();
-  void put(std::shared_ptr<ssl_ctx_st> context) { context_ = std::move(context); }
+  // Another number for each context that current() has given.
+  std::uint64_t generation() const { return generation_; }
+  void put(std::shared_ptr<ssl_ctx_st> context) {
+    context_ = std::move(context);
+    ++generation_;
+  }
   // Why the files as they are now are not used; "" where they are.
   const std::string& problem() const { return problem_; }
   const base::Clock& clock() const { return clock_; }
@@ -49,6 +55,7 @@ class FollowingContext {
   const base::Clock& clock_;
   std::function<Made()> make_;
   std::shared_ptr<ssl_ctx_st> context_;
+  std::uint64_t generation_ = 0;
   std::vector<Stamp> seen_;
   base::MonotonicTime looked_;
   std::string problem_;

@@ -60,9 +60,11 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
 
   // ---- how it fails ----
 
-  bool down = false;      // every call: kUnavailable
-  int fail_lists = 0;     // so many lists fail
-  int restart_lists = 0;  // so many lists lose their continue token after the first page
+  bool down = false;                // every call: kUnavailable
+  int fail_lists = 0;               // so many lists fail
+  std::optional<Error> list_error;  // every list
+  base::Duration get_delay{};       // on its way to the server
+  int restart_lists = 0;            // so many lists lose their continue token after the first page
   std::function<void()> before_second_page;
 
   // ---- what was asked of it ----
@@ -82,6 +84,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
                                      base::Duration) override {
     std::string wanted(name);
     co_await arrive();
+    if (get_delay > base::Duration(0)) co_await loop_.sleep(get_delay);
     if (down) co_return unavailable();
     auto at = objects_.find(wanted);
     if (at == objects_.end()) co_return fail(ErrorKind::kNotFound, wanted, " not found");
@@ -94,6 +97,7 @@ class ScriptedApi : public Reader, public Watcher, public Writer {
     ++lists;
     co_await arrive();
     if (down) co_return unavailable();
+    if (list_error) co_return std::unexpected(*list_error);
     if (fail_lists > 0) {
       --fail_lists;
       co_return fail(ErrorKind::kInternal, "the list failed");
