@@ -2,7 +2,9 @@
 
 import json
 import os
+import tempfile
 import unittest
+from pathlib import Path
 
 from cluster import chart, colocation
 from cluster.chart import CHART, NAMESPACE, RELEASE, find, helm, kubectl, must, template
@@ -158,6 +160,19 @@ class Chart(unittest.TestCase):
         rendered = template({}, "--include-crds")
         self.assertEqual(11, rendered.count("kind: CustomResourceDefinition"))
         self.assertNotIn("kind: CustomResourceDefinition", template({}))
+
+    def test_a_package_of_it_needs_nothing_of_this_tree(self):
+        """The links to deploy/crds and deploy/monitoring are files in it."""
+        with tempfile.TemporaryDirectory() as folder:
+            must(helm("package", CHART, "--destination", folder))
+            (package,) = Path(folder).glob("*.tgz")
+            everything = {"prometheusRule": {"create": True}, "dashboard": {"create": True}}
+            packed = must(helm("template", RELEASE, package, "--namespace", NAMESPACE, "--include-crds", values=everything))
+        self.assertEqual(template(everything, "--include-crds"), packed)
+
+    def test_an_older_cluster_is_refused(self):
+        done = helm("template", RELEASE, CHART, "--kube-version", "1.24.0")
+        self.assertIn("chart requires kubeVersion: >=1.25", done.stderr)
 
     def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
         container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))
