@@ -14,6 +14,7 @@ using base::cat;
 
 constexpr base::Duration kReadLimit = std::chrono::seconds(5);
 constexpr base::Duration kWriteLimit = std::chrono::seconds(5);
+constexpr base::Duration kTellDenied = std::chrono::minutes(10);  // not more often: it is the same for every pod
 constexpr base::Duration kRateWaitMax = std::chrono::seconds(30);
 constexpr std::size_t kPendingBytesMax = 64 * 1024 * 1024;
 
@@ -138,9 +139,23 @@ net::Task<void> ProfileController::work() {
       continue;
     }
     failed_.add();
+    if (done.error().kind == ErrorKind::kDenied) {
+      // A right that is missing, or another webhook: the next look at all pods is soon enough.
+      queue_.forget(key);
+      tell_denied(key, done.error());
+      continue;
+    }
     log_.warn("a pod was not caught up with; trying again", {{"pod", key}, {"error", done.error()}});
     queue_.retry(key);
   }
+}
+
+void ProfileController::tell_denied(const std::string& key, const Error& error) {
+  const auto now = loop_.clock().monotonic();
+  if (denied_told_ && now - *denied_told_ < kTellDenied) return;
+  denied_told_ = now;
+  log_.error("pods that missed the webhook are not caught up with: the API server refuses it",
+             {{"pod", key}, {"error", error}, {"needed", "get and patch on pods, in all namespaces"}});
 }
 
 net::Task<Result<void>> ProfileController::catch_up(std::string key) {

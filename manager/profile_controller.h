@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -50,6 +51,7 @@ class ProfileController {
   net::Task<void> look_now_and_then();
   net::Task<void> work();
   net::Task<Result<void>> catch_up(std::string key);
+  void tell_denied(const std::string& key, const Error& error);
   std::vector<const policy::ColocationProfile*> matching(const PendingPod& pod) const;
   // Which profiles, of which revision, a pod was last looked at for; 0 where none matches.
   std::uint64_t fingerprint(const PendingPod& pod) const;
@@ -68,6 +70,7 @@ class ProfileController {
   kube::WorkQueue queue_;
   base::TokenBucket updates_;
   std::unordered_map<std::string, std::uint64_t> looked_at_;  // by uid; of pods that still wait
+  std::optional<base::MonotonicTime> denied_told_;
   base::Counter& caught_up_;
   base::Counter& failed_;
   net::Scope scope_;  // last: its tasks use everything above

@@ -190,11 +190,31 @@ TEST_F(WebhooksTest, ANamespaceThatNobodyKnowsHasMatchedForThePeerAndNotForUs) {
   EXPECT_TRUE(ask(handlers()->mutate_pod(request(pod("a")))).patch.as_array().empty());  // known, and has not the label
 }
 
+// A process that may read everything and write nothing.
+class Forbidden final : public kube::Writer {
+ public:
+  net::Task<Result<std::string>> create(const kube::Resource&, std::string, kube::WriteOptions, std::string_view,
+                                        base::Duration) override {
+    co_return fail(ErrorKind::kDenied, "forbidden");
+  }
+  net::Task<Result<std::string>> patch(const kube::Resource&, std::string_view, kube::PatchType, std::string,
+                                       kube::WriteOptions, base::Duration) override {
+    ++patches;
+    co_return fail(ErrorKind::kDenied, "forbidden");
+  }
+  net::Task<Result<void>> remove(const kube::Resource&, std::string_view, std::string, kube::WriteOptions,
+                                 base::Duration) override {
+    co_return fail(ErrorKind::kDenied, "forbidden");
+  }
+  int patches = 0;
+};
+
 class ReconcilerTest : public WebhooksTest {
  protected:
   void start(ProfileControllerOptions options = {}) {
+    if (writer == nullptr) writer = client.get();
     reconciler = std::make_unique<ProfileController>(
-        loop, *client, *client, *client, *recorder, *profiles, *namespaces, interner, log, metrics, base::Random(4),
+        loop, *client, *client, *writer, *recorder, *profiles, *namespaces, interner, log, metrics, base::Random(4),
         options, [this](const Json&) { return pod_scope; }, [this] { return leading; });
     follow();
     reconciler->start();
@@ -205,6 +225,8 @@ class ReconcilerTest : public WebhooksTest {
     WebhooksTest::TearDown();
   }
   bool leading = true;
+  Forbidden forbidden;
+  kube::Writer* writer = nullptr;
   policy::PodScopeState pod_scope;
   std::unique_ptr<ProfileController> reconciler;
 };
@@ -233,6 +255,16 @@ TEST_F(ReconcilerTest, WhileOffItMakesNoPodOfflineWorkThatIsToRunPlain) {
   start(options);
   run_for(31s);
   EXPECT_EQ(read_pod("missed").text_at("metadata", "labels", "koordinator.sh/qosClass"), "");
+}
+
+TEST_F(ReconcilerTest, WhatTheApiServerForbidsIsTriedAgainWithTheNextLookAndNotAtOnce) {
+  profile(R"({"selector":{"matchLabels":{"app":"spark"}},"qosClass":"BE"})");
+  must("POST", kPodsPath, pod("missed"));
+  writer = &forbidden;
+  start();
+  run_for(100s);
+  EXPECT_GE(forbidden.patches, 3);
+  EXPECT_LE(forbidden.patches, 5) << "one in 30 s";
 }
 
 TEST_F(ReconcilerTest, HoldsToItsRate) {

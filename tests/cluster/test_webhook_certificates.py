@@ -6,11 +6,10 @@ import ssl
 import subprocess
 import tempfile
 import time
-import unittest
 import urllib.request
 from pathlib import Path
 
-from cluster import colocation
+from cluster import chart, colocation
 from cluster.colocation import must
 from cluster.manager_case import LEASES
 from cluster.tidemark_process import Component, wait_for
@@ -162,3 +161,55 @@ class GivenAsFiles(WithWebhooks):
         wait_for(lambda: "tls.crt cannot be used" in component.log, "a complaint in the log", component)
         self.assertEqual(1, component.metrics()["tidemark_webhook_certificate_failures_total"])
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+
+
+# Koordinator's manager-role (its config/rbac/role.yaml) and its leader election role, as far as they are about what this manager asks for.
+PEERS_ROLE = [
+    {"apiGroups": [""], "resources": ["configmaps", "namespaces", "pods"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch", "watch"]},
+    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["get", "patch", "update"]},
+    {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"]},
+    {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+     "verbs": ["get", "list", "patch", "update", "watch"]},
+    {"apiGroups": ["config.koordinator.sh"], "resources": ["clustercolocationprofiles"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": ["scheduling.k8s.io"], "resources": ["priorityclasses"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": ["slo.koordinator.sh"], "resources": ["nodemetrics", "nodeslos"], "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"]},
+    {"apiGroups": ["topology.node.k8s.io"], "resources": ["noderesourcetopologies"], "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"]},
+]
+PEERS_ELECTION_ROLE = [
+    {"apiGroups": ["", "coordination.k8s.io"], "resources": ["configmaps", "leases"], "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"]},
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+]
+
+
+class InThePeersPlace(WithWebhooks):
+    """Its manifests with another image: its role, its registrations."""
+
+    def grant(self, kind: str, rules: list, namespace: str | None) -> None:
+        folder = "/apis/rbac.authorization.k8s.io/v1" + (f"/namespaces/{namespace}" if namespace else "")
+        plural = {"ClusterRole": "clusterroles", "Role": "roles"}[kind]
+        subject = [{"kind": "ServiceAccount", "name": "peers", "namespace": "koordinator-system"}]
+        reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "peers"}
+        must(self.api.request("POST", f"{folder}/{plural}", {"metadata": {"name": "peers"}, "rules": rules}))
+        self.addCleanup(self.api.request, "DELETE", f"{folder}/{plural}/peers")
+        bindings = plural.replace("roles", "rolebindings")
+        must(self.api.request("POST", f"{folder}/{bindings}", {"metadata": {"name": "peers"}, "roleRef": reference, "subjects": subject}))
+        self.addCleanup(self.api.request, "DELETE", f"{folder}/{bindings}/peers")
+
+    def test_its_role_is_enough_for_all_but_catching_up_which_is_told(self):
+        accounts = "/api/v1/namespaces/koordinator-system/serviceaccounts"
+        must(self.api.request("POST", accounts, {"metadata": {"name": "peers"}}))
+        self.addCleanup(self.api.request, "DELETE", f"{accounts}/peers")
+        self.grant("ClusterRole", PEERS_ROLE, None)
+        self.grant("Role", PEERS_ELECTION_ROLE, "koordinator-system")
+        for path, kind in ((MUTATING, "MutatingWebhookConfiguration"), (VALIDATING, "ValidatingWebhookConfiguration")):
+            name = path.rsplit("/", 1)[1]  # made by its manifests, so that nobody has to create them
+            must(self.api.request("POST", path.rsplit("/", 1)[0], {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}}))
+        self.profile("spark", BATCH, labels={"config.koordinator.sh/controller-managed": "true"})
+        must(self.api.request("POST", PODS, pod("missed", labels={"app": "spark"})))
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        component = self.manager(kubeconfig=chart.kubeconfig_of("peers", folder), elect=True)
+        self.addCleanup(self.api.request, "DELETE", f"{LEASES}/koordinator-manager")
+        self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
+        wait_for(lambda: "not caught up with" in component.log, "a word about pods that were missed", component)
+        self.assertIn("get and patch on pods", component.log)
