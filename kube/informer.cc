@@ -70,7 +70,8 @@ struct InformerCore::Impl {
         config(std::move(settings)),
         decode(std::move(decoder)),
         view(view_object),
-        backoff({config.backoff_initial, config.backoff_max, 2.0, 0.5}, random),
+        backoff({config.backoff_initial, config.backoff_max, 2.0, 0.5}, random.fork()),
+        relists({config.backoff_initial, config.backoff_max, 2.0, 0.5}, random),
         first_list(event_loop),
         objects(0, Keyed{view_object}, Keyed{view_object}),
         objects_gauge(
@@ -126,9 +127,12 @@ struct InformerCore::Impl {
         list_needed = true;
         // The revision that a list has just given cannot be too old, unless the history is shorter than a round trip,
         // something in between answers 410 to everything, or this watch is too slow for its changes: listing at once
-        // would never end.
-        const bool short_lived = loop.clock().monotonic() - started <= config.backoff_max;
-        if (just_listed && short_lived) co_await pause(watched.error());
+        // would never end. Events in between are no reason to be quicker the next time, as they are for `backoff`.
+        if (!just_listed || loop.clock().monotonic() - started > config.backoff_max) {
+          relists.reset();
+        } else {
+          co_await loop.sleep(relists.next());
+        }
         continue;
       }
       log.warn("watch broke", {{"kind", config.resource.kind}, {"error", watched.error()}});
@@ -314,6 +318,7 @@ struct InformerCore::Impl {
   Decode decode;
   ViewObject view;
   base::Backoff backoff;
+  base::Backoff relists;  // between lists that a watch too old or too slow asks for
   net::Event first_list;
   std::unordered_set<Held, Keyed, Keyed> objects;
   std::vector<OnChange> listeners;
