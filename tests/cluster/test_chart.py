@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cluster import chart, colocation
 from cluster.chart import CHART, NAMESPACE, RELEASE, find, helm, kubectl, must, template
+from cluster.manager_case import LEASES
 from cluster.tidemark_process import Component, wait_for
 
 EVERYTHING = {
@@ -90,6 +91,7 @@ class Chart(unittest.TestCase):
         helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
         colocation.delete_settings(self.api)
         chart.delete_webhooks(self.api)
+        self.api.request("DELETE", f"{LEASES}/koordinator-manager")
 
     def test_lint_finds_nothing(self):
         for values in ({}, EVERYTHING, LEAST):

@@ -84,6 +84,7 @@ class Swap(WithManager):
         for case in recorded["cases"]:
             colocation.put_case(self.api, case)
             self.write_as_the_peer(case["node"])
+        self.api.request("DELETE", f"{LEASES}/koordinator-manager")  # whatever other tests left
         must(self.api.request("POST", LEASES, LEASE))
 
     def write_as_the_peer(self, name: str) -> None:
@@ -106,6 +107,11 @@ class Swap(WithManager):
         for path in (SETTINGS, LEASES, "/api/v1/namespaces/koordinator-system/secrets", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"):
             found |= {f"{path.rsplit('/', 1)[1]}/{each['metadata']['name']}" for each in must(self.api.request("GET", path)).get("items", [])}
         return found
+
+    def clean_up(self) -> None:
+        environment = {**os.environ, "KUBECONFIG": os.environ["TIDEMARK_TEST_KUBECONFIG"], "PATH": f"{Path(os.environ['TIDEMARK_KUBECTL']).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", "-eu", "-c", clean_up_commands()], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(0, done.returncode, done.stderr)
 
     def come_and_go(self) -> None:
         """Ours takes the lease that the peer's manager gave back, settles every node, and goes."""
@@ -142,9 +148,7 @@ class Swap(WithManager):
         self.assertEqual("", lease.get("spec.holderIdentity", ""))
         self.assertEqual(there | {"configmaps/tidemark-config-revisions"}, self.everything())
 
-        environment = {**os.environ, "KUBECONFIG": os.environ["TIDEMARK_TEST_KUBECONFIG"], "PATH": f"{Path(os.environ['TIDEMARK_KUBECTL']).parent}:{os.environ['PATH']}"}
-        done = subprocess.run(["bash", "-eu", "-c", clean_up_commands()], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        self.assertEqual(0, done.returncode, done.stderr)
+        self.clean_up()
         clean, _ = self.read()
         self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in clean.items()})
         self.assertEqual(there, self.everything())
@@ -160,6 +164,30 @@ class Swap(WithManager):
         for event in watched.seen:
             name = event["object"]["metadata"]["name"]
             self.assertEqual(("MODIFIED", wanted[name]), (event["type"], numbers(event["object"])), f"a number of {name} moved")
+
+    def test_off_and_on_leave_no_trace_either(self):
+        before, _ = self.read()
+        there = self.everything()
+        must(self.api.request("PATCH", f"{LEASES}/koordinator-manager", {"spec": {"holderIdentity": ""}}, content=MERGE))
+        component = self.run_manager("--leader-election-namespace=koordinator-system", "--kube-api-qps=200", "--kube-api-burst=200")
+        node = next(name for name, wanted in self.expected.items() if wanted.get("allocatable"))
+        for words in (("off", "node", node, "--now"), ("on", "node", node), ("off", "cluster", "--now", "--yes"), ("on", "cluster", "--yes")):
+            done = subprocess.run(
+                [os.environ["TIDEMARK_BINARY"], *words, "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+            )
+            self.assertEqual(0, done.returncode, done.stderr)
+
+        def back() -> bool:
+            nodes, _ = self.read()
+            return all(numbers(nodes[name]) == numbers(before[name]) for name in self.nodes)
+
+        wait_for(back, "the numbers of before", component)
+        component.stop()
+        self.clean_up()
+        clean, _ = self.read()
+        self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in clean.items()})
+        self.assertEqual(there, self.everything())
 
     def test_ours_a_second_time_finds_its_place(self):
         """Without the clean-up between: what ours left behind is what it goes on from."""
