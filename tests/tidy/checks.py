@@ -165,6 +165,13 @@ def readmes(tree: Tree) -> list[str]:
         extra = sorted(name for name in named if name in layers.MAY_USE and name not in allowed)
         if extra:
             found.append(f"{readme}:1: says it may use {', '.join(extra)}, the table says it may not")
+    # The folders within a module: a page that a formatter has torn apart is no page.
+    for readme in sorted(file for file in files if file.endswith("/README.md") and file.split("/")[0] in {name.split("/")[0] for name in modules}):
+        text = tree.text(readme)
+        if not text.startswith("# "):
+            found.append(f"{readme}:1: does not begin with a heading")
+        if readme.removesuffix("/README.md") not in modules and "**What:**" not in text:
+            found.append(f"{readme}:1: does not say **What:**")
     return found
 
 

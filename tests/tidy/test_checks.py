@@ -15,15 +15,15 @@ GOOD = {
     "base/text.h": "#pragma once\n#include <string>\nnamespace tidemark::base {\nstd::string text();\n}  // namespace tidemark::base\n",
     "base/text.cc": '#include "base/text.h"\n\nnamespace tidemark::base {\nstd::string text() {\n  return "sleep(1); //";\n}\n}  // namespace tidemark::base\n',
     "policy/CMakeLists.txt": "tidemark_module(policy)\n",
-    "policy/README.md": "**What:** x.\n**Layer:** 2. **May use:** model, base.\n",
+    "policy/README.md": "# policy\n\n**What:** x.\n**Layer:** 2. **May use:** model, base.\n",
     "policy/cut.h": '#pragma once\n#include "base/text.h"\nnamespace tidemark::policy {\nint cut(int now);\n}  // namespace tidemark::policy\n',
     "policy/cut.cc": '#include "policy/cut.h"\nnamespace tidemark::policy {\nint cut(int now) {\n  return now;\n}\n}  // namespace tidemark::policy\n',
     "cli/CMakeLists.txt": "tidemark_module(cli)\n",
-    "cli/README.md": "**What:** x.\n**Layer:** 5. **May use:** anything below.\n",
+    "cli/README.md": "# cli\n\n**What:** x.\n**Layer:** 5. **May use:** anything below.\n",
     "cli/explain.h": '#pragma once\nnamespace tidemark::cli {\nint explain();\n}  // namespace tidemark::cli\n',
     "cli/explain.cc": '#include "cli/explain.h"\n#include "policy/cut.h"\nnamespace tidemark::cli {\nint explain() {\n  return policy::cut(1);\n}\n}  // namespace tidemark::cli\n',
     "main/CMakeLists.txt": "add_executable(tidemark main.cc)\n",
-    "main/README.md": "**What:** x.\n**Layer:** 6. **May use:** anything.\n",
+    "main/README.md": "# main\n\n**What:** x.\n**Layer:** 6. **May use:** anything.\n",
     "main/main.cc": '#include "cli/explain.h"\nint main() {\n  return tidemark::cli::explain();\n}\n',
     "docs/use.md": "[base](../base/README.md)\n\n```sh run\ntrue\n```\n\n```sh dev\n./dev test unit\n```\n",
 }
@@ -174,6 +174,8 @@ class Checks(unittest.TestCase):
     def test_readme(self):
         self.broken(checks.readmes, {"net/x.cc": ""}, "net/README.md: missing")
         self.broken(checks.readmes, {"base/README.md": "# base\n**What:** x. **Layer:** 0.\n"}, "**May use:**")
+        self.broken(checks.readmes, {"base/README.md": README, "base/part/README.md": "#base / part\n**What:** x"}, "does not begin with a heading")
+        self.broken(checks.readmes, {"base/README.md": README, "base/part/README.md": "# base/part\n"}, "base/part/README.md:1: does not say **What:**")
         self.broken(checks.readmes, {"base/README.md": README.replace("0", "3")}, "says layer 3, the table says 0")
         self.broken(checks.readmes, {"base/README.md": README.replace("nothing of ours", "net, model")}, "says it may use model, net")
 
