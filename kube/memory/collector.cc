@@ -1,6 +1,7 @@
 #include "kube/memory/collector.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "kube/memory/crd.h"
@@ -38,6 +39,7 @@ void Collector::changed(int kind, const Change& change) {
   if (kind == definitions_) wake_definitions(object);  // a name may be free now
   if (change.type != ChangeType::kDeleted) {
     if (object.terminating) wake(waiting_, {kind, object_key(object.ns, object.name)});
+    if (change.before != nullptr) wake_owners_let_go(*change.before, object);
     return;
   }
   for (Place& place : store_.owned_by(object.uid)) wake(dependents_, std::move(place));
@@ -57,6 +59,23 @@ void Collector::changed(int kind, const Change& change) {
   if (of != nullptr && of->custom) {
     const ObjectPtr crd = store_.find(definitions_, of->resource_text());
     if (crd != nullptr && crd->terminating) wake(waiting_, {definitions_, crd->name});
+  }
+}
+
+// A foreground deletion may have waited for this one alone.
+void Collector::wake_owners_let_go(const Object& before, const Object& now) {
+  std::optional<bool> let_go;
+  for (const std::string& uid : before.owners) {
+    const auto owner = store_.find_uid(uid);
+    const ObjectPtr held = owner ? store_.find(owner->first, owner->second) : nullptr;
+    if (held == nullptr || !held->terminating) continue;
+    if (!let_go) {
+      const Json was = before.json();
+      const Json is = now.json();
+      const Json* left = is.at("metadata", "ownerReferences");
+      let_go = left == nullptr || *left != *was.at("metadata", "ownerReferences");
+    }
+    if (*let_go) wake(waiting_, *owner);
   }
 }
 
@@ -80,7 +99,7 @@ void Collector::resume() {
       if (object->terminating || (kind == definitions_ && !condition_holds(object->json(), "NamesAccepted")))
         wake(waiting_, {kind, key});
       else if (std::any_of(object->owners.begin(), object->owners.end(),
-                           [&](const std::string& uid) { return !store_.find_uid(uid).has_value(); }))
+                           [&](const std::string& uid) { return store_.is_gone(uid); }))
         wake(dependents_, {kind, key});
 }
 

@@ -2,8 +2,9 @@
 // what is in a namespace that is being deleted, the objects of a deleted definition. Level-triggered: each pass looks
 // at the state.
 //
-// While it runs, only an owner that is deleted takes its dependents along; one that never existed here is left alone.
-// At a start nobody knows which of the two an absent owner is, and its dependents go, as they would at a real server.
+// Only an owner that is deleted here takes its dependents along. One that never existed here is left alone, so that
+// objects out of another cluster stay; a real garbage collector would take them. What waits is known again after a
+// start: the store's log has the owners that went before their dependents (Store::is_gone).
 #pragma once
 
 #include <set>
@@ -39,6 +40,7 @@ class Collector {
   Answer<void> empty_definition(const KindPtr& kind, const ObjectPtr& crd);
   Answer<void> drop_finalizer(const KindPtr& kind, const ObjectPtr& object, std::string_view finalizer);
   void wake(std::set<Place>& set, Place place);
+  void wake_owners_let_go(const Object& before, const Object& now);
   // The definitions of the same group that lack a name.
   void wake_definitions(const Object& changed);
   // After each of many writes for one place: true when the others' turn has come, and the place is looked at again.

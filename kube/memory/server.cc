@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -79,13 +80,21 @@ struct Server::Impl {
     });
   }
 
-  // Definitions first: without them the objects of custom kinds cannot be read.
+  // Definitions first: by them the objects of custom kinds are read. Objects without one are what a definition left
+  // behind whose finalizer somebody took away: kept as they are and served again when the definition comes back, as at
+  // the real server.
   Result<void> restore() {
+    const Kind unknown;
+    std::map<std::string, std::size_t, std::less<>> left;
     std::int64_t revision = 1;
     for (const bool first : {true, false}) {
-      TM_TRY(revision, disk->read([&](std::string_view storage, std::string_view,
+      TM_TRY(revision, disk->read([&](std::string_view storage, std::string_view key,
                                       std::string_view body) -> Result<void> {
         if ((storage == kDefinitions) != first) return {};
+        if (storage == Store::kGoneOwners) {
+          store.restore_gone(std::string(key));
+          return {};
+        }
         TM_TRY(const Json tree, Json::parse(body));
         const int number = store.open(storage);
         KindPtr kind = registry.kind_of_storage(number);
@@ -93,14 +102,17 @@ struct Server::Impl {
           registry.apply_crd(*crd, true);
           kind = registry.kind_of_storage(number);
         }
-        if (kind == nullptr) return fail(ErrorKind::kInvalid, "no definition of ", storage, " is stored");
-        const ObjectPtr object = make_object(*kind, tree);
+        if (kind == nullptr) ++left[std::string(storage)];
+        const ObjectPtr object = make_object(kind == nullptr ? unknown : *kind, tree);
         store.restore(number, object);
         if (first) registry.apply_crd(*object);
         return {};
       }));
     }
     store.restore_revision(revision);
+    for (const auto& [storage, objects] : left)
+      log.warn("objects without their definition are kept: make the definition again to see or delete them",
+               {{"kind", storage}, {"objects", objects}});
     return {};
   }
 

@@ -26,8 +26,9 @@ class ServerRaceTest : public testing::ServerFixture {
   void SetUp() override {
     gate_.set();
     ServerConfig config;
-    config.store.log = [this](std::vector<LogRecord>) -> net::Task<Result<void>> {
+    config.store.log = [this](std::vector<LogRecord> records) -> net::Task<Result<void>> {
       co_await gate_.wait();
+      records_.insert(records_.end(), records.begin(), records.end());
       if (refuse_after_ == 0) co_return fail(ErrorKind::kUnavailable, "the disk is full");
       if (refuse_after_ > 0) --refuse_after_;
       co_return Result<void>();
@@ -51,7 +52,8 @@ class ServerRaceTest : public testing::ServerFixture {
   }
 
   net::Event gate_{loop_};
-  int refuse_after_ = -1;  // batches that the log takes before it refuses all; negative: never
+  std::vector<LogRecord> records_;  // all that the log was given
+  int refuse_after_ = -1;           // batches that the log takes before it refuses all; negative: never
 };
 
 TEST_F(ServerRaceTest, AWriteThatChangesNothingWaitsForTheOneItAgreesWith) {
@@ -206,7 +208,7 @@ TEST_F(ServerRaceTest, ARevisionOfAnEarlierLifeInMemoryIsNeverOneOfThisLife) {
   EXPECT_EQ(next_line(*stream, buffer).text_at("object", "reason"), "Expired");
 }
 
-TEST_F(ServerRaceTest, DependentsWhoseOwnerWentBeforeTheStartGo) {
+TEST_F(ServerRaceTest, DependentsOfAnOwnerThatWasNeverHereStay) {
   const char* alone = R"({"metadata":{"name":"d","ownerReferences":[
     {"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"8a0c0f9e-0000-4000-8000-000000000001"}]}})";
   ASSERT_EQ(post(kMaps, alone).status, 201);
@@ -218,8 +220,54 @@ TEST_F(ServerRaceTest, DependentsWhoseOwnerWentBeforeTheStartGo) {
   Collector started(loop_, base::Log(clock_, {.write = [](std::string_view) {}}), registry());
   started.resume();
   loop_.run_ready();
-  EXPECT_EQ(get(cat(kMaps, "/d")).status, 404);
+  EXPECT_EQ(get(cat(kMaps, "/d")).status, 200);
   EXPECT_EQ(get(cat(kMaps, "/kept")).status, 200);
+}
+
+TEST_F(ServerRaceTest, TheLogKnowsAnOwnerThatWentUntilItsDependentsHaveGone) {
+  const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+  const std::string uid(owner.body.text_at("metadata", "uid"));
+  post(kMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],"ownerReferences":[{"apiVersion":"v1",)",
+                  R"("kind":"ConfigMap","name":"o","uid":")", uid, R"("}]}})"));
+  records_.clear();
+  ASSERT_EQ(call("DELETE", cat(kMaps, "/o")).status, 200);
+  loop_.run_ready();
+  ASSERT_GE(records_.size(), 2u);
+  EXPECT_EQ(cat(records_[0].storage, " ", records_[0].key), "configmaps default/o");
+  EXPECT_EQ(cat(records_[1].storage, " ", records_[1].key), cat("gone owners ", uid)) << "in the same transaction";
+  EXPECT_NE(records_[1].body, nullptr);
+  EXPECT_TRUE(server_->store().is_gone(uid));
+  ASSERT_EQ(merge(cat(kMaps, "/d"), R"({"metadata":{"finalizers":null}})").status, 200);
+  EXPECT_FALSE(server_->store().is_gone(uid));
+  records_.clear();
+  ASSERT_EQ(post(kMaps, R"({"metadata":{"name":"next"}})").status, 201);
+  ASSERT_EQ(records_.size(), 2u) << "the next write takes it off the list";
+  EXPECT_EQ(records_[0].key, uid);
+  EXPECT_EQ(records_[0].body, nullptr);
+  records_.clear();
+  ASSERT_EQ(call("DELETE", cat(kMaps, "/next")).status, 200);
+  EXPECT_EQ(records_.size(), 1u) << "who owns nothing leaves nothing";
+}
+
+TEST_F(ServerRaceTest, AForegroundDeletionGoesOnWhenADependentLetsGoByAnUpdate) {
+  for (const bool whole : {true, false}) {
+    const Reply owner = post(kMaps, R"({"metadata":{"name":"o"}})");
+    const auto reference = [&](const char* blocks) {
+      return cat(R"("ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","blockOwnerDeletion":)", blocks,
+                 R"(,"uid":")", owner.body.text_at("metadata", "uid"), R"("}])");
+    };
+    post(kMaps, cat(R"({"metadata":{"name":"d","finalizers":["x.io/a"],)", reference("true"), "}}"));
+    call("DELETE", cat(kMaps, "/o?propagationPolicy=Foreground"));
+    loop_.run_ready();
+    ASSERT_EQ(get(cat(kMaps, "/o")).status, 200) << "it waits for its dependent";
+    const std::string patch =
+        whole ? R"({"metadata":{"ownerReferences":null}})" : cat(R"({"metadata":{)", reference("false"), "}}");
+    ASSERT_EQ(merge(cat(kMaps, "/d"), patch).status, 200);
+    loop_.run_ready();
+    EXPECT_EQ(get(cat(kMaps, "/o")).status, 404) << patch;
+    merge(cat(kMaps, "/d"), R"({"metadata":{"finalizers":null}})");
+    loop_.run_ready();
+  }
 }
 
 TEST_F(ServerRaceTest, TheCollectorTriesAgainWhenTheLogRefused) {

@@ -1,6 +1,7 @@
 #include "kube/memory/store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -94,6 +95,7 @@ void Store::restore(int kind, ObjectPtr object) {
 void Store::restore_revision(std::int64_t revision) {
   committed_ = allocated_ = std::max(committed_, revision);
   for (KindState& kind : kinds_) kind.ring.lost_through = committed_;
+  for (const std::string& uid : std::vector<std::string>(gone_.begin(), gone_.end())) settle_gone(uid);
 }
 
 void Store::remake(int kind, std::function<ObjectPtr(const Object&)> make) {
@@ -269,11 +271,22 @@ net::Task<void> Store::commit_loop() {
     while (!queue_.empty()) {
       std::vector<Staged> batch;
       std::vector<LogRecord> records;
+      std::vector<std::string> settling = std::exchange(settled_, {});
+      for (const std::string& uid : settling) records.push_back({std::string(kGoneOwners), uid, 0, nullptr});
+      std::unordered_set<std::string> named;  // owners of this batch's objects, which the index does not know yet
+      std::vector<std::string> going;
       while (!queue_.empty() && batch.size() < kBatchMax) {
         Staged& staged = queue_.front();
         const bool deleted = staged.change->type == ChangeType::kDeleted;
         records.push_back({kinds_[static_cast<std::size_t>(staged.kind)].storage, staged.key, staged.change->revision,
                            deleted ? nullptr : staged.change->object->bytes});
+        const Object& object = *staged.change->object;
+        if (!deleted) {
+          named.insert(object.owners.begin(), object.owners.end());
+        } else if (owned_.contains(object.uid) || named.contains(object.uid)) {
+          records.push_back({std::string(kGoneOwners), object.uid, staged.change->revision, net::make_buffer("{}")});
+          going.push_back(object.uid);
+        }
         batch.push_back(std::move(staged));
         queue_.pop_front();
       }
@@ -281,6 +294,7 @@ net::Task<void> Store::commit_loop() {
       const Result<void> written = co_await config_.log(std::move(records));
       in_flight_ = 0;
       if (written) {
+        gone_.insert(going.begin(), going.end());
         for (const Staged& staged : batch) {
           const Change& change = *staged.change;
           staged_bytes_ -=
@@ -290,8 +304,10 @@ net::Task<void> Store::commit_loop() {
           commit(staged);
           staged.ticket->done.set();
         }
+        for (const std::string& uid : going) settle_gone(uid);
         continue;
       }
+      settled_.insert(settled_.end(), settling.begin(), settling.end());
       // What was staged later was built on what now failed: all of it goes, and memory is as the disk is.
       const bool full = written.error().kind == ErrorKind::kExhausted;
       const ApiError error = plain_error(full ? 507 : 500, full ? "InsufficientStorage" : "InternalError",
@@ -346,6 +362,13 @@ void Store::index_object(int kind, const std::string& key, const Object* before,
     for (const std::string& uid : owners_change ? after->owners : none) owned_[uid].emplace_back(kind, key);
     if (before == nullptr || after->uid != before->uid) uids_[after->uid] = {kind, key};
   }
+  if (before != nullptr && owners_change)
+    for (const std::string& uid : before->owners) settle_gone(uid);
+}
+
+// Nobody names this owner any more: whoever names it later names one that was never here.
+void Store::settle_gone(const std::string& uid) {
+  if (!owned_.contains(uid) && gone_.erase(uid) != 0) settled_.push_back(uid);
 }
 
 void Store::remember(KindState& kind, ChangePtr change) {

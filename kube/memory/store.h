@@ -131,6 +131,10 @@ class Watch {
 
 class Store {
  public:
+  // Where the log keeps the uids of deleted owners whose dependents are still to go: no kind, so nothing is served of
+  // it.
+  static constexpr std::string_view kGoneOwners = "gone owners";
+
   Store(net::EventLoop& loop, StoreConfig config);
   ~Store();
   Store(const Store&) = delete;
@@ -141,7 +145,8 @@ class Store {
   int kinds() const { return static_cast<int>(kinds_.size()); }
   // Before the first write: what the log had.
   void restore(int kind, ObjectPtr object);
-  void restore_revision(std::int64_t revision);
+  void restore_gone(std::string uid) { gone_.insert(std::move(uid)); }
+  void restore_revision(std::int64_t revision);  // the last of them
   // What the server looks at in objects of this kind is another now: they are made anew, and the history that knows
   // the old form is dropped with the watches that rely on it.
   void remake(int kind, std::function<ObjectPtr(const Object&)> make);
@@ -156,6 +161,9 @@ class Store {
   std::vector<std::pair<int, std::string>> owned_by(const std::string& uid) const;
   // Where the object with this uid lies, if it is there.
   std::optional<std::pair<int, std::string>> find_uid(const std::string& uid) const;
+  // Whether an owner with this uid was deleted here while it had dependents that have not all gone or let go of it
+  // since. Kept with the log, in the transaction of the deletion; not known in memory only.
+  bool is_gone(const std::string& uid) const { return gone_.contains(uid); }
 
   struct Page {
     std::vector<ObjectPtr> items;
@@ -232,6 +240,7 @@ class Store {
   void notify(KindState& kind, const ChangePtr& change);
   void remember(KindState& kind, ChangePtr change);
   void index_object(int kind, const std::string& key, const Object* before, const Object* after);
+  void settle_gone(const std::string& uid);
   void unlink(Watch& watch);
   void begin_waiting(const Change& change);
   void end_waiting(const Change& change);
@@ -256,6 +265,8 @@ class Store {
   std::unordered_set<Watch*> all_watches_;
   std::unordered_map<std::string, std::vector<std::pair<int, std::string>>> owned_;
   std::unordered_map<std::string, std::pair<int, std::string>> uids_;
+  std::unordered_set<std::string> gone_;
+  std::vector<std::string> settled_;  // uids that the next batch takes off the log's list of gone ones
   std::function<void(int, const Change&)> listener_;
   std::unique_ptr<net::Scope> scope_;
 };

@@ -477,3 +477,23 @@ def an_established_definition_that_wants_a_name_in_use_keeps_its_own(t: T):
     t.ok(t.api.delete(f"{CRDS}/others.{group}"))
     held = _settled(t, path, NO_CONFLICT)
     t.equal(["other", "others", "free"], held["status"]["acceptedNames"]["shortNames"])
+
+
+@case
+def definition_stripped_of_its_finalizer_leaves_its_objects_until_it_comes_back(t: T):
+    group = f"{t.name('d')}.example.com"
+    body = definition(group, schema={"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    make(t, body)
+    path, crd = t.group(f"{group}/v1", "widgets"), f"{CRDS}/{body['metadata']['name']}"
+    widget = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "w", "finalizers": ["example.com/hold"]}}
+    t.made(t.api.post(path, widget))
+    t.ok(t.api.delete(crd))
+    wait_until(lambda: t.api.get(f"{path}/w").get("metadata.deletionTimestamp", None), what="the object is asked to go")
+    t.ok(t.api.merge(crd, {"metadata": {"finalizers": []}}))
+    t.refused(t.api.get(crd), 404, "NotFound")
+    wait_until(lambda: t.api.get(f"{path}/w").status == 404, what="the kind is not served")
+    make(t, body)
+    t.true("deletionTimestamp" in t.ok(t.api.get(f"{path}/w"))["metadata"], "the object is there, and still asked to go")
+    t.refused(t.api.post(path, widget), 409, "AlreadyExists")
+    t.ok(t.api.merge(f"{path}/w", {"metadata": {"finalizers": None}}))
+    t.refused(t.api.get(f"{path}/w"), 404, "NotFound")
