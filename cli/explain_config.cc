@@ -10,6 +10,7 @@
 #include "kube/objects.h"
 #include "manager/decide.h"
 #include "manager/effective.h"
+#include "manager/node_slo.h"
 #include "model/names.h"
 #include "policy/nodeslo/origin.h"
 #include "policy/overcommit/strategy_origin.h"
@@ -25,7 +26,7 @@ std::optional<std::string_view> annotation(const kube::Node& node, std::string_v
 
 }  // namespace
 
-net::Task<Result<std::string>> explain_config(kube::Client& client, ExplainOptions options) {
+net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
   kube::Interner interner;
   TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
   if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::quoted(options.node));
@@ -66,6 +67,7 @@ net::Task<Result<std::string>> explain_config(kube::Client& client, ExplainOptio
                                                     annotation(node, model::kColocationStrategyAnnotation)));
   const auto bandwidth = annotation(node, model::kNetworkBandwidthAnnotation);
   policy::SloConfig config;
+  const auto calendar = settings ? manager::slo_calendar(node, settings->revision, loop.clock().wall()) : std::nullopt;
   const auto live = [&](std::string_view key) { return manager::config_source(maps.slo ? &*maps.slo : nullptr, key); };
   const auto refused = [&](std::string_view problem) {
     if (settings && !problem.empty())
@@ -74,14 +76,15 @@ net::Task<Result<std::string>> explain_config(kube::Client& client, ExplainOptio
   refused(policy::next_config({}, live(model::kColocationConfigKey)).problem);
   for (const auto& info : policy::slo_parts()) {
     refused(policy::next_slo_part(info.part, live(info.key)).problem);
-    shown.parts.push_back(policy::slo_in_force(info.part, source(info.key), labels, bandwidth));
+    shown.parts.push_back(policy::slo_in_force(info.part, source(info.key), labels, bandwidth, calendar));
     auto step = policy::next_slo_part(info.part, source(info.key));
     if (step.next) config.parts[static_cast<std::size_t>(info.part)] = std::move(*step.next);
   }
   if (slo_bytes) {
     TM_CO_TRY(const kube::NodeSlo slo, kube::decode_node_slo(*slo_bytes, {}, interner));
     const auto found = policy::slo_fingerprint_of_object(slo.spec);
-    const auto wanted = policy::slo_fingerprint(policy::slo_for(config, labels, bandwidth));
+    const auto wanted = policy::slo_fingerprint(policy::slo_for(
+        config, labels, bandwidth, calendar ? std::optional(policy::slo_shift(calendar->line)) : std::nullopt));
     shown.object.emplace();
     for (std::size_t i = 0; i < policy::kSloParts; ++i) {
       if (found.parts[i] != wanted.parts[i]) shown.object->differs.emplace_back(policy::slo_parts()[i].field);

@@ -11,6 +11,6 @@
 namespace tidemark::cli {
 
 // The whole output. Errors name what could not be read.
-net::Task<Result<std::string>> explain_config(kube::Client& client, ExplainOptions options);
+net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client& client, ExplainOptions options);
 
 }  // namespace tidemark::cli

@@ -40,7 +40,7 @@ int run_explain(const std::vector<std::string>& args) {
   options.json = output == "json";
 
   return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
-    return config ? cli::explain_config(client, options) : cli::explain_node(loop, client, options);
+    return config ? cli::explain_config(loop, client, options) : cli::explain_node(loop, client, options);
   });
 }
 

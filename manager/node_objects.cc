@@ -1,5 +1,6 @@
 #include "manager/node_objects.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@ constexpr base::Duration kRefusedPause = std::chrono::minutes(5);
 // The cache is behind what we wrote ourselves, or somebody else was faster: the watch brings the news, or we look
 // again.
 constexpr base::Duration kStalePause = std::chrono::seconds(1);
+constexpr base::Duration kLookAgainMax = std::chrono::hours(24);
 // A write may wait its turn for so long; then the queue tries it again.
 constexpr base::Duration kTurnMax = std::chrono::minutes(30);
 
@@ -61,10 +63,16 @@ net::Task<void> NodeObjects::work() {
   }
 }
 
+// Not in a tight loop, and not beyond what a timer takes.
+void NodeObjects::look_again(const std::string& node, base::Duration after) {
+  queue_.add_after(node, std::clamp<base::Duration>(after, kStalePause, kLookAgainMax));
+}
+
 net::Task<Result<NodeObjects::Done>> NodeObjects::settle(model::NodeName node) {
   using Action = NodeObjectPlan::Action;
   if (!writes_.leading()) co_return Done::kSettled;
   NodeObjectPlan plan = kind_.decide(node);
+  if (plan.again_after) look_again(node.value, *plan.again_after);
   if (plan.action != Action::kRemove) orphans_.erase(node);
   if (plan.action == Action::kNone) co_return Done::kSettled;
   if (plan.action == Action::kRemove && !orphan_for_long(node)) co_return Done::kOrphan;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,7 +33,8 @@ struct NodeObjectPlan {
   model::Reason reason = model::Reason::kObjectRight;
   std::string body;  // the whole object, or the patch
   kube::PatchType patch = kube::PatchType::kMerge;
-  std::string uid;  // of the object to remove: another of the same name stays
+  std::string uid;                              // of the object to remove: another of the same name stays
+  std::optional<base::Duration> again_after{};  // time alone changes what it should say
 };
 
 struct NodeObjectKind {
@@ -64,6 +66,7 @@ class NodeObjects {
 
  private:
   enum class Done : std::uint8_t { kSettled, kRefused, kStale, kOrphan };
+  void look_again(const std::string& node, base::Duration after);
   net::Task<Result<Done>> settle(model::NodeName node);
   net::Task<Result<Done>> carry_out(NodeObjectPlan plan, model::NodeName node);
   bool orphan_for_long(const model::NodeName& node);

@@ -35,14 +35,19 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
   return kept;
 }
 
-policy::SloSpec slo_of_node(const kube::Node& node, const policy::SloConfig& config) {
-  std::optional<std::string_view> bandwidth;
-  if (const auto* text = node.meta.annotations.find(model::kNetworkBandwidthAnnotation)) bandwidth = text->view();
-  return policy::slo_for(config, labels_of(node), bandwidth);
+std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now) {
+  if (settings.tidemark.calendars.empty() || !settings.colocation.config) return std::nullopt;
+  const policy::Pool& pool = policy::pool_of(settings.tidemark, labels_of(node));
+  if (!pool.calendar) return std::nullopt;
+  const policy::Calendar& calendar = settings.tidemark.calendars[*pool.calendar];
+  const auto strategy = strategy_of_node(node, *settings.colocation.config, pool.profile);
+  return policy::SloCalendar{calendar,
+                             policy::water_line(calendar, strategy.values.cpu_reclaim_threshold_percent,
+                                                strategy.values.memory_reclaim_threshold_percent, std::nullopt, now)};
 }
 
-NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object,
-                                const policy::SloConfig& config) {
+NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
+                                base::WallTime now) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -52,7 +57,14 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
     decision.plan.uid = object->meta.uid.view();
     return decision;
   }
-  decision.spec = slo_of_node(*node, config);
+  std::optional<std::string_view> bandwidth;
+  if (const auto* text = node->meta.annotations.find(model::kNetworkBandwidthAnnotation)) bandwidth = text->view();
+  std::optional<policy::SloShift> shift;
+  if (const auto calendar = slo_calendar(*node, settings, now)) {
+    shift = policy::slo_shift(calendar->line);
+    if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
+  }
+  decision.spec = policy::slo_for(settings.nodeslo, labels_of(*node), bandwidth, shift);
   if (object == nullptr) {
     decision.plan.action = Action::kCreate;
     decision.plan.reason = model::Reason::kObjectMissing;

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "kube/intern.h"
 #include "kube/objects.h"
 #include "manager/node_objects.h"
+#include "manager/revision.h"
 #include "policy/nodeslo/nodeslo.h"
+#include "policy/nodeslo/origin.h"
 
 namespace tidemark::manager {
 
@@ -31,11 +35,12 @@ struct NodeSloDecision {
   policy::SloSpec spec;  // nothing in it where the node is gone
   NodeObjectPlan plan;
 };
-// Either may be null.
-NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object,
-                                const policy::SloConfig& config);
+// Node and object may be null.
+NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
+                                base::WallTime now);
 
-// The spec of a node.
-policy::SloSpec slo_of_node(const kube::Node& node, const policy::SloConfig& config);
+// Where the calendar of the node's pool has the water line now, over the base line of the node's strategy; nullopt
+// where the pool has no calendar. It refers to the settings.
+std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now);
 
 }  // namespace tidemark::manager

@@ -137,7 +137,7 @@ const Revision& NodeSpecs::settings_of(const model::NodeName& node) const {
 
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
-  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node).nodeslo);
+  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node), loop_.clock().wall());
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
     count_parse("nodeslo", kParseNames[i], decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);

@@ -303,5 +303,42 @@ TEST_F(NodeSpecsTest, ThePeersCountsAreKept) {
   EXPECT_EQ(replica.metric(R"(slo_controller_nodeslo_reconcile_count{reason="deleteNodeSLO",status="succeeded"})"), 1);
 }
 
+// The agent's line goes up at night with the water line, a ramp in steps, and back without any event.
+TEST_F(NodeSpecsTest, TheAgentsLinesFollowTheCalendarOfThePoolAndOnlyThere) {
+  node("n1", Json::object({{"pool", "a"}}));
+  node("n2");
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object({{"config.yaml", R"({schema: 1, mode: enforce,
+    calendars: [{name: night-rise, zone: UTC, entries: [
+      {name: night, cron: "0 22 * * *", until: "0 6 * * *", cpu: 78, memory: 75, rampUp: 60m, rampDown: 60m}]}],
+    pools: [{name: spark, nodeSelector: {matchLabels: {pool: a}}, calendar: night-rise}]})"}});
+  const std::int64_t day_s = 24 * 3600;
+  const auto until = [&](base::Duration time_of_day) {
+    const auto now = clock.wall().since_epoch;
+    const base::Duration today =
+        std::chrono::seconds(std::chrono::duration_cast<std::chrono::seconds>(now).count() / day_s * day_s);
+    base::Duration wanted = today + time_of_day;
+    if (wanted < now) wanted += std::chrono::hours(24);
+    run_for(wanted - now);
+  };
+  until(21h);
+  must("POST", testing::kConfigPath, map);
+  start();
+  EXPECT_EQ(threshold("n1"), Json(65));
+  const std::string before = slo_revision("n1");
+  until(22h + 20min);  // a third of 18 points: 6, so the step of 5
+  EXPECT_EQ(threshold("n1"), Json(70));
+  until(23h + 1min);
+  EXPECT_EQ(threshold("n1"), Json(83));
+  EXPECT_EQ(slo("n1")->at("spec", "resourceUsedThresholdWithBE", "memoryEvictThresholdPercent")->dump(), "80");
+  const auto writes = *base::parse_int(slo_revision("n1")) - *base::parse_int(before);
+  EXPECT_GT(writes, 0);
+  until(6h + 1min);
+  EXPECT_EQ(threshold("n1"), Json(65));
+  EXPECT_EQ(threshold("n2"), Json(65));
+  EXPECT_EQ(slo("n2")->at("metadata", "generation")->dump(), "1") << "its pool has no calendar: never written again";
+  EXPECT_LE(slo("n1")->at("metadata", "generation")->as_int(), 11) << "a ramp costs a few writes";
+}
+
 }  // namespace
 }  // namespace tidemark::manager

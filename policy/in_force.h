@@ -20,11 +20,20 @@ enum class FieldOrigin : std::uint8_t {
   kLabel,       // a label of the node
 };
 
+// A line of the agent that follows the calendar of the node's pool.
+struct FieldMoved {
+  std::int64_t configured = 0;
+  model::Reason reason = model::Reason::kSloLineBase;
+  std::string calendar;
+  std::string entry;  // "" where none is in force
+};
+
 struct FieldInForce {
   std::string path;
   std::string value;  // JSON
   FieldOrigin origin = FieldOrigin::kDefault;
-  std::string_view from;  // the key of the label or annotation
+  std::string_view from;              // the key of the label or annotation
+  std::optional<FieldMoved> moved{};  // then `origin` is where the configured value comes from
 };
 
 // One key of the settings.

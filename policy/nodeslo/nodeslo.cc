@@ -139,14 +139,26 @@ void take_bandwidth(SloNodePart& part, const SloStrategy& strategy, std::string_
   part.note = Reason::kSloBandwidthFromAnnotation;
 }
 
+void move_lines(SloNodePart& part, const SloStrategy& strategy, SloShift shift) {
+  JsonObject threshold = strategy.merged;
+  part.note = Reason::kSloLineBase;
+  for (const MovedLine& line : moved_lines(strategy.merged, shift)) {
+    if (line.reason == Reason::kSloLineBase) continue;
+    threshold.set(line.field, Json(line.moved));
+    if (part.note != Reason::kSloLineAtBound) part.note = line.reason;
+  }
+  if (part.note != Reason::kSloLineBase) part.text = part_text(SloPart::kThreshold, threshold);
+}
+
 SloNodePart part_for_node(SloPart part, const SloPartConfig& config, std::span<const model::Label> labels,
-                          std::optional<std::string_view> bandwidth) {
+                          std::optional<std::string_view> bandwidth, std::optional<SloShift> shift) {
   SloNodePart out;
   const auto match = std::ranges::find_if(config.entries, [&](const auto& e) { return e.selector.matches(labels); });
   if (match != config.entries.end()) out.entry = static_cast<std::size_t>(match - config.entries.begin());
   const SloStrategy& strategy = chosen(config, out.entry);
   out.text = strategy.text;
   if (part == SloPart::kSystem && bandwidth) take_bandwidth(out, strategy, *bandwidth);
+  if (part == SloPart::kThreshold && shift) move_lines(out, strategy, *shift);
   return out;
 }
 
@@ -211,10 +223,11 @@ bool SloSpec::operator==(const SloSpec& other) const {
 }
 
 SloSpec slo_for(const SloConfig& config, std::span<const model::Label> labels,
-                std::optional<std::string_view> bandwidth) {
+                std::optional<std::string_view> bandwidth, std::optional<SloShift> shift) {
   SloSpec spec;
   for (const SloPartInfo& info : kParts) {
-    spec.parts[static_cast<std::size_t>(info.part)] = part_for_node(info.part, config.of(info.part), labels, bandwidth);
+    spec.parts[static_cast<std::size_t>(info.part)] =
+        part_for_node(info.part, config.of(info.part), labels, bandwidth, shift);
   }
   return spec;
 }

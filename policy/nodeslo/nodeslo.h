@@ -3,6 +3,7 @@
 //   defaults ← clusterStrategy ← first matching entry of nodeStrategies        merged at load
 //   (policy/nodeslo/typed_json.h) host applications: the first matching entry of nodeConfigs replaces the cluster's
 //   list systemStrategy.totalNetworkBandwidth ← annotation node.koordinator.sh/network-bandwidth
+//   the agent's lines in resourceUsedThresholdWithBE ← calendar of the node's pool (policy/nodeslo/line.h)
 //
 // and the part `extensions` stays as it is on the object. No range is checked here, as in the peer: the API server's
 // schema does that when the object is written.
@@ -25,6 +26,7 @@
 #include "model/reason.h"
 #include "model/selector.h"
 #include "policy/config_source.h"
+#include "policy/nodeslo/line.h"
 #include "policy/nodeslo/typed_json.h"
 
 namespace tidemark::policy {
@@ -85,14 +87,15 @@ SloStep next_slo_part(SloPart part, const ConfigSource& source);
 struct SloNodePart {
   std::string text;                   // "" where the spec leaves the part out
   std::optional<std::size_t> entry;   // index in SloPartConfig::entries
-  std::optional<model::Reason> note;  // kSloBandwidthFromAnnotation, kSloBandwidthUnreadable
+  std::optional<model::Reason> note;  // kSloBandwidth…, and kSloLine… where there is a calendar
 };
 struct SloSpec {
   std::array<SloNodePart, kSloParts> parts;
   bool operator==(const SloSpec& other) const;
 };
+// `shift`: by how much the calendar of the node's pool moves the agent's lines; nullopt where it has none.
 SloSpec slo_for(const SloConfig& config, std::span<const model::Label> labels,
-                std::optional<std::string_view> bandwidth);
+                std::optional<std::string_view> bandwidth, std::optional<SloShift> shift = std::nullopt);
 
 // The extensions of an object that has none yet.
 inline constexpr std::string_view kSloNoExtensions = R"({"Object":{}})";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "model/names.h"
 #include "policy/nodeslo/typed_json.h"
 
@@ -20,7 +21,7 @@ bool names(const std::vector<Leaf>& leaves, std::string_view path) {
 }  // namespace
 
 PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
-                         std::optional<std::string_view> bandwidth) {
+                         std::optional<std::string_view> bandwidth, const std::optional<SloCalendar>& calendar) {
   const SloPartInfo& info = slo_part_info(part);
   PartInForce out;
   out.key = info.key;
@@ -34,7 +35,8 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
   SloConfig config;
   SloPartConfig& running = config.parts[static_cast<std::size_t>(part)];
   if (step.next) running = std::move(*step.next);
-  const SloSpec spec = slo_for(config, labels, bandwidth);
+  const auto shift = calendar ? std::optional(slo_shift(calendar->line)) : std::nullopt;
+  const SloSpec spec = slo_for(config, labels, bandwidth, shift);
   const SloNodePart& node = spec.parts[static_cast<std::size_t>(part)];
   out.entry = node.entry;
   if (node.note) out.notes.push_back(*node.note);
@@ -47,6 +49,8 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
     out.entry_name = running.entries[*node.entry].name;
     entry = leaves_of(*info.schema, strategy.own);
   }
+  const std::vector<MovedLine> lines =
+      part == SloPart::kThreshold && calendar ? moved_lines(strategy.merged, *shift) : std::vector<MovedLine>();
   const std::vector<Leaf> cluster = leaves_of(*info.schema, running.cluster.own);
   for (Leaf& leaf : leaves_of(*info.schema, strategy.merged)) {
     FieldInForce field{std::move(leaf.path), std::move(leaf.value), FieldOrigin::kDefault, ""};
@@ -59,6 +63,12 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
       field.origin = FieldOrigin::kEntry;
     } else if (names(cluster, field.path)) {
       field.origin = FieldOrigin::kCluster;
+    }
+    if (const auto line = std::ranges::find(lines, field.path, &MovedLine::field); line != lines.end()) {
+      const LineTerms& terms = field.path.starts_with("cpu") ? calendar->line.cpu : calendar->line.memory;
+      field.value = base::cat(line->moved);
+      field.moved = {line->configured, line->reason, calendar->calendar.name,
+                     terms.entry ? calendar->calendar.entries[*terms.entry].name : ""};
     }
     out.fields.push_back(std::move(field));
   }

@@ -12,8 +12,15 @@
 
 namespace tidemark::policy {
 
+// The calendar of the node's pool, and where it has the line now.
+struct SloCalendar {
+  const Calendar& calendar;
+  LinePlan line;
+};
+
 // Of one key as it is now, by itself: no earlier text is known here.
 PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
-                         std::optional<std::string_view> bandwidth);
+                         std::optional<std::string_view> bandwidth,
+                         const std::optional<SloCalendar>& calendar = std::nullopt);
 
 }  // namespace tidemark::policy

@@ -31,6 +31,14 @@ std::string place(const PartInForce& part, const FieldInForce& field) {
   return "default";
 }
 
+// ", where it is 65; calendar night-rise, entry night: …".
+std::string moved_text(const FieldInForce& field) {
+  if (!field.moved) return "";
+  const FieldMoved& moved = *field.moved;
+  return base::cat(", where it is ", moved.configured, "; calendar ", moved.calendar,
+                   moved.entry.empty() ? "" : base::cat(", entry ", moved.entry), ": ", why(moved.reason));
+}
+
 std::string_view word(FieldOrigin origin) {
   switch (origin) {
     case FieldOrigin::kDefault:
@@ -62,8 +70,9 @@ void append_part(std::string& out, const PartInForce& part) {
     value_width = std::max(value_width, field.value.size());
   }
   for (const auto& field : part.fields) {
-    out += base::cat("    ", field.path, std::string(path_width - field.path.size() + 2, ' '), field.value,
-                     std::string(value_width - field.value.size() + 3, ' '), place(part, field), "\n");
+    out +=
+        base::cat("    ", field.path, std::string(path_width - field.path.size() + 2, ' '), field.value,
+                  std::string(value_width - field.value.size() + 3, ' '), place(part, field), moved_text(field), "\n");
   }
   if (part.fields.empty()) out += part.left_out ? "    nothing: the spec leaves it out\n" : "    nothing is set\n";
   for (const auto note : part.notes) out += base::cat("  note: ", why(note), "\n");
@@ -119,6 +128,12 @@ Json render_json(const ConfigInForce& config) {
                                {"value", Json::parse(field.value).value_or(Json(field.value))},
                                {"origin", Json(word(field.origin))}});
       if (!field.from.empty()) row["from"] = Json(field.from);
+      if (field.moved) {
+        row["configured"] = Json(field.moved->configured);
+        row["calendar"] = Json(field.moved->calendar);
+        row["entry"] = field.moved->entry.empty() ? Json(nullptr) : Json(field.moved->entry);
+        row["reason"] = why_json(field.moved->reason);
+      }
       fields.as_array().push_back(std::move(row));
     }
     shown["fields"] = std::move(fields);

@@ -125,6 +125,38 @@ the node's NodeSLO says something else in: systemStrategy
 )");
 }
 
+TEST(ConfigText, SaysHowTheCalendarMovesALineOfTheAgent) {
+  Calendar calendar;
+  calendar.name = "night-rise";
+  calendar.entries.resize(1);
+  calendar.entries[0].name = "night";
+  LinePlan line;
+  line.cpu = {60, 80, 80, LinePhase::kOpen, 0, model::Reason::kLineWindow};
+  line.memory = {65, 65, 65, LinePhase::kBase, std::nullopt, model::Reason::kLineBase};
+  ConfigInForce config;
+  config.parts = {slo_in_force(SloPart::kThreshold, {true, R"({"clusterStrategy":{"cpuSuppressThresholdPercent":70}})"},
+                               {}, std::nullopt, SloCalendar{calendar, line})};
+  const std::string text = render_text(config);
+  EXPECT_NE(text.find("cpuSuppressThresholdPercent  90                   clusterStrategy, where it is 70; calendar "
+                      "night-rise, entry night: the agent's line is moved by as many points as the calendar moves the "
+                      "water line [TM-SLO-003]\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("default, where it is 70; calendar night-rise: the calendar leaves the water line at its base"),
+            std::string::npos)
+      << text;
+  const Json part = render_json(config).at("parts")->as_array()[0];
+  const Json* suppress = nullptr;
+  for (const Json& field : part.at("fields")->as_array()) {
+    if (field.text_at("path") == "cpuSuppressThresholdPercent") suppress = &field;
+  }
+  ASSERT_NE(suppress, nullptr);
+  EXPECT_EQ(suppress->at("value")->dump(), "90");
+  EXPECT_EQ(suppress->at("configured")->dump(), "70");
+  EXPECT_EQ(suppress->text_at("entry"), "night");
+  EXPECT_EQ(suppress->text_at("reason", "id"), "TM-SLO-003");
+}
+
 TEST(ConfigText, TheSameForPrograms) {
   const Json json = render_json(shown());
   const Json& system = json.at("parts")->as_array()[0];
