@@ -375,6 +375,11 @@ Client& Client::ahead() {
   return *impl_->ahead;
 }
 
+base::Duration Client::budget_wait() const {
+  const base::Duration own = impl_->budget.wait(impl_->now());
+  return impl_->behind == nullptr ? own : std::min(own, impl_->behind->budget.wait(impl_->now()));
+}
+
 Client::~Client() = default;
 
 // The public calls are no coroutines: they take what they need out of views before the first suspension.

@@ -119,6 +119,8 @@ class Client final : public Reader, public Watcher, public Writer {
   // The same client for what cannot wait in line: its calls have a small budget of their own, and go by the ordinary
   // one where that is used up.
   Client& ahead();
+  // How long a call would wait for its place now.
+  base::Duration budget_wait() const;
 
   net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
                                      base::Duration limit) override;

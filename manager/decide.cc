@@ -42,6 +42,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   const Revision& revision = around.revision;
   const std::vector<model::Label> labels = labels_of(node);
   const policy::Pool& pool = policy::pool_of(revision.tidemark, labels);
+  decision.pool = &pool;
   const policy::OvercommitSettings settings{
       *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
       revision.amplification ? &*revision.amplification : nullptr, around.plugins, pool.profile};

@@ -37,7 +37,8 @@ struct NodeSurroundings {
 struct NodeDecision {
   model::NodeSnapshot snapshot;
   std::vector<std::string> notes;              // parts of the node that could not be read
-  const policy::Calendar* calendar = nullptr;  // the pool's; part of the settings
+  const policy::Pool* pool = nullptr;          // part of the settings, as the next
+  const policy::Calendar* calendar = nullptr;  // the pool's
   policy::Offer offer;
   policy::OfferState state;  // to be remembered until the next decision about this node
 

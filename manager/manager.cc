@@ -36,6 +36,7 @@ class RunningManager final : public Manager {
   RunningManager(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
                  base::Random random, ManagerOptions options)
       : loop_(loop),
+        client_(client),
         log_(std::move(log)),
         metrics_(metrics),
         options_(std::move(options)),
@@ -94,7 +95,9 @@ class RunningManager final : public Manager {
                                        {options_.config_namespace, options_.config_name, options_.zones, nodes_,
                                         leadership().leading}));
     }
-    TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
+    TM_TRY(admin_, net::serve_admin(
+                       loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
+                       [this] { return sampled(); }));
     TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
     return {};
   }
@@ -170,6 +173,19 @@ class RunningManager final : public Manager {
   static base::Duration write_limit(const ManagerOptions& options) {
     if (!options.leader_elect) return kCapacityWriteLimit;
     return std::min<base::Duration>(kCapacityWriteLimit, (options.lease_duration - options.renew_deadline) * 4 / 5);
+  }
+
+  // What is worked out when somebody asks for the metrics.
+  std::string sampled() {
+    const auto wait = [this](std::string_view lane, const kube::Client& client) {
+      metrics_
+          .gauge("tidemark_manager_write_budget_wait_seconds", "How long a call would wait for its place now.",
+                 {{"component", lane}})
+          .set(std::chrono::duration<double>(client.budget_wait()).count());
+    };
+    wait("routine", client_);
+    wait("ahead", client_.ahead());
+    return may_write() ? controller_.figures().text() : "";
   }
 
   bool may_write() const { return !draining_ && (elector_ == nullptr || elector_->leading()); }
@@ -292,6 +308,7 @@ class RunningManager final : public Manager {
   }
 
   net::EventLoop& loop_;
+  kube::Client& client_;
   base::Log log_;
   base::Registry& metrics_;
   ManagerOptions options_;

@@ -158,8 +158,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
 // The peer's count, by its names.
 void NodeObjects::count(std::string_view what, bool succeeded) {
   metrics_
-      .counter(base::cat("slo_controller_", kind_.component, "_reconcile_count"),
-               "Writes of these objects, by what was done and how it ended.",
+      .counter(kind_.peer_metric, "Writes of these objects, by what was done and how it ended.",
                {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
       .add();
 }

@@ -56,12 +56,13 @@ NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner&
               std::max<std::int64_t>(
                   1, static_cast<std::int64_t>(static_cast<double>(options_.query_burst) * kBudgetShare))),
       slo_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit},
-                  {kube::kNodeSlos, "nodeslo", [this](const model::NodeName& node) { return decide_slo(node); }}, log,
-                  registry, random.fork()),
-      metric_writes_(
-          loop, {client, client, budget_, options_.leading, options_.write_limit},
-          {kube::kNodeMetrics, "nodemetric", [this](const model::NodeName& node) { return decide_metric(node); }}, log,
-          registry, random.fork()),
+                  {kube::kNodeSlos, "nodeslo", "slo_controller_nodeslo_reconcile_count",
+                   [this](const model::NodeName& node) { return decide_slo(node); }},
+                  log, registry, random.fork()),
+      metric_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit},
+                     {kube::kNodeMetrics, "nodemetric", "slo_controller_nodemetric_reconcile_count",
+                      [this](const model::NodeName& node) { return decide_metric(node); }},
+                     log, registry, random.fork()),
       scope_(loop) {
   nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
     node_changed(key, before, after);
@@ -140,7 +141,8 @@ NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node), loop_.clock().wall());
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
-    count_parse("nodeslo", kParseNames[i], decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
+    count_parse("slo_controller_nodeslo_spec_parse_count", kParseNames[i],
+                decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
   }
   return std::move(decision.plan);
 }
@@ -149,16 +151,16 @@ NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
   auto decision = decide_node_metric(nodes_.find(key), metrics_.find(key), settings_of(node).colocation);
   if (decision.collect) {
-    count_parse("nodemetric", "getNodeMetricCollectPolicy",
+    count_parse("slo_controller_nodemetric_spec_parse_count", "getNodeMetricCollectPolicy",
                 decision.collect->reason == model::Reason::kCollectFromStrategy);
   }
   return std::move(decision.plan);
 }
 
 // The peer's count, by its names.
-void NodeSpecs::count_parse(std::string_view component, std::string_view what, bool succeeded) {
+void NodeSpecs::count_parse(std::string_view metric, std::string_view what, bool succeeded) {
   registry_
-      .counter(base::cat("slo_controller_", component, "_spec_parse_count"), "Specs made from the settings, by part.",
+      .counter(metric, "Specs made from the settings, by part.",
                {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
       .add();
 }

@@ -50,7 +50,7 @@ class NodeSpecs {
   NodeObjectPlan decide_slo(const model::NodeName& node);
   NodeObjectPlan decide_metric(const model::NodeName& node);
   void node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after);
-  void count_parse(std::string_view component, std::string_view what, bool succeeded);
+  void count_parse(std::string_view metric, std::string_view what, bool succeeded);
   net::Task<void> start_slo_workers();
   net::Task<void> start_metric_workers();
   net::Task<void> wait_for_nodes();

@@ -59,7 +59,9 @@ OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLane
       write_limit_(write_limit),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
-                                 "Capacity writes refused because somebody changed the node meanwhile.")) {}
+                                 "Capacity writes refused because somebody changed the node meanwhile.")),
+      decision_seconds_(metrics.histogram("tidemark_manager_decision_seconds", "One node decided, without the write.",
+                                          {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3})) {}
 
 Standing OvercommitController::standing(const kube::Node& node) const {
   return writes_.standing(node, leadership_.epoch(), loop_.clock().monotonic());
@@ -87,6 +89,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
                                 loop_.clock().wall(),
                                 loop_.clock().monotonic()};
   decision.node = decide_node(node, around);
+  for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
@@ -161,6 +164,46 @@ net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName n
   co_return kube::decode_node(bytes, node_fields(), interner_);
 }
 
+void OvercommitController::observe(const model::NodeName& node, const Decision& decision) {
+  figures_.observe(node, decision.node.pool->name,
+                   figures_of(decision.node.snapshot, decision.node.plan(), decision.batch_requests),
+                   loop_.clock().monotonic(), leadership_.leading());
+  count_plugins(decision.node);
+}
+
+// By the peer's names.
+void OvercommitController::count_plugins(const NodeDecision& decision) {
+  const policy::OvercommitPlan& plan = decision.plan();
+  const bool reset = plan.action == policy::PlanAction::kReset;
+  const auto ran = [&](std::size_t place, std::string_view plugin, bool succeeded) {
+    base::Counter*& runs = plugin_runs_[place * 4 + (reset ? 2 : 0) + (succeeded ? 1 : 0)];
+    if (runs == nullptr) {
+      runs =
+          &metrics_.counter("slo_controller_node_resource_run_plugin_status", "Runs of a plugin, by the peer's names.",
+                            {{"plugin", plugin},
+                             {"status", succeeded ? "succeeded" : "failed"},
+                             {"reason", reset ? "ResourceReset" : "ResourceCalculate"}});
+    }
+    runs->add();
+  };
+  const bool held = plan.action == policy::PlanAction::kHold;
+  if (plugins_.batch_resource) ran(0, "BatchResource", !held);
+  if (plugins_.mid_resource) ran(1, "MidResource", !held);
+  if (plugins_.cpu_normalization) ran(2, "CPUNormalization", reset || plan.normalization.ratio_percent.has_value());
+  if (plugins_.resource_amplification) {
+    const auto reason = plan.amplification.reason;
+    ran(3, "ResourceAmplification",
+        reset || reason == model::Reason::kAmplificationNone || reason == model::Reason::kAmplificationApplied);
+  }
+}
+
+void OvercommitController::count_reconcile(std::string_view what, bool succeeded) {
+  metrics_
+      .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
+               {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
+      .add();
+}
+
 // Most nodes are decided without a memory; those cost nothing.
 void OvercommitController::remember(const model::NodeName& node_name, const policy::OfferState& state) {
   if (state == policy::OfferState()) {
@@ -187,6 +230,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
   const kube::Node* node = caches_.nodes.find({"", node_name.value});  // only until we wait for something
   if (node == nullptr) {
     writes_.gone(node_name, loop_.clock().monotonic());
+    figures_.forget(node_name);
+    count_reconcile("reconcileNodeNotFound", false);
     offers_.erase(node_name);
     co_return Settled{};
   }
@@ -203,7 +248,10 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
     const bool repair = manager::needs_repair(standing(*node));
+    const base::MonotonicTime began = loop_.clock().monotonic();
     const Decision decision = decide(*node, revision, repair);
+    decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
+    observe(node_name, decision);
     remember(node_name, decision.node.state);
     if (!decision.write.write) {
       if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
@@ -231,6 +279,10 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (patched) {
       TM_CO_TRY(const kube::Node after, kube::decode_node(*patched, node_fields(), interner_));
       writes_.wrote(after, epoch, loop_.clock().monotonic());
+      count_reconcile("updateNodeStatus", true);
+      if (write.normalization || write.amplification_action != policy::AnnotationAction::kKeep) {
+        count_reconcile("patchNodeMeta", true);  // it rides on the same write
+      }
       metrics_
           .counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
                    {{"reason", model::reason_id(decision.write.reason)}})
@@ -243,8 +295,14 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
                                      {"write", model::reason_id(decision.write.reason)}});
       co_return settled(Done::kWritten, decision);
     }
-    if (patched.error().kind == ErrorKind::kNotFound) co_return Settled{};
-    if (patched.error().kind != ErrorKind::kConflict) co_return std::unexpected(std::move(patched).error());
+    if (patched.error().kind == ErrorKind::kNotFound) {
+      count_reconcile("updateNodeNotFound", false);
+      co_return Settled{};
+    }
+    if (patched.error().kind != ErrorKind::kConflict) {
+      count_reconcile("updateNodeStatus", false);
+      co_return std::unexpected(std::move(patched).error());
+    }
     conflicts_.add();
     TM_CO_TRY(again, co_await read_again(node_name, repair));
     node = &again;

@@ -4,6 +4,7 @@
 // leads, and each write holds only for the revision it was decided on (manager/capacity_patch.h).
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/figures.h"
 #include "manager/leadership.h"
 #include "manager/own_writes.h"
 #include "manager/pod_projection.h"
@@ -72,6 +74,7 @@ class OvercommitController {
 
   // Whether the node or its zones carry something else than what this process left them with: that goes ahead.
   bool needs_repair(const model::NodeName& node_name) const;
+  const Figures& figures() const { return figures_; }
   void forget_writes_of(const model::NodeName& node_name) { writes_.forget(node_name); }
 
  private:
@@ -79,6 +82,7 @@ class OvercommitController {
     NodeDecision node;
     policy::WriteDecision write;
     std::string config_hash;
+    model::Resources batch_requests;  // of the pods on the node
     std::optional<base::Duration> again_after;
   };
   Decision decide(const kube::Node& node, const Revision& revision, bool repair) const;
@@ -91,6 +95,9 @@ class OvercommitController {
   static Settled settled(Done done, const Decision& decision);
   net::Task<Result<Settled>> settle_node(model::NodeName node_name);
   std::optional<base::Duration> look_again(const NodeDecision& decision) const;
+  void observe(const model::NodeName& node, const Decision& decision);
+  void count_plugins(const NodeDecision& decision);
+  void count_reconcile(std::string_view what, bool succeeded);
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool repair);
   Standing standing(const kube::Node& node) const;
@@ -105,10 +112,13 @@ class OvercommitController {
   TopologyController& zones_;
   policy::PluginSet plugins_;
   OwnWrites writes_;
+  Figures figures_;
   std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
   base::Duration write_limit_;
   base::Registry& metrics_;
   base::Counter& conflicts_;
+  base::Histogram& decision_seconds_;
+  std::array<base::Counter*, 16> plugin_runs_{};  // by plugin, reset or not, and how it ended; made when there is one
 };
 
 }  // namespace tidemark::manager

@@ -4,6 +4,7 @@
 
 #include "kube/convert.h"
 #include "kube/objects.h"
+#include "model/names.h"
 
 namespace tidemark::manager {
 
@@ -24,6 +25,28 @@ std::size_t PodProjection::bytes() const {
          kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0]));
 }
 
+namespace {
+
+// What holds of batch: init containers run before the others, so the largest of them counts against the sum.
+model::Resources batch_request_of(const kube::Pod& pod) {
+  const auto of = [](const kube::Container& container) {
+    return model::Resources{{container.requests.get(model::kBatchCpu)}, {container.requests.get(model::kBatchMemory)}};
+  };
+  model::Resources sum;
+  for (const auto& container : pod.containers) sum += of(container);
+  model::Resources largest;
+  for (const auto& container : pod.init_containers) {
+    if (container.restart_always) {
+      sum += of(container);
+    } else {
+      largest = model::max(largest, of(container));
+    }
+  }
+  return model::max(sum, largest);
+}
+
+}  // namespace
+
 Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Interner& interner) {
   static const kube::PodFields fields = kube::overcommit_pod_fields();
   TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
@@ -33,6 +56,7 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
   kept.node_name = std::move(pod.node_name);
   kept.id = view.id;
   kept.request = view.request;
+  kept.batch_request = batch_request_of(pod);
   kept.phase = view.phase;
   kept.priority = view.priority;
   kept.qos = view.qos;

@@ -26,6 +26,7 @@ struct PodProjection {
   kube::Text node_name;  // empty: not bound yet
   model::PodId id;
   model::Resources request;
+  model::Resources batch_request;  // batch-cpu and batch-memory of its containers
   model::PodPhase phase = model::PodPhase::kUnknown;
   model::PriorityClass priority = model::PriorityClass::kNone;
   model::Qos qos = model::Qos::kNone;

@@ -82,6 +82,10 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
   const std::string body = zone_patch({*topology, plan, decision.changes, epoch});
   auto patched = co_await lanes_.of(repair).writer.patch(kube::kNodeResourceTopologies, node.value,
                                                          kube::PatchType::kJson, body, {}, write_limit_);
+  metrics_
+      .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
+               {{"status", patched ? "succeeded" : "failed"}, {"reason", "updateNodeResourceTopology"}})
+      .add();
   if (!patched) {
     if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
     if (patched.error().kind == ErrorKind::kConflict) conflicts_.add();

@@ -212,6 +212,26 @@ def figures(tree: Tree) -> list[str]:
     return tables.out_of_step(tree.root)
 
 
+_METRIC = re.compile(r'"((?:tidemark|slo_controller)_[a-z0-9_]+)"')
+_TOLD = re.compile(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)", re.M)
+METRICS_PAGE = "docs/guide/metrics.md"
+
+
+def metrics_told(tree: Tree) -> list[str]:
+    """Every metric that the code has is a row of the page, and every row is one that the code has."""
+    made = {}
+    for file in tree.cxx:
+        if is_test(file) or not file.endswith(".cc") or top(file) in ("bench", "tests"):
+            continue
+        for match in _METRIC.finditer(tree.text(file)):
+            made.setdefault(match[1], f"{file}:{line_of(tree.text(file), match.start())}")
+    page = tree.text(METRICS_PAGE) if METRICS_PAGE in tree.files else ""
+    told = {match[1]: line_of(page, match.start()) for match in _TOLD.finditer(page)}
+    missing = [f"{place}: the metric {name} has no row in {METRICS_PAGE}: say there what it counts" for name, place in made.items() if name not in told]
+    stale = [f"{METRICS_PAGE}:{line}: no code has the metric {name}: take the row out" for name, line in told.items() if name not in made]
+    return missing + stale
+
+
 CHECKS = {
     "layer_table": layer_table,
     "include_cycles": component_cycles,
@@ -231,6 +251,7 @@ CHECKS = {
     "documentation_commands": docs.commands_hold,
     "documentation_links": docs.links_hold,
     "figures_in_step": figures,
+    "metrics_told": metrics_told,
 }
 
 

@@ -210,6 +210,13 @@ class Checks(unittest.TestCase):
         self.broken(docs.links_hold, {"docs/use.md": "see [it](gone.md#part)\n"}, "docs/gone.md")
         self.broken(docs.links_hold, {"docs/use.md": "see [it](https://example.com/gone.md) and [there](#here)\n"})
 
+    def test_metrics_and_their_page_agree(self):
+        code = {"base/text.cc": GOOD["base/text.cc"].replace("sleep(1); //", "tidemark_base_total")}
+        page = "| metric | kind | what |\n|---|---|---|\n| `tidemark_base_total{pool}` | counter | x |\n"
+        self.broken(checks.metrics_told, code, "base/text.cc:5: the metric tidemark_base_total has no row")
+        self.broken(checks.metrics_told, {**code, checks.METRICS_PAGE: page})
+        self.broken(checks.metrics_told, {checks.METRICS_PAGE: page}, "docs/guide/metrics.md:3: no code has the metric")
+
     def test_figures(self):
         entry = '{"figure":"a.b","value":2,"unit":"ms","n":3,"spread":[1,3],"command":"c","commit":"d","machine":"m","date":"t"}\n'
         self.broken(checks.figures, {"bench/ledger.jsonl": entry}, "docs/figures.md")

@@ -1,0 +1,73 @@
+// What co-location comes to, pool by pool, and what the formulas gave each node: metrics that are worked out when
+// somebody asks for them. Only the leader shows them, so that the sum over replicas is right.
+//
+//   offered   what Kubernetes is told it may use            sold   what batch pods request, and what YARN holds
+//   used      what batch work uses, by the nodes' reports   idle   what nobody uses of the node
+//   gain      used, added up over time: core-hours that would have been idle
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "model/names.h"
+#include "model/reason.h"
+#include "model/resources.h"
+#include "model/strategy.h"
+#include "policy/overcommit/overcommit.h"
+
+namespace tidemark::manager {
+
+// A node that was not looked at for longer does not count as having gone on as it was.
+inline constexpr base::Duration kGainGapMax = std::chrono::minutes(10);
+
+struct NodeFigures {
+  model::Resources capacity;
+  model::Resources offered;
+  model::Resources sold_kubernetes;
+  model::Resources sold_yarn;
+  model::Resources used;
+  model::Resources idle;
+  model::Reason reason = model::Reason::kMetricMissing;
+  // What the formulas gave, before ratio and third parties; nullopt where nothing was calculated.
+  std::optional<model::Resources> batch;
+  std::optional<model::Resources> mid;
+};
+// `batch_requests`: of the pods on the node that hold something.
+NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan,
+                       model::Resources batch_requests);
+
+class Figures {
+ public:
+  // `counts`: this process is the one whose gain it is.
+  void observe(const model::NodeName& node, std::string_view pool, const NodeFigures& figures, base::MonotonicTime now,
+               bool counts);
+  void forget(const model::NodeName& node);
+
+  // Prometheus text, names sorted.
+  std::string text() const;
+
+ private:
+  struct Pool {
+    std::int64_t nodes = 0;
+    model::Resources capacity, offered, sold_kubernetes, sold_yarn, used, idle;
+    std::map<model::Reason, std::int64_t> by_reason;
+    double gain_core_hours = 0;
+  };
+  using Pools = std::map<std::string, Pool, std::less<>>;  // never shrinks: a gain that was made stays
+  struct Node {
+    Pools::iterator pool;
+    NodeFigures figures;
+    base::MonotonicTime when;
+  };
+  static void add(Pool& pool, const NodeFigures& figures, int sign);
+
+  Pools pools_;
+  std::unordered_map<model::NodeName, Node> nodes_;
+};
+
+}  // namespace tidemark::manager
