@@ -82,7 +82,8 @@ class Metrics(WithManager):
 
     def test_the_pages_rows_are_what_is_served_and_the_numbers_are_the_clusters(self):
         component = self.run_manager("--leader-elect=false")
-        wait_for(lambda: self.value(component, "tidemark_manager_offered_cpu_cores", pool="default"), "an offer", component)
+        written = {"status": "succeeded", "reason": "updateNodeStatus"}  # the last that a write counts
+        wait_for(lambda: self.value(component, "slo_controller_node_resource_reconcile_count", **written), "a write", component)
         kinds, samples = read(component)
 
         told = dict(re.findall(r"^\| `((?:tidemark|slo_controller)_[a-z0-9_]+)[^|]*\| (\w+) \|", PAGE.read_text(), re.M))
@@ -108,7 +109,7 @@ class Metrics(WithManager):
         def peer(name: str, **labels: str) -> float | None:
             return samples.get((f"slo_controller_{name}", *sorted(labels.items())))
 
-        self.assertGreaterEqual(peer("node_resource_reconcile_count", status="succeeded", reason="updateNodeStatus"), 1)
+        self.assertGreaterEqual(peer("node_resource_reconcile_count", **written), 1)
         for plugin in ("BatchResource", "MidResource", "CPUNormalization", "ResourceAmplification"):
             self.assertGreaterEqual(peer("node_resource_run_plugin_status", plugin=plugin, status="succeeded", reason="ResourceCalculate"), 1)
         internal = {"node": "metered", "unit": "integer", "resource": "kubernetes.io/batch-cpu"}
