@@ -10,6 +10,7 @@
 #include "policy/admission/pod_json.h"
 #include "policy/pools/parse.h"
 #include "policy/render/admission_text.h"
+#include "policy/render/rollout_text.h"
 #include "policy/settings/check.h"
 
 namespace tidemark::manager {
@@ -178,7 +179,10 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_config_map(AdmissionReque
   if (removed) {
     AdmissionAnswer answer;
     answer.warnings.push_back(cat("the settings of ConfigMap ", request.ns, "/", name,
-                                  " stay in force where they run, and are forgotten at the next start"));
+                                  peers ? " stay in force; a manager that starts without them goes by the defaults, "
+                                          "unless there is a tidemark-config"
+                                        : " stay in force, also after a restart of the manager; `tidemark undo config "
+                                          "--to=N` to a revision without them takes them away"));
     co_return answer;
   }
   if (request.operation == AdmissionOperation::kConnect) co_return AdmissionAnswer{};
@@ -214,6 +218,16 @@ AdmissionAnswer AdmissionHandlers::check_settings(const AdmissionRequest& reques
   return answer;
 }
 
+std::vector<policy::PoolOverlap> AdmissionHandlers::pool_overlaps(const policy::TidemarkConfig& config) const {
+  std::vector<policy::NodeLabels> nodes;
+  if (config.pools.size() > 1) {
+    caches_.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+      nodes.push_back({model::NodeName(key.name), labels_of(node.meta.labels)});
+    });
+  }
+  return policy::overlaps(config, nodes);
+}
+
 AdmissionAnswer AdmissionHandlers::check_tidemark_config(const AdmissionRequest& request) const {
   AdmissionAnswer answer;
   const auto after = data_of(request.object);
@@ -226,7 +240,10 @@ AdmissionAnswer AdmissionHandlers::check_tidemark_config(const AdmissionRequest&
   const auto text = after.find(std::string(model::kTidemarkConfigKey));
   if (text == after.end() || text->second == data_of(request.old_object)[text->first]) return answer;
   const auto parsed = policy::parse_tidemark_config(text->second, settings_.zones(text->second));
-  if (parsed) return answer;
+  if (parsed) {
+    for (const auto& overlap : pool_overlaps(*parsed)) answer.warnings.push_back(policy::render_text(overlap));
+    return answer;
+  }
   answer.allowed = false;
   answer.code = kBadRequest;
   answer.reason = policy::peer_reason(Reason::kSettingsInvalid);

@@ -21,6 +21,7 @@
 #include "net/loop.h"
 #include "policy/admission/mutate.h"
 #include "policy/admission/validate_pod.h"
+#include "policy/pools/pools.h"
 #include "policy/state/pod_scope.h"
 
 namespace tidemark::manager {
@@ -72,6 +73,7 @@ class AdmissionHandlers {
   std::vector<const policy::ColocationProfile*> profiles() const;
   AdmissionAnswer check_settings(const AdmissionRequest& request) const;
   AdmissionAnswer check_tidemark_config(const AdmissionRequest& request) const;
+  std::vector<policy::PoolOverlap> pool_overlaps(const policy::TidemarkConfig& config) const;
 
   kube::Reader& reader_;
   AdmissionCaches caches_;

@@ -65,6 +65,8 @@ RolloutController::RolloutController(const SettingsContext& context, const base:
                                          "Nodes that the selectors of two pools match; the first one has them.")),
       store_errors_(context.metrics.counter("tidemark_settings_store_errors_total",
                                             "Writes of the stored revisions that failed.")),
+      decisions_(context.metrics.counter("tidemark_settings_rollout_decisions_total",
+                                         "How often the next step of a roll-out was decided.")),
       scope_(context.loop) {}
 
 void RolloutController::start() {
@@ -230,6 +232,7 @@ net::Task<void> RolloutController::tick() {
     auto seen = observe(nodes);
     seen.only_stops = only_stops;
     auto step = policy::step(state_, seen, governing().rollout, loop_.clock().wall());
+    decisions_.add();
     if (step.plan.store) {
       policy::RevisionBook book = book_;
       const bool taken = state_.layers.empty() || step.state.target() != state_.target();

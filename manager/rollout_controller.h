@@ -123,6 +123,7 @@ class RolloutController {
   base::Gauge& held_;
   base::Gauge& overlapping_;
   base::Counter& store_errors_;
+  base::Counter& decisions_;
   std::map<std::string, base::Gauge*> pool_nodes_;
   net::Scope scope_;  // last: its tasks use everything above
 };

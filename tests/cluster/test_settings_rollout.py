@@ -95,6 +95,12 @@ class Rollouts(WithManager):
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
 
+    def wait_decisions(self, component: Component) -> None:
+        """The first one after now may have been made of what was known before; the second was not."""
+        decisions = lambda: component.metrics().get("tidemark_settings_rollout_decisions_total", 0)
+        wanted = decisions() + 2
+        wait_for(lambda: decisions() >= wanted, "two more decisions", component)
+
     def evict(self, node: str, count: int) -> None:
         """The events that a kubelet under pressure writes."""
         for i in range(count):
@@ -173,7 +179,7 @@ class Rollouts(WithManager):
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
         self.evict(self.others[0], 20)  # a pool that no node of the new settings is in
         self.evict(self.canaries[1], 4)
-        time.sleep(6)  # longer than a step: nothing is to happen
+        self.wait_decisions(component)  # with them: nothing is to happen
         self.assertNotIn("hold", self.stored()["state"])
         self.evict(self.canaries[2], 1)
         hold = wait_for(lambda: self.stored()["state"].get("hold"), "a hold", component)
@@ -200,7 +206,7 @@ class Rollouts(WithManager):
         self.run_command("hold", "config", "--wait=20s")
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: len(self.stored()["state"]["layers"]) == 2, "a roll-out", component)
-        time.sleep(6)  # longer than a step
+        self.wait_decisions(component)
         self.assertEqual(set(), self.with_percent(50))
         self.run_command("resume", "config", "--wait=20s")
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)

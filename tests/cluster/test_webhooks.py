@@ -209,6 +209,17 @@ class Settings(WithWebhooks):
         there = must(self.api.request("GET", f"{colocation.SETTINGS}/tidemark-config"))["data"]
         self.assertEqual(good["data"], there)
 
+    def test_nodes_that_two_pools_mean_are_warned_of(self):
+        colocation.put_node(self.api, "both", capacity=CAPACITY, labels={"stage": "canary", "pool": "night"})
+        self.addCleanup(colocation.delete, self.api, "both")
+        self.manager()
+        pools = "".join(f"- {{name: {name}, nodeSelector: {{matchLabels: {{{label}}}}}}}\n" for name, label in (("first", "stage: canary"), ("second", "pool: night")))
+        done = kubectl("apply", "-f", "-", given=ours(f"schema: 1\nmode: enforce\npools:\n{pools}"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("Warning: 1 nodes of pool first match pool second too, for example both", done.stderr)
+        done = kubectl("-n", "koordinator-system", "delete", "configmap", "tidemark-config")
+        self.assertIn("stay in force, also after a restart", done.stderr)
+
     def test_a_bad_edit_that_slips_in_leaves_the_last_good_one_in_force(self):
         """The webhook is not asked where the label is missing; then it is the controllers that hold to what was good."""
         colocation.put_node(self.api, "slip", capacity=CAPACITY)

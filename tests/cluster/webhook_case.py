@@ -19,6 +19,7 @@ MUTATING = f"{HOOKS}/mutatingwebhookconfigurations/koordinator-mutating-webhook-
 VALIDATING = f"{HOOKS}/validatingwebhookconfigurations/koordinator-validating-webhook-configuration"
 SECRET = "/api/v1/namespaces/koordinator-system/secrets/koordinator-webhook-certs"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+EVENTS = "/api/v1/namespaces/koordinator-system/events"
 QOS = "koordinator.sh/qosClass"
 SPEC = "node.koordinator.sh/extended-resource-spec"
 TYPE_LABEL = {"koordinator.sh/configmap-type": "slo-controller-config"}
@@ -79,6 +80,7 @@ class WithWebhooks(unittest.TestCase):
     def setUp(self):
         self.profiles: list[str] = []
         self.components: list[Component] = []
+        self.api.request("DELETE", EVENTS)
 
     def tearDown(self):
         for component in self.components:  # a manager that runs would make again what is deleted here
@@ -86,6 +88,7 @@ class WithWebhooks(unittest.TestCase):
         for path in (MUTATING, VALIDATING, SECRET, f"{colocation.SETTINGS}/tidemark-state"):
             self.api.request("DELETE", path)
         colocation.delete_settings(self.api)
+        self.api.request("DELETE", EVENTS)  # all: what is told of settings here is no other test's
         for name in self.profiles:
             self.api.request("DELETE", f"{PROFILES}/{name}")
         for each in self.api.request("GET", PODS).get("items", []):
