@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/desired_store.h"
 #include "manager/mark_write.h"
+#include "policy/render/state_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -355,22 +356,6 @@ bool has_state(OrderOutcome outcome) {
   return outcome != OrderOutcome::kGone && outcome != OrderOutcome::kFailed;
 }
 
-std::string state_words(const policy::EffectiveState& state) {
-  std::string words(policy::to_string(state.strictest()));
-  if (state.k8s != state.yarn) {
-    words = base::cat("Kubernetes ", policy::to_string(state.k8s), ", YARN ", policy::to_string(state.yarn));
-  }
-  for (const auto& name : state.classes_off) words += base::cat(", class ", name, " off");
-  return words;
-}
-
-std::string decided_words(const policy::EffectiveState& state) {
-  std::string words(model::reason_sentence(state.decided_by));
-  if (state.order && !state.order->by.empty()) words += base::cat(", by ", state.order->by);
-  if (state.order && !state.order->why.empty()) words += base::cat(": ", state.order->why);
-  return words;
-}
-
 }  // namespace
 
 std::string_view to_string(OrderOutcome outcome) {
@@ -464,11 +449,11 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
     const bool alone = options.scope == OrderScope::kNode && has_state(node.outcome);
     if (!problem && !stricter && !alone && node.outcome != OrderOutcome::kSuperseded) continue;
     if (++shown > kShownMax) continue;
-    out += base::cat(
-        "  ", node.name, ": ",
-        problem ? node.problem
-                : base::cat(stricter ? "still " : "", state_words(node.state), " (", decided_words(node.state), ")"),
-        "\n");
+    out += base::cat("  ", node.name, ": ",
+                     problem ? node.problem
+                             : base::cat(stricter ? "still " : "", policy::state_words(node.state), " (",
+                                         policy::decided_words(node.state), ")"),
+                     "\n");
   }
   if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
   return out;
@@ -492,10 +477,8 @@ Json render_json(const OrderReport& report, const OrderOptions& options) {
   for (const auto& node : report.nodes) {
     Json entry = Json::object({{"name", Json(node.name)}, {"outcome", Json(to_string(node.outcome))}});
     if (has_state(node.outcome)) {
-      entry["state"] = Json(policy::to_string(node.state.strictest()));
-      entry["kubernetes"] = Json(policy::to_string(node.state.k8s));
-      entry["yarn"] = Json(policy::to_string(node.state.yarn));
-      entry["decidedBy"] = Json(model::reason_id(node.state.decided_by));
+      const Json state = policy::render_json(node.state);
+      for (const auto& [key, value] : state.as_object()) entry[key] = value;
     }
     if (!node.problem.empty()) entry["problem"] = Json(node.problem);
     nodes.as_array().push_back(std::move(entry));

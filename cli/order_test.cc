@@ -26,7 +26,8 @@ class OrderTest : public ::testing::Test {
     server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
     transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
     client = std::make_unique<kube::Client>(
-        loop, *transport, [] { return std::string(); }, kube::ClientConfig{10'000, 10'000, "test"}, base::Random(1));
+        loop, *transport, [] { return std::string(); },
+        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
     call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
   }
 
@@ -160,7 +161,7 @@ TEST_F(OrderTest, SwitchingTheClusterOnLeavesANodeOffThatWasOffBefore) {
   ASSERT_TRUE(report);
   EXPECT_EQ(label("a"), "off");
   EXPECT_EQ(label("b"), "on");
-  EXPECT_NE(render_text(*report, on).find("a: still off (ordered for this node, by ann: a test)"), std::string::npos)
+  EXPECT_NE(render_text(*report, on).find("a: still off (ordered for this node by ann: a test)"), std::string::npos)
       << render_text(*report, on);
 }
 

@@ -29,7 +29,8 @@ class CrdsTest : public ::testing::Test {
         },
         "test");
     client_ = std::make_unique<kube::Client>(
-        loop_, *transport_, [] { return std::string(); }, kube::ClientConfig{1e6, 1000, "test"}, base::Random(1));
+        loop_, *transport_, [] { return std::string(); },
+        kube::ClientConfig{.queries_per_second = 1e6, .burst = 1000, .user_agent = "test"}, base::Random(1));
   }
   void install() {
     asked_.clear();

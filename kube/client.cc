@@ -274,6 +274,15 @@ struct Client::Impl {
     });
   }
 
+  net::Task<Result<std::string>> write(net::HttpRequest request, const WriteOptions& options, base::Duration limit) {
+    if (config.read_only) return denied(doing(request));
+    return call(std::move(request), write_repeat(options), limit);
+  }
+
+  static net::Task<Result<std::string>> denied(std::string what) {
+    co_return base::fail(ErrorKind::kDenied, what, ": this client only reads");
+  }
+
   using StreamPointer = std::unique_ptr<net::HttpStream>;
 
   net::Task<Attempt<StreamPointer>> open_once(net::HttpRequest sent, base::Duration left) {
@@ -412,16 +421,16 @@ net::Task<Result<std::unique_ptr<WatchStream>>> Client::watch(const Resource& re
 
 net::Task<Result<std::string>> Client::create(const Resource& resource, std::string body, WriteOptions options,
                                               std::string_view name, base::Duration limit) {
-  return impl_->call(
-      impl_->request("POST", write_target(resource, name, options, true), std::move(body), "application/json"),
-      write_repeat(options), limit);
+  return impl_->write(
+      impl_->request("POST", write_target(resource, name, options, true), std::move(body), "application/json"), options,
+      limit);
 }
 
 net::Task<Result<std::string>> Client::patch(const Resource& resource, std::string_view name, PatchType type,
                                              std::string body, WriteOptions options, base::Duration limit) {
-  return impl_->call(
+  return impl_->write(
       impl_->request("PATCH", write_target(resource, name, options, true), std::move(body), content_type(type)),
-      write_repeat(options), limit);
+      options, limit);
 }
 
 namespace {
@@ -443,9 +452,8 @@ net::Task<Result<void>> Client::remove(const Resource& resource, std::string_vie
     writer.key("preconditions").begin_object().member("uid", preconditions_uid).end_object().end_object();
   }
   const std::string_view type = body.empty() ? std::string_view() : std::string_view("application/json");
-  return without_answer(
-      impl_->call(impl_->request("DELETE", write_target(resource, name, options, false), std::move(body), type),
-                  write_repeat(options), limit));
+  return without_answer(impl_->write(
+      impl_->request("DELETE", write_target(resource, name, options, false), std::move(body), type), options, limit));
 }
 
 }  // namespace tidemark::kube

@@ -106,6 +106,7 @@ struct ClientConfig {
   // Of ahead(), beside the budget above.
   double ahead_per_second = 10;
   int ahead_burst = 50;
+  bool read_only = false;  // every write is kDenied here, whoever asks for it
 };
 
 class Client final : public Reader, public Watcher, public Writer {

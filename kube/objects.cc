@@ -92,6 +92,13 @@ std::size_t NodeInfo::bytes() const {
          kubelet_version.bytes() + boot_id.bytes();
 }
 
+const NodeCondition* Node::condition(std::string_view type) const {
+  for (const NodeCondition& condition : conditions) {
+    if (condition.type == type) return &condition;
+  }
+  return nullptr;
+}
+
 Truth Node::ready() const {
   for (const NodeCondition& condition : conditions) {
     if (condition.type == std::string_view("Ready")) return condition.status;

@@ -169,9 +169,10 @@ struct NodeCondition {
   Text type;
   Truth status = Truth::kUnknown;
   Text reason;
+  Text message;                           // where the fields ask for it
   std::optional<base::WallTime> changed;  // lastTransitionTime; heartbeats are not kept, so they change nothing
 
-  std::size_t bytes() const { return type.bytes() + reason.bytes(); }
+  std::size_t bytes() const { return type.bytes() + reason.bytes() + message.bytes(); }
 };
 
 struct NodeInfo {
@@ -196,12 +197,14 @@ struct Node {
   Text internal_ip;
 
   Truth ready() const;
+  const NodeCondition* condition(std::string_view type) const;  // null where there is none
   std::size_t bytes() const;
 };
 
 struct NodeFields {
   MetaFields meta;
   bool info = true;
+  KeyFilter condition_messages = {};  // of which types of conditions the message is kept
 };
 Result<Node> decode_node(std::string_view bytes, const NodeFields& fields, Interner& interner);
 

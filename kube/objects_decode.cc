@@ -147,7 +147,7 @@ void read_pod_status(Decoder& decoder, const PodFields& fields, Pod& pod) {
 
 // ---- Node ----
 
-void read_node_condition(Decoder& decoder, NodeCondition& condition) {
+void read_node_condition(Decoder& decoder, const KeyFilter& messages, NodeCondition& condition) {
   decoder.object([&](std::string_view key) {
     if (key == "type") {
       decoder.interned(condition.type);
@@ -155,12 +155,17 @@ void read_node_condition(Decoder& decoder, NodeCondition& condition) {
       read_truth(decoder, condition.status);
     } else if (key == "reason") {
       decoder.interned(condition.reason);
+    } else if (key == "message" && !messages.keeps_none()) {
+      std::string_view message;
+      decoder.view(message);
+      if (condition.type.empty() || messages.keeps(condition.type)) condition.message = Text::plain(message);
     } else if (key == "lastTransitionTime") {
       decoder.time(condition.changed);
     } else {
       decoder.skip();
     }
   });
+  if (!messages.keeps(condition.type)) condition.message = Text();
 }
 
 void read_taint(Decoder& decoder, Taint& taint) {
@@ -228,7 +233,8 @@ void read_node_status(Decoder& decoder, const NodeFields& fields, Node& node) {
     } else if (key == "allocatable") {
       read_resources(decoder, node.allocatable);
     } else if (key == "conditions") {
-      read_vector(decoder, node.conditions, [&](NodeCondition& c) { read_node_condition(decoder, c); });
+      read_vector(decoder, node.conditions,
+                  [&](NodeCondition& c) { read_node_condition(decoder, fields.condition_messages, c); });
     } else if (key == "nodeInfo" && fields.info) {
       read_node_info(decoder, node.info);
     } else if (key == "addresses" && fields.info) {

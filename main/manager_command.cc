@@ -35,6 +35,7 @@ int run_manager(const std::vector<std::string>& args) {
   kube::ClientConfig client_config;
   client_config.queries_per_second = options.queries_per_second;
   client_config.burst = static_cast<int>(options.query_burst);
+  client_config.read_only = options.mode == "observe";
   client_config.user_agent = "tidemark-manager/" TIDEMARK_VERSION;
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());

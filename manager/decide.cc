@@ -1,11 +1,13 @@
 #include "manager/decide.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "kube/convert.h"
 #include "manager/capacity_patch.h"
+#include "manager/mark_write.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
@@ -17,7 +19,37 @@ std::optional<std::string_view> strategy_annotation(const kube::Node& node) {
   return text == nullptr ? std::nullopt : std::optional(text->view());
 }
 
+bool takes_back(policy::NodeState state) {
+  return state >= policy::NodeState::kDraining;
+}
+
+// What motion starts from where the node carries something else than was decided before.
+void start_from(policy::OfferState& state, std::optional<model::Resources> offered, base::MonotonicTime now) {
+  state.motion.offered = offered;
+  state.motion.held.reset();
+  state.motion.changed_at = now;
+}
+
+// YARN alone is off: the annotation says 0, and what Kubernetes has is what the node still offers.
+std::optional<model::Resources> origin_in_force(const model::NodeSnapshot& node, const policy::EffectiveState& state) {
+  if (!takes_back(state.yarn) || takes_back(state.k8s)) return node.origin;
+  if (!node.published.batch_cpu && !node.published.batch_memory) return node.origin;
+  return model::Resources{node.published.batch_cpu.value_or(model::CpuMilli{}),
+                          node.published.batch_memory.value_or(model::MemoryBytes{})};
+}
+
 }  // namespace
+
+policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const model::NodeSnapshot& node) {
+  policy::SoldNow sold;
+  sold.k8s = std::ranges::any_of(pods, [](const PodProjection* pod) { return pod->sold; });
+  if (node.third_party) {
+    sold.yarn = std::ranges::any_of(*node.third_party, [](const model::ThirdPartyAllocation& each) {
+      return each.resources.cpu.value > 0 || each.resources.memory.value > 0;
+    });
+  }
+  return sold;
+}
 
 std::vector<model::Label> labels_of(const kube::Node& node) {
   std::vector<model::Label> labels;
@@ -47,13 +79,30 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
       *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
       revision.amplification ? &*revision.amplification : nullptr, around.plugins, pool.profile};
   const auto strategy = policy::strategy_for(settings, labels, strategy_annotation(node));
+  decision.standing = stand(node, revision.tidemark, &policy::PoolModes::capacity, around.standing,
+                            sold_on(around.pods, decision.snapshot), around.now);
+  const policy::EffectiveState& state = decision.standing.state;
+  const auto origin = origin_in_force(decision.snapshot, state);
+  policy::OfferState before = around.state;
+  if (around.was_observed && decision.standing.writes() && before.motion.offered) {
+    start_from(before, origin.value_or(model::Resources{}), around.mono);
+  }
   if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
-  const policy::OfferInput input{
-      decision.snapshot, strategy, pool, decision.calendar, std::nullopt, decision.snapshot.origin,
-      std::nullopt,      {},       {},   around.now,        around.mono};
-  auto step = policy::offer(around.state, input);
+  const policy::OfferInput input{decision.snapshot, strategy, pool, decision.calendar, std::nullopt, origin,
+                                 std::nullopt,      {},       {},   around.now,        around.mono};
+  auto step = policy::offer(before, input);
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
+  decision.obeyed =
+      policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
+  if (takes_back(state.k8s)) {
+    decision.obeyed.plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
+  }
+  // What was taken back comes back at the pace of growth.
+  if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
+    start_from(decision.state, model::Resources{}, around.mono);
+  }
+  if (!decision.standing.may_grow) policy::keep_cuts_only(decision.obeyed.plan, decision.snapshot);
   return decision;
 }
 
@@ -75,8 +124,10 @@ kube::NodeFields node_fields() {
                              model::kThirdPartyAllocationsAnnotation,
                              model::kNormalizationRatioAnnotation,
                              model::kAmplificationRatioAnnotation,
+                             model::kStateDetailAnnotation,
                              kEpochAnnotation,
                              model::kConfigHashAnnotation};
+  fields.condition_messages = {model::kStateCondition};
   return fields;
 }
 

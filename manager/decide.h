@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/pod_projection.h"
 #include "manager/revision.h"
+#include "manager/standing.h"
 #include "model/node.h"
 #include "model/selector.h"
 #include "policy/offer/offer.h"
@@ -19,6 +20,7 @@
 #include "policy/overcommit/plugins.h"
 #include "policy/overcommit/strategy.h"
 #include "policy/pools/pools.h"
+#include "policy/state/effect.h"
 
 namespace tidemark::manager {
 
@@ -32,6 +34,8 @@ struct NodeSurroundings {
   policy::OfferState state;  // what was decided of it before; the default value where nothing is known
   base::WallTime now;
   base::MonotonicTime mono;
+  StandingInputs standing = {};
+  bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
 };
 
 struct NodeDecision {
@@ -41,14 +45,20 @@ struct NodeDecision {
   const policy::Calendar* calendar = nullptr;  // the pool's
   policy::Offer offer;
   policy::OfferState state;  // to be remembered until the next decision about this node
+  Standing standing;
+  policy::Obeyed obeyed;  // the offer, as the node's state lets it be
 
-  const policy::OvercommitPlan& plan() const { return offer.plan; }
+  // What the node is to carry; where writes() is false, what it would be told.
+  const policy::OvercommitPlan& plan() const { return obeyed.plan; }
+  bool writes() const { return obeyed.write && !standing.watched; }
   const policy::NodeStrategy& strategy() const { return offer.strategy; }
 };
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around);
 
 std::vector<model::Label> labels_of(const kube::Node& node);
+// What is sold on it: its pods that hold batch or mid resources, and what third parties say of YARN.
+policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const model::NodeSnapshot& node);
 // The strategy of a node: the settings, its annotation and its labels.
 policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
                                       policy::Profile profile);

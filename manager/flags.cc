@@ -30,6 +30,10 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
 void declare_flags(base::Flags& flags, ManagerOptions& options) {
   using std::chrono::seconds;
   declare_common_flags(flags, options);
+  flags.group("Mode");
+  flags.choice("mode", options.mode, {"enforce", "observe"},
+               "observe: decide and show, and write nothing at all (no Lease and no event either); fit to run beside "
+               "another manager");
   flags.group("Serving");
   flags
       .text("health-probe-addr", options.health_address,

@@ -7,16 +7,20 @@
 #include <utility>
 
 #include "base/text.h"
+#include "kube/convert.h"
 #include "kube/informer.h"
 #include "kube/node_resource_topology.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
+#include "manager/contests.h"
 #include "manager/decide.h"
 #include "manager/node_specs.h"
 #include "manager/overcommit_controller.h"
 #include "manager/pod_projection.h"
 #include "manager/settings.h"
+#include "manager/state_controller.h"
+#include "manager/state_source.h"
 #include "manager/topology_controller.h"
 #include "manager/write_lanes.h"
 #include "model/names.h"
@@ -30,6 +34,40 @@ namespace {
 constexpr std::string_view kComponent = "tidemark-manager";
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 constexpr int kRepairWorkers = 2;  // beside those that may all be waiting for a place in the write budget
+constexpr std::int64_t kStateWorkers = 2;
+constexpr double kStateBudgetShare = 0.3;  // of the requests a second
+
+bool same_text(const kube::Text* a, const kube::Text* b) {
+  return a == nullptr || b == nullptr ? a == b : *a == *b;
+}
+
+bool mark_changed(const kube::Node* before, const kube::Node& after) {
+  if (before == nullptr) return true;
+  const auto& a = before->meta;
+  const auto& b = after.meta;
+  return !same_text(a.labels.find(model::kStateLabel), b.labels.find(model::kStateLabel)) ||
+         !same_text(a.annotations.find(model::kStateDetailAnnotation),
+                    b.annotations.find(model::kStateDetailAnnotation));
+}
+
+// Of a node's many updates those that its state, or what it says of it, depends on.
+bool worth_a_look(const kube::Node* before, const kube::Node* after) {
+  if (before == nullptr || after == nullptr || mark_changed(before, *after)) return true;
+  const auto& a = before->meta;
+  const auto& b = after->meta;
+  if (!same_text(a.annotations.find(model::kThirdPartyAllocationsAnnotation),
+                 b.annotations.find(model::kThirdPartyAllocationsAnnotation))) {
+    return true;
+  }
+  const auto same_label = [](const kube::TextMap::Entry& x, const kube::TextMap::Entry& y) {
+    return x.key == y.key && x.value == y.value;
+  };
+  if (!std::equal(a.labels.begin(), a.labels.end(), b.labels.begin(), b.labels.end(), same_label)) return true;
+  const auto* said = before->condition(model::kStateCondition);
+  const auto* says = after->condition(model::kStateCondition);
+  if (said == nullptr || says == nullptr) return said != says;
+  return said->status != says->status || said->reason != says->reason || said->message != says->message;
+}
 
 class RunningManager final : public Manager {
  public:
@@ -54,10 +92,14 @@ class RunningManager final : public Manager {
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         settings_(settings_context(client), log_, random.fork()),
+        orders_(loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
+                [this] { enqueue_all(); }),
+        contests_(loop, contest_context(client), log_, metrics),
+        states_(loop, state_context(client), log_, metrics, random.fork()),
         lanes_(client),
         zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
-        controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, options_.plugins,
-                    write_limit(options_)),
+        controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_,
+                    overcommit_hooks(), options_.plugins, write_limit(options_)),
         specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
                specs_options()),
         errors_(
@@ -71,7 +113,7 @@ class RunningManager final : public Manager {
   }
 
   Result<void> prepare(kube::Client& client, kube::Client& election, base::Random random, std::string identity) {
-    if (options_.leader_elect) {
+    if (options_.leader_elect && !only_observes()) {
       kube::LeaderConfig config;
       config.ns = options_.lease_namespace;
       config.name = options_.lease_name;
@@ -84,6 +126,7 @@ class RunningManager final : public Manager {
         settings_.leadership_changed();
         if (webhooks_) webhooks_->leadership_changed();
         if (!leading) return;
+        contests_.take_over();
         enqueue_all();
         specs_.look_at_all();
       });
@@ -108,8 +151,14 @@ class RunningManager final : public Manager {
     scope_.spawn(node_metrics_.run());
     scope_.spawn(topologies_.run());
     settings_.start();
+    orders_.start();
     specs_.start();
-    scope_.spawn(recorder_.run());
+    if (only_observes()) {
+      log_.warn(model::reason_sentence(model::Reason::kStateByManager),
+                {{"reason", model::reason_id(model::Reason::kStateByManager)}});
+    } else {
+      scope_.spawn(recorder_.run());
+    }
     scope_.spawn(wait_for_caches());
     if (elector_) scope_.spawn(elector_->run());
     if (webhooks_) webhooks_->start();
@@ -119,6 +168,7 @@ class RunningManager final : public Manager {
     }
     for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kRoutine));
     for (int i = 0; i < kRepairWorkers; ++i) scope_.spawn(work(kube::WorkQueue::Urgency::kUrgent));
+    for (std::int64_t i = 0; i < kStateWorkers; ++i) scope_.spawn(work_on_states());
     if (options_.sync_period > base::Duration(0)) scope_.spawn(look_again());
   }
 
@@ -130,6 +180,7 @@ class RunningManager final : public Manager {
     if (auto missing = settings_.not_ready(); !missing.empty()) return missing;
     if (auto missing = specs_.not_ready(); !missing.empty()) return missing;
     if (webhooks_ && !webhooks_->not_ready().empty()) return webhooks_->not_ready();
+    if (!orders_.taken()) return "tidemark-state is not read yet";
     if (!caches().whole()) return "a cache is over its budget: offers are only cut";
     return "";
   }
@@ -142,7 +193,7 @@ class RunningManager final : public Manager {
     draining_ = true;
     if (webhooks_) co_await webhooks_->drain();
     const auto end = loop_.clock().monotonic() + kDrainLimit;
-    while ((!working_.empty() || specs_.writing()) && loop_.clock().monotonic() < end)
+    while ((!working_.empty() || specs_.writing() || states_.writing()) && loop_.clock().monotonic() < end)
       co_await loop_.sleep(std::chrono::milliseconds(20));
     if (elector_) co_await elector_->release();
   }
@@ -188,12 +239,76 @@ class RunningManager final : public Manager {
     return may_write() ? controller_.figures().text() : "";
   }
 
-  bool may_write() const { return !draining_ && (elector_ == nullptr || elector_->leading()); }
+  bool only_observes() const { return options_.mode == "observe"; }
+  bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
 
-  NodeSpecsOptions specs_options() const {
-    return {options_.queries_per_second,     options_.query_burst,           options_.workers,
-            write_limit(options_),           [this] { return may_write(); }, options_.controllers.node_slo,
-            options_.controllers.node_metric};
+  // What a node's state rests on beside the node.
+  StandingInputs standing_inputs(const kube::Node& node) {
+    StandingInputs inputs = orders_.inputs();
+    if (only_observes()) {
+      inputs.only_watched = model::Reason::kStateByManager;
+      return inputs;
+    }
+    auto held = contests_.look(node);
+    inputs.only_watched = held.reason;
+    inputs.watched_why = std::move(held.why);
+    inputs.watched_again_after = held.again_after;
+    return inputs;
+  }
+
+  Standing standing_of(const kube::Node& node) {
+    policy::SoldNow sold;
+    const auto pods = pods_.by_index(kPodsByNode, std::string(node.meta.name));
+    sold = sold_on(pods, kube::to_node_snapshot(node, {}, nullptr, nullptr).snapshot);
+    return stand(node, settings_.for_node(node).tidemark, &policy::PoolModes::capacity, standing_inputs(node), sold,
+                 loop_.clock().wall());
+  }
+
+  // Whether the node's NodeSLO, or NodeMetric, stays as it is.
+  bool specs_held(const kube::Node& node, policy::Mode policy::PoolModes::* mode) {
+    return !stand(node, settings_.for_node(node).tidemark, mode, standing_inputs(node), {}, loop_.clock().wall())
+                .writes();
+  }
+
+  OvercommitHooks overcommit_hooks() {
+    return {[this](const kube::Node& node) { return standing_inputs(node); },
+            [this](const model::NodeName& node, const model::ExtendedResources& amounts) {
+              contests_.before_write(node, amounts);
+            },
+            [this](const model::NodeName& node, bool written) { contests_.after_write(node, written); }};
+  }
+
+  ContestContext contest_context(kube::Client& client) {
+    return {client,
+            recorder_,
+            nodes_,
+            [this] { return may_write(); },
+            [this](const kube::Node& node) { return settings_.pool_of(node).name; },
+            [this](const std::string& node) { look_at(node); },
+            [this] { enqueue_all(); },
+            options_.contest};
+  }
+
+  StateContext state_context(kube::Client& client) {
+    return {client,
+            recorder_,
+            interner_,
+            nodes_,
+            [this](const kube::Node& node) { return standing_of(node); },
+            [this] { return may_write(); },
+            options_.queries_per_second * kStateBudgetShare,
+            write_limit(options_)};
+  }
+
+  NodeSpecsOptions specs_options() {
+    return {options_.queries_per_second,
+            options_.query_burst,
+            options_.workers,
+            write_limit(options_),
+            [this] { return may_write(); },
+            options_.controllers.node_slo,
+            options_.controllers.node_metric,
+            [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); }};
   }
 
   SettingsContext settings_context(kube::Client& client) {
@@ -230,11 +345,17 @@ class RunningManager final : public Manager {
   }
 
   void subscribe() {
-    nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node*, const kube::Node* after) {
-      queue_.add(key.name, urgency_of(key.name));
+    nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
+      const bool marked = after != nullptr && mark_changed(before, *after);
+      contests_.node_changed(key.name, before, after);
+      queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : urgency_of(key.name));
+      if (worth_a_look(before, after)) states_.look_at(key.name);
+      if (marked) specs_.look_at(key.name);
       if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
     });
     pods_.subscribe([this](const kube::ObjectKey&, const PodProjection* before, const PodProjection* after) {
+      // Draining is over when the last of what is sold ends.
+      if (before != nullptr && before->sold) states_.look_at(std::string(before->node_name));
       if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
       if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
     });
@@ -249,7 +370,7 @@ class RunningManager final : public Manager {
                                  const kube::NodeResourceTopology*) { queue_.add(key.name, urgency_of(key.name)); });
     settings_.subscribe([this](const SettingsChange& change) {
       if (change.node) {
-        queue_.add(change.node->value);
+        look_at(change.node->value);
       } else {
         enqueue_all();
       }
@@ -265,6 +386,8 @@ class RunningManager final : public Manager {
     while (!co_await settings_.wait_read(std::chrono::minutes(1))) {
       log_.warn("waiting for the API server", {{"missing", not_ready()}});
     }
+    co_await orders_.wait_taken();
+    if (elector_ == nullptr) contests_.take_over();
     log_.info(
         "caches filled",
         {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
@@ -272,7 +395,17 @@ class RunningManager final : public Manager {
   }
 
   void enqueue_all() {
-    nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) { queue_.add(key.name); });
+    nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) { look_at(key.name); });
+  }
+  void look_at(const std::string& node) {
+    queue_.add(node);
+    states_.look_at(node);
+    specs_.look_at(node);
+  }
+
+  net::Task<void> work_on_states() {
+    co_await all_synced_.wait();
+    co_await states_.work();
   }
 
   net::Task<void> look_again() {
@@ -320,6 +453,9 @@ class RunningManager final : public Manager {
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
   Settings settings_;
+  StateSource orders_;
+  Contests contests_;
+  StateController states_;
   WriteLanes lanes_;
   TopologyController zones_;
   OvercommitController controller_;

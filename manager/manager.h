@@ -17,6 +17,7 @@
 #include "manager/switches.h"
 #include "manager/webhooks.h"
 #include "net/loop.h"
+#include "policy/contest/contest.h"
 #include "policy/overcommit/plugins.h"
 
 namespace tidemark::manager {
@@ -26,6 +27,8 @@ struct ManagerOptions {
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
   policy::PluginSet plugins;
+  std::string mode = "enforce";  // "observe": decides and shows, and writes nothing at all, no Lease and no event
+  policy::ContestConfig contest;
   ControllerSet controllers;
   FeatureGates feature_gates;
   std::string metrics_address = "127.0.0.1:8080";

@@ -112,6 +112,11 @@ net::Task<void> NodeSpecs::start_metric_workers() {
   for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(metric_writes_.work());
 }
 
+void NodeSpecs::look_at(const std::string& node) {
+  slo_writes_.look_at(node);
+  metric_writes_.look_at(node);
+}
+
 void NodeSpecs::look_at_all() {
   nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) {
     slo_writes_.look_at(key.name);
@@ -136,8 +141,13 @@ const Revision& NodeSpecs::settings_of(const model::NodeName& node) const {
   return found == nullptr ? settings_.for_node(node) : settings_.for_node(*found);
 }
 
+bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const {
+  return node != nullptr && options_.held && options_.held(*node, mode);
+}
+
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
+  if (held(nodes_.find(key), &policy::PoolModes::node_slo)) return {};
   auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node), loop_.clock().wall());
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
@@ -149,6 +159,7 @@ NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
 
 NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
+  if (held(nodes_.find(key), &policy::PoolModes::capacity)) return {};
   auto decision = decide_node_metric(nodes_.find(key), metrics_.find(key), settings_of(node).colocation);
   if (decision.collect) {
     count_parse("slo_controller_nodemetric_spec_parse_count", "getNodeMetricCollectPolicy",

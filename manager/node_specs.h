@@ -28,6 +28,8 @@ struct NodeSpecsOptions {
   std::function<bool()> leading;
   bool node_slos = true;  // what is off is neither written nor taken away
   bool node_metrics = true;
+  // Whether a node's objects stay as they are, by what its pool's settings say of this part. Null: never.
+  std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
 };
 
 class NodeSpecs {
@@ -40,13 +42,15 @@ class NodeSpecs {
             kube::Informer<kube::NodeMetric>& metrics, Settings& settings, const base::Log& log,
             base::Registry& registry, base::Random random, NodeSpecsOptions options);
 
-  void start();        // until destroyed
+  void start();  // until destroyed
+  void look_at(const std::string& node);
   void look_at_all();  // all nodes, and all objects whose node may be gone
   std::string not_ready() const;
   bool writing() const { return slo_writes_.writing() + metric_writes_.writing() > 0; }
 
  private:
   const Revision& settings_of(const model::NodeName& node) const;  // until the loop runs again
+  bool held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const;
   NodeObjectPlan decide_slo(const model::NodeName& node);
   NodeObjectPlan decide_metric(const model::NodeName& node);
   void node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after);

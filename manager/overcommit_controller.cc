@@ -28,8 +28,33 @@ std::string_view action_word(policy::PlanAction action) {
   return "";
 }
 
+// What the node will carry after the write: a part that is not written stays.
+model::ExtendedResources in_full(const CapacityWrite& write, const model::ExtendedResources& carried) {
+  model::ExtendedResources all = write.publish;
+  if (!write.batch) {
+    all.batch_cpu = carried.batch_cpu;
+    all.batch_memory = carried.batch_memory;
+  }
+  if (!write.mid) {
+    all.mid_cpu = carried.mid_cpu;
+    all.mid_memory = carried.mid_memory;
+  }
+  return all;
+}
+
 model::ExtendedResources as_extended(const model::Resources& batch) {
   return {batch.cpu, batch.memory, std::nullopt, std::nullopt};
+}
+
+template <class Amount>
+bool less_or_gone(const std::optional<Amount>& wanted, const std::optional<Amount>& carried) {
+  return carried && (!wanted || *wanted < *carried);
+}
+
+// Some amount is to be lower than the node carries it, or to go.
+bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResources& carried) {
+  return less_or_gone(wanted.batch_cpu, carried.batch_cpu) || less_or_gone(wanted.batch_memory, carried.batch_memory) ||
+         less_or_gone(wanted.mid_cpu, carried.mid_cpu) || less_or_gone(wanted.mid_memory, carried.mid_memory);
 }
 
 // A node's own annotation is held to no range: below these each look at the node would be a write.
@@ -45,7 +70,7 @@ model::ColocationStrategy within_sense(const NodeDecision& decision) {
 OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches,
                                            const Settings& settings, Leadership leadership, kube::Interner& interner,
                                            base::Log log, base::Registry& metrics, TopologyController& zones,
-                                           policy::PluginSet plugins, base::Duration write_limit)
+                                           OvercommitHooks hooks, policy::PluginSet plugins, base::Duration write_limit)
     : loop_(loop),
       lanes_(lanes),
       caches_(caches),
@@ -54,8 +79,10 @@ OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLane
       interner_(interner),
       log_(std::move(log)),
       zones_(zones),
+      hooks_(std::move(hooks)),
       plugins_(plugins),
       writes_(plugins),
+      observed_(metrics),
       write_limit_(write_limit),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
@@ -63,13 +90,13 @@ OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLane
       decision_seconds_(metrics.histogram("tidemark_manager_decision_seconds", "One node decided, without the write.",
                                           {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3})) {}
 
-Standing OvercommitController::standing(const kube::Node& node) const {
-  return writes_.standing(node, leadership_.epoch(), loop_.clock().monotonic());
+LeftAs OvercommitController::left_as(const kube::Node& node) const {
+  return writes_.left_as(node, leadership_.epoch(), loop_.clock().monotonic());
 }
 
 bool OvercommitController::needs_repair(const model::NodeName& node_name) const {
   const kube::Node* node = caches_.nodes.find({"", node_name.value});
-  if (node != nullptr && manager::needs_repair(standing(*node))) return true;
+  if (node != nullptr && manager::needs_repair(left_as(*node))) return true;
   const kube::NodeResourceTopology* topology = caches_.topologies.find({"", node_name.value});
   return topology != nullptr && zones_.overwritten(*topology);
 }
@@ -87,21 +114,25 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
                                 plugins_,
                                 before == offers_.end() ? policy::OfferState() : before->second,
                                 loop_.clock().wall(),
-                                loop_.clock().monotonic()};
+                                loop_.clock().monotonic(),
+                                hooks_.standing(node),
+                                observed_.has(model::NodeName(name))};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
-    policy::keep_cuts_only(decision.node.offer.plan, decision.node.snapshot);
+    policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
   }
+  decision.again_after = look_again(decision.node);
+  decision.config_hash = revision.hash;
+  if (!decision.node.writes()) return decision;
   decision.write = worth_a_write(decision.node);
   const auto& plan = decision.node.plan();
   if (repair && plan.action != policy::PlanAction::kHold && !writes_.carries(node, plan.publish, plan.origin)) {
     decision.write = {true, model::Reason::kWriteRepaired};  // by any amount, not only by a tenth
   }
   // Whoever changed the settings wants to see where they are in force.
-  decision.config_hash = revision.hash;
   if (!decision.write.write) {
     decision.write =
         policy::needs_ratio_write(decision.node.snapshot, decision.node.plan(), decision.node.strategy().profile);
@@ -110,12 +141,19 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   if (!decision.write.write && ours && node.meta.annotations.get(model::kConfigHashAnnotation) != revision.hash) {
     decision.write = {true, model::Reason::kWriteSettings};
   }
-  decision.again_after = look_again(decision.node);
   return decision;
 }
 
 policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision) const {
   if (decision.plan().action == policy::PlanAction::kHold) return {};
+  const auto& published = decision.snapshot.published;
+  const bool takes_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
+  if (takes_back &&
+      (lowers(decision.plan().publish, published) ||
+       (decision.snapshot.origin && decision.plan().origin && *decision.snapshot.origin != model::Resources{} &&
+        *decision.plan().origin == model::Resources{}))) {
+    return {true, model::Reason::kWriteState};
+  }
   const auto since_write =
       writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());
   const model::ColocationStrategy values = within_sense(decision);
@@ -140,7 +178,7 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
 }
 
 std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
-  if (!decision.strategy().enabled) return std::nullopt;
+  if (!decision.strategy().enabled) return decision.standing.state.again_after;
   const auto& values = decision.strategy().values;
   // The contract refreshes a node once its last write is older than this.
   using std::chrono::minutes, std::chrono::seconds;
@@ -155,6 +193,8 @@ std::optional<base::Duration> OvercommitController::look_again(const NodeDecisio
     if (!far && left > base::Duration(0)) next = std::min(next, left);
   }
   if (decision.offer.again_after) next = std::clamp<base::Duration>(*decision.offer.again_after, seconds(1), next);
+  // When an order ends, or draining is over, to the moment.
+  if (decision.standing.state.again_after) next = std::min(next, *decision.standing.state.again_after);
   return next;
 }
 
@@ -233,6 +273,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     figures_.forget(node_name);
     count_reconcile("reconcileNodeNotFound", false);
     offers_.erase(node_name);
+    observed_.remove(node_name);
     co_return Settled{};
   }
   kube::Node again;
@@ -247,12 +288,17 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     }
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
-    const bool repair = manager::needs_repair(standing(*node));
+    const bool repair = manager::needs_repair(left_as(*node));
     const base::MonotonicTime began = loop_.clock().monotonic();
     const Decision decision = decide(*node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
     observe(node_name, decision);
     remember(node_name, decision.node.state);
+    observed_.take(node_name, decision.node);
+    if (!decision.node.writes()) {
+      writes_.forget(node_name);  // what others make of it is not repaired
+      co_return settled(Done::kObserved, decision);
+    }
     if (!decision.write.write) {
       if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
       co_return settled(Done::kUnchanged, decision);
@@ -274,8 +320,11 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";
-    auto patched = co_await lanes_.of(repair).writer.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge,
-                                                           capacity_patch(write), options, write_limit_);
+    const bool ahead = repair || decision.write.reason == model::Reason::kWriteState;
+    if (amounts) hooks_.before_write(node_name, in_full(write, decision.node.snapshot.published));
+    auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge,
+                                                          capacity_patch(write), options, write_limit_);
+    if (amounts) hooks_.after_write(node_name, patched.has_value());
     if (patched) {
       TM_CO_TRY(const kube::Node after, kube::decode_node(*patched, node_fields(), interner_));
       writes_.wrote(after, epoch, loop_.clock().monotonic());
@@ -287,12 +336,13 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
           .counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
                    {{"reason", model::reason_id(decision.write.reason)}})
           .add();
-      log_.info("capacity written", {{"node", node_name.value},
-                                     {"action", action_word(decision.node.plan().action)},
-                                     {"batch_cpu_milli", decision.node.plan().batch_cpu.published.value},
-                                     {"batch_memory_bytes", decision.node.plan().batch_memory.published.value},
-                                     {"why", model::reason_id(decision.node.plan().reason)},
-                                     {"write", model::reason_id(decision.write.reason)}});
+      log_.info("capacity written",
+                {{"node", node_name.value},
+                 {"action", action_word(decision.node.plan().action)},
+                 {"batch_cpu_milli", decision.node.plan().publish.batch_cpu.value_or(model::CpuMilli{}).value},
+                 {"batch_memory_bytes", decision.node.plan().publish.batch_memory.value_or(model::MemoryBytes{}).value},
+                 {"why", model::reason_id(decision.node.plan().reason)},
+                 {"write", model::reason_id(decision.write.reason)}});
       co_return settled(Done::kWritten, decision);
     }
     if (patched.error().kind == ErrorKind::kNotFound) {

@@ -21,6 +21,7 @@
 #include "manager/decide.h"
 #include "manager/figures.h"
 #include "manager/leadership.h"
+#include "manager/observed_sums.h"
 #include "manager/own_writes.h"
 #include "manager/pod_projection.h"
 #include "manager/settings.h"
@@ -49,11 +50,19 @@ struct OvercommitCaches {
   }
 };
 
+struct OvercommitHooks {
+  // What a node's state rests on beside the node (manager/standing.h).
+  std::function<StandingInputs(const kube::Node&)> standing;
+  // Around each write of a node's amounts, so that what others write can be told from what we do.
+  std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
+  std::function<void(const model::NodeName&, bool written)> after_write;
+};
+
 class OvercommitController {
  public:
   OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches, const Settings& settings,
                        Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
-                       TopologyController& zones, policy::PluginSet plugins = {},
+                       TopologyController& zones, OvercommitHooks hooks, policy::PluginSet plugins = {},
                        base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
@@ -61,6 +70,7 @@ class OvercommitController {
     kUnchanged,  // what the node carries is right
     kWritten,
     kNotLeading,
+    kObserved,    // decided and shown
     kSuperseded,  // the node carries a higher epoch: left alone until the lease shows whose it is
   };
   struct Outcome {
@@ -100,7 +110,7 @@ class OvercommitController {
   void count_reconcile(std::string_view what, bool succeeded);
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool repair);
-  Standing standing(const kube::Node& node) const;
+  LeftAs left_as(const kube::Node& node) const;
 
   net::EventLoop& loop_;
   WriteLanes lanes_;
@@ -110,9 +120,11 @@ class OvercommitController {
   kube::Interner& interner_;
   base::Log log_;
   TopologyController& zones_;
+  OvercommitHooks hooks_;
   policy::PluginSet plugins_;
   OwnWrites writes_;
   Figures figures_;
+  ObservedSums observed_;
   std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
   base::Duration write_limit_;
   base::Registry& metrics_;

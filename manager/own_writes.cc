@@ -75,16 +75,16 @@ std::optional<base::Duration> OwnWrites::since(const model::NodeName& node, std:
   return now - at->second.when;
 }
 
-Standing OwnWrites::standing(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const {
+LeftAs OwnWrites::left_as(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const {
   const auto at = writes_.find(model::NodeName(std::string(node.meta.name)));
-  if (at == writes_.end() || (epoch && *epoch != at->second.epoch)) return Standing::kNotWritten;
+  if (at == writes_.end() || (epoch && *epoch != at->second.epoch)) return LeftAs::kNotWritten;
   const Written& written = at->second;
   const std::uint64_t seen = revision_number(node.meta.resource_version);
-  if (seen == written.revision) return Standing::kAsWritten;
-  if (seen != 0 && seen < written.revision && now - written.when < kBehindMax) return Standing::kBehind;
+  if (seen == written.revision) return LeftAs::kAsWritten;
+  if (seen != 0 && seen < written.revision && now - written.when < kBehindMax) return LeftAs::kBehind;
   const Carried carried = carried_by(node);
-  if (carried == written.carried) return Standing::kAsWritten;
-  return lacks(carried, written.carried) ? Standing::kLost : Standing::kChanged;
+  if (carried == written.carried) return LeftAs::kAsWritten;
+  return lacks(carried, written.carried) ? LeftAs::kLost : LeftAs::kChanged;
 }
 
 }  // namespace tidemark::manager

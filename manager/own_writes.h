@@ -26,10 +26,10 @@ inline constexpr base::Duration kMadeAnewWithin = std::chrono::minutes(10);
 // A cache that shows an older revision than our own write for longer than this does so because the server was set back.
 inline constexpr base::Duration kBehindMax = std::chrono::seconds(30);
 
-enum class Standing : std::uint8_t { kNotWritten, kBehind, kAsWritten, kLost, kChanged };
+enum class LeftAs : std::uint8_t { kNotWritten, kBehind, kAsWritten, kLost, kChanged };
 
-inline bool needs_repair(Standing standing) {
-  return standing == Standing::kLost || standing == Standing::kChanged;
+inline bool needs_repair(LeftAs left) {
+  return left == LeftAs::kLost || left == LeftAs::kChanged;
 }
 
 class OwnWrites {
@@ -49,7 +49,7 @@ class OwnWrites {
   // way meets another revision.
   std::optional<base::Duration> since(const model::NodeName& node, std::optional<std::int64_t> epoch,
                                       base::MonotonicTime now) const;
-  Standing standing(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const;
+  LeftAs left_as(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const;
   // Whether the node carries exactly these, in capacity and allocatable alike.
   bool carries(const kube::Node& node, const model::ExtendedResources& amounts,
                const std::optional<model::Resources>& origin) const;

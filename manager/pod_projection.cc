@@ -1,6 +1,8 @@
 #include "manager/pod_projection.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "kube/convert.h"
 #include "kube/objects.h"
@@ -45,6 +47,17 @@ model::Resources batch_request_of(const kube::Pod& pod) {
   return model::max(sum, largest);
 }
 
+bool requests_sold(const kube::Pod& pod) {
+  const auto sold = [](const kube::ResourceList& requests) {
+    return requests.get(model::kBatchCpu) > 0 || requests.get(model::kBatchMemory) > 0 ||
+           requests.get(model::kMidCpu) > 0 || requests.get(model::kMidMemory) > 0;
+  };
+  const auto any = [&](const std::vector<kube::Container>& containers) {
+    return std::ranges::any_of(containers, [&](const kube::Container& each) { return sold(each.requests); });
+  };
+  return any(pod.containers) || any(pod.init_containers);
+}
+
 }  // namespace
 
 Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Interner& interner) {
@@ -60,6 +73,7 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
   kept.phase = view.phase;
   kept.priority = view.priority;
   kept.qos = view.qos;
+  kept.sold = requests_sold(pod);
   kept.numa_nodes = std::move(view.numa_nodes);
   return kept;
 }

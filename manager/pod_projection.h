@@ -24,6 +24,7 @@ struct PodProjection {
   };
   Meta meta;
   kube::Text node_name;  // empty: not bound yet
+  bool sold = false;     // it requests batch or mid resources
   model::PodId id;
   model::Resources request;
   model::Resources batch_request;  // batch-cpu and batch-memory of its containers

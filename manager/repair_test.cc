@@ -190,29 +190,29 @@ kube::Node carrying(std::string_view revision, std::int64_t milli, kube::Interne
   return std::move(*node);
 }
 
-TEST(OwnWritesTest, StandingByRevisionAndWhatTheNodeCarries) {
+TEST(OwnWritesTest, LeftAsByRevisionAndWhatTheNodeCarries) {
   kube::Interner interner;
   const base::MonotonicTime now{1h};
   const auto one = std::optional<std::int64_t>(1);
   OwnWrites writes{policy::PluginSet()};
-  EXPECT_EQ(writes.standing(carrying("5", 7, interner), one, now), Standing::kNotWritten);
+  EXPECT_EQ(writes.left_as(carrying("5", 7, interner), one, now), LeftAs::kNotWritten);
   writes.wrote(carrying("10", 7, interner), 1, now);
-  EXPECT_EQ(writes.standing(carrying("10", 7, interner), one, now), Standing::kAsWritten);
-  EXPECT_EQ(writes.standing(carrying("9", 5, interner), one, now), Standing::kBehind);
-  EXPECT_EQ(writes.standing(carrying("9", 5, interner), one, now + kBehindMax), Standing::kChanged)
+  EXPECT_EQ(writes.left_as(carrying("10", 7, interner), one, now), LeftAs::kAsWritten);
+  EXPECT_EQ(writes.left_as(carrying("9", 5, interner), one, now), LeftAs::kBehind);
+  EXPECT_EQ(writes.left_as(carrying("9", 5, interner), one, now + kBehindMax), LeftAs::kChanged)
       << "a server that was set back counts anew";
-  EXPECT_EQ(writes.standing(carrying("11", 7, interner), one, now), Standing::kAsWritten);
-  EXPECT_EQ(writes.standing(carrying("11", 8, interner), one, now), Standing::kChanged);
+  EXPECT_EQ(writes.left_as(carrying("11", 7, interner), one, now), LeftAs::kAsWritten);
+  EXPECT_EQ(writes.left_as(carrying("11", 8, interner), one, now), LeftAs::kChanged);
   auto empty = kube::decode_node(R"({"metadata":{"name":"n1","resourceVersion":"12"}})", kube::NodeFields(), interner);
-  EXPECT_EQ(writes.standing(*empty, one, now), Standing::kLost);
-  EXPECT_EQ(writes.standing(*empty, 2, now), Standing::kNotWritten) << "another leadership's write is none";
-  EXPECT_EQ(writes.standing(*empty, std::nullopt, now), Standing::kLost) << "nobody is elected";
+  EXPECT_EQ(writes.left_as(*empty, one, now), LeftAs::kLost);
+  EXPECT_EQ(writes.left_as(*empty, 2, now), LeftAs::kNotWritten) << "another leadership's write is none";
+  EXPECT_EQ(writes.left_as(*empty, std::nullopt, now), LeftAs::kLost) << "nobody is elected";
   EXPECT_EQ(writes.since(model::NodeName("n1"), 2, now + 3s), std::nullopt);
   EXPECT_EQ(writes.since(model::NodeName("n1"), 1, now + 3s), 3s);
   writes.accept(carrying("13", 8, interner));
-  EXPECT_EQ(writes.standing(carrying("14", 8, interner), one, now), Standing::kAsWritten);
+  EXPECT_EQ(writes.left_as(carrying("14", 8, interner), one, now), LeftAs::kAsWritten);
   writes.forget(model::NodeName("n1"));
-  EXPECT_EQ(writes.standing(*empty, one, now), Standing::kNotWritten);
+  EXPECT_EQ(writes.left_as(*empty, one, now), LeftAs::kNotWritten);
 }
 
 TEST(OwnWritesTest, ANodeThatIsGoneIsRememberedForItsTimeAndWhatAPluginLeavesAloneDoesNotCount) {
@@ -223,20 +223,20 @@ TEST(OwnWritesTest, ANodeThatIsGoneIsRememberedForItsTimeAndWhatAPluginLeavesAlo
   no_batch.batch_resource = false;
   OwnWrites mid_only{no_batch};
   mid_only.wrote(carrying("10", 7, interner), 1, now);
-  EXPECT_EQ(mid_only.standing(carrying("11", 8, interner), one, now), Standing::kAsWritten);
+  EXPECT_EQ(mid_only.left_as(carrying("11", 8, interner), one, now), LeftAs::kAsWritten);
 
   OwnWrites writes{policy::PluginSet()};
   writes.wrote(carrying("10", 7, interner), 1, now);
   writes.gone(model::NodeName("n1"), now + 1s);
-  EXPECT_EQ(writes.standing(carrying("12", 8, interner), one, now + 5min), Standing::kChanged);
+  EXPECT_EQ(writes.left_as(carrying("12", 8, interner), one, now + 5min), LeftAs::kChanged);
   writes.gone(model::NodeName("another"), now + 2s + kMadeAnewWithin);
-  EXPECT_EQ(writes.standing(carrying("12", 8, interner), one, now + 5min), Standing::kNotWritten);
+  EXPECT_EQ(writes.left_as(carrying("12", 8, interner), one, now + 5min), LeftAs::kNotWritten);
 
   writes.wrote(carrying("20", 7, interner), 1, now);
   writes.gone(model::NodeName("n1"), now + 1s);
   writes.wrote(carrying("21", 7, interner), 1, now + 2s);  // it came back
   writes.gone(model::NodeName("another"), now + 1h);
-  EXPECT_EQ(writes.standing(carrying("22", 8, interner), one, now + 1h), Standing::kChanged);
+  EXPECT_EQ(writes.left_as(carrying("22", 8, interner), one, now + 1h), LeftAs::kChanged);
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ struct Replica {
       : leading(leads),
         transport(loop, std::move(handler), "test"),
         client(
-            loop, transport, [] { return std::string(); }, {1000, 1000, "test"}, base::Random(1)),
+            loop, transport, [] { return std::string(); },
+            {.queries_per_second = 1000, .burst = 1000, .user_agent = "test"}, base::Random(1)),
         nodes(loop, client, client, log, metrics, base::Random(2), node_config(),
               [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); }),
         recorder(loop, client, log, metrics, "test"),

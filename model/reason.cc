@@ -109,6 +109,7 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kWriteRepaired, "TM-WRITE-008", "somebody else changed what this process wrote"},
     ReasonInfo{Reason::kWriteRatio, "TM-WRITE-009", "a ratio in an annotation differs"},
     ReasonInfo{Reason::kWriteCut, "TM-WRITE-010", "less is offered than the node carries: a cut does not wait"},
+    ReasonInfo{Reason::kWriteState, "TM-WRITE-011", "the node drains or is off: what it offers is taken back"},
 
     ReasonInfo{Reason::kMotionFirst, "TM-MOTION-001", "the first value: there is nothing to move from"},
     ReasonInfo{Reason::kMotionSteady, "TM-MOTION-002", "as much as before"},
@@ -234,12 +235,19 @@ constexpr std::array kReasons{
                "what was ordered for the cluster is gone from the API server; the last known holds"},
     ReasonInfo{Reason::kStateDesiredUnreadable, "TM-STATE-022",
                "what was ordered for the cluster cannot be read; the last known holds"},
+    ReasonInfo{Reason::kStateOn, "TM-STATE-023", "on: what the settings give is sold"},
+    ReasonInfo{Reason::kStateObserved, "TM-STATE-024", "observed: decided and shown, nothing is written"},
+    ReasonInfo{Reason::kStateByManager, "TM-STATE-025",
+               "the manager runs with --mode=observe: it writes nothing at all"},
 
     ReasonInfo{Reason::kContestRepair, "TM-WRITER-001", "somebody else replaced our numbers: they are written again"},
     ReasonInfo{Reason::kContestStandBack, "TM-WRITER-002",
                "somebody else replaces our numbers again and again: the node is left to them and only observed"},
     ReasonInfo{Reason::kContestReturn, "TM-WRITER-003", "nobody else wrote for a while: our numbers are written again"},
     ReasonInfo{Reason::kContestStanding, "TM-WRITER-004", "left to another writer and only observed"},
+    ReasonInfo{Reason::kContestPool, "TM-WRITER-005",
+               "several nodes of the pool are left to another writer: the whole pool is only observed"},
+    ReasonInfo{Reason::kContestOrdered, "TM-WRITER-006", "somebody ordered it on: our numbers are written again"},
 
     ReasonInfo{Reason::kAuditNegative, "TM-AUDIT-001", "less than nothing is offered"},
     ReasonInfo{Reason::kAuditAboveCeiling, "TM-AUDIT-002",

@@ -102,6 +102,7 @@ enum class Reason : std::uint16_t {
   kWriteRepaired,
   kWriteRatio,
   kWriteCut,
+  kWriteState,
 
   // How fast an offer may move.
   kMotionFirst,
@@ -205,12 +206,17 @@ enum class Reason : std::uint16_t {
   kStateDesiredOld,
   kStateDesiredLost,
   kStateDesiredUnreadable,
+  kStateOn,
+  kStateObserved,
+  kStateByManager,
 
   // Who else writes the same numbers.
   kContestRepair,
   kContestStandBack,
   kContestReturn,
   kContestStanding,
+  kContestPool,
+  kContestOrdered,
 
   // What an auditor from outside found wrong with an offer.
   kAuditNegative,

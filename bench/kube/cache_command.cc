@@ -77,7 +77,8 @@ class Cache {
       : loop_(loop),
         log_(loop.clock(), {base::LogLevel::kWarn, base::LogFormat::kText, nullptr}),
         transport_(loop, nullptr, std::move(config.http)),
-        client_(loop, transport_, std::move(config.bearer), {1000, 1000, "tidemark-bench"}, base::Random(kSeed)),
+        client_(loop, transport_, std::move(config.bearer),
+                {.queries_per_second = 1000, .burst = 1000, .user_agent = "tidemark-bench"}, base::Random(kSeed)),
         scope_(loop) {
     kube::InformerConfig informer;
     informer.resource = kube::kPods;

@@ -6,7 +6,6 @@ namespace tidemark::policy {
 namespace {
 
 using model::ExtendedResources;
-using model::Reason;
 using model::Resources;
 
 template <class Amount>
@@ -40,12 +39,6 @@ std::optional<Resources> origin(NodeState state, const OvercommitPlan& plan, con
       break;
   }
   return Resources();
-}
-
-Reason reason_of(const EffectiveState& state) {
-  if (state.k8s <= NodeState::kObserve) return Reason::kStateOffYarn;
-  if (state.yarn <= NodeState::kObserve) return Reason::kStateOffK8s;
-  return state.k8s == NodeState::kOff && state.yarn == NodeState::kOff ? Reason::kStateOff : Reason::kStateDraining;
 }
 
 }  // namespace

@@ -92,6 +92,14 @@ EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) 
   return state;
 }
 
+Reason reason_of(const EffectiveState& state) {
+  if (state.strictest() == NodeState::kOn) return Reason::kStateOn;
+  if (state.strictest() == NodeState::kObserve) return Reason::kStateObserved;
+  if (state.k8s <= NodeState::kObserve) return Reason::kStateOffYarn;
+  if (state.yarn <= NodeState::kObserve) return Reason::kStateOffK8s;
+  return state.k8s == NodeState::kOff && state.yarn == NodeState::kOff ? Reason::kStateOff : Reason::kStateDraining;
+}
+
 NodeState label_of(const NodeMarks& marks, base::WallTime now) {
   return effective(marks, Mode::kEnforce, now).strictest();
 }

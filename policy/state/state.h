@@ -41,6 +41,9 @@ struct EffectiveState {
 // Total. `mode` is what the settings say of the node's pool where nobody ordered anything.
 EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now);
 
+// What it is, as one reason: kStateOn, Observed, Draining, Off, OffK8s, OffYarn.
+model::Reason reason_of(const EffectiveState& state);
+
 // The label to write beside the marks: of orders alone, since settings are not copied onto nodes.
 NodeState label_of(const NodeMarks& marks, base::WallTime now);
 

@@ -53,8 +53,9 @@ class FaultsTest : public ::testing::Test {
     transport_.reset();
     server_ = std::move(*opened);
     transport_ = std::make_unique<kube::memory::LocalTransport>(loop_, server_->handler(), "test");
-    clean_client_ = std::make_unique<kube::Client>(loop_, *transport_, nullptr, kube::ClientConfig{1e6, 1000, "writer"},
-                                                   base::Random(7));
+    clean_client_ = std::make_unique<kube::Client>(
+        loop_, *transport_, nullptr,
+        kube::ClientConfig{.queries_per_second = 1e6, .burst = 1000, .user_agent = "writer"}, base::Random(7));
   }
 
   void put_faults(std::uint64_t seed) {

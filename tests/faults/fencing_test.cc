@@ -113,8 +113,9 @@ class FencingTest : public ::testing::Test {
     TM_CHECK(opened.has_value(), "a server without a file opens");
     server_ = std::move(*opened);
     transport_ = std::make_unique<kube::memory::LocalTransport>(loop_, server_->handler(), "admin");
-    admin_ = std::make_unique<kube::Client>(loop_, *transport_, nullptr, kube::ClientConfig{1e6, 1000, "admin"},
-                                            base::Random(1));
+    admin_ = std::make_unique<kube::Client>(
+        loop_, *transport_, nullptr,
+        kube::ClientConfig{.queries_per_second = 1e6, .burst = 1000, .user_agent = "admin"}, base::Random(1));
     need(admin(embedded::install_crds(*admin_, log_)));
     create(kube::kNamespaces, R"({"metadata":{"name":"koordinator-system"}})");
     create(kube::kConfigMaps,

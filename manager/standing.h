@@ -1,0 +1,66 @@
+// How a node stands: what people ordered for it, its pool and the cluster, what the settings say of its pool, and
+// whether this manager writes it at all. Shared by the controllers and `tidemark explain`.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "kube/objects.h"
+#include "model/reason.h"
+#include "model/selector.h"
+#include "policy/pools/pools.h"
+#include "policy/state/desired.h"
+#include "policy/state/state.h"
+
+namespace tidemark::manager {
+
+// What a node's standing rests on beside the node. Nothing here outlives the call.
+struct StandingInputs {
+  // What was ordered for the cluster and for pools: a node that joined later is under it before it carries a mark.
+  const policy::DesiredStates* desired = nullptr;
+  bool desired_known = true;  // false: nobody knows what was ordered, a node without a mark may not grow
+  // Why nothing is written to the node, whatever was ordered: kStateByManager, kContestStanding, kContestPool.
+  std::optional<model::Reason> only_watched;
+  std::string watched_why;  // for people: whom it was left to
+
+  std::optional<base::Duration> watched_again_after;  // when time alone may end that
+};
+
+struct Standing {
+  std::string pool;
+  policy::NodeMarks carried;             // as the node says it
+  std::optional<model::Reason> trouble;  // of reading that
+  std::string problem;
+  policy::Advanced advanced;             // with what it inherits, and without what has ended
+  policy::EffectiveState state;          // what that comes to
+  bool may_grow = true;                  // false: what was ordered is not known
+  std::optional<model::Reason> watched;  // nothing is written because of this
+  std::string watched_why;
+
+  // Whether anything at all may be written to the node.
+  bool writes() const { return !watched && state.strictest() != policy::NodeState::kObserve; }
+};
+
+Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, policy::Mode policy::PoolModes::* mode,
+               const StandingInputs& inputs, const policy::SoldNow& sold, base::WallTime now);
+
+// The condition on the node. nullopt: there is nothing to say of a node that nobody ordered anything for.
+struct StateCondition {
+  bool sells = true;        // status
+  std::string_view reason;  // "On", "Observed", "Draining", "Off", "OffForKubernetes", "OffForYarn", "SecondWriter"
+  std::string message;
+  bool operator==(const StateCondition&) const = default;
+};
+inline constexpr std::string_view kSecondWriter = "SecondWriter";
+std::optional<StateCondition> condition_of(const Standing& standing);
+// Whether the node says so already.
+bool carries(const kube::Node& node, const StateCondition& condition);
+std::string condition_patch(const StateCondition& condition, const kube::NodeCondition* before, base::WallTime now);
+
+// One line for a terminal: what holds, who said so, why, until when.
+std::string standing_text(const Standing& standing);
+
+}  // namespace tidemark::manager

@@ -1,0 +1,55 @@
+// Two writers of the same numbers. Somebody who replaces ours once is repaired; somebody who does it again and again is
+// another manager, and two of them would overwrite each other for ever. Then ours stands back: it goes on deciding and
+// showing, and leaves the node to the other.
+//
+//   ours replaced `overwrites` times within `window`           →  stand back
+//   no foreign write for `calm` (twice as long each time,
+//     at most `calm_max`)                                      →  write again, on probation: one more and it stands
+//     back
+//   nothing foreign for `calm_max` after that                  →  all is forgotten
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/reason.h"
+
+namespace tidemark::policy {
+
+struct ContestConfig {
+  std::int64_t overwrites = 3;
+  base::Duration window = std::chrono::minutes(5);
+  base::Duration calm = std::chrono::minutes(10);
+  base::Duration calm_max = std::chrono::hours(4);
+};
+inline constexpr std::int64_t kOverwritesMax = 16;
+
+// What is remembered of one node. The default value is a node without a history.
+struct ContestState {
+  std::vector<base::MonotonicTime> overwrites;  // of the last window, the oldest first
+  std::int64_t times = 0;                       // that it stood back
+  bool standing_back = false;
+  base::MonotonicTime foreign_at;                      // the last foreign write, while standing back
+  std::optional<base::MonotonicTime> on_probation_at;  // since when it writes again
+  bool operator==(const ContestState&) const = default;
+};
+
+enum class ContestEvent : std::uint8_t {
+  kNothing,      // only time went by
+  kOverwritten,  // what we wrote last was there, and now something else is
+  kForeign,      // the numbers changed while we stand back
+};
+
+struct ContestStep {
+  ContestState state;
+  // kContestRepair, kContestStandBack, kContestReturn: what this step decided; nullopt: nothing new.
+  std::optional<model::Reason> reason;
+  std::optional<base::Duration> again_after;  // time alone changes the answer
+};
+
+// Total.
+ContestStep step(const ContestState& state, ContestEvent event, const ContestConfig& config, base::MonotonicTime now);
+
+}  // namespace tidemark::policy

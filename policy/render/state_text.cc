@@ -1,0 +1,58 @@
+#include "policy/render/state_text.h"
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+std::string date(base::WallTime when) {
+  return when >= kNever ? "never" : base::format_rfc3339(when);
+}
+
+}  // namespace
+
+std::string state_words(const EffectiveState& state) {
+  std::string words(to_string(state.strictest()));
+  if (state.k8s != state.yarn) words = base::cat("Kubernetes ", to_string(state.k8s), ", YARN ", to_string(state.yarn));
+  for (const auto& name : state.classes_off) words += base::cat(", class ", name, " off");
+  return words;
+}
+
+std::string decided_words(const EffectiveState& state) {
+  std::string words(model::reason_sentence(state.decided_by));
+  if (!state.pool.empty()) words += base::cat(" ", state.pool);
+  if (!state.order) return words;
+  if (!state.order->by.empty()) words += base::cat(" by ", state.order->by);
+  if (!state.order->why.empty()) words += base::cat(": ", state.order->why);
+  if (state.order->until) words += base::cat("; until ", date(*state.order->until));
+  return words;
+}
+
+std::string render_text(const EffectiveState& state) {
+  std::string line(model::reason_sentence(reason_of(state)));
+  for (const auto& name : state.classes_off) line += base::cat("; class ", name, " is off");
+  const bool drains = state.k8s == NodeState::kDraining || state.yarn == NodeState::kDraining;
+  if (drains && state.order) line += base::cat("; off at ", date(state.order->drain_until), " at the latest");
+  return base::cat(line, ". ", decided_words(state));
+}
+
+Json render_json(const EffectiveState& state) {
+  Json out = Json::object({{"state", Json(to_string(state.strictest()))},
+                           {"reason", Json(model::reason_id(reason_of(state)))},
+                           {"kubernetes", Json(to_string(state.k8s))},
+                           {"yarn", Json(to_string(state.yarn))},
+                           {"decidedBy", Json::object({{"id", Json(model::reason_id(state.decided_by))},
+                                                       {"text", Json(model::reason_sentence(state.decided_by))}})}});
+  Json classes = Json::array();
+  for (const auto& name : state.classes_off) classes.as_array().push_back(Json(name));
+  out["classesOff"] = std::move(classes);
+  if (!state.pool.empty()) out["pool"] = Json(state.pool);
+  if (!state.order) return out;
+  out["by"] = Json(state.order->by);
+  out["why"] = Json(state.order->why);
+  out["since"] = Json(date(state.order->since));
+  if (state.order->until) out["until"] = Json(date(*state.order->until));
+  return out;
+}
+
+}  // namespace tidemark::policy

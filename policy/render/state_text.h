@@ -1,0 +1,20 @@
+// The state of a node as something to read: for events, the node's condition, `explain` and the commands.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "policy/state/state.h"
+
+namespace tidemark::policy {
+
+// "draining", "Kubernetes on, YARN off", "on, class spark off".
+std::string state_words(const EffectiveState& state);
+// "ordered for the whole cluster by ann@ops: kernel update; until 2026-11-21T12:00:00Z".
+std::string decided_words(const EffectiveState& state);
+// Both, with what it means: one line for a terminal or a condition.
+std::string render_text(const EffectiveState& state);
+// {"state":…,"kubernetes":…,"yarn":…,"decidedBy":{id,text},"by":…,"why":…,"since":…,"until":…}
+Json render_json(const EffectiveState& state);
+
+}  // namespace tidemark::policy
