@@ -10,6 +10,7 @@
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/desired_store.h"
 #include "manager/effective.h"
 #include "manager/pod_projection.h"
 #include "model/names.h"
@@ -17,6 +18,7 @@
 #include "policy/render/offer_text.h"
 #include "policy/render/overcommit_text.h"
 #include "policy/render/sources_text.h"
+#include "policy/render/state_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -72,6 +74,11 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                                                std::string(model::kTidemarkConfigName), options.limit, interner));
   TM_CO_TRY(maps.revisions, co_await config_map(client, options.config_namespace, std::string(model::kRevisionsName),
                                                 options.limit, interner));
+  TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
+  const auto desired = stored.text ? policy::parse_desired(*stored.text) : Result<policy::DesiredStates>();
+  manager::StandingInputs standing = manager::left_to_others(node);
+  standing.desired = desired ? &*desired : nullptr;
+  standing.desired_known = desired.has_value();
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));
@@ -84,7 +91,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                                          options.plugins,
                                          policy::OfferState(),
                                          loop.clock().wall(),
-                                         loop.clock().monotonic()};
+                                         loop.clock().monotonic(),
+                                         standing};
   const auto decision = manager::decide_node(node, around);
   std::vector<std::string> notes = decision.notes;
   for (const auto line : base::split(settings.notes, '\n')) {
@@ -129,9 +137,17 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                      {},
                      "pool, calendar, profile, ledger",
                      {"pool", "offer"}});
+  // Where it sells, the terms are those of what the node is told; elsewhere of what it would be told if it were on.
+  const bool taken_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
+  const auto& shown = taken_back ? decision.offer.plan : decision.plan();
+  if (taken_back) notes.emplace_back("the numbers above are what the settings would give if the node were on");
   const policy::OfferNames names{decision.strategy().profile, decision.calendar};
   if (options.json) {
-    Json out = policy::render_json(decision.plan(), decision.snapshot, decision.strategy());
+    Json out = policy::render_json(shown, decision.snapshot, decision.strategy());
+    out["state"] = policy::render_json(decision.standing.state);
+    out["state"]["text"] = Json(manager::standing_text(decision.standing));
+    out["state"]["writes"] = Json(decision.writes());
+    if (decision.standing.watched) out["state"]["watched"] = Json(model::reason_id(*decision.standing.watched));
     out["pool"] = Json(settings.pool);
     out["settings"] = Json(settings.revision.hash);
     out["offer"] = policy::render_json(decision.offer, names);
@@ -140,8 +156,9 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
     co_return out.dump_pretty() + "\n";
   }
-  std::string out = policy::render_text(decision.plan(), decision.snapshot, decision.strategy());
+  std::string out = policy::render_text(shown, decision.snapshot, decision.strategy());
   out += policy::render_text(decision.offer, names);
+  out += base::cat("state: ", manager::standing_text(decision.standing), "\n");
   out += policy::render_text(sources);
   out += base::cat("settings: ", settings.revision.hash, ", pool ", settings.pool, "\n");
   for (const auto& note : notes) out += base::cat("note: ", note, "\n");

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"manager", "turns what nodes measure into batch resources", main::run_manager, "koord-manager"},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
     {"list", "shows the settings that were in force, and what is being rolled out", main::run_list},
+    {"report", "states of all nodes, and what a manager would tell them beside what is in force", main::run_report},
     {"undo", "brings earlier settings back", main::run_undo},
     {"hold", "stops a roll-out of settings where it is", main::run_hold},
     {"resume", "lets a held roll-out of settings go on", main::run_resume},

@@ -75,6 +75,7 @@ class Signals {
 int run_manager(const std::vector<std::string>& args);
 int run_explain(const std::vector<std::string>& args);
 int run_list(const std::vector<std::string>& args);
+int run_report(const std::vector<std::string>& args);
 int run_undo(const std::vector<std::string>& args);
 int run_hold(const std::vector<std::string>& args);
 int run_resume(const std::vector<std::string>& args);

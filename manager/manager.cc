@@ -133,7 +133,7 @@ class RunningManager final : public Manager {
     }
     options_.webhooks.gates = webhook_gates(options_.feature_gates);
     options_.webhooks.gates.catch_up &= options_.controllers.colocation_profile;
-    if (options_.webhooks.mode == WebhookMode::kOn && options_.webhooks.gates.served) {
+    if (!only_observes() && options_.webhooks.mode == WebhookMode::kOn && options_.webhooks.gates.served) {
       TM_TRY(webhooks_, Webhooks::make(loop_, client, log_, metrics_, random.fork(), options_.webhooks,
                                        {options_.config_namespace, options_.config_name, options_.zones, nodes_,
                                         leadership().leading}));

@@ -14,6 +14,8 @@ namespace {
 
 using model::Reason;
 
+constexpr std::string_view kIfWritten = ". If it were written: ";
+
 std::string_view reason_word(Reason reason) {
   switch (reason) {
     case Reason::kStateObserved:
@@ -72,7 +74,7 @@ std::string standing_text(const Standing& standing) {
   std::string text;
   if (standing.watched) {
     text = base::cat(model::reason_sentence(*standing.watched), standing.watched_why.empty() ? "" : ": ",
-                     standing.watched_why, ". If it were written: ");
+                     standing.watched_why, kIfWritten);
   }
   text += policy::render_text(standing.state);
   if (standing.trouble) text += base::cat("; ", model::reason_sentence(*standing.trouble));
@@ -96,6 +98,19 @@ std::optional<StateCondition> condition_of(const Standing& standing) {
   condition.sells = standing.state.k8s == policy::NodeState::kOn || standing.state.yarn == policy::NodeState::kOn;
   condition.reason = reason_word(policy::reason_of(standing.state));
   return condition;
+}
+
+StandingInputs left_to_others(const kube::Node& node) {
+  StandingInputs inputs;
+  const kube::NodeCondition* condition = node.condition(model::kStateCondition);
+  if (condition == nullptr || condition->reason.view() != kSecondWriter) return inputs;
+  inputs.only_watched = Reason::kContestStanding;
+  // "REASON: WHOM. If it were written: STATE"
+  const std::string_view message = condition->message.view();
+  const auto from = message.find(": ");
+  const auto to = message.find(kIfWritten);
+  if (from < to && to != std::string_view::npos) inputs.watched_why = message.substr(from + 2, to - from - 2);
+  return inputs;
 }
 
 bool carries(const kube::Node& node, const StateCondition& condition) {

@@ -56,6 +56,8 @@ struct StateCondition {
 };
 inline constexpr std::string_view kSecondWriter = "SecondWriter";
 std::optional<StateCondition> condition_of(const Standing& standing);
+// From outside: what the manager that leads says of a second writer, by the node's condition. The rest is left open.
+StandingInputs left_to_others(const kube::Node& node);
 // Whether the node says so already.
 bool carries(const kube::Node& node, const StateCondition& condition);
 std::string condition_patch(const StateCondition& condition, const kube::NodeCondition* before, base::WallTime now);

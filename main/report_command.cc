@@ -1,0 +1,45 @@
+#include "base/text.h"
+#include "cli/report.h"
+#include "main/cluster.h"
+#include "main/process.h"
+#include "main/zones.h"
+
+namespace tidemark::main {
+
+int run_report(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark report",
+                    "Shows the states of all nodes, or what a manager would tell them beside what is in force.");
+  ClusterOptions cluster_options;
+  cli::ReportOptions options;
+  options.zones = zones_of_machine();
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  std::string output = "text";
+  declare_cluster_flags(flags, cluster_options);
+  flags.group("Configuration");
+  flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMap with the co-location settings")
+      .placeholder("NAMESPACE");
+  flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
+  flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
+  flags.group("Output");
+  flags.text("pool", options.pool, "only the nodes of this pool").placeholder("NAME");
+  flags.boolean("all", options.all, "also nodes that there is nothing to say of");
+  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
+  flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
+                 "longest wait for one answer of the API server");
+  declare_log_flags(flags, log_options);
+  flags.arguments("states|difference", 1, 1);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (parsed.arguments[0] != "states" && parsed.arguments[0] != "difference") {
+    return wrong_use(
+        base::cat("cannot report ", base::quoted(parsed.arguments[0]), "; what can be reported: states, difference"),
+        flags);
+  }
+  options.about = parsed.arguments[0] == "states" ? cli::ReportOf::kStates : cli::ReportOf::kDifference;
+  options.json = output == "json";
+  return ask_cluster("report", log_options, cluster_options,
+                     [&](net::EventLoop& loop, kube::Client& client) { return cli::report(loop, client, options); });
+}
+
+}  // namespace tidemark::main

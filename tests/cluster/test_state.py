@@ -1,0 +1,253 @@
+"""What people order, on the real API server: `tidemark off|on|observe` beside a running manager, a dead one, and another one's."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.test_manager import LEFT, SETTINGS, WithApi, amounts
+from cluster.tidemark_process import Component, explain, explain_json, wait_for
+
+STATE = "tidemark.io/state"
+STATE_MAP = "tidemark-state"
+BATCH = "kubernetes.io/batch-cpu"
+UNOBEYED_S = 5  # so long a manager is given to do the wrong thing
+NIGHT = {"schema": 1, "mode": "enforce", "pools": [{"name": "night", "nodeSelector": {"matchLabels": {"time": "night"}}, "mode": "observe"}]}
+
+
+def tidemark(*arguments: str) -> str:
+    done = subprocess.run(
+        [os.environ["TIDEMARK_BINARY"], *arguments, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"tidemark {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def order(wish: str, scope: str, *more: str) -> str:
+    return tidemark(wish, *scope.split(), "--reason", "a test", "--by", "ann@ops", "--yes", *(["--now"] if wish == "off" else []), *more)
+
+
+class WithState(WithApi):
+    def setUp(self):
+        colocation.put_settings(self.api, SETTINGS)
+        self.addCleanup(self.api.request, "DELETE", f"{colocation.SETTINGS}/{STATE_MAP}")
+
+    def offered(self, node: str) -> int | None:
+        return amounts(colocation.offered(self.api, node)).get(BATCH)
+
+    def report(self, node: str, cores: str = "2") -> None:
+        """A fresh report of the node's agent."""
+        used = {"resources": {"cpu": cores, "memory": "4Gi"}}
+        colocation.put_metric(self.api, node, {"nodeMetric": {"nodeUsage": used, "systemUsage": used}, "podsMetric": []})
+
+    def condition(self, node: str) -> dict:
+        conditions = must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("status.conditions", [])
+        return next((each for each in conditions if each["type"] == "TidemarkCoLocation"), {})
+
+    def wait_condition(self, node: str, reason: str, component: Component, limit_s: float = 20) -> dict:
+        return wait_for(lambda: (found := self.condition(node)).get("reason") == reason and found, f"condition {reason} on {node}", component, limit_s)
+
+    def stays(self, node: str, batch_cpu: int | None) -> None:
+        """While reports come in that would sell it."""
+        end = time.monotonic() + UNOBEYED_S
+        cores = 1
+        while time.monotonic() < end:
+            cores = 3 - cores
+            self.report(node, str(cores))
+            time.sleep(0.2)
+            self.assertEqual(self.offered(node), batch_cpu)
+        self.report(node)
+
+    def overwrite(self, node: str, batch_cpu: int) -> None:
+        """As another manager does it."""
+        each = {BATCH: str(batch_cpu)}
+        status = {"status": {"capacity": each, "allocatable": each}}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", status, content=MERGE, fieldManager="koord-manager"))
+
+
+class OffAndOn(WithState):
+    def test_a_node_that_is_off_stays_off_beside_a_running_manager(self):
+        node, other = self.node("state-a"), self.node("state-b")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        order("off", f"node {node}")
+        self.assertIsNone(self.offered(node), "the command itself takes back what the node offers")
+        found = self.wait_condition(node, "Off", component)
+        self.assertEqual(found["status"], "False")
+        self.assertIn("ordered for this node by ann@ops: a test", found["message"])
+        self.stays(node, None)
+        self.assertEqual(self.offered(other), int(LEFT))
+        self.assertIn("ordered for this node by ann@ops: a test", explain(node).stdout)
+        self.assertEqual(explain_json(node)["state"]["by"], "ann@ops")
+        self.assertEqual(component.metrics()['tidemark_nodes_off{pool="default"}'], 1)
+        uid = must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.uid")
+        about = self.api.request("GET", "/api/v1/events", fieldSelector=f"involvedObject.uid={uid}").get("items", [])
+        events = [event for event in about if event["reason"] == "CoLocationOff"]
+        self.assertEqual(len(events), 1)
+
+        order("on", f"node {node}")
+        self.report(node)
+        self.wait_offered(node, LEFT, component)
+        self.wait_condition(node, "On", component)
+
+    def test_a_label_by_hand_is_an_order_too(self):
+        node = self.node("state-label")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {STATE: "off"}}}, content=MERGE))
+        wait_for(lambda: self.offered(node) is None, "nothing offered", component)
+        self.stays(node, None)
+
+    def test_off_with_the_manager_dead_holds_for_the_next_one(self):
+        node, late = self.node("state-dead"), "state-late"
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        component.kill()
+        order("off", "cluster")
+        self.assertIsNone(self.offered(node))
+        component = self.run_manager("--leader-elect=false")
+        self.stays(node, None)
+        self.node(late)
+        self.stays(late, None)
+        labels = wait_for(
+            lambda: (found := must(self.api.request("GET", f"/api/v1/nodes/{late}")).get("metadata.labels", {})).get(STATE) == "off" and found,
+            "a mark on the node that joined later", component,
+        )
+        self.assertEqual(labels[STATE], "off")
+        order("on", "cluster")
+        for name in (node, late):
+            self.report(name)
+            self.wait_offered(name, LEFT, component)
+
+    def test_an_order_with_an_end_ends_by_itself(self):
+        node = self.node("state-end")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        order("off", f"node {node}", "--for", "6s")
+        self.assertIsNone(self.offered(node))
+        self.wait_offered(node, LEFT, component)
+        wait_for(
+            lambda: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.labels", {}).get(STATE) == "on", "the mark taken back", component
+        )
+
+    def test_one_side_alone(self):
+        k8s, yarn = self.node("state-k8s"), self.node("state-yarn")
+        component = self.run_manager("--leader-elect=false")
+        for node in (k8s, yarn):
+            self.wait_offered(node, LEFT, component)
+        origin = amounts(colocation.origin(self.api, k8s))
+        order("off", f"node {k8s}", "--only", "k8s")
+        order("off", f"node {yarn}", "--only", "yarn")
+        self.wait_condition(k8s, "OffForKubernetes", component)
+        self.wait_condition(yarn, "OffForYarn", component)
+        wait_for(lambda: amounts(colocation.origin(self.api, yarn))[BATCH] == 0, "nothing left for YARN", component)
+        self.assertIsNone(self.offered(k8s))
+        self.assertEqual(amounts(colocation.origin(self.api, k8s)), origin)
+        self.assertEqual(self.offered(yarn), int(LEFT))
+
+
+class Observe(WithState):
+    def test_an_observed_pool_is_shown_and_not_written(self):
+        data = {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(NIGHT)}}
+        must(self.api.request("POST", colocation.SETTINGS, data))
+        night, day = self.node("state-night", labels={"time": "night"}), self.node("state-day")
+        self.overwrite(night, 5001)
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(day, LEFT, component)
+        self.stays(night, 5001)
+        self.wait_condition(night, "Observed", component)
+        self.assertEqual(self.api.request("GET", f"{colocation.NODESLOS}/{night}").status, 404)
+        self.assertEqual(component.metrics()['tidemark_observed_nodes_different{pool="night"}'], 1)
+        report = json.loads(tidemark("report", "difference", "-o", "json"))
+        found = {pool["pool"]: (pool["different"], pool["inForce"]["batchCpuMilli"], pool["wouldBe"]["batchCpuMilli"]) for pool in report["pools"]}
+        self.assertEqual(found, {"default": (0, int(LEFT), int(LEFT)), "night": (1, 5001, int(LEFT))})
+        self.assertIn("pool night: 1 node: 1 observe", tidemark("report", "states"))
+        order("observe", f"node {day}")
+        self.overwrite(day, 4001)
+        self.stays(day, 4001)
+
+    def test_a_manager_that_observes_writes_nothing_beside_one_that_does(self):
+        node = self.node("state-watch")
+        peer = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, peer)
+        peer.kill()
+        self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.REVISIONS}")  # a peer has none
+        before = must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion")
+        objects = {path: self.api.request("GET", path).get("metadata.resourceVersion") for path in (f"{colocation.NODESLOS}/{node}", f"{colocation.NODEMETRICS}/{node}")}
+        # Other settings: it would set other numbers and another NodeSLO.
+        colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 40})
+        component = self.run_manager("--mode=observe")
+        wanted = 'tidemark_observed_wanted_batch_cpu_cores{pool="default"}'
+        wait_for(lambda: component.metrics().get(wanted) == 10.8, "what it would set", component)
+        time.sleep(UNOBEYED_S)
+        self.assertEqual(component.metrics()['tidemark_observed_in_force_batch_cpu_cores{pool="default"}'], 17.2)
+        self.assertEqual(must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion"), before)
+        for path, version in objects.items():
+            self.assertEqual(self.api.request("GET", path).get("metadata.resourceVersion"), version, path)
+        leases = self.api.request("GET", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases").get("items", [])
+        self.assertEqual([lease["metadata"]["name"] for lease in leases], [])
+
+
+class Rival(threading.Thread):
+    """Another manager: writes its own number whenever it finds another one."""
+
+    def __init__(self, test: WithState, node: str, batch_cpu: int):
+        super().__init__(daemon=True)
+        self._test, self._node, self._cpu = test, node, batch_cpu
+        self._api = colocation.client()
+        self._end = threading.Event()
+        self.writes = 0
+
+    def run(self):
+        each = {BATCH: str(self._cpu)}
+        while not self._end.wait(0.2):
+            node = self._api.request("GET", f"/api/v1/nodes/{self._node}")
+            if amounts(node.get("status.allocatable", {})).get(BATCH) == self._cpu:
+                continue
+            status = {"status": {"capacity": each, "allocatable": each}}
+            self._api.request("PATCH", f"/api/v1/nodes/{self._node}/status", status, content=MERGE, fieldManager="koord-manager")
+            self.writes += 1
+
+    def stop(self):
+        self._end.set()
+        self.join()
+        self._api.close()
+
+
+class SecondWriter(WithState):
+    def test_a_second_writer_is_named_and_left_alone_until_somebody_orders_otherwise(self):
+        node, other = self.node("state-rival", labels={"zone": "a"}), self.node("state-quiet")
+        component = self.run_manager("--leader-elect=false")
+        self.wait_offered(node, LEFT, component)
+        rival = Rival(self, node, 5001)
+        rival.start()
+        self.addCleanup(lambda: rival.is_alive() and rival.stop())
+        found = self.wait_condition(node, "SecondWriter", component)
+        found = wait_for(lambda: "koord-manager" in (now := self.condition(node))["message"] and now, "the rival's name", component)
+        self.assertIn("koord-manager", component.log)
+        writes = rival.writes
+        self.assertLessEqual(writes, 4, "a fight is not fought")
+        time.sleep(UNOBEYED_S)
+        self.assertEqual(rival.writes, writes)
+        self.assertEqual(self.offered(node), 5001)
+        self.assertEqual(self.offered(other), int(LEFT))
+        metrics = component.metrics()
+        self.assertEqual(metrics['tidemark_manager_contested_nodes{pool="default"}'], 1)
+        self.assertIn("koord-manager", explain(node).stdout)
+
+        # The next manager stands back without another fight.
+        component.kill()
+        component = self.run_manager("--leader-elect=false")
+        time.sleep(UNOBEYED_S)
+        self.assertEqual((rival.writes, self.offered(node)), (writes, 5001))
+
+        rival.stop()
+        order("on", f"node {node}")
+        self.report(node)
+        self.wait_offered(node, LEFT, component)
+        self.wait_condition(node, "On", component)
