@@ -137,6 +137,12 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                      {},
                      "pool, calendar, profile, ledger",
                      {"pool", "offer"}});
+  sources.push_back({base::cat("ConfigMap ", options.config_namespace, "/", model::kStateName),
+                     stored.revision,
+                     {},
+                     {},
+                     "what was ordered for the cluster and its pools",
+                     {"state"}});
   // Where it sells, the terms are those of what the node is told; elsewhere of what it would be told if it were on.
   const bool taken_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
   const auto& shown = taken_back ? decision.offer.plan : decision.plan();

@@ -16,6 +16,7 @@ using model::Reason;
 using policy::ContestEvent;
 
 constexpr std::string_view kOurFieldManager = "tidemark";
+constexpr std::string_view kUnnamed = "somebody who is not named";
 constexpr base::Duration kReadLimit = std::chrono::seconds(4);
 
 constexpr std::string_view kAmountFields[] = {"f:kubernetes.io/batch-cpu", "f:kubernetes.io/batch-memory",
@@ -110,12 +111,16 @@ void Contests::node_changed(const std::string& name, const kube::Node* before, c
 void Contests::take_over() {
   context_.nodes.for_each([this](const kube::ObjectKey& key, const kube::Node& node) {
     const kube::NodeCondition* condition = node.condition(model::kStateCondition);
-    if (condition == nullptr || condition->reason.view() != kSecondWriter) return;
+    // Nodes that only follow their pool come under the rule again by the others.
+    const bool itself = condition != nullptr && condition->reason.view() == kSecondWriter &&
+                        condition->message.view().starts_with(model::reason_sentence(Reason::kContestStanding));
+    if (!itself) return;
     Entry& entry = entries_[key.name];
     if (entry.contest.standing_back) return;
     entry.contest.standing_back = true;
     entry.contest.times = std::max<std::int64_t>(entry.contest.times, 1);
     entry.contest.foreign_at = loop_.clock().monotonic();
+    entry.writer = left_to_others(node).watched_why;
     stands_back(key.name, node, entry);
   });
 }
@@ -144,7 +149,7 @@ void Contests::stands_back(const std::string& name, const kube::Node& node, Entr
   const bool whole_pool = count(entry.pool, 1);
   log_.error(model::reason_sentence(Reason::kContestStandBack),
              {{"node", name}, {"pool", entry.pool}, {"reason", model::reason_id(Reason::kContestStandBack)}});
-  scope_.spawn(find_writer(name));
+  if (entry.writer.empty()) scope_.spawn(find_writer(name));
   if (!whole_pool) return context_.look_at(name);
   log_.error(model::reason_sentence(Reason::kContestPool),
              {{"pool", entry.pool}, {"reason", model::reason_id(Reason::kContestPool)}});
@@ -152,6 +157,7 @@ void Contests::stands_back(const std::string& name, const kube::Node& node, Entr
 }
 
 void Contests::returns(const std::string& name, Entry& entry, Reason reason) {
+  entry.writer.clear();
   log_.warn(model::reason_sentence(reason), {{"node", name}, {"reason", model::reason_id(reason)}});
   if (const kube::Node* node = context_.nodes.find({"", name})) {
     context_.recorder.record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kNormal,
@@ -178,7 +184,7 @@ net::Task<void> Contests::find_writer(std::string name) {
   auto bytes = co_await context_.reader.get(kube::kNodes, "", name, kReadLimit);
   const auto found = entries_.find(name);
   if (!bytes || found == entries_.end()) co_return;
-  found->second.writer = other_writer(*bytes);
+  found->second.writer = other_writer(*bytes);  // "": the server keeps no managedFields of this node
   if (!found->second.writer.empty()) {
     log_.error("the other writer of a node's amounts", {{"node", name}, {"writer", found->second.writer}});
   }
@@ -195,7 +201,7 @@ Contests::Held Contests::look(const kube::Node& node) {
     entry.contest = std::move(step.state);
     if (entry.contest.standing_back) {
       held.reason = Reason::kContestStanding;
-      held.why = entry.writer.empty() ? "another writer" : entry.writer;
+      held.why = entry.writer.empty() ? kUnnamed : entry.writer;
       held.again_after = step.again_after;
       return held;
     }

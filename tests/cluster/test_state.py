@@ -14,7 +14,7 @@ from cluster.tidemark_process import Component, explain, explain_json, wait_for
 STATE = "tidemark.io/state"
 STATE_MAP = "tidemark-state"
 BATCH = "kubernetes.io/batch-cpu"
-UNOBEYED_S = 5  # so long a manager is given to do the wrong thing
+UNOBEYED_S = 3  # so long a manager is given to do the wrong thing
 NIGHT = {"schema": 1, "mode": "enforce", "pools": [{"name": "night", "nodeSelector": {"matchLabels": {"time": "night"}}, "mode": "observe"}]}
 
 
