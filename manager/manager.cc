@@ -272,6 +272,7 @@ class RunningManager final : public Manager {
 
   OvercommitHooks overcommit_hooks() {
     return {[this](const kube::Node& node) { return standing_inputs(node); },
+            [this] { return only_observes() || may_write(); },
             [this](const model::NodeName& node, const model::ExtendedResources& amounts) {
               contests_.before_write(node, amounts);
             },
@@ -296,6 +297,7 @@ class RunningManager final : public Manager {
             nodes_,
             [this](const kube::Node& node) { return standing_of(node); },
             [this] { return may_write(); },
+            [this] { return only_observes() || may_write(); },
             options_.queries_per_second * kStateBudgetShare,
             write_limit(options_)};
   }

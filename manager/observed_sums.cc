@@ -4,7 +4,7 @@
 
 namespace tidemark::manager {
 
-void ObservedSums::take(const model::NodeName& name, const NodeDecision& decision) {
+void ObservedSums::take(const model::NodeName& name, const NodeDecision& decision, bool shown) {
   if (decision.writes()) return remove(name);
   const auto amounts = [](const model::ExtendedResources& of) {
     return Amounts{of.batch_cpu.value_or(model::CpuMilli{}).value,
@@ -12,7 +12,7 @@ void ObservedSums::take(const model::NodeName& name, const NodeDecision& decisio
   };
   const bool holds = decision.plan().action == policy::PlanAction::kHold;
   const Amounts in_force = amounts(decision.snapshot.published);
-  Node node{decision.standing.pool, holds ? in_force : amounts(decision.plan().publish), in_force};
+  Node node{decision.standing.pool, holds ? in_force : amounts(decision.plan().publish), in_force, shown};
   const auto before = nodes_.find(name);
   if (before != nodes_.end()) {
     if (before->second == node) return;
@@ -31,6 +31,7 @@ void ObservedSums::remove(const model::NodeName& name) {
 }
 
 void ObservedSums::add(const Node& node, double sign) {
+  if (!node.shown) return;
   constexpr double kMilli = 1000;
   const auto gauge = [&](std::string_view name, std::string_view help) -> base::Gauge& {
     return metrics_.gauge(name, help, {{"pool", node.pool}});

@@ -15,8 +15,9 @@ class ObservedSums {
  public:
   explicit ObservedSums(base::Registry& metrics) : metrics_(metrics) {}
 
-  // What was decided of a node: counts where the node is only observed, and is taken out where it is written.
-  void take(const model::NodeName& node, const NodeDecision& decision);
+  // What was decided of a node: kept where the node is only observed, and dropped where it is written. `shown`: in the
+  // metrics too.
+  void take(const model::NodeName& node, const NodeDecision& decision, bool shown);
   void remove(const model::NodeName& node);
   bool has(const model::NodeName& node) const { return nodes_.contains(node); }
 
@@ -30,6 +31,7 @@ class ObservedSums {
     std::string pool;
     Amounts wanted;
     Amounts in_force;
+    bool shown = false;
     bool operator==(const Node&) const = default;
   };
   void add(const Node& node, double sign);

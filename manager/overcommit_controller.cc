@@ -294,7 +294,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
     observe(node_name, decision);
     remember(node_name, decision.node.state);
-    observed_.take(node_name, decision.node);
+    observed_.take(node_name, decision.node, hooks_.shows());
     if (!decision.node.writes()) {
       writes_.forget(node_name);  // what others make of it is not repaired
       co_return settled(Done::kObserved, decision);

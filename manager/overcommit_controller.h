@@ -53,6 +53,7 @@ struct OvercommitCaches {
 struct OvercommitHooks {
   // What a node's state rests on beside the node (manager/standing.h).
   std::function<StandingInputs(const kube::Node&)> standing;
+  std::function<bool()> shows;  // whether what is by pool is told in metrics: by one of several replicas
   // Around each write of a node's amounts, so that what others write can be told from what we do.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
   std::function<void(const model::NodeName&, bool written)> after_write;

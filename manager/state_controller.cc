@@ -107,7 +107,7 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
     co_return std::optional<base::Duration>();
   }
   Standing standing = context_.stand(*node);
-  count(name.value, &standing);
+  count(name.value, context_.shows() ? &standing : nullptr);
   const auto again = standing.state.again_after;
   if (!context_.leading()) co_return again;
   if (!standing.advanced.reasons.empty()) {

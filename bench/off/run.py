@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from contract.client import Client, Target
-from driver import cluster, processes
+from driver import build, cluster, processes
 from driver.console import Failed
 from harness import figure
 
@@ -128,12 +128,16 @@ def run(program: Path, environment: dict[str, str]) -> None:
     figure("off.read_10000_nodes", "s", read)
 
 
+def built() -> list[tuple[str, Path]]:
+    return [(Path(path).name, Path(path)) for _, path in build.listed("release", "benches")]
+
+
 def main() -> int:
     processes.install_signal_handlers()
-    programs = os.environ["TIDEMARK_BENCH_PROGRAMS"].split(os.pathsep)
+    program = Path(os.environ["TIDEMARK_BINARY"]) if "TIDEMARK_BINARY" in os.environ else dict(built())["tidemark"]
     fixture = cluster.Fixture()
     try:
-        run(Path(programs[0]), fixture.start())
+        run(program, fixture.start())
     except Failed as why:
         print(f"bench off: {why}", file=sys.stderr)
         return 1
