@@ -173,6 +173,7 @@ class RunningManager final : public Manager {
   }
 
   std::string not_ready() const override {
+    if (draining_) return "on its way out";
     if (!nodes_.synced()) return "nodes are not listed yet";
     if (!pods_.synced()) return "pods are not listed yet";
     if (!node_metrics_.synced()) return "nodemetrics are not listed yet";
@@ -191,11 +192,12 @@ class RunningManager final : public Manager {
 
   net::Task<void> drain() override {
     draining_ = true;
-    if (webhooks_) co_await webhooks_->drain();
     const auto end = loop_.clock().monotonic() + kDrainLimit;
     while ((!working_.empty() || specs_.writing() || states_.writing()) && loop_.clock().monotonic() < end)
       co_await loop_.sleep(std::chrono::milliseconds(20));
     if (elector_) co_await elector_->release();
+    // Last: a successor may write meanwhile, and questions go on being answered.
+    if (webhooks_) co_await webhooks_->drain();
   }
 
  private:

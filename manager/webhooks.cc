@@ -20,6 +20,8 @@ namespace {
 using base::cat;
 
 constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
+// By its Service the API server still finds a replica for a moment after that was told to stop.
+constexpr base::Duration kGoodbye = std::chrono::seconds(5);
 constexpr std::string_view kComponent = "tidemark-webhooks";
 
 kube::InformerConfig informer(const kube::Resource& resource) {
@@ -180,7 +182,10 @@ class RunningWebhooks final : public Webhooks {
 
   std::string address() const override { return server_->address(); }
 
-  net::Task<void> drain() override { return server_->drain(kDrainLimit); }
+  net::Task<void> drain() override {
+    if (options_.host.empty()) co_await loop_.sleep(kGoodbye);
+    co_await server_->drain(kDrainLimit);
+  }
 
  private:
   // What an answer needs; a certificate is another matter.

@@ -1,5 +1,6 @@
 """Certificates and registrations of the webhooks of `tidemark manager` on a real API server: rotated, given as files, shared by replicas."""
 
+import base64
 import json
 import os
 import ssl
@@ -96,6 +97,23 @@ class Certificates(WithWebhooks):
         self.assertEqual(before["data"], must(self.api.request("GET", SECRET))["data"], "the authority is nobody's to make anew")
         self.assertEqual(registered, must(self.api.request("GET", MUTATING))["metadata.resourceVersion"])
         self.assertEqual(2, writes(first))
+
+    def test_a_replica_that_is_told_to_stop_answers_until_the_service_has_forgotten_it(self):
+        """Behind a Service. By its own address nobody finds it anew: then it ends at once, as the other tests see."""
+        component = self.manager("--webhook-register=false", host="", wait=False)
+        wait_for(component.ready, "a ready manager", component)
+        context = ssl.create_default_context(cadata=base64.b64decode(must(self.api.request("GET", SECRET))["data"]["ca-cert.pem"]).decode())
+        context.check_hostname = False
+
+        def answers() -> bool:
+            with urllib.request.urlopen(f"https://127.0.0.1:{self.port(component)}/healthz", context=context, timeout=10) as answer:
+                return answer.status == 200
+
+        component.process.terminate()
+        wait_for(lambda: not component.ready(), "readiness to end", component)
+        self.assertTrue(answers())
+        self.assertIsNone(component.process.poll())
+        self.assertEqual(0, component.process.wait(20))
 
     def test_two_that_both_believe_to_lead_share_one_authority(self):
         """The worst case: no election at all. Who makes the Secret second finds it made."""

@@ -94,10 +94,10 @@ class WithWebhooks(unittest.TestCase):
         for each in self.api.request("GET", PODS).get("items", []):
             self.api.request("DELETE", f"{PODS}/{each['metadata']['name']}", gracePeriodSeconds=0)
 
-    def manager(self, *more: str, wait: bool = True, elect: bool = False, kubeconfig: str = "") -> Component:
+    def manager(self, *more: str, wait: bool = True, elect: bool = False, kubeconfig: str = "", host: str = "127.0.0.1") -> Component:
         component = Component(
             "manager", "--kubeconfig", kubeconfig or os.environ["TIDEMARK_TEST_KUBECONFIG"], f"--leader-elect={str(elect).lower()}", "--metrics-addr=127.0.0.1:0",
-            "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1", *more,
+            "--webhooks=on", "--webhook-addr=127.0.0.1:0", f"--webhook-host={host}", *more,
         )
         self.components.append(component)
         if wait:
