@@ -150,6 +150,9 @@ Answer<void> Registry::admit_pod(Json& tree) {
                                 priority, " from the given PriorityClass name")));
   spec["priority"] = priority;
   if (spec.at("preemptionPolicy") == nullptr) spec["preemptionPolicy"] = preemption;
+  if (Json* grace = spec.as_object().find("terminationGracePeriodSeconds");
+      grace != nullptr && grace->get_int().value_or(0) < 0)
+    *grace = 1;
   add_toleration(spec, "node.kubernetes.io/not-ready");
   add_toleration(spec, "node.kubernetes.io/unreachable");
   tree["status"] = Json::object({{"phase", "Pending"}, {"qosClass", qos_class(spec)}});
@@ -225,16 +228,18 @@ Answer<void> Registry::check_budget(const Object& pod, const Json& pod_tree, boo
   chosen = store_.latest(budgets->storage_id, object_key(chosen->ns, chosen->name));
   if (chosen == nullptr) return {};
   Json budget = chosen->json();
+  const bool ready = is_ready(pod_tree);
+  if (!ready && budget.text_at("spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow") return {};
   const Json* observed = budget.at("status", "observedGeneration");
   const Json* generation = budget.at("metadata", "generation");
   const bool kept = observed != nullptr && generation != nullptr &&
                     observed->get_int().value_or(0) >= generation->get_int().value_or(0);
   if (kept) {
-    if (!is_ready(pod_tree)) {
+    if (!ready) {
       const Json* healthy = budget.at("status", "currentHealthy");
       const Json* desired = budget.at("status", "desiredHealthy");
-      const std::int64_t has = healthy == nullptr ? 0 : healthy->get_int().value_or(0);
-      if (has > 0 && has >= (desired == nullptr ? 0 : desired->get_int().value_or(0))) return {};
+      const std::int64_t wants = desired == nullptr ? 0 : desired->get_int().value_or(0);
+      if (wants > 0 && healthy != nullptr && healthy->get_int().value_or(0) >= wants) return {};
     }
     const Json* allowed = budget.at("status", "disruptionsAllowed");
     const std::int64_t left = allowed == nullptr ? 0 : allowed->get_int().value_or(0);
@@ -274,8 +279,7 @@ Answer<void> Registry::check_budget(const Object& pod, const Json& pod_tree, boo
     needed = expected - share(*maximum, expected);
   else
     needed = expected - 1;
-  const bool healthy_pod = is_ready(pod_tree);
-  if (!healthy_pod && healthy >= needed && healthy > 0) return {};
+  if (!ready && healthy >= needed && needed > 0) return {};
   if (healthy - 1 < needed)
     return refuse(too_many(
         chosen->name, cat("needs ", std::max<std::int64_t>(needed, 0), " healthy pods and has ", healthy, " currently"),

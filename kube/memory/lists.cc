@@ -139,6 +139,12 @@ Task<void> Lists::delete_all(HttpExchange& exchange, const net::Target& target, 
     answer_error(exchange, body_refusal(body.error(), config_.body_bytes_max));
     co_return;
   }
+  // While the body was on its way the definition may have changed or gone.
+  kind = kind_at(registry_.kinds(), path);
+  if (kind == nullptr) {
+    answer_unknown_path(exchange, registry_.kinds(), target.path);
+    co_return;
+  }
   auto request = parse_list_request(*kind, path, target);
   const auto tree =
       body->empty() ? Answer<Json>(Json()) : parse_body(exchange.head().headers.get("content-type"), *body);

@@ -66,6 +66,24 @@ bool same_but_revision(const Json& a, const Json& b) {
 // Patches can put deep values into deep places. What is stored must be readable again, inside lists and events too.
 constexpr int kObjectDepthMax = base::JsonReader::kDepthMax - 28;
 
+// What etcd takes in one request, and with it the real server; the refusal is in its words. Custom objects are stored
+// there as JSON. Built-in ones are stored in protobuf, without names of members and without escapes: it is taken for
+// half of the JSON with its escapes undone. The last limit keeps two states of an object within a watcher's queue.
+constexpr std::size_t kObjectBytesMax = 1'572'864;       // 1.5 MiB
+constexpr std::size_t kObjectTextMax = 7 * 1024 * 1024;  // of JSON
+
+bool too_large(const Kind& kind, std::string_view text) {
+  if (text.size() <= kObjectBytesMax) return false;
+  if (kind.custom || text.size() > kObjectTextMax) return true;
+  std::size_t bytes = text.size();
+  for (std::size_t at = text.find('\\'); at != std::string_view::npos; at = text.find('\\', at)) {
+    const std::size_t length = text.substr(at).starts_with("\\u") ? 6 : 2;
+    bytes -= length - 1;
+    at += length;
+  }
+  return bytes > 2 * kObjectBytesMax;
+}
+
 bool deeper_than(const Json& tree, int levels) {
   const auto deep = [&](const Json& inner) { return deeper_than(inner, levels - 1); };
   if (tree.is_array()) return levels == 0 || std::any_of(tree.as_array().begin(), tree.as_array().end(), deep);
@@ -287,7 +305,7 @@ Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, 
     if (other->terminating) error.message.insert(0, "object is being deleted: ");
     return refuse(std::move(error));
   }
-  TM_TRY(Written written, write(kind, nullptr, std::move(body), request.dry_run));
+  TM_TRY(Written written, write(kind, nullptr, std::move(body), request.dry_run, false, Size::kLimited));
   written.created = true;
   written.warnings = std::move(warnings);
   return written;
@@ -442,13 +460,14 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
     const Json* grace = tree.at("metadata", "deletionGracePeriodSeconds");
     const bool waits = grace != nullptr && grace->get_int().value_or(0) > 0;
     const bool gone = before->terminating && finalizers(tree).empty() && !waits && !namespace_left;
-    TM_TRY(written, write(kind, before, std::move(tree), request.dry_run, gone));
+    TM_TRY(written, write(kind, before, std::move(tree), request.dry_run, gone, Size::kLimited));
   }
   written.warnings = std::move(warnings);
   return written;
 }
 
-Answer<Written> Registry::write(const KindPtr& kind, const ObjectPtr& before, Json tree, bool dry_run, bool deleted) {
+Answer<Written> Registry::write(const KindPtr& kind, const ObjectPtr& before, Json tree, bool dry_run, bool deleted,
+                                Size size) {
   if (!deleted && deeper_than(tree, kObjectDepthMax))
     return refuse(bad_request(cat("the object is nested deeper than ", kObjectDepthMax, " levels")));
   Written written;
@@ -460,6 +479,10 @@ Answer<Written> Registry::write(const KindPtr& kind, const ObjectPtr& before, Js
   }
   set_revision(tree, store_.next_revision());
   written.object = make_object(*kind, tree);
+  // One that is too large already may become smaller.
+  if (const std::string& text = *written.object->bytes; size == Size::kLimited && !deleted && too_large(*kind, text) &&
+                                                        (before == nullptr || text.size() >= before->bytes->size()))
+    return refuse(plain_error(500, "", "etcdserver: request is too large"));
   ObjectPtr staged = written.object;
   if (deleted) {  // watchers are shown what was stored, whatever the last write made of it
     Json last = before->json();

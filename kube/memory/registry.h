@@ -93,7 +93,9 @@ class Registry {
   Answer<void> admit(const Kind& kind, Json& tree);
   Answer<void> admit_pod(Json& tree);
   void prepare_create(const Kind& kind, Json& tree) const;
-  Answer<Written> write(const KindPtr& kind, const ObjectPtr& before, Json tree, bool dry_run, bool deleted = false);
+  enum class Size : std::uint8_t { kAny, kLimited };  // what a client sends has a limit
+  Answer<Written> write(const KindPtr& kind, const ObjectPtr& before, Json tree, bool dry_run, bool deleted = false,
+                        Size size = Size::kAny);
   Answer<Written> update_tree(const KindPtr& kind, std::string_view version, const ObjectPtr& before, Json tree,
                               std::string_view subresource, const WriteRequest& request);
   Answer<void> check_budget(const Object& pod, const Json& tree, bool dry_run);

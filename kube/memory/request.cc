@@ -39,8 +39,11 @@ constexpr std::string_view kKnownParameters[] = {"allowWatchBookmarks",
 
 constexpr std::int64_t kWatchSecondsMax = 10'000'000;  // beyond it a time would not fit
 
-bool is_true(std::string_view text) {
-  return text == "true" || text == "1";
+// As the API machinery reads it: what is there is true, whatever it says, but for "false" and "0".
+bool flag(const net::Target& target, std::string_view key) {
+  if (!target.has(key)) return false;
+  const std::string_view text = target.get(key);
+  return base::lower(text) != "false" && text != "0";
 }
 
 constexpr std::size_t kFieldManagerMax = 128;  // bytes
@@ -116,6 +119,13 @@ std::optional<ResourcePath> parse_resource_path(std::string_view path) {
   return out;
 }
 
+KindPtr kind_at(const KindTable& kinds, const ResourcePath& path) {
+  KindPtr kind = kinds.find(path.group, path.version, path.plural);
+  if (kind == nullptr) return nullptr;
+  const bool fits = kind->namespaced ? !path.ns.empty() || path.name.empty() : path.ns.empty();
+  return fits ? kind : nullptr;
+}
+
 Answer<void> check_query(const net::Target& target) {
   for (const auto& [key, value] : target.query) {
     if (std::find(std::begin(kKnownParameters), std::end(kKnownParameters), key) == std::end(kKnownParameters))
@@ -184,10 +194,9 @@ Answer<void> check_revision_match(const net::Target& target, const ListRequest& 
       causes.push_back(unsupported_value("resourceVersionMatch", Json(match).dump(), {"Exact", "NotOlderThan", ""}));
     if (exact && target.get("resourceVersion") == "0")
       forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
-    if (request.send_initial)
-      causes.push_back(forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+    if (initial) causes.push_back(forbidden_value("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   } else {
-    if (initial && request.send_initial && match != "NotOlderThan")
+    if (initial && match != "NotOlderThan")
       forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
     if (!match.empty() && !initial)
       forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
@@ -207,9 +216,9 @@ Answer<ListRequest> parse_list_request(const Kind& kind, const ResourcePath& pat
   ListRequest out;
   out.filter.ns = path.ns;
   out.filter.name = path.name;
-  out.watch = path.watch || (path.name.empty() && is_true(target.get("watch")));
-  out.bookmarks = is_true(target.get("allowWatchBookmarks"));
-  out.send_initial = is_true(target.get("sendInitialEvents"));
+  out.watch = path.watch || (path.name.empty() && flag(target, "watch"));
+  out.bookmarks = flag(target, "allowWatchBookmarks");
+  out.send_initial = flag(target, "sendInitialEvents");
   auto labels = LabelSelector::parse(target.get("labelSelector"));
   if (!labels) return refuse(std::move(labels.error()));
   out.filter.labels = std::move(*labels);
@@ -280,8 +289,7 @@ Answer<DeleteRequest> parse_delete_request(const net::Target& target, const Json
         return refuse(bad_request(
             cat("strconv.ParseInt: parsing ", Json(target.get("gracePeriodSeconds")).dump(), ": invalid syntax")));
     }
-    if (target.has("orphanDependents"))
-      out.propagation = is_true(target.get("orphanDependents")) ? "Orphan" : "Background";
+    if (target.has("orphanDependents")) out.propagation = flag(target, "orphanDependents") ? "Orphan" : "Background";
   } else {
     if (const std::string_view kind = body.text_at("kind"); !kind.empty() && kind != "DeleteOptions")
       return refuse(plain_error(500, "",

@@ -26,6 +26,8 @@ struct ResourcePath {
 
 // nullopt for a path that is not below a group's version.
 std::optional<ResourcePath> parse_resource_path(std::string_view path);
+// Null where no such kind is served, or not in such a place.
+KindPtr kind_at(const KindTable& kinds, const ResourcePath& path);
 
 struct ListRequest {
   Filter filter;

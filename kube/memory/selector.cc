@@ -166,6 +166,9 @@ Answer<LabelSelector> LabelSelector::from_json(const Json* selector) {
         return refuse(bad_request(cat("\"", op, "\" is not a valid label selector operator")));
       if (const Json* values = entry.at("values"); values != nullptr && values->is_array())
         for (const Json& value : values->as_array()) requirement.values.emplace_back(value.get_string().value_or(""));
+      const bool lists = requirement.op == Operator::kIn || requirement.op == Operator::kNotIn;
+      if (requirement.values.empty() == lists)
+        return refuse(bad_request(cat("values ", lists ? kSelectorNeedsValues : kSelectorTakesNoValues)));
       out.requirements_.push_back(std::move(requirement));
     }
   }

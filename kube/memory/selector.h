@@ -17,6 +17,11 @@ namespace tidemark::kube::memory {
 using LabelList = std::vector<std::pair<std::string, std::string>>;  // sorted by key
 LabelList labels_of(const Json* labels);                             // metadata.labels; null and the like are none
 
+// What is wrong with an expression's values, in the API machinery's words.
+inline constexpr const char* kSelectorNeedsValues = "must be specified when `operator` is 'In' or 'NotIn'";
+inline constexpr const char* kSelectorTakesNoValues =
+    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+
 class LabelSelector {
  public:
   // 400 where the text is not a selector.

@@ -170,9 +170,8 @@ Task<void> Server::Impl::handle(HttpExchange& exchange) {
 
 Task<void> Server::Impl::handle_resource(HttpExchange& exchange, const net::Target& target, const ResourcePath& path) {
   const std::string& method = exchange.head().method;
-  KindPtr kind = registry.kinds().find(path.group, path.version, path.plural);
-  if (kind == nullptr || (!kind->namespaced && !path.ns.empty()) ||
-      (kind->namespaced && path.ns.empty() && !path.name.empty())) {
+  KindPtr kind = kind_at(registry.kinds(), path);
+  if (kind == nullptr) {
     answer_unknown_path(exchange, registry.kinds(), target.path);
     co_return;
   }

@@ -142,6 +142,53 @@ TEST_F(ServerRaceTest, ABoundPodThatIsDeletedInTheForegroundWaitsForItsNode) {
   EXPECT_EQ(get(cat(kPods, "/p")).status, 404);
 }
 
+// A request whose body comes when the test says so.
+class LateBody final : public net::HttpExchange {
+ public:
+  LateBody(net::EventLoop& loop, std::string method, std::string target, std::string body)
+      : come(loop), body_(std::move(body)) {
+    head_.method = std::move(method);
+    head_.target = std::move(target);
+    peer_.certificate_common_name = "test";
+  }
+  const net::HttpRequest& head() const override { return head_; }
+  const net::Peer& peer() const override { return peer_; }
+  net::Task<Result<std::string>> body(std::size_t) override {
+    co_await come.wait();
+    co_return body_;
+  }
+  void respond(int code, net::Headers, net::Buffer) override { status = code; }
+  void start(int code, net::Headers) override { status = code; }
+  net::Task<Result<void>> write(net::Buffer, base::Duration) override { co_return Result<void>(); }
+  void abort() override {}
+
+  net::Event come;
+  int status = 0;
+
+ private:
+  net::HttpRequest head_;
+  net::Peer peer_;
+  std::string body_;
+};
+
+TEST_F(ServerRaceTest, TheDefinitionIsTheOneThatHoldsWhenTheBodyHasCome) {
+  ASSERT_EQ(post(kDefinitions, kCrd).status, 201);
+  LateBody gone(loop_, "POST", kGangs, kGang);
+  LateBody swept(loop_, "DELETE", kGangs, "");
+  net::Scope scope(loop_);
+  const net::HttpHandler handler = server_->handler();
+  scope.spawn(handler(gone));
+  scope.spawn(handler(swept));
+  loop_.run_ready();
+  ASSERT_EQ(call("DELETE", cat(kDefinitions, "/gangs.x.io")).status, 200);
+  loop_.run_ready();
+  gone.come.set();
+  swept.come.set();
+  loop_.run_ready();
+  EXPECT_EQ(gone.status, 404);
+  EXPECT_EQ(swept.status, 404);
+}
+
 TEST_F(ServerRaceTest, TimesThatDoNotFitAreCut) {
   post(kPods, R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
   const Reply going = call("DELETE", cat(kPods, "/p?gracePeriodSeconds=9223372036854775807"));

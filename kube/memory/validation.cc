@@ -1,7 +1,6 @@
 #include "kube/memory/validation.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <set>
 
@@ -9,6 +8,7 @@
 #include "kube/json_index.h"
 #include "kube/memory/names.h"
 #include "kube/memory/object.h"
+#include "kube/memory/pod_update.h"
 #include "kube/memory/selector.h"
 #include "model/quantity.h"
 
@@ -17,6 +17,8 @@ namespace tidemark::kube::memory {
 using base::cat;
 
 namespace {
+
+constexpr std::int64_t kSecondsMax = 2'147'483'647;  // of a pod's activeDeadlineSeconds
 
 std::string shown(const Json* value) {
   return value == nullptr ? "\"\"" : value->dump();
@@ -149,6 +151,20 @@ void check_container(const Json& container, const std::string& field, std::set<s
   }
 }
 
+void check_gates(const Json& spec, const std::string& field, Causes& causes) {
+  const Json* gates = spec.at("schedulingGates");
+  if (gates == nullptr || !gates->is_array()) return;
+  std::set<std::string_view> seen;
+  std::size_t index = 0;
+  for (const Json& gate : gates->as_array()) {
+    const std::string at = cat(field, ".schedulingGates[", index++, "]");
+    const std::string_view name = gate.text_at("name");
+    if (const std::string why = qualified_name_error(name); !why.empty())
+      causes.push_back(invalid_value(at, shown_text(name), why));
+    if (!seen.insert(name).second) causes.push_back(duplicate_value(at, shown_text(name)));
+  }
+}
+
 void check_pod_spec(const Json* spec, const std::string& field, Causes& causes) {
   if (spec == nullptr || !spec->is_object()) {
     causes.push_back(required_value(field + ".containers"));
@@ -185,63 +201,13 @@ void check_pod_spec(const Json* spec, const std::string& field, Causes& causes) 
     }
   }
   check_labels(spec->at("nodeSelector"), field + ".nodeSelector", causes);
-}
-
-void erase_path(Json& tree, std::string_view path) {
-  const std::size_t dot = path.rfind('.');
-  Json* at = &tree;
-  if (dot != std::string_view::npos) {
-    for (const std::string_view part : base::split(path.substr(0, dot), '.')) {
-      at = at->is_object() ? at->as_object().find(part) : nullptr;
-      if (at == nullptr) return;
-    }
+  if (const Json* seconds = spec->at("activeDeadlineSeconds"); seconds != nullptr && !seconds->is_null()) {
+    const std::int64_t value = seconds->get_int().value_or(0);
+    if (value < 1 || value > kSecondsMax)
+      causes.push_back(invalid_value(field + ".activeDeadlineSeconds", seconds->dump(),
+                                     cat("must be between 1 and ", kSecondsMax, ", inclusive")));
   }
-  if (at->is_object()) at->as_object().erase(path.substr(dot == std::string_view::npos ? 0 : dot + 1));
-}
-
-// Of a pod's spec only a few fields may change once it exists.
-void check_pod_update(const Json& before, const Json& after, Causes& causes) {
-  Json was = before.at("spec") == nullptr ? Json::object() : *before.at("spec");
-  Json now = after.at("spec") == nullptr ? Json::object() : *after.at("spec");
-  const Json* held = was.at("tolerations");
-  const Json* wanted = now.at("tolerations");
-  if (held != nullptr && held->is_array()) {
-    using Toleration = std::array<std::string_view, 4>;
-    const auto of = [](const Json& json) -> Toleration {
-      return {json.text_at("key"), json.text_at("effect"), json.text_at("operator"), json.text_at("value")};
-    };
-    std::set<Toleration> kept;
-    if (wanted != nullptr && wanted->is_array())
-      for (const Json& toleration : wanted->as_array()) kept.insert(of(toleration));
-    for (const Json& toleration : held->as_array()) {
-      if (kept.contains(of(toleration))) continue;
-      causes.push_back(
-          forbidden_value("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"));
-      break;
-    }
-  }
-  for (Json* spec : {&was, &now}) {
-    for (const char* list : {"containers", "initContainers"}) {
-      Json* containers = spec->as_object().find(list);
-      if (containers == nullptr || !containers->is_array()) continue;
-      for (Json& container : containers->as_array())
-        if (container.is_object()) container.as_object().erase("image");
-    }
-    for (const char* path :
-         {"activeDeadlineSeconds", "tolerations", "schedulingGates", "terminationGracePeriodSeconds"})
-      erase_path(*spec, path);
-  }
-  const bool gated = before.at("spec", "schedulingGates") != nullptr;
-  if (gated)
-    for (Json* spec : {&was, &now})
-      for (const char* path : {"nodeSelector", "affinity"}) erase_path(*spec, path);
-  if (was == now) return;
-  causes.push_back(forbidden_value(
-      "spec",
-      "pod updates may not change fields other than `spec.containers[*].image`,"
-      "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions "
-      "to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
-      "previously negative)"));
+  check_gates(*spec, field, causes);
 }
 
 void check_immutable(const Json& before, const Json& after, const char* path, Causes& causes) {
@@ -253,7 +219,13 @@ void check_immutable(const Json& before, const Json& after, const char* path, Ca
 }
 
 void check_pod(const Json& tree, const Json* before, std::string_view subresource, Causes& causes) {
-  if (subresource.empty() && before == nullptr) check_pod_spec(tree.at("spec"), "spec", causes);
+  if (subresource.empty() && before == nullptr) {
+    check_pod_spec(tree.at("spec"), "spec", causes);
+    const Json* gates = tree.at("spec", "schedulingGates");
+    if (gates != nullptr && gates->is_array() && !gates->as_array().empty() &&
+        !tree.text_at("spec", "nodeName").empty())
+      causes.push_back(forbidden_value("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
+  }
   if (subresource.empty() && before != nullptr) {
     check_pod_spec(tree.at("spec"), "spec", causes);
     check_pod_update(*before, tree, causes);
@@ -325,6 +297,35 @@ void check_lease(const Json& tree, const Json*, std::string_view, Causes& causes
     causes.push_back(invalid_value("spec.leaseTransitions", transitions->dump(), "must be greater than or equal to 0"));
 }
 
+// metav1.LabelSelector, in the API machinery's words.
+void check_selector(const Json* selector, const std::string& field, Causes& causes) {
+  if (selector == nullptr || !selector->is_object()) return;
+  check_labels(selector->at("matchLabels"), field + ".matchLabels", causes);
+  const Json* list = selector->at("matchExpressions");
+  if (list == nullptr || !list->is_array()) return;
+  std::size_t index = 0;
+  for (const Json& entry : list->as_array()) {
+    const std::string at = cat(field, ".matchExpressions[", index++, "]");
+    const std::string_view op = entry.text_at("operator");
+    const Json* values = entry.at("values");
+    const bool some = values != nullptr && values->is_array() && !values->as_array().empty();
+    if (op == "In" || op == "NotIn") {
+      if (!some) causes.push_back(required_value(at + ".values", kSelectorNeedsValues));
+    } else if (op == "Exists" || op == "DoesNotExist") {
+      if (some) causes.push_back(forbidden_value(at + ".values", kSelectorTakesNoValues));
+    } else {
+      causes.push_back(invalid_value(at + ".operator", shown_text(op), "not a valid selector operator"));
+    }
+    if (const std::string why = qualified_name_error(entry.text_at("key")); !why.empty())
+      causes.push_back(invalid_value(at + ".key", shown_text(entry.text_at("key")), why));
+    for (std::size_t i = 0; some && i < values->as_array().size(); ++i) {
+      const Json& value = values->as_array()[i];
+      if (const std::string why = label_value_error(value.get_string().value_or("")); !why.empty())
+        causes.push_back(invalid_value(cat(at, ".values[", i, "]"), value.dump(), why));
+    }
+  }
+}
+
 void check_workload(const Json& tree, const Json* before, std::string_view subresource, Causes& causes) {
   if (!subresource.empty()) return;
   check_pod_spec(tree.at("spec", "template", "spec"), "spec.template.spec", causes);
@@ -336,9 +337,10 @@ void check_workload(const Json& tree, const Json* before, std::string_view subre
     return;
   }
   const LabelList labels = labels_of(tree.at("spec", "template", "metadata", "labels"));
+  check_selector(selector, "spec.selector", causes);
   const auto parsed = LabelSelector::from_json(selector);
   if (!parsed) {
-    causes.push_back(invalid_value("spec.selector", selector->dump(), parsed.error().message));
+    causes.push_back(invalid_value("spec.selector", selector->dump(), "invalid label selector"));
   } else if (!parsed->matches(labels)) {
     const Json* held = tree.at("spec", "template", "metadata", "labels");
     causes.push_back(invalid_value("spec.template.metadata.labels", held == nullptr ? "null" : held->dump(),
@@ -386,6 +388,9 @@ void check_budget(const Json& tree, const Json*, std::string_view, Causes& cause
   if (tree.at("spec", "minAvailable") != nullptr && tree.at("spec", "maxUnavailable") != nullptr)
     causes.push_back(
         invalid_value("spec", tree.at("spec")->dump(), "minAvailable and maxUnavailable cannot be both set"));
+  check_selector(tree.at("spec", "selector"), "spec.selector", causes);
+  check_one_of(tree.at("spec", "unhealthyPodEvictionPolicy"), "spec.unhealthyPodEvictionPolicy",
+               {"AlwaysAllow", "IfHealthyBudget"}, causes);
 }
 
 // Events of the old form are checked little, those of the new form (they have an eventTime) in full.

@@ -105,6 +105,12 @@ Task<void> Writes::answer(HttpExchange& exchange, const net::Target& target, con
     answer_error(exchange, body_refusal(body.error(), config_.body_bytes_max));
     co_return;
   }
+  // While the body was on its way the definition may have changed or gone.
+  kind = kind_at(registry_.kinds(), path);
+  if (kind == nullptr) {
+    answer_unknown_path(exchange, registry_.kinds(), target.path);
+    co_return;
+  }
   auto written = write(method, target, path, kind, exchange.head().headers.get("content-type"), *body);
   if (!written) {
     // A refusal may rest on a write that is still on its way to the log: told earlier, a read after it would not agree.

@@ -497,3 +497,22 @@ def definition_stripped_of_its_finalizer_leaves_its_objects_until_it_comes_back(
     t.refused(t.api.post(path, widget), 409, "AlreadyExists")
     t.ok(t.api.merge(f"{path}/w", {"metadata": {"finalizers": None}}))
     t.refused(t.api.get(f"{path}/w"), 404, "NotFound")
+
+
+@case
+def objects_grow_up_to_the_limit_of_the_storage(t: T):
+    """One request of at most 3 MiB, and an object of at most 1.5 MiB, however many requests made it."""
+    group = f"{t.name('d')}.example.com"
+    make(t, definition(group, schema={"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    path = t.group(f"{group}/v1", "widgets")
+    head = {"apiVersion": f"{group}/v1", "kind": "Widget"}
+    t.made(t.api.post(path, {**head, "metadata": {"name": "w"}}))
+    for number in range(3):
+        t.ok(t.api.merge(f"{path}/w", {"spec": {f"f{number}": "x" * 500_000}}))
+    for _ in range(2):
+        t.refused(t.api.merge(f"{path}/w", {"spec": {"more": "x" * 100_000}}), 500, None, "etcdserver: request is too large")
+    t.ok(t.api.merge(f"{path}/w", {"spec": {"f0": None}}))
+    t.ok(t.api.merge(f"{path}/w", {"spec": {"more": "x" * 100_000}}))
+    t.made(t.api.post(path, {**head, "metadata": {"name": "large"}, "spec": {"a": "x" * 1_560_000}}))
+    t.refused(t.api.post(path, {**head, "metadata": {"name": "larger"}, "spec": {"a": "x" * 1_580_000}}), 500, None, "etcdserver: request is too large")
+    t.ok(t.api.post(path, {**head, "metadata": {"name": "dry"}, "spec": {"a": "x" * 1_580_000}}, dryRun="All"), 201)

@@ -205,3 +205,13 @@ def update_of_an_object_on_its_way_out_is_allowed(t: T):
     t.equal({"x": "1"}, t.ok(t.api.merge(t.cm("a"), {"data": {"x": "1"}}))["data"])
     t.refused(t.api.post(t.cm(), {"metadata": {"name": "a"}}), 409, "AlreadyExists", 'object is being deleted: configmaps "a" already exists')
     t.ok(t.api.merge(t.cm("a"), {"metadata": {"finalizers": None}}))
+
+
+@case
+def orphaning_is_asked_for_by_any_word_but_false_and_0(t: T):
+    found = {}
+    for number, value in enumerate(("true", "no", "", "0", "false")):
+        t.make_cm(f"a{number}", finalizers=["example.com/hold"])
+        found[value] = "orphan" in t.api.delete(t.cm(f"a{number}"), orphanDependents=value)["metadata.finalizers"]
+        t.ok(t.api.merge(t.cm(f"a{number}"), {"metadata": {"finalizers": None}}))
+    t.equal({"true": True, "no": True, "": True, "0": False, "false": False}, found)

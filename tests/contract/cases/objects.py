@@ -410,3 +410,9 @@ def an_object_may_be_large(t: T):
     data = {f"key-{i}": "v" * 900 for i in range(1000)}
     t.equal(data, t.make_cm("a", data)["data"])
     t.equal(len(json.dumps(data)), len(json.dumps(t.api.get(t.cm("a"))["data"])))
+
+
+@case
+def a_full_config_map_fits_whatever_it_takes_to_write_it_down(t: T):
+    """Data of 1 MiB that is 2 MiB of JSON: what is stored is not JSON."""
+    t.make_cm("a", {"k": "\n" * 1_040_000})

@@ -258,3 +258,105 @@ def eviction_name_must_match(t: T):
     t.make_pod("p")
     answer = t.api.post(t.pods("p") + "/eviction", {"metadata": {"name": "other"}})
     t.refused(answer, 400, "BadRequest", "name in URL does not match name in Eviction object")
+
+
+@case
+def unready_pods_go_past_a_budget_that_always_allows_it(t: T):
+    path = t.group("policy/v1", "poddisruptionbudgets")
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+    t.made(t.api.post(path, {"metadata": {"name": "b"}, "spec": spec}))
+    status = {"observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 1, "expectedPods": 2}
+    t.ok(t.api.merge(f"{path}/b/status", {"status": status}))
+    _running(t, "unready", ready=False, spec={"nodeName": "n1"}, metadata={"labels": {"app": "web"}})
+    _running(t, "ready", spec={"nodeName": "n1"}, metadata={"labels": {"app": "web"}})
+    t.ok(_evict(t, "unready"), 201)
+    t.equal(status, t.api.get(f"{path}/b")["status"], "the budget is not used up")
+    t.refused(_evict(t, "ready"), 429, "TooManyRequests")
+
+
+@case
+def unready_pods_go_past_no_budget_that_no_controller_has_seen_but_one_that_always_allows_it(t: T):
+    path = t.group("policy/v1", "poddisruptionbudgets")
+    for name, policy in {"a": "AlwaysAllow", "i": "IfHealthyBudget"}.items():
+        t.made(t.api.post(path, {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": name}}, "unhealthyPodEvictionPolicy": policy}}))
+        _running(t, name, ready=False, spec={"nodeName": "n1"}, metadata={"labels": {"app": name}})
+    t.ok(_evict(t, "a"), 201)
+    t.refused(_evict(t, "i"), 429, "TooManyRequests")
+
+
+@case
+def unready_pods_do_not_go_past_a_budget_that_wants_none_healthy(t: T):
+    """With nothing wanted the budget's own count decides."""
+    _running(t, "p", ready=False, spec={"nodeName": "n1"}, metadata={"labels": {"app": "web"}})
+    _budget(t, 0, currentHealthy=1, desiredHealthy=0)
+    t.refused(_evict(t, "p"), 429, "TooManyRequests", None,
+              {"causes": [{"reason": "DisruptionBudget", "message": "The disruption budget b needs 0 healthy pods and has 1 currently"}]})
+
+
+@case
+def eviction_policy_of_a_budget_is_one_of_two(t: T):
+    name = "b"
+    answer = t.api.post(t.group("policy/v1", "poddisruptionbudgets"), {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": {}, "unhealthyPodEvictionPolicy": "Never"}})
+    t.invalid(answer, "PodDisruptionBudget", name, ("FieldValueNotSupported", "spec.unhealthyPodEvictionPolicy", 'Unsupported value: "Never": supported values: "AlwaysAllow", "IfHealthyBudget"'), group="policy")
+
+
+@case
+def deadline_of_a_pod_only_comes_nearer(t: T):
+    t.make_pod("p")
+    set_to = lambda seconds: t.api.merge(t.pods("p"), {"spec": {"activeDeadlineSeconds": seconds}})
+    field = "spec.activeDeadlineSeconds"
+    t.ok(set_to(100))
+    t.invalid(set_to(200), "Pod", "p", ("FieldValueInvalid", field, "Invalid value: 200: must be less than or equal to previous value"))
+    t.ok(set_to(50))
+    t.invalid(set_to(None), "Pod", "p", ("FieldValueInvalid", field, "Invalid value: null: must not update from a positive integer to nil value"))
+    t.invalid(set_to(0), "Pod", "p", ("FieldValueInvalid", field, "Invalid value: 0: must be between 1 and 2147483647, inclusive"))
+    for seconds in (0, -1, 2147483648):
+        answer = t.api.post(t.pods(), pod("q", spec={"activeDeadlineSeconds": seconds}))
+        t.invalid(answer, "Pod", "q", ("FieldValueInvalid", field, f"Invalid value: {seconds}: must be between 1 and 2147483647, inclusive"))
+
+
+@case
+def grace_of_a_pod_does_not_change(t: T):
+    t.make_pod("p", spec={"terminationGracePeriodSeconds": 20})
+    for seconds in (10, 1, 30, -3):
+        t.refused(t.api.merge(t.pods("p"), {"spec": {"terminationGracePeriodSeconds": seconds}}), 422, "Invalid")
+    t.equal(20, t.api.get(t.pods("p"))["spec.terminationGracePeriodSeconds"])
+    t.equal(1, t.make_pod("negative", spec={"terminationGracePeriodSeconds": -5})["spec"]["terminationGracePeriodSeconds"])
+
+
+@case
+def scheduling_gates_only_go(t: T):
+    t.make_pod("p", spec={"schedulingGates": [{"name": "example.com/a"}, {"name": "example.com/b"}]})
+    gates = lambda name, *names: t.api.merge(t.pods(name), {"spec": {"schedulingGates": [{"name": gate} for gate in names]}})
+    new = lambda index, gate: ("FieldValueForbidden", f"spec.schedulingGates[{index}].name", f"Forbidden: only deletion is allowed, but found new scheduling gate '{gate}'")
+    t.invalid(gates("p", "example.com/a", "example.com/c"), "Pod", "p", new(1, "example.com/c"))
+    t.ok(gates("p", "example.com/b"))
+    t.invalid(gates("p", "example.com/a"), "Pod", "p", new(0, "example.com/a"))
+    t.ok(gates("p"))
+    t.invalid(gates("p", "example.com/b"), "Pod", "p", new(0, "example.com/b"))
+
+
+@case
+def scheduling_gates_of_a_new_pod_are_checked(t: T):
+    gated = lambda *names, **spec: t.api.post(t.pods(), pod("p", spec={"schedulingGates": [{"name": gate} for gate in names], **spec}))
+    t.invalid(gated("a", nodeName="n1"), "Pod", "p", ("FieldValueForbidden", "spec.nodeName", "Forbidden: cannot be set until all schedulingGates have been cleared"))
+    t.invalid(gated("a", "a"), "Pod", "p", ("FieldValueDuplicate", "spec.schedulingGates[1]", 'Duplicate value: "a"'))
+    t.equal("spec.schedulingGates[0]", t.ok(gated("A b"), 422)["details.causes.0.field"])
+
+
+@case
+def where_a_gated_pod_may_run_only_becomes_narrower(t: T):
+    t.make_pod("p", spec={"schedulingGates": [{"name": "example.com/a"}], "nodeSelector": {"a": "b"}})
+    put = lambda **spec: t.api.merge(t.pods("p"), {"spec": spec})
+    only = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+    t.ok(put(nodeSelector={"c": "d"}))
+    t.invalid(put(nodeSelector={"a": "x"}), "Pod", "p", ("FieldValueInvalid", "spec.nodeSelector", 'Invalid value: {"a":"x","c":"d"}: ' + only))
+    t.invalid(put(nodeSelector={"a": None}), "Pod", "p", ("FieldValueInvalid", "spec.nodeSelector", 'Invalid value: {"c":"d"}: ' + only))
+    terms = lambda *keys: {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": k, "operator": "Exists"} for k in term]} for term in keys]}}}
+    place = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+    t.ok(put(affinity=terms("a")))
+    t.ok(put(affinity=terms("ab")))
+    t.equal(f"{place}[0]", t.ok(put(affinity=terms("a")), 422)["details.causes.0.field"])
+    t.equal(place, t.ok(put(affinity=terms("ab", "c")), 422)["details.causes.0.field"])
+    t.equal(place, t.ok(put(affinity=None), 422)["details.causes.0.field"])
+    t.equal("spec", t.ok(put(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "k"}]}}), 422)["details.causes.0.field"])

@@ -244,3 +244,35 @@ def empty_annotation_and_label_maps_vanish_on_update(t: T):
     t.make_cm("a", labels={"k": "v"}, annotations={"k": "v"})
     answer = t.ok(t.api.merge(t.cm("a"), {"metadata": {"labels": {"k": None}, "annotations": {"k": None}}}))
     t.true("labels" not in answer["metadata"] and "annotations" not in answer["metadata"], "empty maps are not kept")
+
+
+SELECTOR_PROBLEMS = [
+    ({"key": "a", "operator": "In"}, ("FieldValueRequired", "values", "Required value: must be specified when `operator` is 'In' or 'NotIn'")),
+    ({"key": "a", "operator": "NotIn", "values": []}, ("FieldValueRequired", "values", "Required value: must be specified when `operator` is 'In' or 'NotIn'")),
+    ({"key": "a", "operator": "Exists", "values": ["x"]}, ("FieldValueForbidden", "values", "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'")),
+    ({"key": "a", "operator": "DoesNotExist", "values": ["x"]}, ("FieldValueForbidden", "values", "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'")),
+    ({"key": "a", "operator": "Gt", "values": ["1"]}, ("FieldValueInvalid", "operator", 'Invalid value: "Gt": not a valid selector operator')),
+]
+
+
+@case
+def selectors_of_budgets_are_checked(t: T):
+    path = t.group("policy/v1", "poddisruptionbudgets")
+    for expression, (reason, member, message) in SELECTOR_PROBLEMS:
+        answer = t.api.post(path, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchExpressions": [expression]}}})
+        t.invalid(answer, "PodDisruptionBudget", "b", (reason, f"spec.selector.matchExpressions[0].{member}", message), group="policy")
+    for expression, place in (({"key": "a b", "operator": "Exists"}, "key"), ({"key": "a", "operator": "In", "values": ["ok", "a b"]}, "values[1]")):
+        answer = t.api.post(path, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchExpressions": [expression]}}})
+        t.equal(f"spec.selector.matchExpressions[0].{place}", t.ok(answer, 422)["details.causes.0.field"])
+    answer = t.api.post(path, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a b": "c"}}}})
+    t.equal("spec.selector.matchLabels", t.ok(answer, 422)["details.causes.0.field"])
+
+
+@case
+def selectors_of_deployments_are_checked(t: T):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "m", "image": "i"}]}}
+    for expression, (reason, member, message) in SELECTOR_PROBLEMS:
+        answer = t.api.post(t.group("apps/v1", "deployments"), {"metadata": {"name": "d"}, "spec": {"selector": {"matchExpressions": [expression]}, "template": template}})
+        causes = t.ok(answer, 422)["details.causes"]
+        t.equal({"reason": reason, "message": message, "field": f"spec.selector.matchExpressions[0].{member}"}, causes[0])
+        t.equal(("spec.selector", True), (causes[1]["field"], causes[1]["message"].endswith(": invalid label selector")))

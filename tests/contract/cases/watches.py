@@ -267,3 +267,18 @@ def two_writers_of_one_object_are_seen_in_the_order_of_revisions(t: T):
         t.equal([str(n) for n in range(20)], [event["data"]["n"] for event in seen])
         revisions = [int(event["metadata"]["resourceVersion"]) for event in seen]
         t.equal(sorted(set(revisions)), revisions)
+
+
+@case
+def a_watch_is_asked_for_by_any_word_but_false_and_0(t: T):
+    t.make_cm("a")
+    is_list = lambda value: t.ok(t.api.get(t.cm(), watch=value, timeoutSeconds="1")).body.startswith(b'{"kind":"ConfigMapList"')
+    t.equal({"1": False, "true": False, "yes": False, "": False, "0": True, "false": True, "False": True},
+            {value: is_list(value) for value in ("1", "true", "yes", "", "0", "false", "False")})
+
+
+@case
+def initial_events_are_a_matter_of_watches_even_when_they_are_not_wanted(t: T):
+    for value in ("", "x", "true", "false"):
+        t.equal("sendInitialEvents", t.ok(t.api.get(t.cm(), sendInitialEvents=value), 422)["details.causes.0.field"])
+    t.equal("resourceVersionMatch", t.ok(t.api.get(t.cm(), watch="1", sendInitialEvents="false", timeoutSeconds="1"), 422)["details.causes.0.field"])
