@@ -9,6 +9,7 @@ from pathlib import Path
 from cluster import chart, colocation
 from cluster.chart import CHART, NAMESPACE, RELEASE, find, helm, kubectl, must, template
 from cluster.manager_case import LEASES
+from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import Component, wait_for
 
 EVERYTHING = {
@@ -129,16 +130,16 @@ class Chart(unittest.TestCase):
     def test_installed_upgraded_and_gone(self):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         settings = json.loads(must(kubectl("-n", NAMESPACE, "get", "configmap", "slo-controller-config", "-o", "json")))
-        self.assertEqual({"enable": False}, json.loads(settings["data"]["colocation-config"]))
+        self.assertEqual({"enable": True}, json.loads(settings["data"]["colocation-config"]))
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3}))
         self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
         # An edit by hand outlives an upgrade, unless the values are to win.
-        by_hand = {"data": {"colocation-config": '{"enable": true}', "resource-threshold-config": "{}"}}
+        by_hand = {"data": {"colocation-config": '{"enable": false}', "resource-threshold-config": "{}"}}
         self.api.request("PATCH", f"{colocation.SETTINGS}/slo-controller-config", by_hand, content=colocation.MERGE)
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 2}))
         self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"settings": {"overwrite": True}}))
-        self.assertEqual({"colocation-config": '{"enable":false}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
+        self.assertEqual({"colocation-config": '{"enable":true}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
         must(helm("uninstall", RELEASE, "--namespace", NAMESPACE))
         label = "app.kubernetes.io/instance=tidemark"
         kinds = "deployment,service,serviceaccount,poddisruptionbudget,role,rolebinding,clusterrole,clusterrolebinding,configmap"
@@ -203,8 +204,24 @@ class Chart(unittest.TestCase):
             self.assertEqual(1, component.metrics()["tidemark_manager_config_good"], name)
         self.assertNotIn("settings refused", component.log)
 
+    def test_as_installed_it_observes_until_somebody_says_on(self):
+        must(kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=template({}, "--show-only", "templates/settings.yaml")))
+        self.addCleanup(self.api.request, "DELETE", f"{colocation.SETTINGS}/tidemark-state")
+        colocation.put_node(self.api, "observed", capacity=CAPACITY)
+        self.addCleanup(colocation.delete, self.api, "observed")
+        colocation.put_metric(self.api, "observed", STATUS)
+        component = Component(
+            "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--webhooks=off"
+        )
+        self.components = [component]
+        wanted = 'tidemark_observed_wanted_batch_cpu_cores{pool="default"}'
+        wait_for(lambda: component.ready() and component.metrics().get(wanted) == 17.2, "a decision that is only shown", component)
+        self.assertEqual({}, colocation.offered(self.api, "observed"))
+        must(chart.run([os.environ["TIDEMARK_BINARY"], "on", "pool", "default", "--yes", "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]))
+        wait_for(lambda: colocation.offered(self.api, "observed").get("kubernetes.io/batch-cpu") == "17200", "an offer", component)
+
     def test_its_notes_say_whether_anything_is_sold(self):
-        self.assertIn("By these values nothing is sold yet", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))
+        self.assertIn("By these values it only observes", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))
         self.assertIn("By these values co-location is ON", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=EVERYTHING)))
         self.assertIn("Settings are not made here", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=LEAST)))
 
