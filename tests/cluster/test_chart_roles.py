@@ -248,7 +248,7 @@ class Roles(WithManager):
             must(self.command("operator", *words))
         colocation.put_settings(self.api, {"enable": True})
         self.offers("roles-1", "17200", first)
-        for words in (("explain", "node", "roles-1"), ("explain", "config", "roles-1"), ("list", "revisions"), ("report", "difference")):
+        for words in (("explain", "node", "roles-1"), ("explain", "config", "roles-1"), ("list", "revisions"), ("report", "states"), ("report", "difference")):
             for role in PEOPLE:
                 must(self.command(role, *words))
 
