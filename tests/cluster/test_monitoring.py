@@ -65,6 +65,11 @@ class Rules(unittest.TestCase):
 
 
 class Metrics(WithManager):
+    def order(self, verb: str, node: str, *how: str) -> None:
+        chart.must(chart.run([
+            os.environ["TIDEMARK_BINARY"], verb, "node", node, *how, "--reason=test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"],
+        ]))
+
     def test_what_is_asked_for_is_there(self):
         chart.ensure_namespace(self.api)
         self.nodes = ["monitored"]
@@ -83,6 +88,10 @@ class Metrics(WithManager):
         colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 101}})})
         label = {"metadata": {"labels": {"koordinator.sh/configmap-type": "slo-controller-config"}}}
         self.api.request("PATCH", f"{SETTINGS}/{SETTINGS_NAME}", label, content=MERGE)
+        self.nodes = ["monitored", "monitored-off", "monitored-draining", "monitored-observed", "monitored-fought-for"]
+        for name in self.nodes[1:]:
+            colocation.put_node(self.api, name, capacity=CAPACITY)
+            colocation.put_metric(self.api, name, STATUS)
         component = self.run_manager("--leader-election-namespace=koordinator-system", "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1")
 
         def denied() -> bool:
@@ -91,6 +100,16 @@ class Metrics(WithManager):
             return answer.status != 200
 
         wait_for(denied, "a refused edit", component)
+
+        self.order("off", "monitored-off", "--now")
+        self.order("observe", "monitored-observed")
+        sold = {"name": "sold", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "1Gi"}}
+        colocation.put_pod(self.api, "monitored-draining", sold)
+        self.order("off", "monitored-draining", "--drain=1h")
+        for _ in range(3):  # somebody who writes the same number, until he is left alone with it
+            wait_for(lambda: colocation.offered(self.api, "monitored-fought-for").get("kubernetes.io/batch-cpu") == "17200", "an offer", component)
+            theirs = {"status": {side: {"kubernetes.io/batch-cpu": "1"} for side in ("capacity", "allocatable")}}
+            colocation.must(self.api.request("PATCH", "/api/v1/nodes/monitored-fought-for/status", theirs, content=MERGE))
 
         def scrape() -> str:
             with urllib.request.urlopen(f"http://{component.metrics_address()}/metrics", timeout=10) as answer:
