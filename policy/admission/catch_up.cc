@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "model/names.h"
+#include "policy/admission/json_patch.h"
 #include "policy/admission/pod_json.h"
 
 namespace tidemark::policy {
@@ -37,6 +38,8 @@ bool same(const Json* a, const Json* b) {
   if (a == nullptr || b == nullptr) return a == b;
   return *a == *b;
 }
+
+constexpr std::size_t kTolerationsMax = 1'000'000;  // pairs compared; what is more is left as it was
 
 // Puts back in `after` what the API server would refuse, and names it.
 class Limits {
@@ -107,7 +110,7 @@ class Limits {
   static bool only_added(const Json* was, const Json& is) {
     if (!is.is_array()) return false;
     if (was == nullptr) return true;
-    if (!was->is_array()) return false;
+    if (!was->is_array() || was->as_array().size() > kTolerationsMax / (is.as_array().size() + 1)) return false;
     return std::all_of(was->as_array().begin(), was->as_array().end(), [&](const Json& each) {
       return std::find(is.as_array().begin(), is.as_array().end(), each) != is.as_array().end();
     });
@@ -137,24 +140,6 @@ class Limits {
   Json& after_;
   std::vector<std::string>& left_;
 };
-
-// RFC 7396; lists are replaced whole.
-Json merge_patch(const Json& before, const Json& after) {
-  if (!before.is_object() || !after.is_object()) return after;
-  Json patch = Json::object();
-  for (const auto& [key, value] : before.as_object()) {
-    if (!after.as_object().contains(key)) patch[key] = nullptr;
-  }
-  for (const auto& [key, value] : after.as_object()) {
-    const Json* was = before.as_object().find(key);
-    if (was == nullptr) {
-      patch[key] = value;
-    } else if (!(*was == value)) {
-      patch[key] = merge_patch(*was, value);
-    }
-  }
-  return patch;
-}
 
 bool stays_plain(const CatchUpInput& input, const ColocationProfile& profile, const Json& pod) {
   if (!input.off || profile.while_off.value_or(input.while_off) == WhileOff::kWait) return false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "policy/admission/members.h"
 
 namespace tidemark::policy {
 namespace {
@@ -30,24 +31,32 @@ void put(Json::Array& operations, std::string_view op, const std::string& path, 
   operations.push_back(std::move(operation));
 }
 
-void compare(const std::string& path, const Json& before, const Json& after, Json::Array& operations) {
+void count(std::size_t* steps, const MemberIndex& a, const MemberIndex& b) {
+  if (steps != nullptr) *steps += a.steps() + b.steps();
+}
+
+void compare(const std::string& path, const Json& before, const Json& after, Json::Array& operations,
+             std::size_t* steps) {
   if (before.is_object() && after.is_object()) {
+    MemberIndex was(before.as_object());
+    MemberIndex is(after.as_object());
     for (const auto& [key, value] : before.as_object()) {
-      if (!after.as_object().contains(key)) put(operations, "remove", child(path, key), nullptr);
+      if (is.find(key) == nullptr) put(operations, "remove", child(path, key), nullptr);
     }
     for (const auto& [key, value] : after.as_object()) {
-      const Json* old = before.as_object().find(key);
+      const Json* old = was.find(key);
       if (old == nullptr) {
         put(operations, "add", child(path, key), &value);
       } else {
-        compare(child(path, key), *old, value, operations);
+        compare(child(path, key), *old, value, operations, steps);
       }
     }
+    count(steps, was, is);
     return;
   }
   if (before.is_array() && after.is_array() && before.as_array().size() == after.as_array().size()) {
     for (std::size_t i = 0; i < after.as_array().size(); ++i) {
-      compare(base::cat(path, "/", i), before.as_array()[i], after.as_array()[i], operations);
+      compare(base::cat(path, "/", i), before.as_array()[i], after.as_array()[i], operations, steps);
     }
     return;
   }
@@ -56,10 +65,30 @@ void compare(const std::string& path, const Json& before, const Json& after, Jso
 
 }  // namespace
 
-Json json_patch(const Json& before, const Json& after) {
+Json json_patch(const Json& before, const Json& after, std::size_t* steps) {
   Json::Array operations;
-  compare("", before, after, operations);
+  compare("", before, after, operations, steps);
   return operations;
+}
+
+Json merge_patch(const Json& before, const Json& after, std::size_t* steps) {
+  if (!before.is_object() || !after.is_object()) return after;
+  base::JsonObject patch;
+  MemberIndex was(before.as_object());
+  MemberIndex is(after.as_object());
+  for (const auto& [key, value] : before.as_object()) {
+    if (is.find(key) == nullptr) patch.append_unchecked(key, nullptr);
+  }
+  for (const auto& [key, value] : after.as_object()) {
+    const Json* old = was.find(key);
+    if (old == nullptr) {
+      patch.append_unchecked(key, value);
+    } else if (!(*old == value)) {
+      patch.append_unchecked(key, merge_patch(*old, value, steps));
+    }
+  }
+  count(steps, was, is);
+  return patch;
 }
 
 }  // namespace tidemark::policy

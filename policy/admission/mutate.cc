@@ -92,14 +92,16 @@ void translate(const AdmissionRules& rules, const std::vector<Matched>& matched,
   }
 }
 
-void annotate(Json& pod) {
+// Whether it changed anything.
+bool annotate(Json& pod) {
   const std::string spec = extended_resource_spec(pod);
   const auto held = pod_text(pod, kAnnotations, model::kExtendedResourceSpecAnnotation);
-  if (spec.empty() && !held) return;
+  if (spec.empty() && !held) return false;
   const std::string wanted = spec.empty() ? "{}" : spec;  // whose pod asks for none does not say that it does
   const auto same = held ? Json::parse(*held) : Result<Json>(Json());
-  if (held && same && *same == *Json::parse(wanted)) return;
+  if (held && same && *same == *Json::parse(wanted)) return false;
   set_pod_text(pod, kAnnotations, model::kExtendedResourceSpecAnnotation, wanted);
+  return true;
 }
 
 std::expected<void, Refusal> apply_matched(const AdmissionRules& rules, const MutationInput& input,
@@ -118,10 +120,11 @@ std::expected<void, Refusal> apply_matched(const AdmissionRules& rules, const Mu
       if (*profile->probability_percent > 0) mark.skipped.push_back(profile->name);  // 0 needs no luck to stay out
       continue;
     }
-    Json before = mutation.pod;
-    if (auto done = apply_profile(input, *profile, mutation.pod); !done) return done;
     const WhileOff while_off = profile->while_off.value_or(rules.while_off);
-    if (input.off && while_off != WhileOff::kWait && is_offline(pod_classes(mutation.pod))) {
+    const bool may_undo = input.off && while_off != WhileOff::kWait;
+    Json before = may_undo ? mutation.pod : Json();
+    if (auto done = apply_profile(input, *profile, mutation.pod); !done) return done;
+    if (may_undo && is_offline(pod_classes(mutation.pod))) {
       mutation.off_decided = true;
       if (while_off == WhileOff::kRefuse)
         return refuse(Reason::kAdmitOff, 403, profile->name, std::string(input.off_because));
@@ -164,8 +167,12 @@ std::expected<Mutation, Refusal> mutate_pod(const AdmissionRules& rules, const M
     return std::unexpected(std::move(done).error());
   }
   translate(rules, matched, mutation);
-  if (rules.extended_resource_spec) annotate(mutation.pod);
-  mutation.patch = json_patch(input.pod, mutation.pod);
+  const bool annotated = rules.extended_resource_spec && annotate(mutation.pod);
+  if (matched.empty() && !annotated) {
+    mutation.patch = Json::array();
+  } else {
+    mutation.patch = json_patch(input.pod, mutation.pod, &mutation.diff_steps);
+  }
   return mutation;
 }
 

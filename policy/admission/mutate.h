@@ -64,6 +64,7 @@ struct Mutation {
   std::vector<std::string> skipped;  // matched and not applied: by chance, or plain while off
   bool off_decided = false;          // WhileOff made the difference
   std::vector<AdmissionNote> notes;
+  std::size_t diff_steps = 0;  // names compared for `patch`; 0 where nothing was touched
 };
 
 struct Refusal {

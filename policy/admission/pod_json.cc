@@ -16,6 +16,7 @@ namespace {
 using base::cat;
 using model::Quantity;
 
+constexpr std::size_t kMembersMax = 1000;  // of the pod, its metadata and its spec
 constexpr std::string_view kContainerLists[] = {"initContainers", "containers"};
 constexpr std::string_view kAmountLists[] = {"requests", "limits"};
 
@@ -33,6 +34,12 @@ Result<const Json*> object_at(const Json& parent, std::string_view key, std::str
   const Json* found = member(parent, key);
   if (found != nullptr && !found->is_object()) return wrong(place, "an object", *found);
   return found;
+}
+
+// Kubernetes knows a few dozen members of each of these; nobody makes it slow by inventing more.
+Result<void> check_size(const Json* object, std::string_view place) {
+  if (object == nullptr || object->as_object().size() <= kMembersMax) return {};
+  return fail(ErrorKind::kInvalid, place, ": ", object->as_object().size(), " members, at most ", kMembersMax);
 }
 
 Result<void> check_texts(const Json& metadata, std::string_view key) {
@@ -130,7 +137,9 @@ model::KubeQos kube_qos_of(const Json& pod) {
 
 Result<void> check_pod(const Json& pod) {
   if (!pod.is_object()) return wrong("pod", "an object", pod);
+  TM_TRY_VOID(check_size(&pod, "pod"));
   TM_TRY(const Json* metadata, object_at(pod, "metadata", "metadata"));
+  TM_TRY_VOID(check_size(metadata, "metadata"));
   if (metadata != nullptr) {
     for (const auto key : {"name", "generateName", "namespace", "uid", "resourceVersion", "deletionTimestamp"}) {
       TM_TRY_VOID(check_text(*metadata, key, cat("metadata.", key)));
@@ -141,6 +150,7 @@ Result<void> check_pod(const Json& pod) {
   TM_TRY_VOID(object_at(pod, "status", "status"));
   TM_TRY(const Json* spec, object_at(pod, "spec", "spec"));
   if (spec == nullptr) return {};
+  TM_TRY_VOID(check_size(spec, "spec"));
   for (const auto key : {"nodeName", "schedulerName", "priorityClassName", "preemptionPolicy", "runtimeClassName"}) {
     TM_TRY_VOID(check_text(*spec, key, cat("spec.", key)));
   }

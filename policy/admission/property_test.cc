@@ -21,6 +21,8 @@ namespace {
 using base::cat;
 
 constexpr int kRounds = 3000;
+constexpr std::size_t kManyMembers = 100'000;
+constexpr std::size_t kFewSteps = 150 * kManyMembers;  // two sorts, two look-ups each; by pairs 5,000,000,000
 
 class Maker {
  public:
@@ -304,6 +306,61 @@ TEST(AdmissionProperties, ChanceIsExactInOurMannerAndOneTooManyInThePeers) {
     EXPECT_EQ(ours, percent);
     EXPECT_EQ(peers, percent == 0 ? 0 : std::min<std::int64_t>(percent + 1, 100));
   }
+}
+
+Json with_many_annotations(bool backwards) {
+  base::JsonObject annotations;
+  for (std::size_t i = 0; i < kManyMembers; ++i) {
+    annotations.append_unchecked(cat("k", backwards ? kManyMembers - i : i), "v");
+  }
+  Json pod = Json::object({{"metadata", Json::object({{"name", "p"}})}, {"spec", Json::object()}});
+  pod["metadata"]["annotations"] = std::move(annotations);
+  return pod;
+}
+
+// What a pod carries is up to whoever makes it: no work may grow with its square.
+TEST(AdmissionProperties, ManyAnnotationsTakeAFewStepsEach) {
+  std::size_t steps = 0;
+  const Json there = with_many_annotations(false);
+  const Json other = with_many_annotations(true);  // one name differs at either end
+  EXPECT_EQ(json_patch(there, other, &steps).as_array().size(), 2U);
+  EXPECT_GT(steps, 0U);
+  EXPECT_LT(steps, kFewSteps);
+  steps = 0;
+  const Json merge = merge_patch(there, other, &steps);
+  EXPECT_LT(steps, kFewSteps);
+  EXPECT_EQ(merge.dump(), cat(R"({"metadata":{"annotations":{"k0":null,"k)", kManyMembers, R"(":"v"}}})"));
+
+  ColocationProfile profile;
+  profile.name = "a";
+  profile.labels.push_back({"colo", "yes"});
+  const ColocationProfile* const list[] = {&profile};
+  const int draws[] = {0};
+  const auto mutate = [&](std::span<const ColocationProfile* const> profiles) {
+    return mutate_pod({}, {.pod = there,
+                           .namespace_labels = std::nullopt,
+                           .profiles = profiles,
+                           .draws = draws,
+                           .priority_class = [](std::string_view) { return std::nullopt; },
+                           .merge = testing::merge_simply});
+  };
+  const auto changed = mutate(list);
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->patch.as_array().size(), 1U);
+  EXPECT_LT(changed->diff_steps, kFewSteps);
+  const auto left = mutate({});
+  ASSERT_TRUE(left);
+  EXPECT_TRUE(left->patch.as_array().empty());
+  EXPECT_EQ(left->diff_steps, 0U) << "nothing was touched: nothing is to be compared";
+}
+
+TEST(AdmissionProperties, APodOfInventedMembersIsRefused) {
+  Json pod = with_many_annotations(false);
+  EXPECT_TRUE(check_pod(pod));
+  for (int i = 0; i < 1001; ++i) pod["spec"][cat("m", i)] = i;
+  const auto checked = check_pod(pod);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("spec: 1001 members"), std::string::npos) << checked.error().message;
 }
 
 }  // namespace

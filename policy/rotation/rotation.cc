@@ -19,6 +19,11 @@ WallTime due_at(const Validity& validity) {
   return validity.until + -((validity.until - validity.from) / 3);
 }
 
+// A certificate from the future, made by a clock that was wrong, is refused by everybody until then.
+bool is_valid(const Validity& validity, WallTime now) {
+  return now >= validity.from && now < validity.until;
+}
+
 class Clock {
  public:
   explicit Clock(WallTime now) : now_(now) {}
@@ -38,21 +43,22 @@ class Clock {
 
 RotationPlan next_rotation(const RotationFacts& facts, const RotationConfig& config, WallTime now) {
   Clock at(now);
-  if (!facts.ca || now >= facts.ca->until) {
+  if (!facts.ca || !is_valid(*facts.ca, now)) {
     // An authority that ended is of no use to anybody; the one that waits may be trusted already.
-    return {
-        facts.ca && facts.next_ca && now < facts.next_ca->until ? RotationStep::kPromoteNext : RotationStep::kMakeAll,
-        Duration(0)};
+    return {facts.ca && facts.next_ca && is_valid(*facts.next_ca, now) ? RotationStep::kPromoteNext
+                                                                       : RotationStep::kMakeAll,
+            Duration(0)};
   }
-  if (!facts.serving || !facts.serving_fits || is_due(*facts.serving, now)) {
+  const bool unusable = !facts.serving || !facts.serving_fits || !is_valid(*facts.serving, now);
+  if (unusable || is_due(*facts.serving, now)) {
     // Near the authority's own end a new certificate would be due at once: then it is the authority's turn.
-    if (!facts.serving || !facts.serving_fits || facts.serving->until < facts.ca->until) {
+    if (unusable || facts.serving->until < facts.ca->until) {
       return {RotationStep::kIssueServing, Duration(0)};
     }
   } else {
     at.wake_at(due_at(*facts.serving));
   }
-  if (facts.next_ca) {
+  if (facts.next_ca && is_valid(*facts.next_ca, now)) {
     if (facts.next_trusted && at.passed(facts.next_since, config.settle)) {
       return {RotationStep::kPromoteNext, Duration(0)};
     }

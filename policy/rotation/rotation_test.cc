@@ -138,6 +138,22 @@ TEST(Rotation, ACertificateIsIssuedAnewAtTwoThirdsOfItsLifeOrWhenItDoesNotFit) {
   EXPECT_EQ(next_rotation(world.facts, world.config, world.now).step, RotationStep::kIssueServing);
 }
 
+TEST(Rotation, WhatIsNotValidYetIsMadeAnew) {
+  World world;
+  world.carry_out(RotationStep::kMakeAll);
+  // By a clock that was an hour ahead.
+  world.facts.serving = Validity{kStart + 1h, kStart + 91h};
+  EXPECT_EQ(next_rotation(world.facts, world.config, kStart).step, RotationStep::kIssueServing);
+  world.issue();
+  world.facts.next_ca = Validity{kStart + 1h, kStart + 301h};
+  world.facts.next_since = kStart + -1h;
+  world.facts.next_trusted = true;
+  EXPECT_EQ(next_rotation(world.facts, world.config, kStart).step, RotationStep::kNothing);
+  world.facts.ca = Validity{kStart + 1h, kStart + 301h};
+  EXPECT_EQ(next_rotation(world.facts, world.config, kStart).step, RotationStep::kMakeAll);
+  EXPECT_EQ(next_rotation(world.facts, world.config, kStart + 1h).step, RotationStep::kPromoteNext);
+}
+
 TEST(Rotation, TheNextAuthoritySignsOnlyOnceItIsTrustedEverywhere) {
   World world;
   world.carry_out(RotationStep::kMakeAll);

@@ -97,6 +97,11 @@ class DocumentCheck {
       return report_.error(Reason::kSettingsUnreadable, std::string(list_name()), settings_shown(*list),
                            "an array of objects");
     }
+    if (list->as_array().size() > kSettingsStrategiesMax) {
+      return report_.error(
+          Reason::kSettingsInvalid, std::string(list_name()), cat(list->as_array().size(), " node strategies"),
+          cat("at most ", kSettingsStrategiesMax, ": nodes that are to be alike need one between them"));
+    }
     for (std::size_t i = 0; i < list->as_array().size(); ++i) {
       entry(list->as_array()[i], cat(list_name(), "[", i, "]"));
     }

@@ -20,6 +20,7 @@
 namespace tidemark::policy {
 
 inline constexpr std::size_t kSettingsProblemsMax = 50;                // told of one edit; the rest is counted
+inline constexpr std::size_t kSettingsStrategiesMax = 1000;            // node strategies of one key
 inline constexpr std::size_t kSettingsTextMax = std::size_t{1} << 20;  // bytes of one key: what an object may have
 
 struct SettingsKey {

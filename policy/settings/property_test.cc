@@ -170,5 +170,42 @@ TEST(SettingsProperties, ManyCombinationsAndManyMistakesAreBounded) {
   EXPECT_EQ(verdict.left_off, 500 - kSettingsProblemsMax);
 }
 
+// Strategies that exclude each other, each of which 10,000 made-up nodes describe: not all pairs are tried.
+TEST(SettingsProperties, TheLookForOverlapsGivesUpAndSaysSo) {
+  Json::Array entries;
+  for (int i = 0; i < 40; ++i) {
+    Json::Array expressions{Json::object({{"key", "own"}, {"operator", "In"}, {"values", Json::array({cat("e", i)})}})};
+    for (const auto key : {"a", "b"}) {
+      Json::Array values;
+      for (int value = 0; value < 100; ++value) values.emplace_back(cat("v", value));
+      expressions.push_back(Json::object({{"key", key}, {"operator", "In"}, {"values", Json(std::move(values))}}));
+    }
+    Json entry = Json::object({{"degradeTimeMinutes", 1}});
+    entry["nodeSelector"] = Json::object({{"matchExpressions", Json(std::move(expressions))}});
+    entries.push_back(std::move(entry));
+  }
+  const std::vector<model::Label> labels(1000, model::Label{"a", "v1"});
+  const std::vector<LabelledNode> nodes(1000, LabelledNode{"n", labels});
+  const auto check = [&](std::span<const LabelledNode> of) {
+    const std::string text = Json::object({{"nodeConfigs", Json(entries)}}).dump();
+    return check_settings({{}, std::vector<SettingsKey>{{"colocation-config", text}}, of, false, Parity::kKoordinator});
+  };
+  const auto verdict = check(nodes);
+  EXPECT_TRUE(verdict.allowed());
+  ASSERT_EQ(verdict.warnings.size(), 2U) << "of the made-up nodes, and of those that are there";
+  EXPECT_EQ(verdict.warnings[0].reason, model::Reason::kSettingsSuspect);
+  EXPECT_NE(verdict.warnings[0].found.find("40 strategies"), std::string::npos);
+  EXPECT_NE(verdict.warnings[1].found.find("1000 nodes"), std::string::npos);
+
+  entries.resize(3);
+  EXPECT_TRUE(check({}).warnings.empty());
+  entries = {*Json::parse(R"({"nodeSelector":{"matchLabels":{"a":"b"}}})")};
+  while (entries.size() <= kSettingsStrategiesMax) entries.push_back(entries.front());
+  const auto many = check({});
+  ASSERT_EQ(many.errors.size(), 1U);
+  EXPECT_EQ(many.errors[0].place, "nodeConfigs");
+  EXPECT_EQ(many.errors[0].found, "1001 node strategies");
+}
+
 }  // namespace
 }  // namespace tidemark::policy

@@ -48,33 +48,83 @@ std::vector<Expression> expressions_of(const Json& selector) {
   return found;
 }
 
-std::vector<MadeUpNode> made_up_nodes(const Json& selector, Parity parity) {
-  MadeUpNode common;
-  if (const Json* labels = selector.member("matchLabels"); labels != nullptr && labels->is_object()) {
-    for (const auto& [key, value] : labels->as_object()) put(common, key, value.get_string().value_or(""));
-  }
-  std::vector<Expression> chosen;
-  for (auto& expression : expressions_of(selector)) {
-    if (parity == Parity::kTidemark && expression.op == "Exists") {
-      put(common, expression.key, "any");
-    } else if (!expression.values.empty() && (parity == Parity::kKoordinator || expression.op == "In")) {
-      chosen.push_back(std::move(expression));
+// The nodes that a selector describes, one after the other.
+class MadeUpNodes {
+ public:
+  MadeUpNodes(const Json& selector, Parity parity) : parity_(parity) {
+    if (const Json* labels = selector.member("matchLabels"); labels != nullptr && labels->is_object()) {
+      for (const auto& [key, value] : labels->as_object()) {
+        common_.push_back({key, std::string(value.get_string().value_or(""))});
+      }
+    }
+    for (auto& expression : expressions_of(selector)) {
+      if (parity == Parity::kTidemark && expression.op == "Exists") {
+        put(common_, expression.key, "any");
+      } else if (!expression.values.empty() && (parity == Parity::kKoordinator || expression.op == "In")) {
+        chosen_.push_back(std::move(expression));
+      }
+    }
+    for (const Expression& expression : chosen_) {
+      count_ = std::min(count_ * expression.values.size(), kMadeUpNodesMax);
     }
   }
-  std::size_t count = 1;
-  for (const Expression& expression : chosen) count = std::min(count * expression.values.size(), kMadeUpNodesMax);
 
-  std::vector<MadeUpNode> nodes(count, common);
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t count() const { return count_; }
+  std::size_t labels() const { return common_.size() + chosen_.size(); }  // of each, at most
+  MadeUpNode make(std::size_t i) const {
+    MadeUpNode node = common_;
     std::size_t rest = i;
-    for (const Expression& expression : chosen) {
+    for (const Expression& expression : chosen_) {
       const std::size_t size = expression.values.size();
-      put(nodes[i], expression.key, expression.values[(parity == Parity::kKoordinator ? i : rest) % size]);
+      put(node, expression.key, expression.values[(parity_ == Parity::kKoordinator ? i : rest) % size]);
       rest /= size;
     }
+    return node;
   }
-  return nodes;
-}
+
+ private:
+  Parity parity_;
+  MadeUpNode common_;
+  std::vector<Expression> chosen_;
+  std::size_t count_ = 1;
+};
+
+// What it may cost at most to ask whether `entries` take a node, in comparisons of texts:
+//
+//   Σ over entries (requirements · labels of the node + values)
+class MatchingCost {
+ public:
+  explicit MatchingCost(std::span<const NodeStrategyEntry> entries) {
+    for (const NodeStrategyEntry& entry : entries) {
+      const Json* labels = entry.selector_json.member("matchLabels");
+      const std::size_t pairs = labels != nullptr && labels->is_object() ? labels->as_object().size() : 0;
+      requirements_ += 1 + pairs;
+      values_ += pairs;
+      for (const Expression& expression : expressions_of(entry.selector_json)) {
+        ++requirements_;
+        values_ += expression.values.size();
+      }
+    }
+  }
+  std::size_t of(std::size_t labels) const { return requirements_ * (labels + 1) + values_; }
+
+ private:
+  std::size_t requirements_ = 0;
+  std::size_t values_ = 0;
+};
+
+// Of one look; everything else of the manager waits so long.
+class Steps {
+ public:
+  bool take(std::size_t steps) {
+    if (steps > left_) return false;
+    left_ -= steps;
+    return true;
+  }
+
+ private:
+  std::size_t left_ = kSettingsStepsMax;
+};
 
 std::vector<const NodeStrategyEntry*> matching(std::span<const NodeStrategyEntry> entries,
                                                std::span<const Label> labels) {
@@ -110,8 +160,20 @@ constexpr std::string_view kOneForANode = "at most one strategy for a node: make
 }  // namespace
 
 void check_overlap(std::span<const NodeStrategyEntry> entries, SettingsReport& report) {
+  if (entries.size() < 2) return;
+  const MatchingCost cost(entries);
+  Steps steps;
   for (const NodeStrategyEntry& entry : entries) {
-    for (const MadeUpNode& node : made_up_nodes(entry.selector_json, report.parity())) {
+    const MadeUpNodes nodes(entry.selector_json, report.parity());
+    for (std::size_t i = 0; i < nodes.count(); ++i) {
+      // Making it costs, label by label, a look through those before it.
+      if (!steps.take(cost.of(nodes.labels()) + nodes.labels() * nodes.labels())) {
+        report.warn(Reason::kSettingsSuspect, entry.place + ".nodeSelector",
+                    cat(entries.size(), " strategies whose selectors have too many values to try them all"),
+                    "fewer strategies or values: from here on it was not looked whether two are for one node");
+        return;
+      }
+      const MadeUpNode node = nodes.make(i);
       const auto found = matching(entries, node);
       if (found.size() < 2) continue;
       report.conflict(conflict_of(Reason::kSettingsOverlap, report.key(), found),
@@ -124,8 +186,18 @@ void check_overlap(std::span<const NodeStrategyEntry> entries, SettingsReport& r
 void check_nodes(std::span<const NodeStrategyEntry> entries, std::span<const LabelledNode> nodes,
                  SettingsReport& report) {
   if (entries.size() < 2) return;
+  const MatchingCost cost(entries);
+  Steps steps;
   const LabelledNode* first = nullptr;
+  std::size_t looked_at = 0;
   for (const LabelledNode& node : nodes) {
+    if (!steps.take(cost.of(node.labels.size()))) {
+      report.warn(Reason::kSettingsSuspect, "",
+                  cat(entries.size(), " strategies, too many to compare all ", nodes.size(), " nodes with"),
+                  cat("fewer strategies: ", looked_at, " nodes were looked at for two that mean the same one"));
+      break;
+    }
+    ++looked_at;
     if ((first == nullptr || node.name < first->name) && matching(entries, node.labels).size() > 1) first = &node;
   }
   if (first == nullptr) return;

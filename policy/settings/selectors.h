@@ -12,6 +12,10 @@
 
 namespace tidemark::policy {
 
+// Comparisons of texts that one look at overlaps, and one at the nodes, may take: a part of a second. What is beyond is
+// let in unlooked at, with a warning.
+inline constexpr std::size_t kSettingsStepsMax = 50'000'000;
+
 struct NodeStrategyEntry {
   std::string name;
   std::string place;  // "nodeConfigs[1]"
