@@ -24,6 +24,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TM_CHECK(policy::slo_fingerprint_of_object(json) == policy::slo_fingerprint(spec), "what is written is found right");
   TM_CHECK(policy::slo_patch(spec, policy::slo_fingerprint_of_object(json), "1").empty(), "and is not written again");
 
+  // A calendar moves lines, whatever the settings say, and what it made is found right as well.
+  const auto moved = policy::slo_for(config, {}, text, policy::SloShift{35, -40});
+  TM_CHECK(policy::slo_fingerprint_of_object(policy::slo_spec_json(moved)) == policy::slo_fingerprint(moved),
+           "a moved line is found right");
+
   const auto found = policy::slo_fingerprint_of_object(text);
   const auto patch = policy::slo_patch(spec, found, "1");
   TM_CHECK(patch.empty() == (found == policy::slo_fingerprint(spec)), "what differs is written");
