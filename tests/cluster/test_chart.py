@@ -133,24 +133,27 @@ class Chart(unittest.TestCase):
         self.assertEqual({"enable": True}, json.loads(settings["data"]["colocation-config"]))
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3}))
         self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
-        # An edit by hand outlives an upgrade, unless the values are to win.
+        # An edit by hand outlives upgrades and rollbacks, also to the revision that made the settings.
         by_hand = {"data": {"colocation-config": '{"enable": false}', "resource-threshold-config": "{}"}}
         self.api.request("PATCH", f"{colocation.SETTINGS}/slo-controller-config", by_hand, content=colocation.MERGE)
         must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 2}))
         self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
-        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"settings": {"overwrite": True}}))
-        self.assertEqual({"colocation-config": '{"enable":true}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
+        must(helm("rollback", RELEASE, "1", "--namespace", NAMESPACE))
+        self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
         must(helm("uninstall", RELEASE, "--namespace", NAMESPACE))
         label = "app.kubernetes.io/instance=tidemark"
         kinds = "deployment,service,serviceaccount,poddisruptionbudget,role,rolebinding,clusterrole,clusterrolebinding,configmap"
         left = must(kubectl("get", kinds, "-A", "-l", label, "-o", "name")).split()
         # Settings outlive the release, as docs/guide/roll-back.md says.
         self.assertEqual(["configmap/slo-controller-config", "configmap/tidemark-config"], sorted(left))
+        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
+        self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"], "installed again")
 
     def test_settings_that_are_there_already_are_not_taken_over_in_silence(self):
         colocation.put_settings(self.api, {"enable": True})
         done = helm("install", RELEASE, CHART, "--namespace", NAMESPACE)
-        self.assertIn('ConfigMap "slo-controller-config" in namespace "koordinator-system" exists and cannot be imported', done.stderr)
+        self.assertNotEqual(0, done.returncode)
+        self.assertIn("the ConfigMap koordinator-system/slo-controller-config is there already: settings.create=false", done.stderr)
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"settings": {"create": False}}))
         self.assertEqual({"colocation-config": '{"enable": true}'}, self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
 
