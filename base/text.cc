@@ -5,24 +5,15 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 
 namespace tidemark::base {
 namespace {
 
 constexpr std::string_view kBase64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::uint8_t kNotBase64 = 0xFF;
-
-constexpr std::array<std::uint8_t, 256> kBase64Values = [] {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(kNotBase64);
-  for (std::size_t i = 0; i < kBase64Alphabet.size(); ++i) {
-    values[static_cast<unsigned char>(kBase64Alphabet[i])] = static_cast<std::uint8_t>(i);
-  }
-  return values;
-}();
-
 // A longer word is never a slip of the fingers, and the distance costs the product of both lengths.
 constexpr std::size_t kNearestWordMax = 64;  // bytes
 
@@ -163,25 +154,8 @@ std::string base64_encode(std::string_view bytes) {
 }
 
 std::optional<std::string> base64_decode(std::string_view text) {
-  if (text.size() % 4 == 0) {
-    for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
-  }
-  if (text.size() % 4 == 1) return std::nullopt;
-  std::string out;
-  out.reserve(text.size() / 4 * 3 + 2);
-  std::uint32_t bits = 0;
-  int bit_count = 0;
-  for (const char c : text) {
-    const std::uint8_t value = kBase64Values[static_cast<unsigned char>(c)];
-    if (value == kNotBase64) return std::nullopt;
-    bits = bits << 6 | value;
-    bit_count += 6;
-    if (bit_count >= 8) {
-      bit_count -= 8;
-      out.push_back(static_cast<char>(bits >> bit_count & 0xFF));
-    }
-  }
-  return out;
+  Base64Decoded decoded = read_base64(text);
+  return decoded.good ? std::optional(std::move(decoded.bytes)) : std::nullopt;
 }
 
 std::string quoted(std::string_view text, std::size_t limit) {

@@ -61,7 +61,7 @@ bool switched_on(std::string_view name, std::span<const std::string> words);
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 std::string base64_encode(std::string_view bytes);
-std::optional<std::string> base64_decode(std::string_view text);  // standard alphabet, padding optional, blanks refused
+std::optional<std::string> base64_decode(std::string_view text);  // as Go's StdEncoding: padded, line ends ignored
 
 // Text in quotes with control characters escaped, cut at `limit` bytes: for foreign text in messages.
 std::string quoted(std::string_view text, std::size_t limit = 80);

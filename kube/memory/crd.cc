@@ -118,6 +118,24 @@ void check_kept(const Json& tree, const Json& before, Causes& causes) {
   }
 }
 
+// What is stored in a version can be read only while the definition has it.
+void check_stored_versions(const Json& tree, const Json& before, Causes& causes) {
+  const Json* stored = before.at("status", "storedVersions");
+  if (stored == nullptr || !stored->is_array()) return;
+  std::size_t index = 0;
+  for (const Json& name : stored->as_array()) {
+    const auto& versions = tree.at("spec", "versions")->as_array();
+    const std::string_view word = name.get_string().value_or("");
+    if (std::none_of(versions.begin(), versions.end(), [&](const Json& row) { return row.text_at("name") == word; }))
+      causes.push_back(invalid_value(
+          cat("status.storedVersions[", index, "]"), name.dump(),
+          cat("missing from spec.versions; ", word, " was previously a storage version, and must remain in ",
+              "spec.versions until a storage migration ensures no data remains persisted in ", word, " and removes ",
+              word, " from status.storedVersions")));
+    ++index;
+  }
+}
+
 struct Names {
   std::set<std::string, std::less<>> resources;
   std::set<std::string, std::less<>> kinds;
@@ -237,6 +255,7 @@ void prepare_crd(Json& tree, const Json* before, const Registry& registry, std::
   } else if (condition_holds(*before, "Established")) {
     check_kept(tree, *before, causes);
   }
+  if (before != nullptr && causes.size() == found) check_stored_versions(tree, *before, causes);
   if (causes.size() != found) return;
 
   tree["status"] = before != nullptr && before->at("status") != nullptr ? *before->at("status") : Json::object();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "kube/memory/protobuf.h"
@@ -155,10 +156,10 @@ Answer<ContinueToken> read_continue_token(std::string_view token) {
     return refuse(bad_request(cat("invalid continue token: continue key is not valid: ", why)));
   };
   std::string standard(token);
-  for (char& c : standard) c = c == '-' ? '+' : c == '_' ? '/' : c == '+' || c == '/' || c == '=' ? '?' : c;
-  const auto text = base::base64_decode(standard);
-  if (!text) return broken("it is no base64");
-  const auto parsed = Json::parse(*text);
+  for (char& c : standard) c = c == '-' ? '+' : c == '_' ? '/' : c == '+' || c == '/' ? '?' : c;
+  const auto text = base::read_base64(standard, base::Base64Padding::kNone);
+  if (!text.good) return broken(cat("illegal base64 data at input byte ", text.wrong_at));
+  const auto parsed = Json::parse(text.bytes);
   if (!parsed) return broken(parsed.error().message);
   if (parsed->text_at("v") != "meta.k8s.io/v1")
     return broken(cat("server does not recognize this encoded version ", parsed->text_at("v")));

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "kube/json_index.h"
+#include "kube/memory/formats.h"
 
 namespace tidemark::kube::memory {
 
@@ -148,10 +148,8 @@ void Schema::validate_text(const std::string& text, const std::string& path, std
   // The library would stop reading at a NUL.
   if (regex_ && (text.find('\0') != std::string::npos || regexec(&*regex_, text.c_str(), 0, nullptr, 0) != 0))
     causes.push_back(invalid_value(path, shown, cat(path, " in body should match '", pattern_, "'")));
-  if (format_ == "date-time" && !base::parse_rfc3339(text))
-    causes.push_back(invalid_value(path, shown, cat(path, " in body must be of type date-time: ", shown)));
-  if (format_ == "byte" && !base::base64_decode(text))
-    causes.push_back(invalid_value(path, shown, cat(path, " in body must be of type byte: ", shown)));
+  if (!fits_format(format_, text))
+    causes.push_back(invalid_value(path, shown, cat(path, " in body must be of type ", format_, ": ", shown)));
 }
 
 void Schema::validate_number(const Json& value, const std::string& path, std::vector<Cause>& causes) const {

@@ -51,8 +51,9 @@ bool too_costly(std::string_view posix) {
   return groups.back() > kPatternNodesMax || posix.size() > kPatternMax;
 }
 
-// RE2 (what the real server uses) and POSIX extended expressions differ in classes of one letter. Answers nothing where
-// the pattern needs something that POSIX cannot say.
+// RE2 (what the real server uses) and POSIX extended expressions differ in classes of one letter, and in a dot, which
+// is no line end there; classes that are negated match one in both. Answers nothing where the pattern needs something
+// that POSIX cannot say.
 std::optional<std::string> to_posix(std::string_view pattern) {
   std::string out;
   bool in_class = false;
@@ -107,6 +108,10 @@ std::optional<std::string> to_posix(std::string_view pattern) {
     const bool lazy = c == '?' && !in_class && !out.empty() && i > 0 &&
                       (pattern[i - 1] == '*' || pattern[i - 1] == '+' || pattern[i - 1] == '?') &&
                       (i < 2 || pattern[i - 2] != '\\');
+    if (c == '.' && !in_class) {
+      out += "[^\n]";
+      continue;
+    }
     if (lazy) continue;  // greedy or not does not change whether something matches
     out += c;
   }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "kube/json_index.h"
@@ -69,7 +70,10 @@ class Decoder {
         return;
       case 'y':
         if (!json.is_string()) return mismatch(json, type, dotted, owner);
-        if (!base::base64_decode(json.as_string())) error = cat("illegal base64 data in ", path);
+        if (auto decoded = base::read_base64(json.as_string()); !decoded.good)
+          error = cat("illegal base64 data at input byte ", decoded.wrong_at);
+        else
+          json = base::base64_encode(decoded.bytes);  // without line ends, and the bits that stand for nothing
         return;
       case 'b':
         if (!json.is_bool()) mismatch(json, type, dotted, owner);

@@ -1,5 +1,7 @@
 """Custom resources: definitions, validation, defaults, pruning, sub-resources."""
 
+import json
+
 from contract.client import TABLE, wait_until
 from contract.suite import T, case
 
@@ -516,3 +518,89 @@ def objects_grow_up_to_the_limit_of_the_storage(t: T):
     t.made(t.api.post(path, {**head, "metadata": {"name": "large"}, "spec": {"a": "x" * 1_560_000}}))
     t.refused(t.api.post(path, {**head, "metadata": {"name": "larger"}, "spec": {"a": "x" * 1_580_000}}), 500, None, "etcdserver: request is too large")
     t.ok(t.api.post(path, {**head, "metadata": {"name": "dry"}, "spec": {"a": "x" * 1_580_000}}, dryRun="All"), 201)
+
+
+# Of each format: what is taken, and what is not.
+FORMATS = {
+    "ipv4": (["1.2.3.4", "01.2.3.4", "::ffff:1.2.3.4"], ["", "1.2.3", "::1", "256.1.1.1", "1.2.3.4.5", " 1.2.3.4"]),
+    "ipv6": (["::1", "::ffff:1.2.3.4"], ["1.2.3.4", "fe80::1%eth0", "g::", ":::", "1::2::3", "[::1]", "12345::"]),
+    "ip": (["1.2.3.4", "x"], []),
+    "cidr": (["10.0.0.0/8", "10.0.0.1/8", "::/0", "10.0.0.0/08", "::ffff:1.2.3.4/96"], ["10.0.0.0", "10.0.0.0/33", "1.2.3.4/", "1.2.3.4/-1", "fe80::1%a/64"]),
+    "uuid": (["11111111-1111-1111-1111-111111111111", "11111111111141118111111111111111", "11111111-11114111-8111-111111111111", "AAAAAAAA-1111-4111-8111-111111111111"],
+             ["zzz", "{11111111-1111-4111-8111-111111111111}", "11111111-1111-4111-8111-11111111111", "11111111-1111-4111-8111-1111111111111"]),
+    "uuid3": (["11111111-1111-3111-8111-111111111111"], ["11111111-1111-4111-8111-111111111111"]),
+    "uuid4": (["11111111-1111-4111-8111-111111111111"], ["11111111-1111-4111-c111-111111111111", "11111111-1111-3111-8111-111111111111"]),
+    "uuid5": (["11111111-1111-5111-8111-111111111111"], ["11111111-1111-4111-8111-111111111111"]),
+    "email": (["a@b.c", "a@b", "A <a@b.c>", '"a b"@c', "<a@b>", "a@[1.2.3.4]", "é@b", "a@b (c)", " a@b "], ["", "x", "a@", "a b@c.d", "a.@b", "a..b@c", "a@b.", "a@b, c@d"]),
+    "uri": (["http://a/b", "/a/b", "http://", "a:b", "mailto:x@y", "*", "/a b", "http://[::1]:80/", "http://u:p@h/", "//x", "/é"],
+            ["", "a/b", "x", "%zz", "/%zz", "http://a b/", "http://a:x/", "http://[::1/", "a b", "\t/", "http://%41/", ":a", "1a:b"]),
+    "hostname": (["a", "ab", "a-b", "a-", "a.bc", "é", "a.éé", "a-b.cd", "$"], ["a.b", "a_b", "-a", "ex ample", "1.2.3.4", "a.", "a--b", "a.b-c", "1.23", "a-b-c", "a" * 64, "a." + "b" * 64]),
+    "mac": (["01:02:03:04:05:06", "01-02-03-04-05-06", "0102.0304.0506", "0102.0304.0506.0708"], ["x", "01:02", "0102:0304", "1:2:3:4:5:6"]),
+    "date": (["2020-01-02", "0000-01-01"], ["2020-13-02", "2020-02-30", "2020-1-2", "x", "12020-01-02", " 2020-01-02"]),
+    "date-time": (["2020-01-02T03:04:05Z", "2020-01-02t03:04:05z", "2020-01-02T03:04:05+01:00", "2020-01-02T03:04:05.123456789Z", "2020-01-02T03:04:05,5Z", "2020-01-02T03:04:05+24:00", "2020-01-02T03:04:05ZT"],
+                  ["2020-01-02 03:04:05Z", "2020-01-02", "2020-01-02T03:04:05", "2020-02-30T03:04:05Z", "2020-01-02T24:04:05Z", "2020-01-02T03:04:60Z", "2020-01-02T03:04:05.Z", "2020-01-02T03:04:05+0100"]),
+    "duration": (["1h", "1h30m", "5 seconds", "1d", "P1D", "-1s", "1.5h", "22 ns", "1 week", "x1d", "1d!!", "1h x2", ".5s", "1.s", "1.5d", "1µs"], ["", "x", "1", "1x", "P1Y", "9999999999999999999d"]),
+    "byte": (["YQ==", "YWJj", "YWJ=", "YR=="], ["", "YQ", "Y Q==", "YQ=\n=", "YWJj\r\n", "====", "-_-_", "Y=Jj"]),
+    "bsonobjectid": (["507f1f77bcf86cd799439011", "507F1F77BCF86CD799439011"], ["x"]),
+    "isbn": (["978-3161484100", "0321751043"], ["x"]),
+    "isbn10": (["0321751043", "032-1751043", "0 321 75104 3"], ["x", "0321751044"]),
+    "isbn13": (["978-3161484100", "978 3161484100"], ["9783161484101"]),
+    "creditcard": (["4111111111111111", "4111-1111-1111-1111"], ["x", "4111111111111112"]),
+    "ssn": (["111-22-3333", "111 22 3333"], ["x", "111222333 ", "111223333"]),
+    "hexcolor": (["#fff", "fff", "#FFFFFF"], ["#ffff"]),
+    "rgbcolor": (["rgb(1,2,3)", "rgb( 1 , 2 , 3 )"], ["x", "rgb(300,0,0)", "rgb(01,2,3)", "RGB(1,2,3)"]),
+    "password": (["x"], []),
+    "nonsense": (["x"], []),
+}
+
+
+def _check_texts(t: T, rules: dict, key: str, why) -> None:
+    """`rules`: what a field is held to, and the texts that it takes and does not take."""
+    group = f"{t.name('d')}.example.com"
+    fields = {f"f{number}": {"type": "string", key: rule} for number, rule in enumerate(rules)}
+    make(t, definition(group, schema={"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}))
+    wrong = []
+    for number, (rule, (taken, refused)) in enumerate(rules.items()):
+        for text in taken + refused:
+            body = {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {f"f{number}": text}}
+            answer = t.api.post(t.group(f"{group}/v1", "widgets"), body, dryRun="All")
+            t.api.transcript.clear()
+            if answer.status != (201 if text in taken else 422):
+                wrong.append(f"{rule}: {text!r} answered {answer.status}")
+            elif text in refused and not answer["details.causes.0.message"].endswith(why(rule, f"spec.f{number}", text)):
+                wrong.append(f"{rule}: {answer['details.causes.0.message']}")
+    t.true(not wrong, "\n".join(wrong))
+
+
+@case
+def formats_of_texts_are_enforced(t: T):
+    _check_texts(t, FORMATS, "format", lambda rule, field, text: f": {field} in body must be of type {rule}: {json.dumps(text, ensure_ascii=False)}")
+
+
+@case
+def patterns_know_lines(t: T):
+    """A dot is no line end; a class that is negated may be one; `$` is the end of the text."""
+    patterns = {
+        "a.b": (["axb"], ["a\nb"]), "a[^x]b": (["a\nb"], ["axb"]), "^a$": (["a"], ["a\n", "b\na"]), "^[^a]$": (["\n"], ["a"]), "^.$": (["x"], ["\n"]),
+        "a\\.b": (["a.b"], ["axb"]), "a[.]b": (["a.b"], ["axb"]), "a\\Db": (["a\nb"], ["a1b"]), "^[^\\s]$": (["a"], ["\n"]), "^.*?b$": (["aab"], ["a\nb"]),
+    }
+    _check_texts(t, patterns, "pattern", lambda rule, field, text: f": {field} in body should match '{rule}'")
+
+
+@case
+def version_that_objects_may_be_stored_in_stays(t: T):
+    group = f"{t.name('d')}.example.com"
+    body = definition(group, schema={"type": "object"})
+    body["spec"]["versions"].append({**body["spec"]["versions"][0], "name": "v2", "storage": False})
+    make(t, body)
+    name = body["metadata"]["name"]
+    path = f"{CRDS}/{name}"
+    t.ok(t.api.json_patch(path, {"op": "replace", "path": "/spec/versions/0/storage", "value": False}, {"op": "replace", "path": "/spec/versions/1/storage", "value": True}))
+    t.equal(["v1", "v2"], t.api.get(path)["status.storedVersions"])
+    drop = {"op": "remove", "path": "/spec/versions/0"}
+    t.invalid(t.api.json_patch(path, drop), "CustomResourceDefinition", name, (
+        "FieldValueInvalid", "status.storedVersions[0]",
+        'Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data '
+        "remains persisted in v1 and removes v1 from status.storedVersions"), group="apiextensions.k8s.io")
+    t.ok(t.api.merge(f"{path}/status", {"status": {"storedVersions": ["v2"]}}))
+    t.ok(t.api.json_patch(path, drop))

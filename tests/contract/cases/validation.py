@@ -276,3 +276,15 @@ def selectors_of_deployments_are_checked(t: T):
         causes = t.ok(answer, 422)["details.causes"]
         t.equal({"reason": reason, "message": message, "field": f"spec.selector.matchExpressions[0].{member}"}, causes[0])
         t.equal(("spec.selector", True), (causes[1]["field"], causes[1]["message"].endswith(": invalid label selector")))
+
+
+@case
+def data_in_base64_is_read_as_go_reads_it(t: T):
+    """Line ends are ignored and not kept; padding must be there."""
+    put = lambda text: t.api.post(t.core("secrets"), {"metadata": {"name": "s"}, "data": {"a": text}}, dryRun="All")
+    for text, kept in {"YQ==": "YQ==", "YQ=\n=": "YQ==", "YW\r\nJj\n": "YWJj", "YQ==\n": "YQ==", "\n": "", "YR==": "YQ=="}.items():
+        t.equal(kept, t.ok(put(text), 201)["data.a"], repr(text))
+    for text, byte in {"YQ": 0, "YQ=": 3, "Y Q==": 1, "====": 0, "-_-_": 0, "YQ==YQ==": 4}.items():
+        t.refused(put(text), 400, "BadRequest", f'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte {byte}')
+    answer = t.api.post(t.cm(), {"metadata": {"name": "c"}, "binaryData": {"a": "YQ"}})
+    t.refused(answer, 400, "BadRequest", 'ConfigMap in version "v1" cannot be handled as a ConfigMap: illegal base64 data at input byte 0')
