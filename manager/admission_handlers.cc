@@ -79,6 +79,7 @@ std::vector<const policy::ColocationProfile*> AdmissionHandlers::profiles() cons
 
 net::Task<std::optional<std::vector<model::Label>>> AdmissionHandlers::namespace_labels(std::string name) {
   if (const auto* found = caches_.namespaces.find({"", name})) co_return labels_of(found->labels);
+  if (!lookups_.try_take(clock_.monotonic())) co_return std::nullopt;
   const auto bytes = co_await reader_.get(kube::kNamespaces, "", name, kLookupLimit);
   if (!bytes) co_return std::nullopt;
   const auto read = decode_namespace(*bytes, interner_);
@@ -87,8 +88,16 @@ net::Task<std::optional<std::vector<model::Label>>> AdmissionHandlers::namespace
 }
 
 net::Task<std::optional<policy::PriorityClassValue>> AdmissionHandlers::priority_class(std::string name) {
+  const auto now = clock_.monotonic();
+  std::erase_if(missing_, [now](const auto& each) { return each.second <= now; });
+  if (missing_.contains(name) || !lookups_.try_take(now)) co_return std::nullopt;
   const auto bytes = co_await reader_.get(kube::kPriorityClasses, "", name, kLookupLimit);
-  if (!bytes) co_return std::nullopt;
+  if (!bytes) {
+    if (bytes.error().kind == ErrorKind::kNotFound && missing_.size() < kMissingMax) {
+      missing_[name] = clock_.monotonic() + kMissingKept;
+    }
+    co_return std::nullopt;
+  }
   const auto read = decode_priority_class(*bytes);
   if (!read) co_return std::nullopt;
   co_return policy::PriorityClassValue{read->value, read->preemption_policy};
@@ -146,7 +155,10 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_pod(AdmissionRequest requ
     if (const auto fine = policy::check_pod(request.old_object); !fine) co_return unreadable(fine.error());
     labels = co_await namespace_labels(request.ns);
   }
-  const auto list = profiles();
+  auto list = profiles();
+  if (!settings_.reconcile_by_default) {  // nobody catches up for the others
+    std::erase_if(list, [](const auto* profile) { return !profile->controller_managed; });
+  }
   policy::ValidationInput input{.pod = request.object,
                                 .before = update ? &request.old_object : nullptr,
                                 .namespace_name = request.ns,
@@ -194,11 +206,13 @@ AdmissionAnswer AdmissionHandlers::check_settings(const AdmissionRequest& reques
   const auto after = data_of(request.object);
   std::vector<std::vector<model::Label>> labels;  // under the nodes below
   std::vector<policy::LabelledNode> nodes;
-  labels.reserve(caches_.nodes.core().size());
-  caches_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
-    labels.push_back(labels_of(node.meta.labels));
-    nodes.push_back({node.meta.name, labels.back()});
-  });
+  if (before != after) {  // else no key is looked at
+    labels.reserve(caches_.nodes.core().size());
+    caches_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
+      labels.push_back(labels_of(node.meta.labels));
+      nodes.push_back({node.meta.name, labels.back()});
+    });
+  }
   const auto before_keys = keys_of(before);
   const auto after_keys = keys_of(after);
   const auto verdict =

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "kube/client.h"
 #include "kube/informer.h"
@@ -27,12 +29,18 @@
 namespace tidemark::manager {
 
 inline constexpr base::Duration kLookupLimit = std::chrono::seconds(2);  // of one object that no cache has
+// Look-ups of such objects in a second, with a burst: whoever makes pods must not use up what the controllers write by.
+inline constexpr double kLookupsPerSecond = 5;
+inline constexpr std::int64_t kLookupsBurst = 20;
+inline constexpr base::Duration kMissingKept = std::chrono::seconds(5);  // a PriorityClass that is not there
+inline constexpr std::size_t kMissingMax = 1000;
 
 struct AdmissionSettings {
   policy::AdmissionRules rules;
   std::string config_namespace;
   std::string config_name;
-  bool names_needed = false;  // node strategies must be named
+  bool names_needed = false;          // node strategies must be named
+  bool reconcile_by_default = false;  // pods are caught up with for all profiles
   ZonesOf zones;
 };
 
@@ -53,14 +61,15 @@ class AdmissionHandlers {
  public:
   AdmissionHandlers(kube::Reader& reader, AdmissionCaches caches, AdmissionSettings settings, base::Random random,
                     kube::Interner& interner, ScopeOfPod scope_of,
-                    std::function<const policy::EnhancedValidation*()> enhanced)
+                    std::function<const policy::EnhancedValidation*()> enhanced, const base::Clock& clock)
       : reader_(reader),
         caches_(caches),
         settings_(std::move(settings)),
         random_(random),
         interner_(interner),
         scope_of_(std::move(scope_of)),
-        enhanced_(std::move(enhanced)) {}
+        enhanced_(std::move(enhanced)),
+        clock_(clock) {}
 
   net::Task<AdmissionAnswer> mutate_pod(AdmissionRequest request);
   net::Task<AdmissionAnswer> validate_pod(AdmissionRequest request);
@@ -82,6 +91,9 @@ class AdmissionHandlers {
   kube::Interner& interner_;
   ScopeOfPod scope_of_;
   std::function<const policy::EnhancedValidation*()> enhanced_;
+  const base::Clock& clock_;
+  base::TokenBucket lookups_{kLookupsPerSecond, kLookupsBurst};
+  std::map<std::string, base::MonotonicTime, std::less<>> missing_;  // PriorityClasses, and until when not to ask
 };
 
 }  // namespace tidemark::manager

@@ -28,17 +28,41 @@ std::string cut(std::string text, std::size_t bytes_max) {
   return text + " …";
 }
 
-Result<void> read_object(const Json& request, std::string_view key, Json& out) {
-  const Json* found = request.member(key);
+Result<void> read_object(Json& request, std::string_view key, Json& out) {
+  Json* found = request.as_object().find(key);
   if (found == nullptr || found->is_null()) return {};
   if (!found->is_object()) return fail(ErrorKind::kInvalid, "request.", key, ": wanted an object");
-  out = *found;
+  out = std::move(*found);
   return {};
 }
 
 }  // namespace
 
+std::size_t review_values(std::string_view body) {
+  std::size_t values = 1;
+  bool in_text = false;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const char c = body[i];
+    if (in_text) {
+      if (c == '\\') {
+        ++i;
+      } else if (c == '"') {
+        in_text = false;
+      }
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == ',' || c == '[' || c == '{') {
+      ++values;
+    }
+  }
+  return values;
+}
+
 Result<AdmissionRequest> decode_review(std::string_view body) {
+  if (const std::size_t values = review_values(body); values > kReviewValuesMax) {
+    return fail(Error{ErrorKind::kExhausted,
+                      base::cat("up to ", values, " values, at most ", kReviewValuesMax, " are looked at"), 413, 0});
+  }
   auto parsed = Json::parse(body);
   if (!parsed) return fail(std::move(parsed).error());
   if (!parsed->is_object()) return fail(ErrorKind::kInvalid, "wanted an object");
@@ -46,7 +70,7 @@ Result<AdmissionRequest> decode_review(std::string_view body) {
     return fail(ErrorKind::kInvalid, "wanted an ", kKind, " of ", kApiVersion, ", found ",
                 base::quoted(parsed->text_at("kind")), " of ", base::quoted(parsed->text_at("apiVersion")));
   }
-  const Json* request = parsed->member("request");
+  Json* request = parsed->as_object().find("request");
   if (request == nullptr || !request->is_object()) return fail(ErrorKind::kInvalid, "request: wanted an object");
   AdmissionRequest out;
   out.uid = request->text_at("uid");

@@ -12,6 +12,7 @@
 namespace tidemark::manager {
 
 inline constexpr std::size_t kReviewBytesMax = 8 * 1024 * 1024;  // an update carries two objects of 3 MiB at most
+inline constexpr std::size_t kReviewValuesMax = 100'000;         // an object of the API server's limits has fewer
 inline constexpr std::size_t kWarningsMax = 10;                  // the API server cuts beyond 4 KiB of them
 inline constexpr std::size_t kWarningBytesMax = 256;
 inline constexpr std::size_t kMessageBytesMax = 16 * 1024;
@@ -31,7 +32,12 @@ struct AdmissionRequest {
   Json old_object;  // null on CREATE
 };
 
-// The error says what of it is no AdmissionReview; nothing of an object's contents is in it.
+// Never less than the number of values that reading `body` would make; found without reading it. A value takes far more
+// memory than its text: what 8 MiB can hold is more than a process has for it.
+std::size_t review_values(std::string_view body);
+
+// The error says what of it is no AdmissionReview; nothing of an object's contents is in it. One of too many values has
+// the code 413.
 Result<AdmissionRequest> decode_review(std::string_view body);
 
 struct AdmissionCause {

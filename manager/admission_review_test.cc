@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "manager/review_budget.h"
 
 namespace tidemark::manager {
 namespace {
@@ -41,6 +42,36 @@ TEST(AdmissionReview, WhatIsNoneIsRefusedWithAWord) {
             "request.operation: wanted CREATE, UPDATE, DELETE or CONNECT, found \"create\"");
   EXPECT_EQ(why(review(R"({"uid":"u","operation":"CREATE","object":[]})")), "request.object: wanted an object");
   EXPECT_EQ(why(review(R"({"uid":"u","operation":"DELETE","object":null})")), "read");
+}
+
+// `{"a":[0,0,…]}` of 8 MiB would be four million values and hundreds of megabytes.
+TEST(AdmissionReview, OneOfTooManyValuesIsNotRead) {
+  const auto of = [](std::size_t zeros) {
+    std::string list = "0";
+    for (std::size_t i = 1; i < zeros; ++i) list += ",0";
+    return review(base::cat(R"({"uid":"u","operation":"CREATE","object":{"a":[)", list, "]}}"));
+  };
+  EXPECT_TRUE(decode_review(of(kReviewValuesMax - 10)));
+  const auto read = decode_review(of(kReviewValuesMax));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, 413);
+  EXPECT_NE(read.error().message.find("at most 100000 are looked at"), std::string::npos) << read.error().message;
+  // What stands in texts is no value.
+  EXPECT_EQ(review_values(R"({"a":"[,{\",[,","b":[1,2]})"), 5U);
+}
+
+TEST(AdmissionReview, ReviewsThatRunShareABoundedMemory) {
+  ReviewBudget budget(100);
+  {
+    ReviewBudget::Share one(budget);
+    EXPECT_TRUE(one.grow(60));
+    ReviewBudget::Share other(budget);
+    EXPECT_FALSE(other.grow(41));
+    EXPECT_TRUE(other.grow(40));
+    EXPECT_FALSE(one.grow(1));
+    EXPECT_EQ(budget.used(), 100U);
+  }
+  EXPECT_EQ(budget.used(), 0U);
 }
 
 TEST(AdmissionReview, AnAnswerEchoesTheUid) {

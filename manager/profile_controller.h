@@ -28,7 +28,7 @@ namespace tidemark::manager {
 
 struct ProfileControllerOptions {
   policy::Parity parity = policy::Parity::kKoordinator;
-  bool by_default = true;  // also for profiles that are not labelled config.koordinator.sh/controller-managed
+  bool by_default = false;  // also for profiles that are not labelled config.koordinator.sh/controller-managed
   base::Duration interval = std::chrono::seconds(30);
   double updates_per_second = 10;
   std::int64_t update_burst = 100;

@@ -70,6 +70,12 @@ Result<net::IssuedCertificate> issue(const net::CertificateAuthority& authority,
   return net::issue_certificate(authority, request, now);
 }
 
+// Whether what it signs is signed by it: a key of another authority signs as well, and nothing under it ever fits.
+bool signs(const net::CertificateAuthority& authority, const CertificateOptions& options, base::WallTime now) {
+  const auto probe = issue(authority, options, now);
+  return probe && net::check_certificate(*probe, authority.certificate_pem).has_value();
+}
+
 std::string_view name_of(RotationStep step) {
   switch (step) {
     case RotationStep::kNothing:
@@ -136,11 +142,11 @@ policy::RotationFacts rotation_facts(const StoredCertificates& certificates, con
                                      const std::function<bool(std::string_view pem)>& trusted) {
   policy::RotationFacts facts;
   facts.ca = validity(certificates.authority.certificate_pem);
-  if (certificates.authority.key_pem.empty()) facts.ca.reset();  // it cannot sign
+  if (facts.ca && !signs(certificates.authority, options, facts.ca->from)) facts.ca.reset();
   facts.serving = validity(certificates.serving.certificate_pem);
   facts.serving_fits = fits(certificates, options);
   facts.next_ca = validity(certificates.next.certificate_pem);
-  if (certificates.next.key_pem.empty()) facts.next_ca.reset();
+  if (facts.next_ca && !signs(certificates.next, options, facts.next_ca->from)) facts.next_ca.reset();
   facts.next_since = certificates.next_since;
   facts.next_trusted = facts.next_ca && trusted(certificates.next.certificate_pem);
   facts.old_ca = !certificates.old_authority_pem.empty();
@@ -174,6 +180,15 @@ Result<StoredCertificates> rotate(StoredCertificates certificates, RotationStep 
     TM_TRY(certificates.serving, issue(certificates.authority, options, now));
   }
   return certificates;
+}
+
+base::Duration StepsInARow::rest_after_another() {
+  constexpr int kFree = 3;  // an authority, its certificate, and the old one that goes
+  constexpr base::Duration kFirst = std::chrono::seconds(2);
+  constexpr base::Duration kLongest = std::chrono::minutes(10);
+  if (++steps_ <= kFree) return base::Duration(0);
+  rest_ = std::min(kLongest, std::max(kFirst, 2 * rest_));
+  return rest_;
 }
 
 WebhookCertificates::WebhookCertificates(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
@@ -256,13 +271,17 @@ net::Task<void> WebhookCertificates::keep_secret() {
     log_.warn("waiting for the Secret of the webhooks' certificates", {{"secret", options_.secret_name}});
   }
   const policy::RotationConfig config{std::min<base::Duration>(kSettle, options_.authority_lifetime / 12)};
+  StepsInARow steps;
   while (true) {
     base::Duration pause = std::chrono::hours(1);
+    base::Duration rest{0};
     if (context_.leading()) {
       const auto now = loop_.clock().wall();
       const auto plan = policy::next_rotation(rotation_facts(certificates_, options_, context_.trusted), config, now);
       pause = plan.again_after;
-      if (plan.step != RotationStep::kNothing) {
+      if (plan.step == RotationStep::kNothing) {
+        steps.settled();
+      } else {
         pause = kRetry;
         const auto* there = secrets_->find({options_.secret_namespace, options_.secret_name});
         std::string revision = there == nullptr ? "" : there->meta.resource_version;
@@ -276,6 +295,13 @@ net::Task<void> WebhookCertificates::keep_secret() {
         if (stored) {
           log_.info("the webhooks' certificates were renewed", {{"what", name_of(plan.step)}});
           pause = base::Duration(0);
+          rest = steps.rest_after_another();
+          if (rest > base::Duration(0)) {
+            log_.error("the webhooks' certificates do not become what they should be, however often they are renewed",
+                       {{"what", name_of(plan.step)},
+                        {"secret", options_.secret_name},
+                        {"resting_s", rest.count() / 1'000'000'000}});
+          }
         } else if (stored.error().kind != ErrorKind::kConflict && stored.error().kind != ErrorKind::kAlreadyExists) {
           steps_failed_.add();
           log_.error("the webhooks' certificates were not renewed; trying again",
@@ -284,6 +310,7 @@ net::Task<void> WebhookCertificates::keep_secret() {
       }
     }
     changed_.clear();
+    if (rest > base::Duration(0)) co_await loop_.sleep(rest);  // our own write is a change: that must not wake us
     if (pause > base::Duration(0)) co_await changed_.wait_for(pause);
   }
 }

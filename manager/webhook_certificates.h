@@ -59,6 +59,18 @@ policy::RotationFacts rotation_facts(const StoredCertificates& certificates, con
 Result<StoredCertificates> rotate(StoredCertificates certificates, policy::RotationStep step,
                                   const CertificateOptions& options, base::WallTime now);
 
+// Steps of the rotation without one moment in between at which there was nothing to do. A few of them belong together;
+// more mean that what was made does not serve, and each takes a longer rest.
+class StepsInARow {
+ public:
+  base::Duration rest_after_another();
+  void settled() { *this = {}; }
+
+ private:
+  int steps_ = 0;
+  base::Duration rest_{0};
+};
+
 class WebhookCertificates {
  public:
   struct Context {

@@ -77,6 +77,27 @@ TEST(WebhookCertificates, MaterialThatDoesNotFitIsFoundOut) {
   EXPECT_FALSE(rotation_facts(broken, options(), nobody).serving);
 }
 
+TEST(WebhookCertificates, AnAuthorityWithTheKeyOfAnotherIsNone) {
+  const base::testing::Clock clock;
+  auto mixed = *rotate({}, RotationStep::kMakeAll, options(), clock.wall());
+  EXPECT_TRUE(rotation_facts(mixed, options(), nobody).ca);
+  mixed.authority.key_pem = rotate({}, RotationStep::kMakeAll, options(), clock.wall())->authority.key_pem;
+  const auto facts = rotation_facts(mixed, options(), nobody);
+  EXPECT_FALSE(facts.ca) << "what it issued would never fit";
+  EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall()).step, RotationStep::kMakeAll);
+}
+
+TEST(WebhookCertificates, StepsWithoutEndTakeLongerRests) {
+  StepsInARow steps;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(steps.rest_after_another(), 0s);
+  EXPECT_EQ(steps.rest_after_another(), 2s);
+  EXPECT_EQ(steps.rest_after_another(), 4s);
+  for (int i = 0; i < 20; ++i) steps.rest_after_another();
+  EXPECT_EQ(steps.rest_after_another(), 10min);
+  steps.settled();
+  EXPECT_EQ(steps.rest_after_another(), 0s);
+}
+
 TEST(WebhookCertificates, ASecretWithGarbageIsRefusedWithoutItsContents) {
   const auto read = decode_secret(R"({"metadata":{"name":"s"},"data":{"tls.key":"not base64 at all!"}})");
   ASSERT_FALSE(read);

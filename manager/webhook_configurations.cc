@@ -107,6 +107,34 @@ Json validating_webhooks(const ConfigurationOptions& options, const std::optiona
   return list;
 }
 
+Json with_bundles_of(Json wanted, const Json& there) {
+  if (!there.is_array()) return wanted;
+  for (Json& hook : wanted.as_array()) {
+    if (hook.at("clientConfig", "caBundle") != nullptr) continue;
+    for (const Json& held : there.as_array()) {
+      const Json* bundle = held.at("clientConfig", "caBundle");
+      if (bundle == nullptr || held.text_at("name") != hook.text_at("name")) continue;
+      hook["clientConfig"]["caBundle"] = *bundle;
+      break;
+    }
+  }
+  return wanted;
+}
+
+RepairBrake::Answer RepairBrake::ask(base::MonotonicTime now) {
+  if (!written_) return Answer::kGo;
+  const base::Duration since = now - *written_;
+  if (repairs_ >= kRepairsMax) {
+    if (since < kRest) return Answer::kWait;
+    if (since < 2 * kRest) return Answer::kGoAndTell;  // undone again while we rested
+    repairs_ = 0;
+  } else {
+    repairs_ = since < kSoon ? repairs_ + 1 : 0;
+    if (repairs_ >= kRepairsMax) return Answer::kGoAndTell;
+  }
+  return Answer::kGo;
+}
+
 bool covers(const Json& there, const Json& wanted) {
   if (wanted.is_object()) {
     if (!there.is_object()) return wanted.as_object().empty() && there.is_null();
@@ -156,13 +184,18 @@ WebhookConfigurations::WebhookConfigurations(net::EventLoop& loop, kube::Reader&
 WebhookConfigurations::Side WebhookConfigurations::make_side(const kube::Resource& resource, const std::string& name,
                                                              kube::Reader& reader, kube::Watcher& watcher,
                                                              base::Registry& metrics, base::Random random) {
+  const bool mutates = resource.plural == kube::kMutatingWebhooks.plural;
+  const bool needed = mutates ? options_.pods_mutated : options_.pods_validated || options_.settings_validated;
   kube::InformerConfig config;
   config.resource = resource;
   config.field_selector = cat("metadata.name=", name);
-  return {resource, name,
+  return {resource,
+          name,
           std::make_unique<kube::Informer<WebhookConfigurationObject>>(loop_, reader, watcher, log_, metrics, random,
                                                                        std::move(config), decode_webhook_configuration),
-          std::nullopt, 0};
+          needed,
+          {},
+          {}};
 }
 
 void WebhookConfigurations::start() {
@@ -175,7 +208,10 @@ bool WebhookConfigurations::trusted(std::string_view pem) const {
   const std::string_view wanted = base::trim(pem);
   for (const Side* side : {&mutating_, &validating_}) {
     const auto* object = side->objects->find({"", side->name});
-    if (object == nullptr) return false;
+    if (object == nullptr) {
+      if (side->needed) return false;
+      continue;  // a kind that is switched off has no object, and nobody to trust
+    }
     for (const Json& hook : object->webhooks.as_array()) {
       const auto bundle = base::base64_decode(hook.text_at("clientConfig", "caBundle"));
       if (!bundle || bundle->find(wanted) == std::string::npos) return false;
@@ -207,22 +243,21 @@ net::Task<void> WebhookConfigurations::keep() {
 // Answers whether the object is as it should be.
 net::Task<bool> WebhookConfigurations::keep_side(Side& side, Json wanted) {
   const auto* there = side.objects->find({"", side.name});
+  if (there != nullptr) wanted = with_bundles_of(std::move(wanted), there->webhooks);
   // A kind of webhook that is switched off needs no object; one that is there is emptied.
   if (there == nullptr && wanted.as_array().empty()) co_return true;
   if (there != nullptr && there->managed && covers(there->webhooks, wanted)) co_return true;
   if (!context_.leading()) co_return false;
-  if (side.written) {
-    const base::Duration since = loop_.clock().monotonic() - *side.written;
-    side.repairs = since < kSoon ? side.repairs + 1 : 0;
-    if (side.repairs >= kRepairsMax) {
-      if (since < kRest) co_return false;
+  if (side.last == wanted) {
+    const auto answer = side.brake.ask(loop_.clock().monotonic());
+    if (answer == RepairBrake::Answer::kWait) co_return false;
+    if (answer == RepairBrake::Answer::kGoAndTell) {
       log_.error("another writer keeps changing the webhooks' registration: two managers on one cluster?",
-                 {{"object", side.name}});
+                 {{"object", side.name}, {"next_repair_s", kRest.count() / 1'000'000'000}});
     }
   }
   const bool first = there == nullptr;
   auto written = co_await write(side, there, wanted);
-  side.written = loop_.clock().monotonic();
   if (!written) {
     if (written.error().kind != ErrorKind::kConflict && written.error().kind != ErrorKind::kAlreadyExists) {
       log_.error("the webhooks are not registered as they should be; trying again",
@@ -230,6 +265,8 @@ net::Task<bool> WebhookConfigurations::keep_side(Side& side, Json wanted) {
     }
     co_return false;
   }
+  side.brake.wrote(loop_.clock().monotonic());
+  side.last = std::move(wanted);
   writes_.add();
   log_.info(first ? "webhooks registered" : "the webhooks' registration was put right", {{"object", side.name}});
   co_return true;

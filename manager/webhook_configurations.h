@@ -41,6 +41,21 @@ Json validating_webhooks(const ConfigurationOptions& options, const std::optiona
 // Whether `there` says all that `wanted` says: members that the server added do not matter, elements of lists do.
 bool covers(const Json& there, const Json& wanted);
 
+// Where nobody told us a bundle, each webhook keeps the one that is there under its name.
+Json with_bundles_of(Json wanted, const Json& there);
+
+// When what somebody else undid is put right: at once the first few times in a row, then at long distances.
+class RepairBrake {
+ public:
+  enum class Answer { kGo, kWait, kGoAndTell };  // tell: another writer does not stop
+  Answer ask(base::MonotonicTime now);
+  void wrote(base::MonotonicTime now) { written_ = now; }
+
+ private:
+  std::optional<base::MonotonicTime> written_;
+  int repairs_ = 0;  // in a row, each soon after our own write
+};
+
 class WebhookConfigurations {
  public:
   struct Context {
@@ -67,8 +82,9 @@ class WebhookConfigurations {
     const kube::Resource& resource;
     std::string name;
     std::unique_ptr<kube::Informer<WebhookConfigurationObject>> objects;
-    std::optional<base::MonotonicTime> written;
-    int repairs = 0;  // in a row, each soon after our own write: somebody else writes too
+    bool needed = true;  // some webhook of its kind is switched on
+    RepairBrake brake;
+    Json last;  // what we wrote last; writing something else is no repair
   };
 
   net::Task<void> keep();

@@ -7,6 +7,8 @@
 namespace tidemark::manager {
 namespace {
 
+using namespace std::chrono_literals;
+
 ConfigurationOptions options() {
   ConfigurationOptions out;
   out.service_namespace = "koordinator-system";
@@ -34,6 +36,41 @@ TEST(WebhookConfigurations, ByAddressAndWithoutABundle) {
   by_url.url = "https://127.0.0.1:9876";
   const Json hook = mutating_webhooks(by_url, std::nullopt).as_array()[0];
   EXPECT_EQ(hook.at("clientConfig")->dump(), R"({"url":"https://127.0.0.1:9876/mutate-pod"})");
+}
+
+TEST(WebhookConfigurations, WithoutABundleTheOneThatIsThereStays) {
+  Json there = validating_webhooks(options(), "THEIRS");
+  there.as_array()[1]["clientConfig"].as_object().erase("caBundle");
+  const Json kept = with_bundles_of(validating_webhooks(options(), std::nullopt), there);
+  EXPECT_EQ(kept.as_array()[0].text_at("clientConfig", "caBundle"), base::base64_encode("THEIRS"));
+  EXPECT_EQ(kept.as_array()[1].at("clientConfig", "caBundle"), nullptr);
+  const Json ours = with_bundles_of(validating_webhooks(options(), "OURS"), there);
+  EXPECT_EQ(ours.as_array()[0].text_at("clientConfig", "caBundle"), base::base64_encode("OURS"));
+  EXPECT_EQ(with_bundles_of(mutating_webhooks(options(), std::nullopt), nullptr),
+            mutating_webhooks(options(), std::nullopt));
+}
+
+// Somebody undoes each write a second later, for an hour.
+TEST(WebhookConfigurations, RepairsOfWhatIsUndoneEachTimeBecomeRare) {
+  RepairBrake brake;
+  base::MonotonicTime now{};
+  int writes = 0;
+  int told = 0;
+  for (int second = 0; second < 3600; ++second, now = now + 1s) {
+    const auto answer = brake.ask(now);
+    if (answer == RepairBrake::Answer::kWait) continue;
+    if (answer == RepairBrake::Answer::kGoAndTell) ++told;
+    brake.wrote(now);
+    ++writes;
+  }
+  EXPECT_GE(writes, 5 + 3600 / 120 - 1);
+  EXPECT_LE(writes, 6 + 3600 / 120);
+  EXPECT_GE(told, 3600 / 120 - 1);
+  // After a calm time it is quick again.
+  now = now + 1h;
+  EXPECT_EQ(brake.ask(now), RepairBrake::Answer::kGo);
+  brake.wrote(now);
+  EXPECT_EQ(brake.ask(now + 1s), RepairBrake::Answer::kGo);
 }
 
 TEST(WebhookConfigurations, WhatIsSwitchedOffIsNotAskedAbout) {

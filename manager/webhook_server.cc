@@ -29,6 +29,13 @@ std::unexpected<Error> http_error(int status, std::string message) {
   return fail(Error{ErrorKind::kInvalid, std::move(message), status, 0});
 }
 
+// What a request's body may take: as it says itself, or as much as one may have.
+std::size_t announced_bytes(std::string_view content_length) {
+  const auto bytes = base::parse_int(content_length);
+  if (!bytes || *bytes < 0) return kReviewBytesMax;
+  return std::min(static_cast<std::size_t>(*bytes), kReviewBytesMax);
+}
+
 // One of those that run at the same time.
 class Place {
  public:
@@ -113,13 +120,23 @@ net::Task<Result<std::string>> WebhookServer::answer(const Path& path, net::Http
     co_return http_error(503, base::cat("more than ", kAdmissionsMax, " requests at once"));
   }
   const Place place(running_);
+  ReviewBudget::Share share(budget_);
+  const auto full = [&outcome] {
+    outcome = "too-many";
+    return http_error(503, base::cat("the reviews that run take all of ", kReviewsBytesMax, " bytes"));
+  };
+  if (!share.grow(announced_bytes(exchange.head().headers.get("content-length")))) co_return full();
   const auto began = loop_.clock().monotonic();
   auto body = co_await net::within(loop_, exchange.body(kReviewBytesMax), kAdmissionLimit, "the request's body");
   if (!body) co_return std::unexpected(std::move(body).error());
+  // What cannot be held is not read; what has too many values is told so by the reader, before it makes any.
+  const std::size_t values = review_values(*body);
+  if (values <= kReviewValuesMax && !share.grow(values * kReviewValueBytes)) co_return full();
   auto request = decode_review(*body);
   if (!request) {
     outcome = "garbage";
-    co_return http_error(400, base::cat("no AdmissionReview: ", request.error().message));
+    co_return http_error(request.error().code == 413 ? 413 : 400,
+                         base::cat("no AdmissionReview: ", request.error().message));
   }
   body->clear();
   body->shrink_to_fit();

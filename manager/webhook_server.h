@@ -13,6 +13,7 @@
 #include "base/metrics.h"
 #include "base/result.h"
 #include "manager/admission_handlers.h"
+#include "manager/review_budget.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 
@@ -69,6 +70,7 @@ class WebhookServer {
   AdmissionHandlers& handlers_;
   std::function<std::string()> not_ready_;
   std::size_t running_ = 0;
+  ReviewBudget budget_;
   std::unique_ptr<net::HttpServer> server_;  // last: its requests use what stands above
 };
 

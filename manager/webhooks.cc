@@ -46,8 +46,13 @@ CertificateOptions certificate_options(const WebhookOptions& options) {
   out.serving_lifetime = std::min(options.serving_lifetime, options.authority_lifetime);
   const std::string service = cat(options.service_name, ".", options.service_namespace);
   out.dns_names = {service + ".svc", service, service + ".svc.cluster.local"};
-  if (!options.host.empty()) {
-    (net::ip_address(options.host, 0) ? out.ip_addresses : out.dns_names).push_back(options.host);
+  if (const auto ip = net::ip_address(options.host, 0)) {
+    // As a certificate's are read: fd00::1 for FD00:0::1.
+    const std::string text = ip->text();
+    const std::string_view host = std::string_view(text).substr(0, text.rfind(':'));
+    out.ip_addresses.emplace_back(host.starts_with('[') ? host.substr(1, host.size() - 2) : host);
+  } else if (!options.host.empty()) {
+    out.dns_names.push_back(options.host);
   }
   return out;
 }
@@ -87,6 +92,7 @@ AdmissionSettings admission_settings(const WebhookOptions& options, const Webhoo
   out.config_namespace = context.config_namespace;
   out.config_name = context.config_name;
   out.names_needed = options.names_needed;
+  out.reconcile_by_default = options.reconcile_by_default;
   out.zones = context.zones;
   return out;
 }
@@ -110,7 +116,7 @@ class RunningWebhooks final : public Webhooks {
         handlers_(
             client, {profiles_, namespaces_, priority_classes_, context_.nodes}, admission_settings(options_, context_),
             random.fork(), interner_, [this](const Json& pod) { return settings_.scope_of(pod); },
-            [this] { return settings_.enhanced(); }),
+            [this] { return settings_.enhanced(); }, loop.clock()),
         configurations_(loop, client, client, client, recorder_, log_, metrics, random.fork(),
                         configuration_options(options_),
                         {.leading = context_.leading,
@@ -147,7 +153,7 @@ class RunningWebhooks final : public Webhooks {
     TM_TRY(server_, WebhookServer::listen(loop_, log_, *metrics_, std::move(config), handlers_,
                                           [this] { return not_answering(); }));
     if (!options_.host.empty()) {
-      const bool v6 = options_.host.find(':') != std::string::npos;
+      const bool v6 = options_.host.find(':') != std::string::npos && !options_.host.starts_with('[');
       configurations_.set_url(
           cat("https://", v6 ? "[" : "", options_.host, v6 ? "]" : "", ":", std::int64_t{server_->port()}));
     }

@@ -57,8 +57,8 @@ struct WebhookOptions {
   policy::Parity parity = policy::Parity::kKoordinator;
   policy::WhileOff while_off = policy::WhileOff::kWait;
   bool names_needed = false;
-  WebhookGates gates;  // of --feature-gates; declared there
-  bool reconcile_by_default = true;
+  WebhookGates gates;                 // of --feature-gates; declared there
+  bool reconcile_by_default = false;  // as the peer's
   base::Duration reconcile_interval = std::chrono::seconds(30);
   double pod_updates_per_second = 10;
   std::int64_t pod_update_burst = 100;

@@ -76,15 +76,15 @@ class WebhooksTest : public ::testing::Test {
   }
   void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
 
-  std::unique_ptr<AdmissionHandlers> handlers(policy::AdmissionRules rules = {}) {
+  std::unique_ptr<AdmissionHandlers> handlers(policy::AdmissionRules rules = {}, kube::Reader* reader = nullptr) {
     AdmissionSettings settings;
     settings.rules = rules;
     settings.config_namespace = "koordinator-system";
     settings.config_name = "slo-controller-config";
     settings.zones = [](std::string_view) { return policy::Zones(); };
     return std::make_unique<AdmissionHandlers>(
-        *client, AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings, base::Random(3), interner,
-        [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; });
+        reader == nullptr ? *client : *reader, AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings,
+        base::Random(3), interner, [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; }, clock);
   }
   AdmissionAnswer ask(net::Task<AdmissionAnswer> task) { return net::testing::run_task(loop, clock, std::move(task)); }
 
@@ -163,6 +163,41 @@ TEST_F(WebhooksTest, ThePatchIsOneThatTheApiServerCanApply) {
   EXPECT_EQ(container.at("resources", "requests")->dump(), R"({"kubernetes.io/batch-cpu":"1k"})");
 }
 
+// Counts what is asked beside the caches.
+class CountingReader final : public kube::Reader {
+ public:
+  explicit CountingReader(kube::Reader& reader) : reader_(reader) {}
+  net::Task<Result<std::string>> get(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                                     base::Duration limit) override {
+    ++gets;
+    return reader_.get(resource, ns, name, limit);
+  }
+  net::Task<Result<std::string>> list(const kube::Resource& resource, kube::ListOptions options,
+                                      std::function<Result<void>(std::string_view)> on_page,
+                                      std::function<void()> on_restart, base::Duration limit) override {
+    return reader_.list(resource, std::move(options), std::move(on_page), std::move(on_restart), limit);
+  }
+  int gets = 0;
+
+ private:
+  kube::Reader& reader_;
+};
+
+TEST_F(WebhooksTest, APriorityClassThatIsNotThereIsAskedForNowAndThen) {
+  profile(R"({"selector":{"matchLabels":{"app":"spark"}},"priorityClassName":"gone"})");
+  follow();
+  CountingReader counting(*client);
+  const auto admission = handlers({}, &counting);
+  for (int i = 0; i < 50; ++i) EXPECT_FALSE(ask(admission->mutate_pod(request(pod("a")))).allowed);
+  EXPECT_EQ(counting.gets, 1);
+  run_for(kMissingKept + 1s);
+  EXPECT_FALSE(ask(admission->mutate_pod(request(pod("a")))).allowed);
+  EXPECT_EQ(counting.gets, 2);
+  // Names without end, of namespaces here, are held to a rate.
+  for (int i = 0; i < 200; ++i) ask(admission->mutate_pod(request(pod("a"), base::cat("nowhere-", i))));
+  EXPECT_LE(counting.gets, 2 + kLookupsBurst + 10);
+}
+
 TEST_F(WebhooksTest, WhatIsNobodysBusinessIsAllowed) {
   follow();
   const auto admission = handlers();
@@ -211,7 +246,8 @@ class Forbidden final : public kube::Writer {
 
 class ReconcilerTest : public WebhooksTest {
  protected:
-  void start(ProfileControllerOptions options = {}) {
+  void start(ProfileControllerOptions options = {}, bool by_default = true) {
+    options.by_default = by_default;
     if (writer == nullptr) writer = client.get();
     reconciler = std::make_unique<ProfileController>(
         loop, *client, *client, *writer, *recorder, *profiles, *namespaces, interner, log, metrics, base::Random(4),
@@ -244,6 +280,15 @@ TEST_F(ReconcilerTest, CatchesUpOnceAndOnlyWhileItLeads) {
   run_for(10min);
   EXPECT_EQ(read_pod("missed").text_at("metadata", "labels", "app"), "spark-x");
   EXPECT_EQ(read_pod("missed").text_at("metadata", "resourceVersion"), revision);
+}
+
+// A profile may match the labels that another one gave: the webhook looked at those that the pod came with.
+TEST_F(ReconcilerTest, LeavesPodsAloneWhoseProfilesDoNotAskForIt) {
+  profile(R"({"selector":{"matchLabels":{"app":"spark"}},"qosClass":"BE"})");
+  must("POST", kPodsPath, pod("handled"));
+  start({}, ProfileControllerOptions().by_default);
+  run_for(31s);
+  EXPECT_EQ(read_pod("handled").text_at("metadata", "labels", "koordinator.sh/qosClass"), "");
 }
 
 TEST_F(ReconcilerTest, WhileOffItMakesNoPodOfflineWorkThatIsToRunPlain) {

@@ -119,7 +119,7 @@ class Pods(WithWebhooks):
 
 class Away(WithWebhooks):
     def test_with_the_manager_killed_pods_are_created_and_caught_up_with_later(self):
-        self.profile("spark", BATCH)
+        self.profile("spark", BATCH, labels={"config.koordinator.sh/controller-managed": "true"})
         component = self.manager()
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
         component.kill()
