@@ -188,6 +188,20 @@ TEST_F(Journal, AFullDiskTakesTheOldestSegmentsFirst) {
   EXPECT_EQ(read_all(), (std::vector<std::string>{record(3)})) << "never the one that is written to";
 }
 
+TEST_F(Journal, AFolderThatWentAwayCostsNoSegmentThatIsThere) {
+  open()->append({{record(1), {}}}, {});
+  open()->append({{record(2), {}}}, {});
+  const auto store = open();
+  std::filesystem::rename(directory, folder + "/moved");
+  const auto done = store->append({{record(3), {}}}, {});
+  EXPECT_EQ(done.lost, 1u);
+  EXPECT_NE(done.problem.find("No such file"), std::string::npos) << done.problem;
+  EXPECT_EQ(done.segments_deleted, 0u);
+  std::filesystem::rename(folder + "/moved", directory);
+  EXPECT_EQ(store->append({{record(4), {}}}, {}).kept, 1u);
+  EXPECT_EQ(read_all(), (std::vector<std::string>{record(1), record(2), record(4)}));
+}
+
 TEST_F(Journal, AWriterOnALoopKeepsEverythingAndDrains) {
   base::SystemClock clock;
   net::EventLoop loop(clock);

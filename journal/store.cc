@@ -99,6 +99,15 @@ std::int64_t Store::segment_max() const {
   return std::min(kSegmentMax, options_.bytes_max / kSegmentShare);
 }
 
+namespace {
+
+// A broken disk or a folder that went does not get better by deleting what is still there.
+bool is_for_want_of_room(const Error& error) {
+  return error.code == ENOSPC || error.code == EDQUOT || error.code == EFBIG;
+}
+
+}  // namespace
+
 // Never the one that is written to.
 bool Store::delete_oldest(Appended& done) {
   if (segments_.empty() || (file_ && segments_.size() == 1)) return false;
@@ -152,7 +161,7 @@ Result<void> Store::keep(const std::string& bytes, Appended& done) {
     auto written = write(bytes);
     if (written) return written;
     done.problem = written.error().message;
-    if (!delete_oldest(done)) return written;
+    if (!is_for_want_of_room(written.error()) || !delete_oldest(done)) return written;
   }
 }
 
@@ -169,7 +178,7 @@ bool Store::make_room(std::int64_t size, base::WallTime now, Appended& done) {
     auto turned = turn_over(now);
     if (turned) return true;
     done.problem = turned.error().message;
-    if (!delete_oldest(done)) return false;
+    if (!is_for_want_of_room(turned.error()) || !delete_oldest(done)) return false;
   }
 }
 
