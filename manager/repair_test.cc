@@ -43,6 +43,27 @@ class RepairTest : public testing::InMemoryCluster {
   void exhaust_budget(Replica& replica, net::Scope& scope, int writes) {
     for (int i = 0; i < writes; ++i) scope.spawn(write_settings(replica));
   }
+  Json make_topology() {
+    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+         *base::parse_yaml(
+             testing::read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml")));
+    Json topology = name_only("n1");
+    topology["apiVersion"] = Json("topology.node.k8s.io/v1alpha1");
+    topology["kind"] = Json("NodeResourceTopology");
+    topology["topologyPolicies"] = *Json::parse(R"(["None"])");
+    topology["zones"] = *Json::parse(R"([{"name":"node-0","type":"Node","resources":[
+        {"name":"cpu","capacity":"32","allocatable":"32","available":"32"}]}])");
+    must("POST", kTopologiesPath, topology);
+    return topology;
+  }
+  std::string batch_of_zone() {
+    const Json read = must("GET", base::cat(kTopologiesPath, "/n1"), nullptr);
+    const auto& resources = read.at("zones")->as_array()[0].at("resources")->as_array();
+    for (const Json& each : resources) {
+      if (each.text_at("name") == kBatchCpu) return std::string(each.text_at("available"));
+    }
+    return std::string();
+  }
   static net::Task<void> write_settings(Replica& replica) {
     kube::WriteOptions options;
     options.ns = "koordinator-system";
@@ -115,26 +136,9 @@ TEST_F(RepairTest, ANodeThatIsMadeAnewHasItsNumbersBackAheadOfTheBudget) {
 }
 
 TEST_F(RepairTest, ZonesAreRepairedAheadOfTheBudgetAndSoIsATopologyThatIsMadeAnew) {
-  must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-       *base::parse_yaml(
-           testing::read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml")));
-  Json topology = name_only("n1");
-  topology["apiVersion"] = Json("topology.node.k8s.io/v1alpha1");
-  topology["kind"] = Json("NodeResourceTopology");
-  topology["topologyPolicies"] = *Json::parse(R"(["None"])");
-  topology["zones"] = *Json::parse(R"([{"name":"node-0","type":"Node","resources":[
-      {"name":"cpu","capacity":"32","allocatable":"32","available":"32"}]}])");
-  const auto batch_of_zone = [this] {
-    const Json read = must("GET", base::cat(kTopologiesPath, "/n1"), nullptr);
-    const auto& resources = read.at("zones")->as_array()[0].at("resources")->as_array();
-    for (const Json& each : resources) {
-      if (each.text_at("name") == kBatchCpu) return std::string(each.text_at("available"));
-    }
-    return std::string();
-  };
   node("n1");
   metric("n1", "2");
-  must("POST", kTopologiesPath, topology);
+  const Json topology = make_topology();
   auto& replica = start();
   run_for(10s);
   ASSERT_EQ(batch_of_zone(), "17200");
@@ -148,6 +152,38 @@ TEST_F(RepairTest, ZonesAreRepairedAheadOfTheBudgetAndSoIsATopologyThatIsMadeAne
   must("DELETE", base::cat(kTopologiesPath, "/n1"), nullptr);
   run_for(1s);
   must("POST", kTopologiesPath, topology);
+  run_for(1s);
+  EXPECT_EQ(batch_of_zone(), "17200");
+}
+
+TEST_F(RepairTest, ZonesThatSomebodyElseKeepsWritingWaitInLine) {
+  node("n1");
+  metric("n1", "2");
+  make_topology();
+  start();
+  run_for(10s);
+  ASSERT_EQ(batch_of_zone(), "17200");
+  const auto overwrite = [&](int value) {
+    must(
+        "PATCH", base::cat(kTopologiesPath, "/n1"),
+        *Json::parse(base::cat(R"([{"op":"replace","path":"/zones/0/resources/1/available","value":")", value, "\"}]")),
+        "application/json-patch+json");
+  };
+  for (int i = 0; i < 3; ++i) {
+    overwrite(17100 + i);
+    run_for(1s);
+    ASSERT_EQ(batch_of_zone(), "17200");
+  }
+  net::Scope others(loop);
+  exhaust_budget(*replicas.back(), others, 500);
+  run_for(2s);
+  overwrite(17000);
+  run_for(1s);
+  EXPECT_EQ(batch_of_zone(), "17000") << "the fourth in a row does not go ahead of the rest";
+  run_for(1min);
+  EXPECT_EQ(batch_of_zone(), "17200");
+  run_for(5min);
+  overwrite(17001);
   run_for(1s);
   EXPECT_EQ(batch_of_zone(), "17200");
 }

@@ -10,6 +10,12 @@
 #include "policy/overcommit/writes.h"
 
 namespace tidemark::manager {
+namespace {
+
+constexpr std::int64_t kUrgentRepairsMax = 3;  // in a row
+constexpr base::Duration kFightWindow = std::chrono::minutes(5);
+
+}  // namespace
 
 TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
                                        const kube::Informer<kube::NodeResourceTopology>& topologies,
@@ -39,9 +45,14 @@ bool TopologyController::is_behind(const Written& written, const kube::NodeResou
   return seen != 0 && seen < written.revision && loop_.clock().monotonic() - written.when < kBehindMax;
 }
 
+// Somebody else writes the zones too: to go ahead each time would leave no turn to the rest of the fleet.
+bool TopologyController::is_fought_over(const Written& written) const {
+  return written.repairs >= kUrgentRepairsMax && loop_.clock().monotonic() - written.repaired_at < kFightWindow;
+}
+
 bool TopologyController::overwritten(const kube::NodeResourceTopology& topology) const {
   const auto at = written_.find(model::NodeName(std::string(topology.meta.name)));
-  if (at == written_.end() || is_behind(at->second, topology)) return false;
+  if (at == written_.end() || is_behind(at->second, topology) || is_fought_over(at->second)) return false;
   std::vector<std::string> notes;
   return carried_by(kube::to_topology_view(topology, notes)) != at->second.zones;
 }
@@ -64,9 +75,17 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
   const model::TopologyView view = kube::to_topology_view(*topology, notes);
   std::optional<base::Duration> since_write;
   bool repair = false;
+  bool ahead = false;
+  std::int64_t repairs = 0;
+  base::MonotonicTime repaired_at;
   if (const auto at = written_.find(node); at != written_.end() && at->second.epoch == epoch) {
     if (is_behind(at->second, *topology)) co_return Result<void>();
     repair = carried_by(view) != at->second.zones;
+    ahead = repair && !is_fought_over(at->second);
+    const auto now = loop_.clock().monotonic();
+    if (now - at->second.repaired_at < kFightWindow) repairs = at->second.repairs;
+    repaired_at = repair ? now : at->second.repaired_at;
+    if (repair) ++repairs;
     // What was changed is put right by any amount, not only by a tenth.
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
@@ -75,13 +94,13 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
   if (repair) decision.write.reason = model::Reason::kWriteRepaired;
   if (!leadership_.leading()) co_return Result<void>();
   if (decision.changes.empty() && on_object == epoch) {
-    written_[node] = {loop_.clock().monotonic(), epoch, 0, carried_by(view)};
+    written_[node] = {loop_.clock().monotonic(), epoch, 0, carried_by(view), repairs, repaired_at};
     co_return Result<void>();
   }
 
   const std::string body = zone_patch({*topology, plan, decision.changes, epoch});
-  auto patched = co_await lanes_.of(repair).writer.patch(kube::kNodeResourceTopologies, node.value,
-                                                         kube::PatchType::kJson, body, {}, write_limit_);
+  auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodeResourceTopologies, node.value,
+                                                        kube::PatchType::kJson, body, {}, write_limit_);
   metrics_
       .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
                {{"status", patched ? "succeeded" : "failed"}, {"reason", "updateNodeResourceTopology"}})
@@ -92,8 +111,12 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
     co_return fail(std::move(patched).error().within(base::cat("zones of ", node.value)));
   }
   TM_CO_TRY(const auto after, kube::decode_node_resource_topology(*patched, topology_fields(), interner_));
-  written_[node] = {loop_.clock().monotonic(), epoch, revision_number(after.meta.resource_version),
-                    carried_by(kube::to_topology_view(after, notes))};
+  written_[node] = {loop_.clock().monotonic(),
+                    epoch,
+                    revision_number(after.meta.resource_version),
+                    carried_by(kube::to_topology_view(after, notes)),
+                    repairs,
+                    repaired_at};
   metrics_
       .counter("tidemark_manager_zone_writes_total", "Topologies written, by why it was worth a write.",
                {{"reason", model::reason_id(decision.write.reason)}})

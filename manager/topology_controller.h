@@ -37,7 +37,8 @@ class TopologyController {
   // kConflict: somebody changed the topology meanwhile; decide the node again.
   net::Task<Result<void>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values);
 
-  // Whether the zones carry something else than what this process wrote last.
+  // Whether the zones carry something else than what this process wrote last, and that is worth going ahead of others:
+  // what is overwritten again and again waits in line like everything else.
   bool overwritten(const kube::NodeResourceTopology& topology) const;
   // A topology that is made anew was not forgotten: it gets its zones back like one that was overwritten.
   void forget_writes_of(const model::NodeName& node) { written_.erase(node); }
@@ -54,8 +55,11 @@ class TopologyController {
     std::int64_t epoch = 0;
     std::uint64_t revision = 0;  // after the write; 0 where nothing had to be written
     std::vector<Carried> zones;
+    std::int64_t repairs = 0;  // each within kFightWindow of the one before
+    base::MonotonicTime repaired_at;
   };
   static std::vector<Carried> carried_by(const model::TopologyView& view);
+  bool is_fought_over(const Written& written) const;
   bool is_behind(const Written& written, const kube::NodeResourceTopology& topology) const;
 
   net::EventLoop& loop_;
