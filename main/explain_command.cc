@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "cli/explain.h"
 #include "cli/explain_config.h"
+#include "cli/look_back.h"
 #include "main/cluster.h"
 #include "main/process.h"
 #include "main/zones.h"
@@ -22,6 +23,12 @@ int run_explain(const std::vector<std::string>& args) {
       .placeholder("NAMESPACE");
   flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
   flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
+  flags.group("Looking back");
+  std::string at;
+  std::string journal;
+  flags.text("at", at, "not now, but then: 2026-11-20T22:15:00Z, or 90m for so long ago; from the journal")
+      .placeholder("TIME");
+  flags.text("journal-dir", journal, "the manager's journal, for --at").placeholder("DIR");
   flags.group("Output");
   flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
   flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
@@ -38,6 +45,16 @@ int run_explain(const std::vector<std::string>& args) {
   }
   options.node = parsed.arguments[1];
   options.json = output == "json";
+  if (!at.empty()) {
+    const auto moment = cli::parse_moment(at, base::SystemClock().wall());
+    if (config)
+      return wrong_use("--at is for nodes; settings that were in force are listed by `list revisions`", flags);
+    if (!moment)
+      return wrong_use(base::cat("--at ", base::quoted(at), " is no time such as 2026-11-20T22:15:00Z or 90m"), flags);
+    if (journal.empty()) return wrong_use("--at needs --journal-dir, the folder of the manager's journal", flags);
+    const auto answer = cli::explain_node_at({journal, options.node, *moment, options.json});
+    return answer ? print(*answer) : failed(answer.error());
+  }
 
   return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
     return config ? cli::explain_config(loop, client, options) : cli::explain_node(loop, client, options);

@@ -21,6 +21,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"manager", "turns what nodes measure into batch resources", main::run_manager, "koord-manager"},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
+    {"replay", "makes recorded decisions again and shows what would come out otherwise", main::run_replay},
+    {"check", "watches from outside whether more is offered than there is", main::run_check},
     {"list", "shows the settings that were in force, and what is being rolled out", main::run_list},
     {"report", "states of all nodes, and what a manager would tell them beside what is in force", main::run_report},
     {"undo", "brings earlier settings back", main::run_undo},

@@ -74,6 +74,8 @@ class Signals {
 // The sub-commands; each answers the exit code.
 int run_manager(const std::vector<std::string>& args);
 int run_explain(const std::vector<std::string>& args);
+int run_replay(const std::vector<std::string>& args);
+int run_check(const std::vector<std::string>& args);
 int run_list(const std::vector<std::string>& args);
 int run_report(const std::vector<std::string>& args);
 int run_undo(const std::vector<std::string>& args);

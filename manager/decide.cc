@@ -63,36 +63,53 @@ policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::Colo
   return policy::strategy_for(config, labels_of(node), strategy_annotation(node), profile);
 }
 
+NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision) {
+  NodeDecision decision;
+  decision.snapshot = std::move(snapshot);
+  decision.basis = std::move(basis);
+  const DecisionBasis& on = decision.basis;
+  const policy::Pool& pool = policy::pool_of(revision.tidemark, on.labels);
+  decision.pool = &pool;
+  const policy::OvercommitSettings settings{
+      *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
+      revision.amplification ? &*revision.amplification : nullptr, on.plugins, pool.profile};
+  const auto strategy = policy::strategy_for(settings, on.labels, on.strategy_annotation);
+  if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
+  const policy::OfferInput input{decision.snapshot,
+                                 strategy,
+                                 pool,
+                                 decision.calendar,
+                                 std::nullopt,
+                                 on.origin,
+                                 std::nullopt,
+                                 {},
+                                 {},
+                                 on.now,
+                                 on.mono};
+  auto step = policy::offer(on.state, input);
+  decision.offer = std::move(step.offer);
+  decision.state = std::move(step.state);
+  decision.obeyed.plan = decision.offer.plan;
+  return decision;
+}
+
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
   std::vector<model::PodView> views;
   views.reserve(around.pods.size());
   for (const PodProjection* pod : around.pods) views.push_back(pod->view());
   auto conversion = kube::to_node_snapshot(node, std::move(views), around.metric, around.topology);
-  NodeDecision decision;
-  decision.snapshot = std::move(conversion.snapshot);
-  decision.notes = std::move(conversion.notes);
-  const Revision& revision = around.revision;
-  const std::vector<model::Label> labels = labels_of(node);
-  const policy::Pool& pool = policy::pool_of(revision.tidemark, labels);
-  decision.pool = &pool;
-  const policy::OvercommitSettings settings{
-      *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
-      revision.amplification ? &*revision.amplification : nullptr, around.plugins, pool.profile};
-  const auto strategy = policy::strategy_for(settings, labels, strategy_annotation(node));
-  decision.standing = stand(node, revision.tidemark, &policy::PoolModes::capacity, around.standing,
-                            sold_on(around.pods, decision.snapshot), around.now);
-  const policy::EffectiveState& state = decision.standing.state;
-  const auto origin = origin_in_force(decision.snapshot, state);
+  Standing standing = stand(node, around.revision.tidemark, &policy::PoolModes::capacity, around.standing,
+                            sold_on(around.pods, conversion.snapshot), around.now);
+  const policy::EffectiveState& state = standing.state;
+  const auto origin = origin_in_force(conversion.snapshot, state);
   policy::OfferState before = around.state;
-  if (around.was_observed && decision.standing.writes() && before.motion.offered) {
+  if (around.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
-  if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
-  const policy::OfferInput input{decision.snapshot, strategy, pool, decision.calendar, std::nullopt, origin,
-                                 std::nullopt,      {},       {},   around.now,        around.mono};
-  auto step = policy::offer(before, input);
-  decision.offer = std::move(step.offer);
-  decision.state = std::move(step.state);
+  DecisionBasis basis{labels_of(node), std::nullopt, around.plugins, before, origin, around.now, around.mono};
+  if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
+  NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
+  decision.notes = std::move(conversion.notes);
   decision.obeyed =
       policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
   if (takes_back(state.k8s)) {
@@ -102,7 +119,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, around.mono);
   }
-  if (!decision.standing.may_grow) policy::keep_cuts_only(decision.obeyed.plan, decision.snapshot);
+  if (!standing.may_grow) policy::keep_cuts_only(decision.obeyed.plan, decision.snapshot);
+  decision.standing = std::move(standing);
   return decision;
 }
 

@@ -2,6 +2,7 @@
 // which shows it. So what is explained is what is done.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,8 +39,22 @@ struct NodeSurroundings {
   bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
 };
 
+// All that an offer rests on beside the snapshot and the settings. With these two it can be made again, elsewhere and
+// later: what is added here is added to manager/decision_record too.
+struct DecisionBasis {
+  std::vector<model::Label> labels;
+  std::optional<std::string> strategy_annotation;
+  policy::PluginSet plugins;
+  policy::OfferState state;                // as orders about the node let it be
+  std::optional<model::Resources> origin;  // the same
+  base::WallTime now;
+  base::MonotonicTime mono;
+  bool operator==(const DecisionBasis&) const = default;
+};
+
 struct NodeDecision {
   model::NodeSnapshot snapshot;
+  DecisionBasis basis;
   std::vector<std::string> notes;              // parts of the node that could not be read
   const policy::Pool* pool = nullptr;          // part of the settings, as the next
   const policy::Calendar* calendar = nullptr;  // the pool's
@@ -55,6 +70,9 @@ struct NodeDecision {
 };
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around);
+// The offer alone, from what was kept of it: what the node would be told if it were on. The settings have a co-location
+// config, and outlive the decision.
+NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision);
 
 std::vector<model::Label> labels_of(const kube::Node& node);
 // What is sold on it: its pods that hold batch or mid resources, and what third parties say of YARN.

@@ -19,6 +19,16 @@ void declare_common_flags(base::Flags& flags, ManagerOptions& options) {
       .placeholder("HOST:PORT")
       .alias("metrics-bind-address");
 
+  flags.group("Journal");
+  flags
+      .text("journal-dir", options.journal.directory,
+            "folder for what was decided, for explain --at and replay; empty keeps nothing")
+      .placeholder("DIR");
+  flags
+      .integer("journal-size", options.journal.megabytes, 1, 1'000'000,
+               "MiB that it may take on disk; what is oldest goes first")
+      .placeholder("MIB");
+
   flags.group("Load");
   flags.integer("workers", options.workers, 1, 64, "nodes decided at the same time");
   flags.number("kube-api-qps", options.queries_per_second, 0.1, 10000, "requests a second to the API server")

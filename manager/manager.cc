@@ -68,11 +68,12 @@ bool worth_a_look(const kube::Node* before, const kube::Node* after) {
   if (said == nullptr || says == nullptr) return said != says;
   return said->status != says->status || said->reason != says->reason || said->message != says->message;
 }
+constexpr base::Duration kJournalDrainLimit = std::chrono::seconds(2);
 
 class RunningManager final : public Manager {
  public:
   RunningManager(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
-                 base::Random random, ManagerOptions options)
+                 base::Random random, ManagerOptions options, const std::string& identity)
       : loop_(loop),
         client_(client),
         log_(std::move(log)),
@@ -98,7 +99,8 @@ class RunningManager final : public Manager {
         states_(loop, state_context(client), log_, metrics, random.fork()),
         lanes_(client),
         zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
-        controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_,
+        journal_(loop, log_, metrics, options_.journal, identity),
+        controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, journal_,
                     overcommit_hooks(), options_.plugins, write_limit(options_)),
         specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
                specs_options()),
@@ -152,6 +154,7 @@ class RunningManager final : public Manager {
     scope_.spawn(topologies_.run());
     settings_.start();
     orders_.start();
+    journal_.start();
     specs_.start();
     if (only_observes()) {
       log_.warn(model::reason_sentence(model::Reason::kStateByManager),
@@ -196,6 +199,7 @@ class RunningManager final : public Manager {
     while ((!working_.empty() || specs_.writing() || states_.writing()) && loop_.clock().monotonic() < end)
       co_await loop_.sleep(std::chrono::milliseconds(20));
     if (elector_) co_await elector_->release();
+    co_await journal_.drain(kJournalDrainLimit);
     // Last: a successor may write meanwhile, and questions go on being answered.
     if (webhooks_) co_await webhooks_->drain();
   }
@@ -462,6 +466,7 @@ class RunningManager final : public Manager {
   StateController states_;
   WriteLanes lanes_;
   TopologyController zones_;
+  DecisionJournal journal_;
   OvercommitController controller_;
   NodeSpecs specs_;
   base::Counter& errors_;
@@ -488,8 +493,8 @@ kube::ClientConfig election_client_config() {
 Result<std::unique_ptr<Manager>> Manager::make(net::EventLoop& loop, kube::Client& client, kube::Client& election,
                                                base::Log log, base::Registry& metrics, base::Random random,
                                                ManagerOptions options, std::string identity) {
-  auto manager =
-      std::make_unique<RunningManager>(loop, client, std::move(log), metrics, random.fork(), std::move(options));
+  auto manager = std::make_unique<RunningManager>(loop, client, std::move(log), metrics, random.fork(),
+                                                  std::move(options), identity);
   TM_TRY_VOID(manager->prepare(client, election, random.fork(), std::move(identity)));
   return manager;
 }

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "kube/leader.h"
+#include "manager/decision_journal.h"
 #include "manager/revision.h"
 #include "manager/switches.h"
 #include "manager/webhooks.h"
@@ -31,6 +32,7 @@ struct ManagerOptions {
   policy::ContestConfig contest;
   ControllerSet controllers;
   FeatureGates feature_gates;
+  JournalOptions journal;
   std::string metrics_address = "127.0.0.1:8080";
   std::string health_address;     // /healthz and /readyz once more, by themselves; "" for not
   base::Duration sync_period{0};  // every node is looked at again so often, whatever happens; 0: only on its own times

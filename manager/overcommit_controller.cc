@@ -70,7 +70,8 @@ model::ColocationStrategy within_sense(const NodeDecision& decision) {
 OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches,
                                            const Settings& settings, Leadership leadership, kube::Interner& interner,
                                            base::Log log, base::Registry& metrics, TopologyController& zones,
-                                           OvercommitHooks hooks, policy::PluginSet plugins, base::Duration write_limit)
+                                           DecisionJournal& journal, OvercommitHooks hooks, policy::PluginSet plugins,
+                                           base::Duration write_limit)
     : loop_(loop),
       lanes_(lanes),
       caches_(caches),
@@ -79,6 +80,7 @@ OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLane
       interner_(interner),
       log_(std::move(log)),
       zones_(zones),
+      journal_(journal),
       hooks_(std::move(hooks)),
       plugins_(plugins),
       writes_(plugins),
@@ -274,6 +276,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     count_reconcile("reconcileNodeNotFound", false);
     offers_.erase(node_name);
     observed_.remove(node_name);
+    journal_.forget(node_name);
     co_return Settled{};
   }
   kube::Node again;
@@ -299,11 +302,15 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       writes_.forget(node_name);  // what others make of it is not repaired
       co_return settled(Done::kObserved, decision);
     }
+    const bool leading = leadership_.leading();  // what a standby decides comes to nothing
+    auto record = leading ? journal_.begin(decision.node, revision, decision.write.write) : std::nullopt;
     if (!decision.write.write) {
+      journal_.end(std::move(record),
+                   done_of(decision.node, decision.write.reason, RecordedResult::kUnchanged, "", epoch));
       if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
       co_return settled(Done::kUnchanged, decision);
     }
-    if (!leadership_.leading()) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
+    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
 
     CapacityWrite write;
     write.resource_version = node->meta.resource_version;
@@ -326,6 +333,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
                                                           capacity_patch(write), options, write_limit_);
     if (amounts) hooks_.after_write(node_name, patched.has_value());
     if (patched) {
+      journal_.end(std::move(record),
+                   done_of(decision.node, decision.write.reason, RecordedResult::kWritten, "", epoch));
       TM_CO_TRY(const kube::Node after, kube::decode_node(*patched, node_fields(), interner_));
       writes_.wrote(after, epoch, loop_.clock().monotonic());
       count_reconcile("updateNodeStatus", true);
@@ -345,6 +354,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
                  {"write", model::reason_id(decision.write.reason)}});
       co_return settled(Done::kWritten, decision);
     }
+    journal_.end(std::move(record), done_of(decision.node, decision.write.reason, RecordedResult::kFailed,
+                                            patched.error().message, epoch));
     if (patched.error().kind == ErrorKind::kNotFound) {
       count_reconcile("updateNodeNotFound", false);
       co_return Settled{};

@@ -19,6 +19,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/decide.h"
+#include "manager/decision_journal.h"
 #include "manager/figures.h"
 #include "manager/leadership.h"
 #include "manager/observed_sums.h"
@@ -63,8 +64,8 @@ class OvercommitController {
  public:
   OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches, const Settings& settings,
                        Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
-                       TopologyController& zones, OvercommitHooks hooks, policy::PluginSet plugins = {},
-                       base::Duration write_limit = kCapacityWriteLimit);
+                       TopologyController& zones, DecisionJournal& journal, OvercommitHooks hooks,
+                       policy::PluginSet plugins = {}, base::Duration write_limit = kCapacityWriteLimit);
 
   enum class Done {
     kNothing,    // the node is gone, or nothing is known of the configuration yet
@@ -121,6 +122,7 @@ class OvercommitController {
   kube::Interner& interner_;
   base::Log log_;
   TopologyController& zones_;
+  DecisionJournal& journal_;
   OvercommitHooks hooks_;
   policy::PluginSet plugins_;
   OwnWrites writes_;

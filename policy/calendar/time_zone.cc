@@ -259,6 +259,21 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
   return zone;
 }
 
+Result<TimeZone> TimeZone::from_spans(std::string_view name, std::vector<Span> spans) {
+  const auto later = [](const Span& a, const Span& b) { return a.from_s >= b.from_s; };
+  if (spans.empty() || spans.front().from_s != kAlways ||
+      std::adjacent_find(spans.begin(), spans.end(), later) != spans.end()) {
+    return fail(ErrorKind::kInvalid, "the rules of a time zone begin with always and go on in order");
+  }
+  for (const Span& span : spans) {
+    if (span.offset_s > kOffsetMax_s || span.offset_s < -kOffsetMax_s) return broken("an offset of more than a day");
+  }
+  TimeZone zone;
+  zone.name_ = name;
+  zone.spans_ = std::move(spans);
+  return zone;
+}
+
 std::int32_t TimeZone::offset_at(std::int64_t utc_s) const {
   const auto after = std::upper_bound(spans_.begin() + 1, spans_.end(), utc_s,
                                       [](std::int64_t time, const Span& span) { return time < span.from_s; });

@@ -30,11 +30,16 @@ class TimeZone {
   static constexpr int kLastYear = 2100;
   static constexpr std::size_t kBytesMax = 64 * 1024;
 
- private:
+  // The rules as they were worked out, so that what was decided by them can be decided again elsewhere.
   struct Span {
-    std::int64_t from_s;  // UTC; valid until the next one's
-    std::int32_t offset_s;
+    std::int64_t from_s = 0;  // UTC; valid until the next one's
+    std::int32_t offset_s = 0;
+    bool operator==(const Span&) const = default;
   };
+  const std::vector<Span>& spans() const { return spans_; }
+  static Result<TimeZone> from_spans(std::string_view name, std::vector<Span> spans);
+
+ private:
   std::string name_;
   std::vector<Span> spans_;  // never empty; the first one reaches back for ever
 };

@@ -1,0 +1,431 @@
+#include "cli/audit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "base/yaml.h"
+#include "model/quantity.h"
+
+namespace tidemark::cli {
+namespace {
+
+using model::Reason;
+
+constexpr std::string_view kBatchCpu = "kubernetes.io/batch-cpu";
+constexpr std::string_view kBatchMemory = "kubernetes.io/batch-memory";
+constexpr base::Duration kSlewMax = std::chrono::minutes(2);  // growth that is saved up while nothing moves
+
+std::string_view text(const Json* value) {
+  return value != nullptr && value->is_string() ? std::string_view(value->as_string()) : std::string_view();
+}
+
+// Thousandths (of cores) or whole units (bytes); nullopt where there is none.
+std::optional<std::int64_t> amount(const Json* value, int scale, std::string& unreadable) {
+  if (value == nullptr || value->is_null()) return std::nullopt;
+  const std::string written = value->is_string() ? value->as_string() : value->dump();
+  const auto quantity = model::Quantity::parse(written);
+  if (!quantity) {
+    unreadable = quantity.error().message;
+    return std::nullopt;
+  }
+  return quantity->scaled_value_saturated(scale);
+}
+
+AuditAmounts native(const Json* list, std::string& unreadable) {
+  if (list == nullptr) return {};
+  return {amount(list->member("cpu"), -3, unreadable).value_or(0),
+          amount(list->member("memory"), 0, unreadable).value_or(0)};
+}
+
+// batch-cpu counts milli-cores by itself.
+std::optional<AuditAmounts> batch(const Json* list, std::string& unreadable) {
+  if (list == nullptr) return std::nullopt;
+  const auto cpu = amount(list->member(kBatchCpu), 0, unreadable);
+  const auto memory = amount(list->member(kBatchMemory), 0, unreadable);
+  if (!cpu && !memory) return std::nullopt;
+  return AuditAmounts{cpu.value_or(0), memory.value_or(0)};
+}
+
+AuditAmounts& operator+=(AuditAmounts& to, const AuditAmounts& more) {
+  to.cpu += more.cpu;
+  to.memory += more.memory;
+  return to;
+}
+
+// Text of an annotation as JSON; null where there is none.
+Json annotation(const Json& node, std::string_view key, std::string& unreadable) {
+  const Json* found = node.at("metadata", "annotations", key);
+  if (found == nullptr) return {};
+  auto parsed = Json::parse(text(found));
+  if (parsed) return std::move(*parsed);
+  unreadable = base::cat(key, ": ", parsed.error().message);
+  return {};
+}
+
+enum class Match { kNo, kYes, kUnknown };
+
+// Of matchLabels; expressions are left open.
+Match matches(const Json* selector, const Json& node) {
+  if (selector == nullptr || !selector->is_object()) return Match::kUnknown;
+  if (const Json* labels = selector->member("matchLabels"); labels != nullptr && labels->is_object()) {
+    for (const auto& [key, value] : labels->as_object()) {
+      if (text(node.at("metadata", "labels", key)) != text(&value)) return Match::kNo;
+    }
+  }
+  return selector->member("matchExpressions") == nullptr ? Match::kYes : Match::kUnknown;
+}
+
+void number(const Json& from, std::string_view key, std::int64_t& into) {
+  if (const Json* value = from.member(key)) into = value->get_int().value_or(into);
+}
+
+void take(const Json& from, AuditRules& rules) {
+  if (!from.is_object()) return;
+  number(from, "cpuReclaimThresholdPercent", rules.cpu_threshold_percent);
+  number(from, "memoryReclaimThresholdPercent", rules.memory_threshold_percent);
+  number(from, "degradeTimeMinutes", rules.degrade_minutes);
+  if (const Json* value = from.member("resourceDiffThreshold"); value != nullptr && value->is_number()) {
+    rules.diff_threshold = value->as_double();
+  }
+  if (const auto policy = text(from.member("memoryCalculatePolicy")); !policy.empty()) {
+    rules.memory_by_use = policy != "request";
+  }
+}
+
+AuditRules more_generous(AuditRules a, const AuditRules& b) {
+  a.cpu_threshold_percent = std::max(a.cpu_threshold_percent, b.cpu_threshold_percent);
+  a.memory_threshold_percent = std::max(a.memory_threshold_percent, b.memory_threshold_percent);
+  a.degrade_minutes = std::max(a.degrade_minutes, b.degrade_minutes);
+  a.diff_threshold = std::max(a.diff_threshold, b.diff_threshold);
+  a.memory_by_use = a.memory_by_use && b.memory_by_use;
+  return a;
+}
+
+void label_percent(const Json& node, std::string_view key, std::int64_t& into) {
+  const auto ratio = base::parse_double(text(node.at("metadata", "labels", key)));
+  if (ratio && *ratio >= 0 && *ratio <= 10) into = static_cast<std::int64_t>(std::ceil(*ratio * 100));
+}
+
+// The pool's profile and motion; where a calendar moves the line, its highest line counts.
+void take_ours(const Json& ours, const Json& node, AuditRules& rules) {
+  if (!ours.is_object()) return;
+  const auto take_pool = [&rules](const Json& pool) {
+    if (const auto profile = text(pool.member("profile")); !profile.empty()) rules.gentle = profile == "tidemark";
+    if (const Json* motion = pool.member("motion"); motion != nullptr && motion->is_object()) {
+      number(*motion, "slewPermillePerMinute", rules.slew_permille_per_minute);
+      number(*motion, "deadBandPermille", rules.dead_band_permille);
+    }
+  };
+  take_pool(ours);
+  if (const Json* pools = ours.member("pools"); pools != nullptr && pools->is_array()) {
+    for (const Json& pool : pools->as_array()) {
+      if (matches(pool.member("nodeSelector"), node) != Match::kYes) continue;
+      take_pool(pool);
+      break;
+    }
+  }
+  const Json* calendars = ours.member("calendars");
+  if (calendars == nullptr || !calendars->is_array()) return;
+  for (const Json& calendar : calendars->as_array()) {
+    const Json* entries = calendar.member("entries");
+    if (entries == nullptr || !entries->is_array()) continue;
+    for (const Json& entry : entries->as_array()) {
+      std::int64_t cpu = 0;
+      std::int64_t memory = 0;
+      number(entry, "cpu", cpu);
+      number(entry, "memory", memory);
+      rules.cpu_threshold_percent = std::max(rules.cpu_threshold_percent, cpu);
+      rules.memory_threshold_percent = std::max(rules.memory_threshold_percent, memory);
+    }
+  }
+}
+
+// Who owns the field in the node's status, by the API server's own book.
+std::string writer_of(const Json& node) {
+  const Json* fields = node.at("metadata", "managedFields");
+  if (fields == nullptr || !fields->is_array()) return "";
+  const std::string field = base::cat("f:", kBatchCpu);
+  for (const Json& entry : fields->as_array()) {
+    const Json* lists = entry.at("fieldsV1", "f:status", "f:allocatable");
+    if (lists != nullptr && lists->member(field) != nullptr) return std::string(text(entry.member("manager")));
+  }
+  return "";
+}
+
+bool below_batch(std::string_view priority) {
+  return priority == "koord-batch" || priority == "koord-free";
+}
+
+AuditAmounts beyond(const AuditAmounts& have, const AuditAmounts& most) {
+  return {std::max<std::int64_t>(have.cpu - most.cpu, 0), std::max<std::int64_t>(have.memory - most.memory, 0)};
+}
+
+bool any(const AuditAmounts& amounts) {
+  return amounts.cpu > 0 || amounts.memory > 0;
+}
+
+std::string show(const AuditAmounts& amounts) {
+  return base::cat(amounts.cpu, "m and ", amounts.memory, " bytes");
+}
+
+std::int64_t times(std::int64_t value, double factor) {
+  const double product = static_cast<double>(value) * factor;
+  return product >= 9e18 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(product);
+}
+
+}  // namespace
+
+Result<AuditSettings> AuditSettings::read(std::optional<std::string_view> colocation,
+                                          std::optional<std::string_view> ours) {
+  AuditSettings settings;
+  if (colocation && !colocation->empty()) {
+    TM_TRY(settings.colocation_, Json::parse(*colocation));
+  }
+  if (ours && !ours->empty()) {
+    TM_TRY(settings.ours_, base::parse_yaml(*ours));
+  }
+  return settings;
+}
+
+AuditRules AuditSettings::of(const Json& node) const {
+  AuditRules rules;
+  take(colocation_, rules);
+  if (const Json* entries = colocation_.member("nodeConfigs"); entries != nullptr && entries->is_array()) {
+    for (const Json& entry : entries->as_array()) {
+      const Match match = matches(entry.member("nodeSelector"), node);
+      if (match == Match::kNo) continue;
+      AuditRules merged = rules;
+      take(entry, merged);
+      rules = match == Match::kYes ? merged : more_generous(rules, merged);
+      if (match == Match::kYes) break;
+    }
+  }
+  std::string ignored;
+  take(annotation(node, "node.koordinator.sh/colocation-strategy", ignored), rules);
+  label_percent(node, "node.koordinator.sh/cpu-reclaim-ratio", rules.cpu_threshold_percent);
+  label_percent(node, "node.koordinator.sh/memory-reclaim-ratio", rules.memory_threshold_percent);
+  take_ours(ours_, node, rules);
+  return rules;
+}
+
+AuditSight sight_of(const Json& node, const Json* metric, const std::vector<const Json*>& pods,
+                    const AuditSettings& settings) {
+  AuditSight sight;
+  sight.node = node.text_at("metadata", "name");
+  sight.rules = settings.of(node);
+  sight.capacity = native(node.at("status", "capacity"), sight.unreadable);
+  const Json* allocatable = node.at("status", "allocatable");
+  sight.allocatable = native(allocatable, sight.unreadable);
+  sight.offered = batch(allocatable, sight.unreadable);
+  if (sight.offered) sight.writer = writer_of(node);
+  for (const std::string_view name : {kBatchCpu, kBatchMemory, std::string_view("kubernetes.io/mid-cpu"),
+                                      std::string_view("kubernetes.io/mid-memory")}) {
+    const Json* list = allocatable == nullptr ? nullptr : allocatable->member(name);
+    if (amount(list, 0, sight.unreadable).value_or(0) < 0) sight.negative = true;
+  }
+  const Json origin = annotation(node, "node.koordinator.sh/originExtendedAllocatable", sight.unreadable);
+  sight.origin = batch(origin.member("resources"), sight.unreadable);
+  const Json others = annotation(node, "node.koordinator.sh/thirdPartyAllocations", sight.unreadable);
+  if (const Json* list = others.member("allocations"); list != nullptr && list->is_array()) {
+    for (const Json& each : list->as_array()) {
+      if (text(each.member("priority")) != "koord-batch") continue;
+      sight.third_party += batch(each.member("resources"), sight.unreadable).value_or(AuditAmounts{});
+    }
+  }
+  if (const auto ratio =
+          base::parse_double(text(node.at("metadata", "annotations", "node.koordinator.sh/cpu-normalization-ratio")))) {
+    sight.ratio = std::clamp(*ratio, 1.0, 5.0);
+  }
+  if (metric != nullptr) {
+    const auto stamp = metric->text_at("status", "updateTime");
+    if (!stamp.empty()) sight.stamp = stamp;
+    sight.system_used = native(metric->at("status", "nodeMetric", "systemUsage", "resources"), sight.unreadable);
+    if (const Json* used = metric->at("status", "podsMetric"); used != nullptr && used->is_array()) {
+      for (const Json& pod : used->as_array()) {
+        if (below_batch(text(pod.member("priority")))) continue;
+        sight.online_used += native(pod.at("podUsage", "resources"), sight.unreadable);
+      }
+    }
+  }
+  for (const Json* pod : pods) {
+    const auto phase = pod->text_at("status", "phase");
+    if (phase == "Succeeded" || phase == "Failed") continue;
+    const Json* containers = pod->at("spec", "containers");
+    if (containers == nullptr || !containers->is_array()) continue;
+    for (const Json& container : containers->as_array()) {
+      sight.sold += batch(container.at("resources", "requests"), sight.unreadable).value_or(AuditAmounts{});
+    }
+  }
+  return sight;
+}
+
+AuditAmounts ceiling_of(const AuditSight& sight) {
+  const auto one = [](std::int64_t capacity, std::int64_t allocatable, std::int64_t percent, std::int64_t system,
+                      std::int64_t online, bool by_use) {
+    const std::int64_t line = times(capacity, static_cast<double>(percent) / 100);
+    if (!by_use) return std::max<std::int64_t>(line, 0);
+    return std::max<std::int64_t>(line - std::max(system, capacity - allocatable) - online, 0);
+  };
+  AuditAmounts most{one(sight.capacity.cpu, sight.allocatable.cpu, sight.rules.cpu_threshold_percent,
+                        sight.system_used.cpu, sight.online_used.cpu, sight.rules.cpu_by_use),
+                    one(sight.capacity.memory, sight.allocatable.memory, sight.rules.memory_threshold_percent,
+                        sight.system_used.memory, sight.online_used.memory, sight.rules.memory_by_use)};
+  most.cpu = times(most.cpu, sight.ratio) + 1;  // what is rounded up to a milli-core
+  most.memory += 1;
+  return most;
+}
+
+bool is_mistake(Reason reason) {
+  switch (reason) {
+    case Reason::kAuditNegative:
+    case Reason::kAuditAboveCeiling:
+    case Reason::kAuditSoldTwice:
+    case Reason::kAuditStaleGrowth:
+    case Reason::kAuditStaleOffer:
+    case Reason::kAuditGrowthTooFast:
+    case Reason::kAuditForeignWriter:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<Auditor::Excess> Auditor::excesses(const AuditSight& sight, const Seen* before, base::MonotonicTime now,
+                                               base::WallTime wall) const {
+  std::vector<Excess> found;
+  if (!sight.unreadable.empty()) found.push_back({Reason::kAuditUnreadable, {}, sight.unreadable});
+  if (sight.negative) found.push_back({Reason::kAuditNegative, {1, 1}, "below 0"});
+  if (!sight.offered) return found;
+  const AuditAmounts& offered = *sight.offered;
+  const AuditAmounts tolerated{times(offered.cpu, sight.rules.diff_threshold),
+                               times(offered.memory, sight.rules.diff_threshold)};
+
+  // The same thing sold on both sides: what Kubernetes is told, and what YARN holds, of one origin.
+  if (sight.origin) {
+    AuditAmounts both = offered;
+    both += sight.third_party;
+    AuditAmounts over = beyond(both, *sight.origin);
+    // What YARN holds above the origin is no offer of Kubernetes' side.
+    over = {std::min(over.cpu, std::max<std::int64_t>(offered.cpu, 0)),
+            std::min(over.memory, std::max<std::int64_t>(offered.memory, 0))};
+    if (any(over) && any(sight.third_party)) {
+      const bool small = over.cpu <= tolerated.cpu && over.memory <= tolerated.memory;
+      found.push_back({small ? Reason::kAuditUsageRose : Reason::kAuditSoldTwice, over,
+                       base::cat("offered ", show(offered), ", YARN holds ", show(sight.third_party), ", of ",
+                                 show(*sight.origin))});
+    }
+  }
+  if (const AuditAmounts most = ceiling_of(sight); sight.stamp) {
+    AuditAmounts all = offered;
+    if (sight.origin) all = {std::max(all.cpu, sight.origin->cpu), std::max(all.memory, sight.origin->memory)};
+    const AuditAmounts over = beyond(all, most);
+    if (any(over)) {
+      const bool small = over.cpu <= tolerated.cpu && over.memory <= tolerated.memory;
+      found.push_back({small ? Reason::kAuditUsageRose : Reason::kAuditAboveCeiling, over,
+                       base::cat("offered ", show(all), " of ", show(most), " under the line")});
+    }
+  }
+  // Reports: by their stamp where a clock can be believed, by their standing still where it cannot.
+  const auto stamp = sight.stamp ? base::parse_rfc3339(*sight.stamp) : std::nullopt;
+  const base::Duration degrade =
+      std::chrono::minutes(std::clamp<std::int64_t>(sight.rules.degrade_minutes, 0, 1 << 20));
+  const bool stale = !stamp || wall.since_epoch - stamp->since_epoch > degrade;
+  if (stale && !sight.rules.gentle && any(offered)) {
+    found.push_back({Reason::kAuditStaleOffer, offered, base::cat("last report ", sight.stamp.value_or("never"))});
+  }
+  if (before == nullptr || !before->sight.offered) return found;
+  const AuditAmounts was = before->sight.origin.value_or(*before->sight.offered);
+  const AuditAmounts is = sight.origin.value_or(offered);
+  const AuditAmounts grown = beyond(is, was);
+  if (any(grown) && stale && before->sight.stamp == sight.stamp) {
+    found.push_back({Reason::kAuditStaleGrowth, grown, base::cat("from ", show(was), " to ", show(is))});
+  }
+  if (any(grown) && sight.rules.gentle) {
+    const base::Duration saved = std::min<base::Duration>(now - before->offered_at + options_.lag, kSlewMax);
+    const double minutes = static_cast<double>(saved.count()) / 6e10;
+    const double share = (static_cast<double>(sight.rules.slew_permille_per_minute) * minutes +
+                          static_cast<double>(sight.rules.dead_band_permille)) /
+                         1000;
+    const AuditAmounts reach{times(sight.capacity.cpu, share), times(sight.capacity.memory, share)};
+    if (const AuditAmounts over = beyond(grown, reach); any(over)) {
+      found.push_back(
+          {Reason::kAuditGrowthTooFast, over, base::cat("grew by ", show(grown), ", allowed ", show(reach))});
+    }
+  }
+  return found;
+}
+
+void Auditor::note(const AuditSight& sight, const Excess& excess, base::Duration elapsed) {
+  AuditFinding& finding = findings_[{sight.node, excess.reason}];
+  finding.reason = excess.reason;
+  finding.node = sight.node;
+  ++finding.looks;
+  const double seconds = static_cast<double>(elapsed.count()) / 1e9;
+  finding.cpu_core_s += static_cast<double>(excess.amount.cpu) / 1000 * seconds;
+  finding.memory_gib_s += static_cast<double>(excess.amount.memory) / (1 << 30) * seconds;
+  if (finding.example.empty() || excess.amount.cpu > finding.worst.cpu) finding.example = excess.example;
+  finding.worst.cpu = std::max(finding.worst.cpu, excess.amount.cpu);
+  finding.worst.memory = std::max(finding.worst.memory, excess.amount.memory);
+}
+
+void Auditor::look(const std::vector<AuditSight>& sights, base::MonotonicTime now, base::WallTime wall) {
+  const base::Duration elapsed = last_look_ ? now - *last_look_ : base::Duration(0);
+  last_look_ = now;
+  ++looks_;
+  for (const AuditSight& sight : sights) {
+    const auto at = nodes_.find(sight.node);
+    const bool first = at == nodes_.end();
+    const auto found = excesses(sight, first ? nullptr : &at->second, now, wall);
+    Seen& seen = nodes_[sight.node];
+    if (first || seen.sight.origin != sight.origin) seen.offered_at = now;
+    seen.sight = sight;
+    std::map<Reason, base::MonotonicTime> since;
+    for (const Excess& excess : found) {
+      const auto begun = seen.since.find(excess.reason);
+      since[excess.reason] = begun == seen.since.end() ? now : begun->second;
+      Excess told = excess;
+      // Growth is a deed and counts at once, negative too; a state may last as long as it takes to follow.
+      const bool at_once = excess.reason == Reason::kAuditNegative || excess.reason == Reason::kAuditStaleGrowth ||
+                           excess.reason == Reason::kAuditGrowthTooFast || !is_mistake(excess.reason);
+      const bool ours = sight.writer.starts_with(options_.writer);
+      if (!at_once && now - since[excess.reason] < options_.lag) {
+        told.reason = Reason::kAuditFollowing;
+      } else if (is_mistake(excess.reason) && !ours && !sight.writer.empty()) {
+        told.reason = Reason::kAuditForeignWriter;
+        told.example = base::cat(model::reason_id(excess.reason), " by ", sight.writer, ": ", excess.example);
+      }
+      note(sight, told, elapsed);
+    }
+    // Work that runs on after a cut is no mistake: it is told beside.
+    const AuditAmounts yarn_over = beyond(sight.third_party, sight.origin.value_or(AuditAmounts{}));
+    const AuditAmounts offered = sight.offered.value_or(AuditAmounts{});
+    AuditAmounts over =
+        beyond(sight.sold, {std::max<std::int64_t>(offered.cpu, 0), std::max<std::int64_t>(offered.memory, 0)});
+    over += yarn_over;
+    if (any(over)) {
+      note(sight,
+           {Reason::kAuditOriginDropped, over,
+            base::cat("pods hold ", show(sight.sold), ", YARN ", show(sight.third_party), ", offered ",
+                      show(sight.offered.value_or(AuditAmounts{})))},
+           elapsed);
+    }
+    seen.since = std::move(since);
+  }
+}
+
+std::vector<AuditFinding> Auditor::findings() const {
+  std::vector<AuditFinding> all;
+  for (const auto& [key, finding] : findings_) all.push_back(finding);
+  std::sort(all.begin(), all.end(), [](const AuditFinding& a, const AuditFinding& b) {
+    if (is_mistake(a.reason) != is_mistake(b.reason)) return is_mistake(a.reason);
+    if (a.reason != b.reason) return a.reason < b.reason;
+    if (a.worst.cpu != b.worst.cpu) return a.worst.cpu > b.worst.cpu;
+    return a.node < b.node;
+  });
+  return all;
+}
+
+}  // namespace tidemark::cli

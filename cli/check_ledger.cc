@@ -1,0 +1,160 @@
+#include "cli/check_ledger.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/get.h"
+#include "kube/decode.h"
+
+namespace tidemark::cli {
+namespace {
+
+using Objects = std::vector<Json>;
+
+net::Task<Result<Objects>> list_all(kube::Client& client, kube::Resource resource, std::string field_selector,
+                                    base::Duration limit) {
+  Objects objects;
+  kube::ListOptions list;
+  list.field_selector = std::move(field_selector);
+  auto done = co_await client.list(
+      resource, std::move(list),
+      [&](std::string_view page) -> Result<void> {
+        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
+          TM_TRY(auto object, Json::parse(item));
+          objects.push_back(std::move(object));
+          return {};
+        }));
+        return {};
+      },
+      [&] { objects.clear(); }, limit);
+  if (!done && done.error().kind == ErrorKind::kNotFound) co_return Objects();  // a cluster without that kind
+  if (!done) co_return std::unexpected(std::move(done).error().within(base::cat("listing ", resource.kind)));
+  co_return objects;
+}
+
+net::Task<Result<std::optional<std::string>>> text_of(kube::Client& client, std::string ns, std::string name,
+                                                      std::string key, base::Duration limit) {
+  TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kConfigMaps, std::move(ns), std::move(name), limit));
+  if (!bytes) co_return std::optional<std::string>();
+  TM_CO_TRY(const Json map, Json::parse(*bytes));
+  const Json* found = map.at("data", key);
+  if (found == nullptr || !found->is_string()) co_return std::optional<std::string>();
+  co_return std::optional(found->as_string());
+}
+
+net::Task<Result<std::vector<AuditSight>>> look(kube::Client& client, const CheckOptions& options) {
+  TM_CO_TRY(const auto colocation, co_await text_of(client, options.config_namespace, options.config_name,
+                                                    "colocation-config", options.limit));
+  TM_CO_TRY(const auto ours,
+            co_await text_of(client, options.config_namespace, "tidemark-config", "config.yaml", options.limit));
+  TM_CO_TRY(const auto settings, AuditSettings::read(colocation, ours));
+  // What is offered first: what it rests on is then as new or newer, and a cut that comes between is no excess.
+  TM_CO_TRY(const Objects nodes, co_await list_all(client, kube::kNodes, "", options.limit));
+  TM_CO_TRY(const Objects metrics, co_await list_all(client, kube::kNodeMetrics, "", options.limit));
+  TM_CO_TRY(const Objects pods,
+            co_await list_all(client, kube::kPods,
+                              "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=", options.limit));
+  std::map<std::string_view, const Json*> metric_of;
+  for (const Json& metric : metrics) metric_of[metric.text_at("metadata", "name")] = &metric;
+  std::map<std::string_view, std::vector<const Json*>> pods_of;
+  for (const Json& pod : pods) pods_of[pod.text_at("spec", "nodeName")].push_back(&pod);
+  std::vector<AuditSight> sights;
+  sights.reserve(nodes.size());
+  for (const Json& node : nodes) {
+    const auto name = node.text_at("metadata", "name");
+    const auto metric = metric_of.find(name);
+    sights.push_back(sight_of(node, metric == metric_of.end() ? nullptr : metric->second, pods_of[name], settings));
+  }
+  co_return sights;
+}
+
+std::string decimals(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
+}
+
+struct Sum {
+  std::size_t nodes = 0;
+  std::int64_t looks = 0;
+  double cpu_core_s = 0;
+  double memory_gib_s = 0;
+};
+
+}  // namespace
+
+CheckReport report(const Auditor& auditor, const CheckOptions& options) {
+  const auto findings = auditor.findings();
+  std::vector<std::pair<model::Reason, Sum>> sums;  // in the order of the findings
+  for (const AuditFinding& each : findings) {
+    if (sums.empty() || sums.back().first != each.reason) sums.emplace_back(each.reason, Sum{});
+    Sum& sum = sums.back().second;
+    ++sum.nodes;
+    sum.looks += each.looks;
+    sum.cpu_core_s += each.cpu_core_s;
+    sum.memory_gib_s += each.memory_gib_s;
+  }
+  CheckReport out;
+  out.clean = std::none_of(findings.begin(), findings.end(), [](const auto& each) { return is_mistake(each.reason); });
+  const std::size_t shown = std::min(options.shown_max, findings.size());
+  if (options.json) {
+    Json json = Json::object({{"schema", 1},
+                              {"clean", out.clean},
+                              {"nodes", static_cast<std::int64_t>(auditor.nodes())},
+                              {"looks", auditor.looks()},
+                              {"causes", Json::array()},
+                              {"findings", Json::array()}});
+    for (const auto& [reason, sum] : sums) {
+      json["causes"].as_array().push_back(Json::object({{"id", Json(model::reason_id(reason))},
+                                                        {"sentence", Json(model::reason_sentence(reason))},
+                                                        {"mistake", is_mistake(reason)},
+                                                        {"nodes", static_cast<std::int64_t>(sum.nodes)},
+                                                        {"looks", sum.looks},
+                                                        {"cpuCoreSeconds", sum.cpu_core_s},
+                                                        {"memoryGiBSeconds", sum.memory_gib_s}}));
+    }
+    for (std::size_t i = 0; i < shown; ++i) {
+      const AuditFinding& each = findings[i];
+      json["findings"].as_array().push_back(Json::object({{"id", Json(model::reason_id(each.reason))},
+                                                          {"node", Json(each.node)},
+                                                          {"looks", each.looks},
+                                                          {"worstCpuMilli", each.worst.cpu},
+                                                          {"worstMemoryBytes", each.worst.memory},
+                                                          {"example", Json(each.example)}}));
+    }
+    out.text = json.dump_pretty() + "\n";
+    return out;
+  }
+  out.text = base::cat(out.clean ? "clean: " : "NOT CLEAN: ", auditor.nodes(), " nodes, ", auditor.looks(), " looks\n");
+  for (const auto& [reason, sum] : sums) {
+    out.text += base::cat(is_mistake(reason) ? "mistake " : "known   ", model::reason_id(reason), "  ",
+                          model::reason_sentence(reason), ": ", sum.nodes, " nodes, ", sum.looks, " times, ",
+                          decimals(sum.cpu_core_s), " core-seconds, ", decimals(sum.memory_gib_s), " GiB-seconds\n");
+  }
+  for (std::size_t i = 0; i < shown; ++i) {
+    out.text +=
+        base::cat("  ", findings[i].node, " ", model::reason_id(findings[i].reason), ": ", findings[i].example, "\n");
+  }
+  if (findings.size() > shown) out.text += base::cat("  … and ", findings.size() - shown, " more\n");
+  return out;
+}
+
+net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options) {
+  Auditor auditor(options.audit);
+  const auto end = loop.clock().monotonic() + options.length;
+  while (true) {
+    TM_CO_TRY(const auto sights, co_await look(client, options));
+    auditor.look(sights, loop.clock().monotonic(), loop.clock().wall());
+    const auto left = end - loop.clock().monotonic();
+    if (left <= base::Duration(0)) break;
+    co_await loop.sleep(std::min<base::Duration>(options.every, left));
+  }
+  co_return report(auditor, options);
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,263 @@
+#include "cli/look_back.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "journal/reader.h"
+#include "manager/decide.h"
+#include "manager/replay.h"
+#include "model/reason.h"
+#include "policy/pools/pools.h"
+#include "policy/render/offer_text.h"
+#include "policy/render/overcommit_text.h"
+
+namespace tidemark::cli {
+namespace {
+
+// A decision may wait for the disk before the segment that it comes into is begun.
+constexpr base::Duration kBeforeItsSegment = std::chrono::minutes(10);
+
+std::string moment(base::WallTime time) {
+  return base::format_rfc3339(time);
+}
+
+std::string done_text(const manager::DecisionDone& done) {
+  std::string out =
+      base::cat(to_string(done.result), " [", model::reason_id(done.why), "]: ", model::reason_sentence(done.why));
+  if (!done.error.empty()) out += base::cat("; ", done.error);
+  return out;
+}
+
+std::string explanation(const manager::NodeDecision& decision, std::string_view settings, std::string_view pool,
+                        const std::vector<std::string>& notes, bool json) {
+  const policy::OfferNames names{decision.strategy().profile, decision.calendar};
+  if (json) {
+    Json out = policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
+    out["pool"] = Json(pool);
+    out["settings"] = Json(settings);
+    out["offer"] = policy::render_json(decision.offer, names);
+    out["notes"] = Json::array();
+    for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
+    return out.dump_pretty() + "\n";
+  }
+  std::string out = policy::render_text(decision.offer.plan, decision.snapshot, decision.strategy());
+  out += policy::render_text(decision.offer, names);
+  out += base::cat("settings: ", settings, ", pool ", pool, "\n");
+  for (const auto& note : notes) out += base::cat("note: ", note, "\n");
+  return out;
+}
+
+// The last decision about the node up to `at` that came about on the node.
+struct Search {
+  std::optional<std::string_view> found;
+  std::optional<manager::DecisionDone> failed;  // a later one that did not come about
+};
+
+Result<Search> last_before(const journal::Segment& segment, const manager::RecordedDecisions& decisions,
+                           const LookBack& options) {
+  Search search;
+  const auto find = [&segment](std::uint64_t hash) { return segment.blob(hash); };
+  for (const std::string_view payload : segment.records()) {
+    const auto heading = decisions.reader().heading(payload);
+    if (!heading || heading->node != options.node || heading->now > options.at) continue;
+    TM_TRY(const auto record, decisions.reader().decode(payload, find));
+    if (record.done.result == manager::RecordedResult::kFailed) {
+      search.failed = record.done;
+    } else {
+      search = {payload, std::nullopt};
+    }
+  }
+  return search;
+}
+
+std::unexpected<Error> out_of_reach(const LookBack& options, std::optional<base::WallTime> oldest,
+                                    const journal::Damage& damage) {
+  std::string reach = oldest ? base::cat("it begins at ", moment(*oldest)) : std::string("it is empty");
+  if (const std::string hurt = describe(damage); !hurt.empty()) reach += base::cat("; ", hurt);
+  return fail(ErrorKind::kNotFound, "the journal in ", options.directory, " has no decision about node ",
+              base::quoted(options.node), " at or before ", moment(options.at), ": ", reach);
+}
+
+}  // namespace
+
+std::optional<base::WallTime> parse_moment(std::string_view text, base::WallTime now) {
+  if (const auto time = base::parse_rfc3339(text)) return time;
+  const auto ago = base::parse_go_duration(text);
+  if (!ago || *ago < base::Duration(0) || *ago > now.since_epoch) return std::nullopt;
+  return base::WallTime{now.since_epoch - *ago};
+}
+
+Result<std::string> explain_node_at(const LookBack& options) {
+  TM_TRY(const auto reader, journal::Reader::open(options.directory));
+  std::optional<base::WallTime> oldest;
+  journal::Damage damage;
+  std::optional<manager::DecisionDone> failed;
+  for (std::size_t place = reader.segments(); place-- > 0;) {
+    TM_TRY(const auto segment, reader.read(place));
+    if (!segment || !segment->start()) continue;
+    damage += segment->damage();
+    oldest = segment->start()->opened;
+    if (segment->start()->opened.since_epoch - kBeforeItsSegment > options.at.since_epoch) continue;
+    TM_TRY(auto decisions, manager::RecordedDecisions::make(*segment));
+    TM_TRY(const auto search, last_before(*segment, decisions, options));
+    if (search.failed && !failed) failed = search.failed;
+    if (!search.found) continue;
+
+    TM_TRY(const auto replayed, decisions.replay(*search.found));
+    TM_TRY(const auto decision, decisions.as_recorded(replayed));
+    const manager::DecisionRecord& record = replayed.record;
+    const journal::Start& start = *segment->start();
+    std::vector<std::string> notes;
+    notes.push_back(base::cat("decided at ", moment(record.basis.now), " by ", start.identity, " (", start.program,
+                              ", policy ", start.version, "), ", done_text(record.done)));
+    notes.push_back(
+        base::cat("state then: ", record.done.state, "; the node was to carry batch-cpu ",
+                  record.done.publish.batch_cpu ? base::cat(record.done.publish.batch_cpu->value) : "none"));
+    if (failed) notes.push_back(base::cat("a later decision did not come about: ", done_text(*failed)));
+    if (!replayed.same) {
+      notes.emplace_back(
+          base::cat("this program (policy ", manager::kPolicyVersion, ") would decide otherwise; `replay` shows how"));
+    }
+    if (const std::string hurt = describe(damage); !hurt.empty()) notes.push_back(base::cat("the journal: ", hurt));
+    const auto* revision = decisions.settings(record.settings);
+    return explanation(decision, revision->hash, policy::pool_of(revision->tidemark, record.basis.labels).name, notes,
+                       options.json);
+  }
+  return out_of_reach(options, oldest, damage);
+}
+
+namespace {
+
+struct Totals {
+  std::size_t decisions = 0;
+  std::size_t same = 0;
+  std::size_t differ = 0;
+  std::size_t broken = 0;                     // of the version that this program is: then it should have been the same
+  std::size_t unreadable = 0;                 // records, or whole segments
+  std::map<std::string, std::size_t> fields;  // how often each differs
+};
+
+struct Shown {
+  base::WallTime now;
+  std::string node;
+  std::string reason;  // of the decision now
+  std::vector<manager::FieldChange> changes;
+};
+
+std::string report_text(const Totals& totals, const std::vector<Shown>& shown, const std::vector<std::string>& notes) {
+  std::string out;
+  for (const Shown& each : shown) {
+    out += base::cat(moment(each.now), " ", each.node, " [", each.reason, "]\n");
+    for (const auto& change : each.changes) {
+      out += base::cat("  ", change.field, ": ", change.before, " -> ", change.after, "\n");
+    }
+  }
+  if (totals.differ > shown.size()) out += base::cat("… and ", totals.differ - shown.size(), " decisions more\n");
+  out += base::cat(totals.decisions, " decisions made again: ", totals.same, " the same, ", totals.differ,
+                   " otherwise, ", totals.unreadable, " not readable\n");
+  for (const auto& [field, count] : totals.fields) out += base::cat("  ", field, ": ", count, "\n");
+  for (const auto& note : notes) out += base::cat("note: ", note, "\n");
+  return out;
+}
+
+std::string report_json(const Totals& totals, const std::vector<Shown>& shown, const std::vector<std::string>& notes) {
+  const auto count = [](std::size_t value) { return Json(static_cast<std::int64_t>(value)); };
+  Json out = Json::object({{"schema", 1},
+                           {"policy", manager::kPolicyVersion},
+                           {"decisions", count(totals.decisions)},
+                           {"same", count(totals.same)},
+                           {"differ", count(totals.differ)},
+                           {"unreadable", count(totals.unreadable)},
+                           {"fields", Json::object()},
+                           {"differences", Json::array()},
+                           {"notes", Json::array()}});
+  for (const auto& [field, times] : totals.fields) out["fields"][field] = count(times);
+  for (const Shown& each : shown) {
+    Json changes = Json::array();
+    for (const auto& change : each.changes) {
+      changes.as_array().push_back(Json::object(
+          {{"field", Json(change.field)}, {"before", Json(change.before)}, {"after", Json(change.after)}}));
+    }
+    out["differences"].as_array().push_back(Json::object({{"time", Json(moment(each.now))},
+                                                          {"node", Json(each.node)},
+                                                          {"reason", Json(each.reason)},
+                                                          {"changes", std::move(changes)}}));
+  }
+  for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
+  return out.dump_pretty() + "\n";
+}
+
+}  // namespace
+
+Result<ReplayReport> replay_journal(const ReplayOptions& options) {
+  TM_TRY(const auto reader, journal::Reader::open(options.directory));
+  Totals totals;
+  std::vector<Shown> shown;
+  std::vector<std::string> notes;
+  journal::Damage damage;
+  const auto unreadable = [&](std::size_t records, const Error& why) {
+    totals.unreadable += records;
+    if (std::find(notes.begin(), notes.end(), why.message) == notes.end()) notes.push_back(why.message);
+  };
+  for (std::size_t place = 0; place < reader.segments(); ++place) {
+    TM_TRY(const auto segment, reader.read(place));
+    if (!segment) continue;
+    damage += segment->damage();
+    auto decisions = manager::RecordedDecisions::make(*segment);
+    if (!decisions) {
+      unreadable(segment->records().size(), decisions.error());
+      continue;
+    }
+    for (const std::string_view payload : segment->records()) {
+      const auto heading = decisions->reader().heading(payload);
+      if (heading) {
+        if (!options.node.empty() && heading->node != options.node) continue;
+        if (options.since && heading->now < *options.since) continue;
+        if (options.until && heading->now > *options.until) continue;
+      }
+      const auto replayed = decisions->replay(payload);
+      if (!replayed) {
+        unreadable(1, replayed.error());
+        continue;
+      }
+      ++totals.decisions;
+      if (replayed->same) {
+        ++totals.same;
+        continue;
+      }
+      const auto before = decisions->as_recorded(*replayed);
+      if (!before) {
+        unreadable(1, before.error());
+        continue;
+      }
+      ++totals.differ;
+      if (segment->start()->version == manager::kPolicyVersion) ++totals.broken;
+      auto changes = manager::differences(*before, replayed->decision);
+      if (changes.empty()) changes.push_back({"(memory, or a term that is not shown)", "-", "-"});
+      for (const auto& change : changes) ++totals.fields[change.field];
+      if (shown.size() < options.shown_max) {
+        shown.push_back({replayed->record.basis.now, replayed->record.snapshot.name,
+                         std::string(model::reason_id(replayed->decision.plan().reason)), std::move(changes)});
+      }
+    }
+  }
+  if (totals.broken > 0) {
+    notes.push_back(base::cat(totals.broken, " of them were made by policy ", manager::kPolicyVersion,
+                              ", which is this program's: the same should have come out. Please report it"));
+  }
+  if (const std::string hurt = describe(damage); !hurt.empty()) notes.push_back(base::cat("the journal: ", hurt));
+  if (totals.decisions == 0 && totals.unreadable == 0) {
+    return fail(ErrorKind::kNotFound, "the journal in ", options.directory, " has no decision that was asked for");
+  }
+  ReplayReport report;
+  report.exact = totals.differ == 0 && totals.unreadable == 0;
+  report.text = options.json ? report_json(totals, shown, notes) : report_text(totals, shown, notes);
+  return report;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,41 @@
+// What the manager's journal tells: the decision that was in force on a node at a time, and every decision made again.
+// Files only: no API server is asked.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace tidemark::cli {
+
+// "2026-11-20T22:15:00Z", or how long ago: "90m". nullopt: neither.
+std::optional<base::WallTime> parse_moment(std::string_view text, base::WallTime now);
+
+struct LookBack {
+  std::string directory;
+  std::string node;
+  base::WallTime at;
+  bool json = false;
+};
+// kNotFound where the journal does not reach; the error says how far it does.
+Result<std::string> explain_node_at(const LookBack& options);
+
+struct ReplayOptions {
+  std::string directory;
+  std::string node;  // empty: all
+  std::optional<base::WallTime> since;
+  std::optional<base::WallTime> until;
+  std::size_t shown_max = 20;  // decisions that differ, told one by one
+  bool json = false;
+};
+struct ReplayReport {
+  std::string text;
+  bool exact = false;  // every decision came out the same, and every one could be read
+};
+Result<ReplayReport> replay_journal(const ReplayOptions& options);
+
+}  // namespace tidemark::cli

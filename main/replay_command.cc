@@ -1,0 +1,48 @@
+#include "base/text.h"
+#include "cli/look_back.h"
+#include "main/process.h"
+
+namespace tidemark::main {
+namespace {
+
+// Reads a flag that names a moment; false: what it says is none.
+bool read_moment(const std::string& text, base::WallTime now, std::optional<base::WallTime>& out) {
+  if (text.empty()) return true;
+  out = cli::parse_moment(text, now);
+  return out.has_value();
+}
+
+}  // namespace
+
+int run_replay(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark replay",
+                    "Makes every decision in a manager's journal again, by this program, and shows which come out "
+                    "otherwise. Exit codes: 0 all the same, 1 some not or not readable, 2 wrong use.");
+  cli::ReplayOptions options;
+  std::string since;
+  std::string until;
+  std::string output = "text";
+  std::int64_t limit = static_cast<std::int64_t>(options.shown_max);
+  flags.group("Decisions");
+  flags.text("journal-dir", options.directory, "the manager's journal").placeholder("DIR").required();
+  flags.text("node", options.node, "only those about this node").placeholder("NAME");
+  flags.text("since", since, "only from then on: 2026-11-20T22:15:00Z, or 90m for so long ago").placeholder("TIME");
+  flags.text("until", until, "only up to then").placeholder("TIME");
+  flags.group("Output");
+  flags.integer("limit", limit, 0, 1'000'000, "decisions that differ, shown one by one");
+  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  const base::WallTime now = base::SystemClock().wall();
+  if (!read_moment(since, now, options.since) || !read_moment(until, now, options.until)) {
+    return wrong_use("--since and --until want a time such as 2026-11-20T22:15:00Z or 90m", flags);
+  }
+  options.shown_max = static_cast<std::size_t>(limit);
+  options.json = output == "json";
+  const auto report = cli::replay_journal(options);
+  if (!report) return failed(report.error());
+  const int printed = print(report->text);
+  return printed == kDone && report->exact ? kDone : kFailed;
+}
+
+}  // namespace tidemark::main

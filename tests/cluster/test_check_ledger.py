@@ -1,0 +1,124 @@
+"""`tidemark check ledger`, a process with nothing but the API server: it catches an operator that oversells, and finds nothing wrong
+with ours under a load that changes all the time. Only the first makes the second worth anything."""
+
+import json
+import os
+import random
+import subprocess
+import threading
+import time
+import unittest
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.naive_operator import FIELD_MANAGER, NaiveOperator
+from cluster.test_manager import STATUS, WithApi
+
+THIRD_PARTY = "node.koordinator.sh/thirdPartyAllocations"
+
+
+def check(*more: str) -> tuple[int, dict]:
+    done = subprocess.run(
+        [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", *more],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+    )
+    if not done.stdout:
+        raise AssertionError(f"check ledger answered nothing: {done.stderr}")
+    return done.returncode, json.loads(done.stdout)
+
+
+def used(cores: int, gib: int) -> dict:
+    amount = {"resources": {"cpu": str(cores), "memory": f"{gib}Gi"}}
+    return {**STATUS, "nodeMetric": {"nodeUsage": amount, "systemUsage": amount}}
+
+
+class Load:
+    """Reports and YARN's part that change several times a second, until the end of the block."""
+
+    def __init__(self, nodes: list[str], seed: int):
+        self._nodes = nodes
+        self._random = random.Random(seed)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.changes = 0
+
+    def __enter__(self) -> "Load":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        api = colocation.client()
+        while not self._ended.wait(0.2):
+            node = self._random.choice(self._nodes)
+            if self._random.random() < 0.5:
+                colocation.put_metric(api, node, used(self._random.randint(1, 18), self._random.randint(2, 60)))
+            else:
+                batch = {"kubernetes.io/batch-cpu": str(self._random.randint(0, 9000)), "kubernetes.io/batch-memory": str(self._random.randint(0, 20) << 30)}
+                text = json.dumps({"allocations": [{"name": "hadoop-yarn", "priority": "koord-batch", "resources": batch}]})
+                must(api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {THIRD_PARTY: text}}}, content=MERGE))
+            self.changes += 1
+        api.close()
+
+
+class CheckLedger(WithApi):
+    def setUp(self):
+        colocation.put_settings(self.api, {"enable": True})
+
+    def causes(self, report: dict) -> set[str]:
+        return {cause["id"] for cause in report["causes"] if cause["mistake"]}
+
+    def test_a_naive_operator_is_caught_at_every_one_of_its_mistakes(self):
+        nodes = [self.node(f"naive-{i}", status=used(2, 4)) for i in range(2)]
+        stale = self.node("naive-stale", status=used(2, 4), age_s=3600)
+        with NaiveOperator([*nodes, stale]):
+            time.sleep(1)
+            code, report = check("--for", "6s", "--every", "500ms", "--lag", "2s", "--writer", FIELD_MANAGER)
+        self.assertEqual(code, 1)
+        self.assertFalse(report["clean"])
+        self.assertEqual({"TM-AUDIT-002", "TM-AUDIT-003", "TM-AUDIT-005"}, self.causes(report), report)
+        twice = next(cause for cause in report["causes"] if cause["id"] == "TM-AUDIT-003")
+        self.assertEqual(twice["nodes"], 3)
+        self.assertGreater(twice["cpuCoreSeconds"], 3 * 30 * 2, "30 cores of each, for some seconds")
+        growing = {finding["node"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-005"}
+        self.assertEqual(growing, {stale})
+
+    def test_growth_without_reports_and_growth_that_jumps_are_caught(self):
+        node = self.node("jump-1", status=used(20, 4), age_s=3600)
+        must(self.api.request("POST", colocation.SETTINGS, {
+            "metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": "schema: 1\nmode: enforce\nprofile: tidemark\n"},
+        }))
+        for cores in ("8000", "20000"):
+            batch = {"kubernetes.io/batch-cpu": cores, "kubernetes.io/batch-memory": "1"}
+            origin = json.dumps({"resources": batch})
+            change = {"metadata": {"annotations": {colocation.ORIGIN: origin}}, "status": {"capacity": batch, "allocatable": batch}}
+            write = lambda body=change: must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", body, content=MERGE, fieldManager=FIELD_MANAGER))
+            if cores == "8000":
+                write()
+            else:
+                timer = threading.Timer(2, write)
+                timer.start()
+                self.addCleanup(timer.join)
+        code, report = check("--for", "5s", "--every", "500ms", "--lag", "1s", "--writer", FIELD_MANAGER)
+        self.assertEqual(code, 1)
+        self.assertLessEqual({"TM-AUDIT-004", "TM-AUDIT-006"}, self.causes(report), report)
+
+    def test_our_manager_is_clean_under_a_load_that_changes_all_the_time(self):
+        nodes = [self.node(f"ours-{i}", status=used(2 + i, 4)) for i in range(6)]
+        component = self.run_manager("--leader-elect=false", "--kube-api-qps=100", "--kube-api-burst=100")
+        for i, node in enumerate(nodes):
+            self.wait_offered(node, str(19200 - 1000 * (2 + i)), component)
+        with Load(nodes, seed=4) as load:
+            code, report = check("--for", "20s", "--every", "300ms", "--lag", "3s")
+        self.assertGreater(load.changes, 40)
+        self.assertGreater(report["looks"], 20)
+        self.assertEqual((code, report["clean"], self.causes(report)), (0, True, set()), report)
+        # The eye was open: offers moved while it looked.
+        self.assertGreater(sum(value for name, value in component.metrics().items() if name.startswith("tidemark_manager_capacity_writes_total")), 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
