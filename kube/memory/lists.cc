@@ -39,11 +39,12 @@ std::size_t held_bytes(const std::vector<ObjectPtr>& objects) {
   return bytes;
 }
 
-Lists::Lists(net::EventLoop& loop, Store& store, Registry& registry, const ServerConfig& config)
+Lists::Lists(net::EventLoop& loop, Store& store, Registry& registry, const ServerConfig& config, Bodies& bodies)
     : loop_(loop),
       store_(store),
       registry_(registry),
       config_(config),
+      bodies_(bodies),
       budget_(loop, config.lists_bytes_max, config.lists_waiting_max) {}
 
 Answer<Store::Page> Lists::page_of(const Kind& kind, const ListRequest& request) const {
@@ -134,9 +135,9 @@ Task<void> Lists::send(HttpExchange& exchange, const ResourcePath& path, KindPtr
 
 Task<void> Lists::delete_all(HttpExchange& exchange, const net::Target& target, const ResourcePath& path,
                              KindPtr kind) {
-  auto body = co_await exchange.body(config_.body_bytes_max);
+  auto body = co_await bodies_.read(exchange);
   if (!body) {
-    answer_error(exchange, body_refusal(body.error(), config_.body_bytes_max));
+    answer_error(exchange, body.error());
     co_return;
   }
   // While the body was on its way the definition may have changed or gone.
@@ -147,7 +148,8 @@ Task<void> Lists::delete_all(HttpExchange& exchange, const net::Target& target, 
   }
   auto request = parse_list_request(*kind, path, target);
   const auto tree =
-      body->empty() ? Answer<Json>(Json()) : parse_body(exchange.head().headers.get("content-type"), *body);
+      body->text.empty() ? Answer<Json>(Json()) : parse_body(exchange.head().headers.get("content-type"), body->text);
+  *body = {};
   const auto options = tree ? parse_delete_request(target, *tree) : Answer<DeleteRequest>(refuse(tree.error()));
   if (!request || !options) {
     answer_error(exchange, request ? options.error() : request.error());

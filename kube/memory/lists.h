@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "kube/memory/answer_budget.h"
+#include "kube/memory/bodies.h"
 #include "kube/memory/output.h"
 #include "kube/memory/registry.h"
 #include "kube/memory/request.h"
@@ -19,7 +20,7 @@ struct ServerConfig;
 class Lists {
  public:
   // All of them outlive it.
-  Lists(net::EventLoop& loop, Store& store, Registry& registry, const ServerConfig& config);
+  Lists(net::EventLoop& loop, Store& store, Registry& registry, const ServerConfig& config, Bodies& bodies);
 
   net::Task<void> answer(net::HttpExchange& exchange, const ResourcePath& path, KindPtr kind, ListRequest request,
                          OutputForm form);
@@ -44,6 +45,7 @@ class Lists {
   Store& store_;
   Registry& registry_;
   const ServerConfig& config_;
+  Bodies& bodies_;
   AnswerBudget budget_;
 };
 

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "kube/memory/answer.h"
+#include "kube/memory/bodies.h"
 #include "kube/memory/collector.h"
 #include "kube/memory/documents.h"
 #include "kube/memory/lists.h"
@@ -66,8 +67,9 @@ struct Server::Impl {
         store(event_loop, config.store),
         registry(event_loop, store, base::Random(config.seed)),
         collector(event_loop, log.named("collector"), registry),
-        lists(event_loop, store, registry, config),
-        writes(event_loop, store, registry, config) {
+        bodies(event_loop, config),
+        lists(event_loop, store, registry, config, bodies),
+        writes(event_loop, store, registry, bodies) {
     definitions = store.open(kDefinitions);
     store.on_commit([this](int kind, const Change& change) {
       if (kind == definitions) {
@@ -128,6 +130,7 @@ struct Server::Impl {
   Store store;
   Registry registry;
   Collector collector;
+  Bodies bodies;
   Lists lists;
   Writes writes;
   int definitions = 0;

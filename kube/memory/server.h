@@ -35,6 +35,10 @@ struct ServerConfig {
   std::string data_file;            // SQLite; empty: in memory only
   std::uint64_t seed = 1;           // of uids and generated names
   std::size_t body_bytes_max = 3 * 1024 * 1024;
+  // What requests' bodies hold, all together; one that finds no room waits, and then gets 429.
+  std::size_t bodies_bytes_max = 256 * 1024 * 1024;
+  std::size_t bodies_waiting_max = 1000;
+  base::Duration bodies_wait = std::chrono::seconds(5);
   base::Duration bookmark_interval = std::chrono::seconds(60);
   base::Duration watch_timeout = std::chrono::minutes(30);  // where the client names none
   base::Duration write_timeout = std::chrono::seconds(30);  // for a reader that does not read

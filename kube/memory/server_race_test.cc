@@ -161,6 +161,7 @@ class LateBody final : public net::HttpExchange {
   void start(int code, net::Headers) override { status = code; }
   net::Task<Result<void>> write(net::Buffer, base::Duration) override { co_return Result<void>(); }
   void abort() override {}
+  void declare(std::size_t bytes) { head_.headers.set("content-length", cat(bytes)); }
 
   net::Event come;
   int status = 0;
@@ -170,6 +171,43 @@ class LateBody final : public net::HttpExchange {
   net::Peer peer_;
   std::string body_;
 };
+
+TEST_F(ServerRaceTest, BodiesThatAreBeingReadHaveABudget) {
+  ServerConfig config;
+  config.bodies_bytes_max = 4 * 1024 * 1024;
+  start(std::move(config));
+  const std::string large = cat(R"({"metadata":{"name":"l"},"data":{"k":")", std::string(1'000'000, 'x'), "\"}}");
+  const net::HttpHandler handler = server_->handler();
+  {
+    LateBody parked(loop_, "POST", kMaps, large);
+    parked.declare(3 * 1024 * 1024);
+    LateBody second(loop_, "POST", kMaps, large);  // as long as any may be
+    LateBody small(loop_, "POST", kMaps, R"({"metadata":{"name":"s"}})");
+    small.declare(25);
+    net::Scope scope(loop_);
+    scope.spawn(handler(parked));
+    scope.spawn(handler(second));
+    scope.spawn(handler(small));
+    second.come.set();
+    small.come.set();
+    loop_.run_ready();
+    EXPECT_EQ(small.status, 201) << "a small one waits for nobody";
+    EXPECT_EQ(second.status, 0);
+    clock_.advance(std::chrono::seconds(5));
+    loop_.run_ready();
+    EXPECT_EQ(second.status, 429);
+    LateBody third(loop_, "POST", kMaps, large);
+    third.come.set();
+    scope.spawn(handler(third));
+    loop_.run_ready();
+    EXPECT_EQ(third.status, 0);
+    parked.come.set();
+    loop_.run_ready();
+    EXPECT_EQ(parked.status, 201);
+    EXPECT_EQ(third.status, 409) << "it had its turn when the first one was done";
+  }
+  EXPECT_EQ(get(cat(kMaps, "/l")).status, 200);
+}
 
 TEST_F(ServerRaceTest, TheDefinitionIsTheOneThatHoldsWhenTheBodyHasCome) {
   ASSERT_EQ(post(kDefinitions, kCrd).status, 201);

@@ -25,12 +25,12 @@ Task<void> Writes::answer_review(HttpExchange& exchange) {
     answer_error(exchange, wrong_method());
     co_return;
   }
-  const auto body = co_await exchange.body(config_.body_bytes_max);
+  const auto body = co_await bodies_.read(exchange);
   if (!body) {
-    answer_error(exchange, body_refusal(body.error(), config_.body_bytes_max));
+    answer_error(exchange, body.error());
     co_return;
   }
-  const Result<Json> tree = is_json(exchange.head().headers.get("content-type")) ? Json::parse(*body) : Json();
+  const Result<Json> tree = is_json(exchange.head().headers.get("content-type")) ? Json::parse(body->text) : Json();
   const Json* spec = tree ? tree->at("spec") : nullptr;
   answer_json(exchange, 201,
               Json::object({{"kind", "SelfSubjectAccessReview"},
@@ -100,9 +100,9 @@ Task<void> Writes::answer(HttpExchange& exchange, const net::Target& target, con
     answer_error(exchange, form.error());
     co_return;
   }
-  auto body = co_await exchange.body(config_.body_bytes_max);
+  auto body = co_await bodies_.read(exchange);
   if (!body) {
-    answer_error(exchange, body_refusal(body.error(), config_.body_bytes_max));
+    answer_error(exchange, body.error());
     co_return;
   }
   // While the body was on its way the definition may have changed or gone.
@@ -111,7 +111,8 @@ Task<void> Writes::answer(HttpExchange& exchange, const net::Target& target, con
     answer_unknown_path(exchange, registry_.kinds(), target.path);
     co_return;
   }
-  auto written = write(method, target, path, kind, exchange.head().headers.get("content-type"), *body);
+  auto written = write(method, target, path, kind, exchange.head().headers.get("content-type"), body->text);
+  *body = {};  // its room is for others while this one waits for the disk
   if (!written) {
     // A refusal may rest on a write that is still on its way to the log: told earlier, a read after it would not agree.
     const std::string name = path.name.empty() ? written.error().name : path.name;

@@ -1,6 +1,7 @@
 // Requests that change one object: the body, the verb, the wait for the log, the answer.
 #pragma once
 
+#include "kube/memory/bodies.h"
 #include "kube/memory/output.h"
 #include "kube/memory/registry.h"
 #include "kube/memory/request.h"
@@ -9,13 +10,11 @@
 
 namespace tidemark::kube::memory {
 
-struct ServerConfig;
-
 class Writes {
  public:
   // All of them outlive it.
-  Writes(net::EventLoop& loop, Store& store, Registry& registry, const ServerConfig& config)
-      : loop_(loop), store_(store), registry_(registry), config_(config) {}
+  Writes(net::EventLoop& loop, Store& store, Registry& registry, Bodies& bodies)
+      : loop_(loop), store_(store), registry_(registry), bodies_(bodies) {}
 
   net::Task<void> answer(net::HttpExchange& exchange, const net::Target& target, const ResourcePath& path,
                          KindPtr kind);
@@ -34,7 +33,7 @@ class Writes {
   net::EventLoop& loop_;
   Store& store_;
   Registry& registry_;
-  const ServerConfig& config_;
+  Bodies& bodies_;
 };
 
 }  // namespace tidemark::kube::memory
