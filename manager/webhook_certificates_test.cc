@@ -87,6 +87,17 @@ TEST(WebhookCertificates, AnAuthorityWithTheKeyOfAnotherIsNone) {
   EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall()).step, RotationStep::kMakeAll);
 }
 
+TEST(WebhookCertificates, AShortLifeIsNotOverAtOnce) {
+  const base::testing::Clock clock;
+  CertificateOptions brief = options();
+  brief.authority_lifetime = 15s;
+  brief.serving_lifetime = 8s;
+  const auto made = *rotate({}, RotationStep::kMakeAll, brief, clock.wall());
+  const auto facts = rotation_facts(made, brief, nobody);
+  EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall()).step, RotationStep::kNothing);
+  EXPECT_EQ(policy::next_rotation(facts, {}, clock.wall() + 7s).step, RotationStep::kIssueServing);
+}
+
 TEST(WebhookCertificates, StepsWithoutEndTakeLongerRests) {
   StepsInARow steps;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(steps.rest_after_another(), 0s);

@@ -8,6 +8,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
@@ -17,7 +18,8 @@
 namespace tidemark::net {
 namespace {
 
-// Machines disagree about the time; a certificate made here must be valid there at once.
+// Machines disagree about the time; a certificate made here must be valid there at once. Of a short life it is a tenth:
+// else two thirds of what the certificate says of its life would be over when it is made.
 constexpr base::Duration kClockSkew = std::chrono::minutes(5);
 constexpr std::size_t kNamesMax = 1000;  // of one certificate
 constexpr int kSerialBytes = 16;
@@ -138,7 +140,7 @@ Result<Draft> draft(std::string_view common_name, std::string_view organization,
   if (!made.key || certificate == nullptr) return library_failed("making a key");
   X509_NAME* subject = X509_get_subject_name(certificate);
   const bool done = X509_set_version(certificate, X509_VERSION_3) == 1 && set_serial(certificate) &&
-                    set_time(X509_getm_notBefore(certificate), now + -kClockSkew) &&
+                    set_time(X509_getm_notBefore(certificate), now + -std::min(kClockSkew, lifetime / 10)) &&
                     set_time(X509_getm_notAfter(certificate), now + lifetime) &&
                     X509_set_pubkey(certificate, made.key.get()) == 1;
   if (!done) return library_failed("making a certificate");
