@@ -33,6 +33,14 @@ class Certificates(WithWebhooks):
         self.assertGreaterEqual(len(authorities), 2, component.log[-3000:])
         self.assertGreater(made, 100)
 
+    def test_an_authority_is_replaced_where_one_kind_of_webhook_is_switched_off(self):
+        component = self.manager("--webhook-ca-lifetime=15s", "--webhook-cert-lifetime=8s", "--feature-gates=PodMutatingWebhook=false", wait=False)
+        wait_for(lambda: self.api.request("GET", VALIDATING).status == 200, "the registration", component)
+        self.assertEqual(404, self.api.request("GET", MUTATING).status)
+        first = self.bundle(VALIDATING).strip().split("-----END CERTIFICATE-----")[0]
+        replaced = lambda: "the next authority signs from now on" in component.log and first not in self.bundle(VALIDATING)
+        wait_for(replaced, "another authority", component, 30)
+
     def test_replicas_share_the_secret_and_a_restart_keeps_it(self):
         first = self.manager()
         before = must(self.api.request("GET", SECRET))["data"]
