@@ -21,6 +21,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"manager", "turns what nodes measure into batch resources", main::run_manager, "koord-manager"},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
+    {"plan", "shows what other settings would do, node by node and in sum", main::run_plan},
     {"replay", "makes recorded decisions again and shows what would come out otherwise", main::run_replay},
     {"check", "watches from outside whether more is offered than there is", main::run_check},
     {"list", "shows the settings that were in force, and what is being rolled out", main::run_list},

@@ -75,6 +75,7 @@ class Signals {
 int run_manager(const std::vector<std::string>& args);
 int run_explain(const std::vector<std::string>& args);
 int run_replay(const std::vector<std::string>& args);
+int run_plan(const std::vector<std::string>& args);
 int run_check(const std::vector<std::string>& args);
 int run_list(const std::vector<std::string>& args);
 int run_report(const std::vector<std::string>& args);

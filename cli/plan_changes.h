@@ -1,0 +1,44 @@
+// What two sets of settings make of the same nodes, side by side. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "manager/decide.h"
+#include "model/reason.h"
+#include "policy/nodeslo/nodeslo.h"
+
+namespace tidemark::cli {
+
+struct Offered {
+  std::int64_t batch_cpu = 0;
+  std::int64_t batch_memory = 0;
+  std::int64_t mid_cpu = 0;
+  std::int64_t mid_memory = 0;
+  model::Reason reason = model::Reason::kPublished;
+  std::string pool;
+  bool operator==(const Offered&) const = default;
+};
+Offered offered_of(const manager::NodeDecision& decision, const std::string& pool);
+
+struct NodeChange {
+  std::string node;
+  Offered before;
+  Offered after;
+  std::vector<std::string> slo_parts;  // of the node's NodeSLO that change
+  bool changes() const { return before != after || !slo_parts.empty(); }
+};
+std::vector<std::string> changed_parts(const policy::SloSpec& before, const policy::SloSpec& after);
+
+struct PlanView {
+  std::size_t shown_max = 20;
+  std::vector<std::string> notes;
+  std::vector<std::string> warnings;
+};
+std::string plan_text(std::vector<NodeChange> nodes, const PlanView& view);
+Json plan_json(std::vector<NodeChange> nodes, const PlanView& view);
+
+}  // namespace tidemark::cli

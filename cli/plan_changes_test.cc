@@ -1,0 +1,50 @@
+// What is told of two sets of settings: the largest change first, sums by pool, and no more lines than asked for.
+#include "cli/plan_changes.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+
+namespace tidemark::cli {
+namespace {
+
+NodeChange change(const std::string& node, const std::string& pool, std::int64_t before, std::int64_t after) {
+  NodeChange out;
+  out.node = node;
+  out.before = {before, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool};
+  out.after = {after, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool};
+  return out;
+}
+
+TEST(PlanChanges, TheLargestChangeComesFirstAndWhatStaysIsOnlySummed) {
+  PlanView view;
+  view.notes = {"a note"};
+  EXPECT_EQ(plan_text({change("a", "x", 1000, 1500), change("b", "x", 9000, 2000), change("c", "y", 700, 700)}, view),
+            "b (x): batch 9.0 -> 2.0 cores, 4.0 GiB [TM-NODE-001]\n"
+            "a (x): batch 1.0 -> 1.5 cores, 4.0 GiB [TM-NODE-001]\n"
+            "pool x: 2 of 2 nodes change; batch 10.0 -> 3.5 cores, 8.0 GiB; mid 0.0 cores, 0.0 GiB\n"
+            "pool y: 0 of 1 nodes change; batch 0.7 cores, 4.0 GiB; mid 0.0 cores, 0.0 GiB\n"
+            "all: 2 of 3 nodes change; batch 10.7 -> 4.2 cores, 12.0 GiB; mid 0.0 cores, 0.0 GiB\n"
+            "note: a note\n");
+}
+
+TEST(PlanChanges, TenThousandNodesAreAFewLines) {
+  std::vector<NodeChange> nodes;
+  for (int i = 0; i < 10'000; ++i) nodes.push_back(change(base::cat("n", i), i % 2 == 0 ? "even" : "odd", 1000, 2000));
+  const Json told = plan_json(nodes, {});
+  EXPECT_EQ(told.at("nodes")->as_array().size(), 20u);
+  EXPECT_EQ(told.at("left_off")->as_int(), 9980);
+  EXPECT_EQ(told.at("pools", "odd", "after", "batchCpuMilli")->as_int(), 10'000'000);
+  EXPECT_EQ(told.at("all", "changed")->as_int(), 10'000);
+}
+
+TEST(PlanChanges, ANodeSloThatChangesIsAChange) {
+  auto node = change("a", "x", 1000, 1000);
+  node.slo_parts = {"resource-threshold-config"};
+  EXPECT_NE(plan_text({node}, {}).find("NodeSLO: resource-threshold-config"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidemark::cli
