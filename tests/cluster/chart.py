@@ -80,9 +80,10 @@ def container(found: list[dict]) -> dict:
     return find(found, "Deployment")["spec"]["template"]["spec"]["containers"][0]
 
 
-def command_here(of: dict) -> list[str]:
+def command_here(of: dict, folders: dict[str, str] | None = None) -> list[str]:
     """What this container runs, on ports of its own of this machine, where the API server finds the webhooks by address."""
     served = {"--metrics-addr": "127.0.0.1:0", "--health-probe-addr": "127.0.0.1:0", "--webhook-addr": "127.0.0.1:0"}
+    served |= folders or {}  # of volumes that are mounted there
     flags = [f"{name}={served.get(name, value)}" for name, _, value in (flag.partition("=") for flag in of["args"])]
     webhooks = ["--webhook-host=127.0.0.1"] if "--webhooks=on" in flags else []
     return [*of["command"][1:], *flags, *webhooks]

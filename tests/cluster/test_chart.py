@@ -49,7 +49,7 @@ EVERYTHING = {
     "podLabels": {"z": "1"},
 }
 LEAST = {
-    "replicas": 1, "webhooks": {"enabled": False}, "settings": {"create": False}, "serviceAccount": {"create": False, "name": "mine"}, "rbac": {"create": False},
+    "replicas": 1, "webhooks": {"enabled": False}, "journal": {"enabled": False}, "settings": {"create": False}, "serviceAccount": {"create": False, "name": "mine"}, "rbac": {"create": False},
     "podDisruptionBudget": {"create": False},
 }
 # Values that are wrong, and what the message must name.
@@ -183,7 +183,7 @@ class Chart(unittest.TestCase):
     def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
         container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))
         self.assertEqual("/tidemark", container["command"][0])
-        component = Component(*chart.command_here(container), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
+        component = Component(*chart.command_here(container, {"--journal-dir": self.enterContext(tempfile.TemporaryDirectory())}), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
         self.components = [component]
         wait_for(component.ready, "a ready manager", component)
         ports = {port["name"]: port["containerPort"] for port in container["ports"]}

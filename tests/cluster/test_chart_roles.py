@@ -119,8 +119,8 @@ class Roles(WithManager):
 
     def start(self, certificates: Path | None = None) -> Component:
         """As the chart's Deployment does, on ports of its own, and with the folder that it mounts."""
-        flags = [f"--webhook-cert-dir={certificates}" if flag.startswith("--webhook-cert-dir=") else flag for flag in chart.command_here(chart.container(self.rendered))]
-        component = Component(*flags, "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
+        folders = {"--journal-dir": tempfile.mkdtemp(dir=self.folder), "--webhook-cert-dir": str(certificates)}
+        component = Component(*chart.command_here(chart.container(self.rendered), folders), "--kubeconfig", chart.kubeconfig_of(ACCOUNT, self.folder))
         self.components = [*getattr(self, "components", []), component]
         self.addCleanup(component.stop)
         wait_for(component.ready, "a ready manager", component)
