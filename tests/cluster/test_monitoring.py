@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 import unittest
 import urllib.request
 from pathlib import Path
@@ -92,7 +93,8 @@ class Metrics(WithManager):
         for name in self.nodes[1:]:
             colocation.put_node(self.api, name, capacity=CAPACITY)
             colocation.put_metric(self.api, name, STATUS)
-        component = self.run_manager("--leader-election-namespace=koordinator-system", "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1")
+        journal = f"--journal-dir={self.enterContext(tempfile.TemporaryDirectory())}"
+        component = self.run_manager("--leader-election-namespace=koordinator-system", journal, "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1")
 
         def denied() -> bool:
             edit = {"data": {"colocation-config": '{"enable": true, "degradeTimeMinutes": 0}'}}
