@@ -42,9 +42,12 @@ bool same_text(const kube::Text* a, const kube::Text* b) {
 }
 
 bool mark_changed(const kube::Node* before, const kube::Node& after) {
-  if (before == nullptr) return true;
-  const auto& a = before->meta;
   const auto& b = after.meta;
+  // A new node is not urgent for being new: many of them together would stand before every repair.
+  if (before == nullptr) {
+    return b.labels.find(model::kStateLabel) != nullptr || b.annotations.find(model::kStateDetailAnnotation) != nullptr;
+  }
+  const auto& a = before->meta;
   return !same_text(a.labels.find(model::kStateLabel), b.labels.find(model::kStateLabel)) ||
          !same_text(a.annotations.find(model::kStateDetailAnnotation),
                     b.annotations.find(model::kStateDetailAnnotation));
