@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "base/random.h"
@@ -223,6 +224,38 @@ TEST_F(Journal, AWriterOnALoopKeepsEverythingAndDrains) {
   }
   EXPECT_EQ(read_all().size(), 100u);
   EXPECT_NE(metrics.text().find("tidemark_journal_records_total 100"), std::string::npos);
+}
+
+// The disk has room for the note of what was lost, and not for the record after it.
+TEST_F(Journal, WhatWasLostIsToldOnce) {
+  base::SystemClock clock;
+  net::EventLoop loop(clock);
+  base::Registry metrics;
+  const base::Log log(clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}});
+  Writer writer(loop, log, metrics, options());
+  writer.start();
+  const auto write = [&](const std::string& payload, std::optional<std::size_t> room) {
+    struct rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+    if (room) {
+      const struct rlimit full{std::filesystem::file_size(last_segment()) + *room, before.rlim_max};
+      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    }
+    writer.add({payload, {}});
+    EXPECT_TRUE(net::testing::run_real_until(loop, [&] { return net::testing::run_task(loop, writer.drain(30s)); }));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, handler);
+  };
+  write(record(1), std::nullopt);
+  write(record(2, 1000), 20);
+  write(record(3, 1000), 200);
+  write(record(4), std::nullopt);
+  Damage damage;
+  EXPECT_EQ(read_all(damage), (std::vector<std::string>{record(1), record(4)}));
+  EXPECT_EQ(damage.lost, 2u) << describe(damage);
+  EXPECT_NE(metrics.text().find("tidemark_journal_lost_total 2"), std::string::npos) << metrics.text();
+  EXPECT_NE(metrics.text().find("tidemark_journal_records_total 2"), std::string::npos) << metrics.text();
 }
 
 TEST_F(Journal, AFolderThatCannotBeUsedCostsRecordsAndNothingElse) {

@@ -209,6 +209,7 @@ Appended Store::append(const std::vector<Entry>& entries, base::WallTime now) {
   Appended done;
   for (const Entry& entry : entries) {
     if (append_one(entry, now, done)) {
+      if (&entry == &entries.front()) done.first_kept = true;
       ++done.kept;
     } else {
       ++done.lost;

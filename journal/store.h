@@ -42,7 +42,8 @@ struct Entry {
 struct Appended {
   std::size_t kept = 0;
   std::size_t lost = 0;  // the disk did not take them
-  std::string problem;   // "" where there was none; also where giving up old segments mended it
+  bool first_kept = false;
+  std::string problem;  // "" where there was none; also where giving up old segments mended it
   std::size_t segments_deleted = 0;
   std::int64_t bytes_used = 0;  // by all segments now
 };

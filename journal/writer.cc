@@ -96,19 +96,20 @@ net::Task<void> Writer::write_waiting() {
   const auto appended = co_await worker_.run<Appended>(
       loop_, [store = store_, entries, now = loop_.clock().wall()] { return store->append(*entries, now); });
   if (!appended) {
-    lost(entries->size(), appended.error().message);
+    lost(entries->size() - (telling > 0 ? 1 : 0), appended.error().message);
     co_return;
   }
   const Appended& done = *appended;
   deleted_.add(done.segments_deleted);
   bytes_.set(static_cast<double>(done.bytes_used));
+  // What is told stands first, and is no decision itself: neither kept nor lost counts it.
+  const bool told = telling > 0 && done.first_kept;
+  kept_.add(done.kept - (told ? 1 : 0));
+  if (told) lost_untold_ -= telling;
   if (done.lost > 0) {
-    kept_.add(done.kept);
-    lost(done.lost, done.problem);
+    lost(done.lost - (telling > 0 && !told ? 1 : 0), done.problem);
     co_return;
   }
-  kept_.add(done.kept - (telling > 0 ? 1 : 0));
-  lost_untold_ -= telling;
   working_.set(1);
   if (!done.problem.empty()) {
     log_.warn("old parts of the journal were given up for new ones",
