@@ -28,6 +28,18 @@ constexpr std::array<StateGauge, 4> kGauges{
     StateGauge{"tidemark_nodes_draining", "Nodes that sell nothing new, at least on one side."},
     StateGauge{"tidemark_nodes_off", "Nodes that sell nothing, at least on one side."}};
 
+// One write under way, also where its task is destroyed in the middle.
+class UnderWay {
+ public:
+  explicit UnderWay(std::size_t& of) : of_(of) { ++of_; }
+  ~UnderWay() { --of_; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  std::size_t& of_;
+};
+
 std::string changes_text(const Standing& standing) {
   std::string text;
   for (const auto reason : standing.advanced.reasons) {
@@ -131,37 +143,33 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
 
 // What the node carries is read again: whether it has labels and annotations at all is not in the cache.
 net::Task<Result<void>> StateController::write_marks(model::NodeName name, Standing standing) {
-  ++writing_;
+  const UnderWay under_way(writing_);
   auto bytes = co_await context_.client.get(kube::kNodes, "", name.value, context_.write_limit);
   if (!bytes) {
-    --writing_;
     if (bytes.error().kind == ErrorKind::kNotFound) co_return Result<void>();
     co_return std::unexpected(std::move(bytes).error());
   }
   auto exact = exact_mark(*bytes);
   auto node = kube::decode_node(*bytes, node_fields(), context_.interner);
   if (!exact || !node) {
-    --writing_;
     co_return std::unexpected(exact ? std::move(node).error() : std::move(exact).error());
   }
   standing = context_.stand(*node);
   if (standing.advanced.reasons.empty() || !context_.leading()) {
-    --writing_;
     co_return Result<void>();
   }
-  auto write = mark_write(*exact, standing.advanced.marks, loop_.clock().wall(), nullptr);
+  auto marked = mark_write(*exact, standing.advanced.marks, loop_.clock().wall(), nullptr);
   kube::WriteOptions options;
   options.subresource = "status";
-  auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kJson, std::move(write.body),
-                                                options, context_.write_limit);
-  --writing_;
+  auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kJson,
+                                                std::move(marked.body), options, context_.write_limit);
   if (!patched) {
     if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
     co_return std::unexpected(std::move(patched).error());
   }
   metrics_.counter("tidemark_manager_state_writes_total", "State marks that the manager wrote onto nodes.").add();
   log_.info("state mark written",
-            {{"node", name.value}, {"state", policy::to_string(write.label)}, {"why", changes_text(standing)}});
+            {{"node", name.value}, {"state", policy::to_string(marked.label)}, {"why", changes_text(standing)}});
   co_return Result<void>();
 }
 
@@ -176,10 +184,9 @@ net::Task<Result<void>> StateController::write_condition(model::NodeName name, S
   const std::string body = condition_patch(*condition, before, loop_.clock().wall());
   kube::WriteOptions options;
   options.subresource = "status";
-  ++writing_;
+  const UnderWay under_way(writing_);
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kStrategicMerge, body,
                                                 options, context_.write_limit);
-  --writing_;
   if (!patched) {
     if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
     co_return std::unexpected(std::move(patched).error().within("writing the node's condition"));

@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kPodsPath = "/api/v1/namespaces/work/pods";
+constexpr std::string_view kPodsPath = "/api/v1/namespaces/team/pods";
 constexpr std::string_view kProfilesPath = "/apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles";
 
 std::string read_file(const std::string& path) {
@@ -50,7 +50,7 @@ class WebhooksTest : public ::testing::Test {
     must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
          *base::parse_yaml(
              read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/config.koordinator.sh_clustercolocationprofiles.yaml")));
-    must("POST", "/api/v1/namespaces", named("work"));
+    must("POST", "/api/v1/namespaces", named("team"));
     const auto informer = [&]<class T>(const kube::Resource& resource, auto decode) {
       return std::make_unique<kube::Informer<T>>(loop, *client, *client, log, metrics, base::Random(2), of(resource),
                                                  decode);
@@ -103,7 +103,7 @@ class WebhooksTest : public ::testing::Test {
     object["spec"] = *Json::parse(spec);
     must("POST", kProfilesPath, object);
   }
-  AdmissionRequest request(Json object, std::string ns = "work") {
+  AdmissionRequest request(Json object, std::string ns = "team") {
     AdmissionRequest out;
     out.uid = "u";
     out.resource = "pods";
