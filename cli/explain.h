@@ -7,7 +7,7 @@
 #include "base/flags.h"
 #include "base/result.h"
 #include "kube/client.h"
-#include "manager/revision.h"
+#include "manager/settings/revision.h"
 #include "net/loop.h"
 #include "policy/overcommit/plugins.h"
 

@@ -10,8 +10,8 @@
 #include "cli/pools.h"
 #include "kube/decode.h"
 #include "kube/objects.h"
-#include "manager/desired_store.h"
-#include "manager/mark_write.h"
+#include "manager/state/desired_store.h"
+#include "manager/state/mark_write.h"
 #include "policy/render/state_text.h"
 
 namespace tidemark::cli {

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "kube/client.h"
-#include "manager/revision.h"
+#include "manager/settings/revision.h"
 #include "net/loop.h"
 #include "policy/state/order.h"
 #include "policy/state/state.h"

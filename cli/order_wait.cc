@@ -7,7 +7,7 @@
 #include "base/metrics.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
-#include "manager/mark_write.h"
+#include "manager/state/mark_write.h"
 
 namespace tidemark::cli {
 namespace {

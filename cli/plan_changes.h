@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "manager/decide.h"
+#include "manager/capacity/decide.h"
 #include "model/reason.h"
 #include "policy/nodeslo/nodeslo.h"
 

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "kube/objects.h"
-#include "manager/revision.h"
+#include "manager/settings/revision.h"
 #include "policy/pools/pools.h"
 
 namespace tidemark::cli {

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "kube/client.h"
-#include "manager/revision.h"
+#include "manager/settings/revision.h"
 #include "net/loop.h"
 #include "policy/overcommit/plugins.h"
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/line_diff.h"
 #include "kube/objects.h"
-#include "manager/effective.h"
+#include "manager/settings/effective.h"
 #include "model/names.h"
 #include "policy/render/rollout_text.h"
 #include "policy/rollout/stored.h"

@@ -1,7 +1,7 @@
 // The rules of time zones from this machine's files.
 #pragma once
 
-#include "manager/revision.h"
+#include "manager/settings/revision.h"
 
 namespace tidemark::main {
 

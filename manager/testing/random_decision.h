@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "manager/decide.h"
-#include "manager/revision.h"
+#include "manager/capacity/decide.h"
+#include "manager/settings/revision.h"
 
 namespace tidemark::manager::testing {
 

@@ -73,6 +73,11 @@ class Rollouts(WithManager):
         data = must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}")).get("data", {})
         return {key: json.loads(text) for key, text in data.items()}
 
+    def second_revision_is_in_force(self) -> bool:
+        stored = self.stored()
+        second = stored.get("revision-2")
+        return second is not None and stored["state"]["layers"][-1]["revision"] == second["hash"]
+
     def events(self, about: str) -> list[str]:
         listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
         return [event["reason"] for event in listed if event["involvedObject"]["name"] == about]
@@ -217,7 +222,7 @@ class Rollouts(WithManager):
     def test_undo_brings_both_config_maps_back_even_to_none(self):
         component = self.start(None)
         self.put_tidemark_config(settings_text(pace="at-once"))
-        wait_for(lambda: self.stored()["state"]["layers"][-1]["revision"] == self.stored()["revision-2"]["hash"], "the second revision", component)
+        wait_for(self.second_revision_is_in_force, "the second revision", component)
         told = self.run_command("undo", "config", "--yes", "--wait=20s")
         self.assertIn("tidemark-config config.yaml (goes)", told)
         self.assertIn("it is in force", told)

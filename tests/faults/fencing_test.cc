@@ -18,7 +18,7 @@
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "kube/objects.h"
-#include "manager/capacity_patch.h"
+#include "manager/capacity/capacity_patch.h"
 #include "manager/manager.h"
 #include "model/names.h"
 #include "net/testing/loop.h"

@@ -1,0 +1,69 @@
+#include "manager/capacity/capacity_patch.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/annotations.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+// Quantities are plain integers: batch-cpu counts milli-cores, batch-memory bytes.
+template <class Amount>
+void write_amount(base::JsonWriter& json, std::string_view name, const std::optional<Amount>& amount) {
+  json.key(name);
+  if (amount) {
+    json.value(std::string_view(base::cat(amount->value)));
+  } else {
+    json.null();  // removes the key
+  }
+}
+
+void write_amounts(base::JsonWriter& json, std::string_view list, const CapacityWrite& write) {
+  json.key(list).begin_object();
+  if (write.batch) {
+    write_amount(json, model::kBatchCpu, write.publish.batch_cpu);
+    write_amount(json, model::kBatchMemory, write.publish.batch_memory);
+  }
+  if (write.mid) {
+    write_amount(json, model::kMidCpu, write.publish.mid_cpu);
+    write_amount(json, model::kMidMemory, write.publish.mid_memory);
+  }
+  json.end_object();
+}
+
+}  // namespace
+
+std::string capacity_patch(const CapacityWrite& write) {
+  std::string out;
+  base::JsonWriter json(out);
+  json.begin_object();
+  json.key("metadata").begin_object();
+  json.member("resourceVersion", std::string_view(write.resource_version));
+  json.key("annotations").begin_object();
+  if (write.batch)
+    json.member(model::kOriginAllocatableAnnotation, std::string_view(model::format_origin(write.origin)));
+  if (write.normalization) json.member(model::kNormalizationRatioAnnotation, std::string_view(*write.normalization));
+  if (write.amplification_action == policy::AnnotationAction::kSet) {
+    json.member(model::kAmplificationRatioAnnotation, std::string_view(write.amplification));
+  } else if (write.amplification_action == policy::AnnotationAction::kRemove) {
+    json.key(model::kAmplificationRatioAnnotation).null();
+  }
+  json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
+  json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
+  json.end_object();
+  json.end_object();
+  json.key("status").begin_object();
+  write_amounts(json, "capacity", write);
+  write_amounts(json, "allocatable", write);
+  json.end_object();
+  json.end_object();
+  return out;
+}
+
+std::int64_t read_epoch(std::string_view annotation) {
+  const auto epoch = base::parse_int(annotation);
+  return epoch && *epoch > 0 && *epoch <= kEpochMax ? *epoch : 0;
+}
+
+}  // namespace tidemark::manager

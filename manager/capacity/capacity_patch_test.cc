@@ -1,0 +1,75 @@
+#include "manager/capacity/capacity_patch.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+
+namespace tidemark::manager {
+namespace {
+
+TEST(CapacityPatch, CarriesAmountsOriginEpochAndTheRevisionItHoldsFor) {
+  CapacityWrite write;
+  write.resource_version = "4711";
+  write.publish = {model::CpuMilli{5000}, model::MemoryBytes{60344290509}, model::CpuMilli{0}, model::MemoryBytes{1}};
+  write.origin = {model::CpuMilli{12000}, model::MemoryBytes{10737418240}};
+  write.epoch = 3;
+  write.config_hash = "0123456789abcdef";
+  EXPECT_EQ(*Json::parse(capacity_patch(write)), *Json::parse(R"({
+    "metadata": {
+      "resourceVersion": "4711",
+      "annotations": {
+        "node.koordinator.sh/originExtendedAllocatable":
+            "{\"resources\":{\"kubernetes.io/batch-cpu\":\"12k\",\"kubernetes.io/batch-memory\":\"10Gi\"}}",
+        "tidemark.io/capacity-epoch": "3",
+        "tidemark.io/config-hash": "0123456789abcdef"
+      }
+    },
+    "status": {
+      "capacity": {"kubernetes.io/batch-cpu": "5000", "kubernetes.io/batch-memory": "60344290509",
+                   "kubernetes.io/mid-cpu": "0", "kubernetes.io/mid-memory": "1"},
+      "allocatable": {"kubernetes.io/batch-cpu": "5000", "kubernetes.io/batch-memory": "60344290509",
+                      "kubernetes.io/mid-cpu": "0", "kubernetes.io/mid-memory": "1"}
+    }})"));
+}
+
+// Contract 5.5: reset deletes the keys from capacity and allocatable and writes "0" as origin.
+TEST(CapacityPatch, AResetRemovesTheKeysAndSaysZeroAsOrigin) {
+  CapacityWrite write;
+  write.resource_version = "1";
+  const Json patch = *Json::parse(capacity_patch(write));
+  for (const char* list : {"capacity", "allocatable"}) {
+    for (const char* name : {"kubernetes.io/batch-cpu", "kubernetes.io/batch-memory", "kubernetes.io/mid-cpu",
+                             "kubernetes.io/mid-memory"}) {
+      ASSERT_NE(patch.at("status", list, name), nullptr) << name;
+      EXPECT_TRUE(patch.at("status", list, name)->is_null()) << name;
+    }
+  }
+  EXPECT_EQ(patch.text_at("metadata", "annotations", "node.koordinator.sh/originExtendedAllocatable"),
+            R"({"resources":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"}})");
+}
+
+TEST(CapacityPatch, WhatIsSwitchedOffIsNotInIt) {
+  CapacityWrite write;
+  write.resource_version = "1";
+  write.batch = false;
+  const Json mid_only = *Json::parse(capacity_patch(write));
+  EXPECT_EQ(mid_only.at("metadata", "annotations")->as_object().size(), 2u) << "epoch and settings alone";
+  EXPECT_EQ(*mid_only.at("status"), *Json::parse(R"({
+      "capacity": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null},
+      "allocatable": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null}})"));
+  write.batch = true;
+  write.mid = false;
+  const Json batch_only = *Json::parse(capacity_patch(write));
+  EXPECT_EQ(batch_only.at("metadata", "annotations")->as_object().size(), 3u);
+  EXPECT_EQ(batch_only.at("status", "capacity", "kubernetes.io/mid-cpu"), nullptr);
+  EXPECT_NE(batch_only.at("status", "capacity", "kubernetes.io/batch-cpu"), nullptr);
+}
+
+TEST(CapacityPatch, AnEpochThatIsNoNumberCountsAsNone) {
+  EXPECT_EQ(read_epoch("17"), 17);
+  for (const char* text : {"", "x", "-3", "1.5", " 4", "1000000001", "99999999999999999999"})
+    EXPECT_EQ(read_epoch(text), 0) << text;
+}
+
+}  // namespace
+}  // namespace tidemark::manager

@@ -1,0 +1,162 @@
+#include "manager/capacity/decide.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "kube/convert.h"
+#include "manager/capacity/capacity_patch.h"
+#include "manager/state/mark_write.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+
+namespace {
+
+std::optional<std::string_view> strategy_annotation(const kube::Node& node) {
+  const auto* text = node.meta.annotations.find(model::kColocationStrategyAnnotation);
+  return text == nullptr ? std::nullopt : std::optional(text->view());
+}
+
+bool takes_back(policy::NodeState state) {
+  return state >= policy::NodeState::kDraining;
+}
+
+// What motion starts from where the node carries something else than was decided before.
+void start_from(policy::OfferState& state, std::optional<model::Resources> offered, base::MonotonicTime now) {
+  state.motion.offered = offered;
+  state.motion.held.reset();
+  state.motion.changed_at = now;
+}
+
+// YARN alone is off: the annotation says 0, and what Kubernetes has is what the node still offers.
+std::optional<model::Resources> origin_in_force(const model::NodeSnapshot& node, const policy::EffectiveState& state) {
+  if (!takes_back(state.yarn) || takes_back(state.k8s)) return node.origin;
+  if (!node.published.batch_cpu && !node.published.batch_memory) return node.origin;
+  return model::Resources{node.published.batch_cpu.value_or(model::CpuMilli{}),
+                          node.published.batch_memory.value_or(model::MemoryBytes{})};
+}
+
+}  // namespace
+
+policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const model::NodeSnapshot& node) {
+  policy::SoldNow sold;
+  sold.k8s = std::ranges::any_of(pods, [](const PodProjection* pod) { return pod->sold; });
+  if (node.third_party) {
+    sold.yarn = std::ranges::any_of(*node.third_party, [](const model::ThirdPartyAllocation& each) {
+      return each.resources.cpu.value > 0 || each.resources.memory.value > 0;
+    });
+  }
+  return sold;
+}
+
+std::vector<model::Label> labels_of(const kube::Node& node) {
+  std::vector<model::Label> labels;
+  labels.reserve(node.meta.labels.size());
+  for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
+  return labels;
+}
+
+policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
+                                      policy::Profile profile) {
+  return policy::strategy_for(config, labels_of(node), strategy_annotation(node), profile);
+}
+
+NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision) {
+  NodeDecision decision;
+  decision.snapshot = std::move(snapshot);
+  decision.basis = std::move(basis);
+  const DecisionBasis& on = decision.basis;
+  const policy::Pool& pool = policy::pool_of(revision.tidemark, on.labels);
+  decision.pool = &pool;
+  const policy::OvercommitSettings settings{
+      *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
+      revision.amplification ? &*revision.amplification : nullptr, on.plugins, pool.profile};
+  const auto strategy = policy::strategy_for(settings, on.labels, on.strategy_annotation);
+  if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
+  const policy::OfferInput input{decision.snapshot,
+                                 strategy,
+                                 pool,
+                                 decision.calendar,
+                                 std::nullopt,
+                                 on.origin,
+                                 std::nullopt,
+                                 {},
+                                 {},
+                                 on.now,
+                                 on.mono};
+  auto step = policy::offer(on.state, input);
+  decision.offer = std::move(step.offer);
+  decision.state = std::move(step.state);
+  decision.obeyed.plan = decision.offer.plan;
+  return decision;
+}
+
+NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
+  std::vector<model::PodView> views;
+  views.reserve(around.pods.size());
+  for (const PodProjection* pod : around.pods) views.push_back(pod->view());
+  auto conversion = kube::to_node_snapshot(node, std::move(views), around.metric, around.topology);
+  Standing standing = stand(node, around.revision.tidemark, &policy::PoolModes::capacity, around.standing,
+                            sold_on(around.pods, conversion.snapshot), around.now);
+  const policy::EffectiveState& state = standing.state;
+  const auto origin = origin_in_force(conversion.snapshot, state);
+  policy::OfferState before = around.state;
+  if (around.was_observed && standing.writes() && before.motion.offered) {
+    start_from(before, origin.value_or(model::Resources{}), around.mono);
+  }
+  DecisionBasis basis{labels_of(node), std::nullopt, around.plugins, before, origin, around.now, around.mono};
+  if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
+  NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
+  decision.notes = std::move(conversion.notes);
+  decision.obeyed =
+      policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
+  if (takes_back(state.k8s)) {
+    decision.obeyed.plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
+  }
+  // What was taken back comes back at the pace of growth.
+  if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
+    start_from(decision.state, model::Resources{}, around.mono);
+  }
+  if (!standing.may_grow) policy::keep_cuts_only(decision.obeyed.plan, decision.snapshot);
+  decision.standing = std::move(standing);
+  return decision;
+}
+
+policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key) {
+  policy::ConfigSource source;
+  source.found = map != nullptr;
+  if (map != nullptr) {
+    if (const auto* text = map->data.find(key)) source.text = text->view();
+  }
+  return source;
+}
+
+kube::NodeFields node_fields() {
+  kube::NodeFields fields = kube::overcommit_node_fields();
+  fields.meta.annotations = {model::kColocationStrategyAnnotation,
+                             model::kNetworkBandwidthAnnotation,
+                             model::kReservationAnnotation,
+                             model::kOriginAllocatableAnnotation,
+                             model::kThirdPartyAllocationsAnnotation,
+                             model::kNormalizationRatioAnnotation,
+                             model::kAmplificationRatioAnnotation,
+                             model::kStateDetailAnnotation,
+                             kEpochAnnotation,
+                             model::kConfigHashAnnotation};
+  fields.condition_messages = {model::kStateCondition};
+  return fields;
+}
+
+kube::NodeMetricFields metric_fields() {
+  return kube::overcommit_node_metric_fields();
+}
+
+kube::MetaFields topology_fields() {
+  kube::MetaFields fields = kube::overcommit_topology_fields();
+  fields.annotations = {model::kCpuBasicInfoAnnotation, kEpochAnnotation};
+  return fields;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,92 @@
+// One node decided from what is known of it: shared by the controller, which carries it out, and `tidemark explain`,
+// which shows it. So what is explained is what is done.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "kube/node_resource_topology.h"
+#include "kube/objects.h"
+#include "manager/capacity/pod_projection.h"
+#include "manager/settings/revision.h"
+#include "manager/state/standing.h"
+#include "model/node.h"
+#include "model/selector.h"
+#include "policy/offer/offer.h"
+#include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/plugins.h"
+#include "policy/overcommit/strategy.h"
+#include "policy/pools/pools.h"
+#include "policy/state/effect.h"
+
+namespace tidemark::manager {
+
+// What a decision about a node rests on besides the node. Nothing here outlives the call.
+struct NodeSurroundings {
+  std::span<const PodProjection* const> pods;  // those bound to it
+  const kube::NodeMetric* metric = nullptr;
+  const kube::NodeResourceTopology* topology = nullptr;
+  const Revision& revision;  // the settings; they have a co-location config
+  const policy::PluginSet& plugins;
+  policy::OfferState state;  // what was decided of it before; the default value where nothing is known
+  base::WallTime now;
+  base::MonotonicTime mono;
+  StandingInputs standing = {};
+  bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
+};
+
+// All that an offer rests on beside the snapshot and the settings. With these two it can be made again, elsewhere and
+// later: what is added here is added to manager/decision_record too.
+struct DecisionBasis {
+  std::vector<model::Label> labels;
+  std::optional<std::string> strategy_annotation;
+  policy::PluginSet plugins;
+  policy::OfferState state;                // as orders about the node let it be
+  std::optional<model::Resources> origin;  // the same
+  base::WallTime now;
+  base::MonotonicTime mono;
+  bool operator==(const DecisionBasis&) const = default;
+};
+
+struct NodeDecision {
+  model::NodeSnapshot snapshot;
+  DecisionBasis basis;
+  std::vector<std::string> notes;              // parts of the node that could not be read
+  const policy::Pool* pool = nullptr;          // part of the settings, as the next
+  const policy::Calendar* calendar = nullptr;  // the pool's
+  policy::Offer offer;
+  policy::OfferState state;  // to be remembered until the next decision about this node
+  Standing standing;
+  policy::Obeyed obeyed;  // the offer, as the node's state lets it be
+
+  // What the node is to carry; where writes() is false, what it would be told.
+  const policy::OvercommitPlan& plan() const { return obeyed.plan; }
+  bool writes() const { return obeyed.write && !standing.watched; }
+  const policy::NodeStrategy& strategy() const { return offer.strategy; }
+};
+
+NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around);
+// The offer alone, from what was kept of it: what the node would be told if it were on. The settings have a co-location
+// config, and outlive the decision.
+NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision);
+
+std::vector<model::Label> labels_of(const kube::Node& node);
+// What is sold on it: its pods that hold batch or mid resources, and what third parties say of YARN.
+policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const model::NodeSnapshot& node);
+// The strategy of a node: the settings, its annotation and its labels.
+policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
+                                      policy::Profile profile);
+
+// What the ConfigMap says under a key; null where it does not exist. The text lives as long as the map.
+policy::ConfigSource config_source(const kube::ConfigMap* map, std::string_view key);
+
+// The fields that decide_node() reads, for decoders and caches; of pods it is PodProjection.
+kube::NodeFields node_fields();
+kube::NodeMetricFields metric_fields();
+kube::MetaFields topology_fields();
+
+}  // namespace tidemark::manager

@@ -1,0 +1,107 @@
+#include "manager/capacity/figures.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using model::CpuMilli;
+using model::MemoryBytes;
+
+NodeFigures using_cores(std::int64_t milli) {
+  NodeFigures figures;
+  figures.capacity = {CpuMilli{32000}, MemoryBytes{1 << 30}};
+  figures.used = {CpuMilli{milli}, MemoryBytes{7}};
+  figures.reason = model::Reason::kPublished;
+  return figures;
+}
+
+// The value after "name{labels} "; "" where there is no such line.
+std::string value(const Figures& figures, std::string_view series) {
+  const std::string text = "\n" + figures.text();
+  const auto at = text.find(base::cat("\n", series, " "));
+  if (at == std::string::npos) return "";
+  const auto begin = at + series.size() + 2;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Figures, GainIsUseTimesTimeWithABoundOnGaps) {
+  Figures figures;
+  const model::NodeName node("n1");
+  const std::string_view gain = R"(tidemark_manager_gain_core_hours_total{pool="a"})";
+  base::MonotonicTime now{1h};
+  figures.observe(node, "a", using_cores(6000), now, true);
+  EXPECT_EQ(value(figures, gain), "0");
+  figures.observe(node, "a", using_cores(12000), now = now + 5min, true);
+  EXPECT_EQ(value(figures, gain), "0.5");
+  figures.observe(node, "a", using_cores(0), now = now + 10h, true);
+  EXPECT_EQ(value(figures, gain), "2.5") << "twelve cores for ten minutes";
+  figures.observe(node, "a", using_cores(6000), now = now + 5min, true);
+  figures.observe(node, "a", using_cores(6000), now = now + 5min, false);
+  EXPECT_EQ(value(figures, gain), "2.5") << "who does not lead gains nothing";
+}
+
+TEST(Figures, ANodeThatMovesOrGoesLeavesNothingBehindButItsGain) {
+  Figures figures;
+  const model::NodeName node("n1");
+  base::MonotonicTime now{1h};
+  figures.observe(node, "a", using_cores(6000), now, true);
+  figures.observe(model::NodeName("n2"), "a", using_cores(1000), now, true);
+  EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="a"})"), "7");
+  EXPECT_EQ(value(figures, R"(tidemark_manager_nodes{pool="a",reason="TM-NODE-001"})"), "2");
+  figures.observe(node, "b", using_cores(6000), now = now + 5min, true);
+  EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="a"})"), "1");
+  EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="b"})"), "6");
+  EXPECT_EQ(value(figures, R"(tidemark_manager_gain_core_hours_total{pool="a"})"), "0.5");
+  figures.forget(node);
+  figures.forget(node);
+  EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="b"})"), "0");
+  EXPECT_EQ(value(figures, R"(tidemark_manager_capacity_memory_bytes{pool="a"})"), "1073741824");
+}
+
+TEST(Figures, ThePeersSeriesArePerNodeInItsUnits) {
+  Figures figures;
+  NodeFigures node = using_cores(0);
+  node.batch = model::Resources{CpuMilli{7800}, MemoryBytes{60344290509}};
+  node.mid = model::Resources{CpuMilli{6400}, MemoryBytes{5}};
+  figures.observe(model::NodeName("n1"), "a \"b\"", node, base::MonotonicTime{1h}, true);
+  const auto series = [](std::string_view resource, std::string_view unit) {
+    return base::cat(R"(slo_controller_node_extended_resource_allocatable_internal{node="n1",resource="kubernetes.io/)",
+                     resource, R"(",unit=")", unit, R"("})");
+  };
+  EXPECT_EQ(value(figures, series("batch-cpu", "integer")), "7.8");
+  EXPECT_EQ(value(figures, series("batch-memory", "byte")), "60344290509");
+  EXPECT_EQ(value(figures, series("mid-cpu", "integer")), "6400");
+  EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="a \"b\""})"), "0");
+}
+
+TEST(Figures, OfADecision) {
+  model::NodeSnapshot node;
+  node.capacity = {CpuMilli{32000}, MemoryBytes{100}};
+  node.published.batch_cpu = CpuMilli{5};
+  node.third_party = {{"hadoop-yarn", model::PriorityClass::kBatch, {CpuMilli{3000}, MemoryBytes{-4}}},
+                      {"other", model::PriorityClass::kMid, {CpuMilli{1}, MemoryBytes{1}}}};
+  model::NodeMetricView metric;
+  metric.node_usage = model::Resources{CpuMilli{40000}, MemoryBytes{30}};
+  metric.pods = {{{"d", "b"}, {CpuMilli{4000}, MemoryBytes{9}}, model::PriorityClass::kBatch, model::Qos::kBe},
+                 {{"d", "p"}, {CpuMilli{1}, MemoryBytes{1}}, model::PriorityClass::kProd, model::Qos::kLs}};
+  node.metric = metric;
+  policy::OvercommitPlan held;
+  const auto figures = figures_of(node, held, {CpuMilli{11}, MemoryBytes{12}});
+  EXPECT_EQ(figures.offered.cpu.value, 5) << "what is held stays as it is";
+  EXPECT_EQ(figures.sold_yarn.cpu.value, 3000);
+  EXPECT_EQ(figures.sold_yarn.memory.value, 0);
+  EXPECT_EQ(figures.sold_kubernetes.memory.value, 12);
+  EXPECT_EQ(figures.used.cpu.value, 4000);
+  EXPECT_EQ(figures.idle.cpu.value, 0) << "a node that uses more than it has";
+  EXPECT_EQ(figures.idle.memory.value, 70);
+  EXPECT_EQ(figures.batch, std::nullopt);
+}
+
+}  // namespace
+}  // namespace tidemark::manager

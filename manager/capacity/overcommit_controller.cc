@@ -1,0 +1,374 @@
+#include "manager/capacity/overcommit_controller.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "manager/capacity/capacity_patch.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+// A node whose status changes faster than we can decide is put back into the queue after so many tries.
+constexpr int kTriesMax = 3;
+
+// Each node is looked at so often at least. It also keeps sums with settings, which know no upper end, within range.
+constexpr std::chrono::hours kLookAgainMax(24);
+
+std::string_view action_word(policy::PlanAction action) {
+  switch (action) {
+    case policy::PlanAction::kPublish:
+      return "publish";
+    case policy::PlanAction::kReset:
+      return "reset";
+    case policy::PlanAction::kHold:
+      return "hold";
+  }
+  return "";
+}
+
+// What the node will carry after the write: a part that is not written stays.
+model::ExtendedResources in_full(const CapacityWrite& write, const model::ExtendedResources& carried) {
+  model::ExtendedResources all = write.publish;
+  if (!write.batch) {
+    all.batch_cpu = carried.batch_cpu;
+    all.batch_memory = carried.batch_memory;
+  }
+  if (!write.mid) {
+    all.mid_cpu = carried.mid_cpu;
+    all.mid_memory = carried.mid_memory;
+  }
+  return all;
+}
+
+model::ExtendedResources as_extended(const model::Resources& batch) {
+  return {batch.cpu, batch.memory, std::nullopt, std::nullopt};
+}
+
+template <class Amount>
+bool less_or_gone(const std::optional<Amount>& wanted, const std::optional<Amount>& carried) {
+  return carried && (!wanted || *wanted < *carried);
+}
+
+// Some amount is to be lower than the node carries it, or to go.
+bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResources& carried) {
+  return less_or_gone(wanted.batch_cpu, carried.batch_cpu) || less_or_gone(wanted.batch_memory, carried.batch_memory) ||
+         less_or_gone(wanted.mid_cpu, carried.mid_cpu) || less_or_gone(wanted.mid_memory, carried.mid_memory);
+}
+
+// A node's own annotation is held to no range: below these each look at the node would be a write.
+model::ColocationStrategy within_sense(const NodeDecision& decision) {
+  model::ColocationStrategy values = decision.strategy().values;
+  values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
+  values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
+  return values;
+}
+
+}  // namespace
+
+OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches,
+                                           const Settings& settings, Leadership leadership, kube::Interner& interner,
+                                           base::Log log, base::Registry& metrics, TopologyController& zones,
+                                           DecisionJournal& journal, OvercommitHooks hooks, policy::PluginSet plugins,
+                                           base::Duration write_limit)
+    : loop_(loop),
+      lanes_(lanes),
+      caches_(caches),
+      settings_(settings),
+      leadership_(std::move(leadership)),
+      interner_(interner),
+      log_(std::move(log)),
+      zones_(zones),
+      journal_(journal),
+      hooks_(std::move(hooks)),
+      plugins_(plugins),
+      writes_(plugins),
+      observed_(metrics),
+      write_limit_(write_limit),
+      metrics_(metrics),
+      conflicts_(metrics.counter("tidemark_manager_conflicts_total",
+                                 "Capacity writes refused because somebody changed the node meanwhile.")),
+      decision_seconds_(metrics.histogram("tidemark_manager_decision_seconds", "One node decided, without the write.",
+                                          {20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 5e-3, 20e-3})) {}
+
+LeftAs OvercommitController::left_as(const kube::Node& node) const {
+  return writes_.left_as(node, leadership_.epoch(), loop_.clock().monotonic());
+}
+
+bool OvercommitController::needs_repair(const model::NodeName& node_name) const {
+  const kube::Node* node = caches_.nodes.find({"", node_name.value});
+  if (node != nullptr && manager::needs_repair(left_as(*node))) return true;
+  const kube::NodeResourceTopology* topology = caches_.topologies.find({"", node_name.value});
+  return topology != nullptr && zones_.overwritten(*topology);
+}
+
+OvercommitController::Decision OvercommitController::decide(const kube::Node& node, const Revision& revision,
+                                                            bool repair) const {
+  const std::string name(node.meta.name);
+  Decision decision;
+  const auto before = offers_.find(model::NodeName(name));
+  const auto pods = caches_.pods.by_index(kPodsByNode, name);
+  const NodeSurroundings around{pods,
+                                caches_.metrics.find({"", name}),
+                                caches_.topologies.find({"", name}),
+                                revision,
+                                plugins_,
+                                before == offers_.end() ? policy::OfferState() : before->second,
+                                loop_.clock().wall(),
+                                loop_.clock().monotonic(),
+                                hooks_.standing(node),
+                                observed_.has(model::NodeName(name))};
+  decision.node = decide_node(node, around);
+  for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
+  for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
+  if (!caches_.whole()) {
+    log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
+    policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
+  }
+  decision.again_after = look_again(decision.node);
+  decision.config_hash = revision.hash;
+  if (!decision.node.writes()) return decision;
+  decision.write = worth_a_write(decision.node);
+  const auto& plan = decision.node.plan();
+  if (repair && plan.action != policy::PlanAction::kHold && !writes_.carries(node, plan.publish, plan.origin)) {
+    decision.write = {true, model::Reason::kWriteRepaired};  // by any amount, not only by a tenth
+  }
+  // Whoever changed the settings wants to see where they are in force.
+  if (!decision.write.write) {
+    decision.write =
+        policy::needs_ratio_write(decision.node.snapshot, decision.node.plan(), decision.node.strategy().profile);
+  }
+  const bool ours = plugins_.batch_resource || plugins_.mid_resource;
+  if (!decision.write.write && ours && node.meta.annotations.get(model::kConfigHashAnnotation) != revision.hash) {
+    decision.write = {true, model::Reason::kWriteSettings};
+  }
+  return decision;
+}
+
+policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision) const {
+  if (decision.plan().action == policy::PlanAction::kHold) return {};
+  const auto& published = decision.snapshot.published;
+  const bool takes_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
+  if (takes_back &&
+      (lowers(decision.plan().publish, published) ||
+       (decision.snapshot.origin && decision.plan().origin && *decision.snapshot.origin != model::Resources{} &&
+        *decision.plan().origin == model::Resources{}))) {
+    return {true, model::Reason::kWriteState};
+  }
+  const auto since_write =
+      writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());
+  const model::ColocationStrategy values = within_sense(decision);
+  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, values);
+  if (needed.write || !decision.plan().origin) return needed;
+  const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
+  if (cuts_at_once) {
+    const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
+    if (cut.write) return cut;
+    if (decision.snapshot.origin) {
+      const auto less =
+          policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
+      if (less.write) return less;
+    }
+  }
+
+  // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
+  // too.
+  if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
+  return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
+                             base::Duration(0), values);
+}
+
+std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
+  if (!decision.strategy().enabled) return decision.standing.state.again_after;
+  const auto& values = decision.strategy().values;
+  // The contract refreshes a node once its last write is older than this.
+  using std::chrono::minutes, std::chrono::seconds;
+  constexpr std::int64_t kMaxS = seconds(kLookAgainMax).count();
+  base::Duration next = seconds(std::clamp<std::int64_t>(values.update_time_threshold_s, 1, kMaxS) + 1);
+  if (decision.snapshot.metric && decision.snapshot.metric->update_time) {
+    const minutes degrade(std::clamp<std::int64_t>(values.degrade_time_minutes, 0, minutes(kLookAgainMax).count()));
+    std::int64_t age_ns = 0;
+    const bool far = __builtin_sub_overflow(loop_.clock().wall().since_epoch.count(),
+                                            decision.snapshot.metric->update_time->since_epoch.count(), &age_ns);
+    const base::Duration left = degrade + seconds(1) - base::Duration(age_ns);
+    if (!far && left > base::Duration(0)) next = std::min(next, left);
+  }
+  if (decision.offer.again_after) next = std::clamp<base::Duration>(*decision.offer.again_after, seconds(1), next);
+  // When an order ends, or draining is over, to the moment.
+  if (decision.standing.state.again_after) next = std::min(next, *decision.standing.state.again_after);
+  return next;
+}
+
+net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name, bool repair) {
+  TM_CO_TRY(const std::string bytes,
+            co_await lanes_.of(repair).reader.get(kube::kNodes, "", node_name.value, write_limit_));
+  co_return kube::decode_node(bytes, node_fields(), interner_);
+}
+
+void OvercommitController::observe(const model::NodeName& node, const Decision& decision) {
+  figures_.observe(node, decision.node.pool->name,
+                   figures_of(decision.node.snapshot, decision.node.plan(), decision.batch_requests),
+                   loop_.clock().monotonic(), leadership_.leading());
+  count_plugins(decision.node);
+}
+
+// By the peer's names.
+void OvercommitController::count_plugins(const NodeDecision& decision) {
+  const policy::OvercommitPlan& plan = decision.plan();
+  const bool reset = plan.action == policy::PlanAction::kReset;
+  const auto ran = [&](std::size_t place, std::string_view plugin, bool succeeded) {
+    base::Counter*& runs = plugin_runs_[place * 4 + (reset ? 2 : 0) + (succeeded ? 1 : 0)];
+    if (runs == nullptr) {
+      runs =
+          &metrics_.counter("slo_controller_node_resource_run_plugin_status", "Runs of a plugin, by the peer's names.",
+                            {{"plugin", plugin},
+                             {"status", succeeded ? "succeeded" : "failed"},
+                             {"reason", reset ? "ResourceReset" : "ResourceCalculate"}});
+    }
+    runs->add();
+  };
+  const bool held = plan.action == policy::PlanAction::kHold;
+  if (plugins_.batch_resource) ran(0, "BatchResource", !held);
+  if (plugins_.mid_resource) ran(1, "MidResource", !held);
+  if (plugins_.cpu_normalization) ran(2, "CPUNormalization", reset || plan.normalization.ratio_percent.has_value());
+  if (plugins_.resource_amplification) {
+    const auto reason = plan.amplification.reason;
+    ran(3, "ResourceAmplification",
+        reset || reason == model::Reason::kAmplificationNone || reason == model::Reason::kAmplificationApplied);
+  }
+}
+
+void OvercommitController::count_reconcile(std::string_view what, bool succeeded) {
+  metrics_
+      .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
+               {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
+      .add();
+}
+
+// Most nodes are decided without a memory; those cost nothing.
+void OvercommitController::remember(const model::NodeName& node_name, const policy::OfferState& state) {
+  if (state == policy::OfferState()) {
+    offers_.erase(node_name);
+  } else {
+    offers_[node_name] = state;
+  }
+}
+
+net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
+  TM_CO_TRY(Settled settled, co_await settle_node(node_name));
+  const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
+  if (ours) {
+    TM_CO_TRY_VOID(co_await zones_.settle(std::move(node_name), std::move(settled.zones), std::move(settled.values)));
+  }
+  co_return settled.outcome;
+}
+
+OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision) {
+  return {{done, decision.again_after}, decision.node.plan().zones, within_sense(decision.node)};
+}
+
+net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name) {
+  const kube::Node* node = caches_.nodes.find({"", node_name.value});  // only until we wait for something
+  if (node == nullptr) {
+    writes_.gone(node_name, loop_.clock().monotonic());
+    figures_.forget(node_name);
+    count_reconcile("reconcileNodeNotFound", false);
+    offers_.erase(node_name);
+    observed_.remove(node_name);
+    journal_.forget(node_name);
+    co_return Settled{};
+  }
+  kube::Node again;
+  for (int attempt = 0; attempt < kTriesMax; ++attempt) {
+    const std::int64_t on_node_epoch = read_epoch(node->meta.annotations.get(kEpochAnnotation));
+    const std::int64_t epoch = leadership_.epoch().value_or(on_node_epoch);
+    if (leadership_.leading() && on_node_epoch > epoch) {
+      log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
+                 {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
+      leadership_.found_higher(on_node_epoch);
+      co_return Settled{{Done::kSuperseded, std::nullopt}, {}, {}};
+    }
+    const Revision& revision = settings_.for_node(*node);
+    if (!revision.colocation.config) co_return Settled{};
+    const bool repair = manager::needs_repair(left_as(*node));
+    const base::MonotonicTime began = loop_.clock().monotonic();
+    const Decision decision = decide(*node, revision, repair);
+    decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
+    observe(node_name, decision);
+    remember(node_name, decision.node.state);
+    observed_.take(node_name, decision.node, hooks_.shows());
+    if (!decision.node.writes()) {
+      writes_.forget(node_name);  // what others make of it is not repaired
+      co_return settled(Done::kObserved, decision);
+    }
+    const bool leading = leadership_.leading();  // what a standby decides comes to nothing
+    auto record = leading ? journal_.begin(decision.node, revision, decision.write.write) : std::nullopt;
+    if (!decision.write.write) {
+      journal_.end(std::move(record),
+                   done_of(decision.node, decision.write.reason, RecordedResult::kUnchanged, "", epoch));
+      if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
+      co_return settled(Done::kUnchanged, decision);
+    }
+    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
+
+    CapacityWrite write;
+    write.resource_version = node->meta.resource_version;
+    write.publish = decision.node.plan().publish;
+    write.origin = decision.node.plan().origin.value_or(model::Resources());
+    const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
+    write.batch = amounts && plugins_.batch_resource;
+    write.mid = amounts && plugins_.mid_resource;
+    write.config_hash = decision.config_hash;
+    const auto& ratio = decision.node.plan().normalization;
+    if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
+    write.amplification_action = decision.node.plan().amplification.action;
+    write.amplification = decision.node.plan().amplification.text;
+    write.epoch = epoch;
+    kube::WriteOptions options;
+    options.subresource = "status";
+    const bool ahead = repair || decision.write.reason == model::Reason::kWriteState;
+    if (amounts) hooks_.before_write(node_name, in_full(write, decision.node.snapshot.published));
+    auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge,
+                                                          capacity_patch(write), options, write_limit_);
+    if (amounts) hooks_.after_write(node_name, patched.has_value());
+    if (patched) {
+      journal_.end(std::move(record),
+                   done_of(decision.node, decision.write.reason, RecordedResult::kWritten, "", epoch));
+      TM_CO_TRY(const kube::Node after, kube::decode_node(*patched, node_fields(), interner_));
+      writes_.wrote(after, epoch, loop_.clock().monotonic());
+      count_reconcile("updateNodeStatus", true);
+      if (write.normalization || write.amplification_action != policy::AnnotationAction::kKeep) {
+        count_reconcile("patchNodeMeta", true);  // it rides on the same write
+      }
+      metrics_
+          .counter("tidemark_manager_capacity_writes_total", "Nodes written, by why it was worth a write.",
+                   {{"reason", model::reason_id(decision.write.reason)}})
+          .add();
+      log_.info("capacity written",
+                {{"node", node_name.value},
+                 {"action", action_word(decision.node.plan().action)},
+                 {"batch_cpu_milli", decision.node.plan().publish.batch_cpu.value_or(model::CpuMilli{}).value},
+                 {"batch_memory_bytes", decision.node.plan().publish.batch_memory.value_or(model::MemoryBytes{}).value},
+                 {"why", model::reason_id(decision.node.plan().reason)},
+                 {"write", model::reason_id(decision.write.reason)}});
+      co_return settled(Done::kWritten, decision);
+    }
+    journal_.end(std::move(record), done_of(decision.node, decision.write.reason, RecordedResult::kFailed,
+                                            patched.error().message, epoch));
+    if (patched.error().kind == ErrorKind::kNotFound) {
+      count_reconcile("updateNodeNotFound", false);
+      co_return Settled{};
+    }
+    if (patched.error().kind != ErrorKind::kConflict) {
+      count_reconcile("updateNodeStatus", false);
+      co_return std::unexpected(std::move(patched).error());
+    }
+    conflicts_.add();
+    TM_CO_TRY(again, co_await read_again(node_name, repair));
+    node = &again;
+  }
+  co_return fail(ErrorKind::kConflict, "node ", node_name.value, " changed ", kTriesMax, " times while it was decided");
+}
+
+}  // namespace tidemark::manager

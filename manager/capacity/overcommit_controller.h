@@ -1,0 +1,139 @@
+// Carries out overcommit plans: reads the caches, asks the policy, writes the node where it is worth it.
+//
+// Level, not edge: reconcile(node) looks at everything there is about the node now. It writes only while this process
+// leads, and each write holds only for the revision it was decided on (manager/capacity/capacity_patch.h).
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "manager/capacity/decide.h"
+#include "manager/capacity/figures.h"
+#include "manager/capacity/observed_sums.h"
+#include "manager/capacity/own_writes.h"
+#include "manager/capacity/pod_projection.h"
+#include "manager/capacity/topology_controller.h"
+#include "manager/capacity/write_lanes.h"
+#include "manager/leadership.h"
+#include "manager/record/decision_journal.h"
+#include "manager/settings/settings.h"
+#include "model/names.h"
+#include "net/loop.h"
+#include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/writes.h"
+
+namespace tidemark::manager {
+
+inline constexpr base::Duration kCapacityWriteLimit = std::chrono::seconds(4);
+
+inline constexpr std::string_view kPodsByNode = "node";  // the index that the pod cache must have
+
+struct OvercommitCaches {
+  const kube::Informer<kube::Node>& nodes;
+  const kube::Informer<PodProjection>& pods;
+  const kube::Informer<kube::NodeMetric>& metrics;
+  const kube::Informer<kube::NodeResourceTopology>& topologies;
+
+  // False while a budget keeps objects out: what is missing could only make an offer smaller.
+  bool whole() const {
+    return !nodes.core().over_budget() && !pods.core().over_budget() && !metrics.core().over_budget();
+  }
+};
+
+struct OvercommitHooks {
+  // What a node's state rests on beside the node (manager/state/standing.h).
+  std::function<StandingInputs(const kube::Node&)> standing;
+  std::function<bool()> shows;  // whether what is by pool is told in metrics: by one of several replicas
+  // Around each write of a node's amounts, so that what others write can be told from what we do.
+  std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
+  std::function<void(const model::NodeName&, bool written)> after_write;
+};
+
+class OvercommitController {
+ public:
+  OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches, const Settings& settings,
+                       Leadership leadership, kube::Interner& interner, base::Log log, base::Registry& metrics,
+                       TopologyController& zones, DecisionJournal& journal, OvercommitHooks hooks,
+                       policy::PluginSet plugins = {}, base::Duration write_limit = kCapacityWriteLimit);
+
+  enum class Done {
+    kNothing,    // the node is gone, or nothing is known of the configuration yet
+    kUnchanged,  // what the node carries is right
+    kWritten,
+    kNotLeading,
+    kObserved,    // decided and shown
+    kSuperseded,  // the node carries a higher epoch: left alone until the lease shows whose it is
+  };
+  struct Outcome {
+    Done done = Done::kNothing;
+    // When time alone changes the answer (the metric turns stale, the node is due for a refresh): look again after
+    // this.
+    std::optional<base::Duration> again_after;
+  };
+  // The node first, then its zones.
+  net::Task<Result<Outcome>> reconcile(model::NodeName node_name);
+
+  // Whether the node or its zones carry something else than what this process left them with: that goes ahead.
+  bool needs_repair(const model::NodeName& node_name) const;
+  const Figures& figures() const { return figures_; }
+  void forget_writes_of(const model::NodeName& node_name) { writes_.forget(node_name); }
+
+ private:
+  struct Decision {
+    NodeDecision node;
+    policy::WriteDecision write;
+    std::string config_hash;
+    model::Resources batch_requests;  // of the pods on the node
+    std::optional<base::Duration> again_after;
+  };
+  Decision decide(const kube::Node& node, const Revision& revision, bool repair) const;
+  policy::WriteDecision worth_a_write(const NodeDecision& decision) const;
+  struct Settled {
+    Outcome outcome;
+    policy::ZonesPlan zones;  // with kUnchanged and kWritten
+    model::ColocationStrategy values;
+  };
+  static Settled settled(Done done, const Decision& decision);
+  net::Task<Result<Settled>> settle_node(model::NodeName node_name);
+  std::optional<base::Duration> look_again(const NodeDecision& decision) const;
+  void observe(const model::NodeName& node, const Decision& decision);
+  void count_plugins(const NodeDecision& decision);
+  void count_reconcile(std::string_view what, bool succeeded);
+  void remember(const model::NodeName& node_name, const policy::OfferState& state);
+  net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool repair);
+  LeftAs left_as(const kube::Node& node) const;
+
+  net::EventLoop& loop_;
+  WriteLanes lanes_;
+  OvercommitCaches caches_;
+  const Settings& settings_;
+  Leadership leadership_;
+  kube::Interner& interner_;
+  base::Log log_;
+  TopologyController& zones_;
+  DecisionJournal& journal_;
+  OvercommitHooks hooks_;
+  policy::PluginSet plugins_;
+  OwnWrites writes_;
+  Figures figures_;
+  ObservedSums observed_;
+  std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
+  base::Duration write_limit_;
+  base::Registry& metrics_;
+  base::Counter& conflicts_;
+  base::Histogram& decision_seconds_;
+  std::array<base::Counter*, 16> plugin_runs_{};  // by plugin, reset or not, and how it ended; made when there is one
+};
+
+}  // namespace tidemark::manager

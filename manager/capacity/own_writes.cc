@@ -1,0 +1,90 @@
+#include "manager/capacity/own_writes.h"
+
+#include <string>
+#include <utility>
+
+#include "kube/convert.h"
+#include "manager/leadership.h"
+#include "model/annotations.h"
+
+namespace tidemark::manager {
+namespace {
+
+bool lacks_any(const model::ExtendedResources& now, const model::ExtendedResources& written) {
+  return (written.batch_cpu && !now.batch_cpu) || (written.batch_memory && !now.batch_memory) ||
+         (written.mid_cpu && !now.mid_cpu) || (written.mid_memory && !now.mid_memory);
+}
+
+}  // namespace
+
+OwnWrites::Carried OwnWrites::carried_by(const kube::Node& node) const {
+  Carried carried{kube::extended_resources(node.capacity), kube::extended_resources(node.allocatable), std::nullopt};
+  if (const auto* text = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {
+    if (auto origin = model::parse_origin(text->view())) carried.origin = *origin;
+  }
+  keep_ours(carried);
+  return carried;
+}
+
+void OwnWrites::keep_ours(Carried& carried) const {
+  for (auto* amounts : {&carried.capacity, &carried.allocatable}) {
+    if (!plugins_.batch_resource) amounts->batch_cpu.reset(), amounts->batch_memory.reset();
+    if (!plugins_.mid_resource) amounts->mid_cpu.reset(), amounts->mid_memory.reset();
+  }
+  if (!plugins_.batch_resource) carried.origin.reset();
+}
+
+bool OwnWrites::carries(const kube::Node& node, const model::ExtendedResources& amounts,
+                        const std::optional<model::Resources>& origin) const {
+  Carried wanted{amounts, amounts, origin};
+  keep_ours(wanted);
+  return carried_by(node) == wanted;
+}
+
+bool OwnWrites::lacks(const Carried& now, const Carried& written) {
+  return lacks_any(now.capacity, written.capacity) || lacks_any(now.allocatable, written.allocatable) ||
+         (written.origin && !now.origin);
+}
+
+void OwnWrites::wrote(const kube::Node& after, std::int64_t epoch, base::MonotonicTime now) {
+  writes_[model::NodeName(std::string(after.meta.name))] = {now, epoch, revision_number(after.meta.resource_version),
+                                                            carried_by(after)};
+}
+
+void OwnWrites::accept(const kube::Node& node) {
+  const auto at = writes_.find(model::NodeName(std::string(node.meta.name)));
+  if (at == writes_.end()) return;
+  at->second.revision = revision_number(node.meta.resource_version);
+  at->second.carried = carried_by(node);
+}
+
+void OwnWrites::gone(const model::NodeName& node, base::MonotonicTime now) {
+  while (!gone_.empty() && now - gone_.front().when > kMadeAnewWithin) {
+    // One that came back was written since, or is still waiting to be.
+    const auto at = writes_.find(gone_.front().node);
+    if (at != writes_.end() && at->second.when <= gone_.front().when) writes_.erase(at);
+    gone_.pop_front();
+  }
+  if (writes_.contains(node)) gone_.push_back({now, node});
+}
+
+std::optional<base::Duration> OwnWrites::since(const model::NodeName& node, std::optional<std::int64_t> epoch,
+                                               base::MonotonicTime now) const {
+  const auto at = writes_.find(node);
+  if (at == writes_.end() || (epoch && *epoch != at->second.epoch)) return std::nullopt;
+  return now - at->second.when;
+}
+
+LeftAs OwnWrites::left_as(const kube::Node& node, std::optional<std::int64_t> epoch, base::MonotonicTime now) const {
+  const auto at = writes_.find(model::NodeName(std::string(node.meta.name)));
+  if (at == writes_.end() || (epoch && *epoch != at->second.epoch)) return LeftAs::kNotWritten;
+  const Written& written = at->second;
+  const std::uint64_t seen = revision_number(node.meta.resource_version);
+  if (seen == written.revision) return LeftAs::kAsWritten;
+  if (seen != 0 && seen < written.revision && now - written.when < kBehindMax) return LeftAs::kBehind;
+  const Carried carried = carried_by(node);
+  if (carried == written.carried) return LeftAs::kAsWritten;
+  return lacks(carried, written.carried) ? LeftAs::kLost : LeftAs::kChanged;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,81 @@
+#include "manager/capacity/pod_projection.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "kube/convert.h"
+#include "kube/objects.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+
+model::PodView PodProjection::view() const {
+  model::PodView view;
+  view.id = id;
+  view.phase = phase;
+  view.priority = priority;
+  view.qos = qos;
+  view.request = request;
+  view.numa_nodes = numa_nodes;
+  return view;
+}
+
+std::size_t PodProjection::bytes() const {
+  return kube::allocated_bytes(sizeof(PodProjection)) + meta.ns.bytes() + meta.name.bytes() +
+         kube::string_bytes(meta.resource_version) + node_name.bytes() +
+         kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0]));
+}
+
+namespace {
+
+// What holds of batch: init containers run before the others, so the largest of them counts against the sum.
+model::Resources batch_request_of(const kube::Pod& pod) {
+  const auto of = [](const kube::Container& container) {
+    return model::Resources{{container.requests.get(model::kBatchCpu)}, {container.requests.get(model::kBatchMemory)}};
+  };
+  model::Resources sum;
+  for (const auto& container : pod.containers) sum += of(container);
+  model::Resources largest;
+  for (const auto& container : pod.init_containers) {
+    if (container.restart_always) {
+      sum += of(container);
+    } else {
+      largest = model::max(largest, of(container));
+    }
+  }
+  return model::max(sum, largest);
+}
+
+bool requests_sold(const kube::Pod& pod) {
+  const auto sold = [](const kube::ResourceList& requests) {
+    return requests.get(model::kBatchCpu) > 0 || requests.get(model::kBatchMemory) > 0 ||
+           requests.get(model::kMidCpu) > 0 || requests.get(model::kMidMemory) > 0;
+  };
+  const auto any = [&](const std::vector<kube::Container>& containers) {
+    return std::ranges::any_of(containers, [&](const kube::Container& each) { return sold(each.requests); });
+  };
+  return any(pod.containers) || any(pod.init_containers);
+}
+
+}  // namespace
+
+Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Interner& interner) {
+  static const kube::PodFields fields = kube::overcommit_pod_fields();
+  TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
+  model::PodView view = kube::to_pod_view(pod);
+  PodProjection kept;
+  kept.meta = {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
+  kept.node_name = std::move(pod.node_name);
+  kept.id = view.id;
+  kept.request = view.request;
+  kept.batch_request = batch_request_of(pod);
+  kept.phase = view.phase;
+  kept.priority = view.priority;
+  kept.qos = view.qos;
+  kept.sold = requests_sold(pod);
+  kept.numa_nodes = std::move(view.numa_nodes);
+  return kept;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,279 @@
+// What somebody else took away or overwrote comes back within a second, ahead of every routine write: against the API
+// server in memory, under simulated time.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/yaml.h"
+#include "manager/capacity/own_writes.h"
+#include "manager/testing/cluster.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::kBatchCpu;
+using testing::kMerge;
+using testing::Replica;
+
+constexpr std::string_view kOrigin = "node.koordinator.sh/originExtendedAllocatable";
+constexpr std::string_view kRepaired = R"(tidemark_manager_capacity_writes_total{reason="TM-WRITE-008"})";
+constexpr std::string_view kTopologiesPath = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies";
+
+class RepairTest : public testing::InMemoryCluster {
+ protected:
+  // Somebody else's write of amounts into the status; null takes one away.
+  void foreign(std::string_view name, const Json& capacity, const Json& allocatable) {
+    must("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         Json::object({{"status", Json::object({{"capacity", capacity}, {"allocatable", allocatable}})}}), kMerge);
+  }
+  void lose_batch(std::string_view name) {
+    const Json none = Json::object({{kBatchCpu, nullptr}, {"kubernetes.io/batch-memory", nullptr}});
+    foreign(name, none, none);
+  }
+  std::string capacity(std::string_view name) {
+    return std::string(read_node(name).text_at("status", "capacity", kBatchCpu));
+  }
+  std::string origin(std::string_view name) {
+    return std::string(read_node(name).text_at("metadata", "annotations", kOrigin));
+  }
+  // So many writes of others wait for their place in the manager's own budget of 30 a second.
+  void exhaust_budget(Replica& replica, net::Scope& scope, int writes) {
+    for (int i = 0; i < writes; ++i) scope.spawn(write_settings(replica));
+  }
+  Json make_topology() {
+    must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+         *base::parse_yaml(
+             testing::read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml")));
+    Json topology = name_only("n1");
+    topology["apiVersion"] = Json("topology.node.k8s.io/v1alpha1");
+    topology["kind"] = Json("NodeResourceTopology");
+    topology["topologyPolicies"] = *Json::parse(R"(["None"])");
+    topology["zones"] = *Json::parse(R"([{"name":"node-0","type":"Node","resources":[
+        {"name":"cpu","capacity":"32","allocatable":"32","available":"32"}]}])");
+    must("POST", kTopologiesPath, topology);
+    return topology;
+  }
+  std::string batch_of_zone() {
+    const Json read = must("GET", base::cat(kTopologiesPath, "/n1"), nullptr);
+    const auto& resources = read.at("zones")->as_array()[0].at("resources")->as_array();
+    for (const Json& each : resources) {
+      if (each.text_at("name") == kBatchCpu) return std::string(each.text_at("available"));
+    }
+    return std::string();
+  }
+  static net::Task<void> write_settings(Replica& replica) {
+    kube::WriteOptions options;
+    options.ns = "koordinator-system";
+    (void)co_await replica.client.patch(kube::kConfigMaps, "slo-controller-config", kube::PatchType::kMerge, "{}",
+                                        options, 1min);
+  }
+};
+
+TEST_F(RepairTest, WhatIsLostComesBackWithinASecondWhileFiveHundredWritesWaitForTheBudget) {
+  node("n1");
+  node("n2");
+  metric("n1", "2");
+  metric("n2", "2");
+  auto& replica = start();
+  run_for(10s);
+  ASSERT_EQ(offered("n1"), "17200");
+  net::Scope others(loop);
+  exhaust_budget(replica, others, 500);
+  run_for(2s);
+  metric("n2", "12");  // a routine write, which the budget keeps waiting
+  lose_batch("n1");
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(replica.metric(kRepaired), 1);
+  EXPECT_EQ(offered("n2"), "17200") << "the budget was not exhausted: the test proves nothing";
+  run_for(1min);
+  EXPECT_EQ(offered("n2"), "7200");
+}
+
+TEST_F(RepairTest, EachNumberAndTheOriginArePutRightByAnyAmount) {
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  const std::string whole_origin = origin("n1");
+  foreign("n1", Json::object(), Json::object({{kBatchCpu, "17201"}}));
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "17200");
+  foreign("n1", Json::object({{kBatchCpu, "1"}}), Json::object());
+  run_for(1s);
+  EXPECT_EQ(capacity("n1"), "17200");
+  foreign("n1", Json::object(), Json::object({{"kubernetes.io/mid-memory", "4711"}}));
+  run_for(1s);
+  EXPECT_EQ(read_node("n1").text_at("status", "allocatable", "kubernetes.io/mid-memory"),
+            read_node("n1").text_at("status", "capacity", "kubernetes.io/mid-memory"));
+  EXPECT_EQ(replica.metric(kRepaired), 3);
+  for (const Json& text : {Json(nullptr), Json("no JSON"), Json(R"({"resources":{"kubernetes.io/batch-cpu":"1"}})")}) {
+    must("PATCH", "/api/v1/nodes/n1",
+         Json::object({{"metadata", Json::object({{"annotations", Json::object({{kOrigin, text}})}})}}), kMerge);
+    run_for(1s);
+    EXPECT_EQ(origin("n1"), whole_origin) << text.dump();
+  }
+  EXPECT_EQ(replica.metric(kRepaired), 6);
+}
+
+TEST_F(RepairTest, ANodeThatIsMadeAnewHasItsNumbersBackAheadOfTheBudget) {
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  run_for(10s);
+  net::Scope others(loop);
+  exhaust_budget(replica, others, 500);
+  must("DELETE", "/api/v1/nodes/n1", nullptr);
+  run_for(1s);
+  Json again = name_only("n1");  // a kubelet registers with what its machine has
+  const Json amounts = Json::object({{"cpu", "32"}, {"memory", "128Gi"}, {"pods", "110"}});
+  again["status"] = Json::object({{"capacity", amounts}, {"allocatable", amounts}});
+  must("POST", "/api/v1/nodes", again);
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "17200");
+}
+
+TEST_F(RepairTest, ZonesAreRepairedAheadOfTheBudgetAndSoIsATopologyThatIsMadeAnew) {
+  node("n1");
+  metric("n1", "2");
+  const Json topology = make_topology();
+  auto& replica = start();
+  run_for(10s);
+  ASSERT_EQ(batch_of_zone(), "17200");
+  net::Scope others(loop);
+  exhaust_budget(replica, others, 1000);
+  must("PATCH", base::cat(kTopologiesPath, "/n1"),
+       *Json::parse(R"([{"op":"replace","path":"/zones/0/resources/1/available","value":"17199"}])"),
+       "application/json-patch+json");
+  run_for(1s);
+  EXPECT_EQ(batch_of_zone(), "17200");
+  must("DELETE", base::cat(kTopologiesPath, "/n1"), nullptr);
+  run_for(1s);
+  must("POST", kTopologiesPath, topology);
+  run_for(1s);
+  EXPECT_EQ(batch_of_zone(), "17200");
+}
+
+TEST_F(RepairTest, ZonesThatSomebodyElseKeepsWritingWaitInLine) {
+  node("n1");
+  metric("n1", "2");
+  make_topology();
+  start();
+  run_for(10s);
+  ASSERT_EQ(batch_of_zone(), "17200");
+  const auto overwrite = [&](int value) {
+    must(
+        "PATCH", base::cat(kTopologiesPath, "/n1"),
+        *Json::parse(base::cat(R"([{"op":"replace","path":"/zones/0/resources/1/available","value":")", value, "\"}]")),
+        "application/json-patch+json");
+  };
+  for (int i = 0; i < 3; ++i) {
+    overwrite(17100 + i);
+    run_for(1s);
+    ASSERT_EQ(batch_of_zone(), "17200");
+  }
+  net::Scope others(loop);
+  exhaust_budget(*replicas.back(), others, 500);
+  run_for(2s);
+  overwrite(17000);
+  run_for(1s);
+  EXPECT_EQ(batch_of_zone(), "17000") << "the fourth in a row does not go ahead of the rest";
+  run_for(1min);
+  EXPECT_EQ(batch_of_zone(), "17200");
+  run_for(5min);
+  overwrite(17001);
+  run_for(1s);
+  EXPECT_EQ(batch_of_zone(), "17200");
+}
+
+TEST_F(RepairTest, WithoutTheLeaseNothingIsRepaired) {
+  node("n1");
+  metric("n1", "2");
+  start("one", true);
+  run_for(5s);
+  ASSERT_EQ(offered("n1"), "17200");
+  must("PATCH", "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager",
+       *Json::parse(R"({"spec":{"holderIdentity":"another","leaseTransitions":9}})"), kMerge);
+  run_for(12s);
+  lose_batch("n1");
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "");
+}
+
+// A repair that fails is tried again as one: the wait in between is its own, not the routine line's.
+TEST_F(RepairTest, AFleetThatWasOverwrittenComesBackByBothBudgets) {
+  for (int i = 0; i < 200; ++i) {
+    node(base::cat("n", i));
+    metric(base::cat("n", i), "2");
+  }
+  auto& replica = start();
+  run_for(30s);
+  ASSERT_EQ(offered("n199"), "17200");
+  for (int i = 0; i < 200; ++i) lose_batch(base::cat("n", i));
+  run_for(5s);  // 50 at once and 10 a second ahead, 50 at once and 30 a second of the ordinary budget
+  EXPECT_EQ(replica.metric(kRepaired), 200);
+}
+
+// ---- what was written, and whether it is still there ----
+
+kube::Node carrying(std::string_view revision, std::int64_t milli, kube::Interner& interner) {
+  auto node = kube::decode_node(base::cat(R"({"metadata":{"name":"n1","resourceVersion":")", revision,
+                                          R"("},"status":{"allocatable":{)", R"("kubernetes.io/batch-cpu":")", milli,
+                                          R"("},"capacity":{"kubernetes.io/batch-cpu":")", milli, R"("}}})"),
+                                kube::NodeFields(), interner);
+  return std::move(*node);
+}
+
+TEST(OwnWritesTest, LeftAsByRevisionAndWhatTheNodeCarries) {
+  kube::Interner interner;
+  const base::MonotonicTime now{1h};
+  const auto one = std::optional<std::int64_t>(1);
+  OwnWrites writes{policy::PluginSet()};
+  EXPECT_EQ(writes.left_as(carrying("5", 7, interner), one, now), LeftAs::kNotWritten);
+  writes.wrote(carrying("10", 7, interner), 1, now);
+  EXPECT_EQ(writes.left_as(carrying("10", 7, interner), one, now), LeftAs::kAsWritten);
+  EXPECT_EQ(writes.left_as(carrying("9", 5, interner), one, now), LeftAs::kBehind);
+  EXPECT_EQ(writes.left_as(carrying("9", 5, interner), one, now + kBehindMax), LeftAs::kChanged)
+      << "a server that was set back counts anew";
+  EXPECT_EQ(writes.left_as(carrying("11", 7, interner), one, now), LeftAs::kAsWritten);
+  EXPECT_EQ(writes.left_as(carrying("11", 8, interner), one, now), LeftAs::kChanged);
+  auto empty = kube::decode_node(R"({"metadata":{"name":"n1","resourceVersion":"12"}})", kube::NodeFields(), interner);
+  EXPECT_EQ(writes.left_as(*empty, one, now), LeftAs::kLost);
+  EXPECT_EQ(writes.left_as(*empty, 2, now), LeftAs::kNotWritten) << "another leadership's write is none";
+  EXPECT_EQ(writes.left_as(*empty, std::nullopt, now), LeftAs::kLost) << "nobody is elected";
+  EXPECT_EQ(writes.since(model::NodeName("n1"), 2, now + 3s), std::nullopt);
+  EXPECT_EQ(writes.since(model::NodeName("n1"), 1, now + 3s), 3s);
+  writes.accept(carrying("13", 8, interner));
+  EXPECT_EQ(writes.left_as(carrying("14", 8, interner), one, now), LeftAs::kAsWritten);
+  writes.forget(model::NodeName("n1"));
+  EXPECT_EQ(writes.left_as(*empty, one, now), LeftAs::kNotWritten);
+}
+
+TEST(OwnWritesTest, ANodeThatIsGoneIsRememberedForItsTimeAndWhatAPluginLeavesAloneDoesNotCount) {
+  kube::Interner interner;
+  const base::MonotonicTime now{1h};
+  const auto one = std::optional<std::int64_t>(1);
+  policy::PluginSet no_batch;
+  no_batch.batch_resource = false;
+  OwnWrites mid_only{no_batch};
+  mid_only.wrote(carrying("10", 7, interner), 1, now);
+  EXPECT_EQ(mid_only.left_as(carrying("11", 8, interner), one, now), LeftAs::kAsWritten);
+
+  OwnWrites writes{policy::PluginSet()};
+  writes.wrote(carrying("10", 7, interner), 1, now);
+  writes.gone(model::NodeName("n1"), now + 1s);
+  EXPECT_EQ(writes.left_as(carrying("12", 8, interner), one, now + 5min), LeftAs::kChanged);
+  writes.gone(model::NodeName("another"), now + 2s + kMadeAnewWithin);
+  EXPECT_EQ(writes.left_as(carrying("12", 8, interner), one, now + 5min), LeftAs::kNotWritten);
+
+  writes.wrote(carrying("20", 7, interner), 1, now);
+  writes.gone(model::NodeName("n1"), now + 1s);
+  writes.wrote(carrying("21", 7, interner), 1, now + 2s);  // it came back
+  writes.gone(model::NodeName("another"), now + 1h);
+  EXPECT_EQ(writes.left_as(carrying("22", 8, interner), one, now + 1h), LeftAs::kChanged);
+}
+
+}  // namespace
+}  // namespace tidemark::manager

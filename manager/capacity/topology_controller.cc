@@ -1,0 +1,131 @@
+#include "manager/capacity/topology_controller.h"
+
+#include <utility>
+
+#include "manager/capacity/capacity_patch.h"
+#include "manager/capacity/decide.h"
+#include "manager/capacity/own_writes.h"
+#include "manager/capacity/zone_patch.h"
+#include "model/reason.h"
+#include "policy/overcommit/writes.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr std::int64_t kUrgentRepairsMax = 3;  // in a row
+constexpr base::Duration kFightWindow = std::chrono::minutes(5);
+
+}  // namespace
+
+TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
+                                       const kube::Informer<kube::NodeResourceTopology>& topologies,
+                                       Leadership leadership, kube::Interner& interner, base::Log log,
+                                       base::Registry& metrics, base::Duration write_limit)
+    : loop_(loop),
+      lanes_(lanes),
+      topologies_(topologies),
+      leadership_(std::move(leadership)),
+      interner_(interner),
+      log_(std::move(log)),
+      write_limit_(write_limit),
+      metrics_(metrics),
+      conflicts_(metrics.counter("tidemark_manager_zone_conflicts_total",
+                                 "Writes of zones refused because somebody changed the topology meanwhile.")) {}
+
+std::vector<TopologyController::Carried> TopologyController::carried_by(const model::TopologyView& view) {
+  std::vector<Carried> carried;
+  carried.reserve(view.zones.size());
+  for (const auto& zone : view.zones) carried.push_back({zone.batch_cpu, zone.batch_memory});
+  return carried;
+}
+
+// The cache has not seen our own write yet.
+bool TopologyController::is_behind(const Written& written, const kube::NodeResourceTopology& topology) const {
+  const std::uint64_t seen = revision_number(topology.meta.resource_version);
+  return seen != 0 && seen < written.revision && loop_.clock().monotonic() - written.when < kBehindMax;
+}
+
+// Somebody else writes the zones too: to go ahead each time would leave no turn to the rest of the fleet.
+bool TopologyController::is_fought_over(const Written& written) const {
+  return written.repairs >= kUrgentRepairsMax && loop_.clock().monotonic() - written.repaired_at < kFightWindow;
+}
+
+bool TopologyController::overwritten(const kube::NodeResourceTopology& topology) const {
+  const auto at = written_.find(model::NodeName(std::string(topology.meta.name)));
+  if (at == written_.end() || is_behind(at->second, topology) || is_fought_over(at->second)) return false;
+  std::vector<std::string> notes;
+  return carried_by(kube::to_topology_view(topology, notes)) != at->second.zones;
+}
+
+net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
+                                                   model::ColocationStrategy values) {
+  const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
+  if (topology == nullptr || plan.zones.empty()) co_return Result<void>();
+
+  const std::int64_t on_object = read_epoch(topology->meta.annotations.get(kEpochAnnotation));
+  const std::int64_t epoch = leadership_.epoch().value_or(on_object);
+  if (on_object > epoch) {
+    log_.error("the zones of a node carry a higher epoch: another leads, or the lease was made anew",
+               {{"node", node.value}, {"epoch", epoch}, {"epoch_on_topology", on_object}});
+    leadership_.found_higher(on_object);
+    co_return Result<void>();
+  }
+
+  std::vector<std::string> notes;  // told with the node's
+  const model::TopologyView view = kube::to_topology_view(*topology, notes);
+  std::optional<base::Duration> since_write;
+  bool repair = false;
+  bool ahead = false;
+  std::int64_t repairs = 0;
+  base::MonotonicTime repaired_at;
+  if (const auto at = written_.find(node); at != written_.end() && at->second.epoch == epoch) {
+    if (is_behind(at->second, *topology)) co_return Result<void>();
+    repair = carried_by(view) != at->second.zones;
+    ahead = repair && !is_fought_over(at->second);
+    const auto now = loop_.clock().monotonic();
+    if (now - at->second.repaired_at < kFightWindow) repairs = at->second.repairs;
+    repaired_at = repair ? now : at->second.repaired_at;
+    if (repair) ++repairs;
+    // What was changed is put right by any amount, not only by a tenth.
+    if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
+  }
+  auto decision = policy::needs_zone_write(view, plan, since_write, values);
+  if (!decision.write.write) co_return Result<void>();
+  if (repair) decision.write.reason = model::Reason::kWriteRepaired;
+  if (!leadership_.leading()) co_return Result<void>();
+  if (decision.changes.empty() && on_object == epoch) {
+    written_[node] = {loop_.clock().monotonic(), epoch, 0, carried_by(view), repairs, repaired_at};
+    co_return Result<void>();
+  }
+
+  const std::string body = zone_patch({*topology, plan, decision.changes, epoch});
+  auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodeResourceTopologies, node.value,
+                                                        kube::PatchType::kJson, body, {}, write_limit_);
+  metrics_
+      .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
+               {{"status", patched ? "succeeded" : "failed"}, {"reason", "updateNodeResourceTopology"}})
+      .add();
+  if (!patched) {
+    if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    if (patched.error().kind == ErrorKind::kConflict) conflicts_.add();
+    co_return fail(std::move(patched).error().within(base::cat("zones of ", node.value)));
+  }
+  TM_CO_TRY(const auto after, kube::decode_node_resource_topology(*patched, topology_fields(), interner_));
+  written_[node] = {loop_.clock().monotonic(),
+                    epoch,
+                    revision_number(after.meta.resource_version),
+                    carried_by(kube::to_topology_view(after, notes)),
+                    repairs,
+                    repaired_at};
+  metrics_
+      .counter("tidemark_manager_zone_writes_total", "Topologies written, by why it was worth a write.",
+               {{"reason", model::reason_id(decision.write.reason)}})
+      .add();
+  log_.info("zones written", {{"node", node.value},
+                              {"fields", decision.changes.size()},
+                              {"why", model::reason_id(plan.reason)},
+                              {"write", model::reason_id(decision.write.reason)}});
+  co_return Result<void>();
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,77 @@
+// Writes what was decided of the zones into the NodeResourceTopology, where it is worth a write.
+//
+// It has its own memory of when it wrote what: zones are refreshed by their own time, and what somebody else changed of
+// ours is put right. Each write holds only for the revision that it was decided on, and carries the leader's epoch
+// (manager/capacity/zone_patch.h, docs/decisions/0005-fencing.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/node_resource_topology.h"
+#include "manager/capacity/write_lanes.h"
+#include "manager/leadership.h"
+#include "model/names.h"
+#include "model/strategy.h"
+#include "model/topology.h"
+#include "net/loop.h"
+#include "policy/overcommit/zones.h"
+
+namespace tidemark::manager {
+
+class TopologyController {
+ public:
+  TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
+                     const kube::Informer<kube::NodeResourceTopology>& topologies, Leadership leadership,
+                     kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit);
+
+  // kConflict: somebody changed the topology meanwhile; decide the node again.
+  net::Task<Result<void>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values);
+
+  // Whether the zones carry something else than what this process wrote last, and that is worth going ahead of others:
+  // what is overwritten again and again waits in line like everything else.
+  bool overwritten(const kube::NodeResourceTopology& topology) const;
+  // A topology that is made anew was not forgotten: it gets its zones back like one that was overwritten.
+  void forget_writes_of(const model::NodeName& node) { written_.erase(node); }
+
+ private:
+  // What a zone carries of batch.
+  struct Carried {
+    std::optional<model::ZoneAmounts<model::CpuMicro>> cpu;
+    std::optional<model::ZoneAmounts<model::MemoryMilli>> memory;
+    bool operator==(const Carried&) const = default;
+  };
+  struct Written {
+    base::MonotonicTime when;
+    std::int64_t epoch = 0;
+    std::uint64_t revision = 0;  // after the write; 0 where nothing had to be written
+    std::vector<Carried> zones;
+    std::int64_t repairs = 0;  // each within kFightWindow of the one before
+    base::MonotonicTime repaired_at;
+  };
+  static std::vector<Carried> carried_by(const model::TopologyView& view);
+  bool is_fought_over(const Written& written) const;
+  bool is_behind(const Written& written, const kube::NodeResourceTopology& topology) const;
+
+  net::EventLoop& loop_;
+  WriteLanes lanes_;
+  const kube::Informer<kube::NodeResourceTopology>& topologies_;
+  Leadership leadership_;
+  kube::Interner& interner_;
+  base::Log log_;
+  base::Duration write_limit_;
+  std::unordered_map<model::NodeName, Written> written_;
+  base::Registry& metrics_;
+  base::Counter& conflicts_;
+};
+
+}  // namespace tidemark::manager

@@ -1,0 +1,395 @@
+// The fields of a recorded decision, one list for writing and reading. A structured binding names all members of a
+// struct, so a member that is added there does not compile here: add it to the list, raise kRecordSchema
+// (manager/record/decision_record.h), and read it only where the record's schema has it.
+#pragma once
+
+#include <bit>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "journal/record.h"
+#include "manager/record/decision_record.h"
+
+namespace tidemark::manager {
+
+class FieldWriter : public journal::Packer {
+ public:
+  using journal::Packer::Packer;
+  void reason(model::Reason reason) { natural(static_cast<std::uint64_t>(reason)); }
+};
+
+class FieldReader : public journal::Unpacker {
+ public:
+  FieldReader(std::string_view bytes, const std::vector<std::optional<model::Reason>>& reasons)
+      : Unpacker(bytes), reasons_(reasons) {}
+  model::Reason reason() {
+    const std::uint64_t number = natural();
+    if (number < reasons_.size() && reasons_[number]) return *reasons_[number];
+    fail();
+    return model::Reason::kPublished;
+  }
+
+ private:
+  const std::vector<std::optional<model::Reason>>& reasons_;
+};
+
+// `Is<T>`: T or const T, by whether it is read or written.
+template <class T, class U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+template <class E>
+constexpr E last_of();
+template <>
+constexpr model::PodPhase last_of() {
+  return model::PodPhase::kFailed;
+}
+template <>
+constexpr model::PriorityClass last_of() {
+  return model::PriorityClass::kFree;
+}
+template <>
+constexpr model::Qos last_of() {
+  return model::Qos::kSystem;
+}
+template <>
+constexpr model::Quantity::Format last_of() {
+  return model::Quantity::Format::kDecimalExponent;
+}
+template <>
+constexpr model::CalculatePolicy last_of() {
+  return model::CalculatePolicy::kMaxUsageRequest;
+}
+template <>
+constexpr model::MidReclaimMode last_of() {
+  return model::MidReclaimMode::kStatic;
+}
+template <>
+constexpr policy::PlanAction last_of() {
+  return policy::PlanAction::kHold;
+}
+template <>
+constexpr policy::AnnotationAction last_of() {
+  return policy::AnnotationAction::kRemove;
+}
+template <>
+constexpr policy::Profile last_of() {
+  return policy::Profile::kTidemark;
+}
+template <>
+constexpr policy::LinePhase last_of() {
+  return policy::LinePhase::kOverridden;
+}
+template <>
+constexpr policy::Freshness last_of() {
+  return policy::Freshness::kForgotten;
+}
+template <>
+constexpr RecordedResult last_of() {
+  return RecordedResult::kFailed;
+}
+
+template <class A, class T>
+  requires(std::integral<std::remove_const_t<T>>)
+void io(A& a, T& value) {
+  if constexpr (!A::kReads) {
+    a.number(static_cast<std::int64_t>(value));
+  } else {
+    const std::int64_t number = a.number();
+    if (!std::in_range<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>>(number) ||
+        (std::same_as<T, bool> && number > 1)) {
+      return a.fail();
+    }
+    value = static_cast<T>(number);
+  }
+}
+
+template <class A, class T>
+  requires(std::floating_point<std::remove_const_t<T>>)
+void io(A& a, T& value) {
+  if constexpr (A::kReads) {
+    value = std::bit_cast<double>(a.natural());
+  } else {
+    a.natural(std::bit_cast<std::uint64_t>(value));
+  }
+}
+
+template <class A, class T>
+  requires(std::is_enum_v<std::remove_const_t<T>>)
+void io(A& a, T& value) {
+  if constexpr (Is<T, model::Reason>) {
+    if constexpr (A::kReads) {
+      value = a.reason();
+    } else {
+      a.reason(value);
+    }
+  } else if constexpr (A::kReads) {
+    const std::uint64_t number = a.natural();
+    if (number > static_cast<std::uint64_t>(last_of<T>())) return a.fail();
+    value = static_cast<T>(number);
+  } else {
+    a.natural(static_cast<std::uint64_t>(value));
+  }
+}
+
+void io(auto& a, Is<std::string> auto& text) {
+  if constexpr (std::remove_reference_t<decltype(a)>::kReads) {
+    text = a.text();
+  } else {
+    a.text(text);
+  }
+}
+
+template <class A, class Rep, class Period>
+void io(A& a, std::chrono::duration<Rep, Period>& value) {
+  value = std::chrono::duration<Rep, Period>(a.number());
+}
+template <class A, class Rep, class Period>
+void io(A& a, const std::chrono::duration<Rep, Period>& value) {
+  a.number(value.count());
+}
+void io(auto& a, Is<base::WallTime> auto& value) {
+  io(a, value.since_epoch);
+}
+void io(auto& a, Is<base::MonotonicTime> auto& value) {
+  io(a, value.since_start);
+}
+
+template <class A, class Unit>
+void io(A& a, model::Amount<Unit>& amount) {
+  io(a, amount.value);
+}
+template <class A, class Unit>
+void io(A& a, const model::Amount<Unit>& amount) {
+  io(a, amount.value);
+}
+
+// Declared ahead of the containers, which look them up where they are used.
+void io(auto& a, Is<model::Resources> auto& value);
+void io(auto& a, Is<model::Label> auto& value);
+void io(auto& a, Is<model::PodUsage> auto& value);
+void io(auto& a, Is<model::HostApplicationUsage> auto& value);
+void io(auto& a, Is<model::NodeMetricView> auto& value);
+void io(auto& a, Is<model::ThirdPartyAllocation> auto& value);
+void io(auto& a, Is<model::CpuBasicInfo> auto& value);
+void io(auto& a, Is<model::ZoneView> auto& value);
+void io(auto& a, Is<model::TopologyView> auto& value);
+void io(auto& a, Is<model::PodView> auto& value);
+void io(auto& a, Is<policy::ZonePlan> auto& value);
+void io(auto& a, Is<policy::AmplifiedResource> auto& value);
+void io(auto& a, Is<policy::LinePlan> auto& value);
+void io(auto& a, Is<policy::MotionPlan> auto& value);
+void io(auto& a, Is<policy::LedgerPlan> auto& value);
+template <class A, class Fine>
+void io(A& a, model::ZoneAmounts<Fine>& value);
+template <class A, class Fine>
+void io(A& a, const model::ZoneAmounts<Fine>& value);
+
+template <class A, class T>
+void io(A& a, std::optional<T>& value) {
+  bool there = false;
+  io(a, there);
+  value.reset();
+  if (there && a.ok()) io(a, value.emplace());
+}
+template <class A, class T>
+void io(A& a, const std::optional<T>& value) {
+  const bool there = value.has_value();
+  io(a, there);
+  if (there) io(a, *value);
+}
+
+template <class A, class T>
+void io(A& a, std::vector<T>& values) {
+  std::uint64_t count = a.natural();
+  if (count > a.left()) return a.fail();  // each takes a byte at least
+  values.clear();
+  for (; count > 0 && a.ok(); --count) io(a, values.emplace_back());
+}
+template <class A, class T>
+void io(A& a, const std::vector<T>& values) {
+  a.natural(values.size());
+  for (const T& value : values) io(a, value);
+}
+
+void all(auto& a, auto&... values) {
+  (io(a, values), ...);
+}
+
+// ---- what goes in ----
+
+void io(auto& a, Is<model::Resources> auto& value) {
+  auto& [cpu, memory] = value;
+  all(a, cpu, memory);
+}
+void io(auto& a, Is<model::Label> auto& value) {
+  auto& [key, text] = value;
+  all(a, key, text);
+}
+// Their ids were made small numbers, in the order of the ids (canonical()).
+void io(auto& a, Is<model::PodId> auto& value) {
+  if constexpr (std::remove_reference_t<decltype(a)>::kReads) {
+    value.low = a.natural();
+  } else {
+    a.natural(value.low);
+  }
+}
+void io(auto& a, Is<model::PodView> auto& value) {
+  auto& [id, phase, priority, qos, request, numa_nodes] = value;
+  all(a, id, phase, priority, qos, request, numa_nodes);
+}
+void io(auto& a, Is<model::PodUsage> auto& value) {
+  auto& [id, usage, priority, qos] = value;
+  all(a, id, usage, priority, qos);
+}
+void io(auto& a, Is<model::HostApplicationUsage> auto& value) {
+  auto& [name, usage, priority, qos] = value;
+  all(a, name, usage, priority, qos);
+}
+void io(auto& a, Is<model::NodeMetricView> auto& value) {
+  auto& [update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable] = value;
+  all(a, update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable);
+}
+void io(auto& a, Is<model::ThirdPartyAllocation> auto& value) {
+  auto& [name, priority, resources] = value;
+  all(a, name, priority, resources);
+}
+void io(auto& a, Is<model::ExtendedResources> auto& value) {
+  auto& [batch_cpu, batch_memory, mid_cpu, mid_memory] = value;
+  all(a, batch_cpu, batch_memory, mid_cpu, mid_memory);
+}
+void io(auto& a, Is<model::CpuBasicInfo> auto& value) {
+  auto& [model, hyper_thread, turbo] = value;
+  all(a, model, hyper_thread, turbo);
+}
+template <class A, class Fine>
+void io(A& a, model::ZoneAmounts<Fine>& value) {
+  auto& [capacity, allocatable, available] = value;
+  all(a, capacity, allocatable, available);
+}
+template <class A, class Fine>
+void io(A& a, const model::ZoneAmounts<Fine>& value) {
+  auto& [capacity, allocatable, available] = value;
+  all(a, capacity, allocatable, available);
+}
+void io(auto& a, Is<model::ZoneView> auto& value) {
+  auto& [name, cpu, memory, memory_format, batch_cpu, batch_memory] = value;
+  all(a, name, cpu, memory, memory_format, batch_cpu, batch_memory);
+}
+void io(auto& a, Is<model::TopologyView> auto& value) {
+  auto& [zones, cpu, cpu_info_unreadable] = value;
+  all(a, zones, cpu, cpu_info_unreadable);
+}
+void io(auto& a, Is<model::NodeSnapshot> auto& value) {
+  auto& [name, capacity, allocatable, published, origin, reserved, reservation_unreadable, third_party, pods, metric,
+         topology, normalization, amplification] = value;
+  all(a, capacity, allocatable, published, origin, reserved, reservation_unreadable, third_party, pods, metric,
+      topology, normalization, amplification);
+  static_cast<void>(name);  // at the head of the record
+}
+void io(auto& a, Is<policy::PluginSet> auto& value) {
+  auto& [batch, mid, normalization, amplification, gpu, rdma] = value;
+  all(a, batch, mid, normalization, amplification, gpu, rdma);
+}
+void io(auto& a, Is<policy::OfferState> auto& value) {
+  auto& [motion] = value;
+  auto& [offered, changed_at, stamp, stamp_at, stamp_moved, held] = motion;
+  all(a, offered, changed_at, stamp, stamp_at, stamp_moved, held);
+}
+
+// ---- what comes out ----
+
+template <class A, class Terms>
+void water_line(A& a, Terms& terms) {
+  all(a, terms.capacity, terms.margin, terms.system_used, terms.reserved_by_kubelet, terms.reserved_by_annotation,
+      terms.reserved, terms.reserved_by, terms.high_priority, terms.policy, terms.left, terms.cap, terms.allowed,
+      terms.origin_by);
+}
+template <class A, class Terms>
+void batch_terms(A& a, Terms& terms) {
+  water_line(a, terms);
+  all(a, terms.ratio_percent, terms.origin, terms.third_party, terms.third_party_by, terms.published);
+}
+void mid_terms(auto& a, auto& terms) {
+  auto& [capacity, prod_reclaimable, node_unused, base, reserved, reserved_by, prod_request, unallocated, share,
+         static_share, cap, reason, published] = terms;
+  all(a, capacity, prod_reclaimable, node_unused, base, reserved, reserved_by, prod_request, unallocated, share,
+      static_share, cap, reason, published);
+}
+void io(auto& a, Is<policy::ZonePlan> auto& value) {
+  auto& [name, cpu, memory, third_party_cpu, third_party_memory, batch_cpu, batch_memory, memory_format] = value;
+  io(a, name);
+  water_line(a, cpu);
+  water_line(a, memory);
+  all(a, third_party_cpu, third_party_memory, batch_cpu, batch_memory, memory_format);
+}
+void io(auto& a, Is<policy::AmplifiedResource> auto& value) {
+  auto& [resource, configured, ratio] = value;
+  all(a, resource, configured, ratio);
+}
+void io(auto& a, Is<policy::OvercommitPlan> auto& value) {
+  auto& [action, reason, publish, origin, batch_cpu, batch_memory, mid_cpu, mid_memory, zones, normalization,
+         amplification, safeguards] = value;
+  all(a, action, reason, publish, origin);
+  batch_terms(a, batch_cpu);
+  batch_terms(a, batch_memory);
+  mid_terms(a, mid_cpu);
+  mid_terms(a, mid_memory);
+  auto& [zones_reason, zone_list, counted_once] = zones;
+  all(a, zones_reason, zone_list, counted_once);
+  auto& [ratio_reason, ratio_percent, annotate] = normalization;
+  all(a, ratio_reason, ratio_percent, annotate);
+  auto& [amplification_reason, amplification_action, text, ratios, normalization_ratio] = amplification;
+  all(a, amplification_reason, amplification_action, text, ratios, normalization_ratio, safeguards);
+}
+void io(auto& a, Is<model::ColocationStrategy> auto& value) {
+  auto& [enable, aggregate_s, report_s, durations, collect, cpu_threshold, cpu_policy, memory_threshold, memory_policy,
+         degrade, update, diff, mid_mode, mid_cpu, mid_memory, mid_unallocated, static_cpu, static_memory, batch_cpu,
+         batch_memory] = value;
+  all(a, enable, aggregate_s, report_s, durations, collect, cpu_threshold, cpu_policy, memory_threshold, memory_policy,
+      degrade, update, diff, mid_mode, mid_cpu, mid_memory, mid_unallocated, static_cpu, static_memory, batch_cpu,
+      batch_memory);
+}
+void line_terms(auto& a, auto& terms) {
+  auto& [base, hold, sell, phase, entry, reason] = terms;
+  all(a, base, hold, sell, phase, entry, reason);
+}
+void io(auto& a, Is<policy::LinePlan> auto& value) {
+  auto& [cpu, memory, changes_at] = value;
+  line_terms(a, cpu);
+  line_terms(a, memory);
+  io(a, changes_at);
+}
+void io(auto& a, Is<policy::MotionPlan> auto& value) {
+  auto& [freshness, cpu, memory, again_after] = value;
+  all(a, freshness, cpu.offered, cpu.reason, memory.offered, memory.reason, again_after);
+}
+void side_terms(auto& a, auto& terms) {
+  auto& [held, taken, taken_by, real, offer, reason, reclaim] = terms;
+  all(a, held, taken, taken_by, real, offer, reason, reclaim);
+}
+void io(auto& a, Is<policy::LedgerPlan> auto& value) {
+  auto& [kubernetes, yarn] = value;
+  side_terms(a, kubernetes.cpu);
+  side_terms(a, kubernetes.memory);
+  side_terms(a, yarn.cpu);
+  side_terms(a, yarn.memory);
+}
+void io(auto& a, Is<DecisionOutcome> auto& value) {
+  auto& [plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after] =
+      value;
+  all(a, plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after);
+}
+void io(auto& a, Is<DecisionDone> auto& value) {
+  auto& [action, publish, state, why, result, error, epoch] = value;
+  all(a, action, publish, state, why, result, error, epoch);
+}
+
+}  // namespace tidemark::manager

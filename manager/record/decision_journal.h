@@ -1,0 +1,55 @@
+// Which decisions are kept for later, and hands them to the journal. Kept are those that change something on a node,
+// this process's first look at a node, one whose reason is another than before, and one an hour of those that go on as
+// they are. Without a journal nothing is kept and nothing is spent.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "journal/writer.h"
+#include "manager/record/decision_record.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+
+inline constexpr base::Duration kSampleEvery = std::chrono::hours(1);
+
+struct JournalOptions {
+  std::string directory;  // "": no journal
+  std::int64_t megabytes = 1024;
+};
+
+class DecisionJournal {
+ public:
+  DecisionJournal(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, const JournalOptions& options,
+                  const std::string& identity);
+
+  void start();
+  net::Task<void> drain(base::Duration limit);
+
+  // nullopt: this one is not kept. Before the decision's node or settings can change.
+  std::optional<journal::Entry> begin(const NodeDecision& decision, const Revision& revision, bool changes);
+  void end(std::optional<journal::Entry> entry, const DecisionDone& done);
+  void forget(const model::NodeName& node) { seen_.erase(node); }
+
+ private:
+  struct Seen {
+    base::MonotonicTime at;
+    policy::PlanAction action = policy::PlanAction::kHold;
+    model::Reason reason = model::Reason::kMetricEmpty;
+  };
+  const std::shared_ptr<const journal::Blob>& settings(const Revision& revision);
+
+  std::unique_ptr<journal::Writer> writer_;  // null: no journal
+  std::unordered_map<model::NodeName, Seen> seen_;
+  // Of the revisions in force, which are few.
+  std::unordered_map<std::string, std::shared_ptr<const journal::Blob>> settings_;
+};
+
+}  // namespace tidemark::manager

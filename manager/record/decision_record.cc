@@ -1,0 +1,237 @@
+#include "manager/record/decision_record.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "manager/record/decision_fields.h"
+#include "manager/state/standing.h"
+
+namespace tidemark::manager {
+namespace {
+
+// Pods, or reports: by id. Where one is listed twice (nobody should) a formula may go by the order: it stays.
+template <class Listed>
+void sort_by_id(std::vector<Listed>& list) {
+  const auto less = [](const Listed& a, const Listed& b) { return a.id < b.id; };
+  const auto same = [](const Listed& a, const Listed& b) { return a.id == b.id; };
+  std::vector<Listed> sorted = list;
+  std::sort(sorted.begin(), sorted.end(), less);
+  if (std::adjacent_find(sorted.begin(), sorted.end(), same) == sorted.end()) list = std::move(sorted);
+}
+
+// Sorted, and numbered by their place in the order of ids.
+model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
+  std::vector<model::PodId> ids;
+  for (const auto& pod : snapshot.pods) ids.push_back(pod.id);
+  sort_by_id(snapshot.pods);
+  if (snapshot.metric) {
+    for (const auto& pod : snapshot.metric->pods) ids.push_back(pod.id);
+    sort_by_id(snapshot.metric->pods);
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  const auto number = [&ids](model::PodId& id) {
+    const auto place = std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
+    id.high = 0;
+    id.low = static_cast<std::uint64_t>(place) + 1;
+  };
+  for (auto& pod : snapshot.pods) number(pod.id);
+  if (snapshot.metric) {
+    for (auto& pod : snapshot.metric->pods) number(pod.id);
+  }
+  return snapshot;
+}
+
+void basis_fields(auto& a, auto& basis) {
+  auto& [labels, annotation, plugins, state, origin, now, mono] = basis;
+  all(a, plugins, state, origin, mono);
+  static_cast<void>(now);  // at the head of the record
+  static_cast<void>(labels);
+  static_cast<void>(annotation);
+}
+
+}  // namespace
+
+std::string_view to_string(RecordedResult result) {
+  switch (result) {
+    case RecordedResult::kWritten:
+      return "written";
+    case RecordedResult::kUnchanged:
+      return "unchanged";
+    case RecordedResult::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+DecisionOutcome outcome_of(const NodeDecision& decision) {
+  const policy::Offer& offer = decision.offer;
+  return {offer.plan,
+          offer.strategy.values,
+          offer.strategy.enabled,
+          offer.strategy.reason,
+          offer.strategy.ignored,
+          offer.strategy.profile,
+          offer.line,
+          offer.motion,
+          offer.ledger,
+          offer.yarn_offer,
+          offer.again_after};
+}
+
+DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,
+                     std::int64_t epoch) {
+  const policy::OvercommitPlan& plan = decision.plan();
+  return {plan.action, plan.publish, standing_text(decision.standing), why, result, std::move(error), epoch};
+}
+
+std::string outcome_bytes(const DecisionOutcome& outcome) {
+  std::string out;
+  FieldWriter writer(out);
+  io(writer, outcome);
+  return out;
+}
+
+std::string reason_table() {
+  std::string out;
+  for (const auto& row : model::all_reasons()) out += base::cat(row.id, "\n");
+  return out;
+}
+
+std::shared_ptr<const journal::Blob> settings_blob(const Revision& revision) {
+  std::string out;
+  FieldWriter writer(out);
+  writer.natural(revision.texts.slo.size());
+  for (const auto& [key, text] : revision.texts.slo) all(writer, key, text);
+  io(writer, revision.texts.tidemark);
+  std::map<std::string_view, const policy::TimeZone*> zones;
+  for (const auto& calendar : revision.tidemark.calendars) zones.emplace(calendar.zone.name(), &calendar.zone);
+  writer.natural(zones.size());
+  for (const auto& [name, zone] : zones) {
+    writer.text(name);
+    writer.natural(zone->spans().size());
+    for (const auto& span : zone->spans()) all(writer, span.from_s, span.offset_s);
+  }
+  return journal::make_blob(std::move(out));
+}
+
+Result<Revision> settings_of(std::string_view blob) {
+  const std::vector<std::optional<model::Reason>> no_reasons;
+  FieldReader reader(blob, no_reasons);
+  policy::SettingsTexts texts;
+  for (auto count = reader.natural(); count > 0 && reader.ok(); --count) {
+    std::string key(reader.text());
+    texts.slo.insert_or_assign(std::move(key), std::string(reader.text()));
+  }
+  io(reader, texts.tidemark);
+  policy::Zones zones;
+  for (auto count = reader.natural(); count > 0 && reader.ok(); --count) {
+    const std::string name(reader.text());
+    std::vector<policy::TimeZone::Span> spans;
+    for (auto left = reader.natural(); left > 0 && reader.ok(); --left) {
+      auto& span = spans.emplace_back();
+      all(reader, span.from_s, span.offset_s);
+    }
+    if (!reader.ok()) break;
+    TM_TRY(auto zone, policy::TimeZone::from_spans(name, std::move(spans)));
+    zones.add(std::move(zone));
+  }
+  if (!reader.at_end()) return fail(ErrorKind::kInvalid, "the recorded settings cannot be read");
+  auto revision = revision_of(texts, [&zones](std::string_view) { return zones; });
+  if (!revision || !revision->colocation.config) {
+    return fail(ErrorKind::kInvalid, "this version does not take the recorded settings ", policy::hash_of(texts));
+  }
+  return std::move(*revision);
+}
+
+journal::Entry draft(const NodeDecision& decision, const std::shared_ptr<const journal::Blob>& settings) {
+  std::string on_node;
+  FieldWriter node_writer(on_node);
+  all(node_writer, decision.basis.labels, decision.basis.strategy_annotation);
+  auto on_node_blob = journal::make_blob(std::move(on_node));
+
+  journal::Entry entry;
+  entry.payload += kDecisionRecord;
+  FieldWriter writer(entry.payload);
+  all(writer, decision.basis.now, decision.snapshot.name);
+  writer.natural(settings->hash);
+  writer.natural(on_node_blob->hash);
+  const model::NodeSnapshot snapshot = canonical(decision.snapshot);
+  io(writer, snapshot);
+  basis_fields(writer, decision.basis);
+  writer.text(outcome_bytes(outcome_of(decision)));
+  entry.needs = {settings, std::move(on_node_blob)};
+  return entry;
+}
+
+void finish(journal::Entry& draft, const DecisionDone& done) {
+  FieldWriter writer(draft.payload);
+  io(writer, done);
+}
+
+Result<RecordReader> RecordReader::make(const journal::Start& start) {
+  if (start.schema != kRecordSchema) {
+    return fail(ErrorKind::kUnsupported, "its records have schema ", start.schema, " (by ", start.program,
+                "); this program reads ", kRecordSchema);
+  }
+  std::map<std::string_view, model::Reason> known;
+  for (const auto& row : model::all_reasons()) known.emplace(row.id, row.reason);
+  RecordReader reader;
+  reader.our_table_ = start.owner == reason_table();
+  for (const auto id : base::split(start.owner, '\n')) {
+    const auto at = known.find(id);
+    reader.reasons_.push_back(at == known.end() ? std::nullopt : std::optional(at->second));
+  }
+  return reader;
+}
+
+std::optional<RecordReader::Heading> RecordReader::heading(std::string_view payload) const {
+  if (payload.empty() || payload[0] != kDecisionRecord) return std::nullopt;
+  FieldReader reader(payload.substr(1), reasons_);
+  Heading heading;
+  io(reader, heading.now);
+  heading.node = reader.text();
+  if (!reader.ok()) return std::nullopt;
+  return heading;
+}
+
+Result<DecisionRecord> RecordReader::decode(
+    std::string_view payload, const std::function<std::optional<std::string_view>(std::uint64_t)>& blob) const {
+  if (payload.empty() || payload[0] != kDecisionRecord) return fail(ErrorKind::kInvalid, "not a record of a decision");
+  FieldReader reader(payload.substr(1), reasons_);
+  DecisionRecord record;
+  all(reader, record.basis.now, record.snapshot.name);
+  record.settings = reader.natural();
+  const std::uint64_t on_node = reader.natural();
+  io(reader, record.snapshot);
+  basis_fields(reader, record.basis);
+  record.outcome = reader.text();
+  io(reader, record.done);
+  if (!reader.at_end()) return fail(ErrorKind::kInvalid, "a record of a decision cannot be read");
+  const auto bytes = blob(on_node);
+  if (!bytes) return fail(ErrorKind::kInvalid, "the labels that a decision rests on are missing");
+  FieldReader node_reader(*bytes, reasons_);
+  all(node_reader, record.basis.labels, record.basis.strategy_annotation);
+  if (!node_reader.at_end()) return fail(ErrorKind::kInvalid, "the labels that a decision rests on cannot be read");
+  return record;
+}
+
+bool RecordReader::same(std::string_view recorded, const DecisionOutcome& outcome) const {
+  const std::string bytes = outcome_bytes(outcome);
+  if (our_table_) return bytes == recorded;
+  const auto then = decode_outcome(recorded);
+  return then && outcome_bytes(*then) == bytes;
+}
+
+Result<DecisionOutcome> RecordReader::decode_outcome(std::string_view bytes) const {
+  FieldReader reader(bytes, reasons_);
+  DecisionOutcome outcome;
+  io(reader, outcome);
+  if (!reader.at_end()) return fail(ErrorKind::kInvalid, "the outcome of a decision cannot be read");
+  return outcome;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,118 @@
+// A decision with all that it rests on, as bytes and back: what the journal holds (docs/decisions/0006-journal.md).
+//
+// Bytes are canonical: the same decision gives the same bytes in every process. Pods are sorted and numbered, because a
+// decision asks only which report belongs to which pod.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "journal/record.h"
+#include "journal/store.h"
+#include "manager/capacity/decide.h"
+#include "manager/settings/revision.h"
+#include "model/node.h"
+#include "model/reason.h"
+#include "policy/offer/offer.h"
+
+namespace tidemark::manager {
+
+inline constexpr std::int64_t kRecordSchema = 1;  // of what is written; the one before is read too
+// Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
+// error. decision_record_test tells when.
+inline constexpr std::int64_t kPolicyVersion = 1;
+
+inline constexpr char kDecisionRecord = journal::kFirstOfOwner;
+
+enum class RecordedResult : std::uint8_t {
+  kWritten,
+  kUnchanged,  // what the node carries is right; kept because it was the first look at it, or for a sample
+  kFailed,     // the write was refused or did not arrive; it is tried again
+};
+std::string_view to_string(RecordedResult);
+
+// What came out.
+struct DecisionOutcome {
+  policy::OvercommitPlan plan;
+  model::ColocationStrategy values;  // with the thresholds that the calendar set
+  bool enabled = false;
+  model::Reason strategy_reason = model::Reason::kDisabledByCluster;
+  std::vector<model::Reason> ignored;
+  policy::Profile profile = policy::Profile::kKoordinator;
+  std::optional<policy::LinePlan> line;
+  std::optional<policy::MotionPlan> motion;
+  std::optional<policy::LedgerPlan> ledger;
+  std::optional<model::Resources> yarn_offer;
+  std::optional<base::Duration> again_after;
+  bool operator==(const DecisionOutcome&) const = default;
+};
+DecisionOutcome outcome_of(const NodeDecision& decision);
+std::string outcome_bytes(const DecisionOutcome& outcome);
+
+// What was done about it: what orders about the node left of it, and what became of the write.
+struct DecisionDone {
+  policy::PlanAction action = policy::PlanAction::kHold;
+  model::ExtendedResources publish;  // what the node was to carry
+  std::string state;                 // of the node, for people
+
+  model::Reason why = model::Reason::kWriteNotNeeded;
+  RecordedResult result = RecordedResult::kUnchanged;
+  std::string error;
+  std::int64_t epoch = 0;
+  bool operator==(const DecisionDone&) const = default;
+};
+
+DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,
+                     std::int64_t epoch);
+
+struct DecisionRecord {
+  model::NodeSnapshot snapshot;
+  DecisionBasis basis;
+  std::uint64_t settings = 0;  // the blob of its settings
+  std::string outcome;         // outcome_bytes()
+  DecisionDone done;
+};
+
+// ---- writing ----
+
+// What all records of a segment need: the reason ids of this program.
+std::string reason_table();
+std::shared_ptr<const journal::Blob> settings_blob(const Revision& revision);
+// Up to what was done about it: encoded at once, since nothing of it lasts until that is known.
+journal::Entry draft(const NodeDecision& decision, const std::shared_ptr<const journal::Blob>& settings);
+void finish(journal::Entry& draft, const DecisionDone& done);
+
+// ---- reading ----
+
+class RecordReader {
+ public:
+  // Error: the segment was written by a newer version, or is older than the one before this.
+  static Result<RecordReader> make(const journal::Start& start);
+
+  // Cheap: without the rest of the record.
+  struct Heading {
+    base::WallTime now;
+    std::string_view node;
+  };
+  std::optional<Heading> heading(std::string_view payload) const;
+  // `blob` finds the bytes of a blob by its hash.
+  Result<DecisionRecord> decode(std::string_view payload,
+                                const std::function<std::optional<std::string_view>(std::uint64_t)>& blob) const;
+  Result<DecisionOutcome> decode_outcome(std::string_view bytes) const;
+  // Whether the recorded bytes are those of this outcome, by whatever numbers their writer called the reasons.
+  bool same(std::string_view recorded, const DecisionOutcome& outcome) const;
+
+ private:
+  bool our_table_ = false;
+  std::vector<std::optional<model::Reason>> reasons_;  // by the number in the record; nullopt: not known here
+};
+
+// The settings of a blob, read again; the rules of their time zones come with them.
+Result<Revision> settings_of(std::string_view blob);
+
+}  // namespace tidemark::manager

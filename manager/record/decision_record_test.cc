@@ -1,0 +1,156 @@
+// A decision from the journal is the decision that was made: the same input, the same bytes, whatever the node.
+#include "manager/record/decision_record.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/hash.h"
+#include "journal/frame.h"
+#include "manager/record/decision_fields.h"
+#include "manager/record/replay.h"
+#include "manager/testing/random_decision.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr base::WallTime kStart{std::chrono::hours(24 * 365 * 56)};
+
+journal::Start start_record() {
+  journal::Start start;
+  start.schema = kRecordSchema;
+  start.version = kPolicyVersion;
+  start.owner = reason_table();
+  return start;
+}
+
+// As a segment of a journal.
+std::string segment_of(const std::vector<journal::Entry>& entries, const journal::Start& start = start_record()) {
+  std::string bytes;
+  journal::append_frame(bytes, encode(start));
+  for (const auto& entry : entries) {
+    for (const auto& blob : entry.needs) journal::append_frame(bytes, encode(*blob));
+    journal::append_frame(bytes, entry.payload);
+  }
+  return bytes;
+}
+
+TEST(DecisionRecord, ReplayIsExactForAnySeed) {
+  std::size_t bytes = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    base::Random random(seed);
+    const Revision revision = testing::draw_revision(random);
+    const auto settings = settings_blob(revision);
+    policy::OfferState state;
+    std::vector<journal::Entry> entries;
+    std::vector<std::string> outcomes;
+    const model::NodeSnapshot first = testing::draw_snapshot(random, kStart, seed % 4 == 0);
+    for (int step = 0; step < 5; ++step) {
+      const base::WallTime now{kStart.since_epoch + std::chrono::minutes(7 * step)};
+      DecisionBasis basis = testing::draw_basis(random, now);
+      basis.state = state;
+      const auto snapshot = step == 0 ? first : testing::draw_snapshot(random, now, seed % 4 == 0);
+      const auto decision = decide(snapshot, basis, revision);
+      state = decision.state;
+      entries.push_back(draft(decision, settings));
+      finish(entries.back(), done_of(decision, model::Reason::kWriteMoved, RecordedResult::kWritten, "", 3));
+      outcomes.push_back(outcome_bytes(outcome_of(decision)));
+      bytes += entries.back().payload.size();
+    }
+    const auto segment = journal::Segment::parse(segment_of(entries));
+    auto decisions = *RecordedDecisions::make(segment);
+    ASSERT_EQ(segment.records().size(), entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const auto replayed = decisions.replay(segment.records()[i]);
+      ASSERT_TRUE(replayed) << replayed.error().message;
+      EXPECT_TRUE(replayed->same) << "seed " << seed << " step " << i;
+      EXPECT_TRUE(replayed->record.outcome == outcomes[i]);
+      EXPECT_EQ(replayed->record.done.epoch, 3);
+      EXPECT_TRUE(outcome_bytes(*decisions.reader().decode_outcome(outcomes[i])) == outcomes[i]);
+    }
+  }
+  RecordProperty("bytes_a_decision", static_cast<int>(bytes / 2000));
+}
+
+TEST(DecisionRecord, TheOrderOfPodsAndReportsLeavesNoTrace) {
+  base::Random random(5);
+  const Revision revision = testing::draw_revision(random);
+  const auto settings = settings_blob(revision);
+  for (int round = 0; round < 50; ++round) {
+    auto snapshot = testing::draw_snapshot(random, kStart);
+    const auto basis = testing::draw_basis(random, kStart);
+    const auto one = draft(decide(snapshot, basis, revision), settings);
+    std::reverse(snapshot.pods.begin(), snapshot.pods.end());
+    if (snapshot.metric) std::reverse(snapshot.metric->pods.begin(), snapshot.metric->pods.end());
+    EXPECT_TRUE(draft(decide(snapshot, basis, revision), settings).payload == one.payload) << round;
+  }
+}
+
+TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
+  base::Random random(1);
+  const Revision revision = testing::draw_revision(random);
+  auto decision = decide(testing::draw_snapshot(random, kStart), testing::draw_basis(random, kStart), revision);
+  ASSERT_EQ(decision.plan().action, policy::PlanAction::kPublish);
+  decision.offer.plan.batch_cpu.published.value += 5;  // as if the policy of then had given more
+  auto entry = draft(decision, settings_blob(revision));
+  finish(entry, {});
+  auto start = start_record();
+  start.version = kPolicyVersion - 1;
+  const auto segment = journal::Segment::parse(segment_of({entry}, start));
+  auto decisions = *RecordedDecisions::make(segment);
+  const auto replayed = decisions.replay(segment.records()[0]);
+  ASSERT_TRUE(replayed);
+  EXPECT_FALSE(replayed->same);
+  const auto changes = differences(*decisions.as_recorded(*replayed), replayed->decision);
+  ASSERT_FALSE(changes.empty());
+  EXPECT_NE(changes[0].field.find("batch-cpu"), std::string::npos) << changes[0].field;
+  EXPECT_NE(changes[0].before, changes[0].after);
+}
+
+// Enumerations grow in the middle: a record tells a reason by its id.
+TEST(DecisionRecord, ReasonsAreThoseOfTheirWriterWhateverTheirNumbers) {
+  base::Random random(1);
+  const Revision revision = testing::draw_revision(random);
+  const auto decision = decide(testing::draw_snapshot(random, kStart), testing::draw_basis(random, kStart), revision);
+  auto entry = draft(decision, settings_blob(revision));
+  finish(entry, {});
+  auto start = start_record();
+  start.owner = "TM-NEWER-001\n" + start.owner;  // of a writer with one reason more, in front of all
+  const auto segment = journal::Segment::parse(segment_of({entry}, start));
+  auto decisions = *RecordedDecisions::make(segment);
+  const auto replayed = decisions.replay(segment.records()[0]);
+  EXPECT_FALSE(replayed && replayed->same) << "the numbers mean something else there";
+  start.schema = kRecordSchema + 1;
+  const auto newer = RecordedDecisions::make(journal::Segment::parse(segment_of({entry}, start)));
+  ASSERT_FALSE(newer);
+  EXPECT_NE(newer.error().message.find("this program reads"), std::string::npos);
+}
+
+// Reasons by their ids: their numbers change with every reason that is added.
+class IdWriter : public FieldWriter {
+ public:
+  using FieldWriter::FieldWriter;
+  void reason(model::Reason reason) { text(model::reason_id(reason)); }
+};
+
+// Another hash with the same version: either a policy gives other outcomes for the same input now (raise kPolicyVersion
+// in decision_record.h and put the new hash here), or an outcome has other fields (then kRecordSchema too).
+TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
+  base::TextHash hash;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    base::Random random(seed);
+    const Revision revision = testing::draw_revision(random);
+    const auto decision = decide(testing::draw_snapshot(random, kStart), testing::draw_basis(random, kStart), revision);
+    std::string bytes;
+    IdWriter writer(bytes);
+    const DecisionOutcome outcome = outcome_of(decision);
+    io(writer, outcome);
+    hash.add(bytes);
+  }
+  EXPECT_EQ(kPolicyVersion, 1);
+  EXPECT_EQ(hash.hex(), "54915a49d3f766c4");
+}
+
+}  // namespace
+}  // namespace tidemark::manager

@@ -1,0 +1,32 @@
+// The settings in force on one node, from the ConfigMaps as they are now: what a manager goes by, found without asking
+// one. For `explain` and whoever else looks from outside.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "kube/objects.h"
+#include "manager/settings/revision.h"
+
+namespace tidemark::manager {
+
+struct SettingsMaps {
+  std::optional<kube::ConfigMap> slo;
+  std::optional<kube::ConfigMap> tidemark;
+  std::optional<kube::ConfigMap> revisions;
+};
+
+struct EffectiveSettings {
+  Revision revision;
+  std::string pool;   // the node is in
+  std::string notes;  // what a reader should know: a roll-out under way, a text that is refused; one a line
+};
+Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kube::Node& node, const ZonesOf& zones);
+
+// Of stored revisions, as decode_stored() takes it.
+std::map<std::string, std::string, std::less<>> data_of(const kube::ConfigMap& map);
+
+}  // namespace tidemark::manager

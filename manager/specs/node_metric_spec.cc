@@ -1,0 +1,63 @@
+#include "manager/specs/node_metric_spec.h"
+
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "manager/capacity/decide.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+std::string object_json(std::string_view node, const policy::CollectPolicy& policy) {
+  std::string text;
+  base::JsonWriter out(text);
+  out.begin_object().member("apiVersion", "slo.koordinator.sh/v1alpha1").member("kind", "NodeMetric");
+  out.key("metadata").begin_object().member("name", node).end_object();
+  out.key("spec").raw(policy::collect_spec_json(policy));
+  out.end_object();
+  return text;
+}
+
+bool says(const kube::NodeMetric& object, const policy::CollectPolicy& wanted) {
+  return object.policy && object.policy->aggregate_duration_s == wanted.aggregate_duration_s &&
+         object.policy->report_interval_s == wanted.report_interval_s &&
+         object.policy->aggregate_durations == wanted.aggregate_durations &&
+         object.policy->memory_collect_policy == std::string_view(wanted.memory_collect_policy);
+}
+
+}  // namespace
+
+NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMetric* object,
+                                      const policy::ConfigState& config) {
+  using Action = NodeObjectPlan::Action;
+  NodeMetricDecision decision;
+  NodeObjectPlan& plan = decision.plan;
+  if (node == nullptr) {
+    if (object == nullptr) return decision;
+    plan.action = Action::kRemove;
+    plan.reason = model::Reason::kObjectOrphan;
+    plan.uid = object->meta.uid.view();
+    return decision;
+  }
+  if (!config.config || (object != nullptr && config.error)) {
+    plan.reason = model::Reason::kCollectKept;
+    return decision;
+  }
+  decision.collect = policy::collect_policy(strategy_of_node(*node, *config.config, policy::Profile::kKoordinator));
+  const policy::CollectPolicy& wanted = decision.collect->policy;
+  if (object == nullptr) {
+    plan.action = Action::kCreate;
+    plan.reason = model::Reason::kObjectMissing;
+    plan.body = object_json(node->meta.name, wanted);
+  } else if (!says(*object, wanted)) {
+    plan.action = Action::kPatch;
+    plan.reason = model::Reason::kObjectDiffers;
+    plan.body = base::cat(R"({"spec":)", policy::collect_spec_json(wanted), "}");
+  }
+  return decision;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,82 @@
+#include "manager/specs/node_slo.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "manager/capacity/decide.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+std::string object_json(std::string_view node, const policy::SloSpec& spec) {
+  std::string text;
+  base::JsonWriter out(text);
+  out.begin_object().member("apiVersion", "slo.koordinator.sh/v1alpha1").member("kind", "NodeSLO");
+  out.key("metadata").begin_object().member("name", node).end_object();
+  out.key("spec").raw(policy::slo_spec_json(spec));
+  out.end_object();
+  return text;
+}
+
+}  // namespace
+
+std::size_t NodeSloProjection::bytes() const {
+  return sizeof(NodeSloProjection) + meta.name.bytes() + meta.uid.bytes() + kube::string_bytes(meta.resource_version);
+}
+
+Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner) {
+  TM_TRY(kube::NodeSlo slo, kube::decode_node_slo(bytes, {}, interner));
+  NodeSloProjection kept;
+  kept.meta = {{}, std::move(slo.meta.name), std::move(slo.meta.uid), std::move(slo.meta.resource_version)};
+  kept.fingerprint = policy::slo_fingerprint_of_object(slo.spec);
+  return kept;
+}
+
+std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now) {
+  if (settings.tidemark.calendars.empty() || !settings.colocation.config) return std::nullopt;
+  const policy::Pool& pool = policy::pool_of(settings.tidemark, labels_of(node));
+  if (!pool.calendar) return std::nullopt;
+  const policy::Calendar& calendar = settings.tidemark.calendars[*pool.calendar];
+  const auto strategy = strategy_of_node(node, *settings.colocation.config, pool.profile);
+  return policy::SloCalendar{calendar,
+                             policy::water_line(calendar, strategy.values.cpu_reclaim_threshold_percent,
+                                                strategy.values.memory_reclaim_threshold_percent, std::nullopt, now)};
+}
+
+NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
+                                base::WallTime now) {
+  using Action = NodeObjectPlan::Action;
+  NodeSloDecision decision;
+  if (node == nullptr) {
+    if (object == nullptr) return decision;
+    decision.plan.action = Action::kRemove;
+    decision.plan.reason = model::Reason::kObjectOrphan;
+    decision.plan.uid = object->meta.uid.view();
+    return decision;
+  }
+  std::optional<std::string_view> bandwidth;
+  if (const auto* text = node->meta.annotations.find(model::kNetworkBandwidthAnnotation)) bandwidth = text->view();
+  std::optional<policy::SloShift> shift;
+  if (const auto calendar = slo_calendar(*node, settings, now)) {
+    shift = policy::slo_shift(calendar->line);
+    if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
+  }
+  decision.spec = policy::slo_for(settings.nodeslo, labels_of(*node), bandwidth, shift);
+  if (object == nullptr) {
+    decision.plan.action = Action::kCreate;
+    decision.plan.reason = model::Reason::kObjectMissing;
+    decision.plan.body = object_json(node->meta.name, decision.spec);
+    return decision;
+  }
+  decision.plan.body = policy::slo_patch(decision.spec, object->fingerprint, object->meta.resource_version);
+  if (decision.plan.body.empty()) return decision;
+  decision.plan.action = Action::kPatch;
+  decision.plan.patch = kube::PatchType::kJson;
+  decision.plan.reason = model::Reason::kObjectDiffers;
+  return decision;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,46 @@
+// What is to become of a node's NodeSLO, from the settings, the node and the object as it is.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "manager/settings/revision.h"
+#include "manager/specs/node_objects.h"
+#include "policy/nodeslo/nodeslo.h"
+#include "policy/nodeslo/origin.h"
+
+namespace tidemark::manager {
+
+// A NodeSLO as the manager keeps it: what it takes to see that it is right, not what it says.
+struct NodeSloProjection {
+  struct Meta {
+    kube::Text ns;  // always empty
+    kube::Text name;
+    kube::Text uid;
+    std::string resource_version;
+  };
+  Meta meta;
+  policy::SloFingerprint fingerprint;
+  std::size_t bytes() const;
+};
+Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner);
+
+struct NodeSloDecision {
+  policy::SloSpec spec;  // nothing in it where the node is gone
+  NodeObjectPlan plan;
+};
+// Node and object may be null.
+NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
+                                base::WallTime now);
+
+// Where the calendar of the node's pool has the water line now, over the base line of the node's strategy; nullopt
+// where the pool has no calendar. It refers to the settings.
+std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now);
+
+}  // namespace tidemark::manager

@@ -1,0 +1,179 @@
+#include "manager/specs/node_specs.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "manager/specs/node_metric_spec.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr base::Duration kSyncPatience = std::chrono::minutes(1);
+
+kube::InformerConfig informer(const kube::Resource& resource) {
+  kube::InformerConfig config;
+  config.resource = resource;
+  return config;
+}
+
+// What of a node its specs are made from. (The peer looks again when allocatable changes, which no spec depends on.)
+bool same_inputs(const kube::Node& a, const kube::Node& b) {
+  const auto same_label = [](const kube::TextMap::Entry& x, const kube::TextMap::Entry& y) {
+    return x.key == y.key && x.value == y.value;
+  };
+  const auto same_annotation = [&](std::string_view key) {
+    const kube::Text* x = a.meta.annotations.find(key);
+    const kube::Text* y = b.meta.annotations.find(key);
+    return x == nullptr || y == nullptr ? x == y : *x == *y;
+  };
+  return std::equal(a.meta.labels.begin(), a.meta.labels.end(), b.meta.labels.begin(), b.meta.labels.end(),
+                    same_label) &&
+         same_annotation(model::kNetworkBandwidthAnnotation) && same_annotation(model::kColocationStrategyAnnotation);
+}
+
+// The peer's names of what it parses, part by part.
+constexpr std::array<std::string_view, policy::kSloParts> kParseNames{"getResourceThresholdSpec", "getResourceQOSSpec",
+                                                                      "getCPUBurstConfigSpec", "getSystemConfigSpec",
+                                                                      "getHostApplicationConfig"};
+
+}  // namespace
+
+NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner& interner,
+                     kube::Informer<kube::Node>& nodes, kube::Informer<kube::NodeMetric>& metrics, Settings& settings,
+                     const base::Log& log, base::Registry& registry, base::Random random, NodeSpecsOptions options)
+    : loop_(loop),
+      nodes_(nodes),
+      metrics_(metrics),
+      settings_(settings),
+      registry_(registry),
+      options_(std::move(options)),
+      slos_(loop, client, client, log, registry, random.fork(), informer(kube::kNodeSlos),
+            [&interner](std::string_view bytes) { return decode_node_slo_projection(bytes, interner); }),
+      budget_(options_.queries_per_second * kBudgetShare,
+              std::max<std::int64_t>(
+                  1, static_cast<std::int64_t>(static_cast<double>(options_.query_burst) * kBudgetShare))),
+      slo_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit},
+                  {kube::kNodeSlos, "nodeslo", "slo_controller_nodeslo_reconcile_count",
+                   [this](const model::NodeName& node) { return decide_slo(node); }},
+                  log, registry, random.fork()),
+      metric_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit},
+                     {kube::kNodeMetrics, "nodemetric", "slo_controller_nodemetric_reconcile_count",
+                      [this](const model::NodeName& node) { return decide_metric(node); }},
+                     log, registry, random.fork()),
+      scope_(loop) {
+  nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
+    node_changed(key, before, after);
+  });
+  slos_.subscribe([this](const kube::ObjectKey& key, const NodeSloProjection*, const NodeSloProjection*) {
+    slo_writes_.look_at(key.name);
+  });
+  // Every report changes the status; only another generation is another spec.
+  metrics_.subscribe([this](const kube::ObjectKey& key, const kube::NodeMetric* before, const kube::NodeMetric* after) {
+    const bool reported = before != nullptr && after != nullptr && before->meta.uid == after->meta.uid &&
+                          before->meta.generation == after->meta.generation;
+    if (!reported) metric_writes_.look_at(key.name);
+  });
+  settings_.subscribe([this](const SettingsChange& change) {
+    if (!change.node) return look_at_all();
+    slo_writes_.look_at(change.node->value);
+    metric_writes_.look_at(change.node->value);
+  });
+}
+
+void NodeSpecs::start() {
+  if (options_.node_slos) {
+    scope_.spawn(slos_.run());
+    scope_.spawn(start_slo_workers());
+  }
+  if (options_.node_metrics) scope_.spawn(start_metric_workers());
+}
+
+net::Task<void> NodeSpecs::wait_for_nodes() {
+  while (!co_await nodes_.wait_synced(kSyncPatience)) {
+  }
+  while (!co_await settings_.wait_read(kSyncPatience)) {
+  }
+}
+
+net::Task<void> NodeSpecs::start_slo_workers() {
+  co_await wait_for_nodes();
+  while (!co_await slos_.wait_synced(kSyncPatience)) {
+  }
+  for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(slo_writes_.work());
+}
+
+net::Task<void> NodeSpecs::start_metric_workers() {
+  co_await wait_for_nodes();
+  while (!co_await metrics_.wait_synced(kSyncPatience)) {
+  }
+  for (std::int64_t i = 0; i < options_.workers; ++i) scope_.spawn(metric_writes_.work());
+}
+
+void NodeSpecs::look_at(const std::string& node) {
+  slo_writes_.look_at(node);
+  metric_writes_.look_at(node);
+}
+
+void NodeSpecs::look_at_all() {
+  nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node&) {
+    slo_writes_.look_at(key.name);
+    metric_writes_.look_at(key.name);
+  });
+  slos_.for_each([this](const kube::ObjectKey& key, const NodeSloProjection&) { slo_writes_.look_at(key.name); });
+  metrics_.for_each([this](const kube::ObjectKey& key, const kube::NodeMetric&) { metric_writes_.look_at(key.name); });
+}
+
+void NodeSpecs::node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
+  if (before != nullptr && after != nullptr && same_inputs(*before, *after)) return;
+  slo_writes_.look_at(key.name);
+  metric_writes_.look_at(key.name);
+}
+
+std::string NodeSpecs::not_ready() const {
+  return slos_.synced() || !options_.node_slos ? "" : "nodeslos are not listed yet";
+}
+
+const Revision& NodeSpecs::settings_of(const model::NodeName& node) const {
+  const kube::Node* found = nodes_.find({"", node.value});
+  return found == nullptr ? settings_.for_node(node) : settings_.for_node(*found);
+}
+
+bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const {
+  return node != nullptr && options_.held && options_.held(*node, mode);
+}
+
+NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
+  const kube::ObjectKey key{"", node.value};
+  if (held(nodes_.find(key), &policy::PoolModes::node_slo)) return {};
+  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node), loop_.clock().wall());
+  if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
+  for (std::size_t i = 0; i < policy::kSloParts; ++i) {
+    count_parse("slo_controller_nodeslo_spec_parse_count", kParseNames[i],
+                decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
+  }
+  return std::move(decision.plan);
+}
+
+NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {
+  const kube::ObjectKey key{"", node.value};
+  if (held(nodes_.find(key), &policy::PoolModes::capacity)) return {};
+  auto decision = decide_node_metric(nodes_.find(key), metrics_.find(key), settings_of(node).colocation);
+  if (decision.collect) {
+    count_parse("slo_controller_nodemetric_spec_parse_count", "getNodeMetricCollectPolicy",
+                decision.collect->reason == model::Reason::kCollectFromStrategy);
+  }
+  return std::move(decision.plan);
+}
+
+// The peer's count, by its names.
+void NodeSpecs::count_parse(std::string_view metric, std::string_view what, bool succeeded) {
+  registry_
+      .counter(metric, "Specs made from the settings, by part.",
+               {{"status", succeeded ? "succeeded" : "failed"}, {"reason", what}})
+      .add();
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,75 @@
+// The wiring of what the manager tells each node: NodeSLO and NodeMetric specs, with the cache of NodeSLOs, a queue and
+// workers for each kind, and the events that make a node worth a look.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "manager/settings/settings.h"
+#include "manager/specs/node_objects.h"
+#include "manager/specs/node_slo.h"
+#include "net/loop.h"
+
+namespace tidemark::manager {
+
+struct NodeSpecsOptions {
+  double queries_per_second = 30;  // of the whole manager
+  std::int64_t query_burst = 50;
+  std::int64_t workers = 4;       // of each kind
+  base::Duration write_limit{0};  // of one request
+  std::function<bool()> leading;
+  bool node_slos = true;  // what is off is neither written nor taken away
+  bool node_metrics = true;
+  // Whether a node's objects stay as they are, by what its pool's settings say of this part. Null: never.
+  std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
+};
+
+class NodeSpecs {
+ public:
+  // The share of the request budget that these writes may have; what a node may sell goes by the rest.
+  static constexpr double kBudgetShare = 0.5;
+
+  // Subscribes to what it is given: before those run.
+  NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, kube::Informer<kube::Node>& nodes,
+            kube::Informer<kube::NodeMetric>& metrics, Settings& settings, const base::Log& log,
+            base::Registry& registry, base::Random random, NodeSpecsOptions options);
+
+  void start();  // until destroyed
+  void look_at(const std::string& node);
+  void look_at_all();  // all nodes, and all objects whose node may be gone
+  std::string not_ready() const;
+  bool writing() const { return slo_writes_.writing() + metric_writes_.writing() > 0; }
+
+ private:
+  const Revision& settings_of(const model::NodeName& node) const;  // until the loop runs again
+  bool held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const;
+  NodeObjectPlan decide_slo(const model::NodeName& node);
+  NodeObjectPlan decide_metric(const model::NodeName& node);
+  void node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after);
+  void count_parse(std::string_view metric, std::string_view what, bool succeeded);
+  net::Task<void> start_slo_workers();
+  net::Task<void> start_metric_workers();
+  net::Task<void> wait_for_nodes();
+
+  net::EventLoop& loop_;
+  kube::Informer<kube::Node>& nodes_;
+  kube::Informer<kube::NodeMetric>& metrics_;
+  Settings& settings_;
+  base::Registry& registry_;
+  NodeSpecsOptions options_;
+  kube::Informer<NodeSloProjection> slos_;
+  base::TokenBucket budget_;
+  NodeObjects slo_writes_;
+  NodeObjects metric_writes_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager

@@ -1,0 +1,344 @@
+// NodeSLO and NodeMetric specs by the whole manager, against the API server in memory, under simulated time.
+#include "manager/specs/node_specs.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "manager/testing/cluster.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::kMerge;
+using testing::kNodeMetricsPath;
+using testing::kNodeSlosPath;
+
+constexpr std::string_view kPools = R"({"clusterStrategy":{"enable":true},"nodeStrategies":[
+  {"name":"a","nodeSelector":{"matchLabels":{"pool":"a"}},"cpuSuppressThresholdPercent":50}]})";
+
+class NodeSpecsTest : public testing::InMemoryCluster {
+ protected:
+  std::optional<Json> object(std::string_view path, std::string_view name) {
+    const auto response = call("GET", base::cat(path, "/", name), nullptr);
+    if (response.status == 404) return std::nullopt;
+    EXPECT_EQ(response.status, 200) << response.body;
+    return *Json::parse(response.body);
+  }
+  std::optional<Json> slo(std::string_view name) { return object(kNodeSlosPath, name); }
+  std::optional<Json> metric_object(std::string_view name) { return object(kNodeMetricsPath, name); }
+  Json threshold(std::string_view name) {
+    const auto found = slo(name);
+    const Json* percent =
+        found ? found->at("spec", "resourceUsedThresholdWithBE", "cpuSuppressThresholdPercent") : nullptr;
+    return percent == nullptr ? Json(nullptr) : *percent;
+  }
+  Json interval(std::string_view name) {
+    const auto found = metric_object(name);
+    const Json* seconds = found ? found->at("spec", "metricCollectPolicy", "reportIntervalSeconds") : nullptr;
+    return seconds == nullptr ? Json(nullptr) : *seconds;
+  }
+  std::string slo_revision(std::string_view name) {
+    return std::string(slo(name)->text_at("metadata", "resourceVersion"));
+  }
+  void patch(std::string_view path, std::string_view name, std::string_view merge) {
+    must("PATCH", base::cat(path, "/", name), *Json::parse(merge), kMerge);
+    run_for(1s);
+  }
+  void patch_node(std::string_view name, std::string_view merge) { patch("/api/v1/nodes", name, merge); }
+  void remove(std::string_view path, std::string_view name) {
+    EXPECT_EQ(call("DELETE", base::cat(path, "/", name), nullptr).status, 200);
+    run_for(1s);
+  }
+};
+
+TEST_F(NodeSpecsTest, EveryNodeHasBothFromTheStartAndWhenItAppears) {
+  setting("resource-threshold-config", kPools);
+  node("n1", Json::object({{"pool", "a"}}));
+  start();
+  EXPECT_EQ(threshold("n1"), Json(50));
+  EXPECT_EQ(slo("n1")->at("spec", "extensions")->dump(), R"({"Object":{}})");
+  EXPECT_EQ(interval("n1"), Json(60));
+  EXPECT_EQ(metric_object("n1")->at("spec", "metricCollectPolicy", "nodeAggregatePolicy", "durations")->dump(),
+            R"(["5m0s","10m0s","30m0s"])");
+
+  node("n2");
+  run_for(1s);
+  EXPECT_EQ(threshold("n2"), Json(65));
+  EXPECT_EQ(interval("n2"), Json(60));
+}
+
+TEST_F(NodeSpecsTest, NothingIsWrittenWhileNothingChanges) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  const std::string before = slo_revision("n1");
+  const Json generation = *metric_object("n1")->at("metadata", "generation");
+  for (int i = 0; i < 5; ++i) {
+    metric("n1", "3");
+    patch_node("n1", R"({"metadata":{"annotations":{"other":"x"}}})");
+    run_for(1min);
+  }
+  EXPECT_EQ(slo_revision("n1"), before);
+  EXPECT_EQ(*metric_object("n1")->at("metadata", "generation"), generation);
+  EXPECT_EQ(
+      replicas[0]->metric(R"(tidemark_manager_node_object_writes_total{component="nodeslo",reason="TM-OBJECT-002"})"),
+      0);
+}
+
+// Contract 4.4, and our own inputs beside it: labels, the bandwidth annotation, the strategy annotation.
+TEST_F(NodeSpecsTest, WhatTheNodeSaysOfItselfIsFollowed) {
+  setting("resource-threshold-config", kPools);
+  settings(Json::object({{"enable", true}, {"metricReportIntervalSeconds", 30}}));
+  node("n1");
+  start();
+  EXPECT_EQ(threshold("n1"), Json(65));
+  EXPECT_EQ(interval("n1"), Json(30));
+  patch_node("n1", R"({"metadata":{"labels":{"pool":"a"}}})");
+  EXPECT_EQ(threshold("n1"), Json(50));
+  patch_node("n1", R"({"metadata":{"labels":{"pool":null}}})");
+  EXPECT_EQ(threshold("n1"), Json(65));
+
+  const auto bandwidth = [&] {
+    return std::string(slo("n1")->text_at("spec", "systemStrategy", "totalNetworkBandwidth"));
+  };
+  EXPECT_EQ(bandwidth(), "0");
+  patch_node("n1", R"({"metadata":{"annotations":{"node.koordinator.sh/network-bandwidth":"99M"}}})");
+  EXPECT_EQ(bandwidth(), "99M");
+  patch_node("n1", R"({"metadata":{"annotations":{"node.koordinator.sh/network-bandwidth":"fast"}}})");
+  EXPECT_EQ(slo("n1")->at("spec", "systemStrategy"), nullptr);
+  patch_node("n1", R"({"metadata":{"annotations":{"node.koordinator.sh/network-bandwidth":null}}})");
+  EXPECT_EQ(bandwidth(), "0");
+
+  patch_node(
+      "n1",
+      R"({"metadata":{"annotations":{"node.koordinator.sh/colocation-strategy":"{\"metricReportIntervalSeconds\":10}"}}})");
+  EXPECT_EQ(interval("n1"), Json(10));
+  patch_node("n1", R"({"metadata":{"annotations":{"node.koordinator.sh/colocation-strategy":"{\"enable\":false}"}}})");
+  EXPECT_EQ(interval("n1"), Json(60));
+}
+
+TEST_F(NodeSpecsTest, SettingsReachEveryNode) {
+  node("n1");
+  node("n2");
+  start();
+  setting("resource-threshold-config", R"({"clusterStrategy":{"cpuSuppressThresholdPercent":55}})");
+  settings(Json::object({{"enable", true}, {"metricReportIntervalSeconds", 20}}));
+  run_for(1s);
+  for (const char* name : {"n1", "n2"}) {
+    EXPECT_EQ(threshold(name), Json(55)) << name;
+    EXPECT_EQ(interval(name), Json(20)) << name;
+  }
+  // Only the part that differs was touched, and what is somebody else's stays.
+  patch(kNodeSlosPath, "n1", R"({"spec":{"extensions":{"Object":{"mine":{"x":1}}}}})");
+  setting("resource-threshold-config", nullptr);
+  run_for(1s);
+  EXPECT_EQ(threshold("n1"), Json(65));
+  EXPECT_EQ(slo("n1")->at("spec", "extensions")->dump(), R"({"Object":{"mine":{"x":1}}})");
+}
+
+TEST_F(NodeSpecsTest, AForeignEditIsRepaired) {
+  node("n1");
+  start();
+  patch(kNodeSlosPath, "n1",
+        R"({"spec":{"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressThresholdPercent":9}}})");
+  EXPECT_EQ(threshold("n1"), Json(65));
+  EXPECT_EQ(*slo("n1")->at("spec", "resourceUsedThresholdWithBE", "enable"), Json(false));
+  patch(kNodeSlosPath, "n1", R"({"spec":{"cpuBurstStrategy":null,"hostApplications":[{"name":"x"}]}})");
+  EXPECT_EQ(slo("n1")->text_at("spec", "cpuBurstStrategy", "policy"), "none");
+  EXPECT_EQ(slo("n1")->at("spec", "hostApplications"), nullptr);
+  patch(kNodeSlosPath, "n1", R"({"spec":null})");
+  EXPECT_EQ(threshold("n1"), Json(65));
+  remove(kNodeSlosPath, "n1");
+  EXPECT_EQ(threshold("n1"), Json(65));
+
+  patch(kNodeMetricsPath, "n1", R"({"spec":{"metricCollectPolicy":{"reportIntervalSeconds":5}}})");
+  EXPECT_EQ(interval("n1"), Json(60));
+  remove(kNodeMetricsPath, "n1");
+  EXPECT_EQ(interval("n1"), Json(60));
+}
+
+TEST_F(NodeSpecsTest, ANodeThatIsGoneTakesItsObjectsAlongAlsoWhileNobodyWasLooking) {
+  node("n1");
+  node("n2");
+  start();
+  ASSERT_TRUE(slo("n1"));
+  remove("/api/v1/nodes", "n1");
+  EXPECT_TRUE(slo("n1"));
+  run_for(NodeObjects::kOrphanGrace);
+  EXPECT_FALSE(slo("n1"));
+  EXPECT_FALSE(metric_object("n1"));
+  EXPECT_TRUE(slo("n2"));
+
+  replicas.clear();
+  remove("/api/v1/nodes", "n2");
+  EXPECT_TRUE(slo("n2"));
+  start();
+  run_for(NodeObjects::kOrphanGrace);
+  EXPECT_FALSE(slo("n2"));
+  EXPECT_FALSE(metric_object("n2"));
+}
+
+// A kubelet that registers again under its name goes on being sold: what its agent reported is still true.
+TEST_F(NodeSpecsTest, ANodeThatIsMadeAnewAtOnceKeepsItsObjects) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  const Json uid = *metric_object("n1")->at("metadata", "uid");
+  remove("/api/v1/nodes", "n1");
+  run_for(NodeObjects::kOrphanGrace - 3s);
+  node("n1");
+  run_for(1min);
+  EXPECT_EQ(*metric_object("n1")->at("metadata", "uid"), uid);
+  EXPECT_EQ(offered("n1"), "17200");
+  // The next time counts from the start.
+  remove("/api/v1/nodes", "n1");
+  run_for(NodeObjects::kOrphanGrace - 3s);
+  EXPECT_TRUE(metric_object("n1"));
+  run_for(4s);
+  EXPECT_FALSE(metric_object("n1"));
+}
+
+// Contract 4.3: error status keeps existing specs; 5.8: what is new follows what is in force.
+TEST_F(NodeSpecsTest, BrokenSettingsLeaveExistingMetricSpecsAlone) {
+  settings(Json::object({{"enable", true}, {"metricReportIntervalSeconds", 30}}));
+  node("n1");
+  start();
+  EXPECT_EQ(interval("n1"), Json(30));
+  setting("colocation-config", "{");
+  run_for(1s);
+  patch(kNodeMetricsPath, "n1", R"({"spec":{"metricCollectPolicy":{"reportIntervalSeconds":5}}})");
+  EXPECT_EQ(interval("n1"), Json(5));
+  node("n2");
+  run_for(1s);
+  EXPECT_EQ(interval("n2"), Json(30));
+  settings(Json::object({{"enable", true}, {"metricReportIntervalSeconds", 40}}));
+  run_for(1s);
+  EXPECT_EQ(interval("n1"), Json(40));
+  EXPECT_EQ(interval("n2"), Json(40));
+}
+
+TEST_F(NodeSpecsTest, BrokenFromTheStartNoMetricIsMadeButEveryNodeSlo) {
+  setting("colocation-config", "{");
+  node("n1");
+  start();
+  EXPECT_FALSE(metric_object("n1"));
+  EXPECT_EQ(threshold("n1"), Json(65));
+  settings(Json::object({{"enable", true}}));
+  run_for(1s);
+  EXPECT_EQ(interval("n1"), Json(60));
+}
+
+TEST_F(NodeSpecsTest, OnlyTheLeaderWritesAndItsSuccessorGoesOn) {
+  node("n1");
+  start("one", true);
+  start("two", true);
+  ASSERT_TRUE(slo("n1"));
+  run_for(30s);
+  EXPECT_EQ(replicas[1]->metric(R"(slo_controller_nodeslo_reconcile_count{reason="createNodeSLO",status="succeeded"})"),
+            0);
+  replicas.erase(replicas.begin());
+  setting("resource-threshold-config", R"({"clusterStrategy":{"cpuSuppressThresholdPercent":55}})");
+  run_for(5s);
+  EXPECT_EQ(threshold("n1"), Json(65));  // nobody leads
+  run_for(30s);
+  EXPECT_EQ(threshold("n1"), Json(55));
+}
+
+// The API server's schema has the ranges: what it refuses is not tried again and again, and the old object stays.
+TEST_F(NodeSpecsTest, WhatTheSchemaRefusesLeavesTheObjectAsItIs) {
+  node("n1");
+  auto& replica = start();
+  const std::string_view refused = R"(tidemark_manager_node_objects_refused_total{component="nodeslo"})";
+  setting("resource-threshold-config", R"({"clusterStrategy":{"cpuSuppressThresholdPercent":101}})");
+  run_for(1s);
+  EXPECT_EQ(threshold("n1"), Json(65));
+  EXPECT_EQ(replica.metric(refused), 1);
+  run_for(4min);
+  EXPECT_EQ(replica.metric(refused), 1);
+  run_for(2min);
+  EXPECT_EQ(replica.metric(refused), 2);
+  setting("resource-threshold-config", R"({"clusterStrategy":{"cpuSuppressThresholdPercent":100}})");
+  run_for(1s);
+  EXPECT_EQ(threshold("n1"), Json(100));
+}
+
+// A share of the request budget, so that what a node may sell never waits behind its specs.
+TEST_F(NodeSpecsTest, WritesOfSpecsGoAtHalfTheRequestRate) {
+  constexpr int kNodes = 200;
+  for (int i = 0; i < kNodes; ++i) node(base::cat("n", i));
+  auto& replica = start();  // 30 a second, 50 at once: half of both is theirs
+  const auto written = [&] {
+    return replica.metric(R"(slo_controller_nodeslo_reconcile_count{reason="createNodeSLO",status="succeeded"})") +
+           replica.metric(R"(slo_controller_nodemetric_reconcile_count{reason="createNodeMetric",status="succeeded"})");
+  };
+  const double first = written();
+  EXPECT_GE(first, 25);
+  EXPECT_LE(first, 25 + 15);
+  run_for(10s);
+  EXPECT_NEAR(written() - first, 150, 2);
+  run_for(30s);
+  EXPECT_EQ(written(), 2 * kNodes);
+}
+
+TEST_F(NodeSpecsTest, ThePeersCountsAreKept) {
+  node("n1");
+  auto& replica = start();
+  EXPECT_EQ(replica.metric(R"(slo_controller_nodeslo_reconcile_count{reason="createNodeSLO",status="succeeded"})"), 1);
+  EXPECT_GT(
+      replica.metric(R"(slo_controller_nodeslo_spec_parse_count{reason="getSystemConfigSpec",status="succeeded"})"), 0);
+  EXPECT_GT(
+      replica.metric(
+          R"(slo_controller_nodemetric_spec_parse_count{reason="getNodeMetricCollectPolicy",status="succeeded"})"),
+      0);
+  patch_node("n1", R"({"metadata":{"annotations":{"node.koordinator.sh/network-bandwidth":"fast"}}})");
+  EXPECT_GT(replica.metric(R"(slo_controller_nodeslo_spec_parse_count{reason="getSystemConfigSpec",status="failed"})"),
+            0);
+  remove("/api/v1/nodes", "n1");
+  run_for(NodeObjects::kOrphanGrace);
+  EXPECT_EQ(replica.metric(R"(slo_controller_nodeslo_reconcile_count{reason="deleteNodeSLO",status="succeeded"})"), 1);
+}
+
+// The agent's line goes up at night with the water line, a ramp in steps, and back without any event.
+TEST_F(NodeSpecsTest, TheAgentsLinesFollowTheCalendarOfThePoolAndOnlyThere) {
+  node("n1", Json::object({{"pool", "a"}}));
+  node("n2");
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object({{"config.yaml", R"({schema: 1, mode: enforce,
+    calendars: [{name: night-rise, zone: UTC, entries: [
+      {name: night, cron: "0 22 * * *", until: "0 6 * * *", cpu: 78, memory: 75, rampUp: 60m, rampDown: 60m}]}],
+    pools: [{name: spark, nodeSelector: {matchLabels: {pool: a}}, calendar: night-rise}]})"}});
+  const std::int64_t day_s = 24 * 3600;
+  const auto until = [&](base::Duration time_of_day) {
+    const auto now = clock.wall().since_epoch;
+    const base::Duration today =
+        std::chrono::seconds(std::chrono::duration_cast<std::chrono::seconds>(now).count() / day_s * day_s);
+    base::Duration wanted = today + time_of_day;
+    if (wanted < now) wanted += std::chrono::hours(24);
+    run_for(wanted - now);
+  };
+  until(21h);
+  must("POST", testing::kConfigPath, map);
+  start();
+  EXPECT_EQ(threshold("n1"), Json(65));
+  const std::string before = slo_revision("n1");
+  until(22h + 20min);  // a third of 18 points: 6, so the step of 5
+  EXPECT_EQ(threshold("n1"), Json(70));
+  until(23h + 1min);
+  EXPECT_EQ(threshold("n1"), Json(83));
+  EXPECT_EQ(slo("n1")->at("spec", "resourceUsedThresholdWithBE", "memoryEvictThresholdPercent")->dump(), "80");
+  const auto writes = *base::parse_int(slo_revision("n1")) - *base::parse_int(before);
+  EXPECT_GT(writes, 0);
+  until(6h + 1min);
+  EXPECT_EQ(threshold("n1"), Json(65));
+  EXPECT_EQ(threshold("n2"), Json(65));
+  EXPECT_EQ(slo("n2")->at("metadata", "generation")->dump(), "1") << "its pool has no calendar: never written again";
+  EXPECT_LE(slo("n1")->at("metadata", "generation")->as_int(), 11) << "a ramp costs a few writes";
+}
+
+}  // namespace
+}  // namespace tidemark::manager

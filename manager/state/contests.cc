@@ -1,0 +1,220 @@
+#include "manager/state/contests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "kube/convert.h"
+#include "manager/state/mark_write.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+using model::Reason;
+using policy::ContestEvent;
+
+constexpr std::string_view kOurFieldManager = "tidemark";
+constexpr std::string_view kUnnamed = "somebody who is not named";
+constexpr base::Duration kReadLimit = std::chrono::seconds(4);
+
+constexpr std::string_view kAmountFields[] = {"f:kubernetes.io/batch-cpu", "f:kubernetes.io/batch-memory",
+                                              "f:kubernetes.io/mid-cpu", "f:kubernetes.io/mid-memory"};
+
+bool owns_amounts(const Json& fields) {
+  for (const std::string_view list : {"f:allocatable", "f:capacity"}) {
+    const Json* owned = fields.at("f:status", list);
+    if (owned == nullptr) continue;
+    if (std::ranges::any_of(kAmountFields, [&](std::string_view key) { return owned->member(key) != nullptr; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool same_mark(const kube::Node& a, const kube::Node& b) {
+  const auto x = mark_of(a);
+  const auto y = mark_of(b);
+  return x.label == y.label && x.detail == y.detail;
+}
+
+}  // namespace
+
+std::string other_writer(std::string_view node_bytes) {
+  const auto node = Json::parse(node_bytes);
+  const Json* managed = node ? node->at("metadata", "managedFields") : nullptr;
+  if (managed == nullptr || !managed->is_array()) return "";
+  std::string found;
+  std::string_view latest;
+  for (const Json& entry : managed->as_array()) {
+    const std::string_view manager = entry.text_at("manager");
+    const Json* fields = entry.member("fieldsV1");
+    if (manager == kOurFieldManager || fields == nullptr || !owns_amounts(*fields)) continue;
+    const std::string_view time = entry.text_at("time");  // RFC 3339 in UTC: sorts as text
+    if (!found.empty() && time < latest) continue;
+    latest = time;
+    found = base::cat(manager, " (", entry.text_at("operation"), ")");
+  }
+  return found;
+}
+
+Contests::Contests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics)
+    : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {}
+
+void Contests::before_write(const model::NodeName& node, const model::ExtendedResources& amounts) {
+  entries_[node.value].pending = amounts;
+}
+
+void Contests::after_write(const model::NodeName& node, bool written) {
+  Entry& entry = entries_[node.value];
+  if (written) entry.ours = entry.pending;
+  entry.pending.reset();
+}
+
+void Contests::node_changed(const std::string& name, const kube::Node* before, const kube::Node* after) {
+  const bool another = before != nullptr && after != nullptr && before->meta.uid != after->meta.uid;
+  if (after == nullptr || another) {
+    const auto gone = entries_.find(name);
+    if (gone == entries_.end()) return;
+    const bool counted = gone->second.contest.standing_back;
+    const std::string pool = gone->second.pool;
+    entries_.erase(gone);
+    if (counted && count(pool, -1)) context_.look_at_all();
+    return;
+  }
+  if (before == nullptr) return;
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  if (!same_mark(*before, *after)) {
+    if (!entry.contest.standing_back) return;
+    const auto marks = read_marks(mark_of(*after)).marks;
+    const auto state = policy::effective(marks, policy::Mode::kEnforce, loop_.clock().wall());
+    const bool ordered_on = state.order && state.strictest() == policy::NodeState::kOn;
+    if (ordered_on && marks.generation > entry.mark_generation) {
+      entry.contest = {};
+      entry.ours.reset();
+      returns(name, entry, Reason::kContestOrdered);
+    }
+    return;
+  }
+  const auto was = kube::extended_resources(before->allocatable);
+  const auto is = kube::extended_resources(after->allocatable);
+  if (was == is) return;
+  if (entry.pending == is || entry.ours == is) return;
+  if (!context_.leading()) return;
+  if (entry.contest.standing_back) return happens(name, *after, entry, ContestEvent::kForeign);
+  if (entry.ours == was) happens(name, *after, entry, ContestEvent::kOverwritten);
+}
+
+void Contests::take_over() {
+  context_.nodes.for_each([this](const kube::ObjectKey& key, const kube::Node& node) {
+    const kube::NodeCondition* condition = node.condition(model::kStateCondition);
+    // Nodes that only follow their pool come under the rule again by the others.
+    const bool itself = condition != nullptr && condition->reason.view() == kSecondWriter &&
+                        condition->message.view().starts_with(model::reason_sentence(Reason::kContestStanding));
+    if (!itself) return;
+    Entry& entry = entries_[key.name];
+    if (entry.contest.standing_back) return;
+    entry.contest.standing_back = true;
+    entry.contest.times = std::max<std::int64_t>(entry.contest.times, 1);
+    entry.contest.foreign_at = loop_.clock().monotonic();
+    entry.writer = left_to_others(node).watched_why;
+    stands_back(key.name, node, entry);
+  });
+}
+
+void Contests::happens(const std::string& name, const kube::Node& node, Entry& entry, ContestEvent event) {
+  const bool stood = entry.contest.standing_back;
+  auto step = policy::step(entry.contest, event, context_.config, loop_.clock().monotonic());
+  entry.contest = std::move(step.state);
+  if (event == ContestEvent::kOverwritten) {
+    metrics_
+        .counter("tidemark_manager_overwrites_total",
+                 "Amounts of nodes that this manager wrote and somebody else replaced.",
+                 {{"pool", context_.pool_of(node)}})
+        .add();
+    log_.warn("somebody else replaced what this manager wrote onto a node",
+              {{"node", name}, {"reason", step.reason ? model::reason_id(*step.reason) : ""}});
+  }
+  if (!stood && entry.contest.standing_back) stands_back(name, node, entry);
+  if (stood && !entry.contest.standing_back) returns(name, entry, Reason::kContestReturn);
+}
+
+void Contests::stands_back(const std::string& name, const kube::Node& node, Entry& entry) {
+  entry.ours.reset();
+  entry.pool = context_.pool_of(node);
+  entry.mark_generation = read_marks(mark_of(node)).marks.generation;
+  const bool whole_pool = count(entry.pool, 1);
+  log_.error(model::reason_sentence(Reason::kContestStandBack),
+             {{"node", name}, {"pool", entry.pool}, {"reason", model::reason_id(Reason::kContestStandBack)}});
+  if (entry.writer.empty()) scope_.spawn(find_writer(name));
+  if (!whole_pool) return context_.look_at(name);
+  log_.error(model::reason_sentence(Reason::kContestPool),
+             {{"pool", entry.pool}, {"reason", model::reason_id(Reason::kContestPool)}});
+  context_.look_at_all();
+}
+
+void Contests::returns(const std::string& name, Entry& entry, Reason reason) {
+  entry.writer.clear();
+  log_.warn(model::reason_sentence(reason), {{"node", name}, {"reason", model::reason_id(reason)}});
+  if (const kube::Node* node = context_.nodes.find({"", name})) {
+    context_.recorder.record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kNormal,
+                             "CoLocationResumed",
+                             base::cat(model::reason_sentence(reason), " [", model::reason_id(reason), "]"));
+  }
+  if (count(entry.pool, -1)) return context_.look_at_all();
+  context_.look_at(name);
+}
+
+// True where the whole pool came under, or left, the rule.
+bool Contests::count(const std::string& pool, int by) {
+  std::int64_t& nodes = standing_back_[pool];
+  const bool before = nodes >= kNodesForPool;
+  nodes += by;
+  metrics_
+      .gauge("tidemark_manager_contested_nodes", "Nodes that are left to another writer of the same amounts.",
+             {{"pool", pool}})
+      .set(static_cast<double>(nodes));
+  return before != (nodes >= kNodesForPool);
+}
+
+net::Task<void> Contests::find_writer(std::string name) {
+  auto bytes = co_await context_.reader.get(kube::kNodes, "", name, kReadLimit);
+  const auto found = entries_.find(name);
+  if (!bytes || found == entries_.end()) co_return;
+  found->second.writer = other_writer(*bytes);  // "": the server keeps no managedFields of this node
+  if (!found->second.writer.empty()) {
+    log_.error("the other writer of a node's amounts", {{"node", name}, {"writer", found->second.writer}});
+  }
+  context_.look_at(name);
+}
+
+Contests::Held Contests::look(const kube::Node& node) {
+  Held held;
+  const auto found = entries_.find(std::string(node.meta.name));
+  if (found != entries_.end()) {
+    Entry& entry = found->second;
+    const bool stood = entry.contest.standing_back;
+    auto step = policy::step(entry.contest, ContestEvent::kNothing, context_.config, loop_.clock().monotonic());
+    entry.contest = std::move(step.state);
+    if (entry.contest.standing_back) {
+      held.reason = Reason::kContestStanding;
+      held.why = entry.writer.empty() ? kUnnamed : entry.writer;
+      held.again_after = step.again_after;
+      return held;
+    }
+    if (stood) returns(found->first, entry, Reason::kContestReturn);
+  }
+  if (standing_back_.empty()) return held;
+  const std::string pool = context_.pool_of(node);
+  const auto counted = standing_back_.find(pool);
+  if (counted != standing_back_.end() && counted->second >= kNodesForPool) {
+    held.reason = Reason::kContestPool;
+    held.why = base::cat("pool ", pool);
+  }
+  return held;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,91 @@
+// Somebody else writes the same amounts onto our nodes: told from the changes that nodes went through, node by node
+// (policy/contest), and for a whole pool where several of its nodes are written so. A node that is left to another
+// writer is only observed, until nobody wrote for a while or somebody orders it on.
+//
+// What counts: an amount that we had written became another that we did not write, on the same node, while its state
+// mark stayed as it was. Who did it is read from managedFields, when it happens.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "manager/state/standing.h"
+#include "model/names.h"
+#include "model/node.h"
+#include "net/loop.h"
+#include "policy/contest/contest.h"
+
+namespace tidemark::manager {
+
+// The other one who wrote a batch or mid amount of the node last: "koord-manager (Update)"; "" where nobody is named.
+std::string other_writer(std::string_view node_bytes);
+
+struct ContestContext {
+  kube::Reader& reader;
+  kube::EventRecorder& recorder;
+  const kube::Informer<kube::Node>& nodes;
+  std::function<bool()> leading;
+  std::function<std::string(const kube::Node&)> pool_of;
+  std::function<void(const std::string& node)> look_at;  // what holds of the node has changed
+  std::function<void()> look_at_all;
+  policy::ContestConfig config = {};
+};
+
+class Contests {
+ public:
+  // So many nodes of a pool left to another writer, and the whole pool is only observed.
+  static constexpr std::int64_t kNodesForPool = 3;
+
+  Contests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics);
+
+  void before_write(const model::NodeName& node, const model::ExtendedResources& amounts);
+  void after_write(const model::NodeName& node, bool written);
+  void node_changed(const std::string& name, const kube::Node* before, const kube::Node* after);
+  // A new leader goes on where its predecessor stood back: the nodes' conditions tell.
+  void take_over();
+
+  // Why the node is not written, if so; `again_after` is when time alone may change that.
+  struct Held {
+    std::optional<model::Reason> reason;
+    std::string why;
+    std::optional<base::Duration> again_after;
+  };
+  Held look(const kube::Node& node);
+
+ private:
+  struct Entry {
+    std::optional<model::ExtendedResources> ours;     // what we wrote last
+    std::optional<model::ExtendedResources> pending;  // what we are writing
+    policy::ContestState contest;
+    std::int64_t mark_generation = 0;  // of the node's mark when we stood back
+    std::string pool;                  // that it was counted in when we stood back
+    std::string writer;
+  };
+  void happens(const std::string& name, const kube::Node& node, Entry& entry, policy::ContestEvent event);
+  void stands_back(const std::string& name, const kube::Node& node, Entry& entry);
+  void returns(const std::string& name, Entry& entry, model::Reason reason);
+  bool count(const std::string& pool, int by);
+  net::Task<void> find_writer(std::string name);
+
+  net::EventLoop& loop_;
+  ContestContext context_;
+  base::Log log_;
+  base::Registry& metrics_;
+  std::unordered_map<std::string, Entry> entries_;
+  std::map<std::string, std::int64_t, std::less<>> standing_back_;  // nodes, by pool
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::manager

@@ -1,0 +1,171 @@
+#include "manager/state/mark_write.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "kube/convert.h"
+#include "model/annotations.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+using base::JsonWriter;
+
+// "/metadata/annotations/tidemark.io~1state-detail"
+std::string pointer(std::string_view folder, std::string_view key) {
+  std::string path = base::cat(folder, "/");
+  for (const char c : key) {
+    if (c == '~') {
+      path += "~0";
+    } else if (c == '/') {
+      path += "~1";
+    } else {
+      path += c;
+    }
+  }
+  return path;
+}
+
+constexpr std::string_view kLabels = "/metadata/labels";
+constexpr std::string_view kAnnotations = "/metadata/annotations";
+
+class JsonPatch {
+ public:
+  explicit JsonPatch(std::string& out) : json_(out) { json_.begin_array(); }
+  ~JsonPatch() { json_.end_array(); }
+  JsonPatch(const JsonPatch&) = delete;
+
+  void test(std::string_view path, const std::optional<std::string>& value) {
+    begin("test", path).key("value");
+    if (value) {
+      json_.value(std::string_view(*value));
+    } else {
+      json_.null();
+    }
+    json_.end_object();
+  }
+  void add(std::string_view path, std::string_view value) { begin("add", path).member("value", value).end_object(); }
+  void add_map(std::string_view path) {
+    begin("add", path).key("value").begin_object().end_object();
+    json_.end_object();
+  }
+  void remove(std::string_view path) { begin("remove", path).end_object(); }
+
+ private:
+  JsonWriter& begin(std::string_view op, std::string_view path) {
+    return json_.begin_object().member("op", op).member("path", path);
+  }
+  JsonWriter json_;
+};
+
+// The text of one entry of a map that may be missing altogether.
+void write_entry(JsonPatch& patch, std::string_view map, bool map_exists, std::string_view key,
+                 const std::optional<std::string>& before, std::string_view after) {
+  const std::string path = pointer(map, key);
+  if (map_exists) {
+    patch.test(path, before);
+  } else {
+    patch.test(map, std::nullopt);
+    patch.add_map(map);
+  }
+  if (before != after) patch.add(path, after);
+}
+
+template <class Amount>
+void write_amount(JsonPatch& patch, const kube::Node& node, std::string_view key, const std::optional<Amount>& wanted) {
+  const std::pair<const kube::ResourceList*, std::string_view> lists[] = {{&node.capacity, "/status/capacity"},
+                                                                          {&node.allocatable, "/status/allocatable"}};
+  for (const auto& [list, folder] : lists) {
+    const auto carried = list->find(key);
+    if (!carried) continue;
+    if (!wanted) {
+      patch.remove(pointer(folder, key));
+    } else if (wanted->value < *carried) {
+      patch.add(pointer(folder, key), base::cat(wanted->value));
+    }
+  }
+}
+
+void write_stop(JsonPatch& patch, const kube::Node& node, const policy::NodeMarks& marks, base::WallTime now) {
+  const auto on_node = carried_by(node);
+  // Nothing is planned here: what is not switched off stays as it is on the node.
+  const auto wanted =
+      policy::obey({}, policy::effective(marks, policy::Mode::kEnforce, now), on_node, policy::PluginSet()).plan;
+  if (wanted.action == policy::PlanAction::kHold) return;
+  write_amount(patch, node, model::kBatchCpu, wanted.publish.batch_cpu);
+  write_amount(patch, node, model::kBatchMemory, wanted.publish.batch_memory);
+  write_amount(patch, node, model::kMidCpu, wanted.publish.mid_cpu);
+  write_amount(patch, node, model::kMidMemory, wanted.publish.mid_memory);
+  if (on_node.origin && wanted.origin && *wanted.origin != *on_node.origin) {
+    patch.add(pointer(kAnnotations, model::kOriginAllocatableAnnotation), model::format_origin(*wanted.origin));
+  }
+}
+
+}  // namespace
+
+MarkOnNode mark_of(const kube::Node& node) {
+  MarkOnNode mark;
+  if (const auto* label = node.meta.labels.find(model::kStateLabel)) mark.label = label->view();
+  if (const auto* detail = node.meta.annotations.find(model::kStateDetailAnnotation)) mark.detail = detail->view();
+  return mark;
+}
+
+policy::NodeReading read_marks(const MarkOnNode& mark) {
+  const auto view = [](const std::optional<std::string>& text) {
+    return text ? std::optional<std::string_view>(*text) : std::nullopt;
+  };
+  return policy::read_marks(view(mark.label), view(mark.detail));
+}
+
+Result<MarkOnNode> exact_mark(std::string_view node_bytes) {
+  TM_TRY(const Json node, Json::parse(node_bytes));
+  const Json* labels = node.at("metadata", "labels");
+  const Json* annotations = node.at("metadata", "annotations");
+  const auto text = [](const Json* map, std::string_view key) -> std::optional<std::string> {
+    const Json* found = map == nullptr ? nullptr : map->member(key);
+    if (found == nullptr || !found->is_string()) return std::nullopt;
+    return found->as_string();
+  };
+  MarkOnNode mark;
+  mark.label = text(labels, model::kStateLabel);
+  mark.detail = text(annotations, model::kStateDetailAnnotation);
+  mark.has_labels = labels != nullptr;
+  mark.has_annotations = annotations != nullptr;
+  return mark;
+}
+
+policy::OnNode carried_by(const kube::Node& node) {
+  policy::OnNode carried;
+  carried.published = kube::extended_resources(node.allocatable);
+  if (const auto* annotation = node.meta.annotations.find(model::kOriginAllocatableAnnotation)) {
+    if (auto read = model::parse_origin(annotation->view())) carried.origin = *read;
+  }
+  return carried;
+}
+
+kube::MetaFields mark_fields() {
+  kube::MetaFields fields;
+  fields.labels = kube::KeyFilter::all();  // pools select nodes by any of them
+  fields.annotations = {model::kStateDetailAnnotation, model::kOriginAllocatableAnnotation};
+  return fields;
+}
+
+MarkWrite mark_write(const MarkOnNode& before, policy::NodeMarks marks, base::WallTime now,
+                     const kube::Node* stop_selling) {
+  MarkWrite write;
+  marks.generation = policy::next_generation(marks.generation, now);
+  write.label = policy::label_of(marks, now);
+  {
+    JsonPatch patch(write.body);
+    write_entry(patch, kAnnotations, before.has_annotations, model::kStateDetailAnnotation, before.detail,
+                policy::format_marks(marks, write.label));
+    write_entry(patch, kLabels, before.has_labels, model::kStateLabel, before.label, policy::to_string(write.label));
+    if (stop_selling != nullptr) write_stop(patch, *stop_selling, marks, now);
+  }
+  write.marks = std::move(marks);
+  return write;
+}
+
+}  // namespace tidemark::manager

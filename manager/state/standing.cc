@@ -1,0 +1,138 @@
+#include "manager/state/standing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "manager/state/mark_write.h"
+#include "model/names.h"
+#include "policy/render/state_text.h"
+
+namespace tidemark::manager {
+namespace {
+
+using model::Reason;
+
+constexpr std::string_view kIfWritten = ". If it were written: ";
+
+std::string_view reason_word(Reason reason) {
+  switch (reason) {
+    case Reason::kStateObserved:
+      return "Observed";
+    case Reason::kStateDraining:
+      return "Draining";
+    case Reason::kStateOff:
+      return "Off";
+    case Reason::kStateOffK8s:
+      return "OffForKubernetes";
+    case Reason::kStateOffYarn:
+      return "OffForYarn";
+    default:
+      return "On";
+  }
+}
+
+}  // namespace
+
+Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, policy::Mode policy::PoolModes::* mode,
+               const StandingInputs& inputs, const policy::SoldNow& sold, base::WallTime now) {
+  const policy::Pool& pool = policy::pool_where(config, [&](std::string_view key) -> std::optional<std::string_view> {
+    const auto* value = node.meta.labels.find(key);
+    if (value == nullptr) return std::nullopt;
+    return value->view();
+  });
+  auto reading = read_marks(mark_of(node));
+  Standing out;
+  out.pool = pool.name;
+  out.trouble = reading.trouble;
+  out.problem = std::move(reading.problem);
+  policy::Inherited inherited;
+  inherited.pool = pool.name;
+  if (inputs.desired != nullptr) {
+    inherited.cluster = inputs.desired->cluster;
+    if (const auto* mark = inputs.desired->pool(pool.name)) inherited.of_pool = *mark;
+  }
+  if (reading.marks.pool) {
+    const std::string& marked = reading.marks.pool->pool;
+    inherited.marked_pool_exists = marked == config.rest.name ||
+                                   std::ranges::find(config.pools, marked, &policy::Pool::name) != config.pools.end();
+  }
+  out.advanced = policy::advance(reading.marks, inherited, sold, now);
+  out.carried = std::move(reading.marks);
+  out.state = policy::effective(out.advanced.marks, pool.modes.*mode, now);
+  out.may_grow = inputs.desired_known || out.advanced.marks.any();
+  out.watched = inputs.only_watched;
+  if (inputs.watched_again_after && (!out.state.again_after || *inputs.watched_again_after < *out.state.again_after)) {
+    out.state.again_after = inputs.watched_again_after;
+  }
+  out.watched_why = inputs.watched_why;
+  return out;
+}
+
+std::string standing_text(const Standing& standing) {
+  std::string text;
+  if (standing.watched) {
+    text = base::cat(model::reason_sentence(*standing.watched), standing.watched_why.empty() ? "" : ": ",
+                     standing.watched_why, kIfWritten);
+  }
+  text += policy::render_text(standing.state);
+  if (standing.trouble) text += base::cat("; ", model::reason_sentence(*standing.trouble));
+  if (!standing.problem.empty()) text += base::cat(": ", standing.problem);
+  if (!standing.may_grow) text += "; what was ordered for the cluster cannot be read: offers are only cut";
+  return text;
+}
+
+std::optional<StateCondition> condition_of(const Standing& standing) {
+  const bool said_nothing = !standing.watched && !standing.trouble && !standing.advanced.marks.any() &&
+                            standing.state.strictest() == policy::NodeState::kOn &&
+                            standing.state.decided_by == Reason::kStateDefault;
+  if (said_nothing) return std::nullopt;
+  StateCondition condition;
+  condition.message = standing_text(standing);
+  if (standing.watched) {
+    condition.sells = standing.state.k8s == policy::NodeState::kOn || standing.state.yarn == policy::NodeState::kOn;
+    condition.reason = kSecondWriter;
+    return condition;
+  }
+  condition.sells = standing.state.k8s == policy::NodeState::kOn || standing.state.yarn == policy::NodeState::kOn;
+  condition.reason = reason_word(policy::reason_of(standing.state));
+  return condition;
+}
+
+StandingInputs left_to_others(const kube::Node& node) {
+  StandingInputs inputs;
+  const kube::NodeCondition* condition = node.condition(model::kStateCondition);
+  if (condition == nullptr || condition->reason.view() != kSecondWriter) return inputs;
+  inputs.only_watched = Reason::kContestStanding;
+  // "REASON: WHOM. If it were written: STATE"
+  const std::string_view message = condition->message.view();
+  const auto from = message.find(": ");
+  const auto to = message.find(kIfWritten);
+  if (from < to && to != std::string_view::npos) inputs.watched_why = message.substr(from + 2, to - from - 2);
+  return inputs;
+}
+
+bool carries(const kube::Node& node, const StateCondition& condition) {
+  const kube::NodeCondition* there = node.condition(model::kStateCondition);
+  return there != nullptr && there->status == (condition.sells ? kube::Truth::kTrue : kube::Truth::kFalse) &&
+         there->reason.view() == condition.reason && there->message.view() == condition.message;
+}
+
+std::string condition_patch(const StateCondition& condition, const kube::NodeCondition* before, base::WallTime now) {
+  const auto status = condition.sells ? kube::Truth::kTrue : kube::Truth::kFalse;
+  const bool turned = before == nullptr || before->status != status || !before->changed;
+  std::string out;
+  base::JsonWriter json(out);
+  json.begin_object().key("status").begin_object().key("conditions").begin_array().begin_object();
+  json.member("type", model::kStateCondition);
+  json.member("status", std::string_view(condition.sells ? "True" : "False"));
+  json.member("reason", condition.reason);
+  json.member("message", std::string_view(condition.message));
+  json.member("lastHeartbeatTime", std::string_view(base::format_rfc3339(now)));
+  json.member("lastTransitionTime", std::string_view(base::format_rfc3339(turned ? now : *before->changed)));
+  json.end_object().end_array().end_object().end_object();
+  return out;
+}
+
+}  // namespace tidemark::manager

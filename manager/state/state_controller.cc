@@ -1,0 +1,204 @@
+#include "manager/state/state_controller.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/objects.h"
+#include "manager/capacity/decide.h"
+#include "manager/state/mark_write.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+using policy::NodeState;
+
+constexpr base::Duration kTurnMax = std::chrono::minutes(30);  // a write may wait for its turn so long
+constexpr base::Duration kStalePause = std::chrono::seconds(1);
+
+struct StateGauge {
+  std::string_view name;
+  std::string_view help;
+};
+constexpr std::array<StateGauge, 4> kGauges{
+    StateGauge{"tidemark_nodes_on", "Nodes that sell what the settings give."},
+    StateGauge{"tidemark_nodes_observed", "Nodes that are decided and shown, and not written."},
+    StateGauge{"tidemark_nodes_draining", "Nodes that sell nothing new, at least on one side."},
+    StateGauge{"tidemark_nodes_off", "Nodes that sell nothing, at least on one side."}};
+
+// One write under way, also where its task is destroyed in the middle.
+class UnderWay {
+ public:
+  explicit UnderWay(std::size_t& of) : of_(of) { ++of_; }
+  ~UnderWay() { --of_; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  std::size_t& of_;
+};
+
+std::string changes_text(const Standing& standing) {
+  std::string text;
+  for (const auto reason : standing.advanced.reasons) {
+    text += base::cat(text.empty() ? "" : ", ", model::reason_id(reason));
+  }
+  return text;
+}
+
+}  // namespace
+
+StateController::StateController(net::EventLoop& loop, StateContext context, const base::Log& log,
+                                 base::Registry& metrics, base::Random random)
+    : loop_(loop),
+      context_(std::move(context)),
+      log_(log),
+      metrics_(metrics),
+      queue_(loop, metrics, "state", random),
+      budget_(context_.queries_per_second,
+              std::max<std::int64_t>(1, static_cast<std::int64_t>(context_.queries_per_second))),
+      errors_(
+          metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")) {}
+
+net::Task<void> StateController::work() {
+  while (true) {
+    const std::string node = co_await queue_.next();
+    auto again = co_await settle(model::NodeName(node));
+    queue_.done(node);
+    if (!again) {
+      const bool stale = again.error().kind == ErrorKind::kInvalid || again.error().kind == ErrorKind::kConflict;
+      if (stale) {
+        queue_.add_after(node, kStalePause);
+        continue;
+      }
+      errors_.add();
+      log_.warn("state of a node not settled; trying again", {{"node", node}, {"error", again.error()}});
+      queue_.retry(node);
+      continue;
+    }
+    queue_.forget(node);
+    if (*again) queue_.add_after(node, **again);
+  }
+}
+
+base::Gauge& StateController::gauge(const Counted& counted) {
+  const StateGauge& which = kGauges.at(static_cast<std::size_t>(counted.what));
+  return metrics_.gauge(which.name, which.help, {{"pool", counted.pool}});
+}
+
+void StateController::count(const std::string& node, const Standing* standing) {
+  std::optional<Counted> now;
+  if (standing != nullptr) {
+    const NodeState state = standing->watched ? NodeState::kObserve : standing->state.strictest();
+    now = Counted{standing->pool, static_cast<int>(state)};
+  }
+  const auto before = counted_.find(node);
+  if (before != counted_.end()) {
+    if (now && *now == before->second) return;
+    gauge(before->second).add(-1);
+    counted_.erase(before);
+  }
+  if (!now) return;
+  gauge(*now).add(1);
+  counted_.emplace(node, std::move(*now));
+}
+
+net::Task<Result<void>> StateController::turn() {
+  const auto wait = budget_.reserve(loop_.clock().monotonic(), kTurnMax);
+  if (!wait) co_return fail(ErrorKind::kExhausted, "no turn in the budget for marks and conditions within 30 minutes");
+  if (*wait > base::Duration(0)) co_await loop_.sleep(*wait);
+  co_return Result<void>();
+}
+
+net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::NodeName name) {
+  const kube::Node* node = context_.nodes.find({"", name.value});  // only until we wait for something
+  if (node == nullptr) {
+    count(name.value, nullptr);
+    co_return std::optional<base::Duration>();
+  }
+  Standing standing = context_.stand(*node);
+  count(name.value, context_.shows() ? &standing : nullptr);
+  const auto again = standing.state.again_after;
+  if (!context_.leading()) co_return again;
+  if (!standing.advanced.reasons.empty()) {
+    TM_CO_TRY_VOID(co_await turn());
+    if (!context_.leading()) co_return again;
+    TM_CO_TRY_VOID(co_await write_marks(name, std::move(standing)));
+    node = context_.nodes.find({"", name.value});
+    if (node == nullptr) co_return again;
+    standing = context_.stand(*node);
+  }
+  auto condition = condition_of(standing);
+  const bool shown = node->condition(model::kStateCondition) != nullptr;
+  // A node that nobody ordered anything for carries no condition, unless it once did.
+  if (!condition && shown) condition = StateCondition{true, "On", standing_text(standing)};
+  if (!condition || carries(*node, *condition)) co_return again;
+  TM_CO_TRY_VOID(co_await turn());
+  if (!context_.leading()) co_return again;
+  TM_CO_TRY_VOID(co_await write_condition(name, std::move(standing)));
+  co_return again;
+}
+
+// What the node carries is read again: whether it has labels and annotations at all is not in the cache.
+net::Task<Result<void>> StateController::write_marks(model::NodeName name, Standing standing) {
+  const UnderWay under_way(writing_);
+  auto bytes = co_await context_.client.get(kube::kNodes, "", name.value, context_.write_limit);
+  if (!bytes) {
+    if (bytes.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    co_return std::unexpected(std::move(bytes).error());
+  }
+  auto exact = exact_mark(*bytes);
+  auto node = kube::decode_node(*bytes, node_fields(), context_.interner);
+  if (!exact || !node) {
+    co_return std::unexpected(exact ? std::move(node).error() : std::move(exact).error());
+  }
+  standing = context_.stand(*node);
+  if (standing.advanced.reasons.empty() || !context_.leading()) {
+    co_return Result<void>();
+  }
+  auto marked = mark_write(*exact, standing.advanced.marks, loop_.clock().wall(), nullptr);
+  kube::WriteOptions options;
+  options.subresource = "status";
+  auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kJson,
+                                                std::move(marked.body), options, context_.write_limit);
+  if (!patched) {
+    if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    co_return std::unexpected(std::move(patched).error());
+  }
+  metrics_.counter("tidemark_manager_state_writes_total", "State marks that the manager wrote onto nodes.").add();
+  log_.info("state mark written",
+            {{"node", name.value}, {"state", policy::to_string(marked.label)}, {"why", changes_text(standing)}});
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> StateController::write_condition(model::NodeName name, Standing standing) {
+  const kube::Node* node = context_.nodes.find({"", name.value});
+  if (node == nullptr) co_return Result<void>();
+  auto condition = condition_of(standing);
+  if (!condition) condition = StateCondition{true, "On", standing_text(standing)};
+  const kube::NodeCondition* before = node->condition(model::kStateCondition);
+  const bool turned = before == nullptr || before->reason.view() != condition->reason;
+  const std::string uid(node->meta.uid);
+  const std::string body = condition_patch(*condition, before, loop_.clock().wall());
+  kube::WriteOptions options;
+  options.subresource = "status";
+  const UnderWay under_way(writing_);
+  auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kStrategicMerge, body,
+                                                options, context_.write_limit);
+  if (!patched) {
+    if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    co_return std::unexpected(std::move(patched).error().within("writing the node's condition"));
+  }
+  log_.info("state of a node", {{"node", name.value}, {"state", condition->reason}, {"why", condition->message}});
+  if (turned) {
+    const bool worry = condition->reason == kSecondWriter || standing.trouble.has_value();
+    context_.recorder.record({"v1", "Node", "", name.value, uid},
+                             worry ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
+                             base::cat("CoLocation", condition->reason), condition->message);
+  }
+  co_return Result<void>();
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,73 @@
+// Keeps what nodes say of their state right: copies what was ordered for the cluster and their pool onto nodes that
+// joined later, takes orders off that have ended, notes that draining is over, and shows the result in a condition, an
+// event and metrics. What a node sells is not decided here (manager/capacity/decide.h), and does not wait for it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "kube/work_queue.h"
+#include "manager/state/standing.h"
+#include "model/names.h"
+#include "net/loop.h"
+
+namespace tidemark::manager {
+
+struct StateContext {
+  kube::Client& client;
+  kube::EventRecorder& recorder;
+  kube::Interner& interner;
+  const kube::Informer<kube::Node>& nodes;
+  std::function<Standing(const kube::Node&)> stand;
+  std::function<bool()> leading;
+  std::function<bool()> shows;     // whether what is by pool is told in metrics: by one of several replicas
+  double queries_per_second = 10;  // of these writes
+  base::Duration write_limit{0};   // of one request
+};
+
+class StateController {
+ public:
+  StateController(net::EventLoop& loop, StateContext context, const base::Log& log, base::Registry& metrics,
+                  base::Random random);
+
+  void look_at(const std::string& node) { queue_.add(node); }
+  net::Task<void> work();  // for ever; several may run
+  bool writing() const { return writing_ > 0; }
+
+ private:
+  struct Counted {
+    std::string pool;
+    int what = 0;  // index in the gauges
+    bool operator==(const Counted&) const = default;
+  };
+  net::Task<Result<std::optional<base::Duration>>> settle(model::NodeName name);
+  net::Task<Result<void>> write_marks(model::NodeName name, Standing standing);
+  net::Task<Result<void>> write_condition(model::NodeName name, Standing standing);
+  net::Task<Result<void>> turn();
+  void count(const std::string& node, const Standing* standing);
+  base::Gauge& gauge(const Counted& counted);
+
+  net::EventLoop& loop_;
+  StateContext context_;
+  base::Log log_;
+  base::Registry& metrics_;
+  kube::WorkQueue queue_;
+  base::TokenBucket budget_;
+  base::Counter& errors_;
+  std::unordered_map<std::string, Counted> counted_;
+  std::size_t writing_ = 0;
+};
+
+}  // namespace tidemark::manager

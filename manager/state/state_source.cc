@@ -1,0 +1,111 @@
+#include "manager/state/state_source.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/text.h"
+#include "manager/state/desired_store.h"
+#include "manager/state/mark_write.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+using model::Reason;
+
+constexpr base::Duration kSyncPatience = std::chrono::minutes(1);
+
+kube::InformerConfig only_state(const std::string& ns) {
+  kube::InformerConfig config;
+  config.resource = kube::kConfigMaps;
+  config.ns = ns;
+  config.field_selector = base::cat("metadata.name=", model::kStateName);
+  return config;
+}
+
+}  // namespace
+
+StateSource::StateSource(net::EventLoop& loop, kube::Client& client, kube::EventRecorder& recorder,
+                         kube::Interner& interner, const kube::Informer<kube::Node>& nodes, const base::Log& log,
+                         base::Registry& metrics, base::Random random, const std::string& ns,
+                         std::function<void()> on_change)
+    : ns_(ns),
+      recorder_(recorder),
+      nodes_(nodes),
+      log_(log),
+      maps_(loop, client, client, log, metrics, random, only_state(ns),
+            [&interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
+      good_(metrics.gauge("tidemark_manager_state_good",
+                          "1 while what was ordered for the cluster and its pools is known and can be read.")),
+      on_change_(std::move(on_change)),
+      scope_(loop) {
+  maps_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
+    if (taken_) take(after);
+  });
+}
+
+void StateSource::start() {
+  scope_.spawn(maps_.run());
+}
+
+net::Task<void> StateSource::wait_taken() {
+  while (!co_await maps_.wait_synced(kSyncPatience)) {
+    log_.warn("waiting for the API server", {{"missing", "tidemark-state is not read yet"}});
+  }
+  if (taken_) co_return;
+  taken_ = true;
+  take(maps_.find({ns_, std::string(model::kStateName)}));
+}
+
+StandingInputs StateSource::inputs() const {
+  StandingInputs inputs;
+  inputs.desired = state_.desired ? &*state_.desired : nullptr;
+  inputs.desired_known = state_.desired.has_value();
+  return inputs;
+}
+
+void StateSource::recover_from_nodes() {
+  policy::DesiredStates desired = state_.desired.value_or(policy::DesiredStates());
+  nodes_.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
+    const auto reading = read_marks(mark_of(node));
+    policy::recover(desired, reading.marks);
+  });
+  if (desired != policy::DesiredStates() || state_.desired) state_.desired = std::move(desired);
+}
+
+void StateSource::take(const kube::ConfigMap* map) {
+  std::optional<std::string_view> text;
+  if (map != nullptr) {
+    if (const auto* found = map->data.find(model::kStateKey)) text = found->view();
+  }
+  const bool first = !state_.desired;
+  auto step = policy::next_desired(state_, text);
+  state_ = std::move(step.state);
+  const bool unreadable = step.reason == Reason::kStateDesiredUnreadable;
+  // Nothing was known before: nodes carry copies of what was ordered.
+  if (first && step.reason != Reason::kStateDesiredRead) {
+    recover_from_nodes();
+    if (step.reason == Reason::kStateDesiredNone && state_.desired != policy::DesiredStates()) {
+      step.reason = Reason::kStateDesiredLost;
+    }
+  }
+  const bool good = step.reason == Reason::kStateDesiredRead || step.reason == Reason::kStateDesiredNone;
+  good_.set(good ? 1 : 0);
+  if (!good) {
+    log_.error(
+        model::reason_sentence(step.reason),
+        {{"config_map", model::kStateName}, {"reason", model::reason_id(step.reason)}, {"problem", step.problem}});
+    if (unreadable && map != nullptr) {
+      recorder_.record(
+          {"v1", "ConfigMap", ns_, std::string(model::kStateName), std::string(map->meta.uid)},
+          kube::EventSeverity::kWarning, "TidemarkStateInvalid",
+          base::cat(model::reason_sentence(step.reason), ": ", step.problem, " [", model::reason_id(step.reason), "]"));
+    }
+  } else if (step.reason != told_) {
+    log_.info(model::reason_sentence(step.reason), {{"config_map", model::kStateName}});
+  }
+  told_ = step.reason;
+  on_change_();
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,52 @@
+// What was ordered for the cluster and for pools, as the ConfigMap `tidemark-state` has it now. The last good text
+// holds; where the ConfigMap is gone, what nodes carry of it tells.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "manager/state/standing.h"
+#include "net/loop.h"
+#include "policy/state/desired.h"
+
+namespace tidemark::manager {
+
+class StateSource {
+ public:
+  StateSource(net::EventLoop& loop, kube::Client& client, kube::EventRecorder& recorder, kube::Interner& interner,
+              const kube::Informer<kube::Node>& nodes, const base::Log& log, base::Registry& metrics,
+              base::Random random, const std::string& ns, std::function<void()> on_change);
+
+  void start();  // until destroyed
+  // The nodes must be there: their copies count where the ConfigMap is not.
+  net::Task<void> wait_taken();
+  bool taken() const { return taken_; }
+
+  // Until the loop runs again.
+  StandingInputs inputs() const;
+
+ private:
+  void take(const kube::ConfigMap* map);
+  void recover_from_nodes();
+
+  std::string ns_;
+  kube::EventRecorder& recorder_;
+  const kube::Informer<kube::Node>& nodes_;
+  base::Log log_;
+  kube::Informer<kube::ConfigMap> maps_;
+  base::Gauge& good_;
+  std::function<void()> on_change_;
+  policy::DesiredState state_;
+  model::Reason told_ = model::Reason::kStateDesiredNone;
+  bool taken_ = false;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager

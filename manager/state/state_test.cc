@@ -1,0 +1,388 @@
+// What people ordered, obeyed by a running manager; against the API server in memory, under simulated time.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "kube/objects.h"
+#include "manager/capacity/decide.h"
+#include "manager/state/contests.h"
+#include "manager/state/mark_write.h"
+#include "manager/testing/cluster.h"
+#include "model/names.h"
+#include "policy/state/desired.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+
+using testing::kBatchCpu;
+using testing::kConfigPath;
+using testing::kMerge;
+using testing::kNodeMetricsPath;
+using testing::kNodeSlosPath;
+using testing::Replica;
+
+constexpr std::string_view kOrigin = "node.koordinator.sh/originExtendedAllocatable";
+constexpr std::string_view kJsonPatch = "application/json-patch+json";
+
+class StateTest : public testing::InMemoryCluster {
+ protected:
+  static policy::StateCommand off(std::string why = "a test") {
+    policy::StateCommand command;
+    command.wish = policy::Wish::kOff;
+    command.by = "ann@ops";
+    command.why = std::move(why);
+    return command;
+  }
+  static policy::StateCommand as(policy::Wish wish) {
+    auto command = off();
+    command.wish = wish;
+    return command;
+  }
+
+  // What `tidemark off|on|observe node` writes.
+  void order(std::string_view name, const policy::StateCommand& command) {
+    const std::string bytes = read_node(name).dump();
+    kube::Interner interner;
+    const auto node = *kube::decode_node(bytes, node_fields(), interner);
+    const auto exact = *exact_mark(bytes);
+    const auto marks = read_marks(exact).marks;
+    const auto generation = policy::next_generation(marks.generation, clock.wall());
+    const auto ordered = policy::command_node(marks, command, generation, clock.wall());
+    ASSERT_EQ(ordered.effect, policy::CommandEffect::kSet);
+    const bool stops = command.wish == policy::Wish::kOff;
+    const auto write = mark_write(exact, ordered.marks, clock.wall(), stops ? &node : nullptr);
+    must("PATCH", base::cat("/api/v1/nodes/", name, "/status"), *Json::parse(write.body), kJsonPatch);
+  }
+  void order_cluster(const policy::StateCommand& command) {
+    const auto commanded = *policy::command_desired({}, "", command, clock.wall());
+    Json map = name_only("tidemark-state");
+    map["data"] = Json::object({{"state.json", Json(policy::format_desired(commanded.desired))}});
+    must("POST", kConfigPath, map);
+  }
+  void tidemark_config(const Json& config) {
+    Json map = name_only("tidemark-config");
+    map["data"] = Json::object({{"config.yaml", Json(config.dump())}});
+    must("POST", kConfigPath, map);
+  }
+  std::string condition(std::string_view name, std::string_view field) {
+    const Json node_json = read_node(name);
+    const Json* conditions = node_json.at("status", "conditions");
+    if (conditions == nullptr) return "";
+    for (const Json& each : conditions->as_array()) {
+      if (each.text_at("type") == model::kStateCondition) return std::string(each.text_at(field));
+    }
+    return "";
+  }
+  std::string label(std::string_view name) {
+    return std::string(read_node(name).text_at("metadata", "labels", model::kStateLabel));
+  }
+  std::string origin(std::string_view name) {
+    return std::string(read_node(name).text_at("metadata", "annotations", kOrigin));
+  }
+  void overwrite(std::string_view name, std::string_view cpu) {
+    const Json amounts = Json::object({{kBatchCpu, Json(cpu)}});
+    must("PATCH", base::cat("/api/v1/nodes/", name, "/status?fieldManager=koord-manager"),
+         Json::object({{"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}}), kMerge);
+  }
+};
+
+TEST_F(StateTest, AnOffNodeIsNotSoldAgain) {
+  node("n1");
+  node("n2");
+  metric("n1", "2");
+  metric("n2", "2");
+  start();
+  ASSERT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(condition("n1", "status"), "") << "nobody ordered anything: nothing to say";
+  order("n1", off());
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "");
+  EXPECT_EQ(condition("n1", "status"), "False");
+  EXPECT_EQ(condition("n1", "reason"), "Off");
+  EXPECT_EQ(condition("n1", "message"), "off: nothing is sold. ordered for this node by ann@ops: a test");
+  for (int i = 0; i < 20; ++i) {
+    metric("n1", i % 2 == 0 ? "1" : "8");
+    run_for(1min);
+    ASSERT_EQ(offered("n1"), "") << "minute " << i;
+  }
+  EXPECT_EQ(offered("n2"), "") << "its metric is too old by now";
+  metric("n1", "2");
+  order("n1", as(policy::Wish::kOn));
+  run_for(2s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(condition("n1", "status"), "True");
+  EXPECT_EQ(condition("n1", "reason"), "On");
+}
+
+TEST_F(StateTest, TheLabelAloneIsObeyedAtOnceAheadOfTheBudget) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  ASSERT_EQ(offered("n1"), "17200");
+  must("PATCH", "/api/v1/nodes/n1",
+       Json::object({{"metadata", Json::object({{"labels", Json::object({{model::kStateLabel, "off"}})}})}}), kMerge);
+  run_for(100ms);
+  EXPECT_EQ(offered("n1"), "");
+  EXPECT_EQ(*read_node("n1").at("metadata", "annotations", kOrigin),
+            Json(R"({"resources":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"}})"))
+      << "YARN hears of it too";
+}
+
+TEST_F(StateTest, AManagerThatStartsAnewObeysWhatItFinds) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  replicas.clear();
+  order("n1", off());
+  EXPECT_EQ(offered("n1"), "") << "the command itself takes it back";
+  start("two");
+  run_for(1min);
+  EXPECT_EQ(offered("n1"), "");
+}
+
+TEST_F(StateTest, AnOrderEndsByItself) {
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  auto command = off();
+  command.lasts = 10min;
+  order("n1", command);
+  run_for(9min + 50s);
+  EXPECT_EQ(offered("n1"), "");
+  EXPECT_NE(condition("n1", "message").find("until 20"), std::string::npos) << condition("n1", "message");
+  EXPECT_EQ(replica.metric("tidemark_nodes_off{pool=\"default\"}"), 1);
+  run_for(12s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(label("n1"), "on");
+  EXPECT_EQ(condition("n1", "reason"), "On");
+  EXPECT_EQ(replica.metric("tidemark_nodes_off{pool=\"default\"}"), 0);
+  EXPECT_EQ(replica.metric("tidemark_nodes_on{pool=\"default\"}"), 1);
+}
+
+TEST_F(StateTest, OneSideAloneIsOff) {
+  node("n1");
+  node("n2");
+  metric("n1", "2");
+  metric("n2", "2");
+  start();
+  const std::string full = origin("n1");
+  auto yarn = off();
+  yarn.only.yarn = true;
+  auto k8s = off();
+  k8s.only.k8s = true;
+  order("n1", yarn);
+  order("n2", k8s);
+  run_for(1min);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_NE(origin("n1"), full);
+  EXPECT_EQ(condition("n1", "reason"), "OffForYarn");
+  EXPECT_EQ(offered("n2"), "");
+  EXPECT_EQ(origin("n2"), full);
+  EXPECT_EQ(condition("n2", "reason"), "OffForKubernetes");
+}
+
+TEST_F(StateTest, DrainingSaysZeroUntilNothingIsSold) {
+  node("n1");
+  metric("n1", "2");
+  Json pod = name_only("batch");
+  pod["spec"] = *Json::parse(
+      R"({"nodeName":"n1","containers":[{"name":"c","image":"i","resources":{"requests":{"kubernetes.io/batch-cpu":"1000"},"limits":{"kubernetes.io/batch-cpu":"1000"}}}]})");
+  must("POST", "/api/v1/namespaces/default/pods", pod);
+  start();
+  ASSERT_NE(offered("n1"), "");
+  auto command = off();
+  command.drain = 1h;
+  order("n1", command);
+  run_for(5min);
+  EXPECT_EQ(offered("n1"), "0");
+  EXPECT_EQ(label("n1"), "draining");
+  must("DELETE", "/api/v1/namespaces/default/pods/batch", *Json::parse(R"({"gracePeriodSeconds":0})"));
+  run_for(5s);
+  EXPECT_EQ(label("n1"), "off");
+  EXPECT_EQ(offered("n1"), "");
+}
+
+TEST_F(StateTest, ANodeThatJoinsAnOffClusterSellsNothing) {
+  order_cluster(off("the whole cluster"));
+  start();
+  node("late");
+  metric("late", "2");
+  run_for(3s);
+  EXPECT_EQ(offered("late"), "");
+  EXPECT_EQ(label("late"), "off") << "its agent reads no ConfigMap";
+  EXPECT_EQ(condition("late", "message"),
+            "off: nothing is sold. ordered for the whole cluster by ann@ops: the whole cluster");
+  // Whoever deletes the ConfigMap switches nothing on.
+  must("DELETE", base::cat(kConfigPath, "/tidemark-state"), nullptr);
+  run_for(1min);
+  node("later");
+  metric("later", "2");
+  run_for(3s);
+  EXPECT_EQ(offered("later"), "");
+}
+
+TEST_F(StateTest, OrdersThatCannotBeReadLetNothingGrow) {
+  Json map = name_only("tidemark-state");
+  map["data"] = Json::object({{"state.json", "{"}});
+  must("POST", kConfigPath, map);
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  run_for(1min);
+  EXPECT_EQ(replica.metric("tidemark_manager_state_good"), 0);
+  EXPECT_TRUE(offered("n1") == "" || offered("n1") == "0") << offered("n1");
+}
+
+TEST_F(StateTest, AnObservedPoolIsDecidedShownAndNotWritten) {
+  tidemark_config(*Json::parse(
+      R"({"schema":1,"mode":"enforce","pools":[{"name":"night","nodeSelector":{"matchLabels":{"time":"night"}},"mode":"observe"}]})"));
+  node("n1", Json::object({{"time", "night"}}));
+  node("n2");
+  overwrite("n1", "5001");
+  metric("n1", "2");
+  metric("n2", "2");
+  auto& replica = start();
+  run_for(10min);
+  EXPECT_EQ(offered("n1"), "5001") << "as somebody else left it";
+  EXPECT_EQ(offered("n2"), "17200");
+  EXPECT_EQ(call("GET", base::cat(kNodeSlosPath, "/n1"), nullptr).status, 404);
+  EXPECT_EQ(call("GET", base::cat(kNodeSlosPath, "/n2"), nullptr).status, 200);
+  EXPECT_EQ(condition("n1", "reason"), "Observed");
+  EXPECT_EQ(replica.metric("tidemark_observed_wanted_batch_cpu_cores{pool=\"night\"}"), 17.2);
+  EXPECT_EQ(replica.metric("tidemark_observed_in_force_batch_cpu_cores{pool=\"night\"}"), 5.001);
+  EXPECT_EQ(replica.metric("tidemark_observed_nodes_different{pool=\"night\"}"), 1);
+  // A node of it that is ordered on sells.
+  order("n1", as(policy::Wish::kOn));
+  metric("n1", "2");
+  run_for(2s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(replica.metric("tidemark_observed_nodes_different{pool=\"night\"}"), 0);
+}
+
+TEST_F(StateTest, AManagerThatObservesWritesNothingAtAll) {
+  node("n1");
+  metric("n1", "2");
+  overwrite("n1", "5001");
+  order("n1", off());
+  overwrite("n1", "5001");
+  const std::string before = revision("n1");
+  ManagerOptions options;
+  options.mode = "observe";
+  auto& replica = start("one", true, options);
+  EXPECT_EQ(replica.manager->not_ready(), "");
+  run_for(10min);
+  EXPECT_EQ(revision("n1"), before);
+  EXPECT_EQ(call("GET", base::cat(kNodeSlosPath, "/n1"), nullptr).status, 404);
+  EXPECT_EQ(must("GET", "/apis/coordination.k8s.io/v1/leases", nullptr).at("items")->as_array().size(), 0u);
+  EXPECT_EQ(must("GET", "/api/v1/events", nullptr).at("items")->as_array().size(), 0u);
+  EXPECT_EQ(replica.metric("tidemark_observed_in_force_batch_cpu_cores{pool=\"default\"}"), 5.001);
+}
+
+// ---- a second writer ----
+
+TEST_F(StateTest, WhoIsOverwrittenAgainAndAgainStandsBackAndComesBackWhenTheOtherIsGone) {
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  ASSERT_EQ(offered("n1"), "17200");
+  for (int i = 0; i < 2; ++i) {
+    overwrite("n1", base::cat(5001 + i));
+    run_for(5s);
+    EXPECT_EQ(offered("n1"), "17200") << "an accident is repaired";
+  }
+  overwrite("n1", "6001");
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "6001") << "a fight is not fought";
+  EXPECT_EQ(condition("n1", "reason"), "SecondWriter");
+  EXPECT_EQ(condition("n1", "status"), "True") << "it sells, by somebody else's numbers";
+  EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{pool=\"default\"}"), 1);
+  EXPECT_EQ(replica.metric("tidemark_observed_wanted_batch_cpu_cores{pool=\"default\"}"), 17.2);
+  const std::string standing = revision("n1");
+  run_for(9min);
+  metric("n1", "2");
+  EXPECT_EQ(offered("n1"), "6001");
+  EXPECT_EQ(revision("n1"), standing) << "and nothing is written meanwhile";
+  run_for(2min);
+  EXPECT_EQ(offered("n1"), "17200") << "nobody else wrote for ten minutes";
+  EXPECT_EQ(replica.metric("tidemark_manager_contested_nodes{pool=\"default\"}"), 0);
+  EXPECT_EQ(condition("n1", "reason"), "On");
+}
+
+TEST(OtherWriter, IsReadFromManagedFields) {
+  const std::string node = R"({"metadata":{"managedFields":[
+    {"manager":"kubelet","operation":"Update","time":"2026-11-21T10:00:09Z","fieldsV1":{"f:status":{"f:allocatable":{"f:cpu":{}}}}},
+    {"manager":"old","operation":"Update","time":"2026-11-21T10:00:01Z","fieldsV1":{"f:status":{"f:capacity":{"f:kubernetes.io/mid-cpu":{}}}}},
+    {"manager":"koord-manager","operation":"Update","time":"2026-11-21T10:00:05Z","subresource":"status",
+     "fieldsV1":{"f:status":{"f:allocatable":{"f:kubernetes.io/batch-cpu":{}}}}},
+    {"manager":"tidemark","operation":"Update","time":"2026-11-21T10:00:07Z","fieldsV1":{"f:status":{"f:allocatable":{"f:kubernetes.io/batch-memory":{}}}}}]}})";
+  EXPECT_EQ(other_writer(node), "koord-manager (Update)");
+  EXPECT_EQ(other_writer(R"({"metadata":{}})"), "");
+  EXPECT_EQ(other_writer("no node"), "");
+}
+
+TEST_F(StateTest, AnOrderEndsStandingBack) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  for (int i = 0; i < 3; ++i) {
+    overwrite("n1", base::cat(5001 + i));
+    run_for(2s);
+  }
+  ASSERT_EQ(offered("n1"), "5003");
+  order("n1", as(policy::Wish::kOn));
+  run_for(2s);
+  EXPECT_EQ(offered("n1"), "17200");
+}
+
+TEST_F(StateTest, ASuccessorStandsBackWhereItsPredecessorDid) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  for (int i = 0; i < 3; ++i) {
+    overwrite("n1", base::cat(5001 + i));
+    run_for(2s);
+  }
+  ASSERT_EQ(offered("n1"), "5003");
+  replicas.clear();
+  start("two");
+  run_for(1min);
+  EXPECT_EQ(offered("n1"), "5003");
+}
+
+TEST_F(StateTest, ThreeNodesOfAPoolSpeakForAllOfIt) {
+  for (const char* name : {"n1", "n2", "n3", "n4"}) {
+    node(name);
+    metric(name, "2");
+  }
+  start();
+  for (int i = 0; i < 3; ++i) {
+    for (const char* name : {"n1", "n2", "n3"}) overwrite(name, base::cat(5001 + i));
+    run_for(2s);
+  }
+  overwrite("n4", "4001");
+  run_for(5s);
+  EXPECT_EQ(offered("n4"), "4001");
+  EXPECT_EQ(condition("n4", "reason"), "SecondWriter");
+}
+
+TEST_F(StateTest, WhatTheCommandTakesBackIsNoForeignWrite) {
+  node("n1");
+  metric("n1", "2");
+  auto& replica = start();
+  for (int i = 0; i < 4; ++i) {
+    order("n1", off());
+    run_for(2s);
+    EXPECT_EQ(offered("n1"), "");
+    order("n1", as(policy::Wish::kOn));
+    run_for(2s);
+    EXPECT_EQ(offered("n1"), "17200");
+  }
+  EXPECT_EQ(replica.metric("tidemark_manager_overwrites_total{pool=\"default\"}"), 0);
+}
+
+}  // namespace
+}  // namespace tidemark::manager

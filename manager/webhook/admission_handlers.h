@@ -1,0 +1,99 @@
+// From an admission request to its answer: looks up what the policies need and asks them.
+//
+// Works on every replica: it reads caches and writes nothing. What a cache does not have yet (a namespace made a moment
+// ago) is asked of the API server.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "manager/settings/revision.h"
+#include "manager/webhook/admission_review.h"
+#include "manager/webhook/webhook_objects.h"
+#include "net/loop.h"
+#include "policy/admission/mutate.h"
+#include "policy/admission/validate_pod.h"
+#include "policy/pools/pools.h"
+#include "policy/state/pod_scope.h"
+
+namespace tidemark::manager {
+
+inline constexpr base::Duration kLookupLimit = std::chrono::seconds(2);  // of one object that no cache has
+// Look-ups of such objects in a second, with a burst: whoever makes pods must not use up what the controllers write by.
+inline constexpr double kLookupsPerSecond = 5;
+inline constexpr std::int64_t kLookupsBurst = 20;
+inline constexpr base::Duration kMissingKept = std::chrono::seconds(5);  // a PriorityClass that is not there
+inline constexpr std::size_t kMissingMax = 1000;
+
+struct AdmissionSettings {
+  policy::AdmissionRules rules;
+  std::string config_namespace;
+  std::string config_name;
+  bool names_needed = false;          // node strategies must be named
+  bool reconcile_by_default = false;  // pods are caught up with for all profiles
+  ZonesOf zones;
+};
+
+struct AdmissionCaches {
+  const kube::Informer<ProfileObject>& profiles;
+  const kube::Informer<NamespaceObject>& namespaces;
+  const kube::Informer<PriorityClassObject>& priority_classes;
+  const kube::Informer<kube::Node>& nodes;  // with all labels
+};
+
+// Whether offline work of a pod is off, and by whom.
+using ScopeOfPod = std::function<policy::PodScopeState(const Json& pod)>;
+
+// The rules by which Kubernetes merges a patch into a pod.
+Result<void> merge_into_pod(Json& pod, const Json& patch);
+
+class AdmissionHandlers {
+ public:
+  AdmissionHandlers(kube::Reader& reader, AdmissionCaches caches, AdmissionSettings settings, base::Random random,
+                    kube::Interner& interner, ScopeOfPod scope_of,
+                    std::function<const policy::EnhancedValidation*()> enhanced, const base::Clock& clock)
+      : reader_(reader),
+        caches_(caches),
+        settings_(std::move(settings)),
+        random_(random),
+        interner_(interner),
+        scope_of_(std::move(scope_of)),
+        enhanced_(std::move(enhanced)),
+        clock_(clock) {}
+
+  net::Task<AdmissionAnswer> mutate_pod(AdmissionRequest request);
+  net::Task<AdmissionAnswer> validate_pod(AdmissionRequest request);
+  net::Task<AdmissionAnswer> validate_config_map(AdmissionRequest request);
+
+ private:
+  // nullopt where neither the cache nor the API server knows.
+  net::Task<std::optional<std::vector<model::Label>>> namespace_labels(std::string name);
+  net::Task<std::optional<policy::PriorityClassValue>> priority_class(std::string name);
+  std::vector<const policy::ColocationProfile*> profiles() const;
+  AdmissionAnswer check_settings(const AdmissionRequest& request) const;
+  AdmissionAnswer check_tidemark_config(const AdmissionRequest& request) const;
+  std::vector<policy::PoolOverlap> pool_overlaps(const policy::TidemarkConfig& config) const;
+
+  kube::Reader& reader_;
+  AdmissionCaches caches_;
+  AdmissionSettings settings_;
+  base::Random random_;
+  kube::Interner& interner_;
+  ScopeOfPod scope_of_;
+  std::function<const policy::EnhancedValidation*()> enhanced_;
+  const base::Clock& clock_;
+  base::TokenBucket lookups_{kLookupsPerSecond, kLookupsBurst};
+  std::map<std::string, base::MonotonicTime, std::less<>> missing_;  // PriorityClasses, and until when not to ask
+};
+
+}  // namespace tidemark::manager

@@ -1,0 +1,73 @@
+// What the webhooks themselves need of ConfigMaps: whether offline work is taken, labels that pods must carry, and the
+// trap that an edit is checked only where the ConfigMap carries the label which the API server selects by. A ConfigMap
+// without it is told of: an event on it, a metric, a line in the log.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "manager/settings/revision.h"
+#include "net/loop.h"
+#include "policy/admission/validate_pod.h"
+#include "policy/overcommit/strategy.h"
+#include "policy/pools/parse.h"
+#include "policy/state/pod_scope.h"
+
+namespace tidemark::manager {
+
+struct SettingsWatchOptions {
+  std::string config_namespace;
+  std::string config_name;
+  bool warn_of_label = true;
+  ZonesOf zones;
+  // ConfigMap of the labels that pods must carry; "" where that is off.
+  std::string enhanced_namespace;
+  std::string enhanced_name;
+};
+
+class SettingsWatch {
+ public:
+  SettingsWatch(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::EventRecorder& recorder,
+                kube::Interner& interner, const base::Log& log, base::Registry& metrics, base::Random random,
+                SettingsWatchOptions options);
+
+  void start();  // until destroyed
+
+  bool synced() const;
+  // By the last good settings, and by what was ordered for the cluster and for pools.
+  policy::PodScopeState scope_of(const Json& pod) const;
+  const policy::EnhancedValidation* enhanced() const { return enhanced_config_.enable ? &enhanced_config_ : nullptr; }
+
+ private:
+  void take_settings(const kube::ConfigMap* map);
+  void take_tidemark(const kube::ConfigMap* map);
+  void take_orders(const kube::ConfigMap* map);
+  void take_enhanced(const kube::ConfigMap* map);
+  void watch_label(std::string_view name, const kube::ConfigMap* map);
+
+  SettingsWatchOptions options_;
+  net::EventLoop& loop_;
+  kube::EventRecorder& recorder_;
+  base::Log log_;
+  base::Registry& metrics_;
+  kube::Informer<kube::ConfigMap> settings_;
+  kube::Informer<kube::ConfigMap> ours_;
+  std::unique_ptr<kube::Informer<kube::ConfigMap>> enhanced_;
+  kube::Informer<kube::ConfigMap> orders_;
+  policy::ConfigState state_;
+  policy::TidemarkState tidemark_;
+  policy::DesiredState desired_;
+  policy::EnhancedValidation enhanced_config_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager

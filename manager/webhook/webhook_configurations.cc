@@ -1,0 +1,302 @@
+#include "manager/webhook/webhook_configurations.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "manager/webhook/webhook_server.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+using base::cat;
+
+constexpr std::int64_t kTimeoutSeconds = 5;  // a pod's creation waits no longer for us
+constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
+constexpr base::Duration kRetry = std::chrono::seconds(2);
+constexpr base::Duration kLookAgain = std::chrono::minutes(1);
+constexpr base::Duration kSoon = std::chrono::seconds(30);  // a change so soon after our write undoes it
+constexpr int kRepairsMax = 5;                              // in a row, then we rest
+constexpr base::Duration kRest = std::chrono::minutes(2);
+
+Json texts(std::initializer_list<std::string_view> list) {
+  Json::Array out;
+  for (const auto each : list) out.emplace_back(each);
+  return out;
+}
+
+Json selector(std::string_view key, std::string_view op, std::initializer_list<std::string_view> values) {
+  Json expression = Json::object({{"key", Json(key)}, {"operator", Json(op)}});
+  if (values.size() > 0) expression["values"] = texts(values);
+  return expression;
+}
+
+// Namespaces of the control plane are never asked about: nothing that a cluster needs to come up waits for us.
+Json namespaces() {
+  return Json::object(
+      {{"matchExpressions", Json::array({selector("control-plane", "DoesNotExist", {}),
+                                         selector("kubernetes.io/metadata.name", "NotIn", {"kube-system"})})}});
+}
+
+struct Hook {
+  std::string_view name;
+  std::string_view path;
+  std::string_view resource;
+  Json operations;
+  Json namespace_selector;
+  Json object_selector;
+};
+
+Json hook_of(const ConfigurationOptions& options, const std::optional<std::string>& bundle, Hook hook) {
+  Json client = Json::object();
+  if (options.url.empty()) {
+    client["service"] = Json::object({{"namespace", Json(options.service_namespace)},
+                                      {"name", Json(options.service_name)},
+                                      {"path", Json(hook.path)},
+                                      {"port", Json(options.service_port)}});
+  } else {
+    client["url"] = Json(cat(options.url, hook.path));
+  }
+  if (bundle) client["caBundle"] = Json(base::base64_encode(*bundle));
+  Json rule = Json::object({{"apiGroups", texts({""})},
+                            {"apiVersions", texts({"v1"})},
+                            {"operations", std::move(hook.operations)},
+                            {"resources", texts({hook.resource})},
+                            {"scope", "*"}});
+  return Json::object({{"name", Json(hook.name)},
+                       {"clientConfig", std::move(client)},
+                       {"rules", Json::array({std::move(rule)})},
+                       {"failurePolicy", "Ignore"},
+                       {"matchPolicy", "Equivalent"},
+                       {"namespaceSelector", std::move(hook.namespace_selector)},
+                       {"objectSelector", std::move(hook.object_selector)},
+                       {"sideEffects", "None"},
+                       {"timeoutSeconds", kTimeoutSeconds},
+                       {"admissionReviewVersions", texts({"v1"})}});
+}
+
+}  // namespace
+
+Json mutating_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle) {
+  Json::Array list;
+  if (options.pods_mutated) {
+    list.push_back(hook_of(
+        options, bundle,
+        {"mpod-create.koordinator.sh", kMutatePodPath, "pods", texts({"CREATE"}), namespaces(), Json::object()}));
+    list.back()["reinvocationPolicy"] = "Never";
+  }
+  return list;
+}
+
+Json validating_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle) {
+  Json::Array list;
+  if (options.pods_validated) {
+    list.push_back(hook_of(
+        options, bundle,
+        {"vpod.koordinator.sh", kValidatePodPath, "pods", texts({"CREATE", "UPDATE"}), namespaces(), Json::object()}));
+  }
+  if (options.settings_validated) {
+    Json objects = Json::object(
+        {{"matchExpressions",
+          Json::array({selector(model::kConfigMapTypeLabel, "In", {"slo-controller-config", "tidemark-config"})})}});
+    list.push_back(hook_of(options, bundle,
+                           {"vconfigmap.koordinator.sh", kValidateConfigMapPath, "configmaps",
+                            texts({"CREATE", "UPDATE", "DELETE"}), Json::object(), std::move(objects)}));
+  }
+  return list;
+}
+
+Json with_bundles_of(Json wanted, const Json& there) {
+  if (!there.is_array()) return wanted;
+  for (Json& hook : wanted.as_array()) {
+    if (hook.at("clientConfig", "caBundle") != nullptr) continue;
+    for (const Json& held : there.as_array()) {
+      const Json* bundle = held.at("clientConfig", "caBundle");
+      if (bundle == nullptr || held.text_at("name") != hook.text_at("name")) continue;
+      hook["clientConfig"]["caBundle"] = *bundle;
+      break;
+    }
+  }
+  return wanted;
+}
+
+RepairBrake::Answer RepairBrake::ask(base::MonotonicTime now) {
+  if (!written_) return Answer::kGo;
+  const base::Duration since = now - *written_;
+  if (repairs_ >= kRepairsMax) {
+    if (since < kRest) return Answer::kWait;
+    if (since < 2 * kRest) return Answer::kGoAndTell;  // undone again while we rested
+    repairs_ = 0;
+  } else {
+    repairs_ = since < kSoon ? repairs_ + 1 : 0;
+    if (repairs_ >= kRepairsMax) return Answer::kGoAndTell;
+  }
+  return Answer::kGo;
+}
+
+bool covers(const Json& there, const Json& wanted) {
+  if (wanted.is_object()) {
+    if (!there.is_object()) return wanted.as_object().empty() && there.is_null();
+    return std::all_of(wanted.as_object().begin(), wanted.as_object().end(), [&](const auto& member) {
+      const Json* held = there.member(member.first);
+      return covers(held == nullptr ? Json() : *held, member.second);
+    });
+  }
+  if (wanted.is_array()) {
+    if (!there.is_array() || there.as_array().size() != wanted.as_array().size()) return false;
+    for (std::size_t i = 0; i < wanted.as_array().size(); ++i) {
+      if (!covers(there.as_array()[i], wanted.as_array()[i])) return false;
+    }
+    return true;
+  }
+  return there == wanted;
+}
+
+WebhookConfigurations::WebhookConfigurations(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
+                                             kube::Writer& writer, kube::EventRecorder& recorder, const base::Log& log,
+                                             base::Registry& metrics, base::Random random, ConfigurationOptions options,
+                                             Context context)
+    : loop_(loop),
+      writer_(writer),
+      recorder_(recorder),
+      log_(log),
+      options_(std::move(options)),
+      context_(std::move(context)),
+      mutating_(make_side(kube::kMutatingWebhooks, options_.mutating_name, reader, watcher, metrics, random.fork())),
+      validating_(
+          make_side(kube::kValidatingWebhooks, options_.validating_name, reader, watcher, metrics, random.fork())),
+      writes_(metrics.counter("tidemark_webhook_configuration_writes_total",
+                              "Writes of the objects that tell the API server about the webhooks.")),
+      registered_gauge_(metrics.gauge("tidemark_webhook_registered",
+                                      "1 while the API server is told to ask the webhooks as it should.")),
+      changed_(loop),
+      scope_(loop) {
+  for (Side* side : {&mutating_, &validating_}) {
+    side->objects->subscribe(
+        [this](const kube::ObjectKey&, const WebhookConfigurationObject*, const WebhookConfigurationObject*) {
+          changed_.set();
+          context_.on_change();
+        });
+  }
+}
+
+WebhookConfigurations::Side WebhookConfigurations::make_side(const kube::Resource& resource, const std::string& name,
+                                                             kube::Reader& reader, kube::Watcher& watcher,
+                                                             base::Registry& metrics, base::Random random) {
+  const bool mutates = resource.plural == kube::kMutatingWebhooks.plural;
+  const bool needed = mutates ? options_.pods_mutated : options_.pods_validated || options_.settings_validated;
+  kube::InformerConfig config;
+  config.resource = resource;
+  config.field_selector = cat("metadata.name=", name);
+  return {resource,
+          name,
+          std::make_unique<kube::Informer<WebhookConfigurationObject>>(loop_, reader, watcher, log_, metrics, random,
+                                                                       std::move(config), decode_webhook_configuration),
+          needed,
+          {},
+          {}};
+}
+
+void WebhookConfigurations::start() {
+  scope_.spawn(mutating_.objects->run());
+  scope_.spawn(validating_.objects->run());
+  scope_.spawn(keep());
+}
+
+bool WebhookConfigurations::trusted(std::string_view pem) const {
+  const std::string_view wanted = base::trim(pem);
+  for (const Side* side : {&mutating_, &validating_}) {
+    const auto* object = side->objects->find({"", side->name});
+    if (object == nullptr) {
+      if (side->needed) return false;
+      continue;  // a kind that is switched off has no object, and nobody to trust
+    }
+    for (const Json& hook : object->webhooks.as_array()) {
+      const auto bundle = base::base64_decode(hook.text_at("clientConfig", "caBundle"));
+      if (!bundle || bundle->find(wanted) == std::string::npos) return false;
+    }
+  }
+  return !wanted.empty();
+}
+
+net::Task<void> WebhookConfigurations::keep() {
+  for (Side* side : {&mutating_, &validating_}) {
+    while (!co_await side->objects->wait_synced(std::chrono::minutes(1))) {
+      log_.warn("waiting for the API server", {{"missing", side->resource.plural}});
+    }
+  }
+  while (true) {
+    changed_.clear();
+    bool good = true;
+    if (context_.ready()) {
+      const auto bundle = context_.bundle();
+      good = co_await keep_side(mutating_, mutating_webhooks(options_, bundle));
+      good = co_await keep_side(validating_, validating_webhooks(options_, bundle)) && good;
+      registered_ = good;
+      registered_gauge_.set(good ? 1 : 0);
+    }
+    co_await changed_.wait_for(good ? kLookAgain : kRetry);
+  }
+}
+
+// Answers whether the object is as it should be.
+net::Task<bool> WebhookConfigurations::keep_side(Side& side, Json wanted) {
+  const auto* there = side.objects->find({"", side.name});
+  if (there != nullptr) wanted = with_bundles_of(std::move(wanted), there->webhooks);
+  // A kind of webhook that is switched off needs no object; one that is there is emptied.
+  if (there == nullptr && wanted.as_array().empty()) co_return true;
+  if (there != nullptr && there->managed && covers(there->webhooks, wanted)) co_return true;
+  if (!context_.leading()) co_return false;
+  if (side.last == wanted) {
+    const auto answer = side.brake.ask(loop_.clock().monotonic());
+    if (answer == RepairBrake::Answer::kWait) co_return false;
+    if (answer == RepairBrake::Answer::kGoAndTell) {
+      log_.error("another writer keeps changing the webhooks' registration: two managers on one cluster?",
+                 {{"object", side.name}, {"next_repair_s", kRest.count() / 1'000'000'000}});
+    }
+  }
+  const bool first = there == nullptr;
+  auto written = co_await write(side, there, wanted);
+  if (!written) {
+    if (written.error().kind != ErrorKind::kConflict && written.error().kind != ErrorKind::kAlreadyExists) {
+      log_.error("the webhooks are not registered as they should be; trying again",
+                 {{"object", side.name}, {"error", written.error()}});
+    }
+    co_return false;
+  }
+  side.brake.wrote(loop_.clock().monotonic());
+  side.last = std::move(wanted);
+  writes_.add();
+  log_.info(first ? "webhooks registered" : "the webhooks' registration was put right", {{"object", side.name}});
+  co_return true;
+}
+
+net::Task<Result<void>> WebhookConfigurations::write(Side& side, const WebhookConfigurationObject* there,
+                                                     const Json& wanted) {
+  Json object = Json::object({{"webhooks", wanted}});
+  Json metadata = Json::object();
+  metadata["annotations"] = Json::object({{kWebhooksManagedAnnotation, "true"}});
+  Result<std::string> written;
+  if (there == nullptr) {
+    object["apiVersion"] = Json(cat(side.resource.group, "/", side.resource.version));
+    object["kind"] = Json(side.resource.kind);
+    metadata["name"] = Json(side.name);
+    metadata["labels"] = Json::object({{"app.kubernetes.io/managed-by", "tidemark"}});
+    object["metadata"] = std::move(metadata);
+    written = co_await writer_.create(side.resource, object.dump(), {}, "", kWriteLimit);
+  } else {
+    if (!there->managed && !there->has_template && !there->webhooks.as_array().empty()) {
+      metadata["annotations"][kWebhooksTemplateAnnotation] = Json(there->webhooks.dump());
+      log_.warn("webhooks that somebody else registered are replaced; they are saved in an annotation",
+                {{"object", side.name}, {"annotation", kWebhooksTemplateAnnotation}});
+    }
+    metadata["resourceVersion"] = Json(there->meta.resource_version);
+    object["metadata"] = std::move(metadata);
+    written = co_await writer_.patch(side.resource, side.name, kube::PatchType::kMerge, object.dump(), {}, kWriteLimit);
+  }
+  if (!written) co_return std::unexpected(std::move(written).error());
+  co_return Result<void>();
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,111 @@
+// Tells the API server which requests to ask us about: the objects MutatingWebhookConfiguration and
+// ValidatingWebhookConfiguration, made, kept as they must be, and given the present bundle of authorities. Only the
+// leader writes.
+//
+// The names are Koordinator's by default, so that a manager of ours in its place takes them over: what its chart put
+// there is saved under the annotation "template", which is where it looks when it comes back.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/recorder.h"
+#include "manager/webhook/webhook_objects.h"
+#include "net/loop.h"
+
+namespace tidemark::manager {
+
+struct ConfigurationOptions {
+  std::string mutating_name = "koordinator-mutating-webhook-configuration";
+  std::string validating_name = "koordinator-validating-webhook-configuration";
+  std::string service_namespace;
+  std::string service_name;
+  std::int64_t service_port = 443;
+  std::string url;  // "https://HOST:PORT": asked there and not by service
+  bool pods_mutated = true;
+  bool pods_validated = true;
+  bool settings_validated = true;
+};
+
+// The lists, with every default that the API server fills in. Without a bundle the member is left out.
+Json mutating_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle);
+Json validating_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle);
+// Whether `there` says all that `wanted` says: members that the server added do not matter, elements of lists do.
+bool covers(const Json& there, const Json& wanted);
+
+// Where nobody told us a bundle, each webhook keeps the one that is there under its name.
+Json with_bundles_of(Json wanted, const Json& there);
+
+// When what somebody else undid is put right: at once the first few times in a row, then at long distances.
+class RepairBrake {
+ public:
+  enum class Answer { kGo, kWait, kGoAndTell };  // tell: another writer does not stop
+  Answer ask(base::MonotonicTime now);
+  void wrote(base::MonotonicTime now) { written_ = now; }
+
+ private:
+  std::optional<base::MonotonicTime> written_;
+  int repairs_ = 0;  // in a row, each soon after our own write
+};
+
+class WebhookConfigurations {
+ public:
+  struct Context {
+    std::function<bool()> leading;
+    std::function<bool()> ready;  // an answer would be right: before that nobody is told to ask
+    std::function<std::optional<std::string>()> bundle;
+    std::function<void()> on_change;  // what trusted() answers may have changed
+  };
+
+  WebhookConfigurations(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
+                        kube::EventRecorder& recorder, const base::Log& log, base::Registry& metrics,
+                        base::Random random, ConfigurationOptions options, Context context);
+
+  void set_url(std::string url) { options_.url = std::move(url); }
+  void start();  // until destroyed
+  void look() { changed_.set(); }
+
+  // Whether every webhook of both objects trusts this authority, as far as our watch has heard.
+  bool trusted(std::string_view pem) const;
+  bool registered() const { return registered_; }
+
+ private:
+  struct Side {
+    const kube::Resource& resource;
+    std::string name;
+    std::unique_ptr<kube::Informer<WebhookConfigurationObject>> objects;
+    bool needed = true;  // some webhook of its kind is switched on
+    RepairBrake brake;
+    Json last;  // what we wrote last; writing something else is no repair
+  };
+
+  net::Task<void> keep();
+  net::Task<bool> keep_side(Side& side, Json wanted);
+  net::Task<Result<void>> write(Side& side, const WebhookConfigurationObject* there, const Json& wanted);
+  Side make_side(const kube::Resource& resource, const std::string& name, kube::Reader& reader, kube::Watcher& watcher,
+                 base::Registry& metrics, base::Random random);
+
+  net::EventLoop& loop_;
+  kube::Writer& writer_;
+  kube::EventRecorder& recorder_;
+  base::Log log_;
+  ConfigurationOptions options_;
+  Context context_;
+  Side mutating_;
+  Side validating_;
+  bool registered_ = false;
+  base::Counter& writes_;
+  base::Gauge& registered_gauge_;
+  net::Event changed_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager
