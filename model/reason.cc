@@ -135,6 +135,12 @@ constexpr std::array kReasons{
                "online work alone is expected to reach the line of this window"},
     ReasonInfo{Reason::kForecastBusyHour, "TM-LINE-007",
                "this window raises the line in an hour that is busier than most of the week"},
+    ReasonInfo{Reason::kLineOverrideEnded, "TM-LINE-008", "the time of an override is over: the calendar holds again"},
+    ReasonInfo{Reason::kLineOverrideCleared, "TM-LINE-009", "an override was taken back: the calendar holds again"},
+    ReasonInfo{Reason::kLineOverridesKept, "TM-LINE-010",
+               "the overrides of the water line are gone or cannot be read: those known last hold until they end"},
+    ReasonInfo{Reason::kLineOverridesOld, "TM-LINE-011",
+               "the overrides of the water line are older than those in force, and not taken"},
 
     ReasonInfo{Reason::kLedgerAll, "TM-LEDGER-001", "the other side has sold nothing: all of it"},
     ReasonInfo{Reason::kLedgerOtherSold, "TM-LEDGER-002", "what the other side has sold is taken off"},

@@ -124,6 +124,10 @@ enum class Reason : std::uint16_t {
   kLineDraining,
   kForecastAboveLine,
   kForecastBusyHour,
+  kLineOverrideEnded,
+  kLineOverrideCleared,
+  kLineOverridesKept,
+  kLineOverridesOld,
 
   // How a node's offer is split between Kubernetes and YARN.
   kLedgerAll,
