@@ -103,6 +103,7 @@ enum class Reason : std::uint16_t {
   kWriteRatio,
   kWriteCut,
   kWriteState,
+  kWriteStopped,
 
   // How fast an offer may move.
   kMotionFirst,
@@ -221,6 +222,24 @@ enum class Reason : std::uint16_t {
   kContestStanding,
   kContestPool,
   kContestOrdered,
+
+  // What evictions let a pool, a job and a node do.
+  kBudgetSpike,
+  kBudgetStopped,
+  kBudgetProbation,
+  kBudgetReopened,
+  kBudgetClosed,
+  kBudgetResumed,
+  kBudgetSwitchedOff,
+  kBudgetJobExhausted,
+  kBudgetPoolExhausted,
+  kBudgetOverReportGivenUp,
+  kBudgetOverReportBack,
+  kBudgetUnreadable,
+  kBudgetGranted,
+  kBudgetGrantRenewed,
+  kBudgetGrantCut,
+  kBudgetNoRoom,
 
   // What an auditor from outside found wrong with an offer.
   kAuditNegative,
