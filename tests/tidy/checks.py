@@ -175,6 +175,39 @@ def readmes(tree: Tree) -> list[str]:
     return found
 
 
+ARCHITECTURE = "ARCHITECTURE.md"
+_ROW = re.compile(r"^\| `([\w/]+)/` \| (\S+) \| .* \| ([^|]+) \|$", re.M)
+
+
+def architecture_table(tree: Tree) -> list[str]:
+    """The code map that people read says what layers.py holds: each folder that is there, its layer, and what it may include."""
+    if ARCHITECTURE not in tree.files:
+        return [f"{ARCHITECTURE}: missing: the layer table"]
+    text, found, told = tree.text(ARCHITECTURE), [], set()
+    there = {module for module in map(module_of, tree.cxx) if module}
+    folders = there | {folder for folder in layers.OTHER_FOLDERS if any(file.startswith(folder + "/") for file in tree.files)}
+    for row in _ROW.finditer(text):
+        module, layer, said = row[1], row[2], row[3].strip()
+        place = f"{ARCHITECTURE}:{line_of(text, row.start())}"
+        told.add(module)
+        if module not in folders:
+            found.append(f"{place}: {module}/ is not there, or is no folder of the layer table")
+            continue
+        if layer != layers.LAYER.get(module, "–"):
+            found.append(f"{place}: says {module}/ is layer {layer}, tests/tidy/layers.py says {layers.LAYER.get(module, '–')}")
+        if module in layers.UNBOUND:
+            right = "anything"
+        elif module not in layers.MAY_USE:
+            right = "–"
+        elif layers.MAY_USE[module] == layers.BELOW_ASSEMBLY:
+            right = "anything below"
+        else:
+            right = ", ".join(sorted(layers.MAY_USE[module] & there)) or "nothing of ours"
+        if ", ".join(sorted(said.split(", "))) != right:
+            found.append(f"{place}: says {module}/ may include {said}, tests/tidy/layers.py says {right}")
+    return found + [f"{ARCHITECTURE}: has no row for {module}/" for module in sorted(there - told)]
+
+
 def file_length(tree: Tree) -> list[str]:
     kinds = (".h", ".cc", ".py", ".cmake", ".sh")
     files = [f for f in tree.files if f.endswith(kinds) and not f.endswith("_data.cc")]  # tables written by a generator
@@ -245,6 +278,7 @@ CHECKS = {
     "dead_sources": dead_sources,
     "folders": folders,
     "readmes": readmes,
+    "architecture_table": architecture_table,
     "file_length": file_length,
     "white_space": white_space,
     "clang_format": clang_format,

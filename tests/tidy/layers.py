@@ -17,7 +17,7 @@ _COMPONENTS = {
     "runtime": _COMPONENT | {"linux"},
 }
 
-_BELOW_ASSEMBLY = {BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, JOURNAL, *_COMPONENTS}
+BELOW_ASSEMBLY = {BASE, MODEL, POLICY, NET, "linux", KUBE, "kube/memory", "hadoop", COPILOT, JOURNAL, *_COMPONENTS}
 
 MAY_USE: dict[str, set[str]] = {
     "base": set(),
@@ -32,9 +32,9 @@ MAY_USE: dict[str, set[str]] = {
     "copilot": {NET, MODEL, BASE},
     **_COMPONENTS,
     # The assemblies: anything below, each other not, except that a command may start the embedded whole.
-    "embedded": _BELOW_ASSEMBLY,
-    "sim": _BELOW_ASSEMBLY,
-    "cli": _BELOW_ASSEMBLY,
+    "embedded": BELOW_ASSEMBLY,
+    "sim": BELOW_ASSEMBLY,
+    "cli": BELOW_ASSEMBLY,
 }
 
 # Nothing is out of reach for these; nothing may include them.

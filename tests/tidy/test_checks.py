@@ -8,7 +8,12 @@ from tidy import checks, docs, headers, layers
 from tidy.source import Tree
 
 README = "# base\n\n**What:** x.\n**Layer:** 0. **May use:** nothing of ours.\n"
+ROWS = (
+    "| `base/` | 0 | x | nothing of ours |\n| `policy/` | 2 | x, `y/` | base |\n"
+    "| `cli/` | 5 | x | anything below |\n| `main/` | 6 | x | anything |\n"
+)
 GOOD = {
+    "ARCHITECTURE.md": ROWS,
     ".clang-format": (Path(__file__).resolve().parents[2] / ".clang-format").read_text(),
     "base/CMakeLists.txt": "tidemark_module(base)\n",
     "base/README.md": README,
@@ -178,6 +183,18 @@ class Checks(unittest.TestCase):
         self.broken(checks.readmes, {"base/README.md": README, "base/part/README.md": "# base/part\n"}, "base/part/README.md:1: does not say **What:**")
         self.broken(checks.readmes, {"base/README.md": README.replace("0", "3")}, "says layer 3, the table says 0")
         self.broken(checks.readmes, {"base/README.md": README.replace("nothing of ours", "net, model")}, "says it may use model, net")
+
+    def test_architecture_table(self):
+        for row, wrong, words in (
+            ("| `base/` | 0 |", "| `base/` | 1 |", "ARCHITECTURE.md:1: says base/ is layer 1"),
+            ("x, `y/` | base", "x, `y/` | base, net", "ARCHITECTURE.md:2: says policy/ may include base, net"),
+            ("anything below", "base", "ARCHITECTURE.md:3: says cli/ may include base"),
+            ("| `main/` | 6 | x | anything |\n", "", "ARCHITECTURE.md: has no row for main/"),
+            ("| `main/`", "| `net/` | 2 | x | base |\n| `main/`", "ARCHITECTURE.md:4: net/ is not there"),
+        ):
+            with self.subTest(words):
+                self.broken(checks.architecture_table, {"ARCHITECTURE.md": ROWS.replace(row, wrong)}, words)
+        self.broken(checks.architecture_table, {"kube/a.cc": ""}, "has no row for kube/")
 
     def test_file_length(self):
         self.broken(checks.file_length, {"base/text.cc": "\n" * (layers.MAX_LINES + 1)}, "base/text.cc:701")
