@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import figures, groups, kubernetes, packages, release
+from driver import figures, groups, kubernetes, packages, release, results
 from driver.__main__ import VERBS
 from driver.bench import commit, machine
 from driver.console import Failed
@@ -86,6 +86,17 @@ class WithoutGo(unittest.TestCase):
         ):
             groups._run_group(run, "cluster", True)
         self.assertEqual([("cluster", "skipped", "no Go here")], [(case.group, case.outcome, case.detail) for case in run.cases])
+
+    def test_the_contract_of_the_server_in_memory_needs_none(self):
+        run, memory = groups.Run(), results.Case("contract", "memory", "x", results.PASSED)
+        with (
+            mock.patch.object(groups, "find_go", lambda: (None, "no Go here")), mock.patch.object(groups.build, "listed", lambda *_: []),
+            mock.patch.object(groups, "_python_files", lambda _: [Path("test_crash.py")]), mock.patch.object(groups, "_run_python", lambda *_: []),
+            mock.patch.object(groups.contract_suite, "run_in_memory", lambda environment, _: [memory]),
+            mock.patch.object(groups.contract_suite, "run_real", lambda *_: self.fail("there is no real one")),
+        ):
+            groups._run_group(run, "contract", True)
+        self.assertEqual([("kube-apiserver", "skipped"), ("kubectl", "skipped"), ("memory", "passed")], [(case.program, case.outcome) for case in run.cases])
 
 
 class Figures(unittest.TestCase):
