@@ -41,6 +41,17 @@ class Samples(unittest.TestCase):
                 self.assertEqual(milli(status["nodeMetric"]["nodeUsage"]["resources"]["cpu"]), total, item["metadata"]["name"])
 
 
+class WayIn(unittest.TestCase):
+    def test_the_kubectl_that_is_there_is_named(self):
+        self.assertEqual("export KUBECONFIG=/d/kubeconfig\n/c/kubectl get nodes", up.way_in(Path("/d/kubeconfig"), Path("/c/kubectl")))
+
+    def test_where_there_is_none_it_says_so_and_where_one_comes_from(self):
+        text = up.way_in(Path("/d/kubeconfig"), None)
+        self.assertIn("There is no kubectl here", text)
+        self.assertIn("./dev cluster start", text)
+        self.assertNotIn("get nodes", text)
+
+
 class Server(http.server.BaseHTTPRequestHandler):
     answers: dict[str, int] = {}
     seen: list[tuple[str, str, str]] = []

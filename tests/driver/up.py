@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from driver import build, kubernetes, packages, processes
+from driver import build, go_programs, kubernetes, packages, processes
 from driver.console import Failed, WrongUse, say, step
 from driver.paths import BUILD, ROOT
 
@@ -112,8 +112,7 @@ def run(arguments: list[str]) -> int:
         for node in nodes:
             print(f"\n$ build/tidemark explain node {node}")
             print(processes.capture([BUILD / "tidemark", "explain", "node", node, "--kubeconfig", kubeconfig], cwd=ROOT), end="")
-        kubectl = kubernetes.built().get("kubectl") or "kubectl"
-        print(f"\nexport KUBECONFIG={kubeconfig}\n{kubectl} get nodes", flush=True)
+        print("\n" + way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")), flush=True)
         if once:
             return 0
         say("up until Ctrl-C")
@@ -125,6 +124,16 @@ def run(arguments: list[str]) -> int:
         raise Failed(f"`tidemark up` ended by itself with {server.returncode}:\n{(data / 'up.log').read_text(errors='replace')[-4000:]}")
     finally:
         processes.kill_group(server)
+
+
+def way_in(kubeconfig: Path, kubectl: Path | str | None) -> str:
+    """What to type next; where there is no kubectl, where one comes from."""
+    major, minor = go_programs.GO_AT_LEAST
+    return f"export KUBECONFIG={kubeconfig}\n" + (
+        f"{kubectl} get nodes" if kubectl else
+        f"# There is no kubectl here. `./dev cluster start` builds one, with Go {major}.{minor} or newer; others: "
+        "https://kubernetes.io/docs/tasks/tools/"
+    )
 
 
 def start(data: Path, listen: str = "127.0.0.1:0") -> tuple[subprocess.Popen, Path]:
