@@ -3,7 +3,7 @@
   ```sh run            run by `./dev test unit` in a shell of its own at the root of the tree, with build/tidemark there
   ```sh run cluster    the same by `./dev test cluster`, with KUBECONFIG and kubectl of the real API server
   ```sh dev            calls of ./dev, which cannot be run by itself: verb and arguments are checked against what it knows
-  ```sh elsewhere      for another machine (somebody's cluster): checked to parse, nothing more
+  ```sh elsewhere      for another machine (somebody's cluster): checked to parse; calls of tidemark in it as everywhere (calls.py)
 
 A block with none of these words is refused.
 """
