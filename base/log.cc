@@ -247,7 +247,6 @@ struct Log::Sink {
 Log::Log(const Clock& clock, Options options) : sink_(std::make_shared<Sink>(clock, std::move(options))) {}
 Log::Log(std::shared_ptr<Sink> sink, std::string component)
     : sink_(std::move(sink)), component_(std::move(component)) {}
-Log::~Log() = default;
 
 Log Log::named(std::string_view component) const {
   return Log(sink_, std::string(component));

@@ -62,7 +62,6 @@ class Log {
     std::function<void(std::string_view line)> write;
   };
   Log(const Clock& clock, Options options);
-  ~Log();
 
   // The same sink under another component name.
   Log named(std::string_view component) const;
