@@ -25,6 +25,10 @@ def _programs() -> list[GoProgram]:
     ]
 
 
+def complete() -> bool:
+    return all(program.there() for program in _programs())
+
+
 def provide() -> dict[str, str]:
     """The environment of the tests that read deploy/. Failed with the remedy when there is no Go."""
     found: dict[str, Path] = go_programs.provide(_programs())

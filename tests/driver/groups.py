@@ -38,6 +38,7 @@ class Run:
     cases: list[Case] = field(default_factory=list)
     took: dict[str, float] = field(default_factory=dict)
     fixture: Fixture = field(default_factory=Fixture)
+    warm: bool = False  # nothing had to be made from nothing
 
     @contextmanager
     def timed(self, name: str):
@@ -67,7 +68,7 @@ def test(names: list[str]) -> int:
         if name not in GROUPS:
             raise WrongUse(f"no test group `{name}`: {', '.join(GROUPS)}")
     run = Run()
-    begin = time.monotonic()
+    begin, caches = time.monotonic(), budget.Caches()
     try:
         with run.timed("setup"):
             packages.setup()
@@ -79,6 +80,7 @@ def test(names: list[str]) -> int:
             _run_group(run, group, built)
     finally:
         run.fixture.stop()
+    run.warm = caches.warm()
     return _finish(run, time.monotonic() - begin)
 
 
@@ -254,7 +256,7 @@ def _finish(run: Run, seconds: float) -> int:
         print(f"\n---- FAILED {case.title}\n{case.detail.rstrip()}")
     for case in skipped:
         say(f"skipped {case.title}: {case.detail.strip()}")
-    budget.report(run.took if "long" in run.took else {**run.took, "all": seconds})
+    budget.report(run.took if "long" in run.took else {**run.took, budget.WHOLE: seconds}, run.warm)
     say(f"all of it: {seconds:.1f} s; logs in {LOGS.relative_to(ROOT)}/")
     unexpected = []
     if os.environ.get("CI"):

@@ -23,6 +23,10 @@ def built() -> dict[str, Path]:
     return {program.name: program.path for program in _programs() if program.there()}
 
 
+def complete() -> bool:
+    return len(built()) == len(_programs())
+
+
 def provide() -> dict[str, Path]:
     """All programs, built when they are not there. Failed with the remedy when that is impossible."""
     return go_programs.provide(_programs())

@@ -4,6 +4,7 @@ import json
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from driver import budget, results
 from driver.console import Failed
@@ -90,8 +91,8 @@ class Counting(unittest.TestCase):
 
 class Budget(unittest.TestCase):
     def test_parse(self):
-        self.assertEqual({"unit": 30.0}, budget.parse("# x\nunit 30  # y\n\n"))
-        for text in ("unit", "unit fast", "unit 3 4"):
+        self.assertEqual({"unit": budget.Allowed(30.0, 20.0)}, budget.parse("# x\nunit 30 20 # y\n\n"))
+        for text in ("unit", "unit fast 3", "unit 3", "unit 3 4 5"):
             with self.assertRaises(Failed):
                 budget.parse(text)
 
@@ -101,6 +102,25 @@ class Budget(unittest.TestCase):
         known = budget.parse(budget.FILE.read_text())
         planned = {"node", "yarn", "vm"}  # groups without tests so far
         self.assertEqual(set(), set(GROUPS) - planned - set(known))
+
+    def test_the_parts_add_up_to_no_more_than_the_whole(self):
+        known = budget.parse(budget.FILE.read_text())
+        whole = known.pop(budget.WHOLE)
+        parts = [allowed for name, allowed in known.items() if name not in budget.ONLY_LONG]
+        self.assertLessEqual(sum(part.cold for part in parts), whole.cold)
+        self.assertLessEqual(sum(part.warm for part in parts), whole.warm)
+        self.assertLessEqual(whole.cold, 45 * 60)
+        self.assertLessEqual(whole.warm, 20 * 60)
+
+    def test_the_row_of_warm_caches_is_the_narrower_one(self):
+        with mock.patch.object(budget, "FILE", Path(self.enterContext(tempfile.TemporaryDirectory())) / "budget.txt") as file:
+            file.write_text("unit 30 20\n")
+            self.assertEqual([], budget.report({"unit": 25.0}, warm=False))
+            self.assertEqual(["unit"], budget.report({"unit": 25.0}, warm=True))
+
+    def test_a_run_that_compiled_nothing_or_little_is_warm(self):
+        for known, compiled, warm in ((0, 0, True), (95, 100, True), (80, 100, False), (0, 3, False)):
+            self.assertEqual(warm, budget.mostly_known((10, 20), (10 + known, 20 + compiled)), (known, compiled))
 
 
 if __name__ == "__main__":
