@@ -130,7 +130,7 @@ class RunningManager final : public Manager {
       elector_->on_change([this](bool leading) {
         settings_.leadership_changed();
         if (webhooks_) webhooks_->leadership_changed();
-        if (!leading) return;
+        if (!leading) return contests_.leave();
         contests_.take_over();
         enqueue_all();
         specs_.look_at_all();
@@ -254,6 +254,7 @@ class RunningManager final : public Manager {
   // What a node's state rests on beside the node.
   StandingInputs standing_inputs(const kube::Node& node) {
     StandingInputs inputs = orders_.inputs();
+    inputs.sold_known = caches().whole();
     if (only_observes()) {
       inputs.only_watched = model::Reason::kStateByManager;
       return inputs;
@@ -285,7 +286,10 @@ class RunningManager final : public Manager {
             [this](const model::NodeName& node, const model::ExtendedResources& amounts) {
               contests_.before_write(node, amounts);
             },
-            [this](const model::NodeName& node, bool written) { contests_.after_write(node, written); }};
+            [this](const model::NodeName& node, WriteEnd end) {
+              if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
+              contests_.after_write(node, end == WriteEnd::kDone);
+            }};
   }
 
   ContestContext contest_context(kube::Client& client) {
@@ -360,7 +364,7 @@ class RunningManager final : public Manager {
       const bool marked = after != nullptr && mark_changed(before, *after);
       contests_.node_changed(key.name, before, after);
       queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : urgency_of(key.name));
-      if (worth_a_look(before, after)) states_.look_at(key.name);
+      if (worth_a_look(before, after)) states_.node_changed(key.name);
       if (marked) specs_.look_at(key.name);
       if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
     });
@@ -398,7 +402,7 @@ class RunningManager final : public Manager {
       log_.warn("waiting for the API server", {{"missing", not_ready()}});
     }
     co_await orders_.wait_taken();
-    if (elector_ == nullptr) contests_.take_over();
+    if (may_write()) contests_.take_over();  // whoever led before the nodes were known found nothing to take over
     log_.info(
         "caches filled",
         {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});

@@ -16,6 +16,18 @@ constexpr int kTriesMax = 3;
 // Each node is looked at so often at least. It also keeps sums with settings, which know no upper end, within range.
 constexpr std::chrono::hours kLookAgainMax(24);
 
+WriteEnd end_of(const Result<std::string>& written) {
+  if (written) return WriteEnd::kDone;
+  switch (written.error().kind) {
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kDeadline:
+    case ErrorKind::kInternal:
+      return WriteEnd::kUnknown;
+    default:
+      return WriteEnd::kRefused;
+  }
+}
+
 std::string_view action_word(policy::PlanAction action) {
   switch (action) {
     case policy::PlanAction::kPublish:
@@ -331,7 +343,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (amounts) hooks_.before_write(node_name, in_full(write, decision.node.snapshot.published));
     auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge,
                                                           capacity_patch(write), options, write_limit_);
-    if (amounts) hooks_.after_write(node_name, patched.has_value());
+    if (amounts) hooks_.after_write(node_name, end_of(patched));
     if (patched) {
       journal_.end(std::move(record),
                    done_of(decision.node, decision.write.reason, RecordedResult::kWritten, "", epoch));

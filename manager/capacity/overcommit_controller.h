@@ -45,10 +45,17 @@ struct OvercommitCaches {
   const kube::Informer<kube::NodeMetric>& metrics;
   const kube::Informer<kube::NodeResourceTopology>& topologies;
 
-  // False while a budget keeps objects out: what is missing could only make an offer smaller.
+  // False while a budget keeps objects out: what is missing could only make an offer smaller, and a node that drains
+  // may have sold more than is seen.
   bool whole() const {
     return !nodes.core().over_budget() && !pods.core().over_budget() && !metrics.core().over_budget();
   }
+};
+
+enum class WriteEnd : std::uint8_t {
+  kDone,
+  kRefused,
+  kUnknown,  // no answer came: it may be there, now or later
 };
 
 struct OvercommitHooks {
@@ -57,7 +64,7 @@ struct OvercommitHooks {
   std::function<bool()> shows;  // whether what is by pool is told in metrics: by one of several replicas
   // Around each write of a node's amounts, so that what others write can be told from what we do.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
-  std::function<void(const model::NodeName&, bool written)> after_write;
+  std::function<void(const model::NodeName&, WriteEnd end)> after_write;
 };
 
 class OvercommitController {

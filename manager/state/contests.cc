@@ -67,9 +67,17 @@ void Contests::before_write(const model::NodeName& node, const model::ExtendedRe
 }
 
 void Contests::after_write(const model::NodeName& node, bool written) {
-  Entry& entry = entries_[node.value];
-  if (written) entry.ours = entry.pending;
-  entry.pending.reset();
+  const auto found = entries_.find(node.value);
+  if (found == entries_.end()) return;  // the node went meanwhile
+  if (written) found->second.ours = found->second.pending;
+  found->second.pending.reset();
+}
+
+void Contests::lost_write(const model::NodeName& node) {
+  const auto found = entries_.find(node.value);
+  if (found == entries_.end()) return;
+  found->second.ours.reset();
+  found->second.pending.reset();
 }
 
 void Contests::node_changed(const std::string& name, const kube::Node* before, const kube::Node* after) {
@@ -125,6 +133,17 @@ void Contests::take_over() {
   });
 }
 
+void Contests::leave() {
+  entries_.clear();
+  for (const auto& [pool, nodes] : standing_back_) contested(pool).set(0);
+  standing_back_.clear();
+}
+
+base::Gauge& Contests::contested(const std::string& pool) {
+  return metrics_.gauge("tidemark_manager_contested_nodes",
+                        "Nodes that are left to another writer of the same amounts.", {{"pool", pool}});
+}
+
 void Contests::happens(const std::string& name, const kube::Node& node, Entry& entry, ContestEvent event) {
   const bool stood = entry.contest.standing_back;
   auto step = policy::step(entry.contest, event, context_.config, loop_.clock().monotonic());
@@ -173,10 +192,7 @@ bool Contests::count(const std::string& pool, int by) {
   std::int64_t& nodes = standing_back_[pool];
   const bool before = nodes >= kNodesForPool;
   nodes += by;
-  metrics_
-      .gauge("tidemark_manager_contested_nodes", "Nodes that are left to another writer of the same amounts.",
-             {{"pool", pool}})
-      .set(static_cast<double>(nodes));
+  contested(pool).set(static_cast<double>(nodes));
   return before != (nodes >= kNodesForPool);
 }
 

@@ -52,9 +52,11 @@ class Contests {
 
   void before_write(const model::NodeName& node, const model::ExtendedResources& amounts);
   void after_write(const model::NodeName& node, bool written);
+  void lost_write(const model::NodeName& node);  // it may be there or not: what comes next is nobody's fault
   void node_changed(const std::string& name, const kube::Node* before, const kube::Node* after);
   // A new leader goes on where its predecessor stood back: the nodes' conditions tell.
   void take_over();
+  void leave();  // another one leads: what is known here goes stale
 
   // Why the node is not written, if so; `again_after` is when time alone may change that.
   struct Held {
@@ -77,6 +79,7 @@ class Contests {
   void stands_back(const std::string& name, const kube::Node& node, Entry& entry);
   void returns(const std::string& name, Entry& entry, model::Reason reason);
   bool count(const std::string& pool, int by);
+  base::Gauge& contested(const std::string& pool);
   net::Task<void> find_writer(std::string name);
 
   net::EventLoop& loop_;

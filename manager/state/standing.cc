@@ -58,7 +58,7 @@ Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, pol
     inherited.marked_pool_exists = marked == config.rest.name ||
                                    std::ranges::find(config.pools, marked, &policy::Pool::name) != config.pools.end();
   }
-  out.advanced = policy::advance(reading.marks, inherited, sold, now);
+  out.advanced = policy::advance(reading.marks, inherited, inputs.sold_known ? sold : policy::SoldNow(), now);
   out.carried = std::move(reading.marks);
   out.state = policy::effective(out.advanced.marks, pool.modes.*mode, now);
   out.may_grow = inputs.desired_known || out.advanced.marks.any();

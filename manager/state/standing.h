@@ -22,10 +22,10 @@ struct StandingInputs {
   // What was ordered for the cluster and for pools: a node that joined later is under it before it carries a mark.
   const policy::DesiredStates* desired = nullptr;
   bool desired_known = true;  // false: nobody knows what was ordered, a node without a mark may not grow
+  bool sold_known = true;     // false: some of what the node sold may be missing, so draining does not end by it
   // Why nothing is written to the node, whatever was ordered: kStateByManager, kContestStanding, kContestPool.
   std::optional<model::Reason> only_watched;
-  std::string watched_why;  // for people: whom it was left to
-
+  std::string watched_why;                            // for people: whom it was left to
   std::optional<base::Duration> watched_again_after;  // when time alone may end that
 };
 

@@ -17,6 +17,10 @@ using policy::NodeState;
 
 constexpr base::Duration kTurnMax = std::chrono::minutes(30);  // a write may wait for its turn so long
 constexpr base::Duration kStalePause = std::chrono::seconds(1);
+// Behind a mark follows the condition: what agents obey goes before what people read.
+constexpr base::Duration kConditionPause = std::chrono::milliseconds(10);
+// A race is over after a few tries. What is refused more often is refused for what it is.
+constexpr int kRefusalsMax = 20;
 
 struct StateGauge {
   std::string_view name;
@@ -62,6 +66,12 @@ StateController::StateController(net::EventLoop& loop, StateContext context, con
       errors_(
           metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")) {}
 
+void StateController::node_changed(const std::string& node) {
+  const kube::Node* there = context_.nodes.find({"", node});
+  const bool mark = there != nullptr && context_.leading() && !context_.stand(*there).advanced.reasons.empty();
+  queue_.add(node, mark ? kube::WorkQueue::Urgency::kUrgent : kube::WorkQueue::Urgency::kRoutine);
+}
+
 net::Task<void> StateController::work() {
   while (true) {
     const std::string node = co_await queue_.next();
@@ -69,7 +79,7 @@ net::Task<void> StateController::work() {
     queue_.done(node);
     if (!again) {
       const bool stale = again.error().kind == ErrorKind::kInvalid || again.error().kind == ErrorKind::kConflict;
-      if (stale) {
+      if (stale && ++refusals_[node] <= kRefusalsMax) {
         queue_.add_after(node, kStalePause);
         continue;
       }
@@ -79,6 +89,7 @@ net::Task<void> StateController::work() {
       continue;
     }
     queue_.forget(node);
+    refusals_.erase(node);
     if (*again) queue_.add_after(node, **again);
   }
 }
@@ -126,9 +137,8 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
     TM_CO_TRY_VOID(co_await turn());
     if (!context_.leading()) co_return again;
     TM_CO_TRY_VOID(co_await write_marks(name, std::move(standing)));
-    node = context_.nodes.find({"", name.value});
-    if (node == nullptr) co_return again;
-    standing = context_.stand(*node);
+    // Its condition waits until the marks of others are written.
+    co_return std::optional<base::Duration>(kConditionPause);
   }
   auto condition = condition_of(standing);
   const bool shown = node->condition(model::kStateCondition) != nullptr;

@@ -43,6 +43,8 @@ class StateController {
                   base::Random random);
 
   void look_at(const std::string& node) { queue_.add(node); }
+  // The same, ahead of others where its mark has to be written: agents go by the mark alone.
+  void node_changed(const std::string& node);
   net::Task<void> work();  // for ever; several may run
   bool writing() const { return writing_ > 0; }
 
@@ -67,6 +69,8 @@ class StateController {
   base::TokenBucket budget_;
   base::Counter& errors_;
   std::unordered_map<std::string, Counted> counted_;
+  // How many times in a row a node's write was refused as if it had been decided on old data.
+  std::unordered_map<std::string, int> refusals_;
   std::size_t writing_ = 0;
 };
 

@@ -82,11 +82,15 @@ void StateSource::take(const kube::ConfigMap* map) {
   auto step = policy::next_desired(state_, text);
   state_ = std::move(step.state);
   const bool unreadable = step.reason == Reason::kStateDesiredUnreadable;
-  // Nothing was known before: nodes carry copies of what was ordered.
-  if (first && step.reason != Reason::kStateDesiredRead) {
+  // Nothing was known before: nodes carry copies of what was ordered, also of what is newer than an old text that
+  // somebody put back.
+  if (first) {
+    const auto read = state_.desired;
     recover_from_nodes();
     if (step.reason == Reason::kStateDesiredNone && state_.desired != policy::DesiredStates()) {
       step.reason = Reason::kStateDesiredLost;
+    } else if (step.reason == Reason::kStateDesiredRead && state_.desired->generation > read->generation) {
+      step.reason = Reason::kStateDesiredOld;
     }
   }
   const bool good = step.reason == Reason::kStateDesiredRead || step.reason == Reason::kStateDesiredNone;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "kube/convert.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/state/contests.h"
@@ -351,6 +352,165 @@ TEST_F(StateTest, ASuccessorStandsBackWhereItsPredecessorDid) {
   start("two");
   run_for(1min);
   EXPECT_EQ(offered("n1"), "5003");
+}
+
+TEST_F(StateTest, ASuccessorThatLeadsAtOnceStandsBackToo) {
+  for (int i = 0; i < 30; ++i) node(base::cat("other", i));
+  node("n1");
+  metric("n1", "2");
+  start("one", true);
+  for (int i = 0; i < 3; ++i) {
+    overwrite("n1", base::cat(5001 + i));
+    run_for(2s);
+  }
+  ASSERT_EQ(offered("n1"), "5003");
+  net::testing::run_task(loop, clock, replicas.back()->manager->drain());  // the lease is free now
+  replicas.clear();
+  start("two", true);
+  run_for(1min);
+  EXPECT_EQ(offered("n1"), "5003");
+  EXPECT_EQ(condition("n1", "reason"), "SecondWriter");
+}
+
+TEST_F(StateTest, AnOldBackupOfTheOrdersIsNotBelievedByANewManagerEither) {
+  const auto before = *policy::command_desired({}, "spark", as(policy::Wish::kOn), clock.wall());
+  run_for(1min);
+  node("n1");
+  order_cluster(off());
+  start();
+  run_for(5s);
+  ASSERT_EQ(label("n1"), "off");
+  replicas.clear();
+  must("PATCH", base::cat(kConfigPath, "/tidemark-state"),
+       Json::object({{"data", Json::object({{"state.json", Json(policy::format_desired(before.desired))}})}}), kMerge);
+  auto& replica = start("two");
+  node("n2");
+  metric("n2", "2");
+  run_for(5s);
+  EXPECT_EQ(offered("n2"), "");
+  EXPECT_EQ(label("n2"), "off");
+  EXPECT_EQ(replica.metric("tidemark_manager_state_good"), 0);
+}
+
+TEST_F(StateTest, DrainingIsNotOverWhileSomeOfWhatIsSoldMayBeMissing) {
+  node("n1");
+  auto command = off();
+  command.drain = 1h;
+  order("n1", command);
+  const std::string bytes = read_node("n1").dump();
+  kube::Interner interner;
+  const auto node = *kube::decode_node(bytes, node_fields(), interner);
+  const policy::SoldNow nothing{false, false};
+  StandingInputs inputs;
+  const auto standing = [&] {
+    return stand(node, policy::TidemarkConfig(), &policy::PoolModes::capacity, inputs, nothing, clock.wall());
+  };
+  EXPECT_EQ(standing().state.k8s, policy::NodeState::kOff);
+  inputs.sold_known = false;
+  EXPECT_EQ(standing().state.k8s, policy::NodeState::kDraining);
+}
+
+TEST_F(StateTest, MarksAreWrittenBeforeConditions) {
+  for (int i = 0; i < 40; ++i) node(base::cat("n", i));
+  start();
+  order_cluster(off());
+  run_for(6s);  // at nine writes a second
+  int marked = 0;
+  for (int i = 0; i < 40; ++i) marked += label(base::cat("n", i)) == "off" ? 1 : 0;
+  EXPECT_EQ(marked, 40);
+  run_for(10s);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(condition(base::cat("n", i), "reason"), "Off") << i;
+}
+
+TEST_F(StateTest, AMarkThatIsRefusedAgainAndAgainIsToldAsAnError) {
+  node("n1");
+  must("PATCH", "/api/v1/nodes/n1",
+       Json::object(
+           {{"metadata", Json::object({{"annotations", Json::object({{"full", Json(std::string(262'100, 'x'))}})}})}}),
+       kMerge);
+  auto& replica = start();
+  const auto retries = [&] { return replica.metric("tidemark_work_queue_retries_total{component=\"state\"}"); };
+  order_cluster(off());
+  run_for(10s);
+  EXPECT_EQ(retries(), 0) << "it may still be a race";
+  run_for(1min);
+  EXPECT_GT(retries(), 0);
+  EXPECT_LT(retries(), 12) << "with a pause that grows";
+}
+
+// What Contests makes of writes and changes, without a manager around it.
+class ContestsTest : public testing::InMemoryCluster {
+ protected:
+  void SetUp() override {
+    testing::InMemoryCluster::SetUp();
+    node("n1");
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "contests");
+    client = std::make_unique<kube::Client>(
+        loop, *transport, [] { return std::string(); }, kube::ClientConfig(), base::Random(1));
+    recorder = std::make_unique<kube::EventRecorder>(loop, *client, log, metrics, "test");
+    kube::InformerConfig config;
+    config.resource = kube::kNodes;
+    nodes = std::make_unique<kube::Informer<kube::Node>>(
+        loop, *client, *client, log, metrics, base::Random(3), config,
+        [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); });
+    contests = std::make_unique<Contests>(
+        loop,
+        ContestContext{*client, *recorder, *nodes, [] { return true; }, [](const kube::Node&) { return "default"; },
+                       [](const std::string&) {}, [] {}},
+        log, metrics);
+    now = read();
+  }
+  kube::Node read() { return *kube::decode_node(read_node("n1").dump(), node_fields(), interner); }
+  // The amounts of the node become these, and Contests sees it.
+  void becomes(std::string_view cpu) {
+    const Json amounts = Json::object({{kBatchCpu, Json(cpu)}});
+    must("PATCH", "/api/v1/nodes/n1/status",
+         Json::object({{"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}}), kMerge);
+    const kube::Node before = std::exchange(now, read());
+    contests->node_changed("n1", &before, &now);
+  }
+  void write(std::int64_t cpu) {
+    becomes(std::to_string(cpu));  // what was there before is of no interest
+    contests->before_write(model::NodeName("n1"), kube::extended_resources(now.allocatable));
+    contests->after_write(model::NodeName("n1"), true);
+  }
+  double contested() const {
+    return metrics.text().contains("tidemark_manager_contested_nodes{pool=\"default\"} 1\n") ? 1 : 0;
+  }
+
+  base::Registry metrics;
+  kube::Interner interner;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+  std::unique_ptr<kube::EventRecorder> recorder;
+  std::unique_ptr<kube::Informer<kube::Node>> nodes;
+  std::unique_ptr<Contests> contests;
+  kube::Node now;
+};
+
+TEST_F(ContestsTest, AWriteOfOursThatCameLateIsNoSecondWriter) {
+  for (int i = 0; i < 5; ++i) {
+    write(1000 + i);
+    contests->before_write(model::NodeName("n1"), {});  // to something else, and no answer comes
+    contests->lost_write(model::NodeName("n1"));
+    becomes(std::to_string(2000 + i));  // it was done all the same
+  }
+  EXPECT_FALSE(contests->look(now).reason);
+}
+
+TEST_F(ContestsTest, WhoDoesNotLeadAnyMoreForgetsWhatItLeft) {
+  for (int i = 0; i < 3; ++i) {
+    write(1000 + i);
+    becomes(std::to_string(2000 + i));
+  }
+  EXPECT_EQ(contests->look(now).reason, model::Reason::kContestStanding);
+  EXPECT_EQ(contested(), 1);
+  contests->leave();
+  EXPECT_FALSE(contests->look(now).reason);
+  EXPECT_EQ(contested(), 0);
+  contests->after_write(model::NodeName("n1"), true);  // one that was under way
+  becomes("7");
+  EXPECT_FALSE(contests->look(now).reason);
 }
 
 TEST_F(StateTest, ThreeNodesOfAPoolSpeakForAllOfIt) {

@@ -114,6 +114,8 @@ bool drop_ended(DesiredStates& desired, base::WallTime now) {
 }
 
 void recover(DesiredStates& desired, const NodeMarks& marks) {
+  if (marks.cluster) desired.generation = std::max(desired.generation, marks.cluster->generation);
+  if (marks.pool) desired.generation = std::max(desired.generation, marks.pool->mark.generation);
   if (marks.cluster && (!desired.cluster || desired.cluster->generation < marks.cluster->generation)) {
     desired.cluster = marks.cluster;
   }
