@@ -116,11 +116,11 @@ def on_server(api, namespace: str) -> dict[str, tuple[str, str]]:
     return {item["metadata"]["name"]: (item["metadata"]["resourceVersion"], item["data"]["v"]) for item in answer.json["items"]}
 
 
-def wait_equal(case, api, mirror: Mirror, namespace: str, limit_s: float = 20) -> int:
+def wait_equal(case, api, mirror: Mirror, namespace: str, limit_s: float = 60) -> int:
     """Nobody writes any more: the cache must become what the server has, to the last revision. Answers how many objects."""
-    wanted = on_server(api, namespace)
     deadline = time.monotonic() + limit_s
-    while (held := mirror.dump()) != wanted and time.monotonic() < deadline:
+    # Read each time: a write that its writer gave up may still be done.
+    while (held := mirror.dump()) != (wanted := on_server(api, namespace)) and time.monotonic() < deadline:
         time.sleep(0.1)
     missing, extra = sorted(wanted.keys() - held.keys()), sorted(held.keys() - wanted.keys())
     stale = sorted(name for name in wanted.keys() & held.keys() if wanted[name] != held[name])

@@ -99,10 +99,10 @@ class CheckLedger(WithApi):
             if cores == "8000":
                 write()
             else:
-                timer = threading.Timer(2, write)
+                timer = threading.Timer(6, write)
                 timer.start()
                 self.addCleanup(timer.join)
-        code, report = check("--for", "5s", "--every", "500ms", "--lag", "1s", "--writer", FIELD_MANAGER)
+        code, report = check("--for", "12s", "--every", "500ms", "--lag", "1s", "--writer", FIELD_MANAGER)
         self.assertEqual(code, 1)
         self.assertLessEqual({"TM-AUDIT-004", "TM-AUDIT-006"}, self.causes(report), report)
 
@@ -112,7 +112,7 @@ class CheckLedger(WithApi):
         for i, node in enumerate(nodes):
             self.wait_offered(node, str(19200 - 1000 * (2 + i)), component)
         with Load(nodes, seed=4) as load:
-            code, report = check("--for", "20s", "--every", "300ms", "--lag", "3s")
+            code, report = check("--for", "25s", "--every", "300ms", "--lag", "10s")
         self.assertGreater(load.changes, 40)
         self.assertGreater(report["looks"], 20)
         self.assertEqual((code, report["clean"], self.causes(report)), (0, True, set()), report)

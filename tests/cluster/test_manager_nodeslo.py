@@ -64,7 +64,7 @@ class WithNodes(WithManager):
 
     def wait_spec(self, component: Component, node: str, wanted: dict | None, path: str = NODESLOS) -> None:
         try:
-            wait_for(lambda: self.spec(node, path) == wanted, f"the spec of {node}", component, 20)
+            wait_for(lambda: self.spec(node, path) == wanted, f"the spec of {node}", component)
         except AssertionError:
             self.assertEqual(wanted, self.spec(node, path))
             raise
@@ -75,7 +75,7 @@ class WithNodes(WithManager):
         )
 
     def wait_interval(self, component: Component, node: str, seconds: int) -> None:
-        wait_for(lambda: (self.collect(node) or {}).get("reportIntervalSeconds") == seconds, f"an interval of {seconds} s on {node}", component, 20)
+        wait_for(lambda: (self.collect(node) or {}).get("reportIntervalSeconds") == seconds, f"an interval of {seconds} s on {node}", component)
 
     def wait_told(self, component: Component) -> None:
         """Until the manager is through with what it knows: a node made now has its specs, so what came before is settled."""
@@ -107,7 +107,7 @@ class Golden(WithNodes):
         component = self.start("--kube-api-qps=200", "--kube-api-burst=200")
         for name, wanted in self.expected.items():
             self.wait_spec(component, name, wanted)
-            self.assertEqual(self.collect(name), DEFAULT_COLLECT)
+            self.wait_spec(component, name, {"metricCollectPolicy": DEFAULT_COLLECT}, NODEMETRICS)
 
     def test_taking_over_from_the_peer_writes_nothing(self):
         """The peer's objects, as it left them: not one gets a new resourceVersion."""
@@ -277,6 +277,7 @@ class Objects(WithNodes):
         self.assertEqual(["1m0s"], self.collect(node)["nodeAggregatePolicy"]["durations"])
         self.assertIn("nodeMetric", must(self.api.request("GET", f"{NODEMETRICS}/{node}")).get("status"))
 
+        self.clear_events()
         colocation.put_settings(self.api, "{")
         wait_for(lambda: self.events("ColocationCfgUnmarshalFailed"), "the event", component)
         must(self.api.request("PATCH", f"{NODEMETRICS}/{node}", {"spec": {"metricCollectPolicy": {"reportIntervalSeconds": 7}}}, content=MERGE))

@@ -1,4 +1,4 @@
-"""What somebody takes away or overwrites is back within a second on a real API server, while hundreds of other writes wait for the budget."""
+"""What somebody takes away or overwrites is back at once on a real API server, while hundreds of other writes wait for the budget."""
 
 import json
 import time
@@ -13,7 +13,10 @@ CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 USED = {"resources": {"cpu": "2", "memory": "4Gi"}}
 STATUS = {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
 OTHERS = 500
-WITHIN_S = 1.0
+# The line of waiting writes is good for more than ten seconds: what is repaired sooner went ahead of it. How soon (a second of
+# the event) is held under simulated time in manager/capacity/repair_test.cc.
+WITHIN_S = 5.0
+SLOW = ("--kube-api-qps=10", "--kube-api-burst=10")
 
 
 class Repair(WithManager):
@@ -44,7 +47,7 @@ class Repair(WithManager):
     def test_each_loss_and_each_edit_is_repaired_ahead_of_five_hundred_other_writes(self):
         # One node each: whoever overwrites the same node again and again is left alone (docs/guide/off.md).
         victims = [self.node(f"victim-{i}") for i in range(6)]
-        component = self.run_manager("--leader-elect=false")
+        component = self.run_manager("--leader-elect=false", *SLOW)
         for victim in victims:
             wait_for(lambda: BATCH_CPU in self.carried(victim)[1], f"the offer of {victim}", component)
         whole = self.carried(victims[0])
@@ -65,13 +68,14 @@ class Repair(WithManager):
             self.assertGreater(self.waiting(component), 20, f"the line is over before {what}: this proves nothing")
             self.change(victim, **damage)
             began = time.monotonic()
-            wait_for(lambda: self.carried(victim) == whole, f"repair after: {what}", component, limit_s=10)
+            wait_for(lambda: self.carried(victim) == whole, f"repair after: {what}", component, limit_s=60)
             took[what] = time.monotonic() - began
+            self.assertGreater(self.waiting(component), 20, f"the line was over when it was repaired: {what}")
         self.assertEqual({}, {what: seconds for what, seconds in took.items() if seconds > WITHIN_S})
 
         # Made anew under the same name, as a kubelet registers it: with what the machine has.
         must(self.api.request("DELETE", f"/api/v1/nodes/{victim}"))
         must(self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": victim}, "status": {"capacity": CAPACITY, "allocatable": CAPACITY}}))
         began = time.monotonic()
-        wait_for(lambda: self.carried(victim)[1] == whole[1], "the offer of the node made anew", component, limit_s=10)
+        wait_for(lambda: self.carried(victim)[1] == whole[1], "the offer of the node made anew", component, limit_s=60)
         self.assertLess(time.monotonic() - began, WITHIN_S)

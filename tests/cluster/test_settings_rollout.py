@@ -70,13 +70,16 @@ class Rollouts(WithManager):
         return {name for name, (milli, _) in self.look().items() if milli == LEFT[percent]}
 
     def stored(self) -> dict:
-        data = must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}")).get("data", {})
+        """What is stored so far: settings are in force before they are stored, and nothing is there at first."""
+        data = self.api.request("GET", f"{SETTINGS}/{REVISIONS}").get("data", {})
         return {key: json.loads(text) for key, text in data.items()}
 
+    def stored_layers(self) -> list[str]:
+        return [layer["revision"] for layer in self.stored().get("state", {}).get("layers", [])]
+
     def second_revision_is_in_force(self) -> bool:
-        stored = self.stored()
-        second = stored.get("revision-2")
-        return second is not None and stored["state"]["layers"][-1]["revision"] == second["hash"]
+        second = self.stored().get("revision-2")
+        return second is not None and self.stored_layers()[-1:] == [second["hash"]]
 
     def events(self, about: str) -> list[str]:
         listed = self.api.request("GET", "/api/v1/namespaces/koordinator-system/events").get("items", [])
@@ -126,7 +129,8 @@ class Rollouts(WithManager):
         after = {carried for _, carried in self.look().values()}
         self.assertEqual(1, len(after), after)
         self.assertNotEqual(hashes, after)
-        self.assertEqual(after.pop(), self.stored()["state"]["layers"][0]["revision"])
+        wanted = after.pop()
+        wait_for(lambda: self.stored_layers()[:1] == [wanted], "what is in force to be stored", component)
 
     def test_canary_nodes_first_then_so_many_a_minute(self):
         component = self.start(settings_text(nodesPerMinute=240, canarySoak="4s"))
@@ -147,11 +151,12 @@ class Rollouts(WithManager):
         self.assertGreaterEqual(others_at, 4, "no soak")
         counts = [count for _, count in reached]
         self.assertEqual(sorted(counts), counts, "a node went back")
-        # 240 a minute are 20 every five seconds, of which at most two shares go at once.
-        self.assertLessEqual(max(b - a for a, b in zip(counts, counts[1:])), 40)
-        wait_for(lambda: "SettingsRolledOut" in self.events(REVISIONS), "the event of the end", component)
+        # 240 a minute are 20 every five seconds, of which at most two shares go at once. Looks that lie far apart tell nothing.
+        steps = [b - a for (at, a), (then, b) in zip(reached, reached[1:]) if then - at < 2]
+        self.assertLessEqual(max(steps), 40)
+        over = lambda: "SettingsRolledOut" in self.events(REVISIONS) and component.metrics()["tidemark_settings_nodes_behind"] == 0
+        wait_for(over, "the event of the end, and nobody behind", component)
         metrics = component.metrics()
-        self.assertEqual(0, metrics["tidemark_settings_nodes_behind"])
         self.assertEqual(2, metrics["tidemark_settings_revision"])
         self.assertEqual(CANARIES, metrics['tidemark_pool_nodes{pool="canary"}'])
 
@@ -171,6 +176,7 @@ class Rollouts(WithManager):
 
     def test_a_restart_alone_moves_nothing_and_writes_no_settings(self):
         component = self.start(settings_text(nodesPerMinute=1))
+        wait_for(self.stored_layers, "what is in force to be stored", component)
         component.stop()
         version = must(self.api.request("GET", f"{SETTINGS}/{REVISIONS}"))["metadata.resourceVersion"]
         second = self.run_manager(*FAST)
@@ -185,9 +191,9 @@ class Rollouts(WithManager):
         self.evict(self.others[0], 20)  # a pool that no node of the new settings is in
         self.evict(self.canaries[1], 4)
         self.wait_decisions(component)  # with them: nothing is to happen
-        self.assertNotIn("hold", self.stored()["state"])
+        self.assertNotIn("hold", self.stored().get("state", {}))
         self.evict(self.canaries[2], 1)
-        hold = wait_for(lambda: self.stored()["state"].get("hold"), "a hold", component)
+        hold = wait_for(lambda: self.stored().get("state", {}).get("hold"), "a hold", component)
         self.assertEqual(("evictions", "canary", 5, 4), (hold["why"], hold["pool"], hold["evictions"], hold["allowed"]))
         wait_for(lambda: "SettingsRolloutHeld" in self.events(REVISIONS), "the event", component)
         self.assertEqual(1, component.metrics()["tidemark_settings_held"])
@@ -210,7 +216,7 @@ class Rollouts(WithManager):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
         self.run_command("hold", "config", "--wait=20s")
         colocation.put_settings(self.api, reclaim(50))
-        wait_for(lambda: len(self.stored()["state"]["layers"]) == 2, "a roll-out", component)
+        wait_for(lambda: len(self.stored_layers()) == 2, "a roll-out", component)
         self.wait_decisions(component)
         self.assertEqual(set(), self.with_percent(50))
         self.run_command("resume", "config", "--wait=20s")

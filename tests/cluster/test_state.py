@@ -49,7 +49,7 @@ class WithState(WithApi):
         conditions = must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("status.conditions", [])
         return next((each for each in conditions if each["type"] == "TidemarkCoLocation"), {})
 
-    def wait_condition(self, node: str, reason: str, component: Component, limit_s: float = 20) -> dict:
+    def wait_condition(self, node: str, reason: str, component: Component, limit_s: float = 60) -> dict:
         return wait_for(lambda: (found := self.condition(node)).get("reason") == reason and found, f"condition {reason} on {node}", component, limit_s)
 
     def stays(self, node: str, batch_cpu: int | None) -> None:
@@ -128,9 +128,9 @@ class OffAndOn(WithState):
         node = self.node("state-end")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
-        order("off", f"node {node}", "--for", "6s")
+        order("off", f"node {node}", "--for", "20s")
         self.assertIsNone(self.offered(node))
-        self.wait_offered(node, LEFT, component)
+        self.wait_offered(node, LEFT, component, 90)
         wait_for(
             lambda: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.labels", {}).get(STATE) == "on", "the mark taken back", component
         )
@@ -175,6 +175,8 @@ class Observe(WithState):
         node = self.node("state-watch")
         peer = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, peer)
+        for path in (colocation.NODESLOS, colocation.NODEMETRICS):
+            wait_for(lambda: self.api.request("GET", f"{path}/{node}").get("spec", None), path, peer)
         peer.kill()
         self.api.request("DELETE", f"{colocation.SETTINGS}/{colocation.REVISIONS}")  # a peer has none
         before = must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion")
@@ -230,6 +232,8 @@ class SecondWriter(WithState):
         found = self.wait_condition(node, "SecondWriter", component)
         found = wait_for(lambda: "koord-manager" in (now := self.condition(node))["message"] and now, "the rival's name", component)
         self.assertIn("koord-manager", component.log)
+        wait_for(lambda: self.offered(node) == 5001, "the rival's last write", component)
+        time.sleep(UNOBEYED_S)
         writes = rival.writes
         self.assertLessEqual(writes, 4, "a fight is not fought")
         time.sleep(UNOBEYED_S)

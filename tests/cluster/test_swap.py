@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 NORMALIZATION = "node.koordinator.sh/cpu-normalization-ratio"
 EXTENDED = "kubernetes.io/"
 OURS = {"tidemark.io/capacity-epoch", "tidemark.io/config-hash"}
-LEASE = {"metadata": {"name": "koordinator-manager"}, "spec": {"holderIdentity": "koord-manager-0", "leaseDurationSeconds": 15, "leaseTransitions": 3}}
+LEASE = {"metadata": {"name": "koordinator-manager"}, "spec": {"holderIdentity": "koord-manager-0", "leaseDurationSeconds": 120, "leaseTransitions": 3}}
 
 
 def clean_up_commands() -> str:

@@ -149,7 +149,7 @@ class Away(WithWebhooks):
             self.assertIn(part, told[0])
         self.assertEqual({"app": "web"}, labels("other"))
         self.assertEqual({"app": "spark"}, must(self.api.request("GET", "/api/v1/namespaces/kube-system/pods/exempt"))["metadata.labels"])
-        self.assertEqual(5, component.metrics()["tidemark_profile_pods_caught_up_total"])
+        wait_for(lambda: component.metrics()["tidemark_profile_pods_caught_up_total"] == 5, "the count", component)
 
     def test_a_pod_that_was_caught_up_with_can_be_changed_and_deleted(self):
         self.profile("spark", BATCH)
@@ -280,7 +280,7 @@ class Garbage(WithWebhooks):
                     return answer.status
             except urllib.error.HTTPError as error:
                 return error.code
-            except urllib.error.URLError:
+            except (urllib.error.URLError, ConnectionError):
                 return 0  # closed on us while we were still sending
 
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "resource": {"resource": "pods"}, "object": {}}}

@@ -10,7 +10,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-START_S = 30
+START_S = 60
 STOP_S = 20
 
 

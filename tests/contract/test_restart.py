@@ -14,7 +14,7 @@ from contract.memory import Memory
 MAPS = "/api/v1/namespaces/default/configmaps"
 GROUP = "restart.example.com"
 WIDGETS = f"/apis/{GROUP}/v1/namespaces/default/widgets"
-DEPENDENTS = 400
+DEPENDENTS = 1500
 ROUNDS_MAX = 10
 ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 

@@ -1,5 +1,6 @@
 """What the binary makes of the world it is started in: a full disk behind its output, a closed descriptor, a log that nobody reads."""
 
+import contextlib
 import fcntl
 import http.server
 import json
@@ -24,10 +25,13 @@ def run(*arguments: str, **how) -> subprocess.CompletedProcess:
     )
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_ports(count: int) -> list[int]:
+    """All held until all are chosen, so that no two are the same."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 def kubeconfig_of(server: str) -> dict:
@@ -76,7 +80,7 @@ class Output(unittest.TestCase):
 class Up(unittest.TestCase):
     def start(self, *arguments: str, **how) -> tuple[subprocess.Popen, str]:
         """`tidemark up` in a folder of its own; answers it and where it serves its health."""
-        port = free_port()
+        [port] = free_ports(1)
         process = subprocess.Popen(
             [os.environ["TIDEMARK_BINARY"], "up", "--listen", "127.0.0.1:0", "--metrics-addr", f"127.0.0.1:{port}", *arguments],
             stdin=subprocess.DEVNULL, **how,
@@ -125,8 +129,8 @@ class Manager(unittest.TestCase):
         folder = Path(os.environ["TMPDIR"])
         program, kubeconfig, log = folder / "koord-manager", folder / "nowhere", folder / "manager.log"
         program.symlink_to(os.path.abspath(os.environ["TIDEMARK_BINARY"]))
-        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{free_port()}")))
-        metrics, health = free_port(), free_port()
+        nobody, metrics, health = free_ports(3)
+        kubeconfig.write_text(json.dumps(kubeconfig_of(f"http://127.0.0.1:{nobody}")))
         with open(log, "wb") as into:
             process = subprocess.Popen(
                 [program, "--enable-leader-election", f"--metrics-addr=:{metrics}", f"--health-probe-addr=:{health}", "--logtostderr=true",

@@ -92,7 +92,7 @@ def watch_of_all_namespaces(t: T):
 
 @case
 def timeout_ends_the_watch_properly(t: T):
-    with t.api.watch(t.cm(), resourceVersion=_now(t), timeoutSeconds=1) as watch:
+    with t.api.watch(t.cm(), resourceVersion=_now(t), timeoutSeconds=6) as watch:
         t.make_cm("a")
         t.equal(["ADDED"], [event["type"] for event in watch.rest() if event["type"] != "BOOKMARK"])
 
@@ -100,7 +100,7 @@ def timeout_ends_the_watch_properly(t: T):
 @case
 def bookmark_is_sent_before_the_timeout(t: T):
     start = _now(t)
-    with t.api.watch(t.cm(), resourceVersion=start, timeoutSeconds=3, allowWatchBookmarks="true", labelSelector="none=none") as watch:
+    with t.api.watch(t.cm(), resourceVersion=start, timeoutSeconds=8, allowWatchBookmarks="true", labelSelector="none=none") as watch:
         last = t.make_cm("a")["metadata"]["resourceVersion"]
         events = watch.rest()
         t.true(events and all(event["type"] == "BOOKMARK" for event in events), str(events))
