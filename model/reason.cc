@@ -98,6 +98,10 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kSafeZoneThirdParty, "TM-SAFE-008",
                "what third parties hold is taken off the zones in equal parts"},
     ReasonInfo{Reason::kSafeNumaOnce, "TM-SAFE-009", "a NUMA node that a pod lists twice counts once"},
+    ReasonInfo{Reason::kSafeWarmUpRequest, "TM-SAFE-010",
+               "online pods that are still warming up count with their request: nothing is known of their workload"},
+    ReasonInfo{Reason::kSafeWarmUpProfile, "TM-SAFE-011",
+               "online pods that are still warming up count from their request down to what their workload uses"},
 
     ReasonInfo{Reason::kWriteFirst, "TM-WRITE-001", "not written since this process started"},
     ReasonInfo{Reason::kWriteRefresh, "TM-WRITE-002", "the last write is older than updateTimeThresholdSeconds"},
@@ -346,13 +350,28 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kObjectDiffers, "TM-OBJECT-002", "the object says something else than the settings"},
     ReasonInfo{Reason::kObjectRight, "TM-OBJECT-003", "the object says what the settings say"},
     ReasonInfo{Reason::kObjectOrphan, "TM-OBJECT-004", "the object's node is gone"},
+
+    ReasonInfo{Reason::kHistoryUnreadable, "TM-HISTORY-001", "a stored record cannot be read and is left out"},
+    ReasonInfo{Reason::kHistoryNewer, "TM-HISTORY-002",
+               "a stored record is of a newer version; it is not read, and stays while there is room"},
+    ReasonInfo{Reason::kHistoryNoRoom, "TM-HISTORY-003",
+               "there is no room for all that was learned; the least useful of it is not kept"},
+
+    ReasonInfo{Reason::kRecommendFromProfile, "TM-RECOMMEND-001",
+               "what the workload's pods used in the last days, and a margin"},
+    ReasonInfo{Reason::kRecommendTooEarly, "TM-RECOMMEND-002", "too little is known of the workload yet"},
+    ReasonInfo{Reason::kRecommendDiffers, "TM-RECOMMEND-003", "the object says something else than the profile"},
+    ReasonInfo{Reason::kRecommendRight, "TM-RECOMMEND-004", "the object says nearly what the profile says"},
+    ReasonInfo{Reason::kRecommendForeign, "TM-RECOMMEND-005",
+               "an object of this name belongs to somebody else; it is left alone"},
+    ReasonInfo{Reason::kRecommendGone, "TM-RECOMMEND-006", "nothing was seen of the workload for days"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < kReasons.size(); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return kReasons.size() == static_cast<std::size_t>(Reason::kObjectOrphan) + 1;
+  return kReasons.size() == static_cast<std::size_t>(Reason::kRecommendGone) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

@@ -90,6 +90,8 @@ enum class Reason : std::uint16_t {
   kSafeAmplificationKept,
   kSafeZoneThirdParty,
   kSafeNumaOnce,
+  kSafeWarmUpRequest,
+  kSafeWarmUpProfile,
 
   // Whether a plan is worth a write.
   kWriteFirst,
@@ -287,6 +289,19 @@ enum class Reason : std::uint16_t {
   kObjectDiffers,
   kObjectRight,
   kObjectOrphan,
+
+  // What was learned, and how it is kept.
+  kHistoryUnreadable,
+  kHistoryNewer,
+  kHistoryNoRoom,
+
+  // What a workload is told that it needs.
+  kRecommendFromProfile,
+  kRecommendTooEarly,
+  kRecommendDiffers,
+  kRecommendRight,
+  kRecommendForeign,
+  kRecommendGone,
 };
 
 struct ReasonInfo {
