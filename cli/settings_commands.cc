@@ -20,6 +20,7 @@ namespace {
 using base::cat;
 
 constexpr base::Duration kLookPause = std::chrono::milliseconds(500);  // between two looks while waiting
+constexpr base::Duration kLookMin = std::chrono::seconds(1);           // for the last look, however little time is left
 constexpr int kOutputSchema = 1;
 
 // One ConfigMap as it is on the server; absent where it does not exist.
@@ -65,6 +66,11 @@ net::Task<Result<Store>> read_store(kube::Client& client, const SettingsOptions&
   co_return store;
 }
 
+// What the object selector of the webhook asks for.
+std::string_view configmap_type(std::string_view name) {
+  return name == model::kTidemarkConfigName ? model::kTidemarkConfigName : model::kConfigName;
+}
+
 // Brings a ConfigMap to exactly this data (nullopt: it goes), if nobody changed it meanwhile.
 net::Task<Result<void>> put(kube::Client& client, const SettingsOptions& options, const Map& before,
                             const std::optional<std::map<std::string, std::string, std::less<>>>& wanted,
@@ -89,6 +95,8 @@ net::Task<Result<void>> put(kube::Client& client, const SettingsOptions& options
     answer = co_await client.patch(kube::kConfigMaps, before.name, kube::PatchType::kMerge, body.dump(), write,
                                    options.limit);
   } else {
+    // Without the label the webhook that checks edits of it would never be asked again.
+    body["metadata"]["labels"] = Json::object({{model::kConfigMapTypeLabel, Json(configmap_type(before.name))}});
     answer = co_await client.create(kube::kConfigMaps, body.dump(), write, "", options.limit);
   }
   if (!answer) co_return std::unexpected(std::move(answer).error().within(cat("writing ConfigMap ", before.name)));
@@ -108,14 +116,38 @@ net::Task<Result<void>> leave_request(kube::Client& client, const SettingsOption
   co_return Result<void>();
 }
 
-// Until `done` says so of what is stored. An error of the server ends it: what was asked for is written already.
-net::Task<Result<bool>> wait_until(net::EventLoop& loop, kube::Client& client, const SettingsOptions& options,
-                                   base::Duration limit, std::function<bool(const policy::Stored&)> done) {
+// What became of what is written by now.
+struct Waited {
+  bool happened = false;
+  std::string problem;  // why it could not be seen; "" where it could
+};
+
+// Trying again may help: the server is away for a while, or has too much to do.
+bool passes(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::kExhausted:
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kDeadline:
+    case ErrorKind::kInternal:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Until `done` says so of what is stored, or the time is up.
+net::Task<Waited> wait_until(net::EventLoop& loop, kube::Client& client, SettingsOptions options, base::Duration limit,
+                             std::function<bool(const policy::Stored&)> done) {
   const auto end = loop.clock().monotonic() + limit;
+  const base::Duration look_limit = options.limit;
+  Waited waited;
   while (true) {
-    TM_CO_TRY(const auto store, co_await read_store(client, options));
-    if (done(store.stored)) co_return true;
-    if (loop.clock().monotonic() >= end) co_return false;
+    options.limit = std::min(look_limit, std::max(end - loop.clock().monotonic(), kLookMin));
+    const auto store = co_await read_store(client, options);
+    waited.happened = store && done(store->stored);
+    waited.problem = store ? "" : store.error().message;
+    const bool over = loop.clock().monotonic() >= end || (!store && !passes(store.error()));
+    if (waited.happened || over) co_return waited;
     co_await loop.sleep(kLookPause);
   }
 }
@@ -194,38 +226,49 @@ std::string not_confirmed(std::string what) {
 }
 
 // What every change answers as JSON.
-Json outcome(const ChangeOptions& change, std::string_view verb, std::optional<bool> happened) {
+Json outcome(const ChangeOptions& change, std::string_view verb, const std::optional<Waited>& waited) {
   Json out = Json::object({{"schema", kOutputSchema}, {"verb", Json(verb)}, {"dryRun", change.dry_run}});
   out["request"] = change.dry_run ? Json(nullptr) : Json(change.id);
-  out["happened"] = happened ? Json(*happened) : Json(nullptr);
+  out["happened"] = waited ? Json(waited->happened) : Json(nullptr);
+  if (waited && !waited->problem.empty()) out["problem"] = Json(waited->problem);
   return out;
 }
 
-std::string waited_text(const ChangeOptions& change, std::optional<bool> happened) {
-  if (!happened) return "a running manager takes it at once; `tidemark list revisions` shows what became of it\n";
-  if (*happened) return "it is in force\n";
-  return cat("not within ", base::format_go_duration(change.wait),
-             ": does a manager run? `tidemark list revisions` shows\n");
+// `written`: what stands on the server, whatever became of it.
+std::string waited_text(const ChangeOptions& change, const std::optional<Waited>& waited, std::string_view written) {
+  if (!waited) return "a running manager takes it at once; `tidemark list revisions` shows what became of it\n";
+  if (waited->happened) return "it is in force\n";
+  if (!waited->problem.empty()) {
+    return cat(written, "; whether it is in force could not be seen: ", waited->problem,
+               "\n`tidemark list revisions` shows what became of it\n");
+  }
+  return cat(written, ", but it is not in force after ", base::format_go_duration(change.wait),
+             ": does a manager run? The next one takes it; `tidemark list revisions` shows\n");
+}
+
+ChangeReport report_of(std::string text, const std::optional<Waited>& waited) {
+  return {std::move(text), waited ? std::optional(waited->happened) : std::nullopt};
 }
 
 // A request that is nothing but a request.
-net::Task<Result<std::string>> request_only(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                            ChangeOptions change, policy::RolloutRequest request, std::string verb,
-                                            std::string text) {
+net::Task<Result<ChangeReport>> request_only(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                             ChangeOptions change, policy::RolloutRequest request, std::string verb,
+                                             std::string text) {
   TM_CO_TRY(const auto store, co_await read_store(client, options));
   request.at = loop.clock().wall();
-  std::optional<bool> happened;
+  std::optional<Waited> waited;
   if (!change.dry_run) {
     TM_CO_TRY_VOID(co_await leave_request(client, options, request, change));
     if (change.wait > base::Duration(0)) {
-      TM_CO_TRY(happened, co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
-                  return stored.state && stored.state->request == change.id;
-                }));
+      waited = co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
+        return stored.state && stored.state->request == change.id;
+      });
     }
   }
-  if (options.json) co_return outcome(change, verb, happened).dump_pretty() + "\n";
-  co_return cat(change.dry_run ? "would leave the request: " : "asked for: ", text, "\n",
-                change.dry_run ? "" : waited_text(change, happened));
+  if (options.json) co_return report_of(outcome(change, verb, waited).dump_pretty() + "\n", waited);
+  co_return report_of(cat(change.dry_run ? "would leave the request: " : "asked for: ", text, "\n",
+                          change.dry_run ? "" : waited_text(change, waited, "the request is left")),
+                      waited);
 }
 
 }  // namespace
@@ -236,8 +279,8 @@ net::Task<Result<std::string>> list_revisions(net::EventLoop& loop, kube::Client
   co_return policy::render_text(store.stored, loop.clock().wall());
 }
 
-net::Task<Result<std::string>> undo_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                           ChangeOptions change, std::int64_t to) {
+net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                            ChangeOptions change, std::int64_t to) {
   TM_CO_TRY(const auto store, co_await read_store(client, options));
   TM_CO_TRY(const policy::StoredRevision* target, choose(store.stored, to));
   TM_CO_TRY(const Map slo, co_await read_map(client, options, options.config_name));
@@ -258,7 +301,7 @@ net::Task<Result<std::string>> undo_config(net::EventLoop& loop, kube::Client& c
                          changes_text(changes));
   if (!change.dry_run && !change.yes) co_return fail(ErrorKind::kInvalid, not_confirmed(std::move(text)));
 
-  std::optional<bool> happened;
+  std::optional<Waited> waited;
   if (!change.dry_run) {
     policy::RolloutRequest request;
     request.verb = policy::RolloutRequest::Verb::kTake;
@@ -270,31 +313,35 @@ net::Task<Result<std::string>> undo_config(net::EventLoop& loop, kube::Client& c
     TM_CO_TRY_VOID(co_await put(client, options, slo, slo_wanted, true));
     TM_CO_TRY_VOID(co_await put(client, options, tidemark, tidemark_map, true));
     TM_CO_TRY_VOID(co_await leave_request(client, options, request, change));
-    TM_CO_TRY_VOID(co_await put(client, options, slo, slo_wanted, false));
+    if (auto done = co_await put(client, options, slo, slo_wanted, false); !done) {
+      co_return std::unexpected(std::move(done).error().within(
+          "only the request is left, which lapses; no settings are written, do it again"));
+    }
     if (auto done = co_await put(client, options, tidemark, tidemark_map, false); !done) {
       co_return std::unexpected(
           std::move(done).error().within(cat(options.config_name, " is written, the rest is not; do it again")));
     }
     if (change.wait > base::Duration(0)) {
       const std::string hash = target->hash;
-      TM_CO_TRY(happened, co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
-                  return stored.state && stored.state->layers.size() == 1 && stored.state->target() == hash;
-                }));
+      waited = co_await wait_until(loop, client, options, change.wait, [&](const policy::Stored& stored) {
+        return stored.state && stored.state->layers.size() == 1 && stored.state->target() == hash;
+      });
     }
   }
   if (options.json) {
-    Json out = outcome(change, "undo", happened);
+    Json out = outcome(change, "undo", waited);
     out["revision"] = Json(target->number);
     out["hash"] = Json(target->hash);
     out["atOnce"] = Json(at_once);
     out["changes"] = changes_json(changes);
-    co_return out.dump_pretty() + "\n";
+    co_return report_of(out.dump_pretty() + "\n", waited);
   }
-  co_return change.dry_run ? text : text + waited_text(change, happened);
+  if (!change.dry_run) text += waited_text(change, waited, "the ConfigMaps are written");
+  co_return report_of(std::move(text), waited);
 }
 
-net::Task<Result<std::string>> hold_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                           ChangeOptions change, base::Duration hold_for) {
+net::Task<Result<ChangeReport>> hold_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                            ChangeOptions change, base::Duration hold_for) {
   policy::RolloutRequest request;
   request.verb = policy::RolloutRequest::Verb::kHold;
   std::string text = "no node takes new settings until somebody says resume";
@@ -306,8 +353,8 @@ net::Task<Result<std::string>> hold_config(net::EventLoop& loop, kube::Client& c
                                   std::move(text));
 }
 
-net::Task<Result<std::string>> resume_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                             ChangeOptions change, bool now) {
+net::Task<Result<ChangeReport>> resume_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                              ChangeOptions change, bool now) {
   policy::RolloutRequest request;
   request.verb = policy::RolloutRequest::Verb::kResume;
   request.at_once = now;

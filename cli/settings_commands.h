@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -34,17 +35,22 @@ struct ChangeOptions {
 // Each answers the whole output. Errors say what was done and what was not.
 net::Task<Result<std::string>> list_revisions(net::EventLoop& loop, kube::Client& client, SettingsOptions options);
 
+struct ChangeReport {
+  std::string text;
+  std::optional<bool> happened;  // within `wait`; nullopt: not waited for
+};
+
 // `to`: a revision's number; 0: the one that a roll-out under way began from, else the last one before the newest that
 // was in force everywhere.
-net::Task<Result<std::string>> undo_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                           ChangeOptions change, std::int64_t to);
+net::Task<Result<ChangeReport>> undo_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                            ChangeOptions change, std::int64_t to);
 
 // `hold_for`: zero until somebody resumes.
-net::Task<Result<std::string>> hold_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                           ChangeOptions change, base::Duration hold_for);
+net::Task<Result<ChangeReport>> hold_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                            ChangeOptions change, base::Duration hold_for);
 
 // `now`: the rest takes the new settings at once.
-net::Task<Result<std::string>> resume_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
-                                             ChangeOptions change, bool now);
+net::Task<Result<ChangeReport>> resume_config(net::EventLoop& loop, kube::Client& client, SettingsOptions options,
+                                              ChangeOptions change, bool now);
 
 }  // namespace tidemark::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/testing/failing_transport.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "net/testing/loop.h"
@@ -26,8 +27,9 @@ class SettingsCommandsTest : public ::testing::Test {
   void SetUp() override {
     server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
     transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    between = std::make_unique<testing::FailingTransport>(*transport);
     client = std::make_unique<kube::Client>(
-        loop, *transport, [] { return std::string(); }, kube::ClientConfig(), base::Random(1));
+        loop, *between, [] { return std::string(); }, kube::ClientConfig(), base::Random(1));
     options.config_namespace = "ns";
     options.config_name = "slo";
     change.id = "request-1";
@@ -72,12 +74,22 @@ class SettingsCommandsTest : public ::testing::Test {
     for (const auto& [key, text] : data) map["data"][key] = Json(text);
     ASSERT_EQ(call("POST", kMaps, map.dump()), 201) << answer;
   }
+  void patch(std::string_view name, const std::map<std::string, std::string>& data) {
+    Json map = Json::object({{"data", Json::object()}});
+    for (const auto& [key, text] : data) map["data"][key] = Json(text);
+    ASSERT_EQ(call("PATCH", cat(kMaps, "/", name), map.dump(), "application/merge-patch+json"), 200) << answer;
+  }
   Json data_of(std::string_view name) {
     return call("GET", cat(kMaps, "/", name), "") == 200 ? *Json::parse(answer)->at("data") : Json();
   }
   std::string text(net::Task<Result<std::string>> task) {
     auto result = net::testing::run_task(loop, clock, std::move(task));
     return result ? *result : cat("error: ", result.error().message);
+  }
+  std::string text(net::Task<Result<ChangeReport>> task) {
+    auto result = net::testing::run_task(loop, clock, std::move(task));
+    happened = result ? result->happened : std::nullopt;
+    return result ? result->text : cat("error: ", result.error().message);
   }
   bool says(const std::string& whole, std::string_view part) { return whole.find(part) != std::string::npos; }
 
@@ -86,15 +98,18 @@ class SettingsCommandsTest : public ::testing::Test {
   base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
   std::unique_ptr<kube::memory::Server> server;
   std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<testing::FailingTransport> between;
   std::unique_ptr<kube::Client> client;
   SettingsOptions options;
   ChangeOptions change;
   std::string answer;
+  std::optional<bool> happened;  // of the last command
 };
 
 TEST_F(SettingsCommandsTest, WithoutAStoreTheySayWhy) {
-  std::vector<net::Task<Result<std::string>>> asked;
-  asked.push_back(list_revisions(loop, *client, options));
+  const std::string listed = text(list_revisions(loop, *client, options));
+  EXPECT_TRUE(says(listed, "error: there is no ConfigMap ns/tidemark-config-revisions")) << listed;
+  std::vector<net::Task<Result<ChangeReport>>> asked;
   asked.push_back(undo_config(loop, *client, options, change, 0));
   asked.push_back(hold_config(loop, *client, options, change, 0s));
   for (auto& ask : asked) {
@@ -150,6 +165,59 @@ TEST_F(SettingsCommandsTest, UndoBringsBothConfigMapsBackAndLeavesItsRequest) {
   EXPECT_FALSE(says(text(undo_config(loop, *client, options, change, 2)), "error"));
   EXPECT_EQ(data_of("tidemark-config").text_at("config.yaml"), "schema: 1\nmode: enforce\n");
   EXPECT_EQ(data_of("slo").text_at("new-key"), "x");
+  EXPECT_EQ(happened, std::nullopt) << "nobody asked to wait";
+  call("GET", cat(kMaps, "/tidemark-config"), "");
+  EXPECT_EQ(Json::parse(answer)->text_at("metadata", "labels", "koordinator.sh/configmap-type"), "tidemark-config")
+      << "the webhook that checks edits goes by it";
+}
+
+TEST_F(SettingsCommandsTest, WhatDoesNotComeAboutWithinTheWaitIsToldApart) {
+  store(true);
+  change.yes = true;
+  change.wait = 3s;
+  std::string told = text(undo_config(loop, *client, options, change, 0));
+  EXPECT_EQ(happened, false);
+  EXPECT_TRUE(says(told, "the ConfigMaps are written, but it is not in force after 3s")) << told;
+
+  options.json = true;
+  const Json json = *Json::parse(text(hold_config(loop, *client, options, change, 0s)));
+  EXPECT_EQ(happened, false);
+  EXPECT_FALSE(json.at("happened")->as_bool());
+}
+
+// The server goes away after the change was written: that it was written is told all the same.
+TEST_F(SettingsCommandsTest, AnErrorWhileWaitingDoesNotHideWhatWasWritten) {
+  store(true);
+  change.wait = 3s;
+  options.limit = 1s;
+  bool written = false;
+  between->refuses = [&](const net::HttpRequest& request) -> std::optional<Error> {
+    if (written) return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
+    written = request.method == "PATCH";
+    return std::nullopt;
+  };
+  std::string told = text(hold_config(loop, *client, options, change, 0s));
+  EXPECT_EQ(happened, false) << told;
+  EXPECT_TRUE(says(told, "the request is left; whether it is in force could not be seen: ")) << told;
+  EXPECT_TRUE(says(told, "the server went away")) << told;
+
+  // It comes back in time, and a manager has taken the request.
+  written = false;
+  int refused = 0;
+  between->refuses = [&](const net::HttpRequest& request) -> std::optional<Error> {
+    if (written && ++refused < 20) return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
+    written = request.method == "PATCH";
+    return std::nullopt;
+  };
+  policy::RolloutState state;
+  state.layers = {{"1", policy::kAllNodes, policy::kAllNodes}};
+  state.request = change.id;
+  patch("tidemark-config-revisions", {{"state", policy::encode_state(state)}});
+  written = false;
+  change.wait = 60s;
+  told = text(hold_config(loop, *client, options, change, 0s));
+  EXPECT_EQ(happened, true) << told;
+  EXPECT_GE(refused, 20);
 }
 
 TEST_F(SettingsCommandsTest, UndoOfARollOutUnderWayGoesBackToWhereItBegan) {
@@ -167,7 +235,8 @@ TEST_F(SettingsCommandsTest, HoldAndResumeAreRequestsThatAManagerFinds) {
   store(false);
   change.wait = 3s;
   const std::string told = text(hold_config(loop, *client, options, change, 2h));
-  EXPECT_TRUE(says(told, "not within 3s: does a manager run?")) << told;
+  EXPECT_TRUE(says(told, "the request is left, but it is not in force after 3s: does a manager run?")) << told;
+  EXPECT_EQ(happened, false);
   auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
   ASSERT_TRUE(request.has_value());
   EXPECT_EQ(request->verb, policy::RolloutRequest::Verb::kHold);

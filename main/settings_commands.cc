@@ -29,7 +29,7 @@ class Command {
     flags_.text("reason", change.reason, "why; it is stored beside what is asked for").placeholder("TEXT");
     flags_.boolean("yes", change.yes, "do it; without this it is only shown where it would move nodes at once");
     flags_.duration("wait", change.wait, base::Duration(0), std::chrono::hours(24),
-                    "wait so long for it to have happened; 0s does not wait");
+                    "wait so long for it to have happened, and exit with 1 where it has not; 0s does not wait");
   }
 
   // nullopt: go on; otherwise the exit code.
@@ -54,6 +54,17 @@ class Command {
   template <class Ask>
   int run(const Ask& ask) {
     return ask_cluster(name_, log_, cluster_, ask);
+  }
+  // What was waited for in vain is no success.
+  template <class Ask>
+  int run_change(const Ask& ask) {
+    bool in_vain = false;
+    const int code = run([&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+      TM_CO_TRY(auto report, co_await ask(loop, client));
+      in_vain = report.happened && !*report.happened;
+      co_return std::move(report.text);
+    });
+    return in_vain ? kFailed : code;
   }
 
   base::Flags& flags() { return flags_; }
@@ -86,7 +97,7 @@ int run_undo(const std::vector<std::string>& args) {
       .integer("to", to, 0, std::int64_t{1} << 50, "number of the revision to bring back; 0 is the one before")
       .placeholder("NUMBER");
   if (auto code = command.parse(args, "config")) return *code;
-  return command.run([&](net::EventLoop& loop, kube::Client& client) {
+  return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
     return cli::undo_config(loop, client, command.options, command.change, to);
   });
 }
@@ -98,7 +109,7 @@ int run_hold(const std::vector<std::string>& args) {
   command.flags().duration("for", hold_for, base::Duration(0), std::chrono::hours(24 * 30),
                            "go on by itself after this; 0s waits for resume");
   if (auto code = command.parse(args, "config")) return *code;
-  return command.run([&](net::EventLoop& loop, kube::Client& client) {
+  return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
     return cli::hold_config(loop, client, command.options, command.change, hold_for);
   });
 }
@@ -109,7 +120,7 @@ int run_resume(const std::vector<std::string>& args) {
   command.declare_change();
   command.flags().boolean("now", now, "every node takes the new settings at once");
   if (auto code = command.parse(args, "config")) return *code;
-  return command.run([&](net::EventLoop& loop, kube::Client& client) {
+  return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
     return cli::resume_config(loop, client, command.options, command.change, now);
   });
 }

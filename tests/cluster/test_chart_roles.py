@@ -235,7 +235,7 @@ class Roles(WithManager):
         self.put_tidemark_config(OURS % 500)
         wait_for(lambda: first.metrics()["tidemark_settings_revision"] > revision, "another revision", first)
         for words in (("undo", "config"), ("undo", "config", "--to=1")):
-            must(self.command("operator", *words, "--yes", "--wait=20s"))
+            must(self.command("operator", *words, "--yes", "--wait=60s"))
         self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
 
         # By hand: off and on again, with the numbers of the node; hold and resume; and why.

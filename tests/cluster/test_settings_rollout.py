@@ -95,7 +95,7 @@ class Rollouts(WithManager):
     def command(self, *words: str) -> subprocess.CompletedProcess:
         return subprocess.run(
             [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
         )
 
     def run_command(self, *words: str) -> str:
@@ -205,7 +205,7 @@ class Rollouts(WithManager):
         self.assertEqual(1, refused.returncode)
         self.assertIn("say --yes", refused.stderr)
         self.assertEqual(self.with_percent(50), set(self.canaries))
-        told = self.run_command("undo", "config", "--yes", "--wait=20s", "--reason=too many evictions")
+        told = self.run_command("undo", "config", "--yes", "--wait=60s", "--reason=too many evictions")
         self.assertIn("back to revision 1 (", told)
         self.assertIn("it is in force", told)
         wait_for(lambda: self.with_percent(60) == set(self.nodes), "the old settings everywhere", component)
@@ -214,14 +214,14 @@ class Rollouts(WithManager):
 
     def test_hold_resume_and_the_rest_at_once(self):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
-        self.run_command("hold", "config", "--wait=20s")
+        self.run_command("hold", "config", "--wait=60s")
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: len(self.stored_layers()) == 2, "a roll-out", component)
         self.wait_decisions(component)
         self.assertEqual(set(), self.with_percent(50))
-        self.run_command("resume", "config", "--wait=20s")
+        self.run_command("resume", "config", "--wait=60s")
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
-        outcome = json.loads(self.run_command("resume", "config", "--now", "--yes", "--wait=20s", "-o", "json"))
+        outcome = json.loads(self.run_command("resume", "config", "--now", "--yes", "--wait=60s", "-o", "json"))
         self.assertTrue(outcome["happened"])
         wait_for(lambda: self.with_percent(50) == set(self.nodes), "every node", component)
 
@@ -229,7 +229,7 @@ class Rollouts(WithManager):
         component = self.start(None)
         self.put_tidemark_config(settings_text(pace="at-once"))
         wait_for(self.second_revision_is_in_force, "the second revision", component)
-        told = self.run_command("undo", "config", "--yes", "--wait=20s")
+        told = self.run_command("undo", "config", "--yes", "--wait=60s")
         self.assertIn("tidemark-config config.yaml (goes)", told)
         self.assertIn("it is in force", told)
         self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{TIDEMARK_CONFIG}").status)
