@@ -101,7 +101,33 @@ AuditRules more_generous(AuditRules a, const AuditRules& b) {
   a.degrade_minutes = std::max(a.degrade_minutes, b.degrade_minutes);
   a.diff_threshold = std::max(a.diff_threshold, b.diff_threshold);
   a.memory_by_use = a.memory_by_use && b.memory_by_use;
+  a.decays = a.decays || b.decays;
+  a.slewed = a.slewed && b.slewed;
+  a.slew_permille_per_minute = std::max(a.slew_permille_per_minute, b.slew_permille_per_minute);
+  a.dead_band_permille = std::max(a.dead_band_permille, b.dead_band_permille);
   return a;
+}
+
+// The first entry whose selector matches is taken over `rules`. Those before it that may match could be it as well, and
+// where none matches for sure it may be none.
+template <class Take>
+AuditRules by_first_match(const Json* entries, const Json& node, const AuditRules& rules, const Take& take_entry) {
+  std::optional<AuditRules> generous;
+  const auto may_hold = [&generous](const AuditRules& each) {
+    generous = generous ? more_generous(*generous, each) : each;
+  };
+  if (entries != nullptr && entries->is_array()) {
+    for (const Json& entry : entries->as_array()) {
+      const Match match = matches(entry.member("nodeSelector"), node);
+      if (match == Match::kNo) continue;
+      AuditRules merged = rules;
+      take_entry(entry, merged);
+      may_hold(merged);
+      if (match == Match::kYes) return *generous;
+    }
+  }
+  may_hold(rules);
+  return *generous;
 }
 
 void label_percent(const Json& node, std::string_view key, std::int64_t& into) {
@@ -112,21 +138,17 @@ void label_percent(const Json& node, std::string_view key, std::int64_t& into) {
 // The pool's profile and motion; where a calendar moves the line, its highest line counts.
 void take_ours(const Json& ours, const Json& node, AuditRules& rules) {
   if (!ours.is_object()) return;
-  const auto take_pool = [&rules](const Json& pool) {
-    if (const auto profile = text(pool.member("profile")); !profile.empty()) rules.gentle = profile == "tidemark";
+  const auto take_pool = [](const Json& pool, AuditRules& into) {
+    if (const auto profile = text(pool.member("profile")); !profile.empty()) {
+      into.decays = into.slewed = profile == "tidemark";
+    }
     if (const Json* motion = pool.member("motion"); motion != nullptr && motion->is_object()) {
-      number(*motion, "slewPermillePerMinute", rules.slew_permille_per_minute);
-      number(*motion, "deadBandPermille", rules.dead_band_permille);
+      number(*motion, "slewPermillePerMinute", into.slew_permille_per_minute);
+      number(*motion, "deadBandPermille", into.dead_band_permille);
     }
   };
-  take_pool(ours);
-  if (const Json* pools = ours.member("pools"); pools != nullptr && pools->is_array()) {
-    for (const Json& pool : pools->as_array()) {
-      if (matches(pool.member("nodeSelector"), node) != Match::kYes) continue;
-      take_pool(pool);
-      break;
-    }
-  }
+  take_pool(ours, rules);
+  rules = by_first_match(ours.member("pools"), node, rules, take_pool);
   const Json* calendars = ours.member("calendars");
   if (calendars == nullptr || !calendars->is_array()) return;
   for (const Json& calendar : calendars->as_array()) {
@@ -176,39 +198,91 @@ std::int64_t times(std::int64_t value, double factor) {
   return product >= 9e18 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(product);
 }
 
+Result<Json> colocation_in(const AuditTexts& texts) {
+  if (!texts.colocation || texts.colocation->empty()) return Json();
+  auto parsed = Json::parse(*texts.colocation);
+  if (!parsed) return std::unexpected(std::move(parsed).error().within("colocation-config"));
+  return parsed;
+}
+
+Result<Json> ours_in(const AuditTexts& texts) {
+  if (!texts.ours || texts.ours->empty()) return Json();
+  auto parsed = base::parse_yaml(*texts.ours);
+  if (!parsed) return std::unexpected(std::move(parsed).error().within("tidemark-config"));
+  return parsed;
+}
+
+std::optional<std::string> member_text(const Json& object, std::string_view key) {
+  const Json* found = object.member(key);
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return found->as_string();
+}
+
+// Of the revisions that the state of the roll-out has in force somewhere. Where it says what cannot be found, of all
+// that are kept, except where it is one on all nodes, whose text may have been too large to keep.
+std::vector<AuditTexts> stored_texts(const std::map<std::string, std::string, std::less<>>& stored) {
+  std::map<std::string, AuditTexts> kept;  // by hash
+  for (const auto& [key, value] : stored) {
+    if (!key.starts_with("revision-")) continue;
+    const auto revision = Json::parse(value);
+    if (!revision) continue;
+    AuditTexts texts;
+    if (const Json* keys = revision->member("slo-controller-config"); keys != nullptr) {
+      texts.colocation = member_text(*keys, "colocation-config");
+    }
+    texts.ours = member_text(*revision, "tidemark-config");
+    kept.insert_or_assign(member_text(*revision, "hash").value_or(key), std::move(texts));
+  }
+  std::vector<AuditTexts> found;
+  if (const auto at = stored.find("state"); at != stored.end()) {
+    const auto state = Json::parse(at->second);
+    const Json* layers = state ? state->member("layers") : nullptr;
+    if (layers != nullptr && layers->is_array() && !layers->as_array().empty()) {
+      for (const Json& layer : layers->as_array()) {
+        const auto revision = kept.find(member_text(layer, "revision").value_or(""));
+        if (revision != kept.end()) found.push_back(revision->second);
+      }
+      if (found.size() == layers->as_array().size() || layers->as_array().size() == 1) return found;
+      found.clear();
+    }
+  }
+  for (const auto& [hash, texts] : kept) found.push_back(texts);
+  return found;
+}
+
 }  // namespace
 
-Result<AuditSettings> AuditSettings::read(std::optional<std::string_view> colocation,
-                                          std::optional<std::string_view> ours) {
+Result<AuditSettings> AuditSettings::read(const AuditTexts& live,
+                                          const std::map<std::string, std::string, std::less<>>& stored) {
   AuditSettings settings;
-  if (colocation && !colocation->empty()) {
-    TM_TRY(settings.colocation_, Json::parse(*colocation));
+  for (const AuditTexts& texts : stored_texts(stored)) {
+    auto colocation = colocation_in(texts);
+    auto ours = ours_in(texts);
+    if (colocation && ours) settings.layers_.push_back({std::move(*colocation), std::move(*ours)});
   }
-  if (ours && !ours->empty()) {
-    TM_TRY(settings.ours_, base::parse_yaml(*ours));
-  }
+  const bool all_there_is = settings.layers_.empty();
+  auto colocation = colocation_in(live);
+  if (!colocation && all_there_is) return std::unexpected(std::move(colocation).error());
+  auto ours = ours_in(live);
+  if (!ours && all_there_is) return std::unexpected(std::move(ours).error());
+  if (colocation && ours) settings.layers_.push_back({std::move(*colocation), std::move(*ours)});
   return settings;
 }
 
 AuditRules AuditSettings::of(const Json& node) const {
-  AuditRules rules;
-  take(colocation_, rules);
-  if (const Json* entries = colocation_.member("nodeConfigs"); entries != nullptr && entries->is_array()) {
-    for (const Json& entry : entries->as_array()) {
-      const Match match = matches(entry.member("nodeSelector"), node);
-      if (match == Match::kNo) continue;
-      AuditRules merged = rules;
-      take(entry, merged);
-      rules = match == Match::kYes ? merged : more_generous(rules, merged);
-      if (match == Match::kYes) break;
-    }
+  std::optional<AuditRules> generous;
+  for (const Layer& layer : layers_) {
+    AuditRules rules;
+    take(layer.colocation, rules);
+    rules = by_first_match(layer.colocation.member("nodeConfigs"), node, rules, take);
+    std::string ignored;
+    take(annotation(node, "node.koordinator.sh/colocation-strategy", ignored), rules);
+    label_percent(node, "node.koordinator.sh/cpu-reclaim-ratio", rules.cpu_threshold_percent);
+    label_percent(node, "node.koordinator.sh/memory-reclaim-ratio", rules.memory_threshold_percent);
+    take_ours(layer.ours, node, rules);
+    generous = generous ? more_generous(*generous, rules) : rules;
   }
-  std::string ignored;
-  take(annotation(node, "node.koordinator.sh/colocation-strategy", ignored), rules);
-  label_percent(node, "node.koordinator.sh/cpu-reclaim-ratio", rules.cpu_threshold_percent);
-  label_percent(node, "node.koordinator.sh/memory-reclaim-ratio", rules.memory_threshold_percent);
-  take_ours(ours_, node, rules);
-  return rules;
+  return generous.value_or(AuditRules());
 }
 
 AuditSight sight_of(const Json& node, const Json* metric, const std::vector<const Json*>& pods,
@@ -333,7 +407,7 @@ std::vector<Auditor::Excess> Auditor::excesses(const AuditSight& sight, const Se
   const base::Duration degrade =
       std::chrono::minutes(std::clamp<std::int64_t>(sight.rules.degrade_minutes, 0, 1 << 20));
   const bool stale = !stamp || wall.since_epoch - stamp->since_epoch > degrade;
-  if (stale && !sight.rules.gentle && any(offered)) {
+  if (stale && !sight.rules.decays && any(offered)) {
     found.push_back({Reason::kAuditStaleOffer, offered, base::cat("last report ", sight.stamp.value_or("never"))});
   }
   if (before == nullptr || !before->sight.offered) return found;
@@ -343,7 +417,7 @@ std::vector<Auditor::Excess> Auditor::excesses(const AuditSight& sight, const Se
   if (any(grown) && stale && before->sight.stamp == sight.stamp) {
     found.push_back({Reason::kAuditStaleGrowth, grown, base::cat("from ", show(was), " to ", show(is))});
   }
-  if (any(grown) && sight.rules.gentle) {
+  if (any(grown) && sight.rules.slewed) {
     const base::Duration saved = std::min<base::Duration>(now - before->offered_at + options_.lag, kSlewMax);
     const double minutes = static_cast<double>(saved.count()) / 6e10;
     const double share = (static_cast<double>(sight.rules.slew_permille_per_minute) * minutes +

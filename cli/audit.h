@@ -37,19 +37,33 @@ struct AuditRules {
   bool memory_by_use = true;
   double diff_threshold = 0.1;  // what moved by less is not worth a write
   std::int64_t degrade_minutes = 15;
-  bool gentle = false;  // profile tidemark: held and decayed without reports, growth slewed
+  // profile tidemark: an offer without reports is held and decays, growth is slewed.
+  bool decays = false;
+  bool slewed = false;
   std::int64_t slew_permille_per_minute = 100;
   std::int64_t dead_band_permille = 10;
 };
+// Texts of colocation-config and of tidemark-config; nullopt: not there.
+struct AuditTexts {
+  std::optional<std::string> colocation;
+  std::optional<std::string> ours;
+};
+
+// What may be in force on a node: what the ConfigMaps say, and every revision that a roll-out under way has in force
+// somewhere. Which of them a node runs is not asked.
 class AuditSettings {
  public:
-  // Texts of colocation-config and of tidemark-config; nullopt: not there.
-  static Result<AuditSettings> read(std::optional<std::string_view> colocation, std::optional<std::string_view> ours);
+  // `stored`: the data of tidemark-config-revisions. A live text that cannot be read is none where a stored one can.
+  static Result<AuditSettings> read(const AuditTexts& live,
+                                    const std::map<std::string, std::string, std::less<>>& stored = {});
   AuditRules of(const Json& node) const;
 
  private:
-  Json colocation_;
-  Json ours_;
+  struct Layer {
+    Json colocation;
+    Json ours;
+  };
+  std::vector<Layer> layers_;  // one at least
 };
 
 // One look at one node.

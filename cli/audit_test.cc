@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "base/text.h"
@@ -32,7 +33,7 @@ Json metric_json(base::Duration age) {
                     {"priority":"koord-batch","podUsage":{"resources":{"cpu":"9"}}}]}})"));
 }
 AuditSettings settings(std::string_view colocation = R"({"enable":true})", std::string_view ours = "") {
-  return *AuditSettings::read(colocation, ours);
+  return *AuditSettings::read({std::string(colocation), std::string(ours)});
 }
 AuditSight sight(std::string_view batch_cpu, std::string_view more = "", base::Duration age = 10s) {
   const Json metric = metric_json(age);
@@ -104,9 +105,71 @@ TEST(Audit, SettingsOfTheNodeCountAndTheMostGenerousWhereItCannotTell) {
                 .cpu_threshold_percent,
             70);
   const auto gentle = settings("{}", "profile: tidemark\ncalendars: [{entries: [{cpu: 85}]}]\n").of(node);
-  EXPECT_TRUE(gentle.gentle);
+  EXPECT_TRUE(gentle.decays && gentle.slewed);
   EXPECT_EQ(gentle.cpu_threshold_percent, 85);
-  EXPECT_FALSE(AuditSettings::read("{", std::nullopt));
+  EXPECT_FALSE(AuditSettings::read({"{", std::nullopt}));
+}
+
+// A pool chosen by expressions, which are not evaluated here, may be this node's or not.
+TEST(Audit, WhereThePoolIsNotKnownNothingIsHeldAgainstTheNode) {
+  const auto of = [](std::string_view pools) { return settings("{}", pools).of(node_json("1")); };
+  const AuditRules perhaps =
+      of("profile: koordinator\npools: [{name: a, nodeSelector: {matchExpressions: []}, profile: tidemark,"
+         " motion: {slewPermillePerMinute: 500}}]\n");
+  EXPECT_TRUE(perhaps.decays) << "an offer without reports may be one that decays";
+  EXPECT_FALSE(perhaps.slewed) << "growth may be one that jumps";
+  const AuditRules other =
+      of("profile: tidemark\npools: [{name: a, nodeSelector: {matchExpressions: []}, profile: koordinator}]\n");
+  EXPECT_TRUE(other.decays && !other.slewed);
+  const AuditRules faster =
+      of("profile: tidemark\npools: [{name: a, nodeSelector: {matchExpressions: []}, motion: {slewPermillePerMinute: "
+         "500}},"
+         " {name: b, nodeSelector: {matchLabels: {size: small}}, motion: {slewPermillePerMinute: 20}}]\n");
+  EXPECT_TRUE(faster.slewed) << "whichever it is";
+  EXPECT_EQ(faster.slew_permille_per_minute, 500);
+  // What matches for sure takes nothing away from what may have matched before it.
+  EXPECT_EQ(settings(R"({"nodeConfigs":[{"nodeSelector":{"matchExpressions":[]},"cpuReclaimThresholdPercent":70},
+      {"nodeSelector":{"matchLabels":{"size":"small"}},"cpuReclaimThresholdPercent":40}]})")
+                .of(node_json("1"))
+                .cpu_threshold_percent,
+            70);
+}
+
+Json revision(std::string_view colocation, std::string_view hash) {
+  return Json::object({{"schema", 1},
+                       {"number", 1},
+                       {"hash", Json(hash)},
+                       {"slo-controller-config", Json::object({{"colocation-config", Json(colocation)}})}});
+}
+
+TEST(Audit, WhileARollOutIsUnderWayEveryRevisionInForceCounts) {
+  const Json node = node_json("1");
+  const std::string old = R"({"cpuReclaimThresholdPercent":65})";
+  const std::string live = R"({"cpuReclaimThresholdPercent":50})";
+  std::map<std::string, std::string, std::less<>> stored{
+      {"revision-1", revision(R"({"cpuReclaimThresholdPercent":90})", "long ago").dump()},
+      {"revision-2", revision(old, "old").dump()},
+      {"revision-3", revision(live, "new").dump()},
+      {"state", R"({"layers":[{"revision":"old"},{"revision":"new"}]})"}};
+  const auto threshold = [&](const AuditTexts& texts) {
+    const auto read = AuditSettings::read(texts, stored);
+    return read ? read->of(node).cpu_threshold_percent : -1;
+  };
+  EXPECT_EQ(threshold({live, {}}), 65) << "nodes that were not reached yet";
+  stored["state"] = R"({"layers":[{"revision":"old"}]})";
+  EXPECT_EQ(threshold({live, {}}), 65) << "an edit that no manager has taken: held, refused, or just made";
+  EXPECT_EQ(threshold({"{no JSON", {}}), 65) << "the last good one holds";
+  EXPECT_EQ(threshold({live, "pools: ["}), 65);
+  stored["state"] = R"({"layers":[{"revision":"new"}]})";
+  EXPECT_EQ(threshold({live, {}}), 50);
+  stored["state"] = R"({"layers":[{"revision":"too large to keep"}]})";
+  EXPECT_EQ(threshold({live, {}}), 50);
+  stored["state"] = R"({"layers":[{"revision":"old"},{"revision":"nowhere"}]})";
+  EXPECT_EQ(threshold({live, {}}), 90) << "nobody can tell: the most generous that is kept";
+  stored["state"] = "{no JSON";
+  EXPECT_EQ(threshold({live, {}}), 90);
+  stored.clear();
+  EXPECT_EQ(threshold({"{no JSON", {}}), -1);
 }
 
 }  // namespace

@@ -37,22 +37,34 @@ net::Task<Result<Objects>> list_all(kube::Client& client, kube::Resource resourc
   co_return objects;
 }
 
-net::Task<Result<std::optional<std::string>>> text_of(kube::Client& client, std::string ns, std::string name,
-                                                      std::string key, base::Duration limit) {
+using Data = std::map<std::string, std::string, std::less<>>;
+
+net::Task<Result<Data>> data_of(kube::Client& client, std::string ns, std::string name, base::Duration limit) {
   TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kConfigMaps, std::move(ns), std::move(name), limit));
-  if (!bytes) co_return std::optional<std::string>();
+  Data data;
+  if (!bytes) co_return data;
   TM_CO_TRY(const Json map, Json::parse(*bytes));
-  const Json* found = map.at("data", key);
-  if (found == nullptr || !found->is_string()) co_return std::optional<std::string>();
-  co_return std::optional(found->as_string());
+  const Json* members = map.member("data");
+  if (members == nullptr || !members->is_object()) co_return data;
+  for (const auto& [key, text] : members->as_object()) {
+    if (text.is_string()) data.emplace(key, text.as_string());
+  }
+  co_return data;
+}
+
+std::optional<std::string> text_in(const Data& data, std::string_view key) {
+  const auto at = data.find(key);
+  return at == data.end() ? std::nullopt : std::optional(at->second);
 }
 
 net::Task<Result<std::vector<AuditSight>>> look(kube::Client& client, const CheckOptions& options) {
-  TM_CO_TRY(const auto colocation, co_await text_of(client, options.config_namespace, options.config_name,
-                                                    "colocation-config", options.limit));
-  TM_CO_TRY(const auto ours,
-            co_await text_of(client, options.config_namespace, "tidemark-config", "config.yaml", options.limit));
-  TM_CO_TRY(const auto settings, AuditSettings::read(colocation, ours));
+  // What a manager had in force first: settings that it takes between two answers are in the later ones.
+  TM_CO_TRY(const auto stored,
+            co_await data_of(client, options.config_namespace, "tidemark-config-revisions", options.limit));
+  TM_CO_TRY(const auto slo, co_await data_of(client, options.config_namespace, options.config_name, options.limit));
+  TM_CO_TRY(const auto ours, co_await data_of(client, options.config_namespace, "tidemark-config", options.limit));
+  TM_CO_TRY(const auto settings,
+            AuditSettings::read({text_in(slo, "colocation-config"), text_in(ours, "config.yaml")}, stored));
   // What is offered first: what it rests on is then as new or newer, and a cut that comes between is no excess.
   TM_CO_TRY(const Objects nodes, co_await list_all(client, kube::kNodes, "", options.limit));
   TM_CO_TRY(const Objects metrics, co_await list_all(client, kube::kNodeMetrics, "", options.limit));
@@ -79,6 +91,18 @@ std::string decimals(double value) {
   return text;
 }
 
+// Looking again may help.
+bool passes(const Error& error) {
+  switch (error.kind) {
+    case ErrorKind::kInvalid:
+    case ErrorKind::kDenied:
+    case ErrorKind::kUnsupported:
+      return false;
+    default:
+      return true;
+  }
+}
+
 struct Sum {
   std::size_t nodes = 0;
   std::int64_t looks = 0;
@@ -88,7 +112,7 @@ struct Sum {
 
 }  // namespace
 
-CheckReport report(const Auditor& auditor, const CheckOptions& options) {
+CheckReport report(const Auditor& auditor, const FailedLooks& failed, const CheckOptions& options) {
   const auto findings = auditor.findings();
   std::vector<std::pair<model::Reason, Sum>> sums;  // in the order of the findings
   for (const AuditFinding& each : findings) {
@@ -107,8 +131,10 @@ CheckReport report(const Auditor& auditor, const CheckOptions& options) {
                               {"clean", out.clean},
                               {"nodes", static_cast<std::int64_t>(auditor.nodes())},
                               {"looks", auditor.looks()},
+                              {"looksFailed", failed.count},
                               {"causes", Json::array()},
                               {"findings", Json::array()}});
+    if (failed.count > 0) json["lastFailure"] = Json(failed.last);
     for (const auto& [reason, sum] : sums) {
       json["causes"].as_array().push_back(Json::object({{"id", Json(model::reason_id(reason))},
                                                         {"sentence", Json(model::reason_sentence(reason))},
@@ -131,6 +157,10 @@ CheckReport report(const Auditor& auditor, const CheckOptions& options) {
     return out;
   }
   out.text = base::cat(out.clean ? "clean: " : "NOT CLEAN: ", auditor.nodes(), " nodes, ", auditor.looks(), " looks\n");
+  if (failed.count > 0) {
+    out.text += base::cat("and ", failed.count, failed.count == 1 ? " look" : " looks",
+                          " failed, at which nothing was seen; the last one: ", failed.last, "\n");
+  }
   for (const auto& [reason, sum] : sums) {
     out.text += base::cat(is_mistake(reason) ? "mistake " : "known   ", model::reason_id(reason), "  ",
                           model::reason_sentence(reason), ": ", sum.nodes, " nodes, ", sum.looks, " times, ",
@@ -146,15 +176,24 @@ CheckReport report(const Auditor& auditor, const CheckOptions& options) {
 
 net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options) {
   Auditor auditor(options.audit);
+  FailedLooks failed;
   const auto end = loop.clock().monotonic() + options.length;
   while (true) {
-    TM_CO_TRY(const auto sights, co_await look(client, options));
-    auditor.look(sights, loop.clock().monotonic(), loop.clock().wall());
+    auto sights = co_await look(client, options);
     const auto left = end - loop.clock().monotonic();
+    if (sights) {
+      auditor.look(*sights, loop.clock().monotonic(), loop.clock().wall());
+    } else {
+      ++failed.count;
+      failed.last = sights.error().message;
+      if (auditor.looks() == 0 && (left <= base::Duration(0) || !passes(sights.error()))) {
+        co_return std::unexpected(std::move(sights).error());
+      }
+    }
     if (left <= base::Duration(0)) break;
     co_await loop.sleep(std::min<base::Duration>(options.every, left));
   }
-  co_return report(auditor, options);
+  co_return report(auditor, failed, options);
 }
 
 }  // namespace tidemark::cli

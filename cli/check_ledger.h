@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/clock.h"
@@ -28,8 +29,14 @@ struct CheckReport {
   std::string text;
   bool clean = false;  // nothing that must not be was seen
 };
+// Looks that fail are counted, and the watching goes on. An error where none succeeded; at once where the first says
+// that no other would.
 net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options);
 
-CheckReport report(const Auditor& auditor, const CheckOptions& options);
+struct FailedLooks {
+  std::int64_t count = 0;
+  std::string last;  // what was wrong
+};
+CheckReport report(const Auditor& auditor, const FailedLooks& failed, const CheckOptions& options);
 
 }  // namespace tidemark::cli
