@@ -85,8 +85,12 @@ struct InformerCore::Impl {
                                 {{"component", config.resource.plural}})),
         events(metrics.counter("tidemark_informer_events_total", "Watch events taken in.",
                                {{"component", config.resource.plural}})),
-        refused(metrics.counter("tidemark_informer_refused_total", "Objects not taken: unreadable, or over the budget.",
-                                {{"component", config.resource.plural}})) {}
+        refused(metrics.counter("tidemark_informer_refused_total",
+                                "Objects, or versions of them, not taken: unreadable, or over the budget.",
+                                {{"component", config.resource.plural}})),
+        over_budget_gauge(metrics.gauge("tidemark_informer_over_budget",
+                                        "1 while objects are missing or older than they should be for want of room.",
+                                        {{"component", config.resource.plural}})) {}
 
   net::Task<void> run() {
     bool list_needed = true;
@@ -139,6 +143,8 @@ struct InformerCore::Impl {
       // An event that cannot be taken in comes again from the same revision: only a list leads past it.
       const bool too_large = watched.error().kind == ErrorKind::kExhausted && watched.error().code == 0;
       list_needed = watched.error().kind == ErrorKind::kInvalid || too_large;
+      // A watch that never ends properly must not keep us from looking whether there is room by now.
+      if (over_budget && loop.clock().monotonic() - started > config.backoff_max) list_needed = true;
       co_await pause(watched.error());
     }
   }
@@ -165,12 +171,17 @@ struct InformerCore::Impl {
     options.label_selector = config.label_selector;
     options.field_selector = config.field_selector;
     options.page_size = config.page_size;
-    over_budget = false;
+    pass_over_budget = false;
     auto revision = co_await reader.list(
         config.resource, std::move(options), [this](std::string_view page) { return take_page(page); },
-        [this] { ++pass; }, config.list_limit);
+        [this] {
+          ++pass;
+          pass_over_budget = false;
+        },
+        config.list_limit);
     if (!revision) co_return std::unexpected(std::move(revision).error());
     remove_unseen();
+    set_over_budget(pass_over_budget);  // not before: until the end of a list what was missing still is
     resource_version = std::move(*revision);
     contact();
     first_list.set();
@@ -264,7 +275,10 @@ struct InformerCore::Impl {
         static_cast<std::uint32_t>(std::min<std::size_t>(decoded.bytes, std::numeric_limits<std::uint32_t>::max()));
     const auto at = objects.find(now);
     if (at == objects.end()) {
-      if (total() + cost + kPlaceBytes > config.bytes_max) return refuse_new();
+      const std::size_t room = config.bytes_max - config.bytes_max / InformerConfig::kGrowthShare;
+      if (!fits(cost + kPlaceBytes + table_growth(objects), 0, nullptr, decoded.object.get(), room)) {
+        return refuse("new objects are not taken", key_of(now));
+      }
       bytes += cost;
       const auto added = objects.insert(Held{std::move(decoded.object), cost, pass}).first;
       tell(key_of(now), nullptr, added->object.get());
@@ -272,6 +286,9 @@ struct InformerCore::Impl {
     }
     at->pass = pass;
     if (view(at->object.get()).resource_version == now.resource_version) return;  // seen already: nothing changed
+    if (!fits(cost, at->bytes, at->object.get(), decoded.object.get(), config.bytes_max)) {
+      return refuse("an object that grew keeps its last version", key_of(now));
+    }
     bytes += cost;
     bytes -= std::exchange(at->bytes, cost);
     const ObjectHolder before = std::exchange(at->object, std::move(decoded.object));
@@ -283,15 +300,34 @@ struct InformerCore::Impl {
 
   std::size_t total() const {
     std::size_t sum = bytes + objects.size() * kPlaceBytes + allocated_bytes(objects.bucket_count() * sizeof(void*));
-    for (const auto& more : counted_also) sum += more();
+    for (const auto& more : counted_also) sum += more.bytes();
     return sum;
   }
 
-  void refuse_new() {
+  // Whether `after` may be held, which costs `more` itself, in place of `before`, which costs `less`.
+  bool fits(std::size_t more, std::size_t less, const void* before, const void* after, std::size_t room) const {
+    const std::size_t held = total();
+    // What an object adds to the indexes is worked out only where it could matter.
+    if (held + more <= room / 2) return true;
+    for (const auto& each : counted_also) more += each.growth(before, after);
+    return more <= less || held + more - less <= room;
+  }
+
+  void refuse(std::string_view what, const ObjectKey& key) {
     refused.add();
-    over_budget = true;
-    log.error("cache budget reached; new objects are not taken",
-              {{"kind", config.resource.kind}, {"bytes_max", config.bytes_max}, {"objects", objects.size()}});
+    pass_over_budget = true;
+    set_over_budget(true);
+    log.error(base::cat("cache budget reached; ", what), {{"kind", config.resource.kind},
+                                                          {"object", to_string(key)},
+                                                          {"bytes_max", config.bytes_max},
+                                                          {"bytes", total()},
+                                                          {"objects", objects.size()}});
+  }
+
+  void set_over_budget(bool over) {
+    if (over_budget && !over) log.info("the cache has room for everything again", {{"kind", config.resource.kind}});
+    over_budget = over;
+    over_budget_gauge.set(over ? 1 : 0);
   }
 
   void remove(const ObjectKey& key) {
@@ -322,11 +358,12 @@ struct InformerCore::Impl {
   net::Event first_list;
   std::unordered_set<Held, Keyed, Keyed> objects;
   std::vector<OnChange> listeners;
-  std::vector<std::function<std::size_t()>> counted_also;
+  std::vector<Beside> counted_also;
   std::string resource_version;
   std::uint32_t pass = 0;
   std::size_t bytes = 0;  // of the objects
   bool over_budget = false;
+  bool pass_over_budget = false;  // the list that goes on, or went on last, found no room for something
   base::MonotonicTime last_contact;
   base::Gauge& objects_gauge;
   base::Gauge& bytes_gauge;
@@ -334,6 +371,7 @@ struct InformerCore::Impl {
   base::Counter& watches;
   base::Counter& events;
   base::Counter& refused;
+  base::Gauge& over_budget_gauge;
 };
 
 InformerCore::InformerCore(net::EventLoop& loop, Reader& reader, Watcher& watcher, base::Log log,
@@ -347,8 +385,8 @@ InformerCore::~InformerCore() = default;
 void InformerCore::subscribe(OnChange on_change) {
   impl_->listeners.push_back(std::move(on_change));
 }
-void InformerCore::count_also(std::function<std::size_t()> bytes) {
-  impl_->counted_also.push_back(std::move(bytes));
+void InformerCore::count_also(Beside beside) {
+  impl_->counted_also.push_back(std::move(beside));
 }
 net::Task<void> InformerCore::run() {
   return impl_->run();

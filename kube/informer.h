@@ -5,9 +5,11 @@
 //     └── 410 ◀────┘ the revision is too old: list, and replace what is held by what the server has
 //
 // It holds projections of type T, not objects, under a budget in bytes (objects, their places in the store, and the
-// keys and entries of the indexes; the texts that objects share are their interner's): past it the informer takes no
-// new objects, says so (metric, log, over_budget()), and lists again when its watch ends. What was synced stays
-// readable while the server is away; last_contact() tells how old the view may be.
+// keys and entries of the indexes; the texts that objects share are their interner's, which has a budget of its own).
+// bytes() never passes it: a new object that finds no room is not taken, and one that grew beyond it keeps its last
+// version. The informer says so (log, metrics, over_budget()) until a list has gone through with room for everything,
+// and lists again when its watch ends. New objects leave kGrowthShare of the budget to those that are held, which may
+// use all of it. What was synced stays readable while the server is away; last_contact() tells how old the view may be.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -48,6 +51,7 @@ struct InformerConfig {
   std::string field_selector;
   int page_size = 500;
   std::size_t bytes_max = 256 * 1024 * 1024;
+  static constexpr std::size_t kGrowthShare = 16;  // one part in so many
   base::Duration list_limit = std::chrono::minutes(2);
   base::Duration backoff_initial = std::chrono::milliseconds(500);
   base::Duration backoff_max = std::chrono::seconds(30);
@@ -82,13 +86,19 @@ class InformerCore {
                base::Random random, InformerConfig config, Decode decode, ViewObject view);
   ~InformerCore();
 
+  // What is held beside the objects, by those who subscribed.
+  struct Beside {
+    std::function<std::size_t()> bytes;
+    // At most what comes on top when `after` is taken in place of `before` (null: there was none).
+    std::function<std::size_t(const void* before, const void* after)> growth;
+  };
+
   void subscribe(OnChange on_change);
-  // What is held beside the objects, by those who subscribed: counts toward the budget. Before run().
-  void count_also(std::function<std::size_t()> bytes);
+  void count_also(Beside beside);  // toward the budget; before run()
   net::Task<void> run();
   bool synced() const;  // the first list is in
   net::Task<bool> wait_synced(base::Duration limit);
-  bool over_budget() const;
+  bool over_budget() const;  // something is missing, or older than it should be, for want of room
   std::size_t bytes() const;
   std::size_t size() const;
   base::MonotonicTime last_contact() const;
@@ -118,7 +128,8 @@ class Informer {
             [decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
               auto object = decode(bytes);
               if (!object) return std::unexpected(std::move(object).error());
-              // bytes() has sizeof(T) in it, and the block that it lies in is a little larger.
+              TM_CHECK(object->bytes() >= sizeof(T), "a projection counts itself");
+              // The block that it lies in is a little larger.
               const std::size_t cost = object->bytes() - sizeof(T) + allocated_bytes(sizeof(T));
               return Decoded{ObjectHolder(new T(std::move(*object)), destroy), cost};
             },
@@ -129,11 +140,18 @@ class Informer {
       for (auto& index : indexes_) index.change(old_object, new_object);
       for (auto& listener : listeners_) listener(key, old_object, new_object);
     });
-    core_.count_also([this] {
-      std::size_t total = 0;
-      for (const auto& index : indexes_) total += index.total();
-      return total;
-    });
+    core_.count_also({[this] {
+                        std::size_t total = 0;
+                        for (const auto& index : indexes_) total += index.total();
+                        return total;
+                      },
+                      [this](const void* before, const void* after) {
+                        std::size_t total = 0;
+                        for (const auto& index : indexes_) {
+                          total += index.growth(static_cast<const T*>(before), static_cast<const T*>(after));
+                        }
+                        return total;
+                      }});
   }
 
   // Both before run().
@@ -183,11 +201,30 @@ class Informer {
     std::size_t bytes = 0;  // of the entries
 
     // A node of the map has a link and the hash beside its value.
+    static constexpr std::size_t kNodeBytes = sizeof(typename Map::value_type) + 2 * sizeof(void*);
     static std::size_t cost(const typename Map::value_type& entry) {
-      return allocated_bytes(sizeof(entry) + 2 * sizeof(void*)) + string_bytes(entry.first) +
+      return allocated_bytes(kNodeBytes) + string_bytes(entry.first) +
              allocated_bytes(entry.second.capacity() * sizeof(const T*));
     }
     std::size_t total() const { return bytes + allocated_bytes(objects.bucket_count() * sizeof(void*)); }
+
+    // At most what change() would add to total().
+    std::size_t growth(const T* before, const T* after) const {
+      std::size_t sum = 0, added = 0;
+      const auto held = before == nullptr ? std::vector<std::string>() : index_of(*before);
+      for (const auto& value : index_of(*after)) {
+        if (std::ranges::find(held, value) != held.end()) continue;
+        const auto at = objects.find(value);
+        if (at == objects.end()) {
+          ++added;
+          sum += allocated_bytes(kNodeBytes) + string_bytes(value) + allocated_bytes(sizeof(const T*));
+        } else if (const Objects& there = at->second; there.size() == there.capacity()) {
+          sum +=
+              allocated_bytes(2 * there.size() * sizeof(const T*)) - allocated_bytes(there.size() * sizeof(const T*));
+        }
+      }
+      return sum + (added == 0 ? 0 : table_growth(objects, added));
+    }
 
     static typename Objects::iterator place_of(Objects& sorted, const T* object) {
       return std::lower_bound(sorted.begin(), sorted.end(), object, [](const T* a, const T* b) {

@@ -21,7 +21,7 @@ struct Thing {
   ObjectMeta meta;
   std::string color;
   std::int64_t size = 0;
-  std::size_t bytes() const { return 1000; }
+  std::size_t bytes() const { return 1000 + static_cast<std::size_t>(size); }
 };
 
 class InformerTest : public ::testing::Test {
@@ -69,7 +69,15 @@ class InformerTest : public ::testing::Test {
   }
 
   void run_for(base::Duration time) { net::testing::run_for(loop, clock, time); }
-  void put(const std::string& name, const char* color) { api.put(name, Json::object({{"color", color}})); }
+  void put(const std::string& name, const char* color, int size = 0) {
+    api.put(name, Json::object({{"color", color}, {"size", size}}));
+  }
+  double gauge(std::string_view what) {
+    return metrics.gauge(base::cat("tidemark_informer_", what), "", {{"component", kThings.plural}}).value();
+  }
+  std::uint64_t refused() {
+    return metrics.counter("tidemark_informer_refused_total", "", {{"component", kThings.plural}}).value();
+  }
 
   std::map<std::string, std::string> held() const {
     std::map<std::string, std::string> colors;
@@ -354,7 +362,119 @@ TEST_F(InformerTest, KeysOfTheIndexAndPlacesInTheStoreAreInTheBudget) {
   start(small);
   run_for(1s);
   EXPECT_TRUE(informer->core().over_budget());
-  EXPECT_LE(informer->core().bytes(), small.bytes_max + 2 * kKeyBytes) << "the key of the last one comes on top";
+  EXPECT_LE(informer->core().bytes(), small.bytes_max);
+}
+
+TEST_F(InformerTest, AnObjectThatGrowsPastTheBudgetKeepsItsLastVersionUntilThereIsRoom) {
+  InformerConfig small = config();
+  small.bytes_max = 20'000;
+  put("a", "red");
+  put("b", "red");
+  start(small);
+  run_for(2s);
+  put("a", "blue", 9'000);
+  run_for(1s);
+  EXPECT_FALSE(informer->core().over_budget());
+  changes.clear();
+  put("b", "blue", 9'000);
+  run_for(1s);
+  EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "red"}}));
+  EXPECT_TRUE(changes.empty()) << "nobody is told of what is not held";
+  EXPECT_TRUE(informer->core().over_budget());
+  EXPECT_EQ(gauge("over_budget"), 1);
+  EXPECT_EQ(refused(), 1u);
+  EXPECT_LE(informer->core().bytes(), small.bytes_max);
+  EXPECT_EQ(informer->core().resource_version(), base::cat(api.revision())) << "the watch goes on";
+
+  put("b", "green");  // as large as what is held
+  run_for(1s);
+  EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "green"}}));
+  put("b", "blue", 9'000);
+  run_for(1s);
+  api.end_watches();
+  run_for(1s);
+  EXPECT_EQ(api.lists, 2);
+  EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "green"}})) << "a list finds no more room";
+  EXPECT_TRUE(informer->core().over_budget());
+
+  api.remove_object("a");
+  run_for(1min);
+  api.break_watches(Error{ErrorKind::kUnavailable, "connection reset", 0, 0});  // one that never ends properly does too
+  run_for(1min);
+  EXPECT_EQ(held(), (Colors{{"b", "blue"}}));
+  EXPECT_FALSE(informer->core().over_budget());
+  EXPECT_EQ(gauge("over_budget"), 0);
+}
+
+TEST_F(InformerTest, WhatIsMissingIsMissingUntilTheEndOfTheNextList) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) put(name, "red");
+  InformerConfig small = config();
+  small.bytes_max = 6'000;
+  start(small);
+  run_for(2s);
+  ASSERT_TRUE(informer->core().over_budget());
+  api.remove_object("a");
+  run_for(1s);
+  int pages = 0;
+  api.before_second_page = [&] {
+    ++pages;
+    EXPECT_TRUE(informer->core().over_budget());
+  };
+  api.fail_lists = 1;
+  api.end_watches();
+  run_for(100ms);
+  EXPECT_TRUE(informer->core().over_budget()) << "a list that failed has found nothing out";
+  run_for(1min);
+  EXPECT_EQ(pages, 1);
+  EXPECT_EQ(held().size(), 4u);
+  EXPECT_FALSE(informer->core().over_budget());
+}
+
+TEST_F(InformerTest, NewObjectsLeaveRoomForThoseThatAreHeldToGrow) {
+  constexpr int kCount = 100;
+  for (int i = 0; i < kCount; ++i) put(base::cat("o", i), "red");
+  InformerConfig small = config();
+  small.bytes_max = 50'000;
+  start(small);
+  run_for(1s);
+  ASSERT_TRUE(informer->core().over_budget());
+  const std::size_t share = small.bytes_max / InformerConfig::kGrowthShare;
+  EXPECT_LE(informer->core().bytes(), small.bytes_max - share);
+  EXPECT_GT(informer->core().bytes(), small.bytes_max - share - 2'000) << "it is used up to there";
+  const std::string name = held().begin()->first;
+  put(name, "blue", static_cast<int>(share) - 500);
+  run_for(1s);
+  EXPECT_EQ(held().at(name), "blue");
+  EXPECT_LE(informer->core().bytes(), small.bytes_max);
+}
+
+TEST_F(InformerTest, WhateverChangesItsBytesStayInTheBudgetAndAddUp) {
+  InformerConfig small = config();
+  small.bytes_max = 60'000;
+  base::Random random(11);
+  start(small);
+  run_for(1s);
+  const std::size_t empty = informer->core().bytes();
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string name = base::cat("o", random.below(80));
+    if (random.below(4) == 0) {
+      api.remove_object(name);
+    } else {
+      const std::string color(1 + random.below(random.below(10) == 0 ? 5'000 : 20), 'c');
+      put(name, color.c_str(), static_cast<int>(random.below(3'000)));
+    }
+    if (random.below(100) == 0) api.end_watches();
+    run_for(10ms);
+    ASSERT_LE(informer->core().bytes(), small.bytes_max) << i;
+  }
+  EXPECT_GT(refused(), 0u);
+  for (int i = 0; i < 80; ++i) api.remove_object(base::cat("o", i));
+  run_for(1s);
+  api.end_watches();
+  run_for(2s);
+  EXPECT_EQ(informer->core().size(), 0u);
+  EXPECT_FALSE(informer->core().over_budget());
+  EXPECT_LT(informer->core().bytes(), empty + 4'096) << "the tables keep their width, and nothing else is left";
 }
 
 TEST_F(InformerTest, AnObjectThatCannotBeReadLeavesItsLastGoodVersionAndTheRest) {

@@ -6,6 +6,9 @@
 //
 // Interner and Texts belong to one thread (counts are not atomic): what goes to a worker is converted to model structs
 // first. A Text may outlive its Interner.
+//
+// An Interner has a budget in bytes. Past it a text that it does not have yet is made plain, so it costs the object
+// that holds it, and that one's cache has a budget of its own: all of it stays bounded, and no text is ever missing.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +18,20 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/metrics.h"
+
 namespace tidemark::kube {
 
 // What a heap block of this size really takes.
 std::size_t allocated_bytes(std::size_t requested);
 std::size_t string_bytes(const std::string& text);  // heap only: short ones lie inside the string itself
+std::size_t table_growth(std::size_t size, std::size_t buckets, std::size_t added);  // at most; see below
+
+// At most what the buckets of a hash table take more once so many are added to it. Its load factor is 1.
+template <class Table>
+std::size_t table_growth(const Table& table, std::size_t added = 1) {
+  return table_growth(table.size(), table.bucket_count(), added);
+}
 
 class Interner;
 
@@ -68,17 +80,28 @@ class Text {
 
 class Interner {
  public:
-  Interner() = default;
+  static constexpr std::size_t kBytesMax = 64 * 1024 * 1024;
+
+  explicit Interner(std::size_t bytes_max = kBytesMax) : bytes_max_(bytes_max) {}
+  // `component` is the label of its metrics; several with one label share the series, so it is one's own.
+  Interner(base::Registry& metrics, std::string_view component, std::size_t bytes_max = kBytesMax);
   ~Interner();
   Interner(const Interner&) = delete;
   Interner& operator=(const Interner&) = delete;
 
   Text intern(std::string_view text);
   std::size_t size() const { return blocks_.size(); }
-  std::size_t bytes() const;  // blocks and table
+  std::size_t bytes() const;           // blocks and table
+  bool full() const { return full_; }  // the last text that was new to it found no room
 
  private:
   friend class Text;
+  // What the table takes for each text: a node of a link, the cached hash and the pointer.
+  static constexpr std::size_t kNodeBytes = 3 * sizeof(void*);
+
+  bool fits(std::size_t block_bytes) const;
+  void forget(Text::Block* block);
+  void show();
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -95,6 +118,10 @@ class Interner {
   };
   std::unordered_set<Text::Block*, Hash, Equal> blocks_;
   std::size_t block_bytes_ = 0;
+  std::size_t bytes_max_;
+  bool full_ = false;
+  base::Gauge* bytes_gauge_ = nullptr;
+  base::Counter* refused_ = nullptr;
 };
 
 }  // namespace tidemark::kube

@@ -36,6 +36,35 @@ TEST(Interner, BytesReturnToWhatTheyWere) {
   EXPECT_EQ(interner.size(), 0u);
 }
 
+TEST(Interner, PastItsBudgetATextCostsWhoHoldsIt) {
+  constexpr std::size_t kBudget = 16 * 1024;
+  base::Registry metrics;
+  const auto gauge = [&] { return metrics.gauge("tidemark_interned_bytes", "", {{"component", "here"}}).value(); };
+  Interner interner(metrics, "here", kBudget);
+  std::vector<Text> held;
+  std::size_t shared = 0;
+  for (int i = 0; i < 1000; ++i) {
+    held.push_back(interner.intern("label-value-" + std::to_string(i)));
+    if (held.back().bytes() == 0) ++shared;
+    ASSERT_LE(interner.bytes(), kBudget);
+    ASSERT_EQ(gauge(), static_cast<double>(interner.bytes()));
+    ASSERT_EQ(interner.full(), held.back().bytes() > 0);
+  }
+  EXPECT_EQ(interner.size(), shared);
+  EXPECT_GT(shared, 50u);
+  EXPECT_TRUE(interner.full());
+  EXPECT_EQ(metrics.counter("tidemark_interned_refused_total", "", {{"component", "here"}}).value(), 1000 - shared);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(held[static_cast<std::size_t>(i)].view(), "label-value-" + std::to_string(i));
+  EXPECT_EQ(interner.intern("label-value-0").bytes(), 0u) << "what is shared already stays so";
+
+  held.clear();
+  EXPECT_EQ(interner.size(), 0u);
+  EXPECT_EQ(interner.intern("new").bytes(), 0u) << "there is room again";
+  EXPECT_FALSE(interner.full());
+  EXPECT_EQ(gauge(), static_cast<double>(interner.bytes()));
+}
+
 TEST(Interner, TextsOutliveIt) {
   Text kept;
   {

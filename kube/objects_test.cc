@@ -39,6 +39,16 @@ TEST(PodProjection, Metadata) {
   EXPECT_EQ(pod.meta.owner_name, "web");
 }
 
+TEST(PodProjection, WhatTheInternerHasNoRoomForIsCountedWithThePod) {
+  Interner roomy, none(0);
+  const Pod shared = web(roomy);
+  const Pod alone = web(none);
+  EXPECT_EQ(none.size(), 0u);
+  EXPECT_EQ(alone.meta.ns, shared.meta.ns);
+  EXPECT_EQ(alone.meta.labels.get("koordinator.sh/qosClass"), "LS");
+  EXPECT_GE(alone.bytes(), shared.bytes() + roomy.size() * 32) << "a block for each text";
+}
+
 TEST(PodProjection, SpecAndResources) {
   Interner interner;
   const Pod pod = web(interner);

@@ -82,6 +82,7 @@ class RunningManager final : public Manager {
         log_(std::move(log)),
         metrics_(metrics),
         options_(std::move(options)),
+        interner_(metrics, "manager"),
         nodes_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNodes),
                [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
         pods_(loop, client, client, log_, metrics, random.fork(), pod_informer(),

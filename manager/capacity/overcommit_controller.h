@@ -45,10 +45,11 @@ struct OvercommitCaches {
   const kube::Informer<kube::NodeMetric>& metrics;
   const kube::Informer<kube::NodeResourceTopology>& topologies;
 
-  // False while a budget keeps objects out: what is missing could only make an offer smaller, and a node that drains
-  // may have sold more than is seen.
+  // False while a budget keeps objects out, or at an old version: what is missing could only make an offer smaller, and
+  // a node that drains may have sold more than is seen.
   bool whole() const {
-    return !nodes.core().over_budget() && !pods.core().over_budget() && !metrics.core().over_budget();
+    return !nodes.core().over_budget() && !pods.core().over_budget() && !metrics.core().over_budget() &&
+           !topologies.core().over_budget();
   }
 };
 

@@ -24,7 +24,7 @@ struct EvictionEvent {
   std::int64_t count = 1;  // the same event may stand for many
   std::optional<base::WallTime> last;
 
-  std::size_t bytes() const { return meta.bytes() + node.bytes(); }
+  std::size_t bytes() const { return sizeof(EvictionEvent) + meta.bytes() + node.bytes(); }
 };
 Result<EvictionEvent> decode_eviction_event(std::string_view bytes, kube::Interner& interner);
 

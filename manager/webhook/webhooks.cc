@@ -105,6 +105,7 @@ class RunningWebhooks final : public Webhooks {
         log_(log.named("webhooks")),
         options_(std::move(options)),
         context_(std::move(context)),
+        interner_(metrics, "webhooks"),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         profiles_(loop, client, client, log_, metrics, random.fork(), profile_informer(), decode_profile),
         namespaces_(loop, client, client, log_, metrics, random.fork(), informer(kube::kNamespaces),
