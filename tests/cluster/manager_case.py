@@ -9,8 +9,8 @@ from cluster.tidemark_process import Component, wait_for
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 
 
-def manager(*more: str) -> Component:
-    return Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr", "127.0.0.1:0", *more)
+def manager(*more: str, kubeconfig: str | None = None) -> Component:
+    return Component("manager", "--kubeconfig", kubeconfig or os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr", "127.0.0.1:0", *more)
 
 
 class WithManager(unittest.TestCase):
@@ -34,8 +34,8 @@ class WithManager(unittest.TestCase):
         for lease in self.api.request("GET", LEASES).get("items", []):
             self.api.request("DELETE", f"{LEASES}/{lease['metadata']['name']}")
 
-    def start_manager(self, *more: str) -> Component:
-        component = manager(*more)
+    def start_manager(self, *more: str, kubeconfig: str | None = None) -> Component:
+        component = manager(*more, kubeconfig=kubeconfig)
         self.components = [*getattr(self, "components", []), component]
         self.addCleanup(component.stop)
         return component

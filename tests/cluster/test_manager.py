@@ -1,6 +1,7 @@
 """`tidemark manager` against a real API server: the peer's numbers to the unit, and what happens when things go wrong."""
 
 import json
+import os
 import signal
 import time
 import unittest
@@ -9,6 +10,7 @@ from pathlib import Path
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.manager_case import WithManager
+from cluster.reading_proxy import ReadingProxy, is_patch_of
 from cluster.tidemark_process import Component, explain, explain_json, wait_for
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "overcommit"
@@ -190,6 +192,12 @@ class Leaders(WithApi):
         colocation.put_settings(self.api, SETTINGS)
 
     @staticmethod
+    def busy(cpu: str) -> dict:
+        status = json.loads(json.dumps(STATUS))
+        status["nodeMetric"]["systemUsage"]["resources"]["cpu"] = cpu
+        return status
+
+    @staticmethod
     def leads(component: Component) -> bool:
         return component.metrics().get("tidemark_leader") == 1
 
@@ -212,11 +220,9 @@ class Leaders(WithApi):
         second = self.run_manager(*self.ELECT)
         for round_number, (use, left) in enumerate((("12", "7200"), ("4", "15200"), ("9", "10200"))):
             old, new = (first, second) if round_number % 2 == 0 else (second, first)
-            busy = json.loads(json.dumps(STATUS))
-            busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = use
             old.process.send_signal(signal.SIGSTOP)
             try:
-                colocation.put_metric(self.api, node, busy)
+                colocation.put_metric(self.api, node, self.busy(use))
                 wait_for(lambda: self.leads(new), "a successor", new)
                 self.wait_offered(node, left, new)
                 version = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"]
@@ -225,6 +231,31 @@ class Leaders(WithApi):
             wait_for(lambda: not self.leads(old), "the old leader to notice", old)
             after = must(self.api.request("GET", f"/api/v1/nodes/{node}"))
             self.assertEqual(version, after["metadata.resourceVersion"], "the old leader wrote")
+
+    def test_a_patch_under_way_when_its_leader_was_stopped_is_refused(self):
+        """Decided, sent, and not arrived: the leader is stopped, a successor writes, the old leader goes on, and then its patch arrives."""
+        proxy = ReadingProxy()
+        self.addCleanup(proxy.close)
+        node = self.node("held-back")
+        first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
+        self.wait_offered(node, LEFT, first, 60)
+        second = self.run_manager(*self.ELECT)
+        proxy.hold_next(is_patch_of(f"/api/v1/nodes/{node}/status"))
+        colocation.put_metric(self.api, node, self.busy("12"))
+        held = proxy.held(60)
+        first.process.send_signal(signal.SIGSTOP)
+        try:
+            colocation.put_metric(self.api, node, self.busy("4"))
+            wait_for(lambda: self.leads(second), "a successor", second, 60)
+            self.wait_offered(node, "15200", second, 60)
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        self.assertEqual(409, held.let_go(60), held.request.body)
+        self.assertIn(b"resourceVersion", held.request.body, "what the precondition stands on")
+        wait_for(lambda: not self.leads(first), "the old leader to notice", first, 60)
+        self.assertEqual("15200", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
+        writes = [request for request in proxy.requests if request.method != "GET" and f"/nodes/{node}" in request.path and request.at >= held.request.at]
+        self.assertEqual([held.request], writes, "the old leader wrote once more")
 
     def test_a_killed_leader_is_replaced_when_its_lease_is_over(self):
         node = self.node("survives")

@@ -1,0 +1,253 @@
+"""A proxy that reads what passes: TLS ends here (with the API server's own certificate), requests go on one by one over HTTP/1.1.
+A rule may answer a request itself, or keep it back between its sender and the API server for as long as a test likes."""
+
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import random
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+UPSTREAM_S = 600  # watches are silent for long
+HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "content-length"}
+PIECE_BYTES = 65536
+
+
+@dataclass
+class Request:
+    method: str
+    path: str  # with its query
+    body: bytes
+    at: float  # monotonic
+    status: int = 0  # of the answer, once there is one
+    retry_after_s: int | None = None  # what its sender was told
+
+
+@dataclass
+class Refusal:
+    """An answer of the proxy's own, as an API server or what stands before one would give it."""
+
+    status: int
+    retry_after_s: int | None = None
+
+
+@dataclass
+class Held:
+    """A request that has left its sender and has not reached the API server."""
+
+    request: Request
+    _go: threading.Event = field(default_factory=threading.Event)
+    _done: threading.Event = field(default_factory=threading.Event)
+
+    def let_go(self, limit_s: float) -> int:
+        """Lets it through; what the API server answered."""
+        self._go.set()
+        if not self._done.wait(limit_s):
+            raise AssertionError(f"no answer to {self.request.method} {self.request.path} within {limit_s} s")
+        return self.request.status
+
+
+class ReadingProxy:
+    def __init__(self):
+        upstream = urllib.parse.urlsplit(os.environ["TIDEMARK_TEST_SERVER"])
+        pki = Path(os.environ["TIDEMARK_TEST_CA_FILE"]).parent
+        self._upstream = (upstream.hostname, upstream.port)
+        self._trust = ssl.create_default_context(cafile=os.environ["TIDEMARK_TEST_CA_FILE"])
+        self._lock = threading.Lock()
+        self._matches: Callable[[Request], bool] | None = None
+        self._held: Held | None = None
+        self._caught = threading.Event()
+        self.refuse: Callable[[Request], Refusal | None] = lambda request: None
+        self.requests: list[Request] = []
+        self._open: set[ssl.SSLSocket] = set()
+        proxy = self
+
+        class Handler(_Handler):
+            owner = proxy
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._tls.load_cert_chain(pki / "server.crt", pki / "server.key")
+        self._tls.set_alpn_protocols(["http/1.1"])
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return self._server.server_address[1]
+
+    def kubeconfig(self, folder: Path) -> Path:
+        """The cluster's own, with the proxy for a server."""
+        text = Path(os.environ["TIDEMARK_TEST_KUBECONFIG"]).read_text()
+        path = folder / f"kubeconfig-{self.port}"
+        path.write_text(text.replace(f"https://{self._upstream[0]}:{self._upstream[1]}", f"https://127.0.0.1:{self.port}"))
+        path.chmod(0o600)
+        return path
+
+    def hold_next(self, matches: Callable[[Request], bool]) -> None:
+        """Keeps back the next request that matches; the others pass."""
+        with self._lock:
+            self._held, self._matches = None, matches
+            self._caught.clear()
+
+    def held(self, limit_s: float) -> Held:
+        if not self._caught.wait(limit_s):
+            raise AssertionError(f"no request to keep back within {limit_s} s")
+        return self._held
+
+    def cut(self) -> None:
+        """Every connection that is open ends in the middle of what it carries."""
+        with self._lock:
+            ends = list(self._open)
+        for end in ends:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(end, socket.SHUT_RDWR)  # not SSLSocket's, which its own thread may be using
+
+    def close(self) -> None:
+        if self._held is not None:
+            self._held._go.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    # -- for its threads
+
+    def take(self, request: Request) -> Held | None:
+        with self._lock:
+            self.requests.append(request)
+            if self._matches is None or not self._matches(request):
+                return None
+            self._matches, self._held = None, Held(request)
+            self._caught.set()
+            return self._held
+
+    def upstream(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(*self._upstream, context=self._trust, timeout=UPSTREAM_S)
+
+    def opened(self, plain: socket.socket) -> ssl.SSLSocket:
+        connection = self._tls.wrap_socket(plain, server_side=True)
+        with self._lock:
+            self._open.add(connection)
+        return connection
+
+    def closed(self, connection: ssl.SSLSocket) -> None:
+        with self._lock:
+            self._open.discard(connection)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    owner: ReadingProxy
+
+    def setup(self):
+        self.request.settimeout(UPSTREAM_S)
+        self.request = self.owner.opened(self.request)  # here and not at accept, so that a client that hangs holds up nobody
+        super().setup()
+
+    def finish(self):
+        self.owner.closed(self.request)
+        with contextlib.suppress(OSError):
+            super().finish()
+        self.request.close()
+
+    def handle(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            super().handle()
+
+    def log_message(self, *_):
+        pass
+
+    def _pass(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        request = Request(self.command, self.path, body, time.monotonic())
+        held = self.owner.take(request)
+        if held is not None:
+            held._go.wait()
+        elif refusal := self.owner.refuse(request):
+            return self._refuse(request, refusal)
+        connection = self.owner.upstream()
+        try:
+            sent = {key: value for key, value in self.headers.items() if key.lower() not in {*HOP_BY_HOP, "host"}}
+            connection.request(self.command, self.path, body or None, sent)
+            answer = connection.getresponse()
+            if held is None:
+                request.status = answer.status
+                self._relay(answer)
+            else:
+                self._relay_held(held, answer)
+        except OSError:
+            self.close_connection = True
+        finally:
+            connection.close()
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass
+
+    def _relay_held(self, held: Held, answer: http.client.HTTPResponse) -> None:
+        held.request.status = answer.status
+        held._done.set()  # told before its sender reads it: that one may have given up
+        self._relay(answer)
+
+    def _relay(self, answer: http.client.HTTPResponse) -> None:
+        self.send_response_only(answer.status)
+        for key, value in answer.getheaders():
+            if key.lower() not in HOP_BY_HOP:
+                self.send_header(key, value)
+        if answer.length is not None:
+            self.send_header("Content-Length", str(answer.length))
+            self.end_headers()
+            self.wfile.write(answer.read())
+            return
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        while piece := answer.read1(PIECE_BYTES):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _refuse(self, request: Request, refusal: Refusal) -> None:
+        request.status, request.retry_after_s = refusal.status, refusal.retry_after_s
+        body = json.dumps({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": refusal.status,
+            "reason": "TooManyRequests" if refusal.status == 429 else "ServiceUnavailable", "message": "refused on the way by a test",
+        }).encode()
+        self.send_response_only(refusal.status)
+        if refusal.retry_after_s is not None:
+            self.send_header("Retry-After", str(refusal.retry_after_s))
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class Storm:
+    """Refuses this share of all requests, in every way that an API server under load does, from a seed."""
+
+    WAYS = (Refusal(429, retry_after_s=1), Refusal(429), Refusal(503, retry_after_s=1), Refusal(503), Refusal(500), Refusal(504))
+
+    def __init__(self, share: float, seed: int):
+        self._share, self._random, self._lock = share, random.Random(seed), threading.Lock()
+        self.calm = False
+        self.happened: dict[int, int] = {}  # index of the way → how often
+
+    def enough(self, times: int) -> bool:
+        with self._lock:
+            return all(self.happened.get(way, 0) >= times for way in range(len(self.WAYS)))
+
+    def __call__(self, request: Request) -> Refusal | None:
+        with self._lock:
+            if self.calm or self._random.random() >= self._share:
+                return None
+            way = self._random.randrange(len(self.WAYS))
+            self.happened[way] = self.happened.get(way, 0) + 1
+            return self.WAYS[way]
+
+
+def is_patch_of(path: str) -> Callable[[Request], bool]:
+    return lambda request: request.method == "PATCH" and urllib.parse.urlsplit(request.path).path == path
