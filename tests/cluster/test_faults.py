@@ -1,10 +1,11 @@
 """Real faults on a real API server: killed while 5,000 objects change, connections cut in the middle of an object, peers that
 fall silent, and a manager that goes through all of it."""
 
-import json
+import itertools
 import os
 import random
 import re
+import signal
 import time
 import unittest
 import urllib.parse
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from cluster import colocation, faulty
 from cluster.colocation import must
+from cluster.reading_proxy import ReadingProxy, Request, Storm, is_patch_of
 from cluster.tidemark_process import Component, wait_for
+from contract.history import CompactedEtcd
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager"
 EPOCH = "tidemark.io/capacity-epoch"
@@ -94,6 +97,116 @@ class Connections(WithApi):
         faulty.wait_equal(self, self.api, mirror, namespace)
         self.assertIn("no answer to a PING", mirror.log)
         self.assertEqual(0, mirror.end(), mirror.log[-3000:])
+
+
+class Storms(WithApi):
+    """What an overloaded API server answers, in place of the real one's answers."""
+
+    def proxy(self) -> ReadingProxy:
+        made = ReadingProxy()
+        self.addCleanup(made.close)
+        return made
+
+    def mirror(self, proxy: ReadingProxy, namespace: str, **flags) -> faulty.Mirror:
+        made = faulty.Mirror(proxy.kubeconfig(Path(os.environ["TMPDIR"])), namespace, page_size=20, **flags)
+        self.addCleanup(made.end)
+        return made
+
+    def writer(self, namespace: str, seed: int) -> faulty.Writer:
+        made = faulty.Writer(namespace, seed=seed, objects=200, rate=100)
+        self.addCleanup(made.end)
+        made.wait_filled()
+        return made
+
+    def assert_waited(self, requests: list[Request]) -> None:
+        """Each who was told when to come again came no sooner."""
+        told = 0
+        for before, after in zip(requests, requests[1:]):
+            if before.retry_after_s:
+                told += 1
+                self.assertGreater(after.at - before.at, 0.9 * before.retry_after_s, f"{after.method} {after.path} after {before.status}")
+        self.assertGreater(told, 2, "nobody was told to wait")
+
+    def test_a_mirror_comes_through_and_waits_as_it_is_told(self):
+        namespace = self.namespace("faults-storm")
+        writer = self.writer(namespace, seed=6)
+        proxy = self.proxy()
+        proxy.refuse = storm = Storm(share=0.5, seed=6)
+        mirror = self.mirror(proxy, namespace, seed=6)
+        deadline = time.monotonic() + 300
+        while not storm.enough(3):
+            self.assertLess(time.monotonic(), deadline, storm.happened)
+            time.sleep(0.5)
+            proxy.cut()  # otherwise a watch that came through would ask no more
+        writer.stop()
+        requests = list(proxy.requests)
+        storm.calm = True
+        faulty.wait_equal(self, self.api, mirror, namespace, limit_s=120)
+        self.assert_waited(requests)
+        self.assertEqual(0, mirror.end(), mirror.log[-3000:])
+
+    def test_a_watch_that_expired_lists_anew(self):
+        namespace = self.namespace("faults-expired")
+        writer = self.writer(namespace, seed=7)
+        proxy = self.proxy()
+        mirror = self.mirror(proxy, namespace, seed=7)
+        mirror.wait_synced()
+        lists = mirror.stats()["lists"]
+        mirror.process.send_signal(signal.SIGSTOP)
+        try:
+            proxy.cut()
+            seen = on_page(self.api, namespace)["metadata.resourceVersion"]
+            wait_for(lambda: on_page(self.api, namespace)["metadata.resourceVersion"] != seen, "changes that the mirror misses")
+            self.assertGreater(writer.stop()["writes"], 0)
+            # What was before is gone from etcd, and with the API server from its memory.
+            CompactedEtcd(os.environ["TIDEMARK_TEST_ETCD"]).forget(None)
+            faulty.control("kill", "apiserver")
+            faulty.control("start", "apiserver")
+            self.api.close()
+        finally:
+            mirror.process.send_signal(signal.SIGCONT)
+        faulty.wait_equal(self, self.api, mirror, namespace, limit_s=120)
+        self.assertGreater(mirror.stats()["lists"], lists, mirror.log[-3000:])
+        self.assertEqual(0, mirror.end(), mirror.log[-3000:])
+
+    def test_a_list_whose_pages_expire_begins_again(self):
+        namespace = self.namespace("faults-pages")
+        writer = self.writer(namespace, seed=8)
+        writer.stop()
+        proxy = self.proxy()
+        proxy.hold_next(lambda request: "continue=" in request.path)
+        mirror = self.mirror(proxy, namespace, seed=8)
+        held = proxy.held(60)
+        mine = on_page(self.api, namespace)["metadata.continue"]
+        must(self.api.request("DELETE", f"/api/v1/namespaces/{namespace}/configmaps/object-0"), 200, 404)
+        CompactedEtcd(os.environ["TIDEMARK_TEST_ETCD"]).until(None, lambda: on_page(self.api, namespace, mine))
+        self.assertEqual(410, held.let_go(60))
+        faulty.wait_equal(self, self.api, mirror, namespace, limit_s=120)
+        self.assertEqual(0, mirror.end(), mirror.log[-3000:])
+
+    def test_a_manager_comes_through_and_waits_as_it_is_told(self):
+        colocation.install_crds()
+        colocation.put_settings(self.api, {"enable": True})
+        self.addCleanup(colocation.delete_settings, self.api)
+        node = "in-a-storm"
+        self.addCleanup(colocation.delete, self.api, node)
+        colocation.put_node(self.api, node, capacity=Managers.CAPACITY)
+        proxy = self.proxy()
+        proxy.refuse = storm = Storm(share=0.5, seed=9)
+        manager = Component("manager", "--kubeconfig", str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))), "--metrics-addr", "127.0.0.1:0", "--leader-elect=false")
+        self.addCleanup(manager.stop)
+        is_write = is_patch_of(f"/api/v1/nodes/{node}/status")
+        for used in itertools.cycle((2, 12)):  # too far apart for the threshold below which nothing is written
+            colocation.put_metric(self.api, node, Managers.status(used))
+            wait_for(lambda: colocation.offered(self.api, node).get("kubernetes.io/batch-cpu") == Managers.left(used), f"what {used} cores leave", manager, 120)
+            if storm.enough(3) and sum(bool(request.retry_after_s) for request in proxy.requests if is_write(request)) > 2:
+                break
+        self.assert_waited([request for request in proxy.requests if is_write(request)])
+        self.assertEqual(0, manager.stop(), manager.log[-3000:])
+
+
+def on_page(api, namespace: str, token: str | None = None):
+    return api.request("GET", f"/api/v1/namespaces/{namespace}/configmaps", limit=1, **({"continue": token} if token else {}))
 
 
 class Managers(WithApi):
