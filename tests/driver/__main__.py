@@ -110,7 +110,7 @@ VERBS = {
                "until Ctrl-C. --once ends after the numbers. Without --data-dir the data is in build/up/ and starts empty.", _up),
     "bench": Verb("bench [SUITE…] [--dry-run]", "measure, and append the figures to bench/ledger.jsonl",
                   "Runs the programs registered under bench/ (all suites when none is named). --dry-run prints the figures and\n"
-                  "writes nothing. `bench tables` rewrites docs/figures.md from the ledger.", _bench),
+                  "writes nothing. `bench tables` rewrites docs/figures.md and the aims in bench/README.md from the ledger.", _bench),
     "tidy": Verb("tidy [FILE…]", "layer table, bans, dead files, clang-tidy",
                  "The checks of tests/tidy, then clang-tidy-19 over the given files, or over every file that changed since it was\n"
                  "last found clean.", _tidy),

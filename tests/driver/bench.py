@@ -51,9 +51,11 @@ def run(arguments: list[str]) -> int:
 
 def write_tables() -> int:
     entries, wrong = figures.read(ROOT)
+    wrong = wrong or figures.unshowable(ROOT, entries)
     if wrong:
         raise Failed("\n".join(wrong))
-    (ROOT / figures.TABLE).write_text(figures.table(entries))
+    for page, text in figures.pages(ROOT, entries).items():
+        (ROOT / page).write_text(text)
     return 0
 
 

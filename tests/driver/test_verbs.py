@@ -1,5 +1,6 @@
 """The command line of ./dev, and the parts of its verbs that can be tested without carrying them out."""
 
+import json
 import subprocess
 import tempfile
 import time
@@ -7,7 +8,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import figures, groups, kubernetes, packages, release, results
+from driver import aims, figures, groups, kubernetes, packages, release, results
 from driver.__main__ import VERBS
 from driver.bench import commit, machine
 from driver.console import Failed
@@ -107,6 +108,40 @@ class Figures(unittest.TestCase):
 
     def test_good_entry(self):
         self.assertEqual("", figures.problem(self.ENTRY))
+
+    def test_an_aim_is_met_missed_or_between(self):
+        entry = {**self.ENTRY, "value": 10, "spread": [8, 12]}
+        for must, wanted in (
+            ("<= 12", "met"), ("< 12", "met by the median, missed by the worst round"), ("<= 10", "met by the median, missed by the worst round"), ("< 10", "missed"),
+            (">= 8", "met"), (">= 9", "met by the median, missed by the worst round"), (">= 11", "missed"),
+        ):
+            with self.subTest(must):
+                self.assertEqual(wanted, aims.verdict(entry, must))
+
+    def test_the_table_of_aims_is_held_in_step(self):
+        root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        files = {
+            figures.LEDGER: json.dumps(self.ENTRY) + "\n", aims.AIMS: json.dumps({"about": "x", "kube": [{"aim": "quick", "figure": "list_ms", "must": "<= 30"}]}),
+            aims.PAGE: "# x\n<!-- aims: kube -->\nstale\n<!-- /aims -->\nrest\n",
+        }
+        for file, text in files.items():
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(text)
+        self.assertEqual([f"{page}: is not what {figures.LEDGER} says: ./dev bench tables" for page in (figures.TABLE, aims.PAGE)], figures.out_of_step(root))
+        (root / "docs").mkdir()
+        for page, text in figures.pages(root, [self.ENTRY]).items():
+            (root / page).write_text(text)
+        self.assertEqual([], figures.out_of_step(root))
+        page = (root / aims.PAGE).read_text()
+        self.assertIn("| quick | 29.4 ms (28.9 … 31) | 10 | abc | met by the median, missed by the worst round |", page)
+        self.assertTrue(page.startswith("# x\n<!-- aims: kube -->\n") and page.endswith("<!-- /aims -->\nrest\n"), page)
+        (root / aims.AIMS).write_text(json.dumps({"kube": [{"aim": "quick", "figure": "gone", "must": "about 3"}], "other": []}))
+        self.assertEqual(3, len(figures.out_of_step(root)), figures.out_of_step(root))
+
+    def test_a_figure_that_was_measured_by_hand_is_told(self):
+        by_hand = {**self.ENTRY, "command": "PYTHONPATH=tests python3 bench/kube/run.py"}
+        self.assertEqual(1, len(figures.commands_by_hand([self.ENTRY, by_hand])))
+        self.assertEqual([], figures.commands_by_hand([by_hand, self.ENTRY]), "the latest line counts")
 
     def test_bad_entries(self):
         for name, value in {"value": "29", "n": 0, "spread": [30, 31], "figure": "list", "commit": None, "more": 1}.items():
