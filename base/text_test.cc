@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/result.h"
+#include "base/utf8.h"
 
 namespace tidemark::base {
 namespace {
@@ -157,6 +158,15 @@ TEST(ValidUtf8, HoldsToRfc3629) {
         "0123456\xC3", "01234567\xC3"}) {
     EXPECT_FALSE(valid_utf8(wrong)) << quoted(wrong);
   }
+}
+
+TEST(Utf8Prefix, CutsNoCharacterInTwo) {
+  EXPECT_EQ(utf8_prefix("abc", 3), "abc");
+  EXPECT_EQ(utf8_prefix("abc", 2), "ab");
+  EXPECT_EQ(utf8_prefix("a\xE2\x82\xACx", 3), "a");
+  EXPECT_EQ(utf8_prefix("a\xE2\x82\xACx", 4), "a\xE2\x82\xAC");
+  EXPECT_EQ(utf8_prefix("\xFF\xFF\xFF", 2), "\xFF\xFF") << "what is no character counts by the byte";
+  EXPECT_EQ(utf8_prefix("", 0), "");
 }
 
 TEST(ErrorText, AnErrnoIsNamedWithWhatWasBeingDone) {

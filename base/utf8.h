@@ -1,7 +1,9 @@
 // The one UTF-8 check, shared by the text helpers and by JSON.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 namespace tidemark::base {
 
@@ -25,6 +27,19 @@ inline std::size_t utf8_length(const char* at, const char* end) {
   if (lead == 0xF0 && byte(1) < 0x90) return 0;
   if (lead == 0xF4 && byte(1) >= 0x90) return 0;
   return 4;
+}
+
+// The longest beginning of at most `bytes_max` bytes that cuts no character in two.
+inline std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  const char* const end = text.data() + text.size();
+  std::size_t at = 0;
+  while (at < bytes_max) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(text.data() + at, end), 1);
+    if (at + length > bytes_max) break;
+    at += length;
+  }
+  return text.substr(0, at);
 }
 
 }  // namespace tidemark::base

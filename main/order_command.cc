@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "cli/order.h"
 #include "cli/order_wait.h"
 #include "main/cluster.h"
@@ -42,7 +43,7 @@ std::string somebody() {
   if (user.empty()) user = base::cat("uid ", ::getuid());
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return base::cat(user, "@", static_cast<const char*>(host)).substr(0, policy::kByBytesMax);
+  return std::string(base::utf8_prefix(base::cat(user, "@", static_cast<const char*>(host)), policy::kByBytesMax));
 }
 
 bool asked(const std::string& question) {

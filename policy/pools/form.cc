@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace tidemark::policy {
 namespace {
@@ -12,7 +13,7 @@ constexpr std::size_t kShownMax = 60;  // bytes of a value in a message
 
 std::string shown(const Json& value) {
   const std::string text = value.dump();
-  return text.size() <= kShownMax ? text : base::cat(std::string_view(text).substr(0, kShownMax), "…");
+  return text.size() <= kShownMax ? text : base::cat(base::utf8_prefix(text, kShownMax), "…");
 }
 
 constexpr std::size_t kNameMax = 63;  // bytes: some names become label values

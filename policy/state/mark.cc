@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "policy/pools/form.h"
 
 namespace tidemark::policy {
@@ -155,7 +156,7 @@ std::int64_t generation_of(std::string_view detail) {
 NodeReading unreadable(std::string problem, std::optional<NodeState> label) {
   NodeReading reading;
   const NodeState state = std::max(label.value_or(NodeState::kDraining), NodeState::kDraining);
-  reading.marks.node = StateMark{0, {adopted(state, "unreadable mark", problem.substr(0, kWhyBytesMax))}};
+  reading.marks.node = StateMark{0, {adopted(state, "unreadable mark", base::utf8_prefix(problem, kWhyBytesMax))}};
   reading.trouble = Reason::kStateUnreadable;
   reading.problem = std::move(problem);
   return reading;

@@ -327,6 +327,26 @@ TEST(StateProperty, TheOrderOfWritesDoesNotMatter) {
   }
 }
 
+// What is wrong with a mark is written into the next one, cut to what fits: that must be readable in its turn.
+TEST(Mark, WhatIsWrittenOverGarbageCanBeRead) {
+  std::string word;
+  for (int i = 0; i < 60; ++i) word += "\xC3\xA4";
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    const std::string order = base::cat(R"({"wish":")", std::string(shift, 'x'), word, R"(","since":")", word,
+                                        R"(","until":")", word, R"("})");
+    const std::string text = base::cat(R"({"schema":1,"generation":1,"state":"on","node":{"generation":1,"orders":[)",
+                                       order, ",", order, ",", order, "]}}");
+    const auto read = read_marks("on", text);
+    ASSERT_EQ(read.trouble, model::Reason::kStateUnreadable);
+    ASSERT_GT(read.problem.size(), kWhyBytesMax);
+    ASSERT_TRUE(read.marks.node);
+    EXPECT_GE(read.marks.node->orders[0].why.size(), kWhyBytesMax - 1);
+    const auto again = read_marks("draining", format_marks(read.marks, NodeState::kDraining));
+    EXPECT_EQ(again.trouble, std::nullopt) << again.problem;
+    EXPECT_EQ(again.marks, read.marks);
+  }
+}
+
 TEST(Mark, GarbageSellsNothingAndKillsNothing) {
   const std::string good = format_marks({}, NodeState::kOn);
   for (const std::string& text :
