@@ -274,6 +274,26 @@ TEST_F(Journal, AFolderThatCannotBeUsedCostsRecordsAndNothingElse) {
   EXPECT_NE(told.find("all else goes on"), std::string::npos) << told;
 }
 
+// What only this record rests on waits with it; what many share is there anyway.
+TEST_F(Journal, WhatWaitsIsBoundedWithTheBlobsThatAreItsOwn) {
+  std::ofstream(folder + "/a") << "a file in the way";
+  base::testing::Clock clock;
+  net::EventLoop loop(clock);
+  base::Registry metrics;
+  const base::Log log(clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}});
+  Writer writer(loop, log, metrics, options());
+  writer.start();
+  const auto shared = make_blob(std::string(1 << 20, 's'));
+  for (std::size_t i = 0; i < 100; ++i) writer.add({record(i), {shared, nullptr}});
+  EXPECT_NE(metrics.text().find("tidemark_journal_lost_total 0"), std::string::npos) << metrics.text();
+  for (std::size_t i = 0; i < 20; ++i) {
+    Entry entry{record(i), {shared}};
+    entry.needs.push_back(make_blob(std::string(1 << 20, 'o')));
+    writer.add(std::move(entry));
+  }
+  EXPECT_NE(metrics.text().find("tidemark_journal_lost_total 5"), std::string::npos) << metrics.text();
+}
+
 TEST(Record, NumbersAndTextsComeBackAndHaveOneForm) {
   std::string bytes;
   Packer packer(bytes);

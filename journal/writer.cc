@@ -9,8 +9,14 @@
 namespace tidemark::journal {
 namespace {
 
+// With what nobody else holds: the labels and annotations of its node are most of a decision. What many records share
+// is somebody else's to bound.
 std::size_t bytes_of(const Entry& entry) {
-  return entry.payload.size() + sizeof(Entry);
+  std::size_t bytes = entry.payload.size() + sizeof(Entry);
+  for (const auto& blob : entry.needs) {
+    if (blob.use_count() == 1) bytes += blob->bytes.size();
+  }
+  return bytes;
 }
 
 bool too_large(const Entry& entry) {
