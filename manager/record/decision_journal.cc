@@ -41,23 +41,44 @@ const std::shared_ptr<const journal::Blob>& DecisionJournal::settings(const Revi
   return settings_.emplace(revision.hash, settings_blob(revision)).first->second;
 }
 
-std::optional<journal::Entry> DecisionJournal::begin(const NodeDecision& decision, const Revision& revision,
-                                                     bool changes) {
+std::optional<DecisionJournal::Draft> DecisionJournal::begin(const NodeDecision& decision, const Revision& revision,
+                                                             bool changes) {
   if (!writer_) return std::nullopt;
   const auto now = decision.basis.mono;
-  const auto [at, first] = seen_.try_emplace(model::NodeName(decision.snapshot.name));
+  const model::NodeName node(decision.snapshot.name);
+  const auto [at, first] = seen_.try_emplace(node);
   Seen& seen = at->second;
   const policy::OvercommitPlan& plan = decision.plan();
   const bool other = seen.action != plan.action || seen.reason != plan.reason;
   if (!changes && !first && !other && now - seen.at < kSampleEvery) return std::nullopt;
-  seen = {now, plan.action, plan.reason};
-  return draft(decision, settings(revision));
+  seen.at = now;
+  seen.action = plan.action;
+  seen.reason = plan.reason;
+  return Draft{node, now, plan.action, plan.reason, draft(decision, settings(revision))};
 }
 
-void DecisionJournal::end(std::optional<journal::Entry> entry, const DecisionDone& done) {
-  if (!entry) return;
-  finish(*entry, done);
-  writer_->add(std::move(*entry));
+// A write that is refused is tried again every minute or more often, on as many nodes as there are: in full each time
+// it would push out what came before within an hour.
+bool DecisionJournal::told_before(const Draft& draft, const DecisionDone& done) {
+  const auto at = seen_.find(draft.node);
+  if (at == seen_.end()) return false;
+  std::optional<Failure>& last = at->second.failure;
+  if (done.result != RecordedResult::kFailed) {
+    last.reset();
+    return false;
+  }
+  if (last && last->action == draft.action && last->reason == draft.reason && last->error == done.error &&
+      draft.at - last->at < kSampleEvery) {
+    return true;
+  }
+  last = {draft.at, draft.action, draft.reason, done.error};
+  return false;
+}
+
+void DecisionJournal::end(std::optional<Draft> draft, const DecisionDone& done) {
+  if (!draft || told_before(*draft, done)) return;
+  finish(draft->entry, done);
+  writer_->add(std::move(draft->entry));
 }
 
 }  // namespace tidemark::manager

@@ -1,6 +1,7 @@
 // Which decisions are kept for later, and hands them to the journal. Kept are those that change something on a node,
 // this process's first look at a node, one whose reason is another than before, and one an hour of those that go on as
-// they are. Without a journal nothing is kept and nothing is spent.
+// they are: also of those that are tried again because the same write is refused in the same words. Without a journal
+// nothing is kept and nothing is spent.
 #pragma once
 
 #include <chrono>
@@ -33,17 +34,32 @@ class DecisionJournal {
   void start();
   net::Task<void> drain(base::Duration limit);
 
+  struct Draft {
+    model::NodeName node;
+    base::MonotonicTime at;
+    policy::PlanAction action = policy::PlanAction::kHold;
+    model::Reason reason = model::Reason::kMetricEmpty;
+    journal::Entry entry;
+  };
   // nullopt: this one is not kept. Before the decision's node or settings can change.
-  std::optional<journal::Entry> begin(const NodeDecision& decision, const Revision& revision, bool changes);
-  void end(std::optional<journal::Entry> entry, const DecisionDone& done);
+  std::optional<Draft> begin(const NodeDecision& decision, const Revision& revision, bool changes);
+  void end(std::optional<Draft> draft, const DecisionDone& done);
   void forget(const model::NodeName& node) { seen_.erase(node); }
 
  private:
+  struct Failure {  // the last record's, where it is one
+    base::MonotonicTime at;
+    policy::PlanAction action = policy::PlanAction::kHold;
+    model::Reason reason = model::Reason::kMetricEmpty;
+    std::string error;
+  };
   struct Seen {
     base::MonotonicTime at;
     policy::PlanAction action = policy::PlanAction::kHold;
     model::Reason reason = model::Reason::kMetricEmpty;
+    std::optional<Failure> failure;
   };
+  bool told_before(const Draft& draft, const DecisionDone& done);
   const std::shared_ptr<const journal::Blob>& settings(const Revision& revision);
 
   std::unique_ptr<journal::Writer> writer_;  // null: no journal

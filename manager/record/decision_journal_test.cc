@@ -1,0 +1,90 @@
+// Which decisions are kept. What a record holds is in decision_record_test.
+#include "manager/record/decision_journal.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "journal/reader.h"
+#include "manager/testing/random_decision.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using model::Reason;
+
+class DecisionJournalTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "decisions-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    base::Random random(1);
+    revision = testing::draw_revision(random);
+    snapshot = testing::draw_snapshot(random, clock.wall());
+    basis = testing::draw_basis(random, clock.wall());
+    journal = std::make_unique<DecisionJournal>(loop, log, metrics, JournalOptions{folder, 16}, "test");
+    journal->start();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  // What a controller does with a decision that changes something; `later` than the one before.
+  void decide_and_end(base::Duration later, RecordedResult result, const std::string& error = "") {
+    basis.mono = basis.mono + later;
+    basis.state = {};
+    const auto decision = decide(snapshot, basis, revision);
+    auto draft = journal->begin(decision, revision, true);
+    ASSERT_TRUE(draft);
+    journal->end(std::move(draft), done_of(decision, Reason::kWriteMoved, result, error, 1));
+  }
+  // Records on disk by now.
+  std::size_t kept() {
+    const auto drain = [this]() -> net::Task<bool> {
+      co_await journal->drain(30s);
+      co_return true;
+    };
+    EXPECT_TRUE(net::testing::run_task(loop, drain()));
+    std::size_t count = 0;
+    const auto reader = *journal::Reader::open(folder);
+    for (std::size_t i = 0; i < reader.segments(); ++i) count += (*reader.read(i))->records().size();
+    return count;
+  }
+
+  base::SystemClock clock;
+  net::EventLoop loop{clock};
+  base::Registry metrics;
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::string folder;
+  Revision revision;
+  model::NodeSnapshot snapshot;
+  DecisionBasis basis;
+  std::unique_ptr<DecisionJournal> journal;
+};
+
+TEST_F(DecisionJournalTest, AWriteThatIsRefusedAgainAndAgainIsKeptOnceAnHour) {
+  for (int i = 0; i < 100; ++i) decide_and_end(30s, RecordedResult::kFailed, "forbidden");
+  EXPECT_EQ(kept(), 1u);
+  decide_and_end(30s, RecordedResult::kFailed, "the server is away");
+  EXPECT_EQ(kept(), 2u) << "refused for another reason";
+  for (int i = 0; i < 100; ++i) decide_and_end(1min, RecordedResult::kFailed, "the server is away");
+  EXPECT_EQ(kept(), 3u);
+}
+
+TEST_F(DecisionJournalTest, WhatIsWrittenIsKeptAndWhatFailsAfterIt) {
+  decide_and_end(30s, RecordedResult::kFailed, "forbidden");
+  for (int i = 0; i < 3; ++i) decide_and_end(30s, RecordedResult::kWritten);
+  EXPECT_EQ(kept(), 4u);
+  decide_and_end(30s, RecordedResult::kFailed, "forbidden");
+  EXPECT_EQ(kept(), 5u);
+  snapshot.name = "another";
+  decide_and_end(0s, RecordedResult::kFailed, "forbidden");
+  EXPECT_EQ(kept(), 6u) << "of another node";
+}
+
+}  // namespace
+}  // namespace tidemark::manager
