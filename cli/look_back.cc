@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "journal/reader.h"
 #include "manager/capacity/decide.h"
+#include "manager/record/decision_journal.h"
 #include "manager/record/replay.h"
 #include "model/reason.h"
 #include "policy/pools/pools.h"
@@ -21,6 +22,14 @@ namespace {
 
 // A decision may wait for the disk before the segment that it comes into is begun.
 constexpr base::Duration kBeforeItsSegment = std::chrono::minutes(10);
+
+// Who leads keeps a decision of each node that goes on as it is: a longer silence tells that somebody else led, or
+// nobody.
+constexpr base::Duration kSilentMax = manager::kSampleEvery + std::chrono::minutes(10);
+
+base::Duration whole_seconds(base::Duration length) {
+  return std::chrono::duration_cast<std::chrono::seconds>(length);
+}
 
 std::string moment(base::WallTime time) {
   return base::format_rfc3339(time);
@@ -119,6 +128,12 @@ Result<std::string> explain_node_at(const LookBack& options) {
         base::cat("state then: ", record.done.state, "; the node was to carry batch-cpu ",
                   record.done.publish.batch_cpu ? base::cat(record.done.publish.batch_cpu->value) : "none"));
     if (failed) notes.push_back(base::cat("a later decision did not come about: ", done_text(*failed)));
+    if (const auto silent = options.at - record.basis.now; !failed && silent > kSilentMax) {
+      notes.push_back(base::cat(
+          "nothing was recorded about the node in the ", base::format_go_duration(whole_seconds(silent)),
+          " after that, and who leads records every node once an hour: this process may not have led then, or not "
+          "run. The journal of the one that did tells what was in force"));
+    }
     if (!replayed.same) {
       notes.emplace_back(
           base::cat("this program (policy ", manager::kPolicyVersion, ") would decide otherwise; `replay` shows how"));
@@ -208,6 +223,7 @@ Result<ReplayReport> replay_journal(const ReplayOptions& options) {
     TM_TRY(const auto segment, reader.read(place));
     if (!segment) continue;
     damage += segment->damage();
+    totals.unreadable += segment->damage().unreadable;
     auto decisions = manager::RecordedDecisions::make(*segment);
     if (!decisions) {
       unreadable(segment->records().size(), decisions.error());
@@ -251,11 +267,11 @@ Result<ReplayReport> replay_journal(const ReplayOptions& options) {
                               ", which is this program's: the same should have come out. Please report it"));
   }
   if (const std::string hurt = describe(damage); !hurt.empty()) notes.push_back(base::cat("the journal: ", hurt));
-  if (totals.decisions == 0 && totals.unreadable == 0) {
+  if (totals.decisions == 0 && totals.unreadable == 0 && damage.damaged_bytes == 0) {
     return fail(ErrorKind::kNotFound, "the journal in ", options.directory, " has no decision that was asked for");
   }
   ReplayReport report;
-  report.exact = totals.differ == 0 && totals.unreadable == 0;
+  report.exact = totals.differ == 0 && totals.unreadable == 0 && damage.damaged_bytes == 0;
   report.text = options.json ? report_json(totals, shown, notes) : report_text(totals, shown, notes);
   return report;
 }

@@ -1,0 +1,117 @@
+// The commands that read a journal, against what stands in it and what became of it on the disk.
+#include "cli/look_back.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "journal/frame.h"
+#include "manager/record/decision_record.h"
+#include "manager/testing/random_decision.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using manager::RecordedResult;
+
+constexpr base::WallTime kStart{std::chrono::hours(24 * 365 * 56)};
+
+class LookBackTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "look-back-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    base::Random random(7);
+    const auto revision = manager::testing::draw_revision(random);
+    const auto settings = manager::settings_blob(revision);
+    auto snapshot = manager::testing::draw_snapshot(random, kStart);
+    snapshot.name = "n1";
+    journal::Start start;
+    start.schema = manager::kRecordSchema;
+    start.version = manager::kPolicyVersion;
+    start.program = "tidemark test";
+    start.identity = "one";
+    start.opened = kStart;
+    start.owner = manager::reason_table();
+    journal::append_frame(bytes, encode(start));
+    begun = bytes.size();
+    for (int i = 0; i < 3; ++i) {
+      auto basis = manager::testing::draw_basis(random, kStart + i * 1min);
+      const auto decision = manager::decide(snapshot, basis, revision);
+      auto entry = manager::draft(decision, settings);
+      manager::finish(entry, manager::done_of(decision, model::Reason::kWriteMoved, RecordedResult::kWritten, "", 1));
+      if (i == 0) journal::append_frame(bytes, encode(*settings));
+      for (const auto& blob : entry.needs) {
+        if (blob != nullptr && blob != settings) journal::append_frame(bytes, encode(*blob));
+      }
+      last = bytes.size();
+      journal::append_frame(bytes, entry.payload);
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  void write(const std::string& segment) {
+    std::ofstream(folder + "/0000000000000001.tmj", std::ios::binary) << segment;
+  }
+  std::string with_damage(std::size_t at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    return damaged;
+  }
+  ReplayReport replay() {
+    ReplayOptions options;
+    options.directory = folder;
+    const auto report = replay_journal(options);
+    EXPECT_TRUE(report) << report.error().message;
+    return report.value_or(ReplayReport());
+  }
+  std::string explain(base::Duration after) {
+    const auto text = explain_node_at({folder, "n1", kStart + after, false});
+    return text ? *text : text.error().message;
+  }
+  static bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+  std::string folder;
+  std::string bytes;
+  std::size_t begun = 0;  // the first byte behind the start record
+  std::size_t last = 0;   // the first byte of the last decision
+};
+
+TEST_F(LookBackTest, ReplayIsExactWhereEverythingCouldBeRead) {
+  write(bytes);
+  const auto report = replay();
+  EXPECT_TRUE(report.exact) << report.text;
+  EXPECT_TRUE(says(report.text, "3 decisions made again: 3 the same, 0 otherwise, 0 not readable")) << report.text;
+}
+
+TEST_F(LookBackTest, ASegmentWhoseStartIsDamagedIsNotReadAndNotExact) {
+  write(with_damage(begun - 1));
+  const auto report = replay();
+  EXPECT_FALSE(report.exact) << report.text;
+  EXPECT_TRUE(says(report.text, "0 decisions made again: 0 the same, 0 otherwise, 3 not readable")) << report.text;
+}
+
+TEST_F(LookBackTest, WhatIsDamagedInTheMiddleIsNotExact) {
+  write(with_damage(last - 1));
+  const auto report = replay();
+  EXPECT_FALSE(report.exact) << report.text;
+  EXPECT_TRUE(says(report.text, "2 decisions made again")) << report.text;
+  EXPECT_TRUE(says(report.text, "damaged bytes")) << report.text;
+}
+
+// Another process leads: what stands in this one's journal is long replaced.
+TEST_F(LookBackTest, ALongSilenceIsSaid) {
+  write(bytes);
+  EXPECT_FALSE(says(explain(1h), "nothing was recorded")) << explain(1h);
+  const std::string late = explain(3h);
+  EXPECT_TRUE(says(late, "nothing was recorded about the node in the 2h58m0s after that")) << late;
+  EXPECT_TRUE(says(late, "may not have led")) << late;
+}
+
+}  // namespace
+}  // namespace tidemark::cli
