@@ -210,6 +210,8 @@ class InForce {
     if (!now.maps.revisions) return;
     const auto stored = policy::decode_stored(manager::data_of(*now.maps.revisions));
     by_node_ = stored.state && stored.state->layers.size() > 1;
+    if (!by_node_) return;
+    if (const auto* target = policy::find_revision(stored.book, stored.state->target())) target_ = target->texts;
   }
   Result<const manager::EffectiveSettings*> on(const kube::Node& node) {
     if (!known_ || by_node_) {
@@ -218,11 +220,14 @@ class InForce {
     return &*known_;
   }
   bool by_node() const { return by_node_; }
+  // Of the settings that every node is to have once a roll-out is over; nullopt: those in force on any node.
+  const std::optional<policy::SettingsTexts>& target() const { return target_; }
 
  private:
   const ClusterNow& now_;
   const PlanOptions& options_;
   bool by_node_ = false;
+  std::optional<policy::SettingsTexts> target_;
   std::optional<manager::EffectiveSettings> known_;
 };
 
@@ -263,7 +268,7 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
   for (const kube::Node& node : now.nodes) {
     TM_CO_TRY(const auto* const before, in_force.on(node));
     if (!after) {
-      policy::SettingsTexts texts = before->revision.texts;
+      policy::SettingsTexts texts = in_force.target().value_or(before->revision.texts);
       if (wanted.slo) texts.slo = *wanted.slo;
       if (wanted.tidemark) {
         const auto key = wanted.tidemark->find(std::string(model::kTidemarkConfigKey));

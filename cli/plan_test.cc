@@ -1,0 +1,113 @@
+// The plan against the API server in memory. That what is planned is what then happens is in
+// tests/cluster/test_plan.py.
+#include "cli/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/testing/failing_transport.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+#include "policy/rollout/stored.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PlanTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    between = std::make_unique<testing::FailingTransport>(*transport);
+    client = std::make_unique<kube::Client>(
+        loop, *between, [] { return std::string(); },
+        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
+    create("namespaces", Json::object({{"metadata", Json::object({{"name", "koordinator-system"}})}}));
+  }
+  void create(std::string_view where, const Json& body) {
+    net::HttpRequest request;
+    request.method = "POST";
+    request.target = base::cat("/api/v1/", where);
+    request.body = body.dump();
+    request.headers.set("content-type", "application/json");
+    const auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
+    ASSERT_TRUE(response);
+    ASSERT_EQ(response->status, 201) << response->body;
+  }
+  void node(const std::string& name) {
+    create("nodes", Json::object({{"metadata", Json::object({{"name", Json(name)}})}}));
+  }
+  void map(std::string_view name, const std::map<std::string, std::string>& data) {
+    Json body = Json::object({{"metadata", Json::object({{"name", Json(name)}})}, {"data", Json::object()}});
+    for (const auto& [key, text] : data) body["data"][key] = Json(text);
+    create("namespaces/koordinator-system/configmaps", body);
+  }
+  Json plan(const std::string& name, const std::string& key, const std::string& text) {
+    const Json manifest = Json::object({{"kind", "ConfigMap"},
+                                        {"metadata", Json::object({{"name", Json(name)}})},
+                                        {"data", Json::object({{key, Json(text)}})}});
+    PlanOptions options;
+    options.text = manifest.dump();
+    options.json = true;
+    const auto report = net::testing::run_task(loop, clock, plan_settings(loop, *client, options));
+    EXPECT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report && report->good) << report->text;
+    return report ? *Json::parse(report->text) : Json();
+  }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<testing::FailingTransport> between;
+  std::unique_ptr<kube::Client> client;
+};
+
+policy::SettingsTexts texts(int suppress_percent) {
+  return {{{"colocation-config", R"({"enable":true})"},
+           {"resource-threshold-config",
+            base::cat(R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":)", suppress_percent, "}}")}},
+          "schema: 1\nmode: enforce\n"};
+}
+
+// A new tidemark-config while new co-location settings are being rolled out: it comes beside those that every node is
+// to have, whichever node is listed first.
+TEST_F(PlanTest, WhatIsNotInTheFileIsWhatARollOutUnderWayBrings) {
+  std::string first = "a";
+  std::string second = "b";
+  if (policy::order_of(second) > policy::order_of(first)) {
+    second = "bb";
+    for (int i = 0; policy::order_of(second) > policy::order_of(first); ++i) second = base::cat("b", i);
+  }
+  node(first);
+  node(second);
+  const auto one = texts(60);
+  const auto two = texts(70);
+  auto book = policy::with_revision({}, one, {}, clock.wall());
+  book = policy::with_revision(std::move(book), two, {}, clock.wall());
+  policy::RolloutState state;
+  state.phase = policy::Phase::kFleet;
+  state.layers = {{hash_of(one), policy::kAllNodes, policy::kAllNodes},
+                  {hash_of(two), policy::kAllNodes, policy::order_of(second)}};
+  std::map<std::string, std::string> stored;
+  for (const auto& [key, text] : policy::stored_changes({}, book, state)) stored[key] = *text;
+  map("tidemark-config-revisions", stored);
+  map("slo-controller-config", two.slo);
+  map("tidemark-config", {{"config.yaml", *two.tidemark}});
+
+  const Json told = plan("tidemark-config", "config.yaml", "schema: 1\nmode: enforce\nrollout: {pace: at-once}\n");
+  ASSERT_EQ(told.at("nodes")->as_array().size(), 1U) << told.dump();
+  EXPECT_EQ(told.at("nodes")->as_array()[0].text_at("node"), first) << "the other one has them already";
+}
+
+}  // namespace
+}  // namespace tidemark::cli
