@@ -34,6 +34,91 @@ struct Order {
   std::optional<policy::TidemarkConfig> config;  // of kPool
 };
 
+kube::NodeFields node_fields() {
+  kube::NodeFields fields;
+  fields.meta = manager::mark_fields();
+  fields.info = false;
+  return fields;
+}
+
+struct Before {
+  policy::DesiredStates desired;
+  std::string revision;  // of the ConfigMap; "" where there is none
+  std::string note;      // what a reader should know; "" where the text was good
+};
+
+// What nodes carry of orders for the cluster and for pools.
+struct Recovered {
+  policy::DesiredStates desired;
+  std::string incomplete;  // why not all nodes were read; "" where they were
+};
+net::Task<Recovered> recovered(kube::Client& client, const OrderOptions& options) {
+  Recovered out;
+  policy::DesiredStates& desired = out.desired;
+  kube::Interner interner;
+  auto listed = co_await client.list(
+      kube::kNodes, {},
+      [&](std::string_view page) -> Result<void> {
+        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
+          TM_TRY(const auto node, kube::decode_node(item, node_fields(), interner));
+          policy::recover(desired, manager::read_marks(manager::mark_of(node)).marks);
+          return {};
+        }));
+        return {};
+      },
+      [&] { desired = {}; }, options.limit * 4);
+  if (!listed) out.incomplete = std::move(listed).error().within("reading what nodes carry of it").message;
+  const auto as_ordered = [&desired](policy::StateMark& mark) {
+    desired.generation = std::max(desired.generation, mark.generation);
+    for (auto& order : mark.orders) order.drained = false;  // a node's own
+  };
+  if (desired.cluster) as_ordered(*desired.cluster);
+  for (auto& pool : desired.pools) as_ordered(pool.mark);
+  co_return out;
+}
+
+// What was ordered for the cluster and its pools. Where its text is gone or cannot be read, what nodes carry of it: an
+// order written over nothing would drop the others, for all nodes that join later.
+net::Task<Result<Before>> read_before(kube::Client& client, const OrderOptions& options) {
+  TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
+  Before before;
+  before.revision = stored.revision;
+  std::string problem;
+  if (stored.text) {
+    auto read = policy::parse_desired(*stored.text);
+    if (read) {
+      before.desired = std::move(*read);
+      co_return before;
+    }
+    if (read.error().kind == ErrorKind::kUnsupported) {
+      co_return std::unexpected(std::move(read).error().within("what was ordered for the cluster"));
+    }
+    problem = read.error().message;
+  }
+  auto carried = co_await recovered(client, options);
+  // To switch the cluster off is too urgent to wait for what may be there of other orders.
+  const bool urgent = options.scope == OrderScope::kCluster && options.command.wish == policy::Wish::kOff;
+  if (!carried.incomplete.empty() && !urgent) {
+    co_return fail(ErrorKind::kUnavailable,
+                   "what was ordered for the cluster and its pools is gone or cannot be read, ",
+                   "and not all that nodes carry of it could be read either: ", carried.incomplete);
+  }
+  before.desired = std::move(carried.desired);
+  const bool found = before.desired != policy::DesiredStates();
+  if (stored.text) {
+    before.note = base::cat("what was ordered before for the cluster and its pools could not be read (", problem, ") ",
+                            found ? "and was taken from what nodes carry of it" : "and was replaced");
+  } else if (found) {
+    before.note =
+        "what was ordered before for the cluster and its pools was gone, and was taken from what nodes carry of it";
+  }
+  if (!carried.incomplete.empty()) {
+    before.note +=
+        base::cat(before.note.empty() ? "" : "; ", "earlier orders for pools may be lost: ", carried.incomplete);
+  }
+  co_return before;
+}
+
 struct Stored {
   policy::StateMark mark;
   bool written = false;
@@ -45,23 +130,11 @@ struct Stored {
 net::Task<Result<Stored>> store(net::EventLoop& loop, kube::Client& client, const OrderOptions& options) {
   Stored out;
   for (int attempt = 0; attempt < kStoreTriesMax; ++attempt) {
-    TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
-    policy::DesiredStates before;
-    if (stored.text) {
-      auto read = policy::parse_desired(*stored.text);
-      if (!read && read.error().kind == ErrorKind::kUnsupported) {
-        co_return std::unexpected(std::move(read).error().within("what was ordered for the cluster"));
-      }
-      if (read) {
-        before = std::move(*read);
-      } else {
-        out.notes = {
-            base::cat("what was ordered before for the cluster and its pools could not be read and was replaced: ",
-                      read.error().message)};
-      }
-    }
+    TM_CO_TRY(const auto before, co_await read_before(client, options));
+    out.notes.clear();
+    if (!before.note.empty()) out.notes.push_back(before.note);
     const base::WallTime now = loop.clock().wall();
-    TM_CO_TRY(auto commanded, policy::command_desired(before, options.pool, options.command, now));
+    TM_CO_TRY(auto commanded, policy::command_desired(before.desired, options.pool, options.command, now));
     out.mark = std::move(commanded.mark);
     switch (commanded.effect) {
       case CommandEffect::kAlready:
@@ -78,7 +151,7 @@ net::Task<Result<Stored>> store(net::EventLoop& loop, kube::Client& client, cons
         break;
     }
     if (options.dry_run) co_return out;
-    auto written = co_await manager::write_desired(client, options.config_namespace, stored.revision,
+    auto written = co_await manager::write_desired(client, options.config_namespace, before.revision,
                                                    policy::format_desired(commanded.desired), options.limit);
     if (written) {
       out.written = true;
@@ -99,18 +172,10 @@ net::Task<Result<policy::TidemarkConfig>> pools_for(kube::Client& client, const 
   auto exists = pool_exists(config, options.pool);
   if (exists) co_return config;
   if (options.command.wish != policy::Wish::kOff) {
-    TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
-    const auto desired = stored.text ? policy::parse_desired(*stored.text) : Result<policy::DesiredStates>();
-    if (desired && desired->pool(options.pool) != nullptr) co_return config;
+    const auto before = co_await read_before(client, options);
+    if (before && before->desired.pool(options.pool) != nullptr) co_return config;
   }
   co_return std::unexpected(std::move(exists).error());
-}
-
-kube::NodeFields node_fields() {
-  kube::NodeFields fields;
-  fields.meta = manager::mark_fields();
-  fields.info = false;
-  return fields;
 }
 
 bool concerns(const Order& order, const kube::Node& node) {
@@ -125,6 +190,11 @@ bool concerns(const Order& order, const kube::Node& node) {
 // Nodes as they come in, written by as many tasks as may be under way at once.
 class Writing {
  public:
+  struct Written {
+    std::vector<OrderedNode> nodes;
+    std::string incomplete;
+  };
+
   Writing(net::EventLoop& loop, kube::Client& client, const OrderOptions& options, Order order,
           std::function<void(const OrderProgress&)> on_progress)
       : loop_(loop),
@@ -137,11 +207,13 @@ class Writing {
     for (std::int64_t i = 0; i < options_.in_flight; ++i) scope_.spawn(work());
   }
 
-  net::Task<Result<std::vector<OrderedNode>>> run() {
+  // What is under way is brought to its end, also where not all nodes could be listed.
+  net::Task<Written> run() {
+    std::string incomplete;
     if (order_.scope == OrderScope::kNode) {
       for (const auto& name : options_.nodes) take({name, std::nullopt});
-    } else {
-      TM_CO_TRY_VOID(co_await list());
+    } else if (const auto listed = co_await list(); !listed) {
+      incomplete = listed.error().message;
     }
     listed_ = true;
     news_.set();
@@ -150,7 +222,7 @@ class Writing {
       co_await progress_.wait();
     }
     std::ranges::sort(done_, {}, &OrderedNode::name);
-    co_return std::move(done_);
+    co_return Written{std::move(done_), std::move(incomplete)};
   }
 
  private:
@@ -365,7 +437,7 @@ std::string_view to_string(OrderOutcome outcome) {
 }
 
 bool OrderReport::failed() const {
-  return std::ranges::any_of(nodes, [](const OrderedNode& node) {
+  return !incomplete.empty() || std::ranges::any_of(nodes, [](const OrderedNode& node) {
     return node.outcome == OrderOutcome::kFailed || node.outcome == OrderOutcome::kRefused ||
            node.outcome == OrderOutcome::kSuperseded;
   });
@@ -416,7 +488,11 @@ net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& cl
     report.notes = std::move(stored.notes);
   }
   Writing writing(loop, client, options, std::move(order), std::move(on_progress));
-  TM_CO_TRY(report.nodes, co_await writing.run());
+  auto written = co_await writing.run();
+  const bool nothing = written.nodes.empty() && !report.stored && !report.was_stored;
+  if (nothing && !written.incomplete.empty()) co_return fail(ErrorKind::kUnavailable, written.incomplete);
+  report.nodes = std::move(written.nodes);
+  report.incomplete = std::move(written.incomplete);
   co_return report;
 }
 
@@ -438,6 +514,11 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
     if (count(outcome) > 0) out += base::cat(", ", count(outcome), " ", words);
   }
   out += "\n";
+  if (!report.incomplete.empty()) {
+    out += base::cat("NOT ALL NODES: ", report.incomplete, "\n  those above are done",
+                     report.stored || report.was_stored ? ", the order is stored for those that join later" : "",
+                     "; give it again for the rest\n");
+  }
   for (const auto& note : report.notes) out += base::cat("note: ", note, "\n");
 
   // What holds now, where that is not what was asked for: a wider order is stricter.
@@ -468,6 +549,7 @@ Json render_json(const OrderReport& report, const OrderOptions& options) {
   out["dryRun"] = report.dry_run;
   out["stored"] = report.stored || report.was_stored;
   out["notes"] = names_json(report.notes);
+  if (!report.incomplete.empty()) out["incomplete"] = Json(report.incomplete);
   Json counts = Json::object();
   for (std::size_t i = 0; i < counts_of(report).size(); ++i) {
     counts[to_string(static_cast<OrderOutcome>(i))] = static_cast<std::int64_t>(counts_of(report).at(i));

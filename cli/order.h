@@ -62,7 +62,8 @@ struct OrderReport {
   bool stored = false;             // the order for the pool or the cluster was written
   bool was_stored = false;         // it was there already
   std::vector<std::string> notes;
-  bool failed() const;  // some node was not reached
+  std::string incomplete;  // why not all nodes that it is for could be listed; "" where they could
+  bool failed() const;     // some node was not reached
 };
 
 struct OrderProgress {
@@ -74,7 +75,7 @@ struct OrderProgress {
 // How many nodes it concerns, for the question before it. Cheap for kNode.
 net::Task<Result<std::size_t>> count_nodes(kube::Client& client, const OrderOptions& options);
 
-// An error where nothing could be done at all: no such pool, the API server away.
+// An error where nothing was done at all: no such pool, the API server away.
 net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& client, OrderOptions options,
                                           std::function<void(const OrderProgress&)> on_progress);
 

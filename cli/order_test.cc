@@ -8,9 +8,11 @@
 
 #include "base/text.h"
 #include "cli/order_wait.h"
+#include "cli/testing/failing_transport.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "net/testing/loop.h"
+#include "policy/state/desired.h"
 
 namespace tidemark::cli {
 namespace {
@@ -25,8 +27,9 @@ class OrderTest : public ::testing::Test {
   void SetUp() override {
     server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
     transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
+    between = std::make_unique<testing::FailingTransport>(*transport);
     client = std::make_unique<kube::Client>(
-        loop, *transport, [] { return std::string(); },
+        loop, *between, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
     call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
   }
@@ -83,6 +86,7 @@ class OrderTest : public ::testing::Test {
   base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
   std::unique_ptr<kube::memory::Server> server;
   std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<testing::FailingTransport> between;
   std::unique_ptr<kube::Client> client;
 };
 
@@ -212,6 +216,85 @@ TEST_F(OrderTest, AStoreThatCannotBeReadIsReplacedAndToldOneOfANewerVersionIsNot
   EXPECT_EQ(label("n"), "off");
 }
 
+// Nodes carry copies of what was ordered: the next command goes on from them, for nodes that join later.
+TEST_F(OrderTest, WhatIsLostOfTheStoreIsTakenFromWhatNodesCarry) {
+  node("day", R"("labels":{"pool":"day"})");
+  node("night", R"("labels":{"pool":"night"})");
+  call(
+      "POST", std::string(kMaps),
+      R"({"metadata":{"name":"tidemark-config"},"data":{"config.yaml":"schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {pool: night}}\n"}})");
+  auto night = order(policy::Wish::kOff);
+  night.scope = OrderScope::kPool;
+  night.pool = "night";
+  night.command.why = "of the night";
+  auto all = order(policy::Wish::kOff);
+  all.command.why = "of all";
+  all.command.drain = 1h;
+  ASSERT_TRUE(give(all));
+  ASSERT_TRUE(give(night));
+  call("DELETE", base::cat(kMaps, "/tidemark-state"));
+
+  // A side of what is off can be switched on: it is known that it is off.
+  auto on = order(policy::Wish::kOn);
+  on.command.only.k8s = true;
+  const auto report = give(on);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->notes.size(), 1u);
+  EXPECT_NE(report->notes[0].find("taken from what nodes carry"), std::string::npos) << report->notes[0];
+  const auto stored = [&] {
+    return policy::parse_desired(call("GET", base::cat(kMaps, "/tidemark-state")).text_at("data", "state.json"));
+  };
+  auto desired = stored();
+  ASSERT_TRUE(desired && desired->cluster && desired->pool("night") != nullptr);
+  EXPECT_TRUE(desired->cluster->orders[0].only.yarn);
+  EXPECT_EQ(desired->pool("night")->orders[0].why, "of the night");
+
+  // Unreadable is as good as lost.
+  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{broken"}})", kMerge);
+  const std::int64_t before = desired->generation;
+  night.command.wish = policy::Wish::kOn;
+  ASSERT_TRUE(give(night));
+  desired = stored();
+  ASSERT_TRUE(desired && desired->cluster);
+  EXPECT_TRUE(desired->cluster->orders[0].only.yarn);
+  EXPECT_GT(desired->generation, before);
+}
+
+// Of 520 nodes the list breaks after the first page: what was taken is finished, and both are told.
+TEST_F(OrderTest, AListThatBreaksHidesNothingOfWhatWasDone) {
+  for (int i = 0; i < 520; ++i) node(base::cat("n", i));
+  between->refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
+    if (request.target.find("continue=") == std::string::npos) return std::nullopt;
+    return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
+  };
+  const auto options = order(policy::Wish::kOff);
+  const auto report = give(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->failed());
+  EXPECT_TRUE(report->stored);
+  EXPECT_EQ(count(*report, OrderOutcome::kWritten), 500u);
+  ASSERT_EQ(report->notes.size(), 1u) << "nothing was stored yet, and not all nodes could tell";
+  EXPECT_NE(report->notes[0].find("earlier orders for pools may be lost"), std::string::npos) << report->notes[0];
+  const std::string text = render_text(*report, options);
+  EXPECT_NE(text.find("500 marked"), std::string::npos) << text;
+  EXPECT_NE(text.find("NOT ALL NODES: listing nodes: "), std::string::npos) << text;
+  EXPECT_NE(render_json(*report, options).text_at("incomplete").find("the server went away"), std::string_view::npos);
+
+  // Where nothing was done it is an error.
+  between->refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
+    if (!request.target.starts_with("/api/v1/nodes")) return std::nullopt;
+    return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
+  };
+  auto dry = options;
+  dry.dry_run = true;
+  dry.command.why = "another";
+  EXPECT_FALSE(give(dry));
+  // So it is where what was ordered before is gone, unless the whole cluster is switched off.
+  call("DELETE", base::cat(kMaps, "/tidemark-state"));
+  EXPECT_FALSE(give(order(policy::Wish::kOn)));
+  call("GET", base::cat(kMaps, "/tidemark-state"), "", "", 404);
+}
+
 TEST_F(OrderTest, APoolIsWhatTheSettingsSay) {
   node("day", R"("labels":{"pool":"day"})");
   node("night", R"("labels":{"pool":"night"})");
@@ -283,6 +366,25 @@ TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
   EXPECT_FALSE(late.reached);
   EXPECT_EQ(late.last.offering, 1u);
   EXPECT_EQ(late.not_reached, std::vector<std::string>{"n"});
+}
+
+// A class is on neither side: how far its order is tells whether it has come about.
+TEST_F(OrderTest, WaitingForAClassEndsWhenItsDrainingIsOver) {
+  node("n");
+  auto options = order(policy::Wish::kOff);
+  options.command.only.classes = {"spark"};
+  options.command.drain = 10min;
+  const auto report = give(options);
+  ASSERT_TRUE(report);
+  const auto waiting = [&] {
+    return net::testing::run_task(loop, clock,
+                                  wait_for_order(loop, *client, log, base::Random(2), *report, options, 4min, nullptr));
+  };
+  const auto early = waiting();
+  EXPECT_FALSE(early.reached);
+  EXPECT_EQ(early.last.draining, 1u);
+  EXPECT_FALSE(waiting().reached) << "eight minutes";
+  EXPECT_TRUE(waiting().reached) << "ten minutes";
 }
 
 }  // namespace

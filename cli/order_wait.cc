@@ -21,9 +21,33 @@ bool some(const std::optional<Amount>& amount) {
   return amount && amount->value > 0;
 }
 
-Phase phase_of(const kube::Node& node, const policy::StateCommand& command, base::WallTime now) {
+// The mark of whom the order is for.
+const policy::StateMark* mark_in(const policy::NodeMarks& marks, OrderScope scope) {
+  switch (scope) {
+    case OrderScope::kNode:
+      return marks.node ? &*marks.node : nullptr;
+    case OrderScope::kPool:
+      return marks.pool ? &marks.pool->mark : nullptr;
+    case OrderScope::kCluster:
+      break;
+  }
+  return marks.cluster ? &*marks.cluster : nullptr;
+}
+
+Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTime now) {
+  const policy::StateCommand& command = options.command;
   if (command.wish != policy::Wish::kOff) return Phase::kReached;
-  const auto state = policy::effective(manager::read_marks(manager::mark_of(node)).marks, policy::Mode::kEnforce, now);
+  const auto marks = manager::read_marks(manager::mark_of(node)).marks;
+  // A class is on neither side by itself: the order alone tells how far it is.
+  if (!command.only.classes.empty()) {
+    const policy::StateMark* mark = mark_in(marks, options.scope);
+    const policy::StateOrder* order = mark == nullptr ? nullptr : policy::in_force(*mark, now);
+    if (order != nullptr && policy::state_of(*order, now) < policy::NodeState::kOff &&
+        order->wish == policy::Wish::kOff) {
+      return Phase::kDraining;
+    }
+  }
+  const auto state = policy::effective(marks, policy::Mode::kEnforce, now);
   const bool k8s = command.only.has_k8s();
   const bool yarn = command.only.has_yarn();
   if ((k8s && state.k8s < policy::NodeState::kOff) || (yarn && state.yarn < policy::NodeState::kOff)) {
@@ -67,7 +91,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
       nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
         if (!waited.contains(key.name)) return;
         ++progress.nodes;
-        const Phase phase = phase_of(node, options.command, loop.clock().wall());
+        const Phase phase = phase_of(node, options, loop.clock().wall());
         progress.draining += phase == Phase::kDraining ? 1 : 0;
         progress.offering += phase == Phase::kOffering ? 1 : 0;
         progress.reached += phase == Phase::kReached ? 1 : 0;
