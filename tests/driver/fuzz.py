@@ -43,6 +43,12 @@ def run(arguments: list[str]) -> int:
     return 1 if crashed else 0
 
 
+def share(fuzzers: int, total_s: int, jobs: int) -> int:
+    """Seconds of each, where `jobs` of them run at a time and all are to be through in `total_s`."""
+    rounds = -(-fuzzers // max(1, jobs))
+    return max(1, total_s // max(1, rounds))
+
+
 def one(name: str, program: str, seconds: int) -> bool:
     """True when it found nothing."""
     corpus, crashes = ROOT / ".cache" / "fuzz" / name, ROOT / ".cache" / "fuzz" / f"{name}.crashes"

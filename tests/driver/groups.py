@@ -31,7 +31,7 @@ CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "cluster", "long"}
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
-LONG_FUZZ_S = 300
+LONG_FUZZ_S = 2700  # for all fuzzers together, one on each core; the soak and the kills need the rest of the budget
 
 @dataclass
 class Run:
@@ -163,10 +163,17 @@ def _fuzz(run: Run) -> None:
     """Each fuzzer for a while, from the corpus that earlier runs have grown."""
     if not run.build("build-fuzz", "fuzz", ["fuzzers"]):
         return
-    with run.timed("long"):
-        for name, path in build.listed("fuzz", "fuzzers"):
-            clean = fuzz.one(name, str(path), LONG_FUZZ_S)
-            run.add([Case("long", "fuzz", name, PASSED if clean else FAILED, "" if clean else f"see .cache/fuzz/{name}.crashes/")])
+    fuzzers = build.listed("fuzz", "fuzzers")
+    seconds = fuzz.share(len(fuzzers), LONG_FUZZ_S, build.JOBS)
+
+    def look(fuzzer) -> Case:
+        name, path = fuzzer
+        clean = fuzz.one(name, str(path), seconds)
+        return Case("long", "fuzz", name, PASSED if clean else FAILED, "" if clean else f"see .cache/fuzz/{name}.crashes/")
+
+    with run.timed("long"), ThreadPoolExecutor(build.JOBS) as pool:
+        for case in pool.map(look, fuzzers):
+            run.add([case])
 
 
 def _has_concurrent(program: Path) -> bool:
