@@ -47,6 +47,7 @@ Result<EvictionEvent> decode_eviction_event(std::string_view bytes, kube::Intern
     }
   });
   TM_TRY_VOID(decoder.finish("Event"));
+  if (event.meta.name.empty()) return fail(ErrorKind::kInvalid, "Event: metadata.name: wanted a string");
   event.node = about_kind == std::string_view("Node") ? about_name : host;
   event.count = std::clamp<std::int64_t>(event.count, 1, kCountMax);
   if (!event.last) event.last = event_time ? event_time : event.meta.created;

@@ -36,6 +36,7 @@ Result<kube::ObjectMeta> metadata_of(std::string_view bytes, std::string_view ki
     }
   });
   TM_TRY_VOID(decoder.finish(kind));
+  if (meta.name.empty()) return fail(ErrorKind::kInvalid, kind, ": metadata.name: wanted a string");
   return meta;
 }
 

@@ -191,8 +191,10 @@ std::int64_t local_of(const YearDay& when, int year) {
   return days * kDay_s + when.time_s;
 }
 
+// Within the years that the calendar's arithmetic takes: a file may name any moment.
 int year_of(std::int64_t utc_s) {
   using namespace std::chrono;
+  utc_s = std::clamp<std::int64_t>(utc_s, -9999 * 366 * kDay_s, 9999 * 366 * kDay_s);
   return static_cast<int>(year_month_day(floor<days>(sys_seconds(seconds(utc_s)))).year());
 }
 
@@ -217,7 +219,6 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
 
   std::vector<std::int64_t> times(header.times);
   for (auto& time : times) time = bytes.int64();
-  if (!std::is_sorted(times.begin(), times.end())) return broken("its changes are out of order");
   std::vector<std::uint8_t> types(header.times);
   for (auto& type : types) type = bytes.byte();
   std::vector<std::int32_t> offsets(header.types);
@@ -231,9 +232,16 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
   TimeZone zone;
   zone.name_ = std::string(name);
   zone.spans_.push_back({kAlways, offsets[0]});
+  // Of two changes at one moment the later one holds: summer time all year ends where it begins again.
+  const auto add = [&zone](const Span& span) {
+    if (span.from_s < zone.spans_.back().from_s) return false;
+    if (span.from_s == zone.spans_.back().from_s) zone.spans_.pop_back();
+    zone.spans_.push_back(span);
+    return true;
+  };
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (types[i] >= offsets.size()) return broken("a change to a type that is not there");
-    zone.spans_.push_back({times[i], offsets[types[i]]});
+    if (!add({times[i], offsets[types[i]]})) return broken("its changes are out of order");
   }
 
   std::string_view footer = bytes.rest();
@@ -253,7 +261,7 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
     Span ends{local_of(rule->summer_ends, year) - rule->summer_s, rule->standard_s};
     if (ends.from_s < begins.from_s) std::swap(begins, ends);  // the southern half
     for (const auto& span : {begins, ends}) {
-      if (span.from_s > listed) zone.spans_.push_back(span);
+      if (span.from_s > listed && !add(span)) return broken("its rule's changes are out of order");
     }
   }
   return zone;

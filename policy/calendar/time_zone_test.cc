@@ -67,6 +67,28 @@ TEST(TimeZone, EveryZoneOfTheMachineAgreesWithTheCLibrary) {
   EXPECT_GT(zones, 300U) << "package tzdata is not installed";
 }
 
+// A file of one offset and this rule at its end.
+std::string file_with(std::string_view rule) {
+  std::string out = "TZif2" + std::string(15, '\0');
+  const auto counts = [&](char types) { out += std::string(19, '\0') + types + std::string(4, '\0'); };
+  counts(1);
+  out += std::string(6, '\0') + "TZif2" + std::string(15, '\0');
+  counts(1);
+  return out + std::string(6, '\0') + "\n" + std::string(rule) + "\n";
+}
+
+TEST(TimeZone, ChangesAreInOrderWhateverTheRuleSays) {
+  // Summer time all year, as RFC 8536 has it: it ends at the moment at which it begins again.
+  const auto always = TimeZone::parse("x", file_with("EST5EDT,0/0,J365/25"));
+  ASSERT_TRUE(always) << always.error().message;
+  for (std::int64_t utc_s = 1'700'000'000; utc_s < 1'800'000'000; utc_s += 1'000'000) {
+    EXPECT_EQ(always->offset_at(utc_s), -4 * 3600) << utc_s;
+  }
+  EXPECT_TRUE(TimeZone::from_spans("x", always->spans()));
+  // One that begins after the next year's has ended.
+  EXPECT_FALSE(TimeZone::parse("x", file_with("AAA0BBB,J365/167,J1/-167")));
+}
+
 constexpr std::int64_t kHour = 3600;
 
 std::int64_t local(int year, unsigned month, unsigned day, int hour, int minute) {
