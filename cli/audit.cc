@@ -285,8 +285,7 @@ AuditRules AuditSettings::of(const Json& node) const {
   return generous.value_or(AuditRules());
 }
 
-AuditSight sight_of(const Json& node, const Json* metric, const std::vector<const Json*>& pods,
-                    const AuditSettings& settings) {
+AuditSight sight_of(const Json& node, const AuditSettings& settings) {
   AuditSight sight;
   sight.node = node.text_at("metadata", "name");
   sight.rules = settings.of(node);
@@ -313,27 +312,80 @@ AuditSight sight_of(const Json& node, const Json* metric, const std::vector<cons
           base::parse_double(text(node.at("metadata", "annotations", "node.koordinator.sh/cpu-normalization-ratio")))) {
     sight.ratio = std::clamp(*ratio, 1.0, 5.0);
   }
-  if (metric != nullptr) {
-    const auto stamp = metric->text_at("status", "updateTime");
-    if (!stamp.empty()) sight.stamp = stamp;
-    sight.system_used = native(metric->at("status", "nodeMetric", "systemUsage", "resources"), sight.unreadable);
-    if (const Json* used = metric->at("status", "podsMetric"); used != nullptr && used->is_array()) {
-      for (const Json& pod : used->as_array()) {
-        if (below_batch(text(pod.member("priority")))) continue;
-        sight.online_used += native(pod.at("podUsage", "resources"), sight.unreadable);
-      }
-    }
-  }
-  for (const Json* pod : pods) {
-    const auto phase = pod->text_at("status", "phase");
-    if (phase == "Succeeded" || phase == "Failed") continue;
-    const Json* containers = pod->at("spec", "containers");
-    if (containers == nullptr || !containers->is_array()) continue;
-    for (const Json& container : containers->as_array()) {
-      sight.sold += batch(container.at("resources", "requests"), sight.unreadable).value_or(AuditAmounts{});
-    }
-  }
   return sight;
+}
+
+void take_metric(AuditSight& sight, const Json& metric) {
+  const auto stamp = metric.text_at("status", "updateTime");
+  if (!stamp.empty()) sight.stamp = stamp;
+  sight.system_used = native(metric.at("status", "nodeMetric", "systemUsage", "resources"), sight.unreadable);
+  sight.online_used = {};
+  if (const Json* used = metric.at("status", "podsMetric"); used != nullptr && used->is_array()) {
+    for (const Json& pod : used->as_array()) {
+      if (below_batch(text(pod.member("priority")))) continue;
+      sight.online_used += native(pod.at("podUsage", "resources"), sight.unreadable);
+    }
+  }
+}
+
+void drop_metric(AuditSight& sight) {
+  sight.stamp.reset();
+  sight.system_used = {};
+  sight.online_used = {};
+}
+
+Result<AuditPod> read_pod(std::string_view bytes) {
+  AuditPod pod;
+  std::string phase;
+  base::JsonReader reader(bytes);
+  const auto resources = [&](std::string_view key) {
+    if (key != "requests") {
+      reader.skip();
+      return;
+    }
+    Json requests;
+    if (reader.value(requests)) pod.sold += batch(&requests, pod.unreadable).value_or(AuditAmounts{});
+  };
+  const auto container = [&](std::string_view key) {
+    if (key == "resources") {
+      reader.object(resources);
+    } else {
+      reader.skip();
+    }
+  };
+  const auto spec = [&](std::string_view key) {
+    if (key == "nodeName") {
+      reader.string(pod.node);
+    } else if (key == "containers") {
+      reader.array([&] { reader.object(container); });
+    } else {
+      reader.skip();
+    }
+  };
+  const auto status = [&](std::string_view key) {
+    if (key == "phase") {
+      reader.string(phase);
+    } else {
+      reader.skip();
+    }
+  };
+  reader.object([&](std::string_view key) {
+    if (key == "spec") {
+      reader.object(spec);
+    } else if (key == "status") {
+      reader.object(status);
+    } else {
+      reader.skip();
+    }
+  });
+  TM_TRY_VOID(reader.finish());
+  if (phase == "Succeeded" || phase == "Failed") pod.sold = {};
+  return pod;
+}
+
+void take_pod(AuditSight& sight, const AuditPod& pod) {
+  sight.sold += pod.sold;
+  if (!pod.unreadable.empty()) sight.unreadable = pod.unreadable;
 }
 
 AuditAmounts ceiling_of(const AuditSight& sight) {

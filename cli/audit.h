@@ -84,8 +84,19 @@ struct AuditSight {
   AuditRules rules;
   std::string unreadable;  // what could not be read; "" where all could
 };
-AuditSight sight_of(const Json& node, const Json* metric, const std::vector<const Json*>& pods,
-                    const AuditSettings& settings);
+AuditSight sight_of(const Json& node, const AuditSettings& settings);
+// What its NodeMetric says; without one nothing is reported.
+void take_metric(AuditSight& sight, const Json& metric);
+void drop_metric(AuditSight& sight);
+
+// What a pod holds of batch. Read straight from the bytes: there are many.
+struct AuditPod {
+  std::string node;
+  AuditAmounts sold;
+  std::string unreadable;
+};
+Result<AuditPod> read_pod(std::string_view bytes);
+void take_pod(AuditSight& sight, const AuditPod& pod);
 AuditAmounts ceiling_of(const AuditSight& sight);
 
 struct AuditOptions {

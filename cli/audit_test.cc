@@ -36,8 +36,9 @@ AuditSettings settings(std::string_view colocation = R"({"enable":true})", std::
   return *AuditSettings::read({std::string(colocation), std::string(ours)});
 }
 AuditSight sight(std::string_view batch_cpu, std::string_view more = "", base::Duration age = 10s) {
-  const Json metric = metric_json(age);
-  return sight_of(node_json(batch_cpu, more), &metric, {}, settings());
+  AuditSight sight = sight_of(node_json(batch_cpu, more), settings());
+  take_metric(sight, metric_json(age));
+  return sight;
 }
 
 std::vector<Reason> seen(const std::vector<AuditSight>& sights, AuditOptions options = {}) {
@@ -89,6 +90,26 @@ TEST(Audit, AnOfferOnOldReportsIsAMistakeAndSoIsItsGrowth) {
 TEST(Audit, WhatSomebodyElseWroteIsTheirs) {
   EXPECT_EQ(seen({sight("20000")}, {.writer = "koord-manager"}),
             (std::vector<Reason>{Reason::kAuditForeignWriter, Reason::kAuditFollowing}));
+}
+
+TEST(Audit, WhatPodsHoldIsAddedUpUntilTheyAreOver) {
+  const std::string pod = R"({"metadata":{"name":"p","nodeName":"not this"},"spec":{"containers":[
+      {"name":"a","resources":{"limits":{"kubernetes.io/batch-cpu":"9k"},
+       "requests":{"kubernetes.io/batch-cpu":"2k","kubernetes.io/batch-memory":"1Gi"}}},
+      {"name":"b"},{"resources":{"requests":{"kubernetes.io/batch-cpu":"500","cpu":"7"}}}],
+      "nodeName":"n1"},"status":{"phase":")";
+  const auto running = read_pod(pod + R"(Running"}})");
+  ASSERT_TRUE(running) << running.error().message;
+  EXPECT_EQ(running->node, "n1");
+  EXPECT_EQ(running->sold, (AuditAmounts{2500, std::int64_t{1} << 30}));
+  EXPECT_EQ(read_pod(pod + R"(Succeeded"}})")->sold, AuditAmounts());
+  EXPECT_FALSE(read_pod(R"({"spec":{"containers":)"));
+  EXPECT_FALSE(read_pod(R"({"spec":{"containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"much"}}}]}})")
+                   ->unreadable.empty());
+
+  auto node = sight("2000");
+  take_pod(node, *running);
+  EXPECT_EQ(seen({node}), std::vector<Reason>{Reason::kAuditOriginDropped});
 }
 
 TEST(Audit, SettingsOfTheNodeCountAndTheMostGenerousWhereItCannotTell) {

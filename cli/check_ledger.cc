@@ -9,33 +9,13 @@
 
 #include "base/text.h"
 #include "cli/get.h"
-#include "kube/decode.h"
+#include "cli/list_pages.h"
 
 namespace tidemark::cli {
 namespace {
 
-using Objects = std::vector<Json>;
-
-net::Task<Result<Objects>> list_all(kube::Client& client, kube::Resource resource, std::string field_selector,
-                                    base::Duration limit) {
-  Objects objects;
-  kube::ListOptions list;
-  list.field_selector = std::move(field_selector);
-  auto done = co_await client.list(
-      resource, std::move(list),
-      [&](std::string_view page) -> Result<void> {
-        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
-          TM_TRY(auto object, Json::parse(item));
-          objects.push_back(std::move(object));
-          return {};
-        }));
-        return {};
-      },
-      [&] { objects.clear(); }, limit);
-  if (!done && done.error().kind == ErrorKind::kNotFound) co_return Objects();  // a cluster without that kind
-  if (!done) co_return std::unexpected(std::move(done).error().within(base::cat("listing ", resource.kind)));
-  co_return objects;
-}
+// So many at once: a pod is small once it is read.
+constexpr int kPodsPage = 2000;
 
 using Data = std::map<std::string, std::string, std::less<>>;
 
@@ -57,7 +37,8 @@ std::optional<std::string> text_in(const Data& data, std::string_view key) {
   return at == data.end() ? std::nullopt : std::optional(at->second);
 }
 
-net::Task<Result<std::vector<AuditSight>>> look(kube::Client& client, const CheckOptions& options) {
+net::Task<Result<std::vector<AuditSight>>> look(net::EventLoop& loop, kube::Client& client,
+                                                const CheckOptions& options) {
   // What a manager had in force first: settings that it takes between two answers are in the later ones.
   TM_CO_TRY(const auto stored,
             co_await data_of(client, options.config_namespace, "tidemark-config-revisions", options.limit));
@@ -66,23 +47,45 @@ net::Task<Result<std::vector<AuditSight>>> look(kube::Client& client, const Chec
   TM_CO_TRY(const auto settings,
             AuditSettings::read({text_in(slo, "colocation-config"), text_in(ours, "config.yaml")}, stored));
   // What is offered first: what it rests on is then as new or newer, and a cut that comes between is no excess.
-  TM_CO_TRY(const Objects nodes, co_await list_all(client, kube::kNodes, "", options.limit));
-  TM_CO_TRY(const Objects metrics, co_await list_all(client, kube::kNodeMetrics, "", options.limit));
-  TM_CO_TRY(const Objects pods,
-            co_await list_all(client, kube::kPods,
-                              "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=", options.limit));
-  std::map<std::string_view, const Json*> metric_of;
-  for (const Json& metric : metrics) metric_of[metric.text_at("metadata", "name")] = &metric;
-  std::map<std::string_view, std::vector<const Json*>> pods_of;
-  for (const Json& pod : pods) pods_of[pod.text_at("spec", "nodeName")].push_back(&pod);
-  std::vector<AuditSight> sights;
-  sights.reserve(nodes.size());
-  for (const Json& node : nodes) {
-    const auto name = node.text_at("metadata", "name");
-    const auto metric = metric_of.find(name);
-    sights.push_back(sight_of(node, metric == metric_of.end() ? nullptr : metric->second, pods_of[name], settings));
-  }
-  co_return sights;
+  std::map<std::string, AuditSight, std::less<>> sights;
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kNodes, {}, options.limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(const Json node, Json::parse(item));
+        auto sight = sight_of(node, settings);
+        std::string name = sight.node;
+        sights.insert_or_assign(std::move(name), std::move(sight));
+        return {};
+      },
+      [&] { sights.clear(); }));
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kNodeMetrics, {}, options.limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(const Json metric, Json::parse(item));
+        const auto at = sights.find(metric.text_at("metadata", "name"));
+        if (at != sights.end()) take_metric(at->second, metric);
+        return {};
+      },
+      [&] {
+        for (auto& [name, sight] : sights) drop_metric(sight);
+      }));
+  kube::ListOptions pods;
+  pods.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+  pods.page_size = kPodsPage;
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kPods, std::move(pods), options.limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(const AuditPod pod, read_pod(item));
+        if (const auto at = sights.find(pod.node); at != sights.end()) take_pod(at->second, pod);
+        return {};
+      },
+      [&] {
+        for (auto& [name, sight] : sights) sight.sold = {};
+      }));
+  std::vector<AuditSight> seen;
+  seen.reserve(sights.size());
+  for (auto& [name, sight] : sights) seen.push_back(std::move(sight));
+  co_return seen;
 }
 
 std::string decimals(double value) {
@@ -179,7 +182,7 @@ net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& 
   FailedLooks failed;
   const auto end = loop.clock().monotonic() + options.length;
   while (true) {
-    auto sights = co_await look(client, options);
+    auto sights = co_await look(loop, client, options);
     const auto left = end - loop.clock().monotonic();
     if (sights) {
       auditor.look(*sights, loop.clock().monotonic(), loop.clock().wall());

@@ -22,7 +22,7 @@ class CheckLedgerTest : public ::testing::Test {
   void SetUp() override {
     server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
     transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    between = std::make_unique<testing::FailingTransport>(*transport);
+    between = std::make_unique<testing::FailingTransport>(loop, *transport);
     client = std::make_unique<kube::Client>(
         loop, *between, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
@@ -82,6 +82,20 @@ TEST_F(CheckLedgerTest, ALookThatFailsThrowsNothingAwayThatWasSeen) {
   const auto clean = check();
   ASSERT_TRUE(clean);
   EXPECT_EQ(Json::parse(clean->text)->at("looksFailed")->as_int(), 0);
+}
+
+// The time is for one answer: a list of many pages takes as long as it takes.
+TEST_F(CheckLedgerTest, ManyPagesAreReadEachInItsTime) {
+  for (int i = 0; i < 1200; ++i) node(base::cat("n", i), "0");
+  node("z", "20000");
+  options.length = 0s;
+  options.limit = 500ms;
+  between->delay = 300ms;
+  auto report = check();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_NE(report->text.find("NOT CLEAN: 1201 nodes, 1 looks"), std::string::npos) << report->text;
+  between->delay = 700ms;
+  EXPECT_FALSE(check());
 }
 
 TEST_F(CheckLedgerTest, AServerThatComesLateIsWaitedFor) {

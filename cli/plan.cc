@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "cli/get.h"
+#include "cli/list_pages.h"
 #include "cli/plan_changes.h"
-#include "kube/decode.h"
 #include "kube/node_resource_topology.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
@@ -92,54 +92,44 @@ struct ClusterNow {
   manager::SettingsMaps maps;
 };
 
-template <class Decode, class Keep>
-net::Task<Result<void>> list_into(kube::Client& client, kube::Resource resource, std::string selector,
-                                  base::Duration limit, Decode decode, Keep keep, std::function<void()> restart) {
-  kube::ListOptions list;
-  list.field_selector = std::move(selector);
-  auto done = co_await client.list(
-      resource, std::move(list),
-      [&](std::string_view page) -> Result<void> {
-        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
-          TM_TRY(auto object, decode(item));
-          keep(std::move(object));
-          return {};
-        }));
+net::Task<Result<void>> read_cluster(net::EventLoop& loop, kube::Client& client, const PlanOptions& options,
+                                     ClusterNow& now) {
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kNodes, {}, options.limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(auto node, kube::decode_node(item, manager::node_fields(), now.interner));
+        now.nodes.push_back(std::move(node));
         return {};
       },
-      std::move(restart), limit);
-  if (!done && done.error().kind == ErrorKind::kNotFound) co_return Result<void>();  // a cluster without that kind
-  if (!done) co_return std::unexpected(std::move(done).error().within(cat("listing ", resource.kind)));
-  co_return Result<void>();
-}
-
-net::Task<Result<void>> read_cluster(kube::Client& client, const PlanOptions& options, ClusterNow& now) {
-  TM_CO_TRY_VOID(co_await list_into(
-      client, kube::kNodes, "", options.limit,
-      [&](std::string_view item) { return kube::decode_node(item, manager::node_fields(), now.interner); },
-      [&](kube::Node node) { now.nodes.push_back(std::move(node)); }, [&] { now.nodes.clear(); }));
-  TM_CO_TRY_VOID(co_await list_into(
-      client, kube::kNodeMetrics, "", options.limit,
-      [&](std::string_view item) { return kube::decode_node_metric(item, manager::metric_fields(), now.interner); },
-      [&](kube::NodeMetric metric) {
+      [&] { now.nodes.clear(); }));
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kNodeMetrics, {}, options.limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(auto metric, kube::decode_node_metric(item, manager::metric_fields(), now.interner));
         std::string name(metric.meta.name);
         now.metrics.insert_or_assign(std::move(name), std::move(metric));
+        return {};
       },
       [&] { now.metrics.clear(); }));
-  TM_CO_TRY_VOID(co_await list_into(
-      client, kube::kNodeResourceTopologies, "", options.limit,
-      [&](std::string_view item) {
-        return kube::decode_node_resource_topology(item, manager::topology_fields(), now.interner);
-      },
-      [&](kube::NodeResourceTopology topology) {
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kNodeResourceTopologies, {}, options.limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(auto topology, kube::decode_node_resource_topology(item, manager::topology_fields(), now.interner));
         std::string name(topology.meta.name);
         now.topologies.insert_or_assign(std::move(name), std::move(topology));
+        return {};
       },
       [&] { now.topologies.clear(); }));
-  TM_CO_TRY_VOID(co_await list_into(
-      client, kube::kPods, "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=", options.limit,
-      [&](std::string_view item) { return manager::decode_pod_projection(item, now.interner); },
-      [&](manager::PodProjection pod) { now.pods.push_back(std::move(pod)); }, [&] { now.pods.clear(); }));
+  kube::ListOptions pods;
+  pods.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+  TM_CO_TRY_VOID(co_await list_pages(
+      loop, client, kube::kPods, std::move(pods), options.limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(auto pod, manager::decode_pod_projection(item, now.interner));
+        now.pods.push_back(std::move(pod));
+        return {};
+      },
+      [&] { now.pods.clear(); }));
   for (const auto& pod : now.pods) now.pods_of[pod.node_name.view()].push_back(&pod);
   const auto map = [&](std::string_view name) {
     return config_map(client, options.config_namespace, std::string(name), options.limit, now.interner);
@@ -255,7 +245,7 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
   std::vector<std::string> problems = read_manifests(options, wanted);
   if (!problems.empty()) co_return PlanReport{list_text(problems, options.json), false};
   ClusterNow now;
-  TM_CO_TRY_VOID(co_await read_cluster(client, options, now));
+  TM_CO_TRY_VOID(co_await read_cluster(loop, client, options, now));
   PlanView view;
   view.shown_max = options.shown_max;
   check(wanted, now, options, problems, view.warnings);

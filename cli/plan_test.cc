@@ -26,7 +26,7 @@ class PlanTest : public ::testing::Test {
   void SetUp() override {
     server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
     transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    between = std::make_unique<testing::FailingTransport>(*transport);
+    between = std::make_unique<testing::FailingTransport>(loop, *transport);
     client = std::make_unique<kube::Client>(
         loop, *between, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));

@@ -27,7 +27,7 @@ class SettingsCommandsTest : public ::testing::Test {
   void SetUp() override {
     server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
     transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    between = std::make_unique<testing::FailingTransport>(*transport);
+    between = std::make_unique<testing::FailingTransport>(loop, *transport);
     client = std::make_unique<kube::Client>(
         loop, *between, [] { return std::string(); }, kube::ClientConfig(), base::Random(1));
     options.config_namespace = "ns";
