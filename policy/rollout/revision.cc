@@ -1,6 +1,7 @@
 #include "policy/rollout/revision.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/hash.h"
@@ -72,7 +73,9 @@ bool fits(const RevisionBook& book, const SettingsTexts& texts, std::span<const 
 
 RevisionBook with_revision(RevisionBook book, const SettingsTexts& texts, std::span<const std::string> needed,
                            base::WallTime now) {
-  StoredRevision newest{1, hash_of(texts), now, false, texts};
+  // As fine as it is stored: what is read again equals what was written, and is not written once more for ever.
+  const base::WallTime taken{std::chrono::floor<std::chrono::milliseconds>(now.since_epoch)};
+  StoredRevision newest{1, hash_of(texts), taken, false, texts};
   if (!book.empty()) newest.number = book.back().number + 1;
   if (const auto* same = find_revision(book, newest.hash)) {
     if (same == &book.back()) return book;

@@ -138,6 +138,14 @@ TEST(StoredRollout, ReadsWhatItWrote) {
   EXPECT_TRUE(stored_changes(stored, two(), busy()).empty());
 }
 
+TEST(StoredRollout, WritesNothingAgainOfATimeThatIsFinerThanWhatIsStored) {
+  auto book = with_revision({}, texts("a"), {}, kStart);
+  book = with_revision(std::move(book), texts("b", "schema: 1"), {}, kStart + std::chrono::nanoseconds(581'707'123));
+  const auto stored = decode_stored(data_of(book, busy()));
+  EXPECT_EQ(stored.book, book);
+  EXPECT_TRUE(stored_changes(stored, book, busy()).empty());
+}
+
 TEST(StoredRollout, WritesOnlyWhatChanged) {
   const auto before = decode_stored(data_of(two(), busy()));
   auto book = two();
