@@ -2,11 +2,30 @@
 
 import os
 import re
+import signal
+import socket
 import subprocess
 import unittest
 from pathlib import Path
 
+from cluster.tidemark_process import wait_for
+
 ROOT = Path(__file__).resolve().parents[2]
+UP_S = 300  # what it builds on the way is there when this runs
+END_S = 60
+
+
+def alive_with(word: str) -> list[str]:
+    """The command lines of this machine that name `word`."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if word in line:
+            found.append(line)
+    return found
 
 
 class Up(unittest.TestCase):
@@ -24,13 +43,39 @@ class Up(unittest.TestCase):
         for node, text in explained.items():
             self.assertIn(f"node {node}: offers batch-cpu {sold[node]}m and batch-memory ", text)
         self.assertIn("export KUBECONFIG=", done.stdout)
-        log = (data / "up.log").read_text()
-        address = re.search(r"https://127\.0\.0\.1:(\d+)", log)
-        self.assertIsNotNone(address, log)
-        with self.assertRaises(OSError):  # the server ended with the command
-            import socket
+        self.assertEqual([], alive_with(str(data)), "the server ended with the command")
 
-            socket.create_connection(("127.0.0.1", int(address[1])), timeout=2).close()
+    def stays_up(self, number: int) -> None:
+        """Without --once: kubectl works for as long as it runs, and a signal takes everything down but the data folder."""
+        data = Path(os.environ["TMPDIR"]) / f"stays-{number}"
+        with open(f"{data}.out", "w+b") as out:
+            child = subprocess.Popen([ROOT / "dev", "up", "--data-dir", data], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
+            printed = Path(out.name)
+            wait_for(lambda: child.poll() is not None or "up until Ctrl-C" in printed.read_text(), "a line that it is up", limit_s=UP_S)
+            text = printed.read_text()
+            self.assertIsNone(child.poll(), text)
+            kubeconfig = re.search(r"^export KUBECONFIG=(\S+)$", text, re.M)[1]
+            self.assertEqual(str(data), str(Path(kubeconfig).parent))
+            nodes = subprocess.run(
+                [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", kubeconfig, "get", "nodes", "-o", "name"],
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=END_S,
+            )
+            self.assertEqual(["node/database-1", "node/web-1", "node/web-2"], sorted(nodes.stdout.split()), nodes.stderr)
+            server = re.search(r"https://127\.0\.0\.1:(\d+)", Path(kubeconfig).read_text())
+            child.send_signal(number)
+            self.assertEqual(128 + number, child.wait(END_S), printed.read_text())
+        self.assertEqual([], alive_with(str(data)), "nothing of it is left")
+        with self.assertRaises(OSError):
+            socket.create_connection(("127.0.0.1", int(server[1])), timeout=2).close()
+        self.assertEqual([], [file.name for file in data.iterdir() if file.name.endswith((".tmp", ".pem", "-journal"))])
+
+    def test_an_interrupt_takes_it_down(self):
+        self.stays_up(signal.SIGINT)
+
+    def test_sigterm_takes_it_down(self):
+        self.stays_up(signal.SIGTERM)
 
 
 if __name__ == "__main__":
