@@ -306,6 +306,31 @@ const std::vector<std::pair<std::string, std::string>> kEventRenames = {{"regard
                                                                         {"deprecatedLastTimestamp", "lastTimestamp"},
                                                                         {"deprecatedCount", "count"}};
 
+// What is stored here and waits for somebody who is not there. Whoever writes such an object is told so.
+struct LeftOut {
+  const char* group;
+  const char* plural;  // "": every kind of the group
+  const char* told;
+};
+
+const LeftOut kLeftOut[] = {
+    {"", "resourcequotas", "this API server counts nothing against a resource quota"},
+    {"", "limitranges", "this API server applies no limit range: pods get no defaults from it and no limits"},
+    {"", "services", "this API server has no service network: a service gets no address and no endpoints"},
+    {"", "persistentvolumes", "this API server binds no volumes to claims"},
+    {"", "persistentvolumeclaims", "this API server binds no volumes to claims: the claim stays Pending"},
+    {"storage.k8s.io", "storageclasses", "this API server provisions no volumes"},
+    {"rbac.authorization.k8s.io", "", "this API server enforces no RBAC: who is authenticated may do everything"},
+    {"apps", "", "this API server runs no controllers: no pods are made from it"},
+    {"batch", "", "this API server runs no controllers: no pods are made from it"},
+};
+
+std::string left_out(const Kind& kind) {
+  for (const LeftOut& row : kLeftOut)
+    if (kind.group == row.group && (*row.plural == '\0' || kind.plural == row.plural)) return row.told;
+  return {};
+}
+
 }  // namespace
 
 std::vector<Kind> builtin_kinds() {
@@ -343,6 +368,7 @@ std::vector<Kind> builtin_kinds() {
     TM_CHECK(kind.type != nullptr, "every built-in kind has a row in the type table");
     kind.fields = row.fields;
     kind.subresources = row.subresources;
+    kind.left_out = left_out(kind);
     if (kind.group == "events.k8s.io") kind.renames = kEventRenames;
     kinds.push_back(std::move(kind));
   }

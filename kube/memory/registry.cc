@@ -44,6 +44,13 @@ std::vector<std::string> decoding_problems(const std::vector<std::string>& dupli
   return out;
 }
 
+// They are dropped; the real server leaves them out where they are empty.
+void warn_of_managed_fields(const Json& tree, std::vector<std::string>& warnings) {
+  const Json* fields = tree.at("metadata", "managedFields");
+  if (fields != nullptr && fields->is_array() && !fields->as_array().empty())
+    warnings.emplace_back("metadata.managedFields: this API server keeps none");
+}
+
 // A patch that makes what cannot be decoded is invalid, where a body would be a bad request.
 std::unexpected<ApiError> patch_makes_no_object(std::string_view shown, std::string_view why) {
   return refuse(invalid("", "", "", {invalid_value("patch", Json(shown).dump(), why)}));
@@ -263,6 +270,7 @@ Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, 
           plain_error(405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating"));
   }
   TM_TRY(auto warnings, decode(*kind, version, body, request));
+  warn_of_managed_fields(body, warnings);
   JsonObject& held = meta(body).as_object();
   if (!meta_text(body, "resourceVersion").empty())
     return refuse(plain_error(500, "", "resourceVersion should not be set on objects to be created"));
@@ -308,6 +316,7 @@ Answer<Written> Registry::create(const KindPtr& kind, std::string_view version, 
   TM_TRY(Written written, write(kind, nullptr, std::move(body), request.dry_run, false, Size::kLimited));
   written.created = true;
   written.warnings = std::move(warnings);
+  if (!kind->left_out.empty()) written.warnings.push_back(kind->left_out);
   return written;
 }
 
@@ -383,6 +392,7 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
                                       std::string_view subresource, const WriteRequest& request) {
   const std::string& name = before->name;
   TM_TRY(auto warnings, decode(*kind, version, tree, request));
+  warn_of_managed_fields(tree, warnings);
   const Json old = before->json();
   const std::string_view revision = meta_text(tree, "resourceVersion");
   if (!revision.empty() && !base::parse_uint(revision))
@@ -463,6 +473,7 @@ Answer<Written> Registry::update_tree(const KindPtr& kind, std::string_view vers
     TM_TRY(written, write(kind, before, std::move(tree), request.dry_run, gone, Size::kLimited));
   }
   written.warnings = std::move(warnings);
+  if (!kind->left_out.empty() && spec_changed && subresource.empty()) written.warnings.push_back(kind->left_out);
   return written;
 }
 

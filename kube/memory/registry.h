@@ -42,9 +42,9 @@ struct DeleteRequest {
 struct Written {
   ObjectPtr object;
   bool created = false;
-  bool removed = false;  // a delete that left nothing behind
-  std::vector<std::string> warnings;
-  Store::TicketPtr ticket;  // null: nothing was written (dry run, no change)
+  bool removed = false;               // a delete that left nothing behind
+  std::vector<std::string> warnings;  // what was dropped of the body, and what nobody here does with the object
+  Store::TicketPtr ticket;            // null: nothing was written (dry run, no change)
 };
 
 class Registry {

@@ -27,6 +27,7 @@ using net::Task;
 
 namespace {
 
+constexpr std::string_view kImpersonate = "impersonate-";  // -user, -group, -uid, -extra-…
 constexpr std::string_view kDefinitions = "customresourcedefinitions.apiextensions.k8s.io";
 
 // Takes as long for a near miss as for a far one, so that time tells nothing but the length.
@@ -159,6 +160,15 @@ Task<void> Server::Impl::handle(HttpExchange& exchange) {
     co_return;
   }
   if (answer_document(exchange, *target, registry, store, definitions)) co_return;
+  // Documents are the same for everybody. The rest, answered as to the caller himself, would say the opposite of what
+  // was asked: what somebody else may do.
+  for (const auto& [name, value] : exchange.head().headers) {
+    if (!name.starts_with(kImpersonate)) continue;
+    answer_error(exchange, plain_error(422, "Unsupported",
+                                       cat("impersonation (the header ", name, ", kubectl's --as) is not supported by ",
+                                           "this API server: who is authenticated may do everything")));
+    co_return;
+  }
   const auto path = parse_resource_path(target->path);
   if (!path || path->plural.empty()) {
     answer_unknown_path(exchange, registry.kinds(), target->path);

@@ -57,6 +57,28 @@ TEST_F(ServerTest, RefusesBadObjectsWithTheirPlace) {
   EXPECT_EQ(post(kPods, R"({"apiVersion":"v2","kind":"Pod"})").status, 400);
 }
 
+TEST_F(ServerTest, WarnsOfWhatNobodyHereDoesWithTheObject) {
+  constexpr const char* kQuotas = "/api/v1/namespaces/default/resourcequotas";
+  const std::string told = "299 - \"this API server counts nothing against a resource quota\"";
+  const Reply made = post(kQuotas, R"({"metadata":{"name":"q"},"spec":{"hard":{"pods":"1"}}})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(made.headers.get("warning"), told);
+  const std::string one = std::string(kQuotas) + "/q";
+  EXPECT_EQ(
+      call("PATCH", one, R"({"spec":{"hard":{"pods":"2"}}})", "application/merge-patch+json").headers.get("warning"),
+      told);
+  EXPECT_EQ(
+      call("PATCH", one, R"({"metadata":{"labels":{"a":"b"}}})", "application/merge-patch+json").headers.get("warning"),
+      "")
+      << "a label changes nothing of what is not done";
+  EXPECT_EQ(get(one).headers.get("warning"), "");
+  EXPECT_EQ(post(kPods, pod("a")).headers.get("warning"), "");
+  EXPECT_EQ(post(kMaps, R"({"metadata":{"name":"m","managedFields":[]}})").headers.get("warning"), "");
+  EXPECT_EQ(post(kMaps, R"({"metadata":{"name":"n","managedFields":[{"manager":"x","operation":"Update"}]}})")
+                .headers.get("warning"),
+            "299 - \"metadata.managedFields: this API server keeps none\"");
+}
+
 TEST_F(ServerTest, FieldValidation) {
   const std::string body = R"({"metadata":{"name":"x"},"daata":{}})";
   const Reply strict = post(std::string(kMaps) + "?fieldValidation=Strict", body);
