@@ -28,7 +28,7 @@ LEASE = {"metadata": {"name": "koordinator-manager"}, "spec": {"holderIdentity":
 def clean_up_commands() -> str:
     """The block of the guide that takes away every trace of ours."""
     guide = (ROOT / "docs" / "guide" / "roll-back.md").read_text()
-    return re.search(r"^## 3\..*?^```sh elsewhere\n(.*?)^```", guide, re.M | re.S)[1]
+    return re.search(r"^## 3\..*?^```sh run cluster\n(.*?)^```", guide, re.M | re.S)[1]
 
 
 class Watched:

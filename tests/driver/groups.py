@@ -7,11 +7,11 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import budget, build, contract_suite, deploy_tools, fuzz, packages, processes, results, sanitizers
+from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, packages, processes, results, sanitizers
 from driver.cluster import Fixture
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -132,7 +132,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         for file in files:
             run.add(_run_python(group, file, environment))
         if group == "cluster":
-            run.add(_docs("cluster", environment))
+            run.add(_cluster_docs(environment))
 
 
 def _unit(run: Run, built: bool) -> None:
@@ -246,14 +246,26 @@ def _docs(group: str, environment) -> list[Case]:
         log = LOGS / group / f"docs-{block.file.replace('/', '-')}-{block.line}.log"
         with _scratch() as scratch:
             kubeconfig = {"KUBECONFIG": environment["TIDEMARK_TEST_KUBECONFIG"]} if environment else {}
-            kubectl = {"PATH": f"{Path(environment['TIDEMARK_KUBECTL']).parent}:{os.environ['PATH']}"} if environment else {}
+            programs = [str(BUILD), *([str(Path(environment["TIDEMARK_KUBECTL"]).parent)] if environment else [])]
             done = processes.run_logged(
                 ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=120,
-                env={**_environment(environment, scratch), **kubeconfig, **kubectl},
+                env={**_environment(environment, scratch), **kubeconfig, "PATH": ":".join([*programs, os.environ["PATH"]])},
             )
         detail = "" if done.code == 0 else f"exit code {done.code}\n{block.text}\n{log.read_text(errors='replace')}"
         cases.append(Case(group, "docs", f"{block.file}:{block.line}", PASSED if done.code == 0 else FAILED, detail))
     return cases
+
+
+def _cluster_docs(environment) -> list[Case]:
+    kubeconfig = Path(environment["TIDEMARK_TEST_KUBECONFIG"])
+    try:
+        docs_world.make(kubeconfig)
+        return _docs("cluster", environment)
+    except (Failed, OSError) as error:
+        return [Case("cluster", "docs", "(objects)", FAILED, str(error))]
+    finally:
+        with suppress(Failed, OSError):
+            docs_world.take_away(kubeconfig)
 
 
 def _finish(run: Run, seconds: float) -> int:

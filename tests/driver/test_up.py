@@ -7,7 +7,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from driver import up
+from driver import docs_world, up
 from driver.console import Failed
 
 
@@ -39,6 +39,16 @@ class Samples(unittest.TestCase):
                 parts = [status["nodeMetric"]["systemUsage"], *(pod["podUsage"] for pod in status["podsMetric"])]
                 total = sum(milli(part["resources"]["cpu"]) for part in parts)
                 self.assertEqual(milli(status["nodeMetric"]["nodeUsage"]["resources"]["cpu"]), total, item["metadata"]["name"])
+
+
+class DocsWorld(unittest.TestCase):
+    def test_the_settings_that_the_page_shows_are_found(self):
+        self.assertIn("schema: 1\n", docs_world.shown_settings(docs_world.SETTINGS_PAGE.read_text()))
+        with self.assertRaises(Failed):
+            docs_world.shown_settings("```yaml\nschema: 1\n```\n")
+
+    def test_every_sample_has_a_place_to_be_taken_from(self):
+        self.assertEqual(len(samples()), len(set(up.sample_paths())))
 
 
 class WayIn(unittest.TestCase):

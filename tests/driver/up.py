@@ -162,9 +162,17 @@ def _kubeconfig(server: subprocess.Popen, output: Path) -> Path:
     raise Failed(f"`tidemark up` named no kubeconfig within {START_S} s. It printed:\n{output.read_text(errors='replace')[-4000:]}")
 
 
+def sample_objects() -> list[dict]:
+    return [item for file in sorted(SAMPLES.glob("*.json")) for item in json.loads(file.read_text())["items"]]
+
+
+def sample_paths() -> list[str]:
+    return [f"{_path(item)}/{item['metadata']['name']}" for item in sample_objects()]
+
+
 def load(api: Api) -> list[dict]:
     """What is there already stays, so that a data folder can be used again."""
-    objects = [item for file in sorted(SAMPLES.glob("*.json")) for item in json.loads(file.read_text())["items"]]
+    objects = sample_objects()
     with step(f"writing {len(objects)} sample objects"):
         for item in objects:
             create(api, item)
