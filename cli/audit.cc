@@ -269,6 +269,26 @@ Result<AuditSettings> AuditSettings::read(const AuditTexts& live,
   return settings;
 }
 
+void AuditSettings::take_overrides(std::optional<std::string_view> written, base::WallTime now) {
+  const auto read = written ? Json::parse(*written) : Result<Json>(Json());
+  if (!read) return;
+  if (const Json* cluster = read->member("cluster")) take_override(*cluster, now);
+  if (const Json* pools = read->member("pools"); pools != nullptr && pools->is_array()) {
+    for (const Json& pool : pools->as_array()) take_override(pool, now);
+  }
+}
+
+void AuditSettings::take_override(const Json& line, base::WallTime now) {
+  const auto until = base::parse_rfc3339(text(line.member("until")));
+  if (!line.is_object() || !until || *until <= now) return;
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  number(line, "cpu", cpu);
+  number(line, "memory", memory);
+  override_cpu_percent_ = std::max(override_cpu_percent_, cpu);
+  override_memory_percent_ = std::max(override_memory_percent_, memory);
+}
+
 AuditRules AuditSettings::of(const Json& node) const {
   std::optional<AuditRules> generous;
   for (const Layer& layer : layers_) {
@@ -282,7 +302,10 @@ AuditRules AuditSettings::of(const Json& node) const {
     take_ours(layer.ours, node, rules);
     generous = generous ? more_generous(*generous, rules) : rules;
   }
-  return generous.value_or(AuditRules());
+  AuditRules rules = generous.value_or(AuditRules());
+  rules.cpu_threshold_percent = std::max(rules.cpu_threshold_percent, override_cpu_percent_);
+  rules.memory_threshold_percent = std::max(rules.memory_threshold_percent, override_memory_percent_);
+  return rules;
 }
 
 AuditSight sight_of(const Json& node, const AuditSettings& settings) {

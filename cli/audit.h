@@ -56,6 +56,8 @@ class AuditSettings {
   // `stored`: the data of tidemark-config-revisions. A live text that cannot be read is none where a stored one can.
   static Result<AuditSettings> read(const AuditTexts& live,
                                     const std::map<std::string, std::string, std::less<>>& stored = {});
+  // Text of the overrides of the water line; those in force count on every node. What cannot be read counts as none.
+  void take_overrides(std::optional<std::string_view> text, base::WallTime now);
   AuditRules of(const Json& node) const;
 
  private:
@@ -63,7 +65,12 @@ class AuditSettings {
     Json colocation;
     Json ours;
   };
+  void take_override(const Json& line, base::WallTime now);
+
   std::vector<Layer> layers_;  // one at least
+  // The highest line that somebody put anywhere for a while.
+  std::int64_t override_cpu_percent_ = 0;
+  std::int64_t override_memory_percent_ = 0;
 };
 
 // One look at one node.

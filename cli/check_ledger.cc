@@ -44,8 +44,10 @@ net::Task<Result<std::vector<AuditSight>>> look(net::EventLoop& loop, kube::Clie
             co_await data_of(client, options.config_namespace, "tidemark-config-revisions", options.limit));
   TM_CO_TRY(const auto slo, co_await data_of(client, options.config_namespace, options.config_name, options.limit));
   TM_CO_TRY(const auto ours, co_await data_of(client, options.config_namespace, "tidemark-config", options.limit));
-  TM_CO_TRY(const auto settings,
+  TM_CO_TRY(const auto orders, co_await data_of(client, options.config_namespace, "tidemark-state", options.limit));
+  TM_CO_TRY(auto settings,
             AuditSettings::read({text_in(slo, "colocation-config"), text_in(ours, "config.yaml")}, stored));
+  settings.take_overrides(text_in(orders, "overrides.json"), loop.clock().wall());
   // What is offered first: what it rests on is then as new or newer, and a cut that comes between is no excess.
   std::map<std::string, AuditSight, std::less<>> sights;
   TM_CO_TRY_VOID(co_await list_pages(

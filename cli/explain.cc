@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/get.h"
+#include "cli/pools.h"
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
@@ -79,6 +80,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   manager::StandingInputs standing = manager::left_to_others(node);
   standing.desired = desired ? &*desired : nullptr;
   standing.desired_known = desired.has_value();
+  const auto overrides = overrides_in(stored);
+  standing.overrides = overrides ? &*overrides : nullptr;
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));
@@ -102,6 +105,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     notes.emplace_back(
         "how far an offer has moved is the manager's memory; shown is what one that starts now would do");
   }
+  if (!overrides) notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
   std::vector<policy::Source> sources;
   sources.push_back({base::cat("Node ", options.node),
                      node.meta.resource_version,
@@ -141,13 +145,13 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                      stored.revision,
                      {},
                      {},
-                     "what was ordered for the cluster and its pools",
-                     {"state"}});
+                     "what was ordered for the cluster and its pools, overrides of the water line",
+                     {"state", "offer"}});
   // Where it sells, the terms are those of what the node is told; elsewhere of what it would be told if it were on.
   const bool taken_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
   const auto& shown = taken_back ? decision.offer.plan : decision.plan();
   if (taken_back) notes.emplace_back("the numbers above are what the settings would give if the node were on");
-  const policy::OfferNames names{decision.strategy().profile, decision.calendar};
+  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides};
   if (options.json) {
     Json out = policy::render_json(shown, decision.snapshot, decision.strategy());
     out["state"] = policy::render_json(decision.standing.state);

@@ -7,10 +7,12 @@
 
 #include "base/text.h"
 #include "cli/get.h"
+#include "cli/pools.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/settings/effective.h"
 #include "manager/specs/node_slo.h"
+#include "manager/state/desired_store.h"
 #include "model/names.h"
 #include "policy/nodeslo/origin.h"
 #include "policy/overcommit/strategy_origin.h"
@@ -67,7 +69,12 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
                                                     annotation(node, model::kColocationStrategyAnnotation)));
   const auto bandwidth = annotation(node, model::kNetworkBandwidthAnnotation);
   policy::SloConfig config;
-  const auto calendar = settings ? manager::slo_calendar(node, settings->revision, loop.clock().wall()) : std::nullopt;
+  TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
+  const auto overrides = overrides_in(stored);
+  if (!overrides) shown.notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
+  const auto calendar =
+      settings ? manager::slo_calendar(node, settings->revision, loop.clock().wall(), overrides ? &*overrides : nullptr)
+               : std::nullopt;
   const auto live = [&](std::string_view key) { return manager::config_source(maps.slo ? &*maps.slo : nullptr, key); };
   const auto refused = [&](std::string_view problem) {
     if (settings && !problem.empty())

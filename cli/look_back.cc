@@ -44,7 +44,7 @@ std::string done_text(const manager::DecisionDone& done) {
 
 std::string explanation(const manager::NodeDecision& decision, std::string_view settings, std::string_view pool,
                         const std::vector<std::string>& notes, bool json) {
-  const policy::OfferNames names{decision.strategy().profile, decision.calendar};
+  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides};
   if (json) {
     Json out = policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
     out["pool"] = Json(pool);

@@ -1,19 +1,15 @@
 #include "cli/plan.h"
 
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "base/yaml.h"
-#include "cli/get.h"
-#include "cli/list_pages.h"
+#include "cli/cluster_now.h"
+#include "cli/manifests.h"
 #include "cli/plan_changes.h"
-#include "kube/node_resource_topology.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
-#include "manager/capacity/pod_projection.h"
 #include "manager/settings/effective.h"
 #include "manager/specs/node_slo.h"
 #include "model/names.h"
@@ -25,129 +21,15 @@ namespace tidemark::cli {
 namespace {
 
 using base::cat;
-using Data = std::map<std::string, std::string>;
 
-// The data of the manifests; nullopt: the file has none of that name.
-struct NewSettings {
-  std::optional<Data> slo;
-  std::optional<Data> tidemark;
-};
-
-Result<Data> data_in(const Json& map) {
-  Data data;
-  const Json* members = map.member("data");
-  if (members == nullptr || members->is_null()) return data;
-  if (!members->is_object()) return fail(ErrorKind::kInvalid, "data: wanted texts by key");
-  for (const auto& [key, text] : members->as_object()) {
-    if (!text.is_string()) return fail(ErrorKind::kInvalid, "data.", key, ": wanted a text");
-    data[key] = text.as_string();
-  }
-  return data;
-}
-
-// Every document that is none of the two is told.
-std::vector<std::string> read_manifests(const PlanOptions& options, NewSettings& found) {
-  auto documents = base::parse_yaml_documents(options.text);
-  if (!documents) return {documents.error().message};
-  std::vector<std::string> problems;
-  std::vector<Json> objects;
-  for (Json& document : *documents) {
-    if (const Json* items = document.member("items"); items != nullptr && items->is_array()) {
-      objects.insert(objects.end(), items->as_array().begin(), items->as_array().end());
-    } else {
-      objects.push_back(std::move(document));
-    }
-  }
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    const Json& object = objects[i];
-    const auto name = object.text_at("metadata", "name");
-    const auto place = cat("document ", i + 1, " (", object.text_at("kind"), " ", name, "): ");
-    auto* into = name == options.config_name          ? &found.slo
-                 : name == model::kTidemarkConfigName ? &found.tidemark
-                                                      : nullptr;
-    if (object.text_at("kind") != "ConfigMap" || into == nullptr) {
-      problems.push_back(cat(place, "wanted ConfigMap ", options.config_name, " or ", model::kTidemarkConfigName));
-      continue;
-    }
-    auto data = data_in(object);
-    if (!data) {
-      problems.push_back(place + data.error().message);
-    } else if (*into) {
-      problems.push_back(place + "it is there twice");
-    } else {
-      *into = std::move(*data);
-    }
-  }
-  if (problems.empty() && !found.slo && !found.tidemark) problems.emplace_back("the file has no ConfigMap");
-  return problems;
-}
-
-struct ClusterNow {
-  kube::Interner interner;
-  std::vector<kube::Node> nodes;
-  std::map<std::string, kube::NodeMetric, std::less<>> metrics;
-  std::map<std::string, kube::NodeResourceTopology, std::less<>> topologies;
-  std::vector<manager::PodProjection> pods;
-  std::map<std::string_view, std::vector<const manager::PodProjection*>> pods_of;
-  manager::SettingsMaps maps;
-};
-
-net::Task<Result<void>> read_cluster(net::EventLoop& loop, kube::Client& client, const PlanOptions& options,
-                                     ClusterNow& now) {
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kNodes, {}, options.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(auto node, kube::decode_node(item, manager::node_fields(), now.interner));
-        now.nodes.push_back(std::move(node));
-        return {};
-      },
-      [&] { now.nodes.clear(); }));
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kNodeMetrics, {}, options.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(auto metric, kube::decode_node_metric(item, manager::metric_fields(), now.interner));
-        std::string name(metric.meta.name);
-        now.metrics.insert_or_assign(std::move(name), std::move(metric));
-        return {};
-      },
-      [&] { now.metrics.clear(); }));
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kNodeResourceTopologies, {}, options.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(auto topology, kube::decode_node_resource_topology(item, manager::topology_fields(), now.interner));
-        std::string name(topology.meta.name);
-        now.topologies.insert_or_assign(std::move(name), std::move(topology));
-        return {};
-      },
-      [&] { now.topologies.clear(); }));
-  kube::ListOptions pods;
-  pods.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kPods, std::move(pods), options.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(auto pod, manager::decode_pod_projection(item, now.interner));
-        now.pods.push_back(std::move(pod));
-        return {};
-      },
-      [&] { now.pods.clear(); }));
-  for (const auto& pod : now.pods) now.pods_of[pod.node_name.view()].push_back(&pod);
-  const auto map = [&](std::string_view name) {
-    return config_map(client, options.config_namespace, std::string(name), options.limit, now.interner);
-  };
-  TM_CO_TRY(now.maps.slo, co_await map(options.config_name));
-  TM_CO_TRY(now.maps.tidemark, co_await map(model::kTidemarkConfigName));
-  TM_CO_TRY(now.maps.revisions, co_await map(model::kRevisionsName));
-  co_return Result<void>();
-}
-
-std::vector<policy::SettingsKey> keys_of(const Data& data) {
+std::vector<policy::SettingsKey> keys_of(const Manifests::Data& data) {
   std::vector<policy::SettingsKey> keys;
   for (const auto& [key, text] : data) keys.push_back({key, text});
   return keys;
 }
 
 // All that is wrong with the new settings, by the rules of the webhook.
-void check(const NewSettings& wanted, const ClusterNow& now, const PlanOptions& options,
+void check(const Manifests& wanted, const ClusterNow& now, const PlanOptions& options,
            std::vector<std::string>& problems, std::vector<std::string>& warnings) {
   if (wanted.slo) {
     std::vector<std::vector<model::Label>> labels;
@@ -221,31 +103,15 @@ class InForce {
   std::optional<manager::EffectiveSettings> known_;
 };
 
-manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
-                              const PlanOptions& options, const base::Clock& clock) {
-  const auto metric = now.metrics.find(node.meta.name.view());
-  const auto topology = now.topologies.find(node.meta.name.view());
-  const auto pods = now.pods_of.find(node.meta.name.view());
-  const manager::NodeSurroundings around{
-      pods == now.pods_of.end() ? std::span<const manager::PodProjection* const>() : pods->second,
-      metric == now.metrics.end() ? nullptr : &metric->second,
-      topology == now.topologies.end() ? nullptr : &topology->second,
-      revision,
-      options.plugins,
-      policy::OfferState(),
-      clock.wall(),
-      clock.monotonic()};
-  return manager::decide_node(node, around);
-}
-
 }  // namespace
 
 net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& client, PlanOptions options) {
-  NewSettings wanted;
-  std::vector<std::string> problems = read_manifests(options, wanted);
+  Manifests wanted;
+  std::vector<std::string> problems = read_manifests(options.text, options.config_name, wanted);
   if (!problems.empty()) co_return PlanReport{list_text(problems, options.json), false};
   ClusterNow now;
-  TM_CO_TRY_VOID(co_await read_cluster(loop, client, options, now));
+  TM_CO_TRY_VOID(
+      co_await read_cluster(loop, client, {options.config_namespace, options.config_name, options.limit}, now));
   PlanView view;
   view.shown_max = options.shown_max;
   check(wanted, now, options, problems, view.warnings);
@@ -270,21 +136,25 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
       }
     }
     const auto labels = manager::labels_of(node);
-    const auto was = decided(now, node, before->revision, options, loop.clock());
-    const auto is = decided(now, node, *after, options, loop.clock());
+    const auto was = decided(now, node, before->revision, options.plugins, loop.clock());
+    const auto is = decided(now, node, *after, options.plugins, loop.clock());
     moves = moves || is.offer.motion;
-    changes.push_back(
-        {std::string(node.meta.name.view()), offered_of(was, policy::pool_of(before->revision.tidemark, labels).name),
-         offered_of(is, policy::pool_of(after->tidemark, labels).name),
-         changed_parts(manager::decide_node_slo(&node, nullptr, before->revision, loop.clock().wall()).spec,
-                       manager::decide_node_slo(&node, nullptr, *after, loop.clock().wall()).spec)});
+    const auto slo = [&](const manager::Revision& revision) {
+      return manager::decide_node_slo(&node, nullptr, revision, loop.clock().wall(), now.overrides_known()).spec;
+    };
+    changes.push_back({std::string(node.meta.name.view()),
+                       offered_of(was, policy::pool_of(before->revision.tidemark, labels).name),
+                       offered_of(is, policy::pool_of(after->tidemark, labels).name),
+                       changed_parts(slo(before->revision), slo(*after))});
   }
   if (in_force.by_node())
     view.notes.emplace_back("a roll-out is under way; before is what is in force on each node now");
   if (moves) {
     view.notes.emplace_back("with profile tidemark an offer grows in steps: shown is the first of them");
   }
-  view.notes.emplace_back("nodes that are off or observed are shown as if they were on");
+  for (const auto& note : now.notes) view.notes.push_back(note);
+  view.notes.emplace_back(
+      "observed nodes are shown as if they were written; nodes that are off offer nothing, whatever is set");
   view.notes.emplace_back("new settings reach the nodes as their roll-out says (tidemark list revisions)");
   co_return PlanReport{
       options.json ? plan_json(std::move(changes), view).dump_pretty() + "\n" : plan_text(std::move(changes), view),

@@ -17,6 +17,7 @@ struct Sum {
   std::int64_t nodes = 0;
   std::int64_t changed = 0;
   std::int64_t slo_changed = 0;
+  std::int64_t off = 0;
   Offered before;
   Offered after;
 };
@@ -37,6 +38,7 @@ std::map<std::string, Sum> sums_of(const std::vector<NodeChange>& nodes) {
       ++sum->nodes;
       sum->changed += node.changes() ? 1 : 0;
       sum->slo_changed += node.slo_parts.empty() ? 0 : 1;
+      sum->off += node.after.off ? 1 : 0;
       add(sum->before, node.before);
       add(sum->after, node.after);
     }
@@ -74,7 +76,8 @@ std::string sum_line(std::string_view name, const Sum& sum) {
              between(gib(sum.before.batch_memory), gib(sum.after.batch_memory), " GiB"), "; mid ",
              between(cores(sum.before.mid_cpu), cores(sum.after.mid_cpu), " cores"), ", ",
              between(gib(sum.before.mid_memory), gib(sum.after.mid_memory), " GiB"),
-             sum.slo_changed == 0 ? "" : cat("; NodeSLO of ", sum.slo_changed), "\n");
+             sum.slo_changed == 0 ? "" : cat("; NodeSLO of ", sum.slo_changed),
+             sum.off == 0 ? "" : cat("; ", sum.off, " off"), "\n");
 }
 
 Json offered_json(const Offered& offered) {
@@ -88,6 +91,7 @@ Json node_json(const Offered& offered) {
   Json out = offered_json(offered);
   out["pool"] = Json(offered.pool);
   out["reason"] = Json(model::reason_id(offered.reason));
+  out["off"] = Json(offered.off);
   return out;
 }
 
@@ -95,6 +99,7 @@ Json sum_json(const Sum& sum) {
   return Json::object({{"nodes", sum.nodes},
                        {"changed", sum.changed},
                        {"nodeSlosChanged", sum.slo_changed},
+                       {"off", sum.off},
                        {"before", offered_json(sum.before)},
                        {"after", offered_json(sum.after)}});
 }
@@ -108,16 +113,19 @@ Json texts(const std::vector<std::string>& list) {
 }  // namespace
 
 Offered offered_of(const manager::NodeDecision& decision, const std::string& pool) {
+  const auto& state = decision.standing.state;
+  const bool off = state.k8s >= policy::NodeState::kDraining;
+  const auto& plan = off ? decision.plan() : decision.offer.plan;
   // A node that is held stays as it is.
-  const auto& plan = decision.offer.plan;
   const auto& carries = plan.action == policy::PlanAction::kHold ? decision.snapshot.published : plan.publish;
   const auto value = [](const auto& amount) { return amount ? amount->value : 0; };
   return {value(carries.batch_cpu),
           value(carries.batch_memory),
           value(carries.mid_cpu),
           value(carries.mid_memory),
-          plan.reason,
-          pool};
+          off ? policy::reason_of(state) : plan.reason,
+          pool,
+          off};
 }
 
 std::vector<std::string> changed_parts(const policy::SloSpec& before, const policy::SloSpec& after) {

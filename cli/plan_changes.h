@@ -1,4 +1,5 @@
-// What two sets of settings make of the same nodes, side by side. Pure.
+// What two sets of settings make of the same nodes, side by side. Pure. A node that is off offers nothing, whatever the
+// settings say; one that is only observed counts as if it were written.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct Offered {
   std::int64_t mid_memory = 0;
   model::Reason reason = model::Reason::kPublished;
   std::string pool;
+  bool off = false;  // or draining, for Kubernetes at least
   bool operator==(const Offered&) const = default;
 };
 Offered offered_of(const manager::NodeDecision& decision, const std::string& pool);

@@ -13,8 +13,8 @@ namespace {
 NodeChange change(const std::string& node, const std::string& pool, std::int64_t before, std::int64_t after) {
   NodeChange out;
   out.node = node;
-  out.before = {before, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool};
-  out.after = {after, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool};
+  out.before = {before, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool, false};
+  out.after = {after, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool, false};
   return out;
 }
 
@@ -38,6 +38,17 @@ TEST(PlanChanges, TenThousandNodesAreAFewLines) {
   EXPECT_EQ(told.at("left_off")->as_int(), 9980);
   EXPECT_EQ(told.at("pools", "odd", "after", "batchCpuMilli")->as_int(), 10'000'000);
   EXPECT_EQ(told.at("all", "changed")->as_int(), 10'000);
+}
+
+TEST(PlanChanges, NodesThatAreOffAreCounted) {
+  auto off = change("a", "x", 0, 0);
+  off.before.off = off.after.off = true;
+  off.before.reason = off.after.reason = model::Reason::kStateOff;
+  EXPECT_EQ(plan_text({off, change("b", "x", 1000, 2000)}, {}),
+            "b (x): batch 1.0 -> 2.0 cores, 4.0 GiB [TM-NODE-001]\n"
+            "pool x: 1 of 2 nodes change; batch 1.0 -> 2.0 cores, 8.0 GiB; mid 0.0 cores, 0.0 GiB; 1 off\n"
+            "all: 1 of 2 nodes change; batch 1.0 -> 2.0 cores, 8.0 GiB; mid 0.0 cores, 0.0 GiB; 1 off\n");
+  EXPECT_EQ(plan_json({off}, {}).at("pools", "x", "off")->as_int(), 1);
 }
 
 TEST(PlanChanges, ANodeSloThatChangesIsAChange) {

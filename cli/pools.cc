@@ -31,6 +31,13 @@ net::Task<Result<policy::TidemarkConfig>> read_pools(kube::Reader& reader, std::
   co_return std::move(*config);
 }
 
+Result<policy::Overrides> overrides_in(const manager::StoredText& stored) {
+  if (!stored.overrides) return policy::Overrides();
+  auto read = policy::parse_overrides(*stored.overrides);
+  if (!read) return std::unexpected(std::move(read).error().within("what is stored cannot be read"));
+  return read;
+}
+
 Result<void> pool_exists(const policy::TidemarkConfig& config, std::string_view pool) {
   std::vector<std::string> names{config.rest.name};
   for (const auto& each : config.pools) names.push_back(each.name);

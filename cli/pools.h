@@ -9,13 +9,18 @@
 #include "kube/client.h"
 #include "kube/objects.h"
 #include "manager/settings/revision.h"
+#include "manager/state/desired_store.h"
 #include "policy/pools/pools.h"
+#include "policy/state/overrides.h"
 
 namespace tidemark::cli {
 
 // Without a tidemark-config there is one pool, `default`. One that cannot be read is an error that says why.
 net::Task<Result<policy::TidemarkConfig>> read_pools(kube::Reader& reader, std::string config_namespace,
                                                      manager::ZonesOf zones, base::Duration limit);
+
+// The overrides of the water line that are stored; none where nothing is.
+Result<policy::Overrides> overrides_in(const manager::StoredText& stored);
 
 // kNotFound with the pools that there are, and the nearest one.
 Result<void> pool_exists(const policy::TidemarkConfig& config, std::string_view pool);

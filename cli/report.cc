@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/get.h"
+#include "cli/pools.h"
 #include "kube/decode.h"
 #include "kube/node_resource_topology.h"
 #include "kube/objects.h"
@@ -17,6 +18,7 @@
 #include "manager/settings/effective.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
+#include "policy/render/override_text.h"
 #include "policy/render/state_text.h"
 #include "policy/rollout/stored.h"
 
@@ -33,6 +35,7 @@ struct Seen {
   std::unordered_map<std::string, kube::NodeResourceTopology> topologies;
   manager::SettingsMaps maps;
   std::optional<policy::DesiredStates> desired;
+  std::optional<policy::Overrides> overrides;
 };
 
 template <class Take>
@@ -97,6 +100,7 @@ net::Task<Result<Seen>> see(kube::Client& client, const ReportOptions& options, 
   TM_CO_TRY(seen.maps.revisions, co_await config_map(client, options.config_namespace,
                                                      std::string(model::kRevisionsName), options.limit, interner));
   TM_CO_TRY(const auto stored, co_await manager::read_desired(client, options.config_namespace, options.limit));
+  if (auto overrides = overrides_in(stored)) seen.overrides = std::move(*overrides);
   if (!stored.text) {
     seen.desired.emplace();
   } else if (auto desired = policy::parse_desired(*stored.text)) {
@@ -158,6 +162,7 @@ Result<std::vector<Row>> rows_of(const Seen& seen, const ReportOptions& options,
     manager::StandingInputs standing = manager::left_to_others(node);
     standing.desired = seen.desired ? &*seen.desired : nullptr;
     standing.desired_known = seen.desired.has_value();
+    standing.overrides = seen.overrides ? &*seen.overrides : nullptr;
     const manager::NodeSurroundings around{bound,
                                            metric == seen.metrics.end() ? nullptr : &metric->second,
                                            topology == seen.topologies.end() ? nullptr : &topology->second,
@@ -206,12 +211,27 @@ std::string signed_text(std::int64_t value, std::string_view unit) {
   return base::cat(value > 0 ? "+" : "", value, unit);
 }
 
-std::string states_text(const std::vector<Row>& rows, const ReportOptions& options) {
-  std::string out;
+// Of the cluster where `pool` is empty.
+const policy::LineOverride* override_of(const Seen& seen, std::string_view pool, base::WallTime now) {
+  const auto* line = seen.overrides ? seen.overrides->of(pool) : nullptr;
+  return line != nullptr && now < line->until ? line : nullptr;
+}
+
+std::string override_line(const Seen& seen, std::string_view pool, base::WallTime now) {
+  const auto* line = override_of(seen, pool, now);
+  if (line == nullptr) return "";
+  return base::cat(pool.empty() ? "cluster" : "  ", pool.empty() ? ": " : "",
+                   "water line overridden: ", policy::override_text(*line), "\n");
+}
+
+std::string states_text(const std::vector<Row>& rows, const ReportOptions& options, const Seen& seen,
+                        base::WallTime now) {
+  std::string out = override_line(seen, "", now);
   for (const auto& [pool, sum] : sums_of(rows)) {
     std::string states;
     for (const auto& [word, nodes] : sum.states) states += base::cat(states.empty() ? "" : ", ", nodes, " ", word);
     out += base::cat("pool ", pool, ": ", sum.nodes, sum.nodes == 1 ? " node: " : " nodes: ", states, "\n");
+    out += override_line(seen, pool, now);
   }
   std::size_t shown = 0;
   for (const Row& row : rows) {
@@ -222,14 +242,16 @@ std::string states_text(const std::vector<Row>& rows, const ReportOptions& optio
   return out;
 }
 
-std::string difference_text(const std::vector<Row>& rows, const ReportOptions& options) {
-  std::string out;
+std::string difference_text(const std::vector<Row>& rows, const ReportOptions& options, const Seen& seen,
+                            base::WallTime now) {
+  std::string out = override_line(seen, "", now);
   for (const auto& [pool, sum] : sums_of(rows)) {
     out += base::cat("pool ", pool, ": ", sum.nodes, sum.nodes == 1 ? " node, " : " nodes, ", sum.different,
                      " different\n  batch-cpu     in force ", cores(sum.in_force.cpu_milli), ", would be ",
                      cores(sum.wanted.cpu_milli), " (", signed_text(sum.wanted.cpu_milli - sum.in_force.cpu_milli, "m"),
                      ")\n  batch-memory  in force ", sum.in_force.memory_bytes, ", would be ", sum.wanted.memory_bytes,
                      " (", signed_text(sum.wanted.memory_bytes - sum.in_force.memory_bytes, ""), " bytes)\n");
+    out += override_line(seen, pool, now);
   }
   std::size_t shown = 0;
   for (const Row& row : rows) {
@@ -248,15 +270,17 @@ Json amounts_json(const Amounts& amounts) {
   return Json::object({{"batchCpuMilli", Json(amounts.cpu_milli)}, {"batchMemoryBytes", Json(amounts.memory_bytes)}});
 }
 
-Json to_json(const std::vector<Row>& rows, const ReportOptions& options) {
+Json to_json(const std::vector<Row>& rows, const ReportOptions& options, const Seen& seen, base::WallTime now) {
   const bool difference = options.about == ReportOf::kDifference;
   Json out = Json::object({{"schema", 1}, {"report", Json(difference ? "difference" : "states")}});
+  if (const auto* line = override_of(seen, "", now)) out["override"] = policy::override_json(*line);
   Json pools = Json::array();
   for (const auto& [pool, sum] : sums_of(rows)) {
     Json entry = Json::object({{"pool", Json(pool)}, {"nodes", Json(static_cast<std::int64_t>(sum.nodes))}});
     Json states = Json::object();
     for (const auto& [word, nodes] : sum.states) states[word] = Json(static_cast<std::int64_t>(nodes));
     entry["states"] = std::move(states);
+    if (const auto* line = override_of(seen, pool, now)) entry["override"] = policy::override_json(*line);
     if (difference) {
       entry["different"] = Json(static_cast<std::int64_t>(sum.different));
       entry["inForce"] = amounts_json(sum.in_force);
@@ -287,9 +311,12 @@ Json to_json(const std::vector<Row>& rows, const ReportOptions& options) {
 net::Task<Result<std::string>> report(net::EventLoop& loop, kube::Client& client, ReportOptions options) {
   kube::Interner interner;
   TM_CO_TRY(const Seen seen, co_await see(client, options, interner));
-  TM_CO_TRY(const auto rows, rows_of(seen, options, loop.clock().wall(), loop.clock().monotonic()));
-  if (options.json) co_return to_json(rows, options).dump_pretty() + "\n";
-  std::string out = options.about == ReportOf::kStates ? states_text(rows, options) : difference_text(rows, options);
+  const base::WallTime now = loop.clock().wall();
+  TM_CO_TRY(const auto rows, rows_of(seen, options, now, loop.clock().monotonic()));
+  if (options.json) co_return to_json(rows, options, seen, now).dump_pretty() + "\n";
+  std::string out = options.about == ReportOf::kStates ? states_text(rows, options, seen, now)
+                                                       : difference_text(rows, options, seen, now);
+  if (!seen.overrides) out += "note: the overrides of the water line (ConfigMap tidemark-state) cannot be read\n";
   if (!seen.desired) out += "note: what was ordered for the cluster (ConfigMap tidemark-state) cannot be read\n";
   co_return out.empty() ? std::string("no nodes\n") : out;
 }

@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"off", "drains nodes of offline work and switches it off", main::run_off},
     {"on", "lets nodes sell again", main::run_on},
     {"observe", "decides and shows for nodes, and writes nothing", main::run_observe},
+    {"override", "puts the water line of a pool, or of all, somewhere else for a while", main::run_override},
     {"up", "runs an API server in memory and the manager in one process", main::run_up},
 };
 

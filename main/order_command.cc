@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "cli/order.h"
 #include "cli/order_wait.h"
 #include "main/cluster.h"
+#include "main/person.h"
 #include "main/process.h"
 #include "main/zones.h"
 
@@ -35,43 +35,6 @@ Words words_of(policy::Wish wish) {
   }
   return {"tidemark off", "Stops selling: drains nodes of offline work, then switches it off."};
 }
-
-// Who gives the order, as far as this machine knows.
-std::string somebody() {
-  std::string user = environment_or_empty("SUDO_USER");
-  if (user.empty()) user = environment_or_empty("USER");
-  if (user.empty()) user = base::cat("uid ", ::getuid());
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return std::string(base::utf8_prefix(base::cat(user, "@", static_cast<const char*>(host)), policy::kByBytesMax));
-}
-
-bool asked(const std::string& question) {
-  std::fputs(base::cat(question, " [y/N] ").c_str(), stderr);
-  char answer[16] = {};
-  if (std::fgets(answer, sizeof answer, stdin) == nullptr) return false;
-  return answer[0] == 'y' || answer[0] == 'Y';
-}
-
-// One line that is written over on a terminal; a line for each change elsewhere.
-class ProgressLine {
- public:
-  void show(const std::string& text) {
-    if (text == last_) return;
-    last_ = text;
-    std::fputs(base::cat(terminal_ ? "\r\033[K" : "", text, terminal_ ? "" : "\n").c_str(), stderr);
-    open_ = terminal_;
-  }
-  void end() {
-    if (open_) std::fputs("\n", stderr);
-    open_ = false;
-  }
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  bool open_ = false;
-  std::string last_;
-};
 
 // What was written on the command line beside the options proper.
 struct Asked {

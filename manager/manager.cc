@@ -97,8 +97,9 @@ class RunningManager final : public Manager {
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         settings_(settings_context(client), log_, random.fork()),
-        orders_(loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
-                [this] { enqueue_all(); }),
+        orders_(
+            loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
+            [this] { return may_write(); }, [this] { enqueue_all(); }),
         contests_(loop, contest_context(client), log_, metrics),
         states_(loop, state_context(client), log_, metrics, random.fork()),
         lanes_(client),
@@ -246,6 +247,7 @@ class RunningManager final : public Manager {
     };
     wait("routine", client_);
     wait("ahead", client_.ahead());
+    orders_.refresh_metrics();
     return may_write() ? controller_.figures().text() : "";
   }
 
@@ -324,7 +326,8 @@ class RunningManager final : public Manager {
             [this] { return may_write(); },
             options_.controllers.node_slo,
             options_.controllers.node_metric,
-            [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); }};
+            [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); },
+            [this] { return orders_.overrides(); }};
   }
 
   SettingsContext settings_context(kube::Client& client) {

@@ -51,11 +51,12 @@ inline constexpr std::string_view kAmplificationRatioAnnotation = "node.koordina
 inline constexpr std::string_view kCpuBasicInfoAnnotation = "node.koordinator.sh/cpu-basic-info";
 
 // Whether a node sells, and who decided it: a label and an annotation of nodes, the ConfigMap of what was ordered for
-// the cluster and for pools with its one key, and a condition of nodes.
+// the cluster and for pools with its keys, and a condition of nodes.
 inline constexpr std::string_view kStateLabel = "tidemark.io/state";
 inline constexpr std::string_view kStateDetailAnnotation = "tidemark.io/state-detail";
 inline constexpr std::string_view kStateName = "tidemark-state";
 inline constexpr std::string_view kStateKey = "state.json";
+inline constexpr std::string_view kOverridesKey = "overrides.json";  // of the water line
 inline constexpr std::string_view kStateCondition = "TidemarkCoLocation";
 
 // Labels of nodes.

@@ -20,12 +20,13 @@ enum class FieldOrigin : std::uint8_t {
   kLabel,       // a label of the node
 };
 
-// A line of the agent that follows the calendar of the node's pool.
+// A line of the agent that follows the water line of the node's pool.
 struct FieldMoved {
   std::int64_t configured = 0;
   model::Reason reason = model::Reason::kSloLineBase;
-  std::string calendar;
+  std::string calendar;  // "" where the pool has none
   std::string entry;  // "" where none is in force
+  std::string override_by;  // "" where nobody overrides the calendar: who does, until when and why
 };
 
 struct FieldInForce {

@@ -79,7 +79,7 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                                  strategy,
                                  pool,
                                  decision.calendar,
-                                 std::nullopt,
+                                 on.overrides,
                                  on.origin,
                                  std::nullopt,
                                  {},
@@ -106,8 +106,11 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (around.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
-  DecisionBasis basis{labels_of(node), std::nullopt, around.plugins, before, origin, around.now, around.mono};
+  DecisionBasis basis{labels_of(node), std::nullopt, around.plugins, before, origin, around.now, around.mono, {}};
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
+  if (around.standing.overrides != nullptr) {
+    basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);
+  }
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
   decision.notes = std::move(conversion.notes);
   decision.obeyed =

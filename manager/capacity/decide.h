@@ -49,6 +49,7 @@ struct DecisionBasis {
   std::optional<model::Resources> origin;  // the same
   base::WallTime now;
   base::MonotonicTime mono;
+  policy::LineOverrides overrides;  // those in force that concern the node's pool
   bool operator==(const DecisionBasis&) const = default;
 };
 

@@ -185,6 +185,7 @@ void io(auto& a, Is<model::PodView> auto& value);
 void io(auto& a, Is<policy::ZonePlan> auto& value);
 void io(auto& a, Is<policy::AmplifiedResource> auto& value);
 void io(auto& a, Is<policy::LinePlan> auto& value);
+void io(auto& a, Is<policy::LineOverride> auto& value);
 void io(auto& a, Is<policy::MotionPlan> auto& value);
 void io(auto& a, Is<policy::LedgerPlan> auto& value);
 template <class A, class Fine>
@@ -302,6 +303,11 @@ void io(auto& a, Is<policy::OfferState> auto& value) {
   auto& [motion] = value;
   auto& [offered, changed_at, stamp, stamp_at, stamp_moved, held] = motion;
   all(a, offered, changed_at, stamp, stamp_at, stamp_moved, held);
+}
+
+void io(auto& a, Is<policy::LineOverride> auto& value) {
+  auto& [line, until, who, why, since] = value;
+  all(a, line.cpu, line.memory, until, who, why, since);
 }
 
 // ---- what comes out ----

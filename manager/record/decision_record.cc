@@ -45,9 +45,10 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
   return snapshot;
 }
 
-void basis_fields(auto& a, auto& basis) {
-  auto& [labels, annotation, plugins, state, origin, now, mono] = basis;
+void basis_fields(auto& a, auto& basis, std::int64_t schema) {
+  auto& [labels, annotation, plugins, state, origin, now, mono, overrides] = basis;
   all(a, plugins, state, origin, mono);
+  if (schema >= kRecordSchemaOverrides) io(a, overrides);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);
@@ -161,7 +162,7 @@ journal::Entry draft(const NodeDecision& decision, const std::shared_ptr<const j
   writer.natural(on_node_blob->hash);
   const model::NodeSnapshot snapshot = canonical(decision.snapshot);
   io(writer, snapshot);
-  basis_fields(writer, decision.basis);
+  basis_fields(writer, decision.basis, kRecordSchema);
   writer.text(outcome_bytes(outcome_of(decision)));
   entry.needs = {settings, std::move(on_node_blob)};
   return entry;
@@ -173,13 +174,14 @@ void finish(journal::Entry& draft, const DecisionDone& done) {
 }
 
 Result<RecordReader> RecordReader::make(const journal::Start& start) {
-  if (start.schema != kRecordSchema) {
+  if (start.schema != kRecordSchema && start.schema != kRecordSchema - 1) {
     return fail(ErrorKind::kUnsupported, "its records have schema ", start.schema, " (by ", start.program,
-                "); this program reads ", kRecordSchema);
+                "); this program reads ", kRecordSchema - 1, " and ", kRecordSchema);
   }
   std::map<std::string_view, model::Reason> known;
   for (const auto& row : model::all_reasons()) known.emplace(row.id, row.reason);
   RecordReader reader;
+  reader.schema_ = start.schema;
   reader.our_table_ = start.owner == reason_table();
   for (const auto id : base::split(start.owner, '\n')) {
     const auto at = known.find(id);
@@ -207,7 +209,7 @@ Result<DecisionRecord> RecordReader::decode(
   record.settings = reader.natural();
   const std::uint64_t on_node = reader.natural();
   io(reader, record.snapshot);
-  basis_fields(reader, record.basis);
+  basis_fields(reader, record.basis, schema_);
   record.outcome = reader.text();
   io(reader, record.done);
   if (!reader.at_end()) return fail(ErrorKind::kInvalid, "a record of a decision cannot be read");

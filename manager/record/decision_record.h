@@ -22,7 +22,8 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::int64_t kRecordSchema = 1;  // of what is written; the one before is read too
+inline constexpr std::int64_t kRecordSchema = 2;           // of what is written; the one before is read too
+inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides of the water line
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
 inline constexpr std::int64_t kPolicyVersion = 1;
@@ -108,6 +109,7 @@ class RecordReader {
   bool same(std::string_view recorded, const DecisionOutcome& outcome) const;
 
  private:
+  std::int64_t schema_ = kRecordSchema;
   bool our_table_ = false;
   std::vector<std::optional<model::Reason>> reasons_;  // by the number in the record; nullopt: not known here
 };

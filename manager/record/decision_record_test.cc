@@ -36,6 +36,11 @@ std::string segment_of(const std::vector<journal::Entry>& entries, const journal
   return bytes;
 }
 
+policy::LineOverrides overrides_at(base::WallTime now) {
+  return {{{40, std::nullopt}, now + std::chrono::minutes(5), "ann@ops", "a fire drill", now},
+          {{std::nullopt, 30}, now + std::chrono::hours(2), "bob@ops", "", now}};
+}
+
 TEST(DecisionRecord, ReplayIsExactForAnySeed) {
   std::size_t bytes = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
@@ -50,6 +55,7 @@ TEST(DecisionRecord, ReplayIsExactForAnySeed) {
       const base::WallTime now{kStart.since_epoch + std::chrono::minutes(7 * step)};
       DecisionBasis basis = testing::draw_basis(random, now);
       basis.state = state;
+      if (seed % 3 == 0) basis.overrides = overrides_at(now);
       const auto snapshot = step == 0 ? first : testing::draw_snapshot(random, now, seed % 4 == 0);
       const auto decision = decide(snapshot, basis, revision);
       state = decision.state;
@@ -106,6 +112,52 @@ TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
   ASSERT_FALSE(changes.empty());
   EXPECT_NE(changes[0].field.find("batch-cpu"), std::string::npos) << changes[0].field;
   EXPECT_NE(changes[0].before, changes[0].after);
+}
+
+// A record of the version before: it knows nothing of overrides.
+TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
+  base::Random random(1);
+  const Revision revision = testing::draw_revision(random);
+  const auto basis = testing::draw_basis(random, kStart);
+  const auto decision = decide(testing::draw_snapshot(random, kStart), basis, revision);
+  auto entry = draft(decision, settings_blob(revision));
+  finish(entry, {});
+  // Without overrides the new field is one byte, a count of none, before the outcome.
+  std::string outcome;
+  FieldWriter(outcome).text(outcome_bytes(outcome_of(decision)));
+  const auto at = entry.payload.find(outcome);
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_EQ(entry.payload[at - 1], 0);
+  entry.payload.erase(at - 1, 1);
+  auto start = start_record();
+  start.schema = kRecordSchema - 1;
+  const auto segment = journal::Segment::parse(segment_of({entry}, start));
+  auto decisions = *RecordedDecisions::make(segment);
+  const auto replayed = decisions.replay(segment.records()[0]);
+  ASSERT_TRUE(replayed) << replayed.error().message;
+  EXPECT_TRUE(replayed->same);
+  EXPECT_TRUE(replayed->record.basis.overrides.empty());
+  start.schema = kRecordSchema - 2;
+  EXPECT_FALSE(RecordedDecisions::make(journal::Segment::parse(segment_of({entry}, start))));
+}
+
+TEST(DecisionRecord, OverridesAreKeptWithTheDecision) {
+  base::Random random(1);
+  const Revision revision = testing::draw_revision(random);
+  auto basis = testing::draw_basis(random, kStart);
+  basis.overrides = overrides_at(kStart);
+  const auto decision = decide(testing::draw_snapshot(random, kStart), basis, revision);
+  ASSERT_TRUE(decision.offer.line);
+  EXPECT_EQ(decision.offer.line->cpu.hold, 40);
+  EXPECT_EQ(decision.offer.line->memory.hold, 30);
+  auto entry = draft(decision, settings_blob(revision));
+  finish(entry, {});
+  const auto segment = journal::Segment::parse(segment_of({entry}));
+  auto decisions = *RecordedDecisions::make(segment);
+  const auto replayed = decisions.replay(segment.records()[0]);
+  ASSERT_TRUE(replayed);
+  EXPECT_TRUE(replayed->same);
+  EXPECT_EQ(replayed->record.basis.overrides, basis.overrides);
 }
 
 // Enumerations grow in the middle: a record tells a reason by its id.

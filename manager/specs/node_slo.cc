@@ -35,19 +35,23 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
   return kept;
 }
 
-std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now) {
-  if (settings.tidemark.calendars.empty() || !settings.colocation.config) return std::nullopt;
+std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
+                                                const policy::Overrides* overrides) {
+  static const policy::Calendar kNone;
+  const bool overridden = overrides != nullptr && overrides->any();
+  if ((settings.tidemark.calendars.empty() && !overridden) || !settings.colocation.config) return std::nullopt;
   const policy::Pool& pool = policy::pool_of(settings.tidemark, labels_of(node));
-  if (!pool.calendar) return std::nullopt;
-  const policy::Calendar& calendar = settings.tidemark.calendars[*pool.calendar];
+  auto lines = overridden ? policy::overrides_of(*overrides, pool.name, now) : policy::LineOverrides();
+  if (!pool.calendar && lines.empty()) return std::nullopt;
+  const policy::Calendar& calendar = pool.calendar ? settings.tidemark.calendars[*pool.calendar] : kNone;
   const auto strategy = strategy_of_node(node, *settings.colocation.config, pool.profile);
-  return policy::SloCalendar{calendar,
-                             policy::water_line(calendar, strategy.values.cpu_reclaim_threshold_percent,
-                                                strategy.values.memory_reclaim_threshold_percent, std::nullopt, now)};
+  const auto line = policy::water_line(calendar, strategy.values.cpu_reclaim_threshold_percent,
+                                       strategy.values.memory_reclaim_threshold_percent, lines, now);
+  return policy::SloCalendar{calendar, line, std::move(lines)};
 }
 
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
-                                base::WallTime now) {
+                                base::WallTime now, const policy::Overrides* overrides) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -60,7 +64,7 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   std::optional<std::string_view> bandwidth;
   if (const auto* text = node->meta.annotations.find(model::kNetworkBandwidthAnnotation)) bandwidth = text->view();
   std::optional<policy::SloShift> shift;
-  if (const auto calendar = slo_calendar(*node, settings, now)) {
+  if (const auto calendar = slo_calendar(*node, settings, now, overrides)) {
     shift = policy::slo_shift(calendar->line);
     if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
   }

@@ -14,6 +14,7 @@
 #include "manager/specs/node_objects.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/nodeslo/origin.h"
+#include "policy/state/overrides.h"
 
 namespace tidemark::manager {
 
@@ -37,10 +38,11 @@ struct NodeSloDecision {
 };
 // Node and object may be null.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
-                                base::WallTime now);
+                                base::WallTime now, const policy::Overrides* overrides = nullptr);
 
-// Where the calendar of the node's pool has the water line now, over the base line of the node's strategy; nullopt
-// where the pool has no calendar. It refers to the settings.
-std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now);
+// Where the calendar of the node's pool, or an override, has the water line now, over the base line of the node's
+// strategy; nullopt where the pool has neither. It refers to the settings. `overrides` may be null.
+std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
+                                                const policy::Overrides* overrides);
 
 }  // namespace tidemark::manager

@@ -148,7 +148,8 @@ bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* m
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
   if (held(nodes_.find(key), &policy::PoolModes::node_slo)) return {};
-  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node), loop_.clock().wall());
+  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node), loop_.clock().wall(),
+                                  options_.overrides ? options_.overrides() : nullptr);
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
     count_parse("slo_controller_nodeslo_spec_parse_count", kParseNames[i],

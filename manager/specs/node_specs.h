@@ -30,6 +30,7 @@ struct NodeSpecsOptions {
   bool node_metrics = true;
   // Whether a node's objects stay as they are, by what its pool's settings say of this part. Null: never.
   std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
+  std::function<const policy::Overrides*()> overrides;  // of the water line; null, as its answer: none
 };
 
 class NodeSpecs {

@@ -1,5 +1,6 @@
 // The ConfigMap `tidemark-state` as bytes: what was ordered for the cluster and for pools, so that nodes that join
-// later inherit it (policy/state/desired.h).
+// later inherit it (policy/state/desired.h), and where the water line is overridden (policy/state/overrides.h). Each
+// has a key of its own, and a write of one leaves the other as it is.
 #pragma once
 
 #include <optional>
@@ -15,8 +16,9 @@
 namespace tidemark::manager {
 
 struct StoredText {
-  std::string revision;             // empty: the ConfigMap does not exist
-  std::optional<std::string> text;  // nullopt: it lacks the key
+  std::string revision;                  // empty: the ConfigMap does not exist
+  std::optional<std::string> text;       // nullopt: it lacks the key
+  std::optional<std::string> overrides;  // the same of the overrides of the water line (policy/state/overrides.h)
 };
 
 Result<kube::ConfigMap> decode_state_map(std::string_view bytes, kube::Interner& interner);
@@ -24,5 +26,7 @@ net::Task<Result<StoredText>> read_desired(kube::Reader& reader, std::string con
 // Over the revision that was read: kConflict or kAlreadyExists where somebody was quicker.
 net::Task<Result<void>> write_desired(kube::Writer& writer, std::string config_namespace, std::string revision,
                                       std::string text, base::Duration limit);
+net::Task<Result<void>> write_overrides(kube::Writer& writer, std::string config_namespace, std::string revision,
+                                        std::string text, base::Duration limit);
 
 }  // namespace tidemark::manager

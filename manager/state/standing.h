@@ -13,6 +13,7 @@
 #include "model/selector.h"
 #include "policy/pools/pools.h"
 #include "policy/state/desired.h"
+#include "policy/state/overrides.h"
 #include "policy/state/state.h"
 
 namespace tidemark::manager {
@@ -23,6 +24,7 @@ struct StandingInputs {
   const policy::DesiredStates* desired = nullptr;
   bool desired_known = true;  // false: nobody knows what was ordered, a node without a mark may not grow
   bool sold_known = true;     // false: some of what the node sold may be missing, so draining does not end by it
+  const policy::Overrides* overrides = nullptr;  // of the water line; null: none is known
   // Why nothing is written to the node, whatever was ordered: kStateByManager, kContestStanding, kContestPool.
   std::optional<model::Reason> only_watched;
   std::string watched_why;                            // for people: whom it was left to

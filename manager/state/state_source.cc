@@ -28,7 +28,7 @@ kube::InformerConfig only_state(const std::string& ns) {
 StateSource::StateSource(net::EventLoop& loop, kube::Client& client, kube::EventRecorder& recorder,
                          kube::Interner& interner, const kube::Informer<kube::Node>& nodes, const base::Log& log,
                          base::Registry& metrics, base::Random random, const std::string& ns,
-                         std::function<void()> on_change)
+                         std::function<bool()> leading, std::function<void()> on_change)
     : ns_(ns),
       recorder_(recorder),
       nodes_(nodes),
@@ -38,6 +38,7 @@ StateSource::StateSource(net::EventLoop& loop, kube::Client& client, kube::Event
       good_(metrics.gauge("tidemark_manager_state_good",
                           "1 while what was ordered for the cluster and its pools is known and can be read.")),
       on_change_(std::move(on_change)),
+      overrides_({loop, recorder, metrics, ns, std::move(leading), [this] { on_change_(); }}, log),
       scope_(loop) {
   maps_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
     if (taken_) take(after);
@@ -61,6 +62,7 @@ StandingInputs StateSource::inputs() const {
   StandingInputs inputs;
   inputs.desired = state_.desired ? &*state_.desired : nullptr;
   inputs.desired_known = state_.desired.has_value();
+  inputs.overrides = overrides_.overrides();
   return inputs;
 }
 
@@ -71,6 +73,14 @@ void StateSource::recover_from_nodes() {
     policy::recover(desired, reading.marks);
   });
   if (desired != policy::DesiredStates() || state_.desired) state_.desired = std::move(desired);
+}
+
+void StateSource::take_overrides(const kube::ConfigMap* map) {
+  std::optional<std::string_view> text;
+  if (map != nullptr) {
+    if (const auto* found = map->data.find(model::kOverridesKey)) text = found->view();
+  }
+  overrides_.take(text, map == nullptr ? std::string_view() : map->meta.uid.view());
 }
 
 void StateSource::take(const kube::ConfigMap* map) {
@@ -93,8 +103,9 @@ void StateSource::take(const kube::ConfigMap* map) {
       step.reason = Reason::kStateDesiredOld;
     }
   }
+  take_overrides(map);
   const bool good = step.reason == Reason::kStateDesiredRead || step.reason == Reason::kStateDesiredNone;
-  good_.set(good ? 1 : 0);
+  good_.set(good && overrides_.good() ? 1 : 0);
   if (!good) {
     log_.error(
         model::reason_sentence(step.reason),

@@ -1,5 +1,5 @@
-// What was ordered for the cluster and for pools, as the ConfigMap `tidemark-state` has it now. The last good text
-// holds; where the ConfigMap is gone, what nodes carry of it tells.
+// What was ordered for the cluster and for pools, and where the water line is overridden, as the ConfigMap
+// `tidemark-state` has it now. The last good text holds; where the ConfigMap is gone, what nodes carry of it tells.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/state/override_watch.h"
 #include "manager/state/standing.h"
 #include "net/loop.h"
 #include "policy/state/desired.h"
@@ -22,7 +23,8 @@ class StateSource {
  public:
   StateSource(net::EventLoop& loop, kube::Client& client, kube::EventRecorder& recorder, kube::Interner& interner,
               const kube::Informer<kube::Node>& nodes, const base::Log& log, base::Registry& metrics,
-              base::Random random, const std::string& ns, std::function<void()> on_change);
+              base::Random random, const std::string& ns, std::function<bool()> leading,
+              std::function<void()> on_change);
 
   void start();  // until destroyed
   // The nodes must be there: their copies count where the ConfigMap is not.
@@ -31,9 +33,12 @@ class StateSource {
 
   // Until the loop runs again.
   StandingInputs inputs() const;
+  const policy::Overrides* overrides() const { return overrides_.overrides(); }  // likewise
+  void refresh_metrics() { overrides_.refresh_metrics(); }
 
  private:
   void take(const kube::ConfigMap* map);
+  void take_overrides(const kube::ConfigMap* map);
   void recover_from_nodes();
 
   std::string ns_;
@@ -46,6 +51,7 @@ class StateSource {
   policy::DesiredState state_;
   model::Reason told_ = model::Reason::kStateDesiredNone;
   bool taken_ = false;
+  OverrideWatch overrides_;
   net::Scope scope_;  // last: its tasks use everything above
 };
 

@@ -59,6 +59,16 @@ bool HolidayList::rests(std::int64_t day) const {
   return weekday == 0 || weekday == 6;
 }
 
+const LineOverride* override_at(const LineOverrides& overrides, std::optional<std::int64_t> LinePercent::* side,
+                                WallTime now) {
+  const LineOverride* strongest = nullptr;
+  for (const auto& each : overrides) {
+    if (!(each.line.*side) || seconds(now) >= seconds(each.until)) continue;
+    if (strongest == nullptr || *(each.line.*side) < *(strongest->line.*side)) strongest = &each;
+  }
+  return strongest;
+}
+
 struct Timeline::Layer {
   std::int64_t line;
   std::int64_t part;
@@ -68,12 +78,12 @@ struct Timeline::Layer {
   std::int64_t priority;
 };
 
-Timeline::Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
-                   std::optional<LineOverride> override_line, WallTime from, WallTime to)
+Timeline::Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory, LineOverrides overrides,
+                   WallTime from, WallTime to)
     : calendar_(calendar),
       base_cpu_(std::clamp<std::int64_t>(base_cpu, 0, kPercentMax)),
       base_memory_(std::clamp<std::int64_t>(base_memory, 0, kPercentMax)),
-      override_(std::move(override_line)) {
+      overrides_(std::move(overrides)) {
   const std::int64_t from_s = seconds(from);
   const std::int64_t to_s =
       std::max(from_s, seconds(to)) + seconds(std::clamp(calendar.lead, Duration(0), kLeadMax)) + 1;
@@ -86,7 +96,7 @@ Timeline::Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t
     corners_s_.insert(corners_s_.end(), {each.start_s, each.start_s + seconds(entry.ramp_up),
                                          each.end_s - seconds(entry.ramp_down), each.end_s});
   }
-  if (override_) corners_s_.push_back(seconds(override_->until));
+  for (const auto& each : overrides_) corners_s_.push_back(seconds(each.until));
   std::sort(corners_s_.begin(), corners_s_.end());
   corners_s_.erase(std::unique(corners_s_.begin(), corners_s_.end()), corners_s_.end());
 }
@@ -157,14 +167,12 @@ Timeline::Hold Timeline::hold_at(std::optional<std::int64_t> LinePercent::* side
     terms.reason = layer.kind == EntryKind::kFreeze ? Reason::kLineFrozen : Reason::kLineWindow;
     if (layer.part < kWhole) ++hold.ramps;
   }
-  if (override_ && now_s < seconds(override_->until)) {
-    if (const auto line = override_->line.*side) {
-      terms.hold = std::clamp<std::int64_t>(*line, 0, kPercentMax);
-      terms.phase = LinePhase::kOverridden;
-      terms.entry = std::nullopt;
-      terms.reason = Reason::kLineOverridden;
-      hold.ramps = 0;
-    }
+  if (const auto* strongest = override_at(overrides_, side, WallTime{std::chrono::seconds(now_s)})) {
+    terms.hold = std::clamp<std::int64_t>(*(strongest->line.*side), 0, kPercentMax);
+    terms.phase = LinePhase::kOverridden;
+    terms.entry = std::nullopt;
+    terms.reason = Reason::kLineOverridden;
+    hold.ramps = 0;
   }
   return hold;
 }
@@ -222,8 +230,8 @@ LinePlan Timeline::at(WallTime now) const {
 }
 
 LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
-                    const std::optional<LineOverride>& override_line, WallTime now) {
-  return Timeline(calendar, base_cpu, base_memory, override_line, now, now).at(now);
+                    const LineOverrides& overrides, WallTime now) {
+  return Timeline(calendar, base_cpu, base_memory, overrides, now, now).at(now);
 }
 
 }  // namespace tidemark::policy

@@ -8,7 +8,8 @@
 //     line = line + (entry's line − line) × ramp          ramp: 0 → 1 in its first `ramp_up`, 1 → 0 in its last
 //     `ramp_down`
 //
-// Among equals the lower line is the stronger. A freeze without a line of its own means the base line.
+// Among equals the lower line is the stronger, of overrides too. A freeze without a line of its own means the base
+// line. An override has no ramps, and outranks everything, freezes included: it is somebody's word for a while.
 //
 //   hold(t) = line at t                                   what running work may use
 //   sell(t) = least hold in [t, t + lead]                 what may be offered to new work
@@ -86,7 +87,15 @@ struct LineOverride {
   base::WallTime until;
   std::string who;
   std::string why;
+  base::WallTime since;  // for people: it holds as soon as it is known
+  bool operator==(const LineOverride&) const = default;
 };
+// All that concern one pool: its own, and the cluster's.
+using LineOverrides = std::vector<LineOverride>;
+
+// The one that counts: the lowest of those in force that say anything of that side; null where none does.
+const LineOverride* override_at(const LineOverrides& overrides, std::optional<std::int64_t> LinePercent::* side,
+                                base::WallTime now);
 
 enum class LinePhase : std::uint8_t { kBase, kRampingUp, kOpen, kRampingDown, kFrozen, kOverridden };
 
@@ -116,8 +125,8 @@ inline constexpr std::size_t kEntriesMax = 200;    // of one calendar
 class Timeline {
  public:
   // `base` percent hold where nothing else does. The calendar must live as long.
-  Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
-           std::optional<LineOverride> override_line, base::WallTime from, base::WallTime to);
+  Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory, LineOverrides overrides,
+           base::WallTime from, base::WallTime to);
 
   LinePlan at(base::WallTime now) const;  // within [from, to]; total elsewhere too, but then entries may be missing
 
@@ -140,13 +149,13 @@ class Timeline {
   const Calendar& calendar_;
   std::int64_t base_cpu_;
   std::int64_t base_memory_;
-  std::optional<LineOverride> override_;
+  LineOverrides overrides_;
   std::vector<Occurrence> occurrences_;  // by start
   std::vector<std::int64_t> corners_s_;  // where a line may bend or jump; sorted
 };
 
 // The line now.
 LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
-                    const std::optional<LineOverride>& override_line, base::WallTime now);
+                    const LineOverrides& overrides, base::WallTime now);
 
 }  // namespace tidemark::policy

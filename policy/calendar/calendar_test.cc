@@ -67,9 +67,10 @@ class Scenario {
     } else if (verb == "window" || verb == "freeze") {
       entry(words, verb == "window" ? EntryKind::kWindow : EntryKind::kFreeze);
     } else if (verb == "override") {
-      override_ = LineOverride{line(words.next()), moment(words.next()), "ann", "a test"};
+      const LinePercent lines = line(words.next());
+      overrides_.push_back({lines, moment(words.next()), "ann", "a test", {}});
     } else if (verb == "no-override") {
-      override_ = std::nullopt;
+      overrides_.clear();
     } else if (verb == "forget") {
       calendar_.entries.clear();
     } else if (verb == "at") {
@@ -129,7 +130,7 @@ class Scenario {
     return text;
   }
   std::string shown(const std::string& text) const {
-    const auto plan = water_line(calendar_, *base_.cpu, *base_.memory, override_, moment(text));
+    const auto plan = water_line(calendar_, *base_.cpu, *base_.memory, overrides_, moment(text));
     constexpr std::array kPhases{"base", "ramping up", "open", "ramping down", "frozen", "overridden"};
     std::string out = cat("> ", text, "  hold ", plan.cpu.hold, "/", plan.memory.hold, "  sell ", plan.cpu.sell, "/",
                           plan.memory.sell, "  ", kPhases.at(static_cast<std::size_t>(plan.cpu.phase)));
@@ -141,11 +142,11 @@ class Scenario {
 
   Calendar calendar_;
   LinePercent base_{60, 65};
-  std::optional<LineOverride> override_;
+  LineOverrides overrides_;
 };
 
 TEST(Calendar, TheLineLiesWhereTheFilesSay) {
-  testing::play_scenarios("policy/calendar/testdata", 5, [] {
+  testing::play_scenarios("policy/calendar/testdata", 6, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
   });
 }
@@ -189,7 +190,7 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
     const auto calendar = any_calendar(random, zones);
     const auto base_cpu = static_cast<std::int64_t>(random() % 101);
     const auto start = WallTime{std::chrono::seconds(1'790'000'000 + random() % 1'000'000)};
-    const Timeline timeline(calendar, base_cpu, 65, std::nullopt, start, start + std::chrono::hours(72));
+    const Timeline timeline(calendar, base_cpu, 65, {}, start, start + std::chrono::hours(72));
     for (int i = 0; i < 150; ++i) {
       const auto now = start + std::chrono::minutes(random() % (72 * 60));
       const auto plan = timeline.at(now);
@@ -206,7 +207,7 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
         ASSERT_LE(plan.memory.sell, timeline.at(later).memory.hold + 1) << "seed " << seed;
       }
       // Asked by itself or as a part of a long look ahead: the same.
-      const auto alone = water_line(calendar, base_cpu, 65, std::nullopt, now);
+      const auto alone = water_line(calendar, base_cpu, 65, {}, now);
       ASSERT_EQ(alone.cpu, plan.cpu) << "seed " << seed;
       ASSERT_EQ(alone.memory, plan.memory) << "seed " << seed;
     }
@@ -221,13 +222,13 @@ TEST(CalendarProperty, NothingChangesBeforeChangesAt) {
     for (auto& entry : calendar.entries) entry.ramp_up = entry.ramp_down = base::Duration(0);
     auto now = WallTime{std::chrono::seconds(1'790'000'000 + random() % 1'000'000)};
     for (int i = 0; i < 20; ++i) {
-      const auto plan = water_line(calendar, 60, 65, std::nullopt, now);
+      const auto plan = water_line(calendar, 60, 65, {}, now);
       if (!plan.changes_at) break;
       const auto gap = *plan.changes_at - now;
       for (int k = 0; k < 4; ++k) {
         const auto between = now + base::Duration(random() % static_cast<std::uint64_t>(gap.count()));
-        ASSERT_EQ(water_line(calendar, 60, 65, std::nullopt, between).cpu.hold, plan.cpu.hold) << "seed " << seed;
-        ASSERT_EQ(water_line(calendar, 60, 65, std::nullopt, between).cpu.sell, plan.cpu.sell) << "seed " << seed;
+        ASSERT_EQ(water_line(calendar, 60, 65, {}, between).cpu.hold, plan.cpu.hold) << "seed " << seed;
+        ASSERT_EQ(water_line(calendar, 60, 65, {}, between).cpu.sell, plan.cpu.sell) << "seed " << seed;
       }
       now = *plan.changes_at;
     }
@@ -249,17 +250,17 @@ Calendar nights() {
 TEST(Preview, EveryFiveMinutesForAWeek) {
   const auto calendar = nights();
   const auto start = *base::parse_rfc3339("2026-11-21T12:00:00Z");
-  const auto points = preview(calendar, 60, 65, std::nullopt, start);
+  const auto points = preview(calendar, 60, 65, {}, start);
   ASSERT_EQ(points.size(), 7U * 24 * 12);
   EXPECT_EQ(std::count_if(points.begin(), points.end(), [](const auto& p) { return p.plan.cpu.hold == 80; }),
             7 * 8 * 12);
-  for (const auto& point : points) EXPECT_EQ(point.plan.cpu, water_line(calendar, 60, 65, std::nullopt, point.at).cpu);
+  for (const auto& point : points) EXPECT_EQ(point.plan.cpu, water_line(calendar, 60, 65, {}, point.at).cpu);
 }
 
 TEST(Preview, AWindowOverBusyHoursIsPointedOut) {
   const auto calendar = nights();
   const auto start = *base::parse_rfc3339("2026-11-21T12:00:00Z");  // a Saturday
-  const auto points = preview(calendar, 60, 65, std::nullopt, start);
+  const auto points = preview(calendar, 60, 65, {}, start);
   WeekForecast forecast;
   for (std::size_t hour = 0; hour < forecast.size(); ++hour) {
     const auto of_day = hour % 24;

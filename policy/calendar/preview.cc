@@ -31,10 +31,10 @@ std::optional<std::int64_t> median(const WeekForecast& forecast) {
 }  // namespace
 
 std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
-                                  const std::optional<LineOverride>& override_line, base::WallTime from) {
-  const Timeline timeline(calendar, base_cpu, base_memory, override_line, from, from + kPreviewLength);
+                                  const LineOverrides& overrides, base::WallTime from, base::Duration length) {
+  const Timeline timeline(calendar, base_cpu, base_memory, overrides, from, from + length);
   std::vector<PreviewPoint> points;
-  for (base::Duration after{0}; after < kPreviewLength; after += kPreviewStep) {
+  for (base::Duration after{0}; after < length; after += kPreviewStep) {
     points.push_back({from + after, timeline.at(from + after)});
   }
   return points;

@@ -18,9 +18,10 @@ struct PreviewPoint {
   LinePlan plan;
 };
 
-// Every kPreviewStep from `from` on, for a week.
+// Every kPreviewStep from `from` on; for a week, unless told otherwise.
 std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
-                                  const std::optional<LineOverride>& override_line, base::WallTime from);
+                                  const LineOverrides& overrides, base::WallTime from,
+                                  base::Duration length = kPreviewLength);
 
 // What online work is expected to use of the pool's CPU, in permille of capacity, for each hour of the local week
 // (0 is Sunday 00:00–01:00). nullopt: nothing is known of that hour.

@@ -18,6 +18,13 @@ bool names(const std::vector<Leaf>& leaves, std::string_view path) {
   return std::ranges::find(leaves, path, &Leaf::path) != leaves.end();
 }
 
+// Of the override that counts on this side: "ann@ops-1 until 2026-11-21T22:00:00Z: a fire drill".
+std::string by_text(const LineOverrides& overrides, std::optional<std::int64_t> LinePercent::* side) {
+  const auto* line = override_at(overrides, side, base::WallTime{});
+  if (line == nullptr) return "";
+  return base::cat(line->who, " until ", base::format_rfc3339(line->until), ": ", line->why);
+}
+
 }  // namespace
 
 PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
@@ -67,8 +74,10 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
     if (const auto line = std::ranges::find(lines, field.path, &MovedLine::field); line != lines.end()) {
       const LineTerms& terms = field.path.starts_with("cpu") ? calendar->line.cpu : calendar->line.memory;
       field.value = base::cat(line->moved);
+      const auto side = field.path.starts_with("cpu") ? &LinePercent::cpu : &LinePercent::memory;
       field.moved = {line->configured, line->reason, calendar->calendar.name,
-                     terms.entry ? calendar->calendar.entries[*terms.entry].name : ""};
+                     terms.entry ? calendar->calendar.entries[*terms.entry].name : "", ""};
+      if (terms.phase == LinePhase::kOverridden) field.moved->override_by = by_text(calendar->overrides, side);
     }
     out.fields.push_back(std::move(field));
   }

@@ -12,10 +12,11 @@
 
 namespace tidemark::policy {
 
-// The calendar of the node's pool, and where it has the line now.
+// The calendar of the node's pool, and where it has the line now, with the overrides that concern it.
 struct SloCalendar {
   const Calendar& calendar;
   LinePlan line;
+  LineOverrides overrides;
 };
 
 // Of one key as it is now, by itself: no earlier text is known here.

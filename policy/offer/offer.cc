@@ -16,11 +16,11 @@ void sooner(std::optional<Duration>& again_after, std::optional<Duration> other)
 }
 
 void draw_line(const OfferInput& input, Offer& offer) {
-  if (input.calendar == nullptr && !input.override_line) return;
+  if (input.calendar == nullptr && input.overrides.empty()) return;
   static const Calendar kNone;
   auto& values = offer.strategy.values;
   offer.line = water_line(input.calendar == nullptr ? kNone : *input.calendar, values.cpu_reclaim_threshold_percent,
-                          values.memory_reclaim_threshold_percent, input.override_line, input.now);
+                          values.memory_reclaim_threshold_percent, input.overrides, input.now);
   values.cpu_reclaim_threshold_percent = offer.line->cpu.sell;
   values.memory_reclaim_threshold_percent = offer.line->memory.sell;
   if (offer.line->changes_at) sooner(offer.again_after, *offer.line->changes_at - input.now);

@@ -28,7 +28,7 @@ struct OfferInput {
   const NodeStrategy& strategy;
   const Pool& pool;
   const Calendar* calendar = nullptr;  // the pool's
-  std::optional<LineOverride> override_line;
+  LineOverrides overrides;             // that concern the pool
 
   std::optional<model::Resources> origin_on_node;  // what the node's annotation says was offered
   std::optional<model::Resources> least_ever;      // the least that the node could offer at this hour lately

@@ -100,9 +100,8 @@ class Scenario {
     }
   }
   std::string decide() {
-    OfferInput input{node_,        strategy_, pool_,        has_calendar_ ? &calendar_ : nullptr,
-                     std::nullopt, origin_,   std::nullopt, {},
-                     {},           now_,      mono_};
+    OfferInput input{node_, strategy_, pool_, has_calendar_ ? &calendar_ : nullptr, {}, origin_, std::nullopt, {},
+                     {},    now_,      mono_};
     auto step = offer(state_, input);
     state_ = step.state;
     const auto& plan = step.offer.plan;
@@ -168,7 +167,7 @@ TEST(OfferProperty, WithoutSettingsItIsTheFormulas) {
     NodeStrategy strategy;
     strategy.enabled = random() % 8 != 0;
     const Pool pool;
-    const OfferInput input{node, strategy, pool, nullptr, std::nullopt, amount(), std::nullopt, {}, {}, kStart, {}};
+    const OfferInput input{node, strategy, pool, nullptr, {}, amount(), std::nullopt, {}, {}, kStart, {}};
     const auto step = offer(state, input);
     EXPECT_EQ(step.offer.plan, overcommit(node, strategy, kStart));
     EXPECT_FALSE(step.offer.line || step.offer.motion || step.offer.ledger || step.offer.yarn_offer);

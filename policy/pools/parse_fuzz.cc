@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   TM_CHECK(config->rollout.nodes_per_minute > 0, "a roll-out ends");
   for (const auto& calendar : config->calendars) {
-    const auto line = policy::water_line(calendar, 60, 65, std::nullopt, {std::chrono::hours(24 * 365 * 56)});
+    const auto line = policy::water_line(calendar, 60, 65, {}, {std::chrono::hours(24 * 365 * 56)});
     TM_CHECK(line.cpu.sell >= 0 && line.cpu.sell <= line.cpu.hold, "nothing is sold above what holds");
   }
   policy::zone_names(text);

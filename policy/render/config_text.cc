@@ -35,8 +35,10 @@ std::string place(const PartInForce& part, const FieldInForce& field) {
 std::string moved_text(const FieldInForce& field) {
   if (!field.moved) return "";
   const FieldMoved& moved = *field.moved;
-  return base::cat(", where it is ", moved.configured, "; calendar ", moved.calendar,
-                   moved.entry.empty() ? "" : base::cat(", entry ", moved.entry), ": ", why(moved.reason));
+  std::string by = moved.calendar.empty() ? "" : base::cat("; calendar ", moved.calendar);
+  if (!moved.entry.empty()) by += base::cat(", entry ", moved.entry);
+  if (!moved.override_by.empty()) by = base::cat("; overridden by ", moved.override_by);
+  return base::cat(", where it is ", moved.configured, by, ": ", why(moved.reason));
 }
 
 std::string_view word(FieldOrigin origin) {
@@ -132,6 +134,7 @@ Json render_json(const ConfigInForce& config) {
         row["configured"] = Json(field.moved->configured);
         row["calendar"] = Json(field.moved->calendar);
         row["entry"] = field.moved->entry.empty() ? Json(nullptr) : Json(field.moved->entry);
+        if (!field.moved->override_by.empty()) row["overriddenBy"] = Json(field.moved->override_by);
         row["reason"] = why_json(field.moved->reason);
       }
       fields.as_array().push_back(std::move(row));

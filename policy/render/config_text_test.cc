@@ -135,7 +135,7 @@ TEST(ConfigText, SaysHowTheCalendarMovesALineOfTheAgent) {
   line.memory = {65, 65, 65, LinePhase::kBase, std::nullopt, model::Reason::kLineBase};
   ConfigInForce config;
   config.parts = {slo_in_force(SloPart::kThreshold, {true, R"({"clusterStrategy":{"cpuSuppressThresholdPercent":70}})"},
-                               {}, std::nullopt, SloCalendar{calendar, line})};
+                               {}, std::nullopt, SloCalendar{calendar, line, {}})};
   const std::string text = render_text(config);
   EXPECT_NE(text.find("cpuSuppressThresholdPercent  90                   clusterStrategy, where it is 70; calendar "
                       "night-rise, entry night: the agent's line is moved by as many points as the calendar moves the "

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "policy/pools/pools.h"
 #include "policy/render/overcommit_text.h"
+#include "policy/render/override_text.h"
 #include "policy/render/why.h"
 
 namespace tidemark::policy {
@@ -92,6 +93,9 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
                : cat("water line by calendar ", names.calendar->name, " (", names.calendar->zone.name(), "):\n");
     out += line_text("cpu", offer.line->cpu, names);
     out += line_text("memory", offer.line->memory, names);
+    if (names.overrides != nullptr) {
+      for (const auto& each : *names.overrides) out += cat("  overridden: ", override_text(each), "\n");
+    }
     if (offer.line->changes_at) out += cat("  changes at ", base::format_rfc3339(*offer.line->changes_at), "\n");
   }
   if (offer.motion) {
@@ -115,6 +119,10 @@ Json render_json(const Offer& offer, const OfferNames& names) {
     Json line =
         Json::object({{"cpu", line_json(offer.line->cpu, names)}, {"memory", line_json(offer.line->memory, names)}});
     if (names.calendar != nullptr) line["calendar"] = Json(names.calendar->name);
+    if (names.overrides != nullptr && !names.overrides->empty()) {
+      line["overrides"] = Json::array();
+      for (const auto& each : *names.overrides) line["overrides"].as_array().push_back(override_json(each));
+    }
     if (offer.line->changes_at) line["changesAt"] = Json(base::format_rfc3339(*offer.line->changes_at));
     out["line"] = std::move(line);
   }

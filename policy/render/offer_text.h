@@ -13,6 +13,7 @@ namespace tidemark::policy {
 struct OfferNames {
   Profile profile = Profile::kKoordinator;
   const Calendar* calendar = nullptr;
+  const LineOverrides* overrides = nullptr;  // that the line was drawn with
 };
 
 // Lines for a terminal; nothing of a pool that has no settings of its own.

@@ -10,7 +10,7 @@ using model::MemoryBytes;
 
 Offer everything(const Calendar& calendar) {
   Offer offer;
-  offer.line = water_line(calendar, 60, 65, std::nullopt, *base::parse_rfc3339("2026-11-22T05:30:00Z"));
+  offer.line = water_line(calendar, 60, 65, {}, *base::parse_rfc3339("2026-11-22T05:30:00Z"));
   offer.motion.emplace();
   offer.motion->cpu = {CpuMilli{10'000}, model::Reason::kMotionSlewed};
   offer.motion->memory = {MemoryBytes{1 << 30}, model::Reason::kMotionCut};
@@ -49,6 +49,25 @@ ledger:
   yarn cpu: 10000m: what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
   yarn memory: 1073741824 (1.0 GiB): what the other side has sold is not known: its last offer counts as sold [TM-LEDGER-007]
 )");
+}
+
+TEST(OfferText, SaysWhoOverridesTheCalendar) {
+  const Calendar calendar = nights();
+  const LineOverrides overrides{
+      {{40, std::nullopt}, *base::parse_rfc3339("2026-11-21T14:00:00Z"), "ann@ops", "a fire drill", {}}};
+  Offer offer;
+  offer.line = water_line(calendar, 60, 65, overrides, *base::parse_rfc3339("2026-11-21T12:00:00Z"));
+  EXPECT_EQ(render_text(offer, {Profile::kKoordinator, &calendar, &overrides}),
+            R"(water line by calendar nights (UTC):
+  cpu: 40 % may be sold, 60 % without the calendar: somebody has overridden the calendar for a while [TM-LINE-004]
+  memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
+  overridden: cpu 40 %, until 2026-11-21T14:00:00Z, by ann@ops: a fire drill
+  changes at 2026-11-21T14:00:00Z
+)");
+  Json out = render_json(offer, {Profile::kKoordinator, &calendar, &overrides});
+  EXPECT_EQ(out["line"]["overrides"].dump(),
+            R"([{"cpuPercent":40,"by":"ann@ops","why":"a fire drill","since":"1970-01-01T00:00:00Z",)"
+            R"("until":"2026-11-21T14:00:00Z"}])");
 }
 
 TEST(OfferText, APoolWithoutSettingsHasNothingToSay) {

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "policy/state/desired.h"
+#include "policy/state/overrides.h"
 #include "policy/state/state.h"
 
 // The first byte chooses the label, the rest is the detail or the ConfigMap's text.
@@ -25,6 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TM_CHECK(advance(advanced.marks, {}, {false, false}, kNow).reasons.empty(), "a second look changes nothing");
   if (const auto desired = parse_desired(text)) {
     TM_CHECK(parse_desired(format_desired(*desired)) == *desired, "what was read is written as it was");
+  }
+  if (const auto overrides = parse_overrides(text)) {
+    TM_CHECK(parse_overrides(format_overrides(*overrides)) == *overrides, "what was read is written as it was");
   }
   return 0;
 }

@@ -244,6 +244,8 @@ class Roles(WithManager):
             ("on", "node", "roles-1", "--reason=test"),
             ("off", "cluster", "--now", "--yes", "--reason=test"), ("on", "cluster", "--yes", "--reason=test"),
             ("hold", "config"), ("resume", "config"),
+            ("override", "cluster", "--cpu=50", "--for=1h", "--yes", "--reason=test", "--wait=20s"),
+            ("override", "cluster", "--clear", "--yes", "--reason=test"),
         ):
             must(self.command("operator", *words))
         colocation.put_settings(self.api, {"enable": True})

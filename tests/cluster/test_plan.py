@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from cluster import colocation
-from cluster.colocation import must
+from cluster.colocation import MERGE, must
 from cluster.test_manager import WithApi, amounts
 
 
@@ -58,6 +58,17 @@ class Plan(WithApi):
         for node in told["nodes"]:
             self.wait_offered(node["node"], str(node["after"]["batchCpuMilli"]), component)
         self.assertEqual(amounts(colocation.offered(self.api, small))["kubernetes.io/batch-cpu"], 17200)
+
+    def test_a_node_that_is_off_offers_nothing_before_and_after(self):
+        colocation.put_settings(self.api, {"enable": True})
+        self.node("plan-on")
+        off = self.node("plan-off")
+        must(self.api.request("PATCH", f"/api/v1/nodes/{off}", {"metadata": {"labels": {"tidemark.io/state": "off"}}}, content=MERGE))
+        done = self.plan(manifest("slo-controller-config", **{"colocation-config": json.dumps({"enable": True, "cpuReclaimThresholdPercent": 80})}))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual([node["node"] for node in told["nodes"]], ["plan-on"])
+        self.assertEqual((told["all"]["off"], told["all"]["after"]["batchCpuMilli"]), (1, 23600))
 
     def test_all_that_is_wrong_with_a_file_is_told_at_once(self):
         colocation.put_settings(self.api, {"enable": True})

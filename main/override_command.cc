@@ -1,0 +1,194 @@
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/override.h"
+#include "main/cluster.h"
+#include "main/person.h"
+#include "main/process.h"
+#include "main/zones.h"
+#include "policy/state/order.h"
+
+namespace tidemark::main {
+namespace {
+
+constexpr base::Duration kWaitMax = std::chrono::hours(24);
+constexpr std::size_t kNamesShownMax = 20;
+
+struct Asked {
+  std::string cpu;
+  std::string memory;
+  bool clear = false;
+  std::string reason;
+  std::string by = somebody();
+  base::Duration lasts{0};
+  std::string until;
+  bool yes = false;
+  base::Duration wait{0};
+  std::string output = "text";
+};
+
+void declare(base::Flags& flags, Asked& asked_for, cli::OverrideOptions& options) {
+  flags.group("Order");
+  flags.text("cpu", asked_for.cpu, "where the line of CPU is to be, in percent of capacity, 0 to 100")
+      .placeholder("PERCENT");
+  flags.text("memory", asked_for.memory, "the same of memory; what is not named is left to the calendar")
+      .placeholder("PERCENT");
+  flags.boolean("clear", asked_for.clear, "takes the override back: the calendar holds again at once");
+  flags.text("reason", asked_for.reason, "why: shown wherever the line is shown").placeholder("TEXT").required();
+  flags.text("by", asked_for.by, "who gives the order").placeholder("NAME");
+  flags.duration("for", asked_for.lasts, base::Duration(0), policy::kOverrideLastsMax,
+                 "ends by itself after this; this or --until must be given");
+  flags.text("until", asked_for.until, "ends by itself at this time, e.g. 2026-11-21T22:00:00Z").placeholder("TIME");
+  flags.boolean("dry-run", options.dry_run, "shows what would be done, and writes nothing");
+  flags.boolean("yes", asked_for.yes, "does not ask before the line of a pool or of the whole cluster is moved");
+  flags.duration("wait", asked_for.wait, base::Duration(0), kWaitMax,
+                 "waits so long for every node to follow it; 0s does not wait");
+  flags.group("Output");
+  flags.choice("output", asked_for.output, {"text", "json"}, "form of the answer").alias("o");
+  flags.duration("timeout", options.settings.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
+                 "longest wait for one answer of the API server");
+  flags.group("Configuration");
+  flags.text("config-namespace", options.settings.config_namespace, "namespace of the manager's ConfigMaps")
+      .placeholder("NAMESPACE");
+  flags.text("slo-config-name", options.settings.config_name, "name of the ConfigMap with the co-location settings")
+      .placeholder("NAME");
+}
+
+// What is wrong with it; empty where nothing is.
+std::string read_percent(std::string_view flag, const std::string& text, std::optional<std::int64_t>& out) {
+  if (text.empty()) return "";
+  out = base::parse_int(text);
+  if (out && *out >= 0 && *out <= policy::kOverridePercentMax) return "";
+  return base::cat("--", flag, ": wanted 0 to ", policy::kOverridePercentMax, " percent of capacity, found ",
+                   base::quoted(text));
+}
+
+std::string read_scope(const std::vector<std::string>& arguments, cli::OverrideOptions& options) {
+  if (arguments[0] == "pool") {
+    if (arguments.size() != 2) return arguments.size() < 2 ? "which pool?" : "one pool at a time";
+    if (arguments[1].empty()) return "which pool?";
+    options.pool = arguments[1];
+    return "";
+  }
+  if (arguments[0] == "cluster") return arguments.size() == 1 ? "" : "cluster goes without a name";
+  return base::cat("wanted pool or cluster, found ", base::quoted(arguments[0]),
+                   arguments[0] == "node" ? ": a node's own line is its annotation colocation-strategy" : "");
+}
+
+std::string read_end(const Asked& asked_for, base::WallTime now, base::WallTime& until) {
+  const bool lasts = asked_for.lasts > base::Duration(0);
+  if (lasts == !asked_for.until.empty()) {
+    return lasts ? "--for or --until, not both" : "until when? --for 2h or --until TIME: an override always ends";
+  }
+  if (lasts) {
+    until = now + asked_for.lasts;
+    return "";
+  }
+  const auto time = base::parse_rfc3339(asked_for.until);
+  if (!time) {
+    return base::cat("--until: wanted a time like 2026-11-21T22:00:00Z, found ", base::quoted(asked_for.until));
+  }
+  until = *time;
+  return "";
+}
+
+std::string read_command(const Asked& asked_for, base::WallTime now, policy::OverrideCommand& command) {
+  if (asked_for.reason.size() > policy::kWhyBytesMax || base::trim(asked_for.reason).empty()) {
+    return base::cat("--reason wants some words, at most ", policy::kWhyBytesMax, " bytes");
+  }
+  if (asked_for.by.size() > policy::kByBytesMax) return base::cat("--by: at most ", policy::kByBytesMax, " bytes");
+  if (!base::valid_utf8(asked_for.reason) || !base::valid_utf8(asked_for.by)) return "--reason and --by want UTF-8";
+  command.by = asked_for.by;
+  command.why = asked_for.reason;
+  if (asked_for.clear) {
+    const bool more = !asked_for.cpu.empty() || !asked_for.memory.empty() || !asked_for.until.empty() ||
+                      asked_for.lasts > base::Duration(0);
+    return more ? "--clear takes the override back: it goes without --cpu, --memory, --for and --until" : "";
+  }
+  auto& line = command.line.emplace();
+  if (auto wrong = read_percent("cpu", asked_for.cpu, line.cpu); !wrong.empty()) return wrong;
+  if (auto wrong = read_percent("memory", asked_for.memory, line.memory); !wrong.empty()) return wrong;
+  if (!line.cpu && !line.memory) return "which line? --cpu PERCENT, --memory PERCENT, or both";
+  return read_end(asked_for, now, command.until);
+}
+
+std::string question(const cli::OverrideOptions& options) {
+  const std::string place = options.pool.empty() ? "the whole cluster" : base::cat("pool ", options.pool);
+  if (!options.command.line) return base::cat("Take back the override of ", place, "?");
+  return base::cat("Override the water line of ", place, "?");
+}
+
+int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
+  if (waited.reached) return kDone;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(waited.not_reached.size(), kNamesShownMax); ++i) {
+    names += base::cat(i == 0 ? "" : ", ", waited.not_reached[i]);
+  }
+  if (waited.not_reached.size() > kNamesShownMax) {
+    names += base::cat(" and ", waited.not_reached.size() - kNamesShownMax, " more");
+  }
+  return failed({ErrorKind::kDeadline,
+                 base::cat("stored, but not followed by all nodes after ", base::format_go_duration(limit),
+                           " (is a manager running? with profile tidemark an offer grows in steps): ", names),
+                 0, 0});
+}
+
+}  // namespace
+
+int run_override(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark override",
+                    "Puts the water line of a pool, or of the whole cluster, somewhere else for a while: over its "
+                    "calendar, freezes included.");
+  ClusterOptions cluster_options;
+  cli::OverrideOptions options;
+  options.settings.zones = zones_of_machine();
+  Asked asked_for;
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  declare_cluster_flags(flags, cluster_options);
+  declare(flags, asked_for, options);
+  declare_log_flags(flags, log_options);
+  flags.arguments("pool NAME | cluster", 1, 2);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
+  const base::SystemClock clock;
+  if (auto wrong = read_command(asked_for, clock.wall(), options.command); !wrong.empty()) {
+    return wrong_use(wrong, flags);
+  }
+  if (!asked_for.yes && !options.dry_run) {
+    if (::isatty(STDIN_FILENO) != 1) {
+      return wrong_use("the line of a pool or of the whole cluster is moved only with --yes where nobody can be asked",
+                       flags);
+    }
+    if (!asked(question(options))) return failed({ErrorKind::kDenied, "nothing was done", 0, 0});
+  }
+  ProgressLine progress;
+  const bool quiet = asked_for.output == "json";
+  std::optional<cli::OverrideWait> waited;
+  const int code = ask_cluster(
+      "override", log_options, cluster_options,
+      [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+        TM_CO_TRY(const auto report, co_await cli::give_override(loop, client, options));
+        if (asked_for.wait > base::Duration(0) && !options.dry_run) {
+          TM_CO_TRY(waited, co_await cli::wait_for_override(
+                                loop, client, options, asked_for.wait, [&](const cli::OverrideWait& seen) {
+                                  if (quiet) return;
+                                  progress.show(base::cat("followed by ", seen.nodes - seen.not_reached.size(), " of ",
+                                                          seen.nodes, " nodes"));
+                                }));
+          progress.end();
+        }
+        if (!quiet) co_return cli::render_text(report);
+        Json out = cli::render_json(report);
+        if (waited) out["reached"] = Json(waited->reached);
+        co_return out.dump_pretty() + "\n";
+      });
+  if (code != kDone || !waited) return code;
+  return finish_wait(*waited, asked_for.wait);
+}
+
+}  // namespace tidemark::main

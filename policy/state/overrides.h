@@ -1,0 +1,99 @@
+// Overrides of the water line, as people order them for a pool or for the whole cluster: kept in the ConfigMap
+// `tidemark-state` beside the other orders, under a key of their own, which an earlier version leaves alone.
+//
+//   overrides.json: {"schema":1, "generation":N, "cluster":{override}, "pools":[{"name":"night", override}, …]}
+//   override:       "cpu":60, "memory":55, "by":"ann@ops-1", "why":"a fire drill", "since":"…Z", "until":"…Z"
+//
+// One scope has one override: a new one replaces it. Each has an end. What a pool's override and the cluster's come to
+// together is said in policy/calendar/calendar.h: the lower line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "model/reason.h"
+#include "policy/calendar/calendar.h"
+
+namespace tidemark::policy {
+
+inline constexpr std::int64_t kOverridesSchema = 1;
+// What is to hold longer belongs into the calendar, where it is checked, rolled out and can be undone.
+inline constexpr base::Duration kOverrideLastsMax = std::chrono::hours(24 * 7);
+inline constexpr base::Duration kOverrideLastsMin = std::chrono::minutes(1);
+inline constexpr std::int64_t kOverridePercentMax = 100;
+inline constexpr std::size_t kOverridesPoolsMax = 300;
+inline constexpr std::size_t kOverridesBytesMax = 512 * 1024;
+
+struct PoolOverride {
+  std::string pool;
+  LineOverride line;
+  bool operator==(const PoolOverride&) const = default;
+};
+
+struct Overrides {
+  std::int64_t generation = 0;
+  std::optional<LineOverride> cluster;
+  std::vector<PoolOverride> pools;  // by name
+
+  const LineOverride* of(std::string_view pool) const;  // the cluster's where `pool` is empty; null where there is none
+  bool any() const { return cluster || !pools.empty(); }
+  bool operator==(const Overrides&) const = default;
+};
+
+// Refuses what is not schema 1 (kUnsupported where it is newer) or not whole; names the place.
+Result<Overrides> parse_overrides(std::string_view text);
+std::string format_overrides(const Overrides& overrides);
+
+// Those in force that concern a pool's nodes: its own first.
+LineOverrides overrides_of(const Overrides& overrides, std::string_view pool, base::WallTime now);
+
+struct OverrideCommand {
+  std::optional<LinePercent> line;  // nullopt: the override is taken back
+  std::string by;
+  std::string why;
+  base::WallTime until;
+};
+enum class OverrideEffect : std::uint8_t {
+  kSet,
+  kAlready,  // the same person asked for the same for the same reason, to the same end: nothing is changed
+  kNothing,  // there is none to take back
+};
+struct OverrideCommanded {
+  Overrides overrides;                 // without those that have ended
+  std::optional<LineOverride> before;  // what the scope had, where it had not ended
+  std::optional<LineOverride> after;
+  OverrideEffect effect = OverrideEffect::kSet;
+};
+// For a pool, or for the cluster where `pool` is empty. kInvalid where the command itself cannot be taken, kExhausted
+// where there is no room for another pool.
+Result<OverrideCommanded> command_override(const Overrides& before, std::string_view pool,
+                                           const OverrideCommand& command, base::WallTime now);
+
+// The last good text holds. Where none was ever good nothing is overridden: the calendar holds.
+struct OverridesState {
+  std::optional<Overrides> overrides;  // nullopt: not known
+};
+struct OverridesStep {
+  OverridesState state;
+  std::optional<model::Reason> trouble;  // kLineOverridesKept, kLineOverridesOld
+  std::string problem;
+};
+// `text`: nullopt where there is no ConfigMap, or it lacks the key.
+OverridesStep next_overrides(const OverridesState& state, std::optional<std::string_view> text);
+
+// What became of the override of a scope between two looks. Empty `pool`: the cluster's.
+struct OverrideChange {
+  std::string pool;
+  model::Reason reason;  // kLineOverridden, kLineOverrideEnded, kLineOverrideCleared
+  LineOverride line;     // the one that began, or that is over
+};
+// `after` at `now` against `before` at `then`.
+std::vector<OverrideChange> override_changes(const Overrides& before, base::WallTime then, const Overrides& after,
+                                             base::WallTime now);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,175 @@
+#include "policy/state/overrides.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+#include "policy/state/order.h"
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using base::WallTime;
+using model::Reason;
+
+constexpr WallTime kNow{std::chrono::hours(24 * 365 * 56)};
+
+OverrideCommand order(LinePercent line, base::Duration lasts, std::string why = "a test") {
+  return {line, "ann@ops", std::move(why), kNow + lasts};
+}
+OverrideCommand clear() {
+  return {std::nullopt, "ann@ops", "over", {}};
+}
+Overrides given(const Overrides& before, std::string_view pool, const OverrideCommand& command, WallTime now = kNow) {
+  const auto commanded = command_override(before, pool, command, now);
+  EXPECT_TRUE(commanded) << commanded.error().message;
+  return commanded ? commanded->overrides : Overrides();
+}
+std::string refusal(const OverrideCommand& command) {
+  const auto commanded = command_override({}, "web", command, kNow);
+  return commanded ? "taken" : commanded.error().message;
+}
+
+TEST(Overrides, WhatIsOrderedIsReadBackAsItWasWritten) {
+  auto overrides = given({}, "web", order({60, 55}, 2h));
+  overrides = given(overrides, "", order({std::nullopt, 40}, 1h, "\"quoted\" \u00fc"));
+  overrides = given(overrides, "batch", order({0, std::nullopt}, 90min));
+  const auto read = parse_overrides(format_overrides(overrides));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, overrides);
+  EXPECT_EQ(overrides.pools.size(), 2u);
+  EXPECT_EQ(overrides.pools[0].pool, "batch") << "by name";
+  EXPECT_EQ(overrides.of("web")->line, (LinePercent{60, 55}));
+}
+
+TEST(Overrides, ANewOneReplacesTheOneBeforeAndTellsWhatItWas) {
+  const auto before = given({}, "web", order({60, 55}, 2h));
+  const auto commanded = *command_override(before, "web", order({40, std::nullopt}, 1h), kNow);
+  EXPECT_EQ(commanded.before->line, (LinePercent{60, 55}));
+  EXPECT_EQ(commanded.after->line, (LinePercent{40, std::nullopt}));
+  EXPECT_EQ(commanded.overrides.pools.size(), 1u);
+  EXPECT_GT(commanded.overrides.generation, before.generation);
+}
+
+TEST(Overrides, TheSameAgainChangesNothing) {
+  const auto before = given({}, "web", order({60, 55}, 2h));
+  const auto again = *command_override(before, "web", order({60, 55}, 2h), kNow);
+  EXPECT_EQ(again.effect, OverrideEffect::kAlready);
+  EXPECT_EQ(again.overrides, before);
+}
+
+TEST(Overrides, TakenBackItIsGoneAndThereMustBeOneToTakeBack) {
+  const auto before = given({}, "web", order({60, 55}, 2h));
+  EXPECT_FALSE(given(before, "web", clear()).any());
+  EXPECT_EQ(command_override(before, "batch", clear(), kNow)->effect, OverrideEffect::kNothing);
+  EXPECT_EQ(command_override(before, "", clear(), kNow)->effect, OverrideEffect::kNothing);
+  EXPECT_EQ(command_override(before, "web", clear(), kNow + 2h)->effect, OverrideEffect::kNothing) << "it has ended";
+}
+
+TEST(Overrides, BadOrdersAreRefusedWithTheReason) {
+  EXPECT_NE(refusal(order({101, std::nullopt}, 2h)).find("cpu: wanted 0 to 100"), std::string::npos);
+  EXPECT_NE(refusal(order({50, -1}, 2h)).find("memory: wanted 0 to 100"), std::string::npos);
+  EXPECT_NE(refusal(order({}, 2h)).find("which line?"), std::string::npos);
+  EXPECT_NE(refusal(order({50, 50}, 0s)).find("at least 1m"), std::string::npos);
+  EXPECT_NE(refusal(order({50, 50}, -1h)).find("at least 1m"), std::string::npos);
+  EXPECT_NE(refusal(order({50, 50}, kOverrideLastsMax + 1s)).find("168h"), std::string::npos);
+  EXPECT_EQ(refusal(order({0, 100}, kOverrideLastsMax)), "taken");
+}
+
+TEST(Overrides, ThereIsRoomForSoManyPoolsAndNoMore) {
+  Overrides overrides;
+  for (std::size_t i = 0; i < kOverridesPoolsMax; ++i) {
+    overrides = given(overrides, base::cat("pool-", i), order({50, 50}, 1h, std::string(kWhyBytesMax, 'x')));
+  }
+  EXPECT_LT(format_overrides(overrides).size(), kOverridesBytesMax);
+  const auto more = command_override(overrides, "one-more", order({50, 50}, 1h), kNow);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().kind, ErrorKind::kExhausted);
+  EXPECT_TRUE(command_override(overrides, "pool-7", order({60, 50}, 1h), kNow)) << "its own place";
+  EXPECT_TRUE(command_override(overrides, "one-more", order({50, 50}, 4h), kNow + 2h)) << "those that ended make room";
+}
+
+TEST(Overrides, OfAPoolHoldItsOwnAndTheClustersUntilEachEnds) {
+  auto overrides = given({}, "web", order({60, 55}, 2h));
+  overrides = given(overrides, "", order({70, std::nullopt}, 1h));
+  EXPECT_EQ(overrides_of(overrides, "web", kNow).size(), 2u);
+  EXPECT_EQ(overrides_of(overrides, "other", kNow).size(), 1u);
+  EXPECT_EQ(overrides_of(overrides, "other", kNow + 1h).size(), 0u) << "to the moment";
+  EXPECT_EQ(overrides_of(overrides, "web", kNow + 1h).size(), 1u);
+  EXPECT_EQ(overrides_of(overrides, "web", kNow + 2h).size(), 0u);
+}
+
+TEST(Overrides, WhatIsWrongWithAStoredTextIsNamedWithItsPlace) {
+  const auto problem = [](std::string_view text) {
+    const auto read = parse_overrides(text);
+    return read ? std::string("taken") : read.error().message;
+  };
+  const std::string good =
+      R"({"schema":1,"generation":3,"pools":[{"name":"web","cpu":60,"by":"ann","why":"x","since":"2026-11-21T10:00:00Z","until":"2026-11-21T12:00:00Z"}]})";
+  EXPECT_EQ(problem(good), "taken");
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return problem(text);
+  };
+  EXPECT_NE(changed(R"("cpu":60)", R"("cpu":160)").find("pools[0].cpu"), std::string::npos);
+  EXPECT_NE(changed(R"("cpu":60,)", "").find("pools[0].cpu: missing"), std::string::npos);
+  EXPECT_NE(changed(R"("2026-11-21T12:00:00Z")", R"("2027-11-21T12:00:00Z")").find("168h"), std::string::npos);
+  EXPECT_NE(changed(R"("until":"2026-11-21T12:00:00Z")", R"("until":"later")").find("pools[0].until"),
+            std::string::npos);
+  EXPECT_NE(changed(R"(,"until":"2026-11-21T12:00:00Z")", "").find("pools[0].until"), std::string::npos)
+      << "without an end it is none";
+  EXPECT_NE(changed(R"("name":"web",)", "").find("pools[0].name"), std::string::npos);
+  EXPECT_NE(changed(R"("why")", R"("because")").find("pools[0].because"), std::string::npos);
+  EXPECT_NE(changed(R"("schema":1)", R"("schema":2)").find("written with schema 2"), std::string::npos);
+  EXPECT_NE(problem("{"), "taken");
+  EXPECT_NE(problem("[]"), "taken");
+}
+
+TEST(Overrides, TheLastGoodTextHolds) {
+  const auto overrides = given({}, "web", order({60, 55}, 2h));
+  const auto text = format_overrides(overrides);
+  auto step = next_overrides({}, text);
+  EXPECT_EQ(step.trouble, std::nullopt);
+  EXPECT_EQ(step.state.overrides, overrides);
+  auto broken = next_overrides(step.state, "{");
+  EXPECT_EQ(broken.trouble, Reason::kLineOverridesKept);
+  EXPECT_NE(broken.problem, "");
+  EXPECT_EQ(broken.state.overrides, overrides);
+  EXPECT_EQ(next_overrides(step.state, std::nullopt).trouble, Reason::kLineOverridesKept);
+  EXPECT_EQ(next_overrides(step.state, std::nullopt).state.overrides, overrides);
+  EXPECT_EQ(next_overrides({}, std::nullopt).trouble, std::nullopt) << "nothing was ever ordered";
+  EXPECT_EQ(next_overrides({}, "{").state.overrides, std::nullopt);
+  // Somebody puts a backup in its place.
+  const auto later = given(overrides, "web", clear(), kNow + 1s);
+  step = next_overrides(step.state, format_overrides(later));
+  EXPECT_EQ(step.state.overrides, later);
+  const auto old = next_overrides(step.state, text);
+  EXPECT_EQ(old.trouble, Reason::kLineOverridesOld);
+  EXPECT_EQ(old.state.overrides, later);
+}
+
+TEST(Overrides, WhatBeganAndEndedIsToldOnce) {
+  const auto none = Overrides();
+  const auto one = given(none, "web", order({60, 55}, 2h));
+  auto changes = override_changes(none, kNow, one, kNow);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].pool, "web");
+  EXPECT_EQ(changes[0].reason, Reason::kLineOverridden);
+  EXPECT_TRUE(override_changes(one, kNow, one, kNow + 1h).empty());
+  changes = override_changes(one, kNow, one, kNow + 2h);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].reason, Reason::kLineOverrideEnded);
+  EXPECT_TRUE(override_changes(one, kNow + 2h, one, kNow + 3h).empty());
+  changes = override_changes(one, kNow, given(one, "web", clear(), kNow + 1h), kNow + 1h);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].reason, Reason::kLineOverrideCleared);
+  changes = override_changes(one, kNow, given(one, "", order({10, 10}, 1h)), kNow);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].pool, "");
+}
+
+}  // namespace
+}  // namespace tidemark::policy
