@@ -21,6 +21,7 @@ constexpr std::string_view kConfig = R"(schema: 1
 mode: enforce
 calendars:
 - name: nights
+  zone: UTC
   lead: 1h
   entries:
   - {name: sale, kind: freeze, from: 2026-01-02T00:00, to: 2026-01-03T00:00, cpu: 30}

@@ -87,5 +87,6 @@ int run_off(const std::vector<std::string>& args);
 int run_on(const std::vector<std::string>& args);
 int run_observe(const std::vector<std::string>& args);
 int run_override(const std::vector<std::string>& args);
+int run_preview(const std::vector<std::string>& args);
 
 }  // namespace tidemark::main

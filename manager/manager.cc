@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "manager/capacity/pod_projection.h"
 #include "manager/capacity/topology_controller.h"
 #include "manager/capacity/write_lanes.h"
+#include "manager/forecast/forecast_controller.h"
 #include "manager/settings/settings.h"
 #include "manager/specs/node_specs.h"
 #include "manager/state/contests.h"
@@ -107,6 +109,7 @@ class RunningManager final : public Manager {
         journal_(loop, log_, metrics, options_.journal, identity),
         controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, journal_,
                     overcommit_hooks(), options_.plugins, write_limit(options_)),
+        forecasts_(forecast_context(client), log_),
         specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
                specs_options()),
         errors_(
@@ -132,6 +135,7 @@ class RunningManager final : public Manager {
       elector_->on_change([this](bool leading) {
         settings_.leadership_changed();
         if (webhooks_) webhooks_->leadership_changed();
+        forecasts_.leadership_changed();
         if (!leading) return contests_.leave();
         contests_.take_over();
         enqueue_all();
@@ -248,6 +252,7 @@ class RunningManager final : public Manager {
     wait("routine", client_);
     wait("ahead", client_.ahead());
     orders_.refresh_metrics();
+    forecasts_.refresh_metrics();
     return may_write() ? controller_.figures().text() : "";
   }
 
@@ -330,6 +335,37 @@ class RunningManager final : public Manager {
             [this] { return orders_.overrides(); }};
   }
 
+  // Of each pool with a calendar, as the node of it has it that comes first by name.
+  std::vector<ForecastPool> forecast_pools() const {
+    std::map<std::string_view, const kube::Node*> first;
+    nodes_.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
+      const policy::Pool& pool = settings_.pool_of(node);
+      if (!pool.calendar) return;
+      const auto [at, added] = first.try_emplace(pool.name, &node);
+      if (!added && node.meta.name.view() < at->second->meta.name.view()) at->second = &node;
+    });
+    std::vector<ForecastPool> pools;
+    for (const auto& [name, node] : first) {
+      const Revision& revision = settings_.for_node(*node);
+      const policy::Pool& pool = policy::pool_of(revision.tidemark, labels_of(*node));
+      if (!pool.calendar || !revision.colocation.config || pool.name != name) continue;
+      const auto strategy = strategy_of_node(*node, *revision.colocation.config, pool.profile);
+      pools.push_back({pool.name, &revision.tidemark.calendars[*pool.calendar],
+                       strategy.values.cpu_reclaim_threshold_percent,
+                       strategy.values.memory_reclaim_threshold_percent});
+    }
+    return pools;
+  }
+
+  ForecastContext forecast_context(kube::Client& client) {
+    return {
+        loop_,
+        {loop_, client, client, recorder_, metrics_, leadership(), options_.config_namespace, write_limit(options_)},
+        [this] { return forecast_pools(); },
+        [this] { return controller_.figures().online_permille(); },
+        [this] { return orders_.overrides(); }};
+  }
+
   SettingsContext settings_context(kube::Client& client) {
     return {.loop = loop_,
             .reader = client,
@@ -407,6 +443,7 @@ class RunningManager final : public Manager {
     }
     co_await orders_.wait_taken();
     if (may_write()) contests_.take_over();  // whoever led before the nodes were known found nothing to take over
+    forecasts_.start();
     log_.info(
         "caches filled",
         {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
@@ -479,6 +516,7 @@ class RunningManager final : public Manager {
   TopologyController zones_;
   DecisionJournal journal_;
   OvercommitController controller_;
+  ForecastController forecasts_;
   NodeSpecs specs_;
   base::Counter& errors_;
   std::unique_ptr<kube::LeaderElector> elector_;

@@ -24,8 +24,8 @@ enum class FieldOrigin : std::uint8_t {
 struct FieldMoved {
   std::int64_t configured = 0;
   model::Reason reason = model::Reason::kSloLineBase;
-  std::string calendar;  // "" where the pool has none
-  std::string entry;  // "" where none is in force
+  std::string calendar;     // "" where the pool has none
+  std::string entry;        // "" where none is in force
   std::string override_by;  // "" where nobody overrides the calendar: who does, until when and why
 };
 

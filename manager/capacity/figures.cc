@@ -75,6 +75,10 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
   if (node.metric) {
     figures.used = model::max(used_by_batch(*node.metric), Resources{});
     if (node.metric->node_usage) figures.idle = model::max(node.capacity - *node.metric->node_usage, Resources{});
+    if (node.metric->node_usage && plan.reason != model::Reason::kMetricStale) {
+      figures.online = model::max(*node.metric->node_usage - figures.used, Resources{}).cpu;
+      figures.online_of = node.capacity.cpu;
+    }
   }
   if (plan.action == policy::PlanAction::kPublish && plan.origin) {
     figures.batch = Resources{plan.batch_cpu.allowed, plan.batch_memory.allowed};
@@ -93,6 +97,8 @@ void Figures::add(Pool& pool, const NodeFigures& figures, int sign) {
   each(pool.used, figures.used);
   each(pool.idle, figures.idle);
   pool.by_reason[figures.reason] += sign;
+  pool.online = model::CpuMilli{pool.online.value + sign * figures.online.value};
+  pool.online_of = model::CpuMilli{pool.online_of.value + sign * figures.online_of.value};
 }
 
 void Figures::observe(const model::NodeName& node, std::string_view pool_name, const NodeFigures& figures,
@@ -120,6 +126,15 @@ void Figures::forget(const model::NodeName& node) {
   if (at == nodes_.end()) return;
   add(at->second.pool->second, at->second.figures, -1);
   nodes_.erase(at);
+}
+
+std::map<std::string, std::int64_t, std::less<>> Figures::online_permille() const {
+  std::map<std::string, std::int64_t, std::less<>> permille;
+  for (const auto& [name, pool] : pools_) {
+    if (pool.online_of.value > 0)
+      permille.emplace(name, pool.online.value / std::max<std::int64_t>(pool.online_of.value / 1000, 1));
+  }
+  return permille;
 }
 
 std::string Figures::text() const {

@@ -36,6 +36,9 @@ struct NodeFigures {
   // What the formulas gave, before ratio and third parties; nullopt where nothing was calculated.
   std::optional<model::Resources> batch;
   std::optional<model::Resources> mid;
+  // CPU that online work and the system use, and of how much; both 0 where the node does not report.
+  model::CpuMilli online;
+  model::CpuMilli online_of;
 };
 // `batch_requests`: of the pods on the node that hold something.
 NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan,
@@ -48,6 +51,10 @@ class Figures {
                bool counts);
   void forget(const model::NodeName& node);
 
+  // What online work uses of each pool's CPU now, in permille of the nodes that report. A pool where none does is left
+  // out.
+  std::map<std::string, std::int64_t, std::less<>> online_permille() const;
+
   // Prometheus text, names sorted.
   std::string text() const;
 
@@ -57,6 +64,7 @@ class Figures {
     model::Resources capacity, offered, sold_kubernetes, sold_yarn, used, idle;
     std::map<model::Reason, std::int64_t> by_reason;
     double gain_core_hours = 0;
+    model::CpuMilli online, online_of;
   };
   using Pools = std::map<std::string, Pool, std::less<>>;  // never shrinks: a gain that was made stays
   struct Node {

@@ -116,10 +116,10 @@ TEST_F(OverrideTest, OfThePoolsAndTheClustersTheLowerLineHolds) {
   metric("n2", "2");
   start();
   override_line("web", {80, std::nullopt}, 2h);
-  override_line("", {50, std::nullopt}, 5min);
+  override_line("", {45, std::nullopt}, 5min);
   run_for(2s);
-  EXPECT_EQ(offered("n1"), "14000");
-  EXPECT_EQ(offered("n2"), "14000");
+  EXPECT_EQ(offered("n1"), "12400");
+  EXPECT_EQ(offered("n2"), "12400");
   run_for(5min);
   EXPECT_EQ(offered("n1"), "23600") << "its own goes on";
   EXPECT_EQ(offered("n2"), "17200");

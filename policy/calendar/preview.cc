@@ -17,6 +17,17 @@ std::size_t hour_of_week(const TimeZone& zone, base::WallTime at) {
   return static_cast<std::size_t>(of_week / 3600) % kHours;
 }
 
+bool on_its_way(const LineTerms& terms) {
+  return terms.phase == LinePhase::kRampingUp || terms.phase == LinePhase::kRampingDown ||
+         terms.phase == LinePhase::kFrozen || terms.reason == Reason::kLineDraining;
+}
+
+// For the same reason as before: where it stands still at the same height.
+bool goes_on(const LineTerms& before, const LineTerms& now) {
+  if (before.phase != now.phase || before.entry != now.entry || before.reason != now.reason) return false;
+  return (before.hold == now.hold && before.sell == now.sell) || on_its_way(now);
+}
+
 // The upper of the two middle hours; nullopt where less than a day is known.
 std::optional<std::int64_t> median(const WeekForecast& forecast) {
   std::vector<std::int64_t> known;
@@ -38,6 +49,21 @@ std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cp
     points.push_back({from + after, timeline.at(from + after)});
   }
   return points;
+}
+
+std::vector<PreviewSpan> spans(const std::vector<PreviewPoint>& points) {
+  std::vector<PreviewSpan> found;
+  for (const auto& point : points) {
+    const base::WallTime end = point.at + kPreviewStep;
+    if (!found.empty() && goes_on(found.back().last.cpu, point.plan.cpu) &&
+        goes_on(found.back().last.memory, point.plan.memory)) {
+      found.back().to = end;
+      found.back().last = point.plan;
+    } else {
+      found.push_back({point.at, end, point.plan, point.plan});
+    }
+  }
+  return found;
 }
 
 std::vector<Disagreement> disagreements(const std::vector<PreviewPoint>& points, const Calendar& calendar,

@@ -23,6 +23,15 @@ std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cp
                                   const LineOverrides& overrides, base::WallTime from,
                                   base::Duration length = kPreviewLength);
 
+// A time in which the line stays, or goes one way for one reason: a ramp, or what may be sold before the line falls.
+struct PreviewSpan {
+  base::WallTime from;
+  base::WallTime to;
+  LinePlan first;  // at its begin
+  LinePlan last;   // at its last point
+};
+std::vector<PreviewSpan> spans(const std::vector<PreviewPoint>& points);
+
 // What online work is expected to use of the pool's CPU, in permille of capacity, for each hour of the local week
 // (0 is Sunday 00:00–01:00). nullopt: nothing is known of that hour.
 using WeekForecast = std::array<std::optional<std::int64_t>, 24 * 7>;

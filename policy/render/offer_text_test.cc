@@ -62,7 +62,7 @@ TEST(OfferText, SaysWhoOverridesTheCalendar) {
   cpu: 40 % may be sold, 60 % without the calendar: somebody has overridden the calendar for a while [TM-LINE-004]
   memory: 65 % may be sold: no entry of the calendar is in force: the base line [TM-LINE-001]
   overridden: cpu 40 %, until 2026-11-21T14:00:00Z, by ann@ops: a fire drill
-  changes at 2026-11-21T14:00:00Z
+  changes at 2026-11-21T13:00:00Z
 )");
   Json out = render_json(offer, {Profile::kKoordinator, &calendar, &overrides});
   EXPECT_EQ(out["line"]["overrides"].dump(),

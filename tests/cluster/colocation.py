@@ -15,6 +15,7 @@ SETTINGS = "/api/v1/namespaces/koordinator-system/configmaps"
 SETTINGS_NAME = "slo-controller-config"
 TIDEMARK_CONFIG = "tidemark-config"
 REVISIONS = "tidemark-config-revisions"
+FORECASTS = "tidemark-history-forecast-0"
 CONFIG_HASH = "tidemark.io/config-hash"
 ORIGIN = "node.koordinator.sh/originExtendedAllocatable"
 
@@ -57,7 +58,7 @@ def put_data(api: Client, data: dict) -> None:
 
 def delete_settings(api: Client) -> None:
     """With what a manager stored of them: the next one starts as on a new cluster."""
-    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS):
+    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, FORECASTS):
         api.request("DELETE", f"{SETTINGS}/{name}")
 
 

@@ -1,10 +1,13 @@
 """The water line moved by hand and by the calendar, on the real API server beside a running manager."""
 
+import base64
 import datetime
 import json
 import os
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import MERGE, NODESLOS, must
@@ -17,7 +20,7 @@ LIMIT_S = 60
 LOWER = "10800"  # 40 % of 32 cores, without the 2 that the system uses
 POOLS = {
     "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},
-    "calendars": [{"name": "nights", "lead": "0s", "entries": [
+    "calendars": [{"name": "nights", "zone": "UTC", "lead": "0s", "entries": [
         {"name": "night", "cron": "0 22 * * *", "until": "0 6 * * *", "cpu": 60, "rampUp": "30m"},
         {"name": "sale", "kind": "freeze", "from": "2026-01-01T00:00", "to": "2026-01-02T00:00"},
     ]}],
@@ -31,6 +34,26 @@ def refused(*arguments: str) -> tuple[int, str]:
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
     )
     return done.returncode, done.stderr
+
+
+def fnv(data: bytes) -> int:
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return value
+
+
+def stored_forecast(pool: str, hours: list[int], zone: str = "UTC") -> dict[str, str]:
+    """As a manager keeps it: a key and a text of the ConfigMap."""
+
+    def natural(value: int) -> bytes:
+        return (bytes([value & 0x7F | 0x80]) + natural(value >> 7)) if value > 0x7F else bytes([value])
+
+    def text(value: str) -> bytes:
+        return natural(len(value.encode())) + value.encode()
+
+    record = natural(1) + text(pool) + natural(2) + natural(2) + natural(len(hours)) + text(f"{zone} " + ",".join(map(str, hours)))
+    return {f"{fnv(pool.encode()):016x}": base64.b64encode(record + fnv(record).to_bytes(8, "little")).decode()}
 
 
 def override(scope: str, *more: str) -> str:
@@ -140,6 +163,67 @@ class Override(WithPools):
             self.assertEqual(found[0], code, found[1])
             self.assertIn(why, found[1])
         self.assertEqual(self.api.request("GET", f"{colocation.SETTINGS}/{STATE_MAP}").status, 404)
+
+
+class Preview(WithPools):
+    def test_the_week_is_shown_with_why(self):
+        self.put_pools()
+        self.node("preview-a", labels={"pool": "web"})
+        override("pool web", "--cpu", "40", "--for", "24h")
+        told = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:00:00Z", "-o", "json"))
+        self.assertEqual((told["pool"], told["nodes"], told["zone"], told["calendar"]), ("web", 1, "UTC", "nights"))
+        points = {point["at"]: point["cpu"] for point in told["points"]}
+        self.assertEqual(len(points), 7 * 24 * 12)
+        self.assertEqual(points["2026-01-01T12:00:00Z"]["phase"], "overridden", "it holds until its end, whenever one looks from")
+        override("pool web", "--clear")
+
+        told = json.loads(tidemark("preview", "pool", "web", "--from", "2025-12-31T12:03:00Z", "--for", "3d", "-o", "json"))
+        points = {point["at"]: point["cpu"] for point in told["points"]}
+        self.assertEqual(len(points), 3 * 24 * 12)
+        self.assertEqual(points["2025-12-31T22:15:00Z"]["phase"], "rising")
+        self.assertEqual(points["2026-01-01T03:00:00Z"]["phase"], "frozen", "a freeze over the night")
+        self.assertEqual(points["2026-01-02T23:00:00Z"]["entry"], "night")
+        text = tidemark("preview", "pool", "web", "--from", "2025-12-31T12:00:00Z", "--for", "2d")
+        self.assertIn("2026-01-01 Thu 00:00  cpu 60 %, memory 65 %  sale (frozen): a freeze of the calendar is in force [TM-LINE-003]", text)
+
+        new = {**POOLS, "calendars": [{"name": "nights", "zone": "Asia/Shanghai", "entries": [{"name": "dawn", "cron": "0 4 * * *", "for": "1h", "cpu": 90}]}]}
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "new.yaml"
+            file.write_text(json.dumps({"kind": "ConfigMap", "metadata": {"name": "tidemark-config"}, "data": {"config.yaml": json.dumps(new)}}))
+            text = tidemark("preview", "pool", "web", "--from", "2026-01-05T00:00:00Z", "--for", "1d", "-f", str(file))
+        self.assertIn("2026-01-06 Tue 04:00  cpu 90 %", text)
+
+        for arguments, code, why in (
+            (("preview", "pool", "wed"), 1, "did you mean web?"),
+            (("preview", "node", "web"), 2, "wanted pool NAME"),
+            (("preview", "pool", "web", "--for", "400d"), 2, "31d at most"),
+            (("preview", "pool", "web", "--from", "tomorrow"), 2, "--from: wanted a time"),
+        ):
+            found = refused(*arguments)
+            self.assertEqual(found[0], code, found[1])
+            self.assertIn(why, found[1])
+
+
+class Forecast(WithPools):
+    def test_a_window_over_busy_hours_is_warned_of_and_what_was_learned_is_kept(self):
+        busy = {**POOLS, "calendars": [{"name": "nights", "zone": "UTC", "entries": [{"name": "night", "cron": "0 22 * * *", "for": "8h", "cpu": 80}]}]}
+        hours = [850 if hour % 24 == 23 else 100 for hour in range(168)]
+        kept = {"metadata": {"name": colocation.FORECASTS}, "data": stored_forecast("web", hours)}
+        must(self.api.request("POST", colocation.SETTINGS, kept))
+        must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(busy)}}))
+        self.node("forecast-a", labels={"pool": "web"})
+        component = self.run_manager("--leader-elect=false")
+        self.wait_event("TidemarkForecastDisagrees", "window night", component)
+        metrics = component.metrics()
+        self.assertEqual(metrics['tidemark_forecast_known{pool="web"}'], 168)
+        self.assertIn(metrics['tidemark_forecast_disagreements{pool="web"}'], (7, 8), "each night; in two parts where one is under way")
+        told = json.loads(tidemark("preview", "pool", "web", "-o", "json"))
+        self.assertTrue(told["forecastKnown"])
+        self.assertEqual({warning["reason"] for warning in told["warnings"]}, {"TM-LINE-006"})
+        self.assertIn("online work is expected to use 85 % of the pool, the line is at 80 %", tidemark("preview", "pool", "web"))
+        self.assertEqual(component.stop(), 0)
+        data = must(self.api.request("GET", f"{colocation.SETTINGS}/{colocation.FORECASTS}")).get("data")
+        self.assertEqual(set(data), set(kept["data"]), "a manager that has learned nothing yet takes nothing away")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,11 @@ from cluster.tidemark_process import Component, wait_for
 
 PEOPLE = ("viewer", "operator")
 STATE = "tidemark-state"
-OURS = '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}}'
+OURS = (
+    '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}, "calendar": "nights", "calendars": [{"name": "nights", "zone": "UTC",'
+    ' "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}]}'
+)
+FORECAST = "tidemark-history-forecast-0"  # what is learned where there is a calendar
 SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 WEBHOOK_SECRET = "koordinator-webhook-certs"
 PODS = "/api/v1/namespaces/default/pods"
@@ -230,6 +234,7 @@ class Roles(WithManager):
         for kind in (colocation.NODESLOS, colocation.NODEMETRICS):
             wait_for(lambda: self.api.request("GET", f"{kind}/roles-2").status == 404, "an end of what belonged to the node", first)
 
+        wait_for(lambda: self.api.request("GET", f"{SETTINGS}/{FORECAST}").status == 200, "the first of what is learned", first, 120)
         # Settings that are taken back, by a change of the ConfigMap and by its end.
         revision = first.metrics()["tidemark_settings_revision"]
         self.put_tidemark_config(OURS % 500)
@@ -250,7 +255,7 @@ class Roles(WithManager):
             must(self.command("operator", *words))
         colocation.put_settings(self.api, {"enable": True})
         self.offers("roles-1", "17200", first)
-        for words in (("explain", "node", "roles-1"), ("explain", "config", "roles-1"), ("list", "revisions"), ("report", "states"), ("report", "difference")):
+        for words in (("explain", "node", "roles-1"), ("explain", "config", "roles-1"), ("list", "revisions"), ("report", "states"), ("report", "difference"), ("preview", "pool", "default")):
             for role in PEOPLE:
                 must(self.command(role, *words))
 

@@ -85,6 +85,9 @@ class Metrics(WithManager):
         self.addCleanup(self.api.request, "DELETE", f"{TOPOLOGIES}/monitored")
         self.addCleanup(chart.delete_webhooks, self.api)
         colocation.put_settings(self.api, {"enable": True})
+        calendar = {"name": "nights", "zone": "UTC", "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}
+        ours = {"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "calendar": "nights", "calendars": [calendar]}
+        colocation.must(self.api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(ours)}}))
         # Refused by the definition of NodeSLO; later an edit that the webhook refuses, since the ConfigMap has its label.
         colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 101}})})
         label = {"metadata": {"labels": {"koordinator.sh/configmap-type": "slo-controller-config"}}}

@@ -1,0 +1,89 @@
+#include <optional>
+
+#include "base/text.h"
+#include "cli/preview.h"
+#include "kube/config.h"
+#include "main/cluster.h"
+#include "main/process.h"
+#include "main/zones.h"
+
+namespace tidemark::main {
+namespace {
+
+constexpr std::size_t kFileMax = std::size_t{4} << 20;  // bytes
+
+// "7d", or as flags have it: "36h".
+std::optional<base::Duration> length_of(std::string_view text) {
+  if (text.ends_with('d')) {
+    const auto days = base::parse_int(text.substr(0, text.size() - 1));
+    constexpr std::int64_t kDaysMax = 10'000;
+    if (!days || *days < 0 || *days > kDaysMax) return std::nullopt;
+    return std::chrono::hours(24 * *days);
+  }
+  return base::parse_go_duration(text);
+}
+
+}  // namespace
+
+int run_preview(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark preview",
+                    "Shows where the water line of a pool will be, and why: the moments at which it changes, or with "
+                    "-o json every five minutes. Writes nothing.");
+  ClusterOptions cluster_options;
+  cli::PreviewOptions options;
+  options.settings.zones = zones_of_machine();
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  std::string from;
+  std::string length = "7d";
+  std::string file;
+  std::string output = "text";
+  declare_cluster_flags(flags, cluster_options);
+  flags.group("Preview");
+  flags.text("from", from, "from when on, e.g. 2026-11-21T22:00:00Z; default now").placeholder("TIME");
+  flags.text("for", length, "how far: 7d, 36h; 31d at most").placeholder("DURATION");
+  flags.text("filename", file, "manifests of the settings as they would be, instead of those of the cluster")
+      .placeholder("FILE")
+      .alias("f");
+  flags.group("Output");
+  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
+  flags.duration("timeout", options.settings.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
+                 "longest wait for one answer of the API server");
+  flags.group("Configuration");
+  flags.text("config-namespace", options.settings.config_namespace, "namespace of the manager's ConfigMaps")
+      .placeholder("NAMESPACE");
+  flags.text("slo-config-name", options.settings.config_name, "name of the ConfigMap with the co-location settings")
+      .placeholder("NAME");
+  declare_log_flags(flags, log_options);
+  flags.arguments("pool NAME", 2, 2);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (parsed.arguments[0] != "pool") {
+    return wrong_use(base::cat("wanted pool NAME, found ", base::quoted(parsed.arguments[0])), flags);
+  }
+  options.pool = parsed.arguments[1];
+  const auto lasts = length_of(length);
+  if (!lasts || *lasts <= base::Duration(0) || *lasts > cli::kPreviewForMax) {
+    return wrong_use(base::cat("--for: wanted a time like 7d or 36h, 31d at most, found ", base::quoted(length)),
+                     flags);
+  }
+  options.length = *lasts;
+  if (!from.empty()) {
+    options.from = base::parse_rfc3339(from);
+    if (!options.from) {
+      return wrong_use(base::cat("--from: wanted a time like 2026-11-21T22:00:00Z, found ", base::quoted(from)), flags);
+    }
+  }
+  if (!file.empty()) {
+    auto text = kube::system_files().read(file, kFileMax);
+    if (!text) return failed(text.error());
+    if (base::trim(*text).empty()) return failed({ErrorKind::kInvalid, base::cat(file, " is empty"), 0, 0});
+    options.file = std::move(*text);
+  }
+  options.json = output == "json";
+  return ask_cluster("preview", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
+    return cli::preview_pool(loop, client, options);
+  });
+}
+
+}  // namespace tidemark::main

@@ -1,0 +1,166 @@
+#include "manager/forecast/forecast_controller.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "model/names.h"
+#include "policy/render/preview_text.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr std::size_t kHistoryShards = 1;  // the forecasts of some hundred pools
+constexpr std::size_t kPoolsMax = 300;
+// A preview of a week is some thousand looks at a calendar: between two of them others have their turn.
+constexpr base::Duration kBreath = std::chrono::milliseconds(50);
+
+}  // namespace
+
+ForecastController::ForecastController(ForecastContext context, const base::Log& log)
+    : context_(std::move(context)),
+      log_(log),
+      store_(context_.history, {std::string(kForecastKind), kForecastVersion, kHistoryShards},
+             {[this] { return !known_.empty(); }, [] { return kHistoryEvery; },
+              [this](const StoredRecord& stored) -> Result<void> {
+                TM_TRY(auto forecast, policy::decode_forecast(stored.record.bytes));
+                take(stored.record.name, std::move(forecast));
+                return {};
+              },
+              [this] {
+                std::vector<HistoryRecord> records;
+                for (const auto& [pool, known] : known_) {
+                  if (known.forecast.known() == 0) continue;
+                  records.push_back({pool, policy::encode_forecast(known.forecast), known.forecast.known()});
+                }
+                for (const auto& [pool, forecast] : kept_)
+                  records.push_back({pool, policy::encode_forecast(forecast), 0});
+                return records;
+              }},
+             log),
+      scope_(context_.loop) {}
+
+void ForecastController::start() {
+  if (started_) return;
+  started_ = true;
+  checked_at_ = context_.loop.clock().monotonic();
+  store_.start();
+  scope_.spawn(run());
+}
+
+net::Task<void> ForecastController::run() {
+  base::Duration pause = kForecastFirstLook;
+  while (true) {
+    sample(context_.pools());
+    store_.look();
+    const base::MonotonicTime now = context_.loop.clock().monotonic();
+    if (learned_ || now - checked_at_ >= kForecastCheckEvery) {
+      learned_ = false;
+      checked_at_ = now;
+      co_await check_all();
+    }
+    co_await context_.loop.sleep(pause);
+    pause = kForecastSampleEvery;
+  }
+}
+
+// What was stored fills what this process has not learned yet: at once, because it is written again from here.
+void ForecastController::take(const std::string& pool, policy::Forecast stored) {
+  if (const auto known = known_.find(pool); known != known_.end()) {
+    known->second.forecast = policy::with_kept(std::move(known->second.forecast), stored);
+    learned_ = true;
+  } else if (kept_.size() < kPoolsMax) {
+    kept_.insert_or_assign(pool, std::move(stored));
+  }
+}
+
+void ForecastController::sample(const std::vector<ForecastPool>& pools) {
+  const auto online = context_.online_permille();
+  const base::WallTime now = context_.loop.clock().wall();
+  std::set<std::string_view> there;
+  for (const ForecastPool& pool : pools) {
+    if (pool.calendar == nullptr || there.size() >= kPoolsMax) continue;
+    there.insert(pool.name);
+    Known& known = known_[pool.name];
+    const auto use = online.find(pool.name);
+    auto step = policy::learn(known.forecast, pool.calendar->zone,
+                              use == online.end() ? std::nullopt : std::optional(use->second), now);
+    known.forecast = std::move(step.forecast);
+    if (const auto kept = kept_.find(pool.name); kept != kept_.end()) {
+      known.forecast = policy::with_kept(std::move(known.forecast), kept->second);
+      learned_ = true;
+      kept_.erase(kept);
+    }
+    if (step.learned) {
+      learned_ = true;
+      store_.changed();
+    }
+  }
+  // What a pool that is gone had learned goes with it; it may be read again while it is still stored.
+  std::erase_if(known_, [&](const auto& each) { return !there.contains(each.first); });
+}
+
+net::Task<void> ForecastController::check_all() {
+  std::vector<std::string> names;
+  for (const auto& [name, known] : known_) names.push_back(name);
+  for (const auto& name : names) {
+    // Settings may have changed since the last one.
+    const auto pools = context_.pools();
+    const auto pool = std::ranges::find(pools, name, &ForecastPool::name);
+    if (pool != pools.end() && pool->calendar != nullptr) check(*pool);
+    co_await context_.loop.sleep(kBreath);
+  }
+  refresh_metrics();
+}
+
+void ForecastController::check(const ForecastPool& pool) {
+  const auto known = known_.find(pool.name);
+  if (known == known_.end()) return;
+  const base::WallTime now = context_.loop.clock().wall();
+  const auto* overrides = context_.overrides();
+  const auto points =
+      policy::preview(*pool.calendar, pool.base_cpu, pool.base_memory,
+                      overrides == nullptr ? policy::LineOverrides() : overrides_of(*overrides, pool.name, now), now);
+  const auto found = policy::disagreements(points, *pool.calendar, known->second.forecast.hours);
+  known->second.disagreements = static_cast<std::int64_t>(found.size());
+  tell(pool, found);
+}
+
+// Each window once, until it no longer disagrees.
+void ForecastController::tell(const ForecastPool& pool, const std::vector<policy::Disagreement>& found) {
+  std::set<std::pair<std::string, std::string>> now;
+  for (const auto& each : found) {
+    const std::string& entry = pool.calendar->entries[each.entry].name;
+    const auto key = std::pair(pool.name, base::cat(entry, " ", model::reason_id(each.reason)));
+    if (!now.insert(key).second || told_.contains(key)) continue;
+    if (!context_.history.leadership.leading()) {
+      now.erase(key);  // whoever leads next tells it
+      continue;
+    }
+    const std::string text = base::cat("pool ", pool.name, ": ", policy::disagreement_text(each, *pool.calendar));
+    log_.warn(text, {{"pool", pool.name}});
+    context_.history.recorder.record(
+        {"v1", "ConfigMap", context_.history.config_namespace, std::string(model::kTidemarkConfigName), ""},
+        kube::EventSeverity::kWarning, "TidemarkForecastDisagrees", text);
+  }
+  std::erase_if(told_, [&](const auto& key) { return key.first == pool.name && !now.contains(key); });
+  told_.insert(now.begin(), now.end());
+}
+
+void ForecastController::refresh_metrics() {
+  const bool leading = context_.history.leadership.leading();
+  for (const auto& [name, known] : known_) {
+    context_.history.metrics
+        .gauge("tidemark_forecast_known", "Hours of the week of which it is known what online work uses.",
+               {{"pool", name}})
+        .set(leading ? static_cast<double>(known.forecast.known()) : 0);
+    context_.history.metrics
+        .gauge("tidemark_forecast_disagreements",
+               "Times in the next seven days in which a window of the calendar disagrees with the forecast.",
+               {{"pool", name}})
+        .set(leading ? static_cast<double>(known.disagreements) : 0);
+  }
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,95 @@
+// What online work uses, learned and held against the calendar by a running manager; under simulated time.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "manager/testing/cluster.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+
+using testing::kConfigPath;
+using testing::Replica;
+
+constexpr std::string_view kHours = R"(tidemark_forecast_known{pool="default"})";
+constexpr std::string_view kDisagreements = R"(tidemark_forecast_disagreements{pool="default"})";
+
+class ForecastTest : public testing::InMemoryCluster {
+ protected:
+  // Time begins on a Thursday at midnight: a window from one to three, when online work is at 84 % of the node.
+  void SetUp() override {
+    InMemoryCluster::SetUp();
+    Json map = name_only("tidemark-config");
+    map["data"] = Json::object({{"config.yaml", R"({"schema":1,"mode":"enforce","rollout":{"pace":"at-once"},
+      "calendar":"early","calendars":[{"name":"early","zone":"UTC","entries":[
+        {"name":"window","cron":"0 1 * * *","for":"2h","cpu":80}]}]})"}});
+    must("POST", kConfigPath, map);
+    node("n1");
+    metric("n1", "27");
+  }
+  void use_for(std::string_view cores, base::Duration time) {
+    for (base::Duration done{0}; done < time; done += 5min) {
+      metric("n1", cores);
+      run_for(5min);
+    }
+  }
+  std::size_t told() {
+    run_for(5s);
+    std::size_t count = 0;
+    const Json list = must("GET", "/api/v1/namespaces/koordinator-system/events", nullptr);
+    for (const Json& each : list.at("items")->as_array()) {
+      if (each.text_at("reason") == "TidemarkForecastDisagrees") {
+        count += static_cast<std::size_t>(each.at("count")->as_int());
+        EXPECT_EQ(
+            each.text_at("message"),
+            "pool default: window window, 2026-01-08 Thu 01:00 to 2026-01-08 Thu 02:00: online work is expected to "
+            "use 84 % of the pool, the line is at 80 %: online work alone is expected to reach the line of this "
+            "window [TM-LINE-006]");
+      }
+    }
+    return count;
+  }
+};
+
+TEST_F(ForecastTest, AWindowThatOnlineWorkNeedsItselfIsWarnedOfOnce) {
+  Replica& one = start();
+  use_for("27", 115min);
+  EXPECT_EQ(told(), 0u);
+  use_for("27", 10min);
+  EXPECT_EQ(told(), 1u);
+  EXPECT_EQ(one.metric(kDisagreements), 1);
+  EXPECT_EQ(one.metric(kHours), 2);
+  use_for("2", 2h);
+  EXPECT_EQ(told(), 1u) << "once";
+  EXPECT_EQ(one.metric(kHours), 4);
+}
+
+TEST_F(ForecastTest, WhatWasLearnedIsThereAfterARestartAndIsNotLost) {
+  start();
+  use_for("27", 140min);
+  replicas.clear();
+  Replica& two = start("two");
+  use_for("2", 15min);
+  EXPECT_EQ(two.metric(kHours), 2);
+  EXPECT_EQ(two.metric(kDisagreements), 1);
+  use_for("2", 2h);
+  replicas.clear();
+  Replica& three = start("three");
+  use_for("2", 15min);
+  EXPECT_GE(three.metric(kHours), 4) << "what the second one learned, and what it found";
+}
+
+TEST_F(ForecastTest, WithoutACalendarNothingIsLearnedOrKept) {
+  must("DELETE", base::cat(kConfigPath, "/tidemark-config"), nullptr);
+  Replica& one = start();
+  use_for("27", 130min);
+  EXPECT_EQ(one.metrics.text().find("tidemark_forecast_known"), std::string::npos);
+  EXPECT_EQ(call("GET", base::cat(kConfigPath, "/tidemark-history-forecast-0"), nullptr).status, 404);
+}
+
+}  // namespace
+}  // namespace tidemark::manager

@@ -1,0 +1,31 @@
+// Where the water line will be, as something to read. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "policy/calendar/preview.h"
+
+namespace tidemark::policy {
+
+struct PreviewView {
+  const Calendar& calendar;  // one without entries where the pool has none
+  const LineOverrides& overrides;
+  const std::vector<PreviewPoint>& points;
+  const std::vector<Disagreement>& disagreements;
+  bool forecast_known = false;
+};
+
+// The moments at which the line changes, each with why; then what the forecast says against it.
+std::string render_text(const PreviewView& view);
+// Every point: {"points":[{"at":…,"local":…,"cpu":{…},"memory":{…}},…],"changes":[…],"warnings":[…]}
+Json render_json(const PreviewView& view);
+
+// "2026-11-21 Sat 22:00", on the clock on the wall of the zone.
+std::string local_text(const TimeZone& zone, base::WallTime at);
+// "window night, 2026-11-21 Sat 22:00 to 2026-11-21 Sat 23:00: …"
+std::string disagreement_text(const Disagreement& found, const Calendar& calendar);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,79 @@
+#include "policy/render/preview_text.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+
+Calendar nights() {
+  Calendar calendar;
+  calendar.name = "nights";
+  calendar.lead = 1h;
+  CalendarEntry night;
+  night.name = "night";
+  night.when = Recurring{*Cron::parse("0 22 * * *"), std::chrono::hours(8)};
+  night.line = {80, 70};
+  night.ramp_up = 30min;
+  calendar.entries.push_back(night);
+  return calendar;
+}
+
+TEST(PreviewText, OneLineForEachMomentAtWhichTheLineChanges) {
+  const Calendar calendar = nights();
+  const LineOverrides none;
+  const auto points = preview(calendar, 60, 65, none, *base::parse_rfc3339("2026-11-21T20:00:00Z"), 12h);
+  const std::vector<Disagreement> quiet;
+  const PreviewView view{calendar, none, points, quiet};
+  EXPECT_EQ(
+      render_text(view),
+      R"(2026-11-21 Sat 20:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
+2026-11-21 Sat 22:00  cpu 60 -> 76 %, memory 65 -> 69 %  night (rising): a window of the calendar is open [TM-LINE-002]
+2026-11-21 Sat 22:30  cpu 80 %, memory 70 %  night (open): a window of the calendar is open [TM-LINE-002]
+2026-11-22 Sun 05:00  cpu 80 % (60 % sold), memory 70 % (65 % sold)  night (open): the line is about to fall: nothing new is let in above what it will be [TM-LINE-005]
+2026-11-22 Sun 06:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
+)");
+  Json out = render_json(view);
+  EXPECT_EQ(out["points"].as_array().size(), 12u * 12);
+  EXPECT_EQ(out["changes"].as_array().size(), 5u);
+  EXPECT_EQ(out["points"].as_array()[30]["cpu"]["entry"].as_string(), "night");
+  EXPECT_EQ(out["points"].as_array()[30]["cpu"]["holdPercent"].as_int(), 80);
+  EXPECT_EQ(out["points"].as_array()[30]["local"].as_string(), "2026-11-21 Sat 22:30");
+}
+
+TEST(PreviewText, AnOverrideIsToldWithWhoAndWhy) {
+  const Calendar calendar = nights();
+  const LineOverrides overrides{
+      {{40, std::nullopt}, *base::parse_rfc3339("2026-11-21T21:00:00Z"), "ann@ops", "a fire drill", {}}};
+  const auto points = preview(calendar, 60, 65, overrides, *base::parse_rfc3339("2026-11-21T20:00:00Z"), 2h);
+  const std::vector<Disagreement> quiet;
+  EXPECT_EQ(
+      render_text({calendar, overrides, points, quiet}),
+      R"(2026-11-21 Sat 20:00  cpu 40 %, memory 65 %  override by ann@ops (a fire drill): somebody has overridden the calendar for a while [TM-LINE-004]; memory: base line: no entry of the calendar is in force: the base line [TM-LINE-001]
+2026-11-21 Sat 21:00  cpu 60 %, memory 65 %  base line: no entry of the calendar is in force: the base line [TM-LINE-001]
+overridden: cpu 40 %, until 2026-11-21T21:00:00Z, by ann@ops: a fire drill
+)");
+}
+
+TEST(PreviewText, AWindowThatTheForecastSpeaksAgainstIsAWarning) {
+  const Calendar calendar = nights();
+  const LineOverrides none;
+  const auto points = preview(calendar, 60, 65, none, *base::parse_rfc3339("2026-11-21T22:30:00Z"), 1h);
+  WeekForecast forecast;
+  forecast[6 * 24 + 22] = 850;
+  const auto found = disagreements(points, calendar, forecast);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(
+      disagreement_text(found[0], calendar),
+      "window night, 2026-11-21 Sat 22:30 to 2026-11-21 Sat 23:00: online work is expected to use 85 % of the pool, "
+      "the line is at 80 %: online work alone is expected to reach the line of this window [TM-LINE-006]");
+  Json out = render_json({calendar, none, points, found, true});
+  EXPECT_EQ(out["warnings"].as_array().size(), 1u);
+  EXPECT_EQ(out["warnings"].as_array()[0]["forecastPermille"].as_int(), 850);
+}
+
+}  // namespace
+}  // namespace tidemark::policy
