@@ -65,6 +65,7 @@ std::string explanation(const manager::NodeDecision& decision, std::string_view 
 struct Search {
   std::optional<std::string_view> found;
   std::optional<manager::DecisionDone> failed;  // a later one that did not come about
+  std::optional<manager::LeadRecord> lead;      // the last one up to then
 };
 
 Result<Search> last_before(const journal::Segment& segment, const manager::RecordedDecisions& decisions,
@@ -72,13 +73,15 @@ Result<Search> last_before(const journal::Segment& segment, const manager::Recor
   Search search;
   const auto find = [&segment](std::uint64_t hash) { return segment.blob(hash); };
   for (const std::string_view payload : segment.records()) {
+    if (const auto lead = manager::decode_lead(payload); lead && lead->at <= options.at) search.lead = lead;
     const auto heading = decisions.reader().heading(payload);
     if (!heading || heading->node != options.node || heading->now > options.at) continue;
     TM_TRY(const auto record, decisions.reader().decode(payload, find));
     if (record.done.result == manager::RecordedResult::kFailed) {
       search.failed = record.done;
     } else {
-      search = {payload, std::nullopt};
+      search.found = payload;
+      search.failed.reset();
     }
   }
   return search;
@@ -106,6 +109,7 @@ Result<std::string> explain_node_at(const LookBack& options) {
   std::optional<base::WallTime> oldest;
   journal::Damage damage;
   std::optional<manager::DecisionDone> failed;
+  std::optional<manager::LeadRecord> lead;
   for (std::size_t place = reader.segments(); place-- > 0;) {
     TM_TRY(const auto segment, reader.read(place));
     if (!segment || !segment->start()) continue;
@@ -115,6 +119,7 @@ Result<std::string> explain_node_at(const LookBack& options) {
     TM_TRY(auto decisions, manager::RecordedDecisions::make(*segment));
     TM_TRY(const auto search, last_before(*segment, decisions, options));
     if (search.failed && !failed) failed = search.failed;
+    if (search.lead && !lead) lead = search.lead;
     if (!search.found) continue;
 
     TM_TRY(const auto replayed, decisions.replay(*search.found));
@@ -128,7 +133,10 @@ Result<std::string> explain_node_at(const LookBack& options) {
         base::cat("state then: ", record.done.state, "; the node was to carry batch-cpu ",
                   record.done.publish.batch_cpu ? base::cat(record.done.publish.batch_cpu->value) : "none"));
     if (failed) notes.push_back(base::cat("a later decision did not come about: ", done_text(*failed)));
-    if (const auto silent = options.at - record.basis.now; !failed && silent > kSilentMax) {
+    if (const auto silent = options.at - record.basis.now; lead && !lead->leads && lead->at >= record.basis.now) {
+      notes.push_back(base::cat("this process no longer led from ", moment(lead->at), " on (epoch ", lead->epoch,
+                                "): the journal of the one that did tells what was in force"));
+    } else if (!failed && silent > kSilentMax) {
       notes.push_back(base::cat(
           "nothing was recorded about the node in the ", base::format_go_duration(whole_seconds(silent)),
           " after that, and who leads records every node once an hour: this process may not have led then, or not "
@@ -230,6 +238,7 @@ Result<ReplayReport> replay_journal(const ReplayOptions& options) {
       continue;
     }
     for (const std::string_view payload : segment->records()) {
+      if (manager::decode_lead(payload)) continue;
       const auto heading = decisions->reader().heading(payload);
       if (heading) {
         if (!options.node.empty() && heading->node != options.node) continue;

@@ -113,5 +113,17 @@ TEST_F(LookBackTest, ALongSilenceIsSaid) {
   EXPECT_TRUE(says(late, "may not have led")) << late;
 }
 
+TEST_F(LookBackTest, WhoNoLongerLedSaysSo) {
+  journal::append_frame(bytes, encode(manager::LeadRecord{kStart + 10min, false, 3}));
+  journal::append_frame(bytes, encode(manager::LeadRecord{kStart + 30min, true, 5}));
+  write(bytes);
+  EXPECT_FALSE(says(explain(5min), "no longer led")) << explain(5min);
+  EXPECT_TRUE(says(explain(20min), "no longer led from 2025-12-18T00:10:00Z on (epoch 3)")) << explain(20min);
+  EXPECT_FALSE(says(explain(40min), "no longer led")) << explain(40min);
+  const auto report = replay();
+  EXPECT_TRUE(report.exact) << report.text;
+  EXPECT_TRUE(says(report.text, "3 decisions made again")) << report.text;
+}
+
 }  // namespace
 }  // namespace tidemark::cli

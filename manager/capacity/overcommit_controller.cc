@@ -315,6 +315,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       co_return settled(Done::kObserved, decision);
     }
     const bool leading = leadership_.leading();  // what a standby decides comes to nothing
+    if (leadership_.epoch()) journal_.leads(leading, epoch, loop_.clock().wall());
     auto record = leading ? journal_.begin(decision.node, revision, decision.write.write) : std::nullopt;
     if (!decision.write.write) {
       journal_.end(std::move(record),

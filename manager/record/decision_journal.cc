@@ -75,6 +75,12 @@ bool DecisionJournal::told_before(const Draft& draft, const DecisionDone& done) 
   return false;
 }
 
+void DecisionJournal::leads(bool leading, std::int64_t epoch, base::WallTime now) {
+  if (!writer_ || leading == leading_) return;
+  leading_ = leading;
+  writer_->add({encode(LeadRecord{now, leading, epoch}), {}});
+}
+
 void DecisionJournal::end(std::optional<Draft> draft, const DecisionDone& done) {
   if (!draft || told_before(*draft, done)) return;
   finish(draft->entry, done);

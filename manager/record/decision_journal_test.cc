@@ -75,6 +75,19 @@ TEST_F(DecisionJournalTest, AWriteThatIsRefusedAgainAndAgainIsKeptOnceAnHour) {
   EXPECT_EQ(kept(), 3u);
 }
 
+TEST_F(DecisionJournalTest, ThatItLeadsIsKeptWhereItChanges) {
+  journal->leads(false, 1, {});
+  EXPECT_EQ(kept(), 0u) << "it never led";
+  const base::WallTime then{5h};
+  for (int i = 0; i < 3; ++i) journal->leads(true, 2, then);
+  for (int i = 0; i < 3; ++i) journal->leads(false, 2, then + 1h);
+  EXPECT_EQ(kept(), 2u);
+  const auto segment = *(*journal::Reader::open(folder)).read(0);
+  EXPECT_EQ(decode_lead(segment->records()[0]), (LeadRecord{then, true, 2}));
+  EXPECT_EQ(decode_lead(segment->records()[1]), (LeadRecord{then + 1h, false, 2}));
+  EXPECT_EQ(decode_lead(segment->records()[0].substr(0, 3)), std::nullopt);
+}
+
 TEST_F(DecisionJournalTest, WhatIsWrittenIsKeptAndWhatFailsAfterIt) {
   decide_and_end(30s, RecordedResult::kFailed, "forbidden");
   for (int i = 0; i < 3; ++i) decide_and_end(30s, RecordedResult::kWritten);

@@ -190,6 +190,25 @@ Result<RecordReader> RecordReader::make(const journal::Start& start) {
   return reader;
 }
 
+std::string encode(const LeadRecord& record) {
+  std::string payload(1, kLeadRecord);
+  journal::Packer packer(payload);
+  packer.number(record.at.since_epoch.count());
+  packer.byte(record.leads ? 1 : 0);
+  packer.number(record.epoch);
+  return payload;
+}
+
+std::optional<LeadRecord> decode_lead(std::string_view payload) {
+  if (payload.empty() || payload[0] != kLeadRecord) return std::nullopt;
+  journal::Unpacker unpacker(payload.substr(1));
+  LeadRecord record;
+  record.at = {base::Duration(unpacker.number())};
+  record.leads = unpacker.byte() != 0;
+  record.epoch = unpacker.number();
+  return unpacker.at_end() ? std::optional(record) : std::nullopt;
+}
+
 std::optional<RecordReader::Heading> RecordReader::heading(std::string_view payload) const {
   if (payload.empty() || payload[0] != kDecisionRecord) return std::nullopt;
   FieldReader reader(payload.substr(1), reasons_);

@@ -29,6 +29,7 @@ inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with
 inline constexpr std::int64_t kPolicyVersion = 1;
 
 inline constexpr char kDecisionRecord = journal::kFirstOfOwner;
+inline constexpr char kLeadRecord = journal::kFirstOfOwner + 1;
 
 enum class RecordedResult : std::uint8_t {
   kWritten,
@@ -78,6 +79,16 @@ struct DecisionRecord {
   std::string outcome;         // outcome_bytes()
   DecisionDone done;
 };
+
+// This process began to lead, or ended: what it decides, or has decided, holds only while it does.
+struct LeadRecord {
+  base::WallTime at;
+  bool leads = false;
+  std::int64_t epoch = 0;
+  bool operator==(const LeadRecord&) const = default;
+};
+std::string encode(const LeadRecord& record);
+std::optional<LeadRecord> decode_lead(std::string_view payload);  // nullopt: another record
 
 // ---- writing ----
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -117,6 +118,27 @@ class Journal(WithApi):
         done = self.replay()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("of a record that was cut off", done.stdout)
+
+    def test_who_no_longer_led_says_so(self):
+        """Two replicas with a journal each; the one that led is stopped in its sleep and wakes behind its successor."""
+        elected = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=300ms")
+        node = self.node("led-1", status=used("2"))
+        first = self.run_manager("--journal-dir", str(self.directory), *elected)
+        self.wait_offered(node, "17200", first)
+        second = self.run_manager("--journal-dir", str(self.directory) + "-of-the-second", *elected)
+        first.process.send_signal(signal.SIGSTOP)
+        try:
+            wait_for(lambda: second.metrics()["tidemark_leader"] == 1, "the second manager to lead", second)
+            colocation.put_metric(self.api, node, used("10"))
+            self.wait_offered(node, "9200", second)
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        wait_for(lambda: any("no longer led from " in note for note in self.told_at(node, "0s")["notes"]), "a note in the first one's journal", first)
+        self.assertEqual(17200, self.told_at(node, "0s")["kubernetes.io/batch-cpu"]["published"], "what it knew")
+        self.directory = Path(str(self.directory) + "-of-the-second")
+        told = self.told_at(node, "0s")
+        self.assertEqual(9200, told["kubernetes.io/batch-cpu"]["published"])
+        self.assertFalse([note for note in told["notes"] if "longer led" in note], told["notes"])
 
     def test_a_disk_that_cannot_be_written_stops_nothing(self):
         self.directory.parent.mkdir(parents=True)
