@@ -99,6 +99,7 @@ class PosixReader {
     rule.summer_s = rule.standard_s + 3600;
     if (!name()) return std::nullopt;
     if (!rest_.empty() && rest_.front() != ',' && !offset(rule.summer_s)) return std::nullopt;
+    if (rule.summer_s > kOffsetMax_s) return std::nullopt;  // where it is not given but follows from the other
     if (!year_day(rule.summer_begins) || !year_day(rule.summer_ends) || !rest_.empty()) return std::nullopt;
     return rule;
   }

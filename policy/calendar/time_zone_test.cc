@@ -87,6 +87,8 @@ TEST(TimeZone, ChangesAreInOrderWhateverTheRuleSays) {
   EXPECT_TRUE(TimeZone::from_spans("x", always->spans()));
   // One that begins after the next year's has ended.
   EXPECT_FALSE(TimeZone::parse("x", file_with("AAA0BBB,J365/167,J1/-167")));
+  // Summer time that is an hour beyond what an offset may be.
+  EXPECT_FALSE(TimeZone::parse("x", file_with("AAA-26BBB,M3.5.0,M10.5.0")));
 }
 
 constexpr std::int64_t kHour = 3600;
