@@ -75,22 +75,21 @@ struct InformerCore::Impl {
         first_list(event_loop),
         objects(0, Keyed{view_object}, Keyed{view_object}),
         objects_gauge(
-            metrics.gauge("tidemark_informer_objects", "Objects held.", {{"component", config.resource.plural}})),
+            metrics.gauge("tidemark_informer_objects", "Objects held.", {{"component", config.metrics_name()}})),
         bytes_gauge(metrics.gauge("tidemark_informer_bytes",
                                   "Bytes of the projections held, with their store and indexes.",
-                                  {{"component", config.resource.plural}})),
-        lists(
-            metrics.counter("tidemark_informer_lists_total", "Lists begun.", {{"component", config.resource.plural}})),
+                                  {{"component", config.metrics_name()}})),
+        lists(metrics.counter("tidemark_informer_lists_total", "Lists begun.", {{"component", config.metrics_name()}})),
         watches(metrics.counter("tidemark_informer_watches_total", "Watches begun.",
-                                {{"component", config.resource.plural}})),
+                                {{"component", config.metrics_name()}})),
         events(metrics.counter("tidemark_informer_events_total", "Watch events taken in.",
-                               {{"component", config.resource.plural}})),
+                               {{"component", config.metrics_name()}})),
         refused(metrics.counter("tidemark_informer_refused_total",
                                 "Objects, or versions of them, not taken: unreadable, or over the budget.",
-                                {{"component", config.resource.plural}})),
+                                {{"component", config.metrics_name()}})),
         over_budget_gauge(metrics.gauge("tidemark_informer_over_budget",
                                         "1 while objects are missing or older than they should be for want of room.",
-                                        {{"component", config.resource.plural}})) {}
+                                        {{"component", config.metrics_name()}})) {}
 
   net::Task<void> run() {
     bool list_needed = true;

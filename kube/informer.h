@@ -46,6 +46,7 @@ std::string to_string(const ObjectKey&);  // "ns/name" or "name"
 
 struct InformerConfig {
   Resource resource;
+  std::string name;  // the component in its metrics; "": the kind's plural. Its own among those of one registry
   std::string ns;
   std::string label_selector;
   std::string field_selector;
@@ -58,6 +59,8 @@ struct InformerConfig {
   // A kind that the server may not know (404), or not show us (403): then it counts as synced with nothing in it, and
   // is asked for again each backoff_max.
   bool may_be_absent = false;
+
+  std::string_view metrics_name() const { return name.empty() ? std::string_view(resource.plural) : name; }
 };
 
 // What the machinery below needs to know of an object, read from the object itself, so that it is not held twice.

@@ -477,6 +477,25 @@ TEST_F(InformerTest, WhateverChangesItsBytesStayInTheBudgetAndAddUp) {
   EXPECT_LT(informer->core().bytes(), empty + 4'096) << "the tables keep their width, and nothing else is left";
 }
 
+TEST_F(InformerTest, TwoOfOneKindAreToldApartInTheirMetrics) {
+  put("a", "red");
+  put("b", "red");
+  start();
+  InformerConfig other = config();
+  other.name = "other-things";
+  other.bytes_max = 1;
+  InformerCore second(
+      loop, api, api, log, metrics, base::Random(3), other,
+      [](std::string_view) -> Result<Decoded> { return fail(ErrorKind::kInvalid, "unused"); },
+      [](const void*) { return ObjectView(); });
+  scope->spawn(second.run());
+  run_for(2s);
+  EXPECT_EQ(gauge("objects"), 2);
+  EXPECT_EQ(refused(), 0u);
+  EXPECT_EQ(metrics.counter("tidemark_informer_refused_total", "", {{"component", "other-things"}}).value(), 2u);
+  scope.reset();  // before the second one goes
+}
+
 TEST_F(InformerTest, AnObjectThatCannotBeReadLeavesItsLastGoodVersionAndTheRest) {
   put("a", "red");
   put("b", "red");

@@ -10,8 +10,9 @@ constexpr std::string_view kKubeletEvicts = "Evicted";
 constexpr std::string_view kAgentEvicts = "evictPodSuccess";
 constexpr std::size_t kBytesMax = 16 << 20;  // of each; more evictions than that are a spike in any case
 
-kube::InformerConfig events_of(std::string_view reason) {
+kube::InformerConfig events_of(std::string_view reason, std::string_view metrics_name) {
   kube::InformerConfig config;
+  config.name = metrics_name;
   config.resource = kube::kEvents;
   config.field_selector = base::cat("reason=", reason);
   config.bytes_max = kBytesMax;
@@ -24,9 +25,9 @@ EvictionWatch::EvictionWatch(net::EventLoop& loop, kube::Reader& reader, kube::W
                              kube::Interner& interner, const base::Log& log, base::Registry& metrics,
                              base::Random random)
     : loop_(loop),
-      kubelet_(loop, reader, watcher, log, metrics, random.fork(), events_of(kKubeletEvicts),
+      kubelet_(loop, reader, watcher, log, metrics, random.fork(), events_of(kKubeletEvicts, "evictions-kubelet"),
                [&interner](std::string_view bytes) { return decode_eviction_event(bytes, interner); }),
-      agent_(loop, reader, watcher, log, metrics, random.fork(), events_of(kAgentEvicts),
+      agent_(loop, reader, watcher, log, metrics, random.fork(), events_of(kAgentEvicts, "evictions-agent"),
              [&interner](std::string_view bytes) { return decode_eviction_event(bytes, interner); }),
       scope_(loop) {
   follow(kubelet_);

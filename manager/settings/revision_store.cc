@@ -12,6 +12,7 @@ namespace {
 kube::InformerConfig only_revisions(const std::string& ns) {
   kube::InformerConfig config;
   config.resource = kube::kConfigMaps;
+  config.name = "revisions";
   config.ns = ns;
   config.field_selector = base::cat("metadata.name=", model::kRevisionsName);
   return config;

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::string_view kTidemarkRefusedEvent = "TidemarkConfigInvalid";
 
-kube::InformerConfig only(std::string ns, std::string_view name) {
+kube::InformerConfig only(std::string ns, std::string_view name, std::string_view metrics_name) {
   kube::InformerConfig config;
+  config.name = metrics_name;
   config.resource = kube::kConfigMaps;
   config.ns = std::move(ns);
   config.field_selector = base::cat("metadata.name=", name);
@@ -39,9 +40,10 @@ SettingsSource::SettingsSource(net::EventLoop& loop, kube::Reader& reader, kube:
       recorder_(recorder),
       zones_(std::move(zones)),
       log_(log),
-      slo_maps_(loop, reader, watcher, log, metrics, random.fork(), only(ns, config_name), all_data(interner)),
-      tidemark_maps_(loop, reader, watcher, log, metrics, random.fork(), only(ns, model::kTidemarkConfigName),
-                     all_data(interner)),
+      slo_maps_(loop, reader, watcher, log, metrics, random.fork(), only(ns, config_name, "settings"),
+                all_data(interner)),
+      tidemark_maps_(loop, reader, watcher, log, metrics, random.fork(),
+                     only(ns, model::kTidemarkConfigName, "tidemark-config"), all_data(interner)),
       good_(metrics.gauge("tidemark_manager_config_good",
                           "1 while the co-location settings in force are those in the ConfigMaps.")),
       on_change_(std::move(on_change)),

@@ -18,6 +18,7 @@ constexpr base::Duration kSyncPatience = std::chrono::minutes(1);
 kube::InformerConfig only_state(const std::string& ns) {
   kube::InformerConfig config;
   config.resource = kube::kConfigMaps;
+  config.name = "state";
   config.ns = ns;
   config.field_selector = base::cat("metadata.name=", model::kStateName);
   return config;

@@ -21,6 +21,7 @@ constexpr std::size_t kPendingBytesMax = 64 * 1024 * 1024;
 kube::InformerConfig pending_pods() {
   kube::InformerConfig config;
   config.resource = kube::kPods;
+  config.name = "pods-pending";
   config.field_selector = "spec.nodeName=,status.phase=Pending";
   config.bytes_max = kPendingBytesMax;
   return config;

@@ -12,8 +12,9 @@ namespace {
 
 using base::cat;
 
-kube::InformerConfig only(std::string ns, std::string_view name) {
+kube::InformerConfig only(std::string ns, std::string_view name, std::string_view metrics_name) {
   kube::InformerConfig config;
+  config.name = metrics_name;
   config.resource = kube::kConfigMaps;
   config.ns = std::move(ns);
   config.field_selector = cat("metadata.name=", name);
@@ -41,20 +42,21 @@ SettingsWatch::SettingsWatch(net::EventLoop& loop, kube::Reader& reader, kube::W
       log_(log),
       metrics_(metrics),
       settings_(loop, reader, watcher, log_, metrics, random.fork(),
-                only(options_.config_namespace, options_.config_name),
+                only(options_.config_namespace, options_.config_name, "webhook-settings"),
                 [&interner](std::string_view bytes) {
                   kube::MetaFields fields;
                   fields.labels = {model::kConfigMapTypeLabel};
                   return kube::decode_config_map(bytes, fields, {model::kColocationConfigKey}, interner);
                 }),
       ours_(loop, reader, watcher, log_, metrics, random.fork(),
-            only(options_.config_namespace, model::kTidemarkConfigName),
+            only(options_.config_namespace, model::kTidemarkConfigName, "webhook-tidemark-config"),
             [&interner](std::string_view bytes) {
               kube::MetaFields fields;
               fields.labels = {model::kConfigMapTypeLabel};
               return kube::decode_config_map(bytes, fields, {model::kTidemarkConfigKey}, interner);
             }),
-      orders_(loop, reader, watcher, log_, metrics, random.fork(), only(options_.config_namespace, model::kStateName),
+      orders_(loop, reader, watcher, log_, metrics, random.fork(),
+              only(options_.config_namespace, model::kStateName, "webhook-state"),
               [&interner](std::string_view bytes) { return decode_state_map(bytes, interner); }),
       scope_(loop) {
   settings_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
@@ -69,7 +71,8 @@ SettingsWatch::SettingsWatch(net::EventLoop& loop, kube::Reader& reader, kube::W
       [this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) { take_orders(after); });
   if (!options_.enhanced_name.empty()) {
     enhanced_ = std::make_unique<kube::Informer<kube::ConfigMap>>(
-        loop, reader, watcher, log_, metrics, random.fork(), only(options_.enhanced_namespace, options_.enhanced_name),
+        loop, reader, watcher, log_, metrics, random.fork(),
+        only(options_.enhanced_namespace, options_.enhanced_name, "webhook-enhanced-settings"),
         [&interner](std::string_view bytes) {
           return kube::decode_config_map(bytes, {}, {"enable", "rules"}, interner);
         });
