@@ -20,6 +20,7 @@ constexpr int kWorkers = 1;  // SQLite has one writer
 constexpr std::size_t kWorkerQueueMax = 4096;
 constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
 constexpr base::Duration kInstallRetry = std::chrono::seconds(1);
+constexpr base::Duration kManagerDrainLimit = std::chrono::seconds(15);  // its own limits are shorter
 
 struct ClientSettings {
   std::string address;
@@ -47,10 +48,26 @@ class ManagerThread {
     thread_.join();
   }
 
+  // On the thread of `asker`, while the manager ends on its own what it has begun: writes under way, the journal.
+  net::Task<void> drain(net::EventLoop& asker) {
+    auto done = std::make_shared<net::Event>(asker);
+    loop_.post_from_any_thread([this, &asker, done] {
+      draining_ = true;
+      scope_->spawn(drain_here(asker, done));
+    });
+    if (!co_await done->wait_for(kManagerDrainLimit)) log_.warn("the manager is stopped before it was done");
+  }
+
  private:
+  net::Task<void> drain_here(net::EventLoop& asker, std::shared_ptr<net::Event> done) {
+    if (manager_) co_await manager_->drain();
+    asker.post_from_any_thread([done] { done->set(); });
+  }
+
   void run() {
     {
       net::Scope scope(loop_);
+      scope_ = &scope;
       scope.spawn(live());
       loop_.run();
       manager_.reset();
@@ -76,6 +93,7 @@ class ManagerThread {
       log_.warn("custom resources not installed yet", {{"error", installed.error()}});
       co_await loop_.sleep(kInstallRetry);
     }
+    if (draining_) co_return;
     auto made = manager::Manager::make(loop_, *client_, *client_, log_.named("manager"), metrics_, random_.fork(),
                                        options_, "embedded");
     if (!made) {
@@ -96,7 +114,9 @@ class ManagerThread {
   std::unique_ptr<net::HttpClient> transport_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<manager::Manager> manager_;
-  std::thread thread_;  // last: it uses everything above
+  net::Scope* scope_ = nullptr;  // while the thread runs, and only there
+  bool draining_ = false;        // the same
+  std::thread thread_;           // last: it uses everything above
 };
 
 class Running final : public Embedded {
@@ -143,6 +163,7 @@ class Running final : public Embedded {
   std::string address() const override { return server_->address(); }
 
   net::Task<void> drain() override {
+    co_await manager_->drain(loop_);
     manager_.reset();
     co_await server_->drain(kDrainLimit);
   }

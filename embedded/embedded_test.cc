@@ -1,0 +1,114 @@
+// The server and the manager's thread, for real: with their clock, their sockets and the file of objects.
+#include "embedded/embedded.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/config.h"
+#include "net/http_client.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::embedded {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr base::Duration kGuard = 5min;  // a test that hangs ends after it; nothing waits for it otherwise
+constexpr base::Duration kCallLimit = 30s;
+constexpr base::Duration kLookAgain = 20ms;
+
+class EmbeddedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "tidemark-embedded-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override {
+    client.reset();
+    transport.reset();
+    embedded.reset();
+    std::filesystem::remove_all(folder);
+  }
+
+  void start() {
+    EmbeddedOptions options;
+    options.data_dir = folder + "/data";
+    options.listen = "127.0.0.1:0";
+    options.manager.metrics_address = "127.0.0.1:0";
+    auto started = Embedded::start(loop, log, metrics, 1, std::move(options),
+                                   [](const Error& error) { ADD_FAILURE() << error.message; });
+    ASSERT_TRUE(started) << started.error().message;
+    embedded = std::move(*started);
+    kube::ConfigRequest request;
+    request.kubeconfig = embedded->kubeconfig();
+    auto config = kube::find_config(request, kube::system_files(), clock);
+    ASSERT_TRUE(config) << config.error().message;
+    transport = std::make_unique<net::HttpClient>(loop, nullptr, std::move(config->http));
+    client = std::make_unique<kube::Client>(loop, *transport, std::move(config->bearer), kube::ClientConfig(),
+                                            base::Random(2));
+  }
+
+  void stop() {
+    client.reset();
+    transport.reset();
+    net::testing::run_task(loop, embedded->drain(), kGuard);
+    embedded.reset();
+  }
+
+  // Until the object is there.
+  net::Task<void> wait_for(const kube::Resource& resource, std::string name) {
+    while (!co_await client->get(resource, "", name, kCallLimit)) co_await loop.sleep(kLookAgain);
+  }
+
+  std::string folder;
+  base::SystemClock clock;
+  net::EventLoop loop{clock};
+  base::Registry metrics;
+  base::Log log{clock, {base::LogLevel::kDebug, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<Embedded> embedded;
+  std::unique_ptr<net::HttpClient> transport;
+  std::unique_ptr<kube::Client> client;
+};
+
+TEST_F(EmbeddedTest, TheManagerServesItsNodesAndASecondLifeFindsThemAgain) {
+  start();
+  ASSERT_FALSE(HasFatalFailure());
+  const auto made = net::testing::run_task(
+      loop, client->create(kube::kNodes, R"({"metadata":{"name":"n"}})", {}, "", kCallLimit), kGuard);
+  ASSERT_TRUE(made) << made.error().message;
+  net::testing::run_task(loop, wait_for(kube::kNodeSlos, "n"), kGuard);
+  stop();
+
+  start();
+  ASSERT_FALSE(HasFatalFailure());
+  const auto kept = net::testing::run_task(loop, client->get(kube::kNodes, "", "n", kCallLimit), kGuard);
+  EXPECT_TRUE(kept) << kept.error().message;
+  stop();
+}
+
+TEST_F(EmbeddedTest, ItMayBeDrainedBeforeItsManagerHasBegun) {
+  for (int i = 0; i < 3; ++i) {
+    start();
+    ASSERT_FALSE(HasFatalFailure());
+    stop();
+  }
+}
+
+TEST_F(EmbeddedTest, ItMayBeDestroyedWithoutADrain) {
+  start();
+  ASSERT_FALSE(HasFatalFailure());
+  net::testing::run_task(loop, wait_for(kube::kNamespaces, "default"), kGuard);
+}
+
+}  // namespace
+}  // namespace tidemark::embedded
