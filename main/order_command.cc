@@ -16,6 +16,8 @@ namespace tidemark::main {
 namespace {
 
 constexpr std::size_t kNodesNamedMax = 100'000;
+// A person waits for it, and an order must not wait for a budget: what is under way at once is bounded instead.
+constexpr int kQueriesPerSecond = 100'000;
 constexpr base::Duration kDrainDefault = std::chrono::minutes(15);
 constexpr base::Duration kDrainMax = std::chrono::hours(24 * 30);
 constexpr base::Duration kLastsMax = std::chrono::hours(24 * 365);
@@ -162,9 +164,8 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   const base::Log log = log_output.named(policy::to_string(wish));
   net::EventLoop loop(clock);
   kube::ClientConfig client_config;
-  // A person waits for it, and an order must not wait for a budget: what is under way at once is bounded instead.
-  client_config.queries_per_second = 100'000;
-  client_config.burst = 100'000;
+  client_config.queries_per_second = kQueriesPerSecond;
+  client_config.burst = kQueriesPerSecond;
   client_config.user_agent = "tidemark-order/" TIDEMARK_VERSION;
   base::Random random(base::Random::seed_from_system());
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
