@@ -249,7 +249,7 @@ def _docs(group: str, environment) -> list[Case]:
             programs = [str(BUILD), *([str(Path(environment["TIDEMARK_KUBECTL"]).parent)] if environment else [])]
             done = processes.run_logged(
                 ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=120,
-                env={**_environment(environment, scratch), **kubeconfig, "PATH": ":".join([*programs, os.environ["PATH"]])},
+                env={**_environment(environment, scratch), **kubeconfig, "PATH": ":".join([*programs, os.environ["PATH"]]), "HOME": scratch},
             )
         detail = "" if done.code == 0 else f"exit code {done.code}\n{block.text}\n{log.read_text(errors='replace')}"
         cases.append(Case(group, "docs", f"{block.file}:{block.line}", PASSED if done.code == 0 else FAILED, detail))

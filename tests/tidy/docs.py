@@ -1,6 +1,7 @@
 """The commands that the docs show are run. A ```sh block says how, behind the language:
 
-  ```sh run            run by `./dev test unit` in a shell of its own at the root of the tree, with build/tidemark there and on the PATH
+  ```sh run            run by `./dev test unit` in a shell of its own at the root of the tree, with build/tidemark there and on the PATH,
+                       and a HOME that is empty; what it leaves running is ended
   ```sh run cluster    the same by `./dev test cluster`, with KUBECONFIG and kubectl of the real API server, the sample nodes of
                        deploy/samples and the settings that docs/guide/settings.md shows
   ```sh dev            calls of ./dev, which cannot be run by itself: verb and arguments are checked against what it knows
