@@ -260,12 +260,17 @@ class Roles(WithManager):
                 must(self.command(role, *words))
 
         # The leader goes, the other one takes over.
+        carries = lambda: self.api.request("GET", f"{SETTINGS}/{FORECAST}").get("metadata.annotations", {}).get("tidemark.io/capacity-epoch")
+        learned = carries()
         first.stop()
         wait_for(lambda: second.metrics()["tidemark_leader"] == 1, "the second manager to lead", second)
         busy = json.loads(json.dumps(STATUS))
         busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = "12"
         colocation.put_metric(self.api, "roles-1", busy)
         self.offers("roles-1", "7200", second)
+        # What the first one learned is the second one's now.
+        self.put_tidemark_config(OURS % 600)
+        wait_for(lambda: carries() not in (None, learned), "what was learned to be taken over", second, 180)
         self.assertEqual(0, second.stop())
 
     def test_enough_and_not_more_than_enough(self):
