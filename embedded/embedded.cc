@@ -85,6 +85,7 @@ class ManagerThread {
     config.queries_per_second = options_.queries_per_second;
     config.burst = static_cast<int>(options_.query_burst);
     config.user_agent = "tidemark-manager";
+    config.metrics = &metrics_;
     client_ = std::make_unique<kube::Client>(
         loop_, *transport_, [token = settings_.token] { return token; }, config, random_.fork());
     while (true) {

@@ -1,6 +1,8 @@
 #include "kube/client.h"
 
 #include <algorithm>
+#include <chrono>
+#include <type_traits>
 #include <utility>
 
 #include "base/limits.h"
@@ -30,6 +32,28 @@ enum class Repeat {
   kWhenNotStarted,  // writes: only when the server says that it did not begin (429, 503 with Retry-After)
   kNever,           // the caller decides (eviction: 429 is a disruption budget's no)
 };
+
+double seconds_of(base::Duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+// What became of one request: what an operator tells apart at a glance.
+std::string_view outcome_of(const Error* error, bool answered) {
+  if (error == nullptr) return "ok";
+  if (!answered) return error->kind == ErrorKind::kDeadline ? "no_answer" : "unreachable";
+  switch (error->code) {
+    case 404:
+      return "not_found";
+    case 409:
+      return "conflict";
+    case 410:
+      return "gone";
+    case 429:
+      return "throttled";
+    default:
+      return error->code >= 500 ? "server_error" : "refused";
+  }
+}
 
 // "/path?a=b&c=d" with values escaped; empty values are left out.
 class TargetBuilder {
@@ -191,6 +215,36 @@ struct Client::Impl {
     return base::Backoff(times, random.fork());
   }
 
+  // The counts are by verb (component) and outcome (reason).
+  void count(std::string_view verb, const Error* error, bool answered, base::Duration took) const {
+    if (config.metrics == nullptr) return;
+    config.metrics
+        ->counter("tidemark_client_requests_total",
+                  "Requests to the API server, repeats included, by what became of them.",
+                  {{"component", verb}, {"reason", outcome_of(error, answered)}})
+        .add();
+    config.metrics
+        ->histogram("tidemark_client_request_seconds",
+                    "From sending a request to its answer, or to the head of a stream.",
+                    {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}, {{"component", verb}})
+        .observe(seconds_of(took));
+  }
+  void count_repeat(std::string_view verb) const {
+    if (config.metrics == nullptr) return;
+    config.metrics
+        ->counter("tidemark_client_repeats_total", "Requests to the API server that were sent again.",
+                  {{"component", verb}})
+        .add();
+  }
+  void count_wait(base::Duration waited) const {
+    if (config.metrics == nullptr || waited <= base::Duration(0)) return;
+    config.metrics
+        ->histogram("tidemark_client_budget_wait_seconds",
+                    "Waits of requests for their place in the client's own budget.",
+                    {0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30})
+        .observe(seconds_of(waited));
+  }
+
   // A place in the budget, or kDeadline when that would come too late.
   net::Task<Result<void>> take_place(base::MonotonicTime deadline) {
     if (behind != nullptr) {
@@ -221,6 +275,8 @@ struct Client::Impl {
     return wait;
   }
 
+  using StreamPointer = std::unique_ptr<net::HttpStream>;
+
   // One call with its repeats: `attempt` answers a value, or an error and whether the server answered at all.
   template <class T>
   struct Attempt {
@@ -231,11 +287,14 @@ struct Client::Impl {
   template <class T, class Once>
   net::Task<Result<T>> repeated(net::HttpRequest request, Repeat repeat, base::Duration limit, Once once) {
     const base::MonotonicTime deadline = now() + limit;
+    const std::string verb = std::is_same_v<T, StreamPointer> ? "watch" : base::lower(request.method);
     base::Backoff waits = backoff();
     for (int attempt = 1;; ++attempt) {
+      const base::MonotonicTime asked = now();
       if (auto place = co_await take_place(deadline); !place) {
         co_return base::fail(std::move(place).error().within(doing(request)));
       }
+      count_wait(now() - asked);
       const base::Duration left = deadline - now();
       if (left <= base::Duration(0)) {
         co_return base::fail(ErrorKind::kDeadline, doing(request), ": no time left to send it");
@@ -245,10 +304,13 @@ struct Client::Impl {
       if (auto authorized = authorize(sent); !authorized) {
         co_return base::fail(std::move(authorized).error().within(doing(request)));
       }
+      const base::MonotonicTime begun = now();
       Attempt<T> outcome = co_await once(std::move(sent), left);
+      count(verb, outcome.result ? nullptr : &outcome.result.error(), outcome.answered, now() - begun);
       if (outcome.result) co_return std::move(outcome.result);
       const auto wait = retry_wait(repeat, outcome.result.error(), outcome.answered, attempt, waits, deadline);
       if (!wait) co_return std::move(outcome.result);
+      count_repeat(verb);
       co_await loop.sleep(*wait);
     }
   }
@@ -282,8 +344,6 @@ struct Client::Impl {
   static net::Task<Result<std::string>> denied(std::string what) {
     co_return base::fail(ErrorKind::kDenied, what, ": this client only reads");
   }
-
-  using StreamPointer = std::unique_ptr<net::HttpStream>;
 
   net::Task<Attempt<StreamPointer>> open_once(net::HttpRequest sent, base::Duration left) {
     net::HttpRequest named;

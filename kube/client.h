@@ -106,7 +106,8 @@ struct ClientConfig {
   // Of ahead(), beside the budget above.
   double ahead_per_second = 10;
   int ahead_burst = 50;
-  bool read_only = false;  // every write is kDenied here, whoever asks for it
+  bool read_only = false;             // every write is kDenied here, whoever asks for it
+  base::Registry* metrics = nullptr;  // which outlives the client; null: nothing is counted
 };
 
 class Client final : public Reader, public Watcher, public Writer {

@@ -119,6 +119,42 @@ class ClientTest : public ::testing::Test {
   std::unique_ptr<Client> client;
 };
 
+// ---- what is counted ----
+
+TEST_F(ClientTest, RequestsAreCountedByVerbAndOutcome) {
+  base::Registry metrics;
+  ClientConfig config;
+  config.metrics = &metrics;
+  config.queries_per_second = 0.5;
+  config.burst = 2;
+  make(std::move(config));
+  const auto requests = [&](std::string_view verb, std::string_view reason) {
+    return metrics.counter("tidemark_client_requests_total", "", {{"component", verb}, {"reason", reason}}).value();
+  };
+  transport.answers = {{.status = 429, .retry_after = "1"},
+                       {.error = Error{ErrorKind::kUnavailable, "connection refused", 0, 0}},
+                       {.delay = 100ms}};
+  EXPECT_TRUE(get());
+  transport.answers = {{.status = 404}, {.status = 409}};
+  EXPECT_FALSE(get());
+  EXPECT_FALSE(run(client->patch(kPods, "a", PatchType::kMerge, "{}", {}, 30s)));
+  transport.answers = {{.pieces = {}}};
+  EXPECT_TRUE(run(client->watch(kPods, {})));
+
+  EXPECT_EQ(requests("get", "throttled"), 1u);
+  EXPECT_EQ(requests("get", "unreachable"), 1u);
+  EXPECT_EQ(requests("get", "ok"), 1u);
+  EXPECT_EQ(requests("get", "not_found"), 1u);
+  EXPECT_EQ(requests("patch", "conflict"), 1u);
+  EXPECT_EQ(requests("watch", "ok"), 1u);
+  EXPECT_EQ(metrics.counter("tidemark_client_repeats_total", "", {{"component", "get"}}).value(), 2u);
+  const std::string page = metrics.text();
+  const auto says = [&](std::string_view line) { return page.find(line) != std::string::npos; };
+  EXPECT_TRUE(says("tidemark_client_request_seconds_count{component=\"get\"} 4\n")) << page;
+  EXPECT_TRUE(says("tidemark_client_request_seconds_sum{component=\"get\"} 0.1\n")) << page;
+  EXPECT_TRUE(says("tidemark_client_budget_wait_seconds_count ")) << "the burst is used up";
+}
+
 // ---- what goes over the wire ----
 
 TEST_F(ClientTest, Paths) {

@@ -37,6 +37,7 @@ int run_manager(const std::vector<std::string>& args) {
   client_config.burst = static_cast<int>(options.query_burst);
   client_config.read_only = options.mode == "observe";
   client_config.user_agent = "tidemark-manager/" TIDEMARK_VERSION;
+  client_config.metrics = &metrics;
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
   for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
