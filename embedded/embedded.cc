@@ -20,6 +20,7 @@ constexpr int kWorkers = 1;  // SQLite has one writer
 constexpr std::size_t kWorkerQueueMax = 4096;
 constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
 constexpr base::Duration kInstallRetry = std::chrono::seconds(1);
+constexpr base::Duration kInstallLimit = std::chrono::seconds(20);
 constexpr base::Duration kManagerDrainLimit = std::chrono::seconds(15);  // its own limits are shorter
 
 struct ClientSettings {
@@ -89,9 +90,9 @@ class ManagerThread {
     client_ = std::make_unique<kube::Client>(
         loop_, *transport_, [token = settings_.token] { return token; }, config, random_.fork());
     while (true) {
-      auto installed = co_await install_crds(*client_, log_);
+      auto installed = co_await install();
       if (installed) break;
-      log_.warn("custom resources not installed yet", {{"error", installed.error()}});
+      log_.warn("custom resources and the settings' namespace not installed yet", {{"error", installed.error()}});
       co_await loop_.sleep(kInstallRetry);
     }
     if (draining_) co_return;
@@ -103,6 +104,16 @@ class ManagerThread {
     }
     manager_ = std::move(*made);
     manager_->start();
+  }
+
+  // What a chart would bring: without the namespace the manager could keep nothing of the settings in force.
+  net::Task<Result<void>> install() {
+    TM_CO_TRY_VOID(co_await install_crds(*client_, log_));
+    const Json space = Json::object({{"metadata", Json::object({{"name", options_.config_namespace}})}});
+    const auto made = co_await client_->create(kube::kNamespaces, space.dump(), {}, "", kInstallLimit);
+    if (!made && made.error().kind != ErrorKind::kAlreadyExists)
+      co_return std::unexpected(made.error().within(base::cat("namespace ", options_.config_namespace)));
+    co_return Result<void>();
   }
 
   net::EventLoop loop_;

@@ -94,6 +94,15 @@ class Restart(unittest.TestCase):
         self.memory.kill()
         self.assertEqual(0, self.stored("gone owners"), "the list of owners that went is empty again")
 
+    def test_a_fresh_server_has_what_its_manager_needs_and_says_nothing_is_wrong(self):
+        wait_until(lambda: "caches filled" in self.memory.log, what="the manager runs")
+        self.assertEqual(200, self.api.get("/api/v1/namespaces/koordinator-system").status)
+        revisions = "/api/v1/namespaces/koordinator-system/configmaps/tidemark-config-revisions"
+        wait_until(lambda: self.api.get(revisions).status == 200, what="the settings in force are stored")
+        self.restart()
+        wait_until(lambda: "caches filled" in self.memory.log, what="the manager runs again")
+        self.assertNotRegex(self.memory.log, r" (WARN|ERROR) ")
+
     def stored(self, storage: str) -> int:
         with contextlib.closing(sqlite3.connect(self.data / "objects.sqlite")) as file:
             return file.execute("SELECT count(*) FROM objects WHERE storage = ?", (storage,)).fetchone()[0]
