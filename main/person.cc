@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "main/process.h"
 #include "policy/state/order.h"
 
