@@ -28,7 +28,7 @@ class Request:
     body: bytes
     at: float  # monotonic
     status: int = 0  # of the answer, once there is one
-    retry_after_s: int | None = None  # what its sender was told
+    retry_after_s: int | None = None  # what its sender was told, once it was
 
 
 @dataclass
@@ -212,7 +212,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def _refuse(self, request: Request, refusal: Refusal) -> None:
-        request.status, request.retry_after_s = refusal.status, refusal.retry_after_s
         body = json.dumps({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": refusal.status,
             "reason": "TooManyRequests" if refusal.status == 429 else "ServiceUnavailable", "message": "refused on the way by a test",
@@ -224,6 +223,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+        # Only now: of an answer that a cut took away its sender knows nothing.
+        request.status, request.retry_after_s = refusal.status, refusal.retry_after_s
 
 
 class Storm:
