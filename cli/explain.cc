@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/pod_projection.h"
+#include "manager/profiles/profile_reader.h"
 #include "manager/settings/effective.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
@@ -85,6 +86,24 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));
+  std::optional<manager::StoredProfiles> profiles;
+  std::string profiles_problem;
+  const policy::TidemarkConfig& ours = settings.revision.tidemark;
+  if (policy::pool_of(ours, manager::labels_of(node)).profile == policy::Profile::kTidemark && ours.profiles.learn) {
+    auto read =
+        co_await manager::read_profiles(client, options.config_namespace, "", loop.clock().wall(), options.limit);
+    if (read) {
+      profiles = std::move(*read);
+    } else {
+      profiles_problem = read.error().message;
+    }
+  }
+  const base::WallTime now = loop.clock().wall();
+  const manager::ExpectedUse expected = [&profiles, now](std::string_view workload) {
+    const auto* profile = profiles ? profiles->book.find(workload) : nullptr;
+    const auto usage = profile == nullptr ? std::nullopt : policy::usage_now(*profile, now);
+    return usage ? std::optional(usage->p95) : std::nullopt;
+  };
   std::vector<const manager::PodProjection*> bound;
   for (const auto& pod : pods) bound.push_back(&pod);
   const manager::NodeSurroundings around{bound,
@@ -95,7 +114,9 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                                          policy::OfferState(),
                                          loop.clock().wall(),
                                          loop.clock().monotonic(),
-                                         standing};
+                                         standing,
+                                         false,
+                                         &expected};
   const auto decision = manager::decide_node(node, around);
   std::vector<std::string> notes = decision.notes;
   for (const auto line : base::split(settings.notes, '\n')) {
@@ -106,6 +127,10 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
         "how far an offer has moved is the manager's memory; shown is what one that starts now would do");
   }
   if (!overrides) notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
+  if (!profiles_problem.empty()) {
+    notes.emplace_back(
+        base::cat("profiles of workloads could not be read, so young pods are shown by request: ", profiles_problem));
+  }
   std::vector<policy::Source> sources;
   sources.push_back({base::cat("Node ", options.node),
                      node.meta.resource_version,

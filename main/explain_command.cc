@@ -1,16 +1,20 @@
 #include "base/text.h"
 #include "cli/explain.h"
 #include "cli/explain_config.h"
+#include "cli/explain_workload.h"
 #include "cli/look_back.h"
 #include "main/cluster.h"
 #include "main/process.h"
 #include "main/zones.h"
+#include "policy/profile/workload.h"
 
 namespace tidemark::main {
 
 int run_explain(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark explain",
-                    "Shows why a node may sell what it sells, term by term, and which settings are in force on it.");
+  base::Flags flags(
+      "tidemark explain",
+      "Shows why a node may sell what it sells, term by term, which settings are in force on it, and what "
+      "a workload uses by the hour of the day.");
   ClusterOptions cluster_options;
   cli::ExplainOptions options;
   options.zones = zones_of_machine();
@@ -34,19 +38,26 @@ int run_explain(const std::vector<std::string>& args) {
   flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
                  "longest wait for one answer of the API server");
   declare_log_flags(flags, log_options);
-  flags.arguments("node|config NAME", 2, 2);
+  flags.arguments("node|config|workload NAME", 2, 2);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   const bool config = parsed.arguments[0] == "config";
-  if (!config && parsed.arguments[0] != "node") {
-    return wrong_use(
-        base::cat("cannot explain ", base::quoted(parsed.arguments[0]), "; what can be explained: node, config"),
-        flags);
+  const bool workload = parsed.arguments[0] == "workload";
+  if (!config && !workload && parsed.arguments[0] != "node") {
+    return wrong_use(base::cat("cannot explain ", base::quoted(parsed.arguments[0]),
+                               "; what can be explained: node, config, workload"),
+                     flags);
+  }
+  if (workload && policy::parse_workload(parsed.arguments[1]).none()) {
+    return wrong_use(base::cat(base::quoted(parsed.arguments[1]),
+                               " is no workload: wanted NAMESPACE/KIND/NAME, as in shop/Deployment/web"),
+                     flags);
   }
   options.node = parsed.arguments[1];
   options.json = output == "json";
   if (!at.empty()) {
     const auto moment = cli::parse_moment(at, base::SystemClock().wall());
+    if (workload) return wrong_use("--at is for nodes; a profile tells of the last seven days anyway", flags);
     if (config)
       return wrong_use("--at is for nodes; settings that were in force are listed by `list revisions`", flags);
     if (!moment)
@@ -57,6 +68,7 @@ int run_explain(const std::vector<std::string>& args) {
   }
 
   return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
+    if (workload) return cli::explain_workload(loop, client, options);
     return config ? cli::explain_config(loop, client, options) : cli::explain_node(loop, client, options);
   });
 }

@@ -20,6 +20,8 @@
 #include "manager/capacity/topology_controller.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/forecast/forecast_controller.h"
+#include "manager/profiles/profiles.h"
+#include "manager/profiles/recommender.h"
 #include "manager/settings/settings.h"
 #include "manager/specs/node_specs.h"
 #include "manager/state/contests.h"
@@ -112,6 +114,8 @@ class RunningManager final : public Manager {
         forecasts_(forecast_context(client), log_),
         specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
                specs_options()),
+        profiles_(profiles_context(client), log_),
+        recommender_(recommender_context(client), log_),
         errors_(
             metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
         all_synced_(loop),
@@ -140,6 +144,7 @@ class RunningManager final : public Manager {
         contests_.take_over();
         enqueue_all();
         specs_.look_at_all();
+        profiles_.look();
       });
     }
     options_.webhooks.gates = webhook_gates(options_.feature_gates);
@@ -165,6 +170,8 @@ class RunningManager final : public Manager {
     orders_.start();
     journal_.start();
     specs_.start();
+    profiles_.start();
+    recommender_.start();
     if (only_observes()) {
       log_.warn(model::reason_sentence(model::Reason::kStateByManager),
                 {{"reason", model::reason_id(model::Reason::kStateByManager)}});
@@ -297,7 +304,32 @@ class RunningManager final : public Manager {
             [this](const model::NodeName& node, WriteEnd end) {
               if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
               contests_.after_write(node, end == WriteEnd::kDone);
-            }};
+            },
+            [this](std::string_view workload) { return profiles_.expected(workload); }};
+  }
+
+  const policy::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
+  ProfilesContext profiles_context(kube::Client& client) {
+    return {loop_,
+            client,
+            recorder_,
+            metrics_,
+            leadership(),
+            pods_,
+            [this]() -> const policy::ProfileSettings& { return profile_settings(); },
+            options_.config_namespace,
+            write_limit(options_)};
+  }
+  RecommenderContext recommender_context(kube::Client& client) {
+    return {loop_,
+            client,
+            client,
+            metrics_,
+            [this] { return may_write(); },
+            pods_,
+            profiles_.book(),
+            [this]() -> const policy::ProfileSettings& { return profile_settings(); },
+            write_limit(options_)};
   }
 
   ContestContext contest_context(kube::Client& client) {
@@ -414,16 +446,19 @@ class RunningManager final : public Manager {
       if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
       if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
     });
-    node_metrics_.subscribe([this](const kube::ObjectKey& key, const kube::NodeMetric*, const kube::NodeMetric* after) {
-      if (after == nullptr) {
-        controller_.forget_writes_of(model::NodeName(key.name));
-        zones_.forget_writes_of(model::NodeName(key.name));
-      }
-      queue_.add(key.name);
-    });
+    node_metrics_.subscribe(
+        [this](const kube::ObjectKey& key, const kube::NodeMetric* before, const kube::NodeMetric* after) {
+          profiles_.metric_changed(before, after);
+          if (after == nullptr) {
+            controller_.forget_writes_of(model::NodeName(key.name));
+            zones_.forget_writes_of(model::NodeName(key.name));
+          }
+          queue_.add(key.name);
+        });
     topologies_.subscribe([this](const kube::ObjectKey& key, const kube::NodeResourceTopology*,
                                  const kube::NodeResourceTopology*) { queue_.add(key.name, urgency_of(key.name)); });
     settings_.subscribe([this](const SettingsChange& change) {
+      profiles_.look();
       if (change.node) {
         look_at(change.node->value);
       } else {
@@ -518,6 +553,8 @@ class RunningManager final : public Manager {
   OvercommitController controller_;
   ForecastController forecasts_;
   NodeSpecs specs_;
+  Profiles profiles_;
+  Recommender recommender_;
   base::Counter& errors_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<Webhooks> webhooks_;  // null where they are off

@@ -16,6 +16,13 @@ enum class PodPhase : std::uint8_t { kUnknown, kPending, kRunning, kSucceeded, k
 PodPhase parse_pod_phase(std::string_view text);
 std::string_view to_string(PodPhase);
 
+// A pod that started a short while ago: what it uses now is not what it is about to use.
+struct WarmUp {
+  std::int64_t left_permille = 0;     // of the ramp: 1000 when it has just started
+  std::optional<Resources> expected;  // what pods of its workload use at this hour; nullopt: nobody knows
+  bool operator==(const WarmUp&) const = default;
+};
+
 // A pod on a node as the overcommit formulas see it.
 struct PodView {
   PodId id;
@@ -24,6 +31,7 @@ struct PodView {
   Qos qos = Qos::kNone;                           // with default
   Resources request;                              // effective, native cpu and memory
   std::vector<std::int32_t> numa_nodes{};         // where the scheduler placed it; empty: nowhere in particular
+  std::optional<WarmUp> warm_up{};                // nullopt: it counts with what it uses
 };
 
 // Native cpu and memory of one container; absent is 0 (both rules below treat an explicit 0 like an absent value).

@@ -9,6 +9,7 @@
 #include "manager/capacity/capacity_patch.h"
 #include "manager/state/mark_write.h"
 #include "model/names.h"
+#include "policy/profile/warm_up.h"
 
 namespace tidemark::manager {
 
@@ -21,6 +22,20 @@ std::optional<std::string_view> strategy_annotation(const kube::Node& node) {
 
 bool takes_back(policy::NodeState state) {
   return state >= policy::NodeState::kDraining;
+}
+
+// Only with `profile: tidemark`: the peer counts a pod with what it uses from its first report on.
+std::optional<model::WarmUp> warm_up_of(const PodProjection& pod, const policy::Pool& pool,
+                                        const NodeSurroundings& around) {
+  if (pool.profile != policy::Profile::kTidemark || !pod.online() || pod.started_s == 0) return std::nullopt;
+  const base::WallTime started{std::chrono::seconds(pod.started_s)};
+  const std::int64_t left = policy::warm_up_left(started, pool.warm_up, around.now);
+  if (left == 0) return std::nullopt;
+  model::WarmUp warm_up{left, std::nullopt};
+  if (around.expected != nullptr && *around.expected && !pod.workload.empty()) {
+    warm_up.expected = (*around.expected)(pod.workload);
+  }
+  return warm_up;
 }
 
 // What motion starts from where the node carries something else than was decided before.
@@ -94,9 +109,14 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
 }
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
+  std::vector<model::Label> labels = labels_of(node);
+  const policy::Pool& pool = policy::pool_of(around.revision.tidemark, labels);
   std::vector<model::PodView> views;
   views.reserve(around.pods.size());
-  for (const PodProjection* pod : around.pods) views.push_back(pod->view());
+  for (const PodProjection* pod : around.pods) {
+    views.push_back(pod->view());
+    views.back().warm_up = warm_up_of(*pod, pool, around);
+  }
   auto conversion = kube::to_node_snapshot(node, std::move(views), around.metric, around.topology);
   Standing standing = stand(node, around.revision.tidemark, &policy::PoolModes::capacity, around.standing,
                             sold_on(around.pods, conversion.snapshot), around.now);
@@ -106,7 +126,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (around.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
-  DecisionBasis basis{labels_of(node), std::nullopt, around.plugins, before, origin, around.now, around.mono, {}};
+  DecisionBasis basis{std::move(labels), std::nullopt, around.plugins, before, origin, around.now, around.mono, {}};
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);

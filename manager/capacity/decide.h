@@ -2,6 +2,7 @@
 // which shows it. So what is explained is what is done.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,9 @@
 
 namespace tidemark::manager {
 
+// What a pod of a workload ("NAMESPACE/KIND/NAME") uses at this hour of the day; nullopt where nobody knows.
+using ExpectedUse = std::function<std::optional<model::Resources>(std::string_view workload)>;
+
 // What a decision about a node rests on besides the node. Nothing here outlives the call.
 struct NodeSurroundings {
   std::span<const PodProjection* const> pods;  // those bound to it
@@ -37,6 +41,7 @@ struct NodeSurroundings {
   base::MonotonicTime mono;
   StandingInputs standing = {};
   bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
+  const ExpectedUse* expected = nullptr;  // null: nobody knows of any
 };
 
 // All that an offer rests on beside the snapshot and the settings. With these two it can be made again, elsewhere and

@@ -130,7 +130,8 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
                                 loop_.clock().wall(),
                                 loop_.clock().monotonic(),
                                 hooks_.standing(node),
-                                observed_.has(model::NodeName(name))};
+                                observed_.has(model::NodeName(name)),
+                                &hooks_.expected};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});

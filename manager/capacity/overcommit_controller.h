@@ -66,6 +66,7 @@ struct OvercommitHooks {
   // Around each write of a node's amounts, so that what others write can be told from what we do.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
   std::function<void(const model::NodeName&, WriteEnd end)> after_write;
+  ExpectedUse expected;  // what pods that warm up are about to use
 };
 
 class OvercommitController {

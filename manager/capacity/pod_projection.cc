@@ -1,12 +1,15 @@
 #include "manager/capacity/pod_projection.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "kube/convert.h"
 #include "kube/objects.h"
 #include "model/names.h"
+#include "policy/profile/recommendation.h"
+#include "policy/profile/workload.h"
 
 namespace tidemark::manager {
 
@@ -21,13 +24,19 @@ model::PodView PodProjection::view() const {
   return view;
 }
 
+bool PodProjection::online() const {
+  return priority != model::PriorityClass::kBatch && priority != model::PriorityClass::kFree;
+}
+
 std::size_t PodProjection::bytes() const {
   return kube::allocated_bytes(sizeof(PodProjection)) + meta.ns.bytes() + meta.name.bytes() +
-         kube::string_bytes(meta.resource_version) + node_name.bytes() +
+         kube::string_bytes(meta.resource_version) + node_name.bytes() + workload.bytes() + containers.bytes() +
          kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0]));
 }
 
 namespace {
+
+constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
 
 // What holds of batch: init containers run before the others, so the largest of them counts against the sum.
 model::Resources batch_request_of(const kube::Pod& pod) {
@@ -58,10 +67,34 @@ bool requests_sold(const kube::Pod& pod) {
   return any(pod.containers) || any(pod.init_containers);
 }
 
+kube::PodFields projected_fields() {
+  kube::PodFields fields = kube::overcommit_pod_fields();
+  fields.meta.labels = {model::kQosClassLabel, model::kPriorityClassLabel, model::kPriorityLabel, kTemplateHashLabel};
+  return fields;
+}
+
+// When it began to warm up: the kubelet's word, held to what the API server's own clock says of its creation.
+std::uint32_t started_s(const kube::Pod& pod) {
+  constexpr base::Duration kPendingMax = std::chrono::hours(24);
+  if (!pod.meta.created) return 0;
+  base::WallTime start = *pod.meta.created;
+  if (pod.started) start = std::clamp(*pod.started, start, start + kPendingMax);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(start.since_epoch).count();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds, 0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::vector<policy::ContainerRequest> container_requests(const kube::Pod& pod) {
+  std::vector<policy::ContainerRequest> requests;
+  for (const auto& container : pod.containers) {
+    requests.push_back({std::string(container.name), kube::native_resources(container.requests)});
+  }
+  return requests;
+}
+
 }  // namespace
 
 Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Interner& interner) {
-  static const kube::PodFields fields = kube::overcommit_pod_fields();
+  static const kube::PodFields fields = projected_fields();
   TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
   model::PodView view = kube::to_pod_view(pod);
   PodProjection kept;
@@ -75,6 +108,15 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
   kept.qos = view.qos;
   kept.sold = requests_sold(pod);
   kept.numa_nodes = std::move(view.numa_nodes);
+  kept.started_s = started_s(pod);
+  if (kept.online()) {
+    const policy::PodOwner owner{pod.meta.owner_kind, pod.meta.owner_name, pod.meta.labels.get(kTemplateHashLabel)};
+    const auto workload = policy::workload_of(kept.meta.ns, owner);
+    if (!workload.none()) {
+      kept.workload = interner.intern(policy::workload_text(workload));
+      kept.containers = interner.intern(policy::containers_text(container_requests(pod)));
+    }
+  }
   return kept;
 }
 

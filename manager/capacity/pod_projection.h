@@ -23,17 +23,21 @@ struct PodProjection {
     std::string resource_version;
   };
   Meta meta;
-  kube::Text node_name;  // empty: not bound yet
-  bool sold = false;     // it requests batch or mid resources
-  model::PodId id;
-  model::Resources request;
-  model::Resources batch_request;  // batch-cpu and batch-memory of its containers
+  kube::Text node_name;   // empty: not bound yet
+  kube::Text workload;    // "NAMESPACE/KIND/NAME" of online work (policy/profile/workload.h); "" where it has none
+  kube::Text containers;  // the same pods': what each container requests (policy/profile/recommendation.h)
+  bool sold = false;      // it requests batch or mid resources
   model::PodPhase phase = model::PodPhase::kUnknown;
   model::PriorityClass priority = model::PriorityClass::kNone;
   model::Qos qos = model::Qos::kNone;
+  std::uint32_t started_s = 0;  // seconds since 1970; 0: nobody says
+  model::PodId id;
+  model::Resources request;
+  model::Resources batch_request;        // batch-cpu and batch-memory of its containers
   std::vector<std::int32_t> numa_nodes;  // empty for most
 
   model::PodView view() const;
+  bool online() const;  // neither batch nor free
   std::size_t bytes() const;
 };
 

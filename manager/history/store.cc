@@ -16,7 +16,8 @@ namespace {
 
 using model::Reason;
 
-constexpr base::Duration kIdle = std::chrono::seconds(5);         // between two looks whether there is anything to do
+constexpr base::Duration kUnwanted = std::chrono::seconds(5);
+constexpr base::Duration kIdle = std::chrono::seconds(30);        // between two looks whether there is anything to do
 constexpr base::Duration kRetryAfter = std::chrono::seconds(10);  // after what went wrong
 constexpr std::size_t kToldMax = 3;                               // records that cannot be read, each with its own line
 
@@ -63,11 +64,16 @@ void HistoryStore::start() {
   scope_.spawn(run());
 }
 
+void HistoryStore::changed() {
+  if (!dirty_) wake_.set();
+  dirty_ = true;
+}
+
 net::Task<void> HistoryStore::run() {
   std::optional<base::MonotonicTime> written;
   while (true) {
     wake_.clear();
-    base::Duration pause = kIdle;
+    base::Duration pause = kUnwanted;
     if (owner_.wanted()) {
       const bool leading = context_.leadership.leading();
       const auto epoch = leading ? context_.leadership.epoch() : std::nullopt;
@@ -92,7 +98,7 @@ net::Task<void> HistoryStore::run() {
       if (!good) {
         errors_.add();
         pause = std::max(kRetryAfter, std::min(every, kHistoryEvery));
-      } else if (leading) {
+      } else {
         pause = std::min(every, kIdle);
       }
     }

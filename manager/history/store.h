@@ -67,7 +67,7 @@ class HistoryStore {
   HistoryStore(HistoryContext context, HistoryKind kind, HistoryOwner owner, const base::Log& log);
 
   void start();                                 // until destroyed
-  void changed() { dirty_ = true; }             // there is something new to keep
+  void changed();                               // there is something new to keep
   void look() { wake_.set(); }                  // settings or leadership changed
   bool read() const { return read_complete_; }  // all there was at the start is taken
 

@@ -23,13 +23,16 @@ namespace tidemark::manager {
 class FieldWriter : public journal::Packer {
  public:
   using journal::Packer::Packer;
+  static constexpr std::int64_t kSchema = kRecordSchema;
   void reason(model::Reason reason) { natural(static_cast<std::uint64_t>(reason)); }
 };
 
 class FieldReader : public journal::Unpacker {
  public:
-  FieldReader(std::string_view bytes, const std::vector<std::optional<model::Reason>>& reasons)
-      : Unpacker(bytes), reasons_(reasons) {}
+  FieldReader(std::string_view bytes, const std::vector<std::optional<model::Reason>>& reasons,
+              std::int64_t schema = kRecordSchema)
+      : Unpacker(bytes), reasons_(reasons), schema_(schema) {}
+  std::int64_t schema() const { return schema_; }
   model::Reason reason() {
     const std::uint64_t number = natural();
     if (number < reasons_.size() && reasons_[number]) return *reasons_[number];
@@ -39,6 +42,7 @@ class FieldReader : public journal::Unpacker {
 
  private:
   const std::vector<std::optional<model::Reason>>& reasons_;
+  std::int64_t schema_;
 };
 
 // `Is<T>`: T or const T, by whether it is read or written.
@@ -182,6 +186,7 @@ void io(auto& a, Is<model::CpuBasicInfo> auto& value);
 void io(auto& a, Is<model::ZoneView> auto& value);
 void io(auto& a, Is<model::TopologyView> auto& value);
 void io(auto& a, Is<model::PodView> auto& value);
+void io(auto& a, Is<model::WarmUp> auto& value);
 void io(auto& a, Is<policy::ZonePlan> auto& value);
 void io(auto& a, Is<policy::AmplifiedResource> auto& value);
 void io(auto& a, Is<policy::LinePlan> auto& value);
@@ -224,6 +229,18 @@ void all(auto& a, auto&... values) {
   (io(a, values), ...);
 }
 
+// What records of an older schema do not have: there it keeps its default.
+inline constexpr std::int64_t kSchemaOfWarmUp = 2;
+template <class A, class... Values>
+void since(A& a, std::int64_t schema, Values&... values) {
+  if constexpr (A::kReads) {
+    if (a.schema() < schema) return;
+  } else {
+    if (A::kSchema < schema) return;
+  }
+  all(a, values...);
+}
+
 // ---- what goes in ----
 
 void io(auto& a, Is<model::Resources> auto& value) {
@@ -242,9 +259,14 @@ void io(auto& a, Is<model::PodId> auto& value) {
     a.natural(value.low);
   }
 }
+void io(auto& a, Is<model::WarmUp> auto& value) {
+  auto& [left, expected] = value;
+  all(a, left, expected);
+}
 void io(auto& a, Is<model::PodView> auto& value) {
-  auto& [id, phase, priority, qos, request, numa_nodes] = value;
+  auto& [id, phase, priority, qos, request, numa_nodes, warm_up] = value;
   all(a, id, phase, priority, qos, request, numa_nodes);
+  since(a, kSchemaOfWarmUp, warm_up);
 }
 void io(auto& a, Is<model::PodUsage> auto& value) {
   auto& [id, usage, priority, qos] = value;
@@ -341,9 +363,10 @@ void io(auto& a, Is<policy::AmplifiedResource> auto& value) {
   all(a, resource, configured, ratio);
 }
 void io(auto& a, Is<policy::OvercommitPlan> auto& value) {
-  auto& [action, reason, publish, origin, batch_cpu, batch_memory, mid_cpu, mid_memory, zones, normalization,
+  auto& [action, reason, publish, origin, batch_cpu, batch_memory, mid_cpu, mid_memory, warm_up, zones, normalization,
          amplification, safeguards] = value;
   all(a, action, reason, publish, origin);
+  since(a, kSchemaOfWarmUp, warm_up.pods, warm_up.by_request, warm_up.added, warm_up.added_to_max);
   batch_terms(a, batch_cpu);
   batch_terms(a, batch_memory);
   mid_terms(a, mid_cpu);

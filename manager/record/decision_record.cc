@@ -182,7 +182,7 @@ Result<RecordReader> RecordReader::make(const journal::Start& start) {
   for (const auto& row : model::all_reasons()) known.emplace(row.id, row.reason);
   RecordReader reader;
   reader.schema_ = start.schema;
-  reader.our_table_ = start.owner == reason_table();
+  reader.our_form_ = start.schema == kRecordSchema && start.owner == reason_table();
   for (const auto id : base::split(start.owner, '\n')) {
     const auto at = known.find(id);
     reader.reasons_.push_back(at == known.end() ? std::nullopt : std::optional(at->second));
@@ -211,7 +211,7 @@ std::optional<LeadRecord> decode_lead(std::string_view payload) {
 
 std::optional<RecordReader::Heading> RecordReader::heading(std::string_view payload) const {
   if (payload.empty() || payload[0] != kDecisionRecord) return std::nullopt;
-  FieldReader reader(payload.substr(1), reasons_);
+  FieldReader reader(payload.substr(1), reasons_, schema_);
   Heading heading;
   io(reader, heading.now);
   heading.node = reader.text();
@@ -222,7 +222,7 @@ std::optional<RecordReader::Heading> RecordReader::heading(std::string_view payl
 Result<DecisionRecord> RecordReader::decode(
     std::string_view payload, const std::function<std::optional<std::string_view>(std::uint64_t)>& blob) const {
   if (payload.empty() || payload[0] != kDecisionRecord) return fail(ErrorKind::kInvalid, "not a record of a decision");
-  FieldReader reader(payload.substr(1), reasons_);
+  FieldReader reader(payload.substr(1), reasons_, schema_);
   DecisionRecord record;
   all(reader, record.basis.now, record.snapshot.name);
   record.settings = reader.natural();
@@ -234,7 +234,7 @@ Result<DecisionRecord> RecordReader::decode(
   if (!reader.at_end()) return fail(ErrorKind::kInvalid, "a record of a decision cannot be read");
   const auto bytes = blob(on_node);
   if (!bytes) return fail(ErrorKind::kInvalid, "the labels that a decision rests on are missing");
-  FieldReader node_reader(*bytes, reasons_);
+  FieldReader node_reader(*bytes, reasons_, schema_);
   all(node_reader, record.basis.labels, record.basis.strategy_annotation);
   if (!node_reader.at_end()) return fail(ErrorKind::kInvalid, "the labels that a decision rests on cannot be read");
   return record;
@@ -242,13 +242,13 @@ Result<DecisionRecord> RecordReader::decode(
 
 bool RecordReader::same(std::string_view recorded, const DecisionOutcome& outcome) const {
   const std::string bytes = outcome_bytes(outcome);
-  if (our_table_) return bytes == recorded;
+  if (our_form_) return bytes == recorded;
   const auto then = decode_outcome(recorded);
   return then && outcome_bytes(*then) == bytes;
 }
 
 Result<DecisionOutcome> RecordReader::decode_outcome(std::string_view bytes) const {
-  FieldReader reader(bytes, reasons_);
+  FieldReader reader(bytes, reasons_, schema_);
   DecisionOutcome outcome;
   io(reader, outcome);
   if (!reader.at_end()) return fail(ErrorKind::kInvalid, "the outcome of a decision cannot be read");

@@ -120,8 +120,8 @@ class RecordReader {
   bool same(std::string_view recorded, const DecisionOutcome& outcome) const;
 
  private:
+  bool our_form_ = false;  // written by the same schema and reason table
   std::int64_t schema_ = kRecordSchema;
-  bool our_table_ = false;
   std::vector<std::optional<model::Reason>> reasons_;  // by the number in the record; nullopt: not known here
 };
 

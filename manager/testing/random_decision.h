@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,7 +75,13 @@ inline model::NodeSnapshot draw_snapshot(base::Random& random, base::WallTime no
                          static_cast<model::PriorityClass>(random.below(5)),
                          static_cast<model::Qos>(random.below(6)),
                          draw_amount(random, 3),
-                         {}});
+                         {},
+                         std::nullopt});
+    if (random.below(6) == 0) {
+      auto& warm_up = node.pods.back().warm_up.emplace();
+      warm_up.left_permille = static_cast<std::int64_t>(random.below(1001));
+      if (random.below(3) > 0) warm_up.expected = draw_amount(random, 3);
+    }
   }
   if (random.below(10) > 0) {
     pod = 0;

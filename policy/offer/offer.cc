@@ -29,6 +29,9 @@ void draw_line(const OfferInput& input, Offer& offer) {
 // Motion judges the age of a report by the changes that this process saw, so the formulas are not to look at its stamp.
 constexpr std::int64_t kNeverDegrade_min = std::numeric_limits<std::int64_t>::max();
 
+// A pod that warms up counts with less as time goes on.
+constexpr Duration kWarmUpLook = std::chrono::minutes(1);
+
 // Nothing can be calculated because the reports are missing, not because somebody switched the node off.
 bool report_missing(const OvercommitPlan& plan) {
   return plan.reason == Reason::kMetricMissing || plan.reason == Reason::kMetricWithoutTime ||
@@ -123,6 +126,7 @@ OfferStep offer(const OfferState& state, const OfferInput& input) {
     NodeStrategy timeless = offer.strategy;
     timeless.values.degrade_time_minutes = kNeverDegrade_min;
     offer.plan = overcommit(input.node, timeless, input.now);
+    if (offer.plan.warm_up.pods > 0) sooner(offer.again_after, kWarmUpLook);
     apply_motion(input, out.state.motion, offer);
   } else {
     offer.plan = overcommit(input.node, offer.strategy, input.now);

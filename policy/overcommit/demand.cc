@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "policy/profile/warm_up.h"
+
 namespace tidemark::policy {
 namespace {
 
@@ -23,11 +25,21 @@ bool is_high_priority(PriorityClass priority) {
   return priority != PriorityClass::kBatch && priority != PriorityClass::kFree;
 }
 
-Resources used_by(const model::PodView& pod, const model::PodUsage* usage) {
+// What a pod takes, where use counts.
+Resources used_by(const model::PodView& pod, const model::PodUsage* usage, Resources use) {
   if (usage == nullptr) return pod.request;
   // An LSE pod has its CPUs to itself: what it does not use of them nobody else can.
-  if (pod.qos == Qos::kLse) return {pod.request.cpu, usage->usage.memory};
-  return usage->usage;
+  if (pod.qos == Qos::kLse) return {pod.request.cpu, use.memory};
+  return use;
+}
+
+bool is_warming(const model::PodView& pod, Profile profile) {
+  return profile == Profile::kTidemark && pod.warm_up && pod.warm_up->left_permille > 0;
+}
+
+// What counts as its use; with a report, since one without counts with its request anyway.
+Resources use_of(const model::PodView& pod, const model::PodUsage& usage, Profile profile) {
+  return is_warming(pod, profile) ? warming(pod.request, usage.usage, *pod.warm_up) : usage.usage;
 }
 
 std::int64_t divided_up(std::int64_t amount, std::size_t parts) {
@@ -48,10 +60,10 @@ ZoneResources larger(ZoneResources a, ZoneResources b) {
   return {std::max(a.cpu, b.cpu), std::max(a.memory, b.memory)};
 }
 
-ZoneDemand divided_demand(const model::PodView& pod, const model::PodUsage* usage, std::size_t parts) {
+ZoneDemand divided_demand(const model::PodView& pod, const model::PodUsage* usage, std::size_t parts, Profile profile) {
   const ZoneResources requested = divided(pod.request, parts);
   if (usage == nullptr) return {requested, requested, requested};
-  const ZoneResources used = divided(usage->usage, parts);
+  const ZoneResources used = divided(use_of(pod, *usage, profile), parts);
   const ZoneResources counted = pod.qos == Qos::kLse ? ZoneResources{requested.cpu, used.memory} : used;
   return {counted, requested, larger(used, requested)};
 }
@@ -143,10 +155,20 @@ Demand measure(const OnlineWork& work, const model::NodeMetricView& metric, Prof
     if (pod->priority == PriorityClass::kProd || pod->priority == PriorityClass::kNone) {
       demand.prod_requested += pod->request;
     }
-    demand.used += used_by(*pod, usage);
+    const Resources use = usage == nullptr ? pod->request : use_of(*pod, *usage, profile);
+    const Resources used = used_by(*pod, usage, use);
+    demand.used += used;
     demand.requested += pod->request;
+    if (is_warming(*pod, profile)) {
+      ++demand.warm_up.pods;
+      if (usage == nullptr || !pod->warm_up->expected) ++demand.warm_up.by_request;
+      if (usage != nullptr) {
+        demand.warm_up.added += used - used_by(*pod, usage, usage->usage);
+        demand.warm_up.added_to_max += max(pod->request, use) - max(pod->request, usage->usage);
+      }
+    }
     if (usage != nullptr) {
-      demand.max_of_both += max(pod->request, usage->usage);
+      demand.max_of_both += max(pod->request, use);
     } else {
       demand.has_pod_without_report = true;
       if (profile == Profile::kTidemark) demand.max_of_both += pod->request;
@@ -171,14 +193,14 @@ ZoneDemands measure_zones(const OnlineWork& work, std::size_t zone_count, Profil
   for (const auto& [pod, usage] : work.pods) {
     Placement placement = placement_of(*pod, zone_count);
     if (placement.parts == 0) {
-      add(everywhere, divided_demand(*pod, usage, zone_count));
+      add(everywhere, divided_demand(*pod, usage, zone_count, profile));
       continue;
     }
     if (profile == Profile::kTidemark && placement.parts != placement.zones.size()) {
       placement.parts = placement.zones.size();
       demands.counted_once = true;
     }
-    const ZoneDemand part = divided_demand(*pod, usage, placement.parts);
+    const ZoneDemand part = divided_demand(*pod, usage, placement.parts, profile);
     for (const std::size_t zone : placement.zones) add(demands.zones[zone], part);
   }
   for (const auto* usage : work.dangling) {

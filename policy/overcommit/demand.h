@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,15 @@ struct OnlineWork {
 };
 OnlineWork online_work(const model::NodeSnapshot& node, const model::NodeMetricView& metric);
 
+// What pods that are still warming up count with beyond their use (policy/profile/warm_up.h).
+struct WarmUpTerms {
+  std::int64_t pods = 0;
+  std::int64_t by_request = 0;    // of these: nothing is known of their workload, or nothing is reported of them yet
+  model::Resources added;         // over what they would count with otherwise, where use counts
+  model::Resources added_to_max;  // the same where the larger of use and request counts
+  bool operator==(const WarmUpTerms&) const = default;
+};
+
 struct Demand {
   model::Resources used;
   model::Resources requested;
@@ -32,6 +42,7 @@ struct Demand {
   model::Resources host_above_batch;
   model::Resources host_above_mid;
   bool has_pod_without_report = false;
+  WarmUpTerms warm_up;  // `profile: tidemark` only
 };
 // The peer counts a pod without a report with nothing where the larger of use and request is asked for; `profile:
 // tidemark` with its request.

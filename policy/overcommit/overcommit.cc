@@ -257,6 +257,9 @@ void publish(const model::NodeSnapshot& node, const model::NodeMetricView& metri
   if (is_safe && demand.has_pod_without_report && asks_for_larger) {
     plan.safeguards.push_back(Reason::kSafePodWithoutReport);
   }
+  plan.warm_up = demand.warm_up;
+  if (demand.warm_up.pods > demand.warm_up.by_request) plan.safeguards.push_back(Reason::kSafeWarmUpProfile);
+  if (demand.warm_up.by_request > 0) plan.safeguards.push_back(Reason::kSafeWarmUpRequest);
 
   plan.action = PlanAction::kPublish;
   plan.reason = Reason::kPublished;

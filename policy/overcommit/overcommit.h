@@ -26,6 +26,7 @@
 #include "model/strategy.h"
 #include "policy/overcommit/amplification.h"
 #include "policy/overcommit/batch.h"
+#include "policy/overcommit/demand.h"
 #include "policy/overcommit/normalization.h"
 #include "policy/overcommit/strategy.h"
 #include "policy/overcommit/zones.h"
@@ -84,6 +85,7 @@ struct OvercommitPlan {
   MidTerms<model::CpuMilli> mid_cpu;
   MidTerms<model::MemoryBytes> mid_memory;
 
+  WarmUpTerms warm_up;
   ZonesPlan zones;
   // These two hold whatever the action is.
   NormalizationPlan normalization;

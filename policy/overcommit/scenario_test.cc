@@ -228,7 +228,8 @@ class Scenario {
     answers_ = {cat("> [", reason_id(step.reason), "]", step.problem.empty() ? "" : cat(" ", step.problem))};
   }
 
-  // pod NAME PRIORITY QOS PHASE request C/M [use C/M] [numa 0,1]; a phase "gone" is a report without a pod.
+  // pod NAME PRIORITY QOS PHASE request C/M [use C/M] [numa 0,1] [warms LEFT [expected C/M]]; a phase "gone" is a
+  // report without a pod.
   void pod(Words& words) {
     model::PodView view;
     view.id = {"", words.next()};
@@ -248,6 +249,10 @@ class Scenario {
         }
       } else if (field == "use") {
         metric().pods.push_back({view.id, amounts(words.next()), view.priority, view.qos});
+      } else if (field == "warms") {  // so many thousandths of its ramp are left
+        view.warm_up = model::WarmUp{base::parse_int(words.next()).value(), std::nullopt};
+      } else if (field == "expected") {
+        view.warm_up.value().expected = amounts(words.next());
       } else {
         throw std::runtime_error(cat("no such field of a pod: ", field));
       }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "policy/pools/offer_form.h"
+#include "policy/pools/profile_form.h"
 
 namespace tidemark::policy {
 namespace {
@@ -99,6 +100,7 @@ void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& 
   read_calendar_name(form, config, pool.calendar);
   read_ledger(form, pool.ledger, problems);
   read_motion(form, pool.motion, problems);
+  read_warm_up(form, pool.warm_up);
 }
 
 void read_pools(Form& form, TidemarkConfig& config, Problems& problems) {
@@ -198,6 +200,7 @@ std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::s
   read_pools(form, config, problems);
   read_rollout(form, config.rollout, problems);
   read_classes(form, config.classes, problems);
+  read_profiles(form, config.profiles, problems);
   form.finish();
   if (problems.any()) return std::unexpected(problems.take());
   return config;

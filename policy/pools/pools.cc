@@ -11,6 +11,7 @@ bool TidemarkConfig::has_canary() const {
 TidemarkConfig drop_in() {
   TidemarkConfig config;
   config.rollout.staged = false;
+  config.profiles.learn = false;  // the peer keeps nothing of the kind on the API server
   return config;
 }
 

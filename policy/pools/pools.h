@@ -19,6 +19,7 @@
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
 #include "policy/profile.h"
+#include "policy/profile/settings.h"
 
 namespace tidemark::policy {
 
@@ -46,7 +47,8 @@ struct Pool {
   bool canary = false;                  // takes new settings first
   std::optional<std::size_t> calendar;  // of the water line, an index in TidemarkConfig::calendars
   LedgerConfig ledger;
-  MotionConfig motion;  // with profile tidemark only
+  MotionConfig motion;               // with profile tidemark only
+  base::Duration warm_up = kWarmUp;  // the same: for how long a pod that started counts with more than it uses
 };
 
 // More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than
@@ -83,6 +85,7 @@ struct TidemarkConfig {
   std::vector<Pool> pools;  // in the order of the document
   RolloutSettings rollout;
   std::vector<WorkClass> classes;  // by ascending order
+  ProfileSettings profiles;
 
   bool has_canary() const;
 };

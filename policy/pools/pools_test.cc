@@ -281,6 +281,35 @@ TEST(TidemarkConfigText, CalendarsLedgersAndMotion) {
   EXPECT_EQ(plain.motion.hold, 2min);
 }
 
+TEST(TidemarkConfigText, ProfilesAndPodsThatWarmUp) {
+  const auto config = must(R"(
+schema: 1
+mode: enforce
+warmUp: 20m
+profiles:
+  sampleEvery: 1m
+  storeEvery: 30m
+  recommendations: {publish: true, marginPercent: 0, changePercent: 25, knownHours: 48, every: 5m}
+pools:
+- {name: cold, nodeSelector: {matchLabels: {pool: cold}}, warmUp: 0s}
+- {name: same, nodeSelector: {matchLabels: {pool: same}}}
+)");
+  EXPECT_EQ(config.profiles, (ProfileSettings{true, 1min, 30min, {true, 0, 25, 48, 5min}}));
+  EXPECT_EQ(config.rest.warm_up, 20min);
+  EXPECT_EQ(config.pools[0].warm_up, 0s);
+  EXPECT_EQ(config.pools[1].warm_up, 20min);
+  EXPECT_TRUE(must("schema: 1\nmode: enforce\n").profiles.learn);
+  EXPECT_FALSE(must("schema: 1\nmode: enforce\n").profiles.recommendations.publish);
+  EXPECT_FALSE(drop_in().profiles.learn) << "nothing that the peer does not keep";
+  const std::string told = refusal(
+      "schema: 1\nmode: enforce\nwarmUp: 25h\n"
+      "profiles: {learn: false, sampleEvery: 1ms, often: 1s, recommendations: {publish: true, knownHours: 200}}\n");
+  for (const char* place :
+       {"warmUp", "profiles.sampleEvery", "profiles.recommendations.knownHours", "profiles.learn", "often"}) {
+    EXPECT_NE(told.find(place), std::string::npos) << place << " in\n" << told;
+  }
+}
+
 TEST(TidemarkConfigText, WhatIsWrongWithACalendarIsToldWithItsPlace) {
   EXPECT_EQ(
       refusal(R"(

@@ -91,9 +91,16 @@ std::string third_party_names(const model::NodeSnapshot& node) {
   return names;
 }
 
+std::string warm_up_remark(const WarmUpTerms& warm_up) {
+  std::string text = base::cat(warm_up.pods, warm_up.pods == 1 ? " pod" : " pods");
+  if (warm_up.by_request > 0) text += base::cat(", ", warm_up.by_request, " by request");
+  return text;
+}
+
 template <class Amount>
 void render_batch(std::string& out, std::string_view title, const BatchTerms<Amount>& terms, std::int64_t threshold,
-                  const std::optional<Amount>& now_on_node, const model::NodeSnapshot& node) {
+                  const std::optional<Amount>& now_on_node, const model::NodeSnapshot& node, const WarmUpTerms& warm_up,
+                  Amount model::Resources::* side) {
   out += base::cat("\n", title, "\n");
   Table table;
   table.add(' ', "capacity", amount_text(terms.capacity));
@@ -105,6 +112,11 @@ void render_batch(std::string& out, std::string_view title, const BatchTerms<Amo
                 amount_text(terms.reserved_by_kubelet), ", annotation ", amount_text(terms.reserved_by_annotation)));
   table.add('-', base::cat("online work: ", policy_word(terms.policy)), amount_text(terms.high_priority),
             base::cat("[", model::reason_id(terms.policy), "]"));
+  if (warm_up.pods > 0 && terms.policy != model::Reason::kPolicyRequest) {
+    const bool by_larger = terms.policy == model::Reason::kPolicyMaxUsageRequest;
+    table.add(' ', "  of it because pods warm up",
+              amount_text((by_larger ? warm_up.added_to_max : warm_up.added).*side), warm_up_remark(warm_up));
+  }
   table.add('=', "left", amount_text(terms.left));
   if (terms.cap) table.add('<', "cap", amount_text(*terms.cap), "batch threshold percent of capacity");
   if (terms.ratio_percent && *terms.ratio_percent > kRatioPercentMin)
@@ -217,9 +229,9 @@ std::string render_amounts(const OvercommitPlan& plan, const model::NodeSnapshot
   std::string out;
   if (plugins.batch_resource) {
     render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
-                 node.published.batch_cpu, node);
+                 node.published.batch_cpu, node, plan.warm_up, &model::Resources::cpu);
     render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
-                 node.published.batch_memory, node);
+                 node.published.batch_memory, node, plan.warm_up, &model::Resources::memory);
   }
   if (plugins.mid_resource) {
     render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);
@@ -285,6 +297,14 @@ Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, co
   Json safeguards = Json::array();
   for (const auto reason : plan.safeguards) safeguards.as_array().push_back(why_json(reason));
   out["safeguards"] = std::move(safeguards);
+  if (plan.warm_up.pods > 0) {
+    out["warmUp"] = Json::object({{"pods", plan.warm_up.pods},
+                                  {"byRequest", plan.warm_up.by_request},
+                                  {"addedCpuMilli", plan.warm_up.added.cpu.value},
+                                  {"addedMemoryBytes", plan.warm_up.added.memory.value},
+                                  {"addedToMaxCpuMilli", plan.warm_up.added_to_max.cpu.value},
+                                  {"addedToMaxMemoryBytes", plan.warm_up.added_to_max.memory.value}});
+  }
   if (strategy.plugins.batch_resource) out["zones"] = render_zones_json(plan, node);
   if (strategy.plugins.cpu_normalization) out["normalization"] = render_normalization_json(plan.normalization, node);
   if (strategy.plugins.resource_amplification)

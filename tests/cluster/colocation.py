@@ -16,6 +16,7 @@ SETTINGS_NAME = "slo-controller-config"
 TIDEMARK_CONFIG = "tidemark-config"
 REVISIONS = "tidemark-config-revisions"
 FORECASTS = "tidemark-history-forecast-0"
+PROFILES = [f"tidemark-history-profiles-{shard}" for shard in range(8)]
 CONFIG_HASH = "tidemark.io/config-hash"
 ORIGIN = "node.koordinator.sh/originExtendedAllocatable"
 
@@ -58,7 +59,7 @@ def put_data(api: Client, data: dict) -> None:
 
 def delete_settings(api: Client) -> None:
     """With what a manager stored of them: the next one starts as on a new cluster."""
-    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, FORECASTS):
+    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, FORECASTS, *PROFILES):
         api.request("DELETE", f"{SETTINGS}/{name}")
 
 

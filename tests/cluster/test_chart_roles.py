@@ -30,12 +30,21 @@ OURS = (
     ' "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}]}'
 )
 FORECAST = "tidemark-history-forecast-0"  # what is learned where there is a calendar
+LEARNING = (
+    '{"schema": 1, "mode": "enforce", "profile": "tidemark", "rollout": {"pace": "at-once"}, "profiles": {"sampleEvery": "1s", "storeEvery": "1s",'
+    ' "recommendations": {"publish": %s, "knownHours": 1, "every": "1s"}}}'
+)
+RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
 SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 WEBHOOK_SECRET = "koordinator-webhook-certs"
 PODS = "/api/v1/namespaces/default/pods"
 PROFILES = "/apis/config.koordinator.sh/v1alpha1/clustercolocationprofiles"
 POD_SPEC = {"containers": [{"name": "main", "image": "none"}]}
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
+
+
+def history_writes(component: Component) -> float:
+    return component.metrics().get('tidemark_history_writes_total{component="profiles"}', 0)
 
 
 @dataclass(frozen=True)
@@ -107,6 +116,7 @@ class Roles(WithManager):
         subject = [{"kind": "ServiceAccount", "namespace": NAMESPACE}]
         self.values = {
             "settings": {"create": False}, "manager": {"logFormat": "text"},
+            "rbac": {"recommendations": True},
             "access": {f"{role}s": [{**subject[0], "name": role}] for role in PEOPLE},
         }
         self.addCleanup(chart.delete_webhooks, self.api)
@@ -155,6 +165,12 @@ class Roles(WithManager):
 
     def zone_offers(self, name: str) -> bool:
         return "kubernetes.io/batch-cpu" in json.dumps(self.api.request("GET", f"{TOPOLOGIES}/{name}").get("zones", []))
+
+    def pod_of_a_deployment(self, name: str, node: str) -> None:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "roles-7d9c", "uid": "00000000-0000-0000-0000-000000000002", "controller": True}
+        meta = {"name": name, "labels": {"pod-template-hash": "7d9c"}, "ownerReferences": [owner]}
+        colocation.must(self.api.request("POST", PODS, {"metadata": meta, "spec": {**POD_SPEC, "nodeName": node}}))
+        colocation.must(self.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}}, content=MERGE))
 
     def profile(self, app: str, priority_class: str) -> None:
         body = {
@@ -259,11 +275,29 @@ class Roles(WithManager):
             for role in PEOPLE:
                 must(self.command(role, *words))
 
+        # What was learned, stored and published, and read by people.
+        self.pod_of_a_deployment("roles-web", "roles-1")
+        uses = {"name": "roles-web", "namespace": "default", "priority": "koord-prod", "qos": "LS", "podUsage": {"resources": {"cpu": "0", "memory": "0"}}}
+        recommended = f"{RECOMMENDATIONS}/deployment-roles"
+        self.put_tidemark_config(LEARNING % "true")
+
+        def published() -> bool:
+            colocation.put_metric(self.api, "roles-1", {**STATUS, "podsMetric": [uses]})
+            found = self.api.request("GET", recommended)
+            return found.status == 200 and bool(found.get("status.podStatus.containerStatuses"))
+        wait_for(published, "a recommendation", first)
+        self.put_tidemark_config(LEARNING % "false")
+        wait_for(lambda: self.api.request("GET", recommended).status == 404, "its end", first)
+        wait_for(lambda: history_writes(first) >= 8, "what was learned to be stored", first)
+        for role in PEOPLE:
+            self.assertNotIn("could not be read", must(self.command(role, "explain", "node", "roles-1")))
+
         # The leader goes, the other one takes over.
         carries = lambda: self.api.request("GET", f"{SETTINGS}/{FORECAST}").get("metadata.annotations", {}).get("tidemark.io/capacity-epoch")
         learned = carries()
         first.stop()
         wait_for(lambda: second.metrics()["tidemark_leader"] == 1, "the second manager to lead", second)
+        wait_for(lambda: history_writes(second) >= 8, "its own epoch on what was learned", second)
         busy = json.loads(json.dumps(STATUS))
         busy["nodeMetric"]["systemUsage"]["resources"]["cpu"] = "12"
         colocation.put_metric(self.api, "roles-1", busy)

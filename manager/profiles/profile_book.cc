@@ -1,0 +1,116 @@
+#include "manager/profiles/profile_book.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/profile/workload.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr std::size_t kNodeOverhead_bytes = 64;  // of the map and its block
+
+// What is known of many hours, and of much, is worth most.
+std::uint64_t worth_of(const policy::UsageProfile& profile, base::WallTime now) {
+  const auto usage = policy::usage_of_all_hours(profile, now);
+  if (!usage) return 0;
+  const auto hours = static_cast<std::uint64_t>(policy::hours_seen(profile, now));
+  constexpr std::uint64_t kBelowAnHour = 1 << 20;
+  return hours * kBelowAnHour +
+         std::min<std::uint64_t>(static_cast<std::uint64_t>(usage->p95.cpu.value), kBelowAnHour - 1);
+}
+
+}  // namespace
+
+std::size_t ProfileBook::cost(const Profiles::value_type& entry) {
+  return kNodeOverhead_bytes + sizeof(std::string) + entry.first.size() + entry.second.bytes();
+}
+
+policy::UsageProfile* ProfileBook::make_room(std::string_view workload) {
+  if (bytes_ + kNodeOverhead_bytes + sizeof(Profiles::value_type) + workload.size() > bytes_max_) return nullptr;
+  const auto at = profiles_.emplace(workload, policy::UsageProfile()).first;
+  bytes_ += cost(*at);
+  return &at->second;
+}
+
+bool ProfileBook::add(std::string_view workload, const model::Resources& use, base::WallTime now) {
+  const auto at = profiles_.find(workload);
+  policy::UsageProfile* profile = at == profiles_.end() ? make_room(workload) : &at->second;
+  if (profile == nullptr) {
+    ++turned_away_;
+    return false;
+  }
+  const std::size_t before = profile->bytes();
+  const bool keep = policy::add_sample(*profile, use, now);
+  bytes_ = bytes_ - before + profile->bytes();
+  return keep;
+}
+
+const policy::UsageProfile* ProfileBook::find(std::string_view workload) const {
+  const auto at = profiles_.find(workload);
+  return at == profiles_.end() ? nullptr : &at->second;
+}
+
+bool ProfileBook::sweep(base::WallTime now) {
+  const std::size_t before = profiles_.size();
+  std::erase_if(profiles_, [&](const auto& entry) { return policy::hours_seen(entry.second, now) == 0; });
+  bytes_ = 0;
+  for (const auto& entry : profiles_) bytes_ += cost(entry);
+  // A sixteenth is made free, so that the next hour's new workloads find a place.
+  const std::size_t wanted = bytes_max_ - bytes_max_ / 16;
+  if (bytes_ > wanted) {
+    std::vector<std::pair<std::uint64_t, std::string>> by_worth;
+    for (const auto& [workload, profile] : profiles_) by_worth.emplace_back(worth_of(profile, now), workload);
+    std::sort(by_worth.begin(), by_worth.end());
+    for (const auto& [worth, workload] : by_worth) {
+      if (bytes_ <= wanted) break;
+      const auto at = profiles_.find(workload);
+      bytes_ -= cost(*at);
+      profiles_.erase(at);
+    }
+  }
+  return profiles_.size() != before;
+}
+
+Result<policy::UsageProfile> profile_of(const StoredRecord& stored, base::WallTime now) {
+  if (policy::parse_workload(stored.record.name).none()) {
+    return fail(ErrorKind::kInvalid, base::quoted(stored.record.name), " names no workload");
+  }
+  TM_TRY(auto profile, policy::decode_profile(stored.record.bytes));
+  const auto today = std::chrono::floor<std::chrono::days>(now.since_epoch).count();
+  if (profile.last_day > today + 1) {
+    return fail(ErrorKind::kInvalid, "the profile of ", base::quoted(stored.record.name), " is of a day to come");
+  }
+  return profile;
+}
+
+Result<void> ProfileBook::take(const StoredRecord& stored, base::WallTime now) {
+  TM_TRY(const auto profile, profile_of(stored, now));
+  if (policy::hours_seen(profile, now) == 0) return {};
+  const auto at = profiles_.find(stored.record.name);
+  policy::UsageProfile* place = at == profiles_.end() ? make_room(stored.record.name) : &at->second;
+  if (place == nullptr) {
+    ++turned_away_;
+    return {};
+  }
+  policy::merge_profile(*place, profile);
+  return {};
+}
+
+std::vector<HistoryRecord> ProfileBook::records(base::WallTime now) const {
+  std::vector<HistoryRecord> records;
+  records.reserve(profiles_.size());
+  for (const auto& [workload, profile] : profiles_) {
+    if (policy::hours_seen(profile, now) == 0) continue;
+    records.push_back({workload, policy::encode_profile(profile), worth_of(profile, now)});
+  }
+  return records;
+}
+
+void ProfileBook::for_each(
+    const std::function<void(std::string_view workload, const policy::UsageProfile&)>& visit) const {
+  for (const auto& [workload, profile] : profiles_) visit(workload, profile);
+}
+
+}  // namespace tidemark::manager

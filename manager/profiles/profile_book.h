@@ -1,0 +1,65 @@
+// The profiles of all workloads, within a budget of bytes: past it new workloads are turned away until the hourly
+// sweep, which then forgets what is least useful.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "manager/history/record.h"
+#include "model/resources.h"
+#include "policy/profile/usage_profile.h"
+
+namespace tidemark::manager {
+
+inline constexpr std::size_t kProfileBytesMax = std::size_t{16} << 20;
+inline constexpr std::string_view kProfileKind = "profiles";  // of the stored history
+inline constexpr HistoryVersion kProfileVersion{policy::kProfileSchema, policy::kProfilePolicyVersion};
+
+class ProfileBook {
+ public:
+  explicit ProfileBook(std::size_t bytes_max = kProfileBytesMax) : bytes_max_(bytes_max) {}
+
+  // What one pod of the workload uses now. Answers whether there is something new to keep.
+  bool add(std::string_view workload, const model::Resources& use, base::WallTime now);
+  // Null where nothing is known.
+  const policy::UsageProfile* find(std::string_view workload) const;
+  // Forgets workloads of which nothing was seen for seven days, and where there is no room the least useful. Answers
+  // whether any was forgotten.
+  bool sweep(base::WallTime now);
+
+  // A stored record: what this process saw itself is kept beside it.
+  Result<void> take(const StoredRecord& stored, base::WallTime now);
+  std::vector<HistoryRecord> records(base::WallTime now) const;
+
+  void for_each(const std::function<void(std::string_view workload, const policy::UsageProfile&)>& visit) const;
+  std::size_t size() const { return profiles_.size(); }
+  std::size_t bytes() const { return bytes_; }
+  std::uint64_t turned_away() const { return turned_away_; }  // samples of workloads for which there was no room
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  // Looked up thirty times a report, so not by order; what is told of them is in none either.
+  using Profiles = std::unordered_map<std::string, policy::UsageProfile, Hash, std::equal_to<>>;
+  static std::size_t cost(const Profiles::value_type& entry);
+  policy::UsageProfile* make_room(std::string_view workload);
+
+  Profiles profiles_;
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;
+  std::uint64_t turned_away_ = 0;
+};
+
+// The profile in a stored record, for who reads the store from outside.
+Result<policy::UsageProfile> profile_of(const StoredRecord& stored, base::WallTime now);
+
+}  // namespace tidemark::manager

@@ -1,0 +1,89 @@
+// Publishes what profiles come to as Recommendation objects (analysis.koordinator.sh), where the settings ask for it:
+// one for each workload, in its namespace, named KIND-NAME in lower case, under a label that says whose it is.
+//
+// Level, not edge: each round lists what is ours, and makes, updates or takes away what is not right; by the leader, a
+// bounded number of writes a round, and an amount only where it differs by more than the settings tolerate. An object
+// of such a name without our label is somebody else's: it is left alone.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "manager/capacity/pod_projection.h"
+#include "manager/profiles/profile_book.h"
+#include "net/loop.h"
+#include "policy/profile/recommendation.h"
+#include "policy/profile/settings.h"
+#include "policy/profile/workload.h"
+
+namespace tidemark::manager {
+
+inline constexpr kube::Resource kRecommendations{"analysis.koordinator.sh", "v1alpha1", "recommendations",
+                                                 "Recommendation", true};
+inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr std::string_view kManagedBy = "tidemark-manager";
+inline constexpr std::size_t kRecommendationWritesMax = 100;  // a round
+
+struct RecommenderContext {
+  net::EventLoop& loop;
+  kube::Reader& reader;
+  kube::Writer& writer;
+  base::Registry& metrics;
+  std::function<bool()> leading;
+  const kube::Informer<PodProjection>& pods;
+  const ProfileBook& book;
+  std::function<const policy::ProfileSettings&()> settings;
+  base::Duration write_limit;
+};
+
+// One of ours, as the server has it.
+struct PublishedRecommendation {
+  std::string uid;
+  std::string resource_version;
+  policy::Workload target;
+  policy::Recommendation told;
+};
+// Error: not one that could be ours.
+Result<PublishedRecommendation> read_recommendation(const Json& object);
+std::string recommendation_name(const policy::Workload& workload);
+Json recommendation_object(const policy::Workload& workload);
+Json recommendation_status(const policy::Recommendation& wanted, std::string_view resource_version, base::WallTime now);
+
+class Recommender {
+ public:
+  Recommender(RecommenderContext context, const base::Log& log);
+
+  void start();  // until destroyed
+
+ private:
+  using Published = std::map<std::string, PublishedRecommendation, std::less<>>;  // by workload
+
+  net::Task<void> run();
+  net::Task<Result<void>> round(bool publish);
+  net::Task<Result<Published>> list_ours();
+  std::map<std::string, std::string, std::less<>> containers_by_workload() const;
+  net::Task<Result<void>> publish(policy::Workload workload, policy::Recommendation wanted,
+                                  const PublishedRecommendation* there);
+  net::Task<Result<void>> take_away(std::string ns, std::string name, std::string uid);
+  void count(model::Reason reason);
+
+  RecommenderContext context_;
+  base::Log log_;
+  std::set<std::string, std::less<>> foreign_;  // workloads whose object is somebody else's
+  base::Gauge& there_;
+  base::Gauge& foreign_count_;
+  base::Counter& errors_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager
