@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cli/order.h"
 #include "cli/order_wait.h"
 #include "main/cluster.h"
