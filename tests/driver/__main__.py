@@ -69,6 +69,12 @@ def _fmt(arguments):
     return lint.format(arguments)
 
 
+def _gcc(arguments):
+    from driver import lint
+
+    return lint.gcc(arguments)
+
+
 def _fuzz(arguments):
     from driver import fuzz
 
@@ -114,6 +120,9 @@ VERBS = {
     "tidy": Verb("tidy [FILE…]", "layer table, bans, dead files, clang-tidy",
                  "The checks of tests/tidy, then clang-tidy-19 over the given files, or over every file that changed since it was\n"
                  "last found clean.", _tidy),
+    "gcc": Verb("gcc [FILE…]", "what GCC 12 thinks of the sources",
+                "A second opinion now and then: each source that ships, or each FILE, is parsed and checked by g++-12. No code is made\n"
+                "(it miscompiles some temporaries in coroutines: docs/decisions/0003). About a quarter of an hour on two cores.", _gcc),
     "fmt": Verb("fmt [--check] [FILE…]", "clang-format, in place", "--check changes nothing and exits 1 when a file would change.", _fmt),
     "fuzz": Verb("fuzz [NAME…] [--seconds N]", "run the fuzzers, each with its corpus folder",
                  "All fuzzers when none is named; N seconds each (60). The corpus grows in .cache/fuzz/NAME/, seeded from the\n"

@@ -1,4 +1,5 @@
-"""./dev fmt and ./dev tidy: clang-format over our C++, the checks of tests/tidy, clang-tidy over what changed."""
+"""./dev fmt, ./dev tidy and ./dev gcc: clang-format over our C++, the checks of tests/tidy, clang-tidy over what changed, and the
+opinion of a second compiler."""
 
 import hashlib
 import json
@@ -14,6 +15,10 @@ from driver.paths import BUILD, ROOT
 
 FORMATTER = "clang-format-19"
 FILES_A_CALL = 40  # starting the formatter costs more than a file does
+SECOND_COMPILER = "g++-12"
+# Not -Wshadow: here it takes the members of a scoped enumeration for what they do not hide.
+SECOND_WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wnon-virtual-dtor", "-Wimplicit-fallthrough"]
+NOT_SHIPPED = r"_(test|fuzz|bench)\.cc$|/testing/|^(tests|bench)/"
 
 
 def unformatted(root: Path, files: list[str]) -> list[str]:
@@ -112,3 +117,31 @@ def _clang_tidy(files: list[str]) -> int:
                 print(output, end="")
     memory.write_text(json.dumps(sorted(clean)))
     return found
+
+
+def gcc(arguments: list[str]) -> int:
+    packages.setup()
+    build.configure("dev")
+    chosen = set(_ours(arguments))
+    commands = {
+        os.path.relpath(entry["file"], ROOT): entry["command"].split() for entry in json.loads((BUILD / "compile_commands.json").read_text())
+    }
+    files = [file for file in sorted(commands) if file in chosen and (arguments or not re.search(NOT_SHIPPED, file))]
+    say(f"{SECOND_COMPILER}: {len(files)} files, parsed and checked, no code made")
+
+    def look(file: str) -> str:
+        kept = [word.replace("\\", "") for word in commands[file] if word.startswith(("-I", "-D", "-std="))]
+        done = subprocess.run(
+            [SECOND_COMPILER, "-fsyntax-only", *kept, *SECOND_WARNINGS, ROOT / file],
+            cwd=BUILD, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        )
+        return done.stderr
+
+    found = 0
+    with ThreadPoolExecutor(build.JOBS) as pool:
+        for output in pool.map(look, files):
+            if output:
+                found += 1
+                print(output, end="")
+    say(f"{SECOND_COMPILER}: {found} of {len(files)} files with findings")
+    return 1 if found else 0
