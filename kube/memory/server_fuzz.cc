@@ -71,11 +71,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const char* kind : {"/api/v1/pods", "/api/v1/nodes", "/api/v1/configmaps", "/api/v1/namespaces",
                            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}) {
-    net::HttpRequest request;
-    request.target = kind;
-    const auto answer = call(loop, clock, transport, std::move(request));
-    TM_CHECK(answer && *answer && (*answer)->status == 200, "what was stored can be listed");
-    TM_CHECK(Json::parse((*answer)->body).has_value(), "and is JSON");
+    for (const char* accept : {"application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"}) {
+      net::HttpRequest request;
+      request.target = kind;
+      request.headers.set("accept", accept);
+      const auto answer = call(loop, clock, transport, std::move(request));
+      TM_CHECK(answer && *answer && (*answer)->status == 200, "what was stored can be listed, and shown to people");
+      TM_CHECK(Json::parse((*answer)->body).has_value(), "and is JSON");
+    }
   }
   return 0;
 }

@@ -72,6 +72,7 @@ std::vector<policy::PoolEvictions> EvictionTally::count(
     if (!pool.empty()) pools[pool] += each.count;
   }
   std::vector<policy::PoolEvictions> found;
+  found.reserve(pools.size());
   for (const auto& [pool, evictions] : pools) found.push_back({pool, evictions});
   return found;
 }

@@ -162,7 +162,7 @@ class PosixReader {
       if (out.month == 0 || out.week == 0) return false;
     } else {
       out.form = eat('J') ? 'J' : '0';
-      if (!number(out.day, out.form == 'J' ? 365 : 365)) return false;
+      if (!number(out.day, 365)) return false;  // counted from 1 with J, from 0 without
       if (out.form == 'J' && out.day == 0) return false;
     }
     return !eat('/') || hours(out.time_s);
