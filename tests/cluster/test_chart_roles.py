@@ -34,6 +34,7 @@ LEARNING = (
     '{"schema": 1, "mode": "enforce", "profile": "tidemark", "rollout": {"pace": "at-once"}, "profiles": {"sampleEvery": "1s", "storeEvery": "1s",'
     ' "recommendations": {"publish": %s, "knownHours": 1, "every": "1s"}}}'
 )
+ONLINE = {"koordinator.sh/priority-class": "koord-prod", "koordinator.sh/qosClass": "LS"}
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
 SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 WEBHOOK_SECRET = "koordinator-webhook-certs"
@@ -168,7 +169,7 @@ class Roles(WithManager):
 
     def pod_of_a_deployment(self, name: str, node: str) -> None:
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "roles-7d9c", "uid": "00000000-0000-0000-0000-000000000002", "controller": True}
-        meta = {"name": name, "labels": {"pod-template-hash": "7d9c"}, "ownerReferences": [owner]}
+        meta = {"name": name, "labels": {"pod-template-hash": "7d9c", **ONLINE}, "ownerReferences": [owner]}
         colocation.must(self.api.request("POST", PODS, {"metadata": meta, "spec": {**POD_SPEC, "nodeName": node}}))
         colocation.must(self.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}}, content=MERGE))
 
