@@ -237,7 +237,7 @@ struct Client::Impl {
         .add();
   }
   void count_wait(base::Duration waited) const {
-    if (config.metrics == nullptr || waited <= base::Duration(0)) return;
+    if (config.metrics == nullptr) return;
     config.metrics
         ->histogram("tidemark_client_budget_wait_seconds",
                     "Waits of requests for their place in the client's own budget.",

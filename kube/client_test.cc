@@ -152,7 +152,8 @@ TEST_F(ClientTest, RequestsAreCountedByVerbAndOutcome) {
   const auto says = [&](std::string_view line) { return page.find(line) != std::string::npos; };
   EXPECT_TRUE(says("tidemark_client_request_seconds_count{component=\"get\"} 4\n")) << page;
   EXPECT_TRUE(says("tidemark_client_request_seconds_sum{component=\"get\"} 0.1\n")) << page;
-  EXPECT_TRUE(says("tidemark_client_budget_wait_seconds_count ")) << "the burst is used up";
+  EXPECT_TRUE(says("tidemark_client_budget_wait_seconds_count 6\n")) << page;
+  EXPECT_FALSE(says("tidemark_client_budget_wait_seconds_bucket{le=\"0.5\"} 6\n")) << "the burst is used up: " << page;
 }
 
 // ---- what goes over the wire ----
