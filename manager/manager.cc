@@ -15,6 +15,7 @@
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
 #include "manager/capacity/decide.h"
+#include "manager/capacity/least_offers.h"
 #include "manager/capacity/overcommit_controller.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/capacity/topology_controller.h"
@@ -109,6 +110,9 @@ class RunningManager final : public Manager {
         lanes_(client),
         zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
         journal_(loop, log_, metrics, options_.journal, identity),
+        least_(
+            history_context(client), [this] { return has_motion(); },
+            [this](const model::NodeName& node) { return nodes_.find({"", node.value}) != nullptr; }, log_),
         controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, journal_,
                     overcommit_hooks(), options_.plugins, write_limit(options_)),
         forecasts_(forecast_context(client), log_),
@@ -140,6 +144,7 @@ class RunningManager final : public Manager {
         settings_.leadership_changed();
         if (webhooks_) webhooks_->leadership_changed();
         forecasts_.leadership_changed();
+        least_.leadership_changed();
         if (!leading) return contests_.leave();
         contests_.take_over();
         enqueue_all();
@@ -305,7 +310,8 @@ class RunningManager final : public Manager {
               if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
               contests_.after_write(node, end == WriteEnd::kDone);
             },
-            [this](std::string_view workload) { return profiles_.expected(workload); }};
+            [this](std::string_view workload) { return profiles_.expected(workload); },
+            &least_};
   }
 
   const policy::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
@@ -389,13 +395,20 @@ class RunningManager final : public Manager {
     return pools;
   }
 
+  // Whether the offers of any pool are moved, by the settings that new nodes get.
+  bool has_motion() const {
+    const policy::TidemarkConfig& config = settings_.for_node(model::NodeName()).tidemark;
+    const auto moves = [](const policy::Pool& pool) { return pool.profile == policy::Profile::kTidemark; };
+    return moves(config.rest) || std::ranges::any_of(config.pools, moves);
+  }
+
+  HistoryContext history_context(kube::Client& client) {
+    return {loop_, client, client, recorder_, metrics_, leadership(), options_.config_namespace, write_limit(options_)};
+  }
+
   ForecastContext forecast_context(kube::Client& client) {
-    return {
-        loop_,
-        {loop_, client, client, recorder_, metrics_, leadership(), options_.config_namespace, write_limit(options_)},
-        [this] { return forecast_pools(); },
-        [this] { return controller_.figures().online_permille(); },
-        [this] { return orders_.overrides(); }};
+    return {loop_, history_context(client), [this] { return forecast_pools(); },
+            [this] { return controller_.figures().online_permille(); }, [this] { return orders_.overrides(); }};
   }
 
   SettingsContext settings_context(kube::Client& client) {
@@ -479,6 +492,7 @@ class RunningManager final : public Manager {
     co_await orders_.wait_taken();
     if (may_write()) contests_.take_over();  // whoever led before the nodes were known found nothing to take over
     forecasts_.start();
+    least_.start();
     log_.info(
         "caches filled",
         {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
@@ -550,6 +564,7 @@ class RunningManager final : public Manager {
   WriteLanes lanes_;
   TopologyController zones_;
   DecisionJournal journal_;
+  LeastOffers least_;
   OvercommitController controller_;
   ForecastController forecasts_;
   NodeSpecs specs_;

@@ -96,7 +96,7 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                                  decision.calendar,
                                  on.overrides,
                                  on.origin,
-                                 std::nullopt,
+                                 on.least_ever,
                                  {},
                                  {},
                                  on.now,
@@ -126,7 +126,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (around.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
-  DecisionBasis basis{std::move(labels), std::nullopt, around.plugins, before, origin, around.now, around.mono, {}};
+  DecisionBasis basis{std::move(labels), std::nullopt, around.plugins,   before, origin, around.now,
+                      around.mono,       {},           around.least_ever};
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);

@@ -41,7 +41,8 @@ struct NodeSurroundings {
   base::MonotonicTime mono;
   StandingInputs standing = {};
   bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
-  const ExpectedUse* expected = nullptr;  // null: nobody knows of any
+  const ExpectedUse* expected = nullptr;            // null: nobody knows of any
+  std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
 };
 
 // All that an offer rests on beside the snapshot and the settings. With these two it can be made again, elsewhere and
@@ -55,6 +56,7 @@ struct DecisionBasis {
   base::WallTime now;
   base::MonotonicTime mono;
   policy::LineOverrides overrides;  // those in force that concern the node's pool
+  std::optional<model::Resources> least_ever;
   bool operator==(const DecisionBasis&) const = default;
 };
 

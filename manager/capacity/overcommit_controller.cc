@@ -121,17 +121,19 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   Decision decision;
   const auto before = offers_.find(model::NodeName(name));
   const auto pods = caches_.pods.by_index(kPodsByNode, name);
-  const NodeSurroundings around{pods,
-                                caches_.metrics.find({"", name}),
-                                caches_.topologies.find({"", name}),
-                                revision,
-                                plugins_,
-                                before == offers_.end() ? policy::OfferState() : before->second,
-                                loop_.clock().wall(),
-                                loop_.clock().monotonic(),
-                                hooks_.standing(node),
-                                observed_.has(model::NodeName(name)),
-                                &hooks_.expected};
+  const NodeSurroundings around{
+      pods,
+      caches_.metrics.find({"", name}),
+      caches_.topologies.find({"", name}),
+      revision,
+      plugins_,
+      before == offers_.end() ? policy::OfferState() : before->second,
+      loop_.clock().wall(),
+      loop_.clock().monotonic(),
+      hooks_.standing(node),
+      observed_.has(model::NodeName(name)),
+      &hooks_.expected,
+      hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall())};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
@@ -268,6 +270,13 @@ void OvercommitController::remember(const model::NodeName& node_name, const poli
   }
 }
 
+// Not what somebody ordered for a while, nor what a node that is off would have offered.
+void OvercommitController::learn(const model::NodeName& node_name, const NodeDecision& decision) {
+  if (hooks_.least == nullptr || !decision.offer.could || !decision.basis.overrides.empty()) return;
+  if (decision.standing.state.strictest() != policy::NodeState::kOn) return;
+  hooks_.least->learn(node_name, *decision.offer.could, decision.basis.now);
+}
+
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
   TM_CO_TRY(Settled settled, co_await settle_node(node_name));
   const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
@@ -288,6 +297,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     figures_.forget(node_name);
     count_reconcile("reconcileNodeNotFound", false);
     offers_.erase(node_name);
+    if (hooks_.least != nullptr) hooks_.least->forget(node_name);
     observed_.remove(node_name);
     journal_.forget(node_name);
     co_return Settled{};
@@ -310,6 +320,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
     observe(node_name, decision);
     remember(node_name, decision.node.state);
+    learn(node_name, decision.node);
     observed_.take(node_name, decision.node, hooks_.shows());
     if (!decision.node.writes()) {
       writes_.forget(node_name);  // what others make of it is not repaired

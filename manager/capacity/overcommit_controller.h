@@ -20,6 +20,7 @@
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/figures.h"
+#include "manager/capacity/least_offers.h"
 #include "manager/capacity/observed_sums.h"
 #include "manager/capacity/own_writes.h"
 #include "manager/capacity/pod_projection.h"
@@ -66,7 +67,8 @@ struct OvercommitHooks {
   // Around each write of a node's amounts, so that what others write can be told from what we do.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
   std::function<void(const model::NodeName&, WriteEnd end)> after_write;
-  ExpectedUse expected;  // what pods that warm up are about to use
+  ExpectedUse expected;          // what pods that warm up are about to use
+  LeastOffers* least = nullptr;  // what nodes could offer lately; null: nobody learns it
 };
 
 class OvercommitController {
@@ -119,6 +121,7 @@ class OvercommitController {
   void observe(const model::NodeName& node, const Decision& decision);
   void count_plugins(const NodeDecision& decision);
   void count_reconcile(std::string_view what, bool succeeded);
+  void learn(const model::NodeName& node_name, const NodeDecision& decision);
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool repair);
   LeftAs left_as(const kube::Node& node) const;

@@ -23,7 +23,7 @@
 namespace tidemark::manager {
 
 inline constexpr std::int64_t kRecordSchema = 2;           // of what is written; the one before is read too
-inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides of the water line
+inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
 inline constexpr std::int64_t kPolicyVersion = 1;

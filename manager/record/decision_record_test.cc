@@ -56,6 +56,7 @@ TEST(DecisionRecord, ReplayIsExactForAnySeed) {
       DecisionBasis basis = testing::draw_basis(random, now);
       basis.state = state;
       if (seed % 3 == 0) basis.overrides = overrides_at(now);
+      if (seed % 5 == 0) basis.least_ever = testing::draw_amount(random, 9);
       const auto snapshot = step == 0 ? first : testing::draw_snapshot(random, now, seed % 4 == 0);
       const auto decision = decide(snapshot, basis, revision);
       state = decision.state;

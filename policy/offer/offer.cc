@@ -49,7 +49,8 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
   motion.capacity = input.node.capacity;
   motion.on_node = input.origin_on_node;
   motion.least_ever = input.least_ever;
-  if (plan.action == PlanAction::kPublish) {
+  const bool calculated = plan.action == PlanAction::kPublish;
+  if (calculated) {
     motion.wanted = *plan.origin;
     motion.stamp = input.node.metric->update_time;
   } else if (report_missing(plan) && (state.offered || input.origin_on_node)) {
@@ -62,6 +63,7 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
   auto step = move(state, motion, input.pool.motion, input.mono);
   state = step.state;
   offer.motion = step.plan;
+  if (calculated && step.plan.freshness == Freshness::kFresh) offer.could = motion.wanted;
   sooner(offer.again_after, step.plan.again_after);
 
   if (!state.offered) {  // a report that was not seen to change, and nothing on the node to go by

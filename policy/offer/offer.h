@@ -52,6 +52,8 @@ struct Offer {
   std::optional<MotionPlan> motion;
   std::optional<LedgerPlan> ledger;
   std::optional<model::Resources> yarn_offer;  // in the strict ledger: what YARN may hand out
+  // What the formulas give while the node's reports are fresh, before motion slows it; with motion only.
+  std::optional<model::Resources> could;
   // Time alone changes the answer: look again after this.
   std::optional<base::Duration> again_after;
 };

@@ -27,15 +27,16 @@ PEOPLE = ("viewer", "operator")
 STATE = "tidemark-state"
 OURS = (
     '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}, "calendar": "nights", "calendars": [{"name": "nights", "zone": "UTC",'
-    ' "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}]}'
+    ' "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}],'
+    ' "pools": [{"name": "gentle", "nodeSelector": {"matchLabels": {"gentle": "yes"}}, "profile": "tidemark"}]}'
 )
-FORECAST = "tidemark-history-forecast-0"  # what is learned where there is a calendar
 LEARNING = (
     '{"schema": 1, "mode": "enforce", "profile": "tidemark", "rollout": {"pace": "at-once"}, "profiles": {"sampleEvery": "1s", "storeEvery": "1s",'
     ' "recommendations": {"publish": %s, "knownHours": 1, "every": "1s"}}}'
 )
 ONLINE = {"koordinator.sh/priority-class": "koord-prod", "koordinator.sh/qosClass": "LS"}
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
+LEARNED = ["tidemark-history-forecast-0", *(f"tidemark-history-least-{i}" for i in range(8))]  # where there is a calendar; and a pool with motion
 SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
 WEBHOOK_SECRET = "koordinator-webhook-certs"
 PODS = "/api/v1/namespaces/default/pods"
@@ -251,7 +252,7 @@ class Roles(WithManager):
         for kind in (colocation.NODESLOS, colocation.NODEMETRICS):
             wait_for(lambda: self.api.request("GET", f"{kind}/roles-2").status == 404, "an end of what belonged to the node", first)
 
-        wait_for(lambda: self.api.request("GET", f"{SETTINGS}/{FORECAST}").status == 200, "the first of what is learned", first, 120)
+        wait_for(lambda: all(self.api.request("GET", f"{SETTINGS}/{name}").status == 200 for name in LEARNED), "the first of what is learned", first, 180)
         # Settings that are taken back, by a change of the ConfigMap and by its end.
         revision = first.metrics()["tidemark_settings_revision"]
         self.put_tidemark_config(OURS % 500)
@@ -294,7 +295,7 @@ class Roles(WithManager):
             self.assertNotIn("could not be read", must(self.command(role, "explain", "node", "roles-1")))
 
         # The leader goes, the other one takes over.
-        carries = lambda: self.api.request("GET", f"{SETTINGS}/{FORECAST}").get("metadata.annotations", {}).get("tidemark.io/capacity-epoch")
+        carries = lambda: [self.api.request("GET", f"{SETTINGS}/{name}").get("metadata.annotations", {}).get("tidemark.io/capacity-epoch") for name in LEARNED]
         learned = carries()
         first.stop()
         wait_for(lambda: second.metrics()["tidemark_leader"] == 1, "the second manager to lead", second)
@@ -305,7 +306,7 @@ class Roles(WithManager):
         self.offers("roles-1", "7200", second)
         # What the first one learned is the second one's now.
         self.put_tidemark_config(OURS % 600)
-        wait_for(lambda: carries() not in (None, learned), "what was learned to be taken over", second, 180)
+        wait_for(lambda: not set(carries()) & {None, *learned}, "what was learned to be taken over", second, 180)
         self.assertEqual(0, second.stop())
 
     def test_enough_and_not_more_than_enough(self):

@@ -1,0 +1,94 @@
+#include "policy/motion/least.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using base::WallTime;
+using model::Resources;
+
+constexpr WallTime kMidnight{std::chrono::hours(24 * 365 * 56)};
+constexpr std::int64_t kMib = std::int64_t{1} << 20;
+
+Resources amount(std::int64_t milli, std::int64_t mib) {
+  return {model::CpuMilli{milli}, model::MemoryBytes{mib * kMib}};
+}
+
+// Twenty looks in an hour, and what follows it.
+void hour_of(LeastOffers& offers, WallTime from, std::optional<Resources> could, int looks = 20) {
+  for (int i = 0; i < looks; ++i) offers = learn_least(offers, could, from + std::chrono::minutes(3 * i)).offers;
+}
+
+TEST(Least, TheLeastOfAnHourIsKnownOnceItIsOver) {
+  LeastOffers offers;
+  hour_of(offers, kMidnight, amount(8000, 100));
+  offers = learn_least(offers, amount(5000, 300), kMidnight + 59min).offers;
+  EXPECT_EQ(least_at(offers, kMidnight), std::nullopt);
+  const auto step = learn_least(offers, std::nullopt, kMidnight + 1h);
+  EXPECT_TRUE(step.learned);
+  EXPECT_EQ(least_at(step.offers, kMidnight + 24h), amount(5000, 100)) << "of CPU and memory each";
+  EXPECT_EQ(least_at(step.offers, kMidnight + 1h), std::nullopt);
+}
+
+TEST(Least, ABadDayCountsAtOnceAndIsForgottenInAWeekOrTwo) {
+  LeastOffers offers;
+  const auto day = [&](int number, Resources could) {
+    hour_of(offers, kMidnight + 24h * number, could);
+    offers = learn_least(offers, std::nullopt, kMidnight + 24h * number + 1h).offers;
+    return *least_at(offers, kMidnight);
+  };
+  EXPECT_EQ(day(0, amount(8000, 800)), amount(8000, 800));
+  EXPECT_EQ(day(1, amount(1000, 100)), amount(1000, 100));
+  EXPECT_EQ(day(2, amount(8000, 800)), amount(2000, 200));
+  Resources last;
+  for (int i = 3; i < 17; ++i) last = day(i, amount(8000, 800));
+  EXPECT_GT(last.cpu.value, 7000);
+  EXPECT_LE(last.cpu.value, 8000);
+}
+
+TEST(Least, OfTooFewLooksNothingIsLearned) {
+  LeastOffers offers;
+  hour_of(offers, kMidnight, amount(8000, 100), 9);
+  hour_of(offers, kMidnight + 1h, std::nullopt);
+  EXPECT_FALSE(learn_least(offers, std::nullopt, kMidnight + 2h).learned);
+  EXPECT_FALSE(offers.any());
+}
+
+TEST(Least, WhatIsKeptIsReadBackAndFillsWhatIsNotKnown) {
+  std::mt19937 random(3);
+  LeastOffers offers;
+  WallTime now = kMidnight;
+  for (int i = 0; i < 5000; ++i, now = now + std::chrono::minutes(random() % 7)) {
+    offers = learn_least(offers, amount(random() % 100'000, random() % 400'000), now).offers;
+  }
+  const std::string bytes = encode_least(offers);
+  EXPECT_LE(bytes.size(), kLeastBytesMax);
+  const auto read = decode_least(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->hours, offers.hours);
+  LeastOffers fresh;
+  fresh.hours[5] = {7, 7};
+  EXPECT_EQ(with_kept(fresh, *read).hours[5], (LeastOffer{7, 7}));
+  EXPECT_EQ(with_kept(fresh, *read).hours[6], offers.hours[6]);
+}
+
+TEST(Least, WildNumbersAndTextsDoNoHarm) {
+  LeastOffers offers;
+  hour_of(offers, kMidnight, Resources{model::CpuMilli{-5}, model::MemoryBytes{std::int64_t{1} << 62}});
+  offers = learn_least(offers, std::nullopt, kMidnight + 1h).offers;
+  EXPECT_EQ(least_at(offers, kMidnight)->cpu.value, 0);
+  EXPECT_GT(least_at(offers, kMidnight)->memory.value, 0);
+  for (const std::string text : {"", "1:2", ",,,,,,,,,,,,,,,,,,,,,,,x", ",,,,,,,,,,,,,,,,,,,,,,,-1:2",
+                                 ",,,,,,,,,,,,,,,,,,,,,,,1", ",,,,,,,,,,,,,,,,,,,,,,,99999999999:1"}) {
+    EXPECT_FALSE(decode_least(text)) << text;
+  }
+  EXPECT_TRUE(decode_least(",,,,,,,,,,,,,,,,,,,,,,,1:2"));
+}
+
+}  // namespace
+}  // namespace tidemark::policy
