@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/pod_projection.h"
+#include "manager/evictions/budget_store.h"
 #include "manager/profiles/profile_reader.h"
 #include "manager/settings/effective.h"
 #include "manager/state/desired_store.h"
@@ -83,6 +84,10 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   standing.desired_known = desired.has_value();
   const auto overrides = overrides_in(stored);
   standing.overrides = overrides ? &*overrides : nullptr;
+  TM_CO_TRY(const auto budgets_map, co_await config_map(client, options.config_namespace,
+                                                        std::string(model::kBudgetsName), options.limit, interner));
+  const auto budgets = budgets_map ? manager::read_budgets(*budgets_map) : manager::StoredBudgets();
+  standing.budgets = budgets.state ? &*budgets.state : nullptr;
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));

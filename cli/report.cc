@@ -15,6 +15,7 @@
 #include "kube/node_resource_topology.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
+#include "manager/evictions/budget_store.h"
 #include "manager/settings/effective.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
@@ -36,6 +37,7 @@ struct Seen {
   manager::SettingsMaps maps;
   std::optional<policy::DesiredStates> desired;
   std::optional<policy::Overrides> overrides;
+  manager::StoredBudgets budgets;
 };
 
 template <class Take>
@@ -106,6 +108,9 @@ net::Task<Result<Seen>> see(kube::Client& client, const ReportOptions& options, 
   } else if (auto desired = policy::parse_desired(*stored.text)) {
     seen.desired = std::move(*desired);
   }
+  TM_CO_TRY(const auto budgets, co_await config_map(client, options.config_namespace, std::string(model::kBudgetsName),
+                                                    options.limit, interner));
+  if (budgets) seen.budgets = manager::read_budgets(*budgets);
   co_return seen;
 }
 
@@ -163,6 +168,7 @@ Result<std::vector<Row>> rows_of(const Seen& seen, const ReportOptions& options,
     standing.desired = seen.desired ? &*seen.desired : nullptr;
     standing.desired_known = seen.desired.has_value();
     standing.overrides = seen.overrides ? &*seen.overrides : nullptr;
+    standing.budgets = seen.budgets.state ? &*seen.budgets.state : nullptr;
     const manager::NodeSurroundings around{bound,
                                            metric == seen.metrics.end() ? nullptr : &metric->second,
                                            topology == seen.topologies.end() ? nullptr : &topology->second,

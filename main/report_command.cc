@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "cli/budgets.h"
 #include "cli/report.h"
 #include "main/cluster.h"
 #include "main/process.h"
@@ -7,8 +8,10 @@
 namespace tidemark::main {
 
 int run_report(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark report",
-                    "Shows the states of all nodes, or what a manager would tell them beside what is in force.");
+  base::Flags flags(
+      "tidemark report",
+      "Shows the states of all nodes, what a manager would tell them beside what is in force, what evictions let "
+      "pools and jobs do, or how many tasks were evicted.");
   ClusterOptions cluster_options;
   cli::ReportOptions options;
   options.zones = zones_of_machine();
@@ -28,15 +31,27 @@ int run_report(const std::vector<std::string>& args) {
   flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
                  "longest wait for one answer of the API server");
   declare_log_flags(flags, log_options);
-  flags.arguments("states|difference", 1, 1);
+  flags.arguments("states|difference|budgets|evictions", 1, 1);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
-  if (parsed.arguments[0] != "states" && parsed.arguments[0] != "difference") {
-    return wrong_use(
-        base::cat("cannot report ", base::quoted(parsed.arguments[0]), "; what can be reported: states, difference"),
-        flags);
+  const std::string& about = parsed.arguments[0];
+  if (about == "budgets" || about == "evictions") {
+    cli::BudgetsOptions budgets;
+    budgets.about = about == "budgets" ? cli::BudgetsOf::kBudgets : cli::BudgetsOf::kEvictions;
+    budgets.pool = options.pool;
+    budgets.config_namespace = options.config_namespace;
+    budgets.json = output == "json";
+    budgets.limit = options.limit;
+    return ask_cluster("report", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
+      return cli::report_budgets(loop, client, budgets);
+    });
   }
-  options.about = parsed.arguments[0] == "states" ? cli::ReportOf::kStates : cli::ReportOf::kDifference;
+  if (about != "states" && about != "difference") {
+    return wrong_use(base::cat("cannot report ", base::quoted(about),
+                               "; what can be reported: states, difference, budgets, evictions"),
+                     flags);
+  }
+  options.about = about == "states" ? cli::ReportOf::kStates : cli::ReportOf::kDifference;
   options.json = output == "json";
   return ask_cluster("report", log_options, cluster_options,
                      [&](net::EventLoop& loop, kube::Client& client) { return cli::report(loop, client, options); });

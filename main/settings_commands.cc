@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/budgets.h"
 #include "main/cluster.h"
 #include "main/process.h"
 
@@ -32,20 +33,26 @@ class Command {
                     "wait so long for it to have happened, and exit with 1 where it has not; 0s does not wait");
   }
 
-  // nullopt: go on; otherwise the exit code.
-  std::optional<int> parse(const std::vector<std::string>& args, std::string_view about) {
+  // nullopt: go on; otherwise the exit code. `or_pool`: `pool NAME` may stand instead.
+  std::optional<int> parse(const std::vector<std::string>& args, std::string_view about, bool or_pool = false) {
     flags_.group("Output");
     flags_.choice("output", output_, {"text", "json"}, "form of the answer").alias("o");
     flags_.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
                     "longest wait for one answer of the API server");
     declare_log_flags(flags_, log_);
-    flags_.arguments(about, 1, 1);
+    flags_.arguments(or_pool ? base::cat(about, "|pool NAME") : std::string(about), 1, or_pool ? 2 : 1);
     base::Flags::Parsed parsed;
     if (auto code = parse_or_exit(flags_, args, parsed)) return code;
-    if (parsed.arguments[0] != about) {
-      return wrong_use(
-          base::cat("cannot ", name_, " ", base::quoted(parsed.arguments[0]), "; what it is about: ", about), flags_);
+    const bool is_pool = or_pool && parsed.arguments[0] == "pool";
+    if (parsed.arguments[0] != about && !is_pool) {
+      return wrong_use(base::cat("cannot ", name_, " ", base::quoted(parsed.arguments[0]),
+                                 "; what it is about: ", about, or_pool ? ", pool" : ""),
+                       flags_);
     }
+    if (is_pool != (parsed.arguments.size() == 2)) {
+      return wrong_use(is_pool ? "which pool? say resume pool NAME" : base::cat(about, " takes no name"), flags_);
+    }
+    if (is_pool) pool = parsed.arguments[1];
     options.json = output_ == "json";
     change.id = host_identity(base::Random(base::Random::seed_from_system()).next());
     return std::nullopt;
@@ -71,6 +78,7 @@ class Command {
 
   cli::SettingsOptions options;
   cli::ChangeOptions change;
+  std::string pool;
 
  private:
   std::string_view name_;
@@ -115,11 +123,19 @@ int run_hold(const std::vector<std::string>& args) {
 }
 
 int run_resume(const std::vector<std::string>& args) {
-  Command command("resume", "Lets a held roll-out of settings go on.");
+  Command command("resume", "Lets a held roll-out of settings go on, or a pool that evictions stopped sell again.");
   bool now = false;
   command.declare_change();
   command.flags().boolean("now", now, "every node takes the new settings at once");
-  if (auto code = command.parse(args, "config")) return *code;
+  if (auto code = command.parse(args, "config", true)) return *code;
+  if (!command.pool.empty()) {
+    const cli::ResumePoolOptions options{command.pool,         command.change.reason,
+                                         command.change.id,    command.change.dry_run,
+                                         command.change.wait,  command.options.config_namespace,
+                                         command.options.json, command.options.limit};
+    return command.run(
+        [&](net::EventLoop& loop, kube::Client& client) { return cli::resume_pool(loop, client, options); });
+  }
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
     return cli::resume_config(loop, client, command.options, command.change, now);
   });

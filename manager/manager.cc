@@ -20,6 +20,9 @@
 #include "manager/capacity/pod_projection.h"
 #include "manager/capacity/topology_controller.h"
 #include "manager/capacity/write_lanes.h"
+#include "manager/evictions/budget_controller.h"
+#include "manager/evictions/eviction_watch.h"
+#include "manager/evictions/node_grants.h"
 #include "manager/forecast/forecast_controller.h"
 #include "manager/profiles/profiles.h"
 #include "manager/profiles/recommender.h"
@@ -101,7 +104,9 @@ class RunningManager final : public Manager {
                     }),
         queue_(loop, metrics, "overcommit", random.fork()),
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
+        evictions_(eviction_context(client), log_, random.fork()),
         settings_(settings_context(client), log_, random.fork()),
+        budgets_(budget_context(client), log_, random.fork()),
         orders_(
             loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
             [this] { return may_write(); }, [this] { enqueue_all(); }),
@@ -120,6 +125,7 @@ class RunningManager final : public Manager {
                specs_options()),
         profiles_(profiles_context(client), log_),
         recommender_(recommender_context(client), log_),
+        grants_(grant_context()),
         errors_(
             metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
         all_synced_(loop),
@@ -145,6 +151,7 @@ class RunningManager final : public Manager {
         if (webhooks_) webhooks_->leadership_changed();
         forecasts_.leadership_changed();
         least_.leadership_changed();
+        grants_.look();
         if (!leading) return contests_.leave();
         contests_.take_over();
         enqueue_all();
@@ -171,12 +178,15 @@ class RunningManager final : public Manager {
     scope_.spawn(pods_.run());
     scope_.spawn(node_metrics_.run());
     scope_.spawn(topologies_.run());
+    evictions_.start();
     settings_.start();
+    budgets_.start();
     orders_.start();
     journal_.start();
     specs_.start();
     profiles_.start();
     recommender_.start();
+    if (!only_observes()) grants_.start();
     if (only_observes()) {
       log_.warn(model::reason_sentence(model::Reason::kStateByManager),
                 {{"reason", model::reason_id(model::Reason::kStateByManager)}});
@@ -275,6 +285,7 @@ class RunningManager final : public Manager {
   StandingInputs standing_inputs(const kube::Node& node) {
     StandingInputs inputs = orders_.inputs();
     inputs.sold_known = caches().whole();
+    inputs.budgets = &budgets_.state();
     if (only_observes()) {
       inputs.only_watched = model::Reason::kStateByManager;
       return inputs;
@@ -370,7 +381,8 @@ class RunningManager final : public Manager {
             options_.controllers.node_slo,
             options_.controllers.node_metric,
             [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); },
-            [this] { return orders_.overrides(); }};
+            [this] { return orders_.overrides(); },
+            [this](const kube::Node& node) { return grants_.told(node); }};
   }
 
   // Of each pool with a calendar, as the node of it has it that comes first by name.
@@ -411,6 +423,58 @@ class RunningManager final : public Manager {
             [this] { return controller_.figures().online_permille(); }, [this] { return orders_.overrides(); }};
   }
 
+  EvictionContext eviction_context(kube::Client& client) {
+    return {.loop = loop_,
+            .reader = client,
+            .watcher = client,
+            .interner = interner_,
+            .metrics = metrics_,
+            .nodes = nodes_,
+            .pool_of = [this](const kube::Node& node) { return settings_.pool_of(node).name; },
+            .known_class =
+                [this](const kube::Node& node, std::string_view name) {
+                  const auto& classes = settings_.for_node(node).tidemark.classes;
+                  return std::ranges::find(classes, name, &policy::WorkClass::name) != classes.end();
+                },
+            .shows = [this] { return only_observes() || may_write(); }};
+  }
+
+  BudgetContext budget_context(kube::Client& client) {
+    // Of nodes that no roll-out treats first.
+    const auto in_force = [this]() -> const Revision& { return settings_.for_node(model::NodeName()); };
+    return {.loop = loop_,
+            .reader = client,
+            .watcher = client,
+            .writer = client,
+            .recorder = recorder_,
+            .interner = interner_,
+            .metrics = metrics_,
+            .evictions = evictions_,
+            .config = [in_force]() -> const policy::TidemarkConfig& { return in_force().tidemark; },
+            .asked_for = [in_force] { return in_force().texts.tidemark.has_value(); },
+            .leading = [this] { return may_write(); },
+            .on_change = [this] { enqueue_all(); },
+            .config_namespace = options_.config_namespace,
+            .write_limit = write_limit(options_)};
+  }
+
+  GrantContext grant_context() {
+    return {.loop = loop_,
+            .nodes = nodes_,
+            .metrics = metrics_,
+            .pool_of = [this](const kube::Node& node) -> const policy::Pool& { return settings_.pool_of(node); },
+            .asked_for = [this] { return settings_.for_node(model::NodeName()).texts.tidemark.has_value(); },
+            .leading = [this] { return may_write(); },
+            .synced = [this] { return all_synced_.is_set() && specs_.slos().synced(); },
+            .carried =
+                [this](const std::function<void(const std::string&, const policy::NodeGrant&)>& each) {
+                  specs_.slos().for_each([&](const kube::ObjectKey& key, const NodeSloProjection& slo) {
+                    if (slo.grant) each(key.name, *slo.grant);
+                  });
+                },
+            .look_at = [this](const std::string& node) { specs_.look_at(node); }};
+  }
+
   SettingsContext settings_context(kube::Client& client) {
     return {.loop = loop_,
             .reader = client,
@@ -420,6 +484,7 @@ class RunningManager final : public Manager {
             .interner = interner_,
             .metrics = metrics_,
             .nodes = &nodes_,
+            .evictions = &evictions_,
             .leading = [this] { return may_write(); },
             .config_namespace = options_.config_namespace,
             .config_name = options_.config_name,
@@ -454,6 +519,8 @@ class RunningManager final : public Manager {
       if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
     });
     pods_.subscribe([this](const kube::ObjectKey&, const PodProjection* before, const PodProjection* after) {
+      evictions_.running_changed(before == nullptr ? nullptr : before->end.get(),
+                                 after == nullptr ? nullptr : after->end.get(), !pods_.synced());
       // Draining is over when the last of what is sold ends.
       if (before != nullptr && before->sold) states_.look_at(std::string(before->node_name));
       if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
@@ -472,6 +539,7 @@ class RunningManager final : public Manager {
                                  const kube::NodeResourceTopology*) { queue_.add(key.name, urgency_of(key.name)); });
     settings_.subscribe([this](const SettingsChange& change) {
       profiles_.look();
+      grants_.look();
       if (change.node) {
         look_at(change.node->value);
       } else {
@@ -493,6 +561,7 @@ class RunningManager final : public Manager {
     if (may_write()) contests_.take_over();  // whoever led before the nodes were known found nothing to take over
     forecasts_.start();
     least_.start();
+    co_await budgets_.begin();
     log_.info(
         "caches filled",
         {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
@@ -557,7 +626,9 @@ class RunningManager final : public Manager {
   kube::Informer<kube::NodeResourceTopology> topologies_;
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
+  EvictionWatch evictions_;
   Settings settings_;
+  BudgetController budgets_;
   StateSource orders_;
   Contests contests_;
   StateController states_;
@@ -570,6 +641,7 @@ class RunningManager final : public Manager {
   NodeSpecs specs_;
   Profiles profiles_;
   Recommender recommender_;
+  NodeGrants grants_;
   base::Counter& errors_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<Webhooks> webhooks_;  // null where they are off

@@ -24,6 +24,8 @@ inline constexpr std::string_view kMidMemory = "kubernetes.io/mid-memory";
 inline constexpr std::string_view kQosClassLabel = "koordinator.sh/qosClass";
 // The timeliness class of offline work: classes of tidemark-config.
 inline constexpr std::string_view kClassLabel = "tidemark.io/class";
+// Which job a pod is a task of; without it its controlling owner is the job.
+inline constexpr std::string_view kJobLabel = "tidemark.io/job";
 inline constexpr std::string_view kPriorityClassLabel = "koordinator.sh/priority-class";
 inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
 inline constexpr std::string_view kSkipEnhancedValidationLabel = "pod.koordinator.sh/skip-enhanced-validation";
@@ -80,5 +82,11 @@ inline constexpr std::string_view kTidemarkConfigName = "tidemark-config";
 inline constexpr std::string_view kTidemarkConfigKey = "config.yaml";
 inline constexpr std::string_view kRevisionsName = "tidemark-config-revisions";
 inline constexpr std::string_view kConfigHashAnnotation = "tidemark.io/config-hash";
+
+// What evictions let pools and jobs do: the ConfigMap, and its keys.
+inline constexpr std::string_view kBudgetsName = "tidemark-budgets";
+inline constexpr std::string_view kBudgetsStateKey = "state.json";
+inline constexpr std::string_view kBudgetsCountsKey = "counts.json";
+inline constexpr std::string_view kBudgetsRequestKey = "request.json";
 
 }  // namespace tidemark::model

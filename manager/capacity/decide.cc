@@ -100,7 +100,9 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                                  {},
                                  {},
                                  on.now,
-                                 on.mono};
+                                 on.mono,
+                                 on.guard,
+                                 on.batch_sold};
   auto step = policy::offer(on.state, input);
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
@@ -132,6 +134,10 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (around.standing.overrides != nullptr) {
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);
   }
+  basis.guard = standing.guard;
+  for (const PodProjection* pod : around.pods) basis.batch_sold += pod->batch_request;
+  // Pods are missing: what is sold is not known, and a stop must not cut below it.
+  if (!around.standing.sold_known) basis.batch_sold = {model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
   decision.notes = std::move(conversion.notes);
   decision.obeyed =

@@ -57,6 +57,8 @@ struct DecisionBasis {
   base::MonotonicTime mono;
   policy::LineOverrides overrides;  // those in force that concern the node's pool
   std::optional<model::Resources> least_ever;
+  policy::PoolGuard guard = {};  // of the pool's evictions
+  model::Resources batch_sold = {};
   bool operator==(const DecisionBasis&) const = default;
 };
 

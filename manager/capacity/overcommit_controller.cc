@@ -171,6 +171,9 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
         *decision.plan().origin == model::Resources{}))) {
     return {true, model::Reason::kWriteState};
   }
+  if (decision.offer.stopped && lowers(decision.plan().publish, published)) {
+    return {true, model::Reason::kWriteStopped};
+  }
   const auto since_write =
       writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());
   const model::ColocationStrategy values = within_sense(decision);

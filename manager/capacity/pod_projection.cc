@@ -31,7 +31,8 @@ bool PodProjection::online() const {
 std::size_t PodProjection::bytes() const {
   return kube::allocated_bytes(sizeof(PodProjection)) + meta.ns.bytes() + meta.name.bytes() +
          kube::string_bytes(meta.resource_version) + node_name.bytes() + workload.bytes() + containers.bytes() +
-         kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0]));
+         kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0])) +
+         (end == nullptr ? 0 : kube::allocated_bytes(end->bytes()));
 }
 
 namespace {
@@ -116,6 +117,10 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
       kept.workload = interner.intern(policy::workload_text(workload));
       kept.containers = interner.intern(policy::containers_text(container_requests(pod)));
     }
+  }
+  if (may_be_disrupted(bytes)) {
+    TM_TRY(PodEnd end, decode_pod_end(bytes, interner));
+    if (end.by != EndedBy::kNothing) kept.end = std::make_unique<const PodEnd>(std::move(end));
   }
   return kept;
 }

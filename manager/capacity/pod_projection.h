@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "kube/intern.h"
+#include "manager/evictions/pod_end.h"
 #include "model/pod.h"
 #include "model/qos.h"
 #include "model/resources.h"
@@ -35,6 +37,7 @@ struct PodProjection {
   model::Resources request;
   model::Resources batch_request;        // batch-cpu and batch-memory of its containers
   std::vector<std::int32_t> numa_nodes;  // empty for most
+  std::unique_ptr<const PodEnd> end;     // where its status says that it is being evicted; null for most
 
   model::PodView view() const;
   bool online() const;  // neither batch nor free

@@ -193,6 +193,7 @@ void io(auto& a, Is<policy::LinePlan> auto& value);
 void io(auto& a, Is<policy::LineOverride> auto& value);
 void io(auto& a, Is<policy::MotionPlan> auto& value);
 void io(auto& a, Is<policy::LedgerPlan> auto& value);
+void io(auto& a, Is<policy::StopTerms> auto& value);
 template <class A, class Fine>
 void io(A& a, model::ZoneAmounts<Fine>& value);
 template <class A, class Fine>
@@ -231,6 +232,7 @@ void all(auto& a, auto&... values) {
 
 // What records of an older schema do not have: there it keeps its default.
 inline constexpr std::int64_t kSchemaOfWarmUp = 2;
+inline constexpr std::int64_t kSchemaOfEvictions = 2;
 template <class A, class... Values>
 void since(A& a, std::int64_t schema, Values&... values) {
   if constexpr (A::kReads) {
@@ -331,6 +333,10 @@ void io(auto& a, Is<policy::LineOverride> auto& value) {
   auto& [line, until, who, why, since] = value;
   all(a, line.cpu, line.memory, until, who, why, since);
 }
+void io(auto& a, Is<policy::PoolGuard> auto& value) {
+  auto& [stopped, truthful] = value;
+  all(a, stopped, truthful);
+}
 
 // ---- what comes out ----
 
@@ -411,10 +417,15 @@ void io(auto& a, Is<policy::LedgerPlan> auto& value) {
   side_terms(a, yarn.cpu);
   side_terms(a, yarn.memory);
 }
+void io(auto& a, Is<policy::StopTerms> auto& value) {
+  auto& [sold, yarn, wanted] = value;
+  all(a, sold, yarn, wanted);
+}
 void io(auto& a, Is<DecisionOutcome> auto& value) {
-  auto& [plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after] =
-      value;
+  auto& [plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after,
+         truthful, stopped] = value;
   all(a, plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after);
+  since(a, kSchemaOfEvictions, truthful, stopped);
 }
 void io(auto& a, Is<DecisionDone> auto& value) {
   auto& [action, publish, state, why, result, error, epoch] = value;

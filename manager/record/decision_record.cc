@@ -46,9 +46,9 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
 }
 
 void basis_fields(auto& a, auto& basis, std::int64_t schema) {
-  auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever] = basis;
+  auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever, guard, batch_sold] = basis;
   all(a, plugins, state, origin, mono);
-  if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever);
+  if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever, guard, batch_sold);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);
@@ -80,7 +80,9 @@ DecisionOutcome outcome_of(const NodeDecision& decision) {
           offer.motion,
           offer.ledger,
           offer.yarn_offer,
-          offer.again_after};
+          offer.again_after,
+          offer.truthful,
+          offer.stopped};
 }
 
 DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,

@@ -23,7 +23,7 @@
 namespace tidemark::manager {
 
 inline constexpr std::int64_t kRecordSchema = 2;           // of what is written; the one before is read too
-inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
+inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, least_ever and evictions
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
 inline constexpr std::int64_t kPolicyVersion = 1;
@@ -51,6 +51,8 @@ struct DecisionOutcome {
   std::optional<policy::LedgerPlan> ledger;
   std::optional<model::Resources> yarn_offer;
   std::optional<base::Duration> again_after;
+  bool truthful = false;  // this and the next since schema 2
+  std::optional<policy::StopTerms> stopped;
   bool operator==(const DecisionOutcome&) const = default;
 };
 DecisionOutcome outcome_of(const NodeDecision& decision);

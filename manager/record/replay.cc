@@ -83,6 +83,8 @@ Result<NodeDecision> RecordedDecisions::as_recorded(const Replayed& replayed) co
   offer.ledger = outcome.ledger;
   offer.yarn_offer = outcome.yarn_offer;
   offer.again_after = outcome.again_after;
+  offer.truthful = outcome.truthful;
+  offer.stopped = outcome.stopped;
   decision.obeyed.plan = offer.plan;
   return decision;
 }

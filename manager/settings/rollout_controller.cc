@@ -12,7 +12,7 @@ namespace {
 using model::Reason;
 
 constexpr base::Duration kOverlapsPause = std::chrono::minutes(1);   // between two looks at all nodes' labels
-constexpr base::Duration kEvictionsWait = std::chrono::seconds(10);  // for the first list of events
+constexpr base::Duration kEvictionsWait = std::chrono::seconds(10);  // for the first list of ended pods
 
 auto label_of(const kube::Node& node) {
   return [&node](std::string_view key) -> std::optional<std::string_view> {
@@ -210,10 +210,7 @@ net::Task<void> RolloutController::run() {
 }
 
 net::Task<void> RolloutController::tick() {
-  if (!loaded_ || !source_usable_ || !context_.leading()) {
-    evictions_.reset();
-    co_return;
-  }
+  if (!loaded_ || !source_usable_ || !context_.leading()) co_return;
   const auto request = store_.stored().request;
   const bool asked = request && request->id != state_.request;
   if (asked && request->verb == policy::RolloutRequest::Verb::kTake) {
@@ -223,11 +220,7 @@ net::Task<void> RolloutController::tick() {
   const bool settled = state_.phase == policy::Phase::kSettled && !state_.layers.empty();
   if (!settled || asked || state_.hold || source_->hash != state_.target()) {
     const bool only_stops = source_only_stops();
-    if (only_stops) {
-      evictions_.reset();
-    } else {
-      co_await see_evictions();
-    }
+    if (!only_stops && watches_evictions()) co_await context_.evictions->wait_synced(kEvictionsWait);
     std::vector<policy::RolloutNode> nodes;
     auto seen = observe(nodes);
     seen.only_stops = only_stops;
@@ -256,7 +249,6 @@ net::Task<void> RolloutController::tick() {
     }
     tell(step.plan, step.state, book_);
   }
-  if (state_.phase == policy::Phase::kSettled) evictions_.reset();
   co_await keep();
 }
 
@@ -267,17 +259,9 @@ bool RolloutController::source_only_stops() const {
   });
 }
 
-net::Task<void> RolloutController::see_evictions() {
+bool RolloutController::watches_evictions() const {
   const policy::RolloutSettings& settings = governing().rollout;
-  if (!settings.staged || !settings.evictions.watched || state_.layers.empty()) {
-    evictions_.reset();
-    co_return;
-  }
-  if (!evictions_) {
-    evictions_.emplace(loop_, context_.reader, context_.watcher, context_.interner, log_, context_.metrics,
-                       random_.fork());
-    co_await evictions_->wait_synced(kEvictionsWait);
-  }
+  return settings.staged && settings.evictions.watched && !state_.layers.empty() && context_.evictions != nullptr;
 }
 
 policy::RolloutObservation RolloutController::observe(std::vector<policy::RolloutNode>& nodes) {
@@ -295,11 +279,12 @@ policy::RolloutObservation RolloutController::observe(std::vector<policy::Rollou
   if (!state_.layers.empty() && source_->hash != state_.target()) {
     seen.keepable = policy::fits(book_, source_->texts, hashes(state_));
   }
-  if (evictions_) {
-    seen.evictions = evictions_->count(governs.rollout.evictions.window, [&](std::string_view name) -> std::string {
-      const kube::Node* node = context_.nodes == nullptr ? nullptr : context_.nodes->find({"", std::string(name)});
-      return node == nullptr ? "" : policy::pool_where(governs, label_of(*node)).name;
-    });
+  if (watches_evictions()) {
+    seen.evictions =
+        context_.evictions->count(governs.rollout.evictions.window, [&](std::string_view name) -> std::string {
+          const kube::Node* node = context_.nodes == nullptr ? nullptr : context_.nodes->find({"", std::string(name)});
+          return node == nullptr ? "" : policy::pool_where(governs, label_of(*node)).name;
+        });
   }
   return seen;
 }

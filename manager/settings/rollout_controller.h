@@ -21,7 +21,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
-#include "manager/settings/eviction_watch.h"
+#include "manager/evictions/eviction_watch.h"
 #include "manager/settings/revision.h"
 #include "manager/settings/revision_store.h"
 #include "model/names.h"
@@ -44,6 +44,7 @@ struct SettingsContext {
   kube::Interner& interner;
   base::Registry& metrics;
   const kube::Informer<kube::Node>* nodes = nullptr;  // whose labels say the pool; null where there are none
+  EvictionWatch* evictions = nullptr;                 // null: nobody looks
   std::function<bool()> leading;
   std::string config_namespace;
   std::string config_name;
@@ -87,7 +88,7 @@ class RolloutController {
   net::Task<void> run();
   net::Task<void> tick();
   bool source_only_stops() const;
-  net::Task<void> see_evictions();
+  bool watches_evictions() const;
   policy::RolloutObservation observe(std::vector<policy::RolloutNode>& nodes);
   net::Task<void> keep();  // the store says what is in force
   void tell(const policy::RolloutPlan& plan, const policy::RolloutState& state, const policy::RevisionBook& book);
@@ -101,7 +102,6 @@ class RolloutController {
   std::function<void(const SettingsChange&)> on_change_;
   std::function<void()> without_tidemark_;
   RevisionStore store_;
-  std::optional<EvictionWatch> evictions_;
 
   bool loaded_ = false;
   policy::RolloutState state_;  // no layers: nothing was taken yet

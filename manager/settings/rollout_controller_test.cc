@@ -49,12 +49,23 @@ struct Replica {
             {.queries_per_second = 1000, .burst = 1000, .user_agent = "test"}, base::Random(1)),
         nodes(loop, client, client, log, metrics, base::Random(2), node_config(),
               [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner); }),
+        evictions({.loop = loop,
+                   .reader = client,
+                   .watcher = client,
+                   .interner = interner,
+                   .metrics = metrics,
+                   .nodes = nodes,
+                   .pool_of = [](const kube::Node&) { return std::string(); },
+                   .known_class = [](const kube::Node&, std::string_view) { return false; },
+                   .shows = [] { return false; }},
+                  log, base::Random(4)),
         recorder(loop, client, log, metrics, "test"),
         settings(context(loop), log, base::Random(3)),
         running(loop) {
     settings.subscribe([this](const SettingsChange& change) { change.node ? ++told_one : ++told_all; });
     running.spawn(nodes.run());
     running.spawn(recorder.run());
+    evictions.start();
     settings.start();
   }
   static kube::InformerConfig node_config() {
@@ -71,6 +82,7 @@ struct Replica {
             .interner = interner,
             .metrics = metrics,
             .nodes = &nodes,
+            .evictions = &evictions,
             .leading = [this] { return leading; },
             .config_namespace = "ns",
             .config_name = "slo"};
@@ -85,6 +97,7 @@ struct Replica {
   kube::memory::LocalTransport transport;
   kube::Client client;
   kube::Informer<kube::Node> nodes;
+  EvictionWatch evictions;
   kube::EventRecorder recorder;
   Settings settings;
   int told_one = 0;
@@ -135,11 +148,12 @@ class RolloutControllerTest : public ::testing::Test {
   void tidemark(std::string_view text) { map("tidemark-config", "config.yaml", text); }
   void evicted(int count) {
     for (int i = 0; i < count; ++i) {
-      must("POST", "/api/v1/namespaces/ns/events",
-           cat(R"({"metadata":{"name":"e)", ++serial, R"("},"reason":"Evicted","type":"Warning","count":1,"message":"m",
-                   "involvedObject":{"kind":"Pod","namespace":"ns","name":"p"},"source":{"component":"kubelet","host":"canary-1"},
-                   "lastTimestamp":")",
-               base::format_rfc3339(clock.wall()), R"("})"));
+      const std::string name = cat("e", ++serial);
+      must("POST", "/api/v1/namespaces/ns/pods",
+           cat(R"({"metadata":{"name":")", name,
+               R"("},"spec":{"nodeName":"canary-1","containers":[{"name":"c","image":"i"}]}})"));
+      must("PATCH", cat("/api/v1/namespaces/ns/pods/", name, "/status"),
+           R"({"status":{"phase":"Failed","reason":"Evicted"}})", kMerge);
     }
   }
   void ask(policy::RolloutRequest request) {
@@ -416,45 +430,6 @@ TEST_F(RolloutControllerTest, ARevisionThatIsNowhereStoredMeansTheConfigMapsEver
   auto& replica = start();
   EXPECT_EQ(running(replica), "61:23");
   EXPECT_EQ(stored().state->layers.size(), 1U);
-}
-
-// ---- evictions ----
-
-TEST(EvictionTallyTest, CountsWhatComesByWhenItWasSeenAndWhatWasThereByItsOwnTime) {
-  kube::Interner interner;
-  const auto event = [&](std::string_view node, int count, base::WallTime last) {
-    return *decode_eviction_event(
-        cat(R"({"metadata":{"name":"e"},"reason":"Evicted","involvedObject":{"kind":"Pod","name":"p"},"source":{"host":")",
-            node, R"("},"count":)", count, R"(,"lastTimestamp":")", base::format_rfc3339(last), R"("})"),
-        interner);
-  };
-  const base::WallTime now{std::chrono::hours(500'000)};
-  const auto pool = [](std::string_view node) { return node == "gone" ? std::string() : std::string("pool"); };
-  EvictionTally tally;
-  tally.changed(nullptr, event("a", 3, now + -2min), true, now);
-  tally.changed(nullptr, event("a", 5, now + -20min), true, now);
-  tally.changed(nullptr, event("gone", 9, now), false, now);
-  const auto two = event("b", 2, now + -3h);
-  tally.changed(nullptr, two, false, now);  // its clock is wrong: it happens now
-  const auto six = event("b", 6, now);
-  tally.changed(&two, six, false, now);
-  tally.changed(&six, six, false, now);
-  using List = std::vector<policy::PoolEvictions>;
-  EXPECT_EQ(tally.count(now, 5min, pool), (List{{"pool", 9}}));
-  EXPECT_EQ(tally.count(now, 30min, pool), (List{{"pool", 14}}));
-  EXPECT_EQ(tally.count(now + 3min + 1s, 5min, pool), (List{{"pool", 6}}));
-  EXPECT_EQ(tally.count(now + 2h, 60min, pool), List());
-}
-
-TEST(EvictionTallyTest, TheNodeIsWhereItHappened) {
-  kube::Interner interner;
-  EXPECT_EQ(decode_eviction_event(R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Node","name":"n7"},"count":4})",
-                                  interner)
-                ->node,
-            std::string_view("n7"));
-  EXPECT_TRUE(decode_eviction_event(R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p"}})", interner)
-                  ->node.empty());
-  EXPECT_FALSE(decode_eviction_event("{", interner).has_value());
 }
 
 }  // namespace

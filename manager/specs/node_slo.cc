@@ -32,6 +32,14 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
   NodeSloProjection kept;
   kept.meta = {{}, std::move(slo.meta.name), std::move(slo.meta.uid), std::move(slo.meta.resource_version)};
   kept.fingerprint = policy::slo_fingerprint_of_object(slo.spec);
+  if (kept.fingerprint.ours != 0) {
+    if (const auto spec = Json::parse(slo.spec)) {
+      const Json* ours = spec->at("extensions", "Object", "tidemark");
+      if (ours != nullptr) {
+        if (auto grant = policy::read_grant(*ours)) kept.grant = std::move(*grant);
+      }
+    }
+  }
   return kept;
 }
 
@@ -51,7 +59,8 @@ std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Re
 }
 
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
-                                base::WallTime now, const policy::Overrides* overrides) {
+                                base::WallTime now, const policy::Overrides* overrides,
+                                std::optional<std::string> ours) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -69,6 +78,7 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
     if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
   }
   decision.spec = policy::slo_for(settings.nodeslo, labels_of(*node), bandwidth, shift);
+  decision.spec.ours = std::move(ours);
   if (object == nullptr) {
     decision.plan.action = Action::kCreate;
     decision.plan.reason = model::Reason::kObjectMissing;

@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/settings/revision.h"
 #include "manager/specs/node_objects.h"
+#include "policy/budget/grants.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/nodeslo/origin.h"
 #include "policy/state/overrides.h"
@@ -28,6 +29,7 @@ struct NodeSloProjection {
   };
   Meta meta;
   policy::SloFingerprint fingerprint;
+  std::optional<policy::NodeGrant> grant;  // of evictions, as it stands there
   std::size_t bytes() const;
 };
 Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner);
@@ -36,9 +38,10 @@ struct NodeSloDecision {
   policy::SloSpec spec;  // nothing in it where the node is gone
   NodeObjectPlan plan;
 };
-// Node and object may be null.
+// Node and object may be null. `ours`: what the node is told beside the settings (policy::SloSpec).
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
-                                base::WallTime now, const policy::Overrides* overrides = nullptr);
+                                base::WallTime now, const policy::Overrides* overrides = nullptr,
+                                std::optional<std::string> ours = std::nullopt);
 
 // Where the calendar of the node's pool, or an override, has the water line now, over the base line of the node's
 // strategy; nullopt where the pool has neither. It refers to the settings. `overrides` may be null.

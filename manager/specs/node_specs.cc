@@ -148,8 +148,10 @@ bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* m
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
   if (held(nodes_.find(key), &policy::PoolModes::node_slo)) return {};
-  auto decision = decide_node_slo(nodes_.find(key), slos_.find(key), settings_of(node), loop_.clock().wall(),
-                                  options_.overrides ? options_.overrides() : nullptr);
+  const kube::Node* found = nodes_.find(key);
+  auto ours = found != nullptr && options_.ours ? options_.ours(*found) : std::nullopt;
+  auto decision = decide_node_slo(found, slos_.find(key), settings_of(node), loop_.clock().wall(),
+                                  options_.overrides ? options_.overrides() : nullptr, std::move(ours));
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
     count_parse("slo_controller_nodeslo_spec_parse_count", kParseNames[i],

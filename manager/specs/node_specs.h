@@ -31,6 +31,8 @@ struct NodeSpecsOptions {
   // Whether a node's objects stay as they are, by what its pool's settings say of this part. Null: never.
   std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
   std::function<const policy::Overrides*()> overrides;  // of the water line; null, as its answer: none
+  // What a node is told in its NodeSLO beside the settings (policy::SloSpec::ours). Null: nothing.
+  std::function<std::optional<std::string>(const kube::Node&)> ours;
 };
 
 class NodeSpecs {
@@ -47,6 +49,7 @@ class NodeSpecs {
   void look_at(const std::string& node);
   void look_at_all();  // all nodes, and all objects whose node may be gone
   std::string not_ready() const;
+  const kube::Informer<NodeSloProjection>& slos() const { return slos_; }
   bool writing() const { return slo_writes_.writing() + metric_writes_.writing() > 0; }
 
  private:

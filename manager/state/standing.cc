@@ -8,6 +8,7 @@
 #include "manager/state/mark_write.h"
 #include "model/names.h"
 #include "policy/render/state_text.h"
+#include "policy/render/why.h"
 
 namespace tidemark::manager {
 namespace {
@@ -62,6 +63,7 @@ Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, pol
   out.carried = std::move(reading.marks);
   out.state = policy::effective(out.advanced.marks, pool.modes.*mode, now);
   out.may_grow = inputs.desired_known || out.advanced.marks.any();
+  if (inputs.budgets != nullptr) out.guard = policy::guard_of(*inputs.budgets, pool.name);
   out.watched = inputs.only_watched;
   if (inputs.watched_again_after && (!out.state.again_after || *inputs.watched_again_after < *out.state.again_after)) {
     out.state.again_after = inputs.watched_again_after;
@@ -77,6 +79,7 @@ std::string standing_text(const Standing& standing) {
                      standing.watched_why, kIfWritten);
   }
   text += policy::render_text(standing.state);
+  if (standing.guard.stopped) text += base::cat("; ", policy::why(Reason::kBudgetStopped));
   if (standing.trouble) text += base::cat("; ", model::reason_sentence(*standing.trouble));
   if (!standing.problem.empty()) text += base::cat(": ", standing.problem);
   if (!standing.may_grow) text += "; what was ordered for the cluster cannot be read: offers are only cut";
@@ -84,8 +87,8 @@ std::string standing_text(const Standing& standing) {
 }
 
 std::optional<StateCondition> condition_of(const Standing& standing) {
-  const bool said_nothing = !standing.watched && !standing.trouble && !standing.advanced.marks.any() &&
-                            standing.state.strictest() == policy::NodeState::kOn &&
+  const bool said_nothing = !standing.watched && !standing.trouble && !standing.guard.stopped &&
+                            !standing.advanced.marks.any() && standing.state.strictest() == policy::NodeState::kOn &&
                             standing.state.decided_by == Reason::kStateDefault;
   if (said_nothing) return std::nullopt;
   StateCondition condition;
@@ -97,6 +100,10 @@ std::optional<StateCondition> condition_of(const Standing& standing) {
   }
   condition.sells = standing.state.k8s == policy::NodeState::kOn || standing.state.yarn == policy::NodeState::kOn;
   condition.reason = reason_word(policy::reason_of(standing.state));
+  if (standing.guard.stopped && condition.sells) {
+    condition.sells = false;
+    condition.reason = kEvictionSpike;
+  }
   return condition;
 }
 

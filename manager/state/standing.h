@@ -11,6 +11,7 @@
 #include "kube/objects.h"
 #include "model/reason.h"
 #include "model/selector.h"
+#include "policy/budget/budget.h"
 #include "policy/pools/pools.h"
 #include "policy/state/desired.h"
 #include "policy/state/overrides.h"
@@ -22,6 +23,7 @@ namespace tidemark::manager {
 struct StandingInputs {
   // What was ordered for the cluster and for pools: a node that joined later is under it before it carries a mark.
   const policy::DesiredStates* desired = nullptr;
+  const policy::BudgetState* budgets = nullptr;  // what evictions let pools do; null: nobody counts
   bool desired_known = true;  // false: nobody knows what was ordered, a node without a mark may not grow
   bool sold_known = true;     // false: some of what the node sold may be missing, so draining does not end by it
   const policy::Overrides* overrides = nullptr;  // of the water line; null: none is known
@@ -39,6 +41,7 @@ struct Standing {
   policy::Advanced advanced;             // with what it inherits, and without what has ended
   policy::EffectiveState state;          // what that comes to
   bool may_grow = true;                  // false: what was ordered is not known
+  policy::PoolGuard guard;               // what the pool's evictions let it do
   std::optional<model::Reason> watched;  // nothing is written because of this
   std::string watched_why;
 
@@ -52,11 +55,13 @@ Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, pol
 // The condition on the node. nullopt: there is nothing to say of a node that nobody ordered anything for.
 struct StateCondition {
   bool sells = true;        // status
-  std::string_view reason;  // "On", "Observed", "Draining", "Off", "OffForKubernetes", "OffForYarn", "SecondWriter"
+  std::string_view reason;  // "On", "Observed", "Draining", "Off", "OffForKubernetes", "OffForYarn", "SecondWriter",
+                            // "EvictionSpike"
   std::string message;
   bool operator==(const StateCondition&) const = default;
 };
 inline constexpr std::string_view kSecondWriter = "SecondWriter";
+inline constexpr std::string_view kEvictionSpike = "EvictionSpike";
 std::optional<StateCondition> condition_of(const Standing& standing);
 // From outside: what the manager that leads says of a second writer, by the node's condition. The rest is left open.
 StandingInputs left_to_others(const kube::Node& node);

@@ -109,6 +109,7 @@ LedgerPlan split(model::Resources origin, const SideBook& kubernetes, const Side
 struct OverReportState {
   bool fallen_back = false;
   std::optional<std::int64_t> calm_s;  // how long the rate was below the lower bound
+  bool operator==(const OverReportState&) const = default;
 };
 struct EvictionRate {
   std::int64_t evicted = 0;   // tasks of the pool in the window that is looked at

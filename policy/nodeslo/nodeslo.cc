@@ -1,6 +1,7 @@
 #include "policy/nodeslo/nodeslo.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -18,6 +19,8 @@ using model::Reason;
 constexpr std::string_view kApplications = "applications";
 constexpr std::string_view kBandwidth = "totalNetworkBandwidth";
 constexpr std::string_view kExtensions = "extensions";
+constexpr std::string_view kObject = "Object";
+constexpr std::string_view kOurs = "tidemark";
 
 constexpr std::array<SloPartInfo, kSloParts> kParts{{
     {SloPart::kThreshold, "resource-threshold-config", "resourceUsedThresholdWithBE", "nodeStrategies",
@@ -122,6 +125,30 @@ std::uint64_t fingerprint(std::string_view text) {
   return hash == 0 ? 1 : hash;
 }
 
+// With the members of every object by name, as the API server writes what it does not know.
+Json sorted(const Json& value) {
+  if (value.is_array()) {
+    Json out = Json::array();
+    for (const Json& each : value.as_array()) out.as_array().push_back(sorted(each));
+    return out;
+  }
+  if (!value.is_object()) return value;
+  std::map<std::string, Json> members;
+  for (const auto& [key, member] : value.as_object()) members.emplace(key, sorted(member));
+  Json out = Json::object();
+  for (auto& [key, member] : members) out[key] = std::move(member);
+  return out;
+}
+
+std::uint64_t fingerprint_of_ours(const Json& ours) {
+  return fingerprint(sorted(ours).dump());
+}
+std::uint64_t fingerprint_of_ours(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto ours = Json::parse(text);
+  return ours ? fingerprint_of_ours(*ours) : fingerprint(text);
+}
+
 const SloStrategy& chosen(const SloPartConfig& config, const std::optional<std::size_t>& entry) {
   return entry ? config.entries[*entry].strategy : config.cluster;
 }
@@ -219,7 +246,7 @@ SloStep next_slo_part(SloPart part, const ConfigSource& source) {
 }
 
 bool SloSpec::operator==(const SloSpec& other) const {
-  return std::ranges::equal(parts, other.parts, {}, &SloNodePart::text, &SloNodePart::text);
+  return std::ranges::equal(parts, other.parts, {}, &SloNodePart::text, &SloNodePart::text) && ours == other.ours;
 }
 
 SloSpec slo_for(const SloConfig& config, std::span<const model::Label> labels,
@@ -240,7 +267,12 @@ std::string slo_spec_json(const SloSpec& spec) {
     const std::string& part = spec.parts[static_cast<std::size_t>(info.part)].text;
     if (!part.empty()) out.key(info.field).raw(part);
   }
-  out.key(kExtensions).raw(kSloNoExtensions);
+  out.key(kExtensions);
+  if (spec.ours && !spec.ours->empty()) {
+    out.begin_object().key(kObject).begin_object().key(kOurs).raw(*spec.ours).end_object().end_object();
+  } else {
+    out.raw(kSloNoExtensions);
+  }
   out.end_object();
   return text;
 }
@@ -249,6 +281,8 @@ SloFingerprint slo_fingerprint(const SloSpec& spec) {
   SloFingerprint out;
   out.has_spec = true;
   out.has_extensions = true;
+  out.has_object = true;
+  if (spec.ours) out.ours = fingerprint_of_ours(std::string_view(*spec.ours));
   for (std::size_t i = 0; i < kSloParts; ++i) out.parts[i] = fingerprint(spec.parts[i].text);
   return out;
 }
@@ -261,6 +295,10 @@ SloFingerprint slo_fingerprint_of_object(std::string_view spec) {
   out.has_spec = true;
   const Json* extensions = document.find(kExtensions);
   out.has_extensions = extensions != nullptr && extensions->is_object();
+  const Json* object = out.has_extensions ? extensions->member(kObject) : nullptr;
+  out.has_object = object != nullptr && object->is_object();
+  const Json* ours = out.has_object ? object->member(kOurs) : nullptr;
+  if (ours != nullptr) out.ours = fingerprint_of_ours(*ours);
   for (const SloPartInfo& info : kParts) {
     const Json* part = document.find(info.field);
     if (part == nullptr) continue;
@@ -276,7 +314,9 @@ SloFingerprint slo_fingerprint_of_object(std::string_view spec) {
 }
 
 std::string slo_patch(const SloSpec& wanted, const SloFingerprint& found, std::string_view resource_version) {
-  const SloFingerprint right = slo_fingerprint(wanted);
+  SloFingerprint right = slo_fingerprint(wanted);
+  if (!wanted.ours) right.ours = found.ours;
+  right.has_object = found.has_object;  // made where something is to be put into it, else nobody's business
   if (right == found) return "";
   std::string text;
   base::JsonWriter out(text);
@@ -301,6 +341,15 @@ std::string slo_patch(const SloSpec& wanted, const SloFingerprint& found, std::s
     }
   }
   if (!found.has_extensions) put("/spec/extensions", kSloNoExtensions);
+  if (right.ours != found.ours) {
+    if (found.has_extensions && !found.has_object) put("/spec/extensions/Object", "{}");
+    const std::string path = base::cat("/spec/extensions/", kObject, "/", kOurs);
+    if (wanted.ours && !wanted.ours->empty()) {
+      put(path, *wanted.ours);
+    } else {
+      out.begin_object().member("op", "remove").member("path", path).end_object();
+    }
+  }
   out.end_array();
   return text;
 }

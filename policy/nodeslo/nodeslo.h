@@ -5,8 +5,8 @@
 //   list systemStrategy.totalNetworkBandwidth ← annotation node.koordinator.sh/network-bandwidth
 //   the agent's lines in resourceUsedThresholdWithBE ← calendar of the node's pool (policy/nodeslo/line.h)
 //
-// and the part `extensions` stays as it is on the object. No range is checked here, as in the peer: the API server's
-// schema does that when the object is written.
+// and the part `extensions` stays as it is on the object, but for the one key of ours in it, where that is asked for.
+// No range is checked here, as in the peer: the API server's schema does that when the object is written.
 //
 // Settings of pools and of the node itself, when they come, are two more layers in part_for_node(): between the entry
 // and the annotation.
@@ -91,6 +91,8 @@ struct SloNodePart {
 };
 struct SloSpec {
   std::array<SloNodePart, kSloParts> parts;
+  // extensions.Object.tidemark, as JSON. nullopt: nobody asks for it, so what is there stays; "": it is taken away.
+  std::optional<std::string> ours;
   bool operator==(const SloSpec& other) const;
 };
 // `shift`: by how much the calendar of the node's pool moves the agent's lines; nullopt where it has none.
@@ -110,6 +112,8 @@ struct SloFingerprint {
   std::array<std::uint64_t, kSloParts> parts{};
   bool has_spec = false;
   bool has_extensions = false;
+  bool has_object = false;  // extensions.Object
+  std::uint64_t ours = 0;   // extensions.Object.tidemark; 0 where there is none
   bool operator==(const SloFingerprint&) const = default;
 };
 SloFingerprint slo_fingerprint(const SloSpec& spec);              // of an object as it should be

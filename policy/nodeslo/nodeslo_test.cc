@@ -161,5 +161,38 @@ TEST(Property, TheRenderedStrategyAsSettingsGivesItself) {
   }
 }
 
+TEST(SloOurs, OneKeyOfTheExtensionsIsOursAndTheOthersStay) {
+  SloSpec wanted = spec_of(SloConfig());
+  const auto on_object = [&](std::string_view extensions) {
+    Json spec = *Json::parse(kDefaultSpec);
+    spec.as_object().erase("extensions");
+    if (!extensions.empty()) spec["extensions"] = *Json::parse(extensions);
+    return slo_fingerprint_of_object(spec.dump());
+  };
+  constexpr std::string_view kOther = R"({"Object":{"mine":1,"tidemark":{"b":2,"a":[{"d":1,"c":2}]}}})";
+  // Nobody asks for it: whatever is there stays.
+  EXPECT_EQ(slo_patch(wanted, on_object(kOther), "7"), "");
+  // It is to be there; the order of its members is the server's.
+  wanted.ours = R"({"a":[{"c":2,"d":1}],"b":2})";
+  EXPECT_EQ(slo_patch(wanted, on_object(kOther), "7"), "");
+  EXPECT_EQ(slo_fingerprint_of_object(slo_spec_json(wanted)), slo_fingerprint(wanted));
+  const std::string revision = R"([{"op":"add","path":"/metadata/resourceVersion","value":"7"},)";
+  const std::string ours =
+      base::cat(R"({"op":"add","path":"/spec/extensions/Object/tidemark","value":)", *wanted.ours, "}]");
+  EXPECT_EQ(slo_patch(wanted, on_object(R"({"Object":{"mine":1}})"), "7"), revision + ours);
+  EXPECT_EQ(slo_patch(wanted, on_object(R"({"Object":{"tidemark":{"b":3}}})"), "7"), revision + ours);
+  EXPECT_EQ(slo_patch(wanted, on_object(R"({"x":1})"), "7"),
+            revision + R"({"op":"add","path":"/spec/extensions/Object","value":{}},)" + ours);
+  EXPECT_EQ(slo_patch(wanted, on_object(""), "7"),
+            revision + R"({"op":"add","path":"/spec/extensions","value":{"Object":{}}},)" + ours);
+  // It is to be gone.
+  wanted.ours = "";
+  EXPECT_EQ(slo_patch(wanted, on_object(R"({"Object":{"mine":1}})"), "7"), "");
+  EXPECT_EQ(slo_patch(wanted, on_object(""), "7"),
+            revision + R"({"op":"add","path":"/spec/extensions","value":{"Object":{}}}])");
+  EXPECT_EQ(slo_patch(wanted, on_object(kOther), "7"),
+            revision + R"({"op":"remove","path":"/spec/extensions/Object/tidemark"}])");
+}
+
 }  // namespace
 }  // namespace tidemark::policy

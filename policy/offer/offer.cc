@@ -99,7 +99,21 @@ std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& n
   return std::vector<ClassSold>{{order, sum}};
 }
 
-void apply_ledger(const OfferInput& input, Offer& offer) {
+// The pool's ledger, without over-reporting while too much of it is evicted.
+LedgerConfig truthful(const OfferInput& input, Offer& offer) {
+  LedgerConfig ledger = input.pool.ledger;
+  if (!input.guard.truthful) return ledger;
+  for (SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
+    OverReport told = side->over_report;
+    told.cpu_percent = std::min<std::int64_t>(told.cpu_percent, 100);
+    told.memory_percent = std::min<std::int64_t>(told.memory_percent, 100);
+    offer.truthful = offer.truthful || told != side->over_report;
+    side->over_report = told;
+  }
+  return ledger;
+}
+
+void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (plan.action != PlanAction::kPublish || !plan.origin) return;
   if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig()) return;
@@ -111,9 +125,50 @@ void apply_ledger(const OfferInput& input, Offer& offer) {
                          input.node.published.batch_memory.value_or(model::MemoryBytes{})};
     yarn.told = model::max(*input.origin_on_node - ours, Resources{});
   }
-  offer.ledger = split(*plan.origin, input.kubernetes, yarn, input.pool.ledger);
+  offer.ledger = split(*plan.origin, input.kubernetes, yarn, ledger);
   set_batch(plan, offer.ledger->kubernetes.offer());
-  if (input.pool.ledger.mode == LedgerMode::kStrict) offer.yarn_offer = offer.ledger->yarn.offer();
+  if (ledger.mode == LedgerMode::kStrict) offer.yarn_offer = offer.ledger->yarn.offer();
+}
+
+template <class Amount>
+void cut_to(std::optional<Amount>& amount, Amount most) {
+  if (amount) amount = std::min(*amount, most);
+}
+
+// What is told with over-report, in real units.
+Resources real(Resources told, const OverReport& over_report) {
+  const auto scaled = [](std::int64_t value, std::int64_t percent) {
+    const __int128 product = static_cast<__int128>(value) * 100 + percent - 1;
+    return static_cast<std::int64_t>(std::min<__int128>(product / percent, std::numeric_limits<std::int64_t>::max()));
+  };
+  const std::int64_t cpu = std::max<std::int64_t>(over_report.cpu_percent, 1);
+  const std::int64_t memory = std::max<std::int64_t>(over_report.memory_percent, 1);
+  return {{scaled(told.cpu.value, cpu)}, {scaled(told.memory.value, memory)}};
+}
+
+void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
+  OvercommitPlan& plan = offer.plan;
+  if (!input.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
+  StopTerms terms;
+  terms.sold = model::max(input.batch_sold, Resources{});
+  terms.wanted = *plan.origin;
+  const auto held_by_yarn = third_parties(input.node, 0);
+  if (held_by_yarn) {
+    terms.yarn = model::max(held_by_yarn->front().amount, Resources{});
+  } else if (input.origin_on_node) {
+    terms.yarn = model::max(*input.origin_on_node - terms.sold, Resources{});
+  }
+  cut_to(plan.publish.batch_cpu, terms.sold.cpu);
+  cut_to(plan.publish.batch_memory, terms.sold.memory);
+  // Two sides may hold more than there is: then neither gets more for that.
+  plan.origin = model::min(*plan.origin,
+                           real(terms.sold, ledger.kubernetes.over_report) + real(terms.yarn, ledger.yarn.over_report));
+  cut_to(plan.publish.mid_cpu, input.node.published.mid_cpu.value_or(model::CpuMilli{}));
+  cut_to(plan.publish.mid_memory, input.node.published.mid_memory.value_or(model::MemoryBytes{}));
+  if (offer.yarn_offer) offer.yarn_offer = model::min(*offer.yarn_offer, terms.yarn);
+  // What was not sold comes back at the pace of growth.
+  if (state.motion.offered) state.motion.offered = model::min(*state.motion.offered, *plan.origin);
+  offer.stopped = terms;
 }
 
 }  // namespace
@@ -134,7 +189,9 @@ OfferStep offer(const OfferState& state, const OfferInput& input) {
     offer.plan = overcommit(input.node, offer.strategy, input.now);
     out.state = OfferState();
   }
-  apply_ledger(input, offer);
+  const LedgerConfig ledger = truthful(input, offer);
+  apply_ledger(input, ledger, offer);
+  apply_stop(input, ledger, out.state, offer);
   return out;
 }
 

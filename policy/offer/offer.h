@@ -4,6 +4,7 @@
 //   formulas  give the origin: what batch may use on this node                                      (policy/overcommit)
 //   motion    how far the origin may move by now                           profile tidemark only    (policy/motion)
 //   ledger    Kubernetes' part of it, and YARN's                    where the pool says anything    (policy/ledger)
+//   stop      while the pool's evictions spike, what is sold and no more                            (policy/budget)
 //
 // With `profile: koordinator`, no calendar and no ledger of its own, a pool's nodes get the formulas' numbers
 // unchanged.
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "model/node.h"
+#include "policy/budget/budget.h"
 #include "policy/calendar/calendar.h"
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
@@ -37,6 +39,21 @@ struct OfferInput {
 
   base::WallTime now;
   base::MonotonicTime mono;
+
+  PoolGuard guard = {};              // what the pool's evictions let it do
+  model::Resources batch_sold = {};  // what batch pods on the node have requested
+};
+
+// The pool sells nothing new:
+//
+//   kubernetes' = min(kubernetes, what its pods hold)    origin' = min(origin, what its pods hold + what YARN holds)
+//
+// Where nobody says what YARN holds, its part does not grow. Mid does not grow.
+struct StopTerms {
+  model::Resources sold;    // by Kubernetes' pods
+  model::Resources yarn;    // held by YARN
+  model::Resources wanted;  // the origin without the stop
+  bool operator==(const StopTerms&) const = default;
 };
 
 // What is remembered of a node between two looks. The default value is a node never seen.
@@ -54,6 +71,8 @@ struct Offer {
   std::optional<model::Resources> yarn_offer;  // in the strict ledger: what YARN may hand out
   // What the formulas give while the node's reports are fresh, before motion slows it; with motion only.
   std::optional<model::Resources> could;
+  bool truthful = false;  // the pool would over-report, and does not for its evictions
+  std::optional<StopTerms> stopped;
   // Time alone changes the answer: look again after this.
   std::optional<base::Duration> again_after;
 };

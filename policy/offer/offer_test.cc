@@ -47,6 +47,12 @@ class Scenario {
       node_.metric = std::nullopt;
     } else if (verb == "yarn") {
       yarn(words.next());
+    } else if (verb == "sold") {  // what batch pods on the node hold
+      sold_ = testing::amounts(words.next());
+    } else if (verb == "spike") {  // the pool's evictions: spike stops, spike over
+      guard_.stopped = words.next() == "stops";
+    } else if (verb == "over-report") {  // over-report given-up, over-report back
+      guard_.truthful = words.next() == "given-up";
     } else if (verb == "off") {
       strategy_.enabled = false;
       strategy_.reason = model::Reason::kDisabledForNode;
@@ -79,6 +85,11 @@ class Scenario {
     pool_.ledger.mode = words.next() == "strict" ? LedgerMode::kStrict : LedgerMode::kShared;
     while (!words.empty()) {
       const std::string what = words.next();
+      if (what == "over-report") {
+        pool_.ledger.kubernetes.over_report.cpu_percent = std::stoll(words.next());
+        pool_.ledger.yarn.over_report.cpu_percent = std::stoll(words.next());
+        continue;
+      }
       auto& number =
           what == "yarn-min" ? pool_.ledger.yarn.share_min_percent : pool_.ledger.kubernetes.share_max_percent;
       number = std::stoll(words.next());
@@ -100,8 +111,9 @@ class Scenario {
     }
   }
   std::string decide() {
-    OfferInput input{node_, strategy_, pool_, has_calendar_ ? &calendar_ : nullptr, {}, origin_, std::nullopt, {},
-                     {},    now_,      mono_};
+    OfferInput input{
+        node_, strategy_, pool_, has_calendar_ ? &calendar_ : nullptr, {}, origin_, std::nullopt, {}, {}, now_,
+        mono_, guard_,    sold_};
     auto step = offer(state_, input);
     state_ = step.state;
     const auto& plan = step.offer.plan;
@@ -116,6 +128,8 @@ class Scenario {
       line += cat("  line ", step.offer.line->cpu.sell, " [", model::reason_id(step.offer.line->cpu.reason), "]");
     if (step.offer.motion) line += cat("  [", model::reason_id(step.offer.motion->cpu.reason), "]");
     if (step.offer.ledger) line += cat("  [", model::reason_id(step.offer.ledger->kubernetes.cpu.reason), "]");
+    if (step.offer.truthful) line += "  truthful";
+    if (step.offer.stopped) line += cat("  stopped, ", step.offer.stopped->wanted.cpu.value, "m without");
     if (step.offer.yarn_offer) line += cat("  yarn ", step.offer.yarn_offer->cpu.value, "m");
     // It is carried out.
     if (plan.action != PlanAction::kHold) {
@@ -132,6 +146,8 @@ class Scenario {
   model::NodeSnapshot node_;
   std::optional<Resources> origin_;
   OfferState state_;
+  PoolGuard guard_;
+  Resources sold_;
   base::WallTime now_ = kStart;
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
+#include "policy/pools/budget_form.h"
 #include "policy/pools/offer_form.h"
 #include "policy/pools/profile_form.h"
 
@@ -101,6 +102,7 @@ void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& 
   read_ledger(form, pool.ledger, problems);
   read_motion(form, pool.motion, problems);
   read_warm_up(form, pool.warm_up);
+  read_evictions(form, pool.budget, problems);
 }
 
 void read_pools(Form& form, TidemarkConfig& config, Problems& problems) {

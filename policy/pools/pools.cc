@@ -12,6 +12,7 @@ TidemarkConfig drop_in() {
   TidemarkConfig config;
   config.rollout.staged = false;
   config.profiles.learn = false;  // the peer keeps nothing of the kind on the API server
+  config.rest.budget.breaker.watched = false;
   return config;
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "model/names.h"
 #include "model/selector.h"
+#include "policy/budget/settings.h"
 #include "policy/calendar/calendar.h"
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
@@ -49,6 +50,7 @@ struct Pool {
   LedgerConfig ledger;
   MotionConfig motion;               // with profile tidemark only
   base::Duration warm_up = kWarmUp;  // the same: for how long a pod that started counts with more than it uses
+  BudgetSettings budget;
 };
 
 // More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than

@@ -95,6 +95,32 @@ classes:
   EXPECT_FALSE(must("schema: 1\nmode: enforce\nrollout: {pace: at-once}").rollout.staged);
 }
 
+TEST(TidemarkConfigText, EvictionsOfAllPoolsAndOfOne) {
+  const auto config = parse_tidemark_config(R"(
+schema: 1
+mode: enforce
+evictions: {perJobHour: 5, breaker: {atLeast: 30, window: 5m}}
+pools:
+- {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, breaker: {ratePercent: 20, coolDown: 1h}}}
+- {name: rough, nodeSelector: {matchLabels: {a: b}}, evictions: {breaker: {watched: false}}}
+)",
+                                            Zones());
+  ASSERT_TRUE(config.has_value()) << to_string(config.error());
+  using std::chrono::hours, std::chrono::minutes;
+  EXPECT_EQ(config->rest.budget, (BudgetSettings{5, std::nullopt, false, {true, minutes(5), 30, 10, minutes(30)}}));
+  EXPECT_EQ(config->pools[0].budget, (BudgetSettings{5, 600, true, {true, minutes(5), 30, 20, hours(1)}}));
+  EXPECT_FALSE(config->pools[1].budget.breaker.watched);
+  EXPECT_FALSE(drop_in().rest.budget.breaker.watched) << "a stand-in sells what the peer would";
+  const auto wrong = parse_tidemark_config(R"(
+schema: 1
+mode: enforce
+evictions: {perJobHour: 0, perPoolHour: -1, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}}
+)",
+                                           Zones());
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().size(), 7U) << to_string(wrong.error());
+}
+
 TEST(TidemarkConfigText, EverythingThatIsWrongIsToldAtOnceWithItsPlace) {
   EXPECT_EQ(refusal(R"(
 schema: 1
@@ -378,6 +404,18 @@ TEST(TidemarkConfigText, TheGuidesExampleIsGood) {
 }
 
 // The example of the guide is what a reader copies: it is read by the reader that it explains.
+TEST(TidemarkConfigText, TheExampleOfEvictionsSaysTheDefaults) {
+  std::ifstream file(TIDEMARK_SOURCE_DIR "/docs/guide/evictions.md");
+  const std::string guide{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto begin = guide.find("```yaml\n");
+  const auto end = guide.find("```", begin + 3);
+  ASSERT_NE(end, std::string::npos);
+  const std::string text = "schema: 1\nmode: enforce\n" + guide.substr(begin + 8, end - begin - 8);
+  const auto config = parse_tidemark_config(text, Zones());
+  ASSERT_TRUE(config.has_value()) << to_string(config.error());
+  EXPECT_EQ(config->rest.budget, BudgetSettings());
+}
+
 TEST(TidemarkConfigText, TheExampleOfTheGuideIsGood) {
   std::ifstream file(TIDEMARK_SOURCE_DIR "/docs/guide/settings.md");
   std::stringstream guide;

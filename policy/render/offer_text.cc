@@ -44,6 +44,7 @@ std::string motion_text(std::string_view what, const Motion<Amount>& motion) {
 template <class Amount>
 std::string side_text(std::string_view what, const SideTerms<Amount>& terms) {
   std::string out = cat("  ", what, ": ", amount_text(terms.offer));
+  if (terms.offer != terms.real) out += cat(" told, ", amount_text(terms.real), " real");
   if (terms.taken.value > 0) out += cat(", ", amount_text(terms.taken), " taken off");
   if (terms.reclaim.value > 0) out += cat(", ", amount_text(terms.reclaim), " to be reclaimed from the other side");
   return cat(out, ": ", why(terms.reason), "\n");
@@ -78,6 +79,10 @@ Json terms_json(const SideTerms<Amount>& terms) {
                        {"reason", reason_json(terms.reason)}});
 }
 
+Json resources_json(const model::Resources& amount) {
+  return Json::object({{"cpu", amount.cpu.value}, {"memory", amount.memory.value}});
+}
+
 Json side_json(const SidePlan& side) {
   return Json::object({{"cpu", terms_json(side.cpu)}, {"memory", terms_json(side.memory)}});
 }
@@ -109,6 +114,15 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
     out += side_text("kubernetes memory", offer.ledger->kubernetes.memory);
     out += side_text("yarn cpu", offer.ledger->yarn.cpu);
     out += side_text("yarn memory", offer.ledger->yarn.memory);
+    if (offer.truthful) out += cat("  over-report: ", why(model::Reason::kBudgetOverReportGivenUp), "\n");
+  }
+  if (offer.stopped) {
+    const auto& stopped = *offer.stopped;
+    out += cat("evictions: ", why(model::Reason::kBudgetStopped), "\n");
+    out += cat("  cpu: ", amount_text(stopped.sold.cpu), " sold to pods, ", amount_text(stopped.yarn.cpu),
+               " held by yarn, ", amount_text(stopped.wanted.cpu), " without the stop\n");
+    out += cat("  memory: ", amount_text(stopped.sold.memory), " sold to pods, ", amount_text(stopped.yarn.memory),
+               " held by yarn, ", amount_text(stopped.wanted.memory), " without the stop\n");
   }
   return out;
 }
@@ -134,6 +148,13 @@ Json render_json(const Offer& offer, const OfferNames& names) {
   if (offer.ledger) {
     out["ledger"] =
         Json::object({{"kubernetes", side_json(offer.ledger->kubernetes)}, {"yarn", side_json(offer.ledger->yarn)}});
+    if (offer.truthful) out["ledger"]["overReport"] = reason_json(model::Reason::kBudgetOverReportGivenUp);
+  }
+  if (offer.stopped) {
+    out["stopped"] = Json::object({{"reason", reason_json(model::Reason::kBudgetStopped)},
+                                   {"sold", resources_json(offer.stopped->sold)},
+                                   {"yarn", resources_json(offer.stopped->yarn)},
+                                   {"without", resources_json(offer.stopped->wanted)}});
   }
   return out;
 }

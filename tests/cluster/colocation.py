@@ -18,6 +18,7 @@ REVISIONS = "tidemark-config-revisions"
 FORECASTS = "tidemark-history-forecast-0"
 PROFILES = [f"tidemark-history-profiles-{shard}" for shard in range(8)]
 LEAST_OFFERS = [f"tidemark-history-least-{i}" for i in range(8)]
+BUDGETS = "tidemark-budgets"
 CONFIG_HASH = "tidemark.io/config-hash"
 ORIGIN = "node.koordinator.sh/originExtendedAllocatable"
 
@@ -60,7 +61,7 @@ def put_data(api: Client, data: dict) -> None:
 
 def delete_settings(api: Client) -> None:
     """With what a manager stored of them: the next one starts as on a new cluster."""
-    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, FORECASTS, *PROFILES, *LEAST_OFFERS):
+    for name in (SETTINGS_NAME, TIDEMARK_CONFIG, REVISIONS, FORECASTS, BUDGETS, *PROFILES, *LEAST_OFFERS):
         api.request("DELETE", f"{SETTINGS}/{name}")
 
 

@@ -26,7 +26,7 @@ from cluster.tidemark_process import Component, wait_for
 PEOPLE = ("viewer", "operator")
 STATE = "tidemark-state"
 OURS = (
-    '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}, "calendar": "nights", "calendars": [{"name": "nights", "zone": "UTC",'
+    '{"schema": 1, "mode": "enforce", "rollout": {"nodesPerMinute": %d, "canarySoak": "1s"}, "evictions": {"breaker": {"atLeast": 1}}, "calendar": "nights", "calendars": [{"name": "nights", "zone": "UTC",'
     ' "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}],'
     ' "pools": [{"name": "gentle", "nodeSelector": {"matchLabels": {"gentle": "yes"}}, "profile": "tidemark"}]}'
 )
@@ -228,6 +228,21 @@ class Roles(WithManager):
         for name in self.nodes:
             self.offers(name, "17200", first)
         wait_for(lambda: self.zone_offers("roles-1"), "batch resources of zones", first)
+
+        # One eviction stops the pool, and somebody lets it sell again.
+        phase = lambda: first.metrics().get('tidemark_pool_breaker_phase{pool="default"}')
+        wait_for(lambda: phase() == 0, "budgets", first)
+        wait_for(lambda: self.api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}").status == 200, "budgets that are stored", first)
+        batch = {"name": "roles-victim", "prio": "koord-batch", "qos": "BE", "requests": {}, "phase": "Running"}
+        colocation.put_pod(self.api, "roles-1", batch)
+        colocation.must(self.api.request("PATCH", f"{PODS}/roles-victim/status", {"status": {"phase": "Failed", "reason": "Evicted"}}, content=MERGE))
+        wait_for(lambda: phase() == 1, "an open breaker", first)
+        must(self.command("operator", "resume", "pool", "default", "--reason=test", "--wait=60s"))
+        for words in (("report", "budgets"), ("report", "evictions")):
+            for role in PEOPLE:
+                must(self.command(role, *words))
+        for name in self.nodes:
+            self.offers(name, "17200", first)
 
         # An edit, in steps, and one that is refused, twice: the second time its event is counted up.
         colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 50})

@@ -110,15 +110,13 @@ class Rollouts(WithManager):
         wait_for(lambda: decisions() >= wanted, "two more decisions", component)
 
     def evict(self, node: str, count: int) -> None:
-        """The events that a kubelet under pressure writes."""
+        """What a kubelet under pressure leaves of pods of the online side."""
         for i in range(count):
-            stamp = colocation.time_stamp()
-            must(self.api.request("POST", "/api/v1/namespaces/default/events", {
-                "metadata": {"name": f"evicted-{node}-{time.monotonic_ns()}-{i}"}, "reason": "Evicted", "type": "Warning",
-                "message": "The node was low on resource: memory.", "count": 1, "firstTimestamp": stamp, "lastTimestamp": stamp,
-                "involvedObject": {"kind": "Pod", "namespace": "default", "name": f"victim-{i}"},
-                "source": {"component": "kubelet", "host": node},
-            }))
+            name = f"evicted-{node}-{time.monotonic_ns()}-{i}"
+            pod = {"name": name, "prio": "koord-prod", "qos": "LS", "requests": {}, "phase": "Running"}
+            colocation.put_pod(self.api, node, pod)
+            status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
+            must(self.api.request("PATCH", f"/api/v1/namespaces/default/pods/{name}/status", {"status": status}, content=MERGE))
 
     def test_an_edit_without_a_tidemark_config_is_on_every_node_at_once_and_each_carries_its_hash(self):
         component = self.start(None)

@@ -1,0 +1,116 @@
+#include "cli/budgets.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/get.h"
+#include "manager/evictions/budget_store.h"
+#include "model/names.h"
+#include "policy/budget/stored.h"
+#include "policy/render/budget_text.h"
+
+namespace tidemark::cli {
+namespace {
+
+using base::cat;
+
+constexpr base::Duration kLookPause = std::chrono::milliseconds(500);  // between two looks while waiting
+
+net::Task<Result<manager::StoredBudgets>> read(kube::Client& client, std::string ns, base::Duration limit) {
+  kube::Interner interner;
+  TM_CO_TRY(const auto map, co_await config_map(client, ns, std::string(model::kBudgetsName), limit, interner));
+  if (!map) {
+    co_return fail(ErrorKind::kNotFound, "there is no ConfigMap ", ns, "/", model::kBudgetsName,
+                   ": no manager that goes by a tidemark-config has stored anything yet");
+  }
+  auto stored = manager::read_budgets(*map);
+  if (!stored.state) {
+    co_return fail(ErrorKind::kInvalid, "ConfigMap ", ns, "/", model::kBudgetsName, " cannot be read: ",
+                   stored.problem.empty() ? cat("it lacks ", model::kBudgetsStateKey) : stored.problem);
+  }
+  co_return stored;
+}
+
+Result<void> known(const policy::BudgetState& state, std::string_view pool) {
+  if (state.pool(pool) != nullptr) return {};
+  std::vector<std::string> names;
+  for (const auto& each : state.pools) names.push_back(each.pool);
+  return fail(ErrorKind::kNotFound, "there is no pool ", base::quoted(pool), "; there are: ", base::join(names, ", "));
+}
+
+}  // namespace
+
+net::Task<Result<std::string>> report_budgets(net::EventLoop& loop, kube::Client& client, BudgetsOptions options) {
+  TM_CO_TRY(auto stored, co_await read(client, options.config_namespace, options.limit));
+  policy::BudgetState& state = *stored.state;
+  if (!options.pool.empty()) {
+    TM_CO_TRY_VOID(known(state, options.pool));
+  }
+  policy::EvictionBook book = stored.counts.value_or(policy::EvictionBook());
+  const base::WallTime now = loop.clock().wall();
+  std::string out;
+  if (options.about == BudgetsOf::kBudgets) {
+    std::erase_if(state.pools,
+                  [&](const policy::PoolBudget& each) { return !options.pool.empty() && each.pool != options.pool; });
+    out = options.json ? policy::budgets_json(state, book, now).dump_pretty() + "\n"
+                       : policy::budgets_text(state, book, now);
+  } else {
+    out = options.json ? policy::evictions_json(book, state, options.pool, now).dump_pretty() + "\n"
+                       : policy::evictions_text(book, state, options.pool, now);
+    if (out.empty()) out = "no task ended within the last day\n";
+    if (!options.json && stored.counts) out += cat("as of ", base::format_rfc3339(book.until), "\n");
+  }
+  if (!options.json && !stored.problem.empty()) out += cat("note: ", stored.problem, "\n");
+  co_return out;
+}
+
+net::Task<Result<std::string>> resume_pool(net::EventLoop& loop, kube::Client& client, ResumePoolOptions options) {
+  TM_CO_TRY(auto stored, co_await read(client, options.config_namespace, options.limit));
+  TM_CO_TRY_VOID(known(*stored.state, options.pool));
+  const auto phase = [&] { return stored.state->pool(options.pool)->breaker.phase; };
+  if (phase() != policy::BreakerPhase::kOpen) {
+    co_return fail(ErrorKind::kInvalid, "pool ", options.pool, " is not stopped by evictions (its breaker is ",
+                   policy::to_string(phase()), "): there is nothing to resume");
+  }
+  const policy::ResumeRequest request{options.id, options.pool, options.why, loop.clock().wall()};
+  const Json body =
+      Json::object({{"data", Json::object({{model::kBudgetsRequestKey, Json(policy::encode_resume(request))}})}});
+  kube::WriteOptions write;
+  write.ns = options.config_namespace;
+  write.dry_run = options.dry_run;
+  auto answer = co_await client.patch(kube::kConfigMaps, model::kBudgetsName, kube::PatchType::kMerge, body.dump(),
+                                      write, options.limit);
+  if (!answer) co_return std::unexpected(std::move(answer).error().within("leaving the request"));
+
+  bool done = false;
+  const auto end = loop.clock().monotonic() + options.wait;
+  while (!options.dry_run && options.wait > base::Duration(0)) {
+    TM_CO_TRY(stored, co_await read(client, options.config_namespace, options.limit));
+    done = stored.state->request == options.id;
+    if (done) break;
+    if (loop.clock().monotonic() >= end) {
+      co_return fail(ErrorKind::kDeadline, "it was asked for, and no manager has taken it up within ",
+                     base::format_go_duration(options.wait));
+    }
+    co_await loop.sleep(kLookPause);
+  }
+  const std::string_view what = options.dry_run ? "would be asked to sell again (dry run, nothing was written)"
+                                : done          ? "sells again, on probation"
+                                                : "was asked to sell again";
+  if (options.json) {
+    co_return Json::object({{"schema", 1},
+                            {"pool", Json(options.pool)},
+                            {"dryRun", Json(options.dry_run)},
+                            {"done", Json(done)},
+                            {"request", Json(options.id)}})
+            .dump_pretty() +
+        "\n";
+  }
+  co_return cat("pool ", options.pool, " ", what, "\n");
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,210 @@
+#include "manager/evictions/budget_controller.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "model/names.h"
+#include "policy/budget/stored.h"
+#include "policy/render/budget_text.h"
+
+namespace tidemark::manager {
+namespace {
+
+using model::Reason;
+
+constexpr base::Duration kSyncPatience = std::chrono::minutes(1);
+
+std::vector<policy::BudgetPool> pools_of(const policy::TidemarkConfig& config) {
+  std::vector<policy::BudgetPool> pools;
+  const auto add = [&](const policy::Pool& pool) {
+    const auto over = [](const policy::SideConfig& side) {
+      return side.over_report.cpu_percent > 100 || side.over_report.memory_percent > 100;
+    };
+    pools.push_back({pool.name, pool.budget, over(pool.ledger.kubernetes) || over(pool.ledger.yarn)});
+  };
+  add(config.rest);
+  for (const auto& pool : config.pools) add(pool);
+  return pools;
+}
+
+bool needs_somebody(Reason reason) {
+  return reason == Reason::kBudgetSpike || reason == Reason::kBudgetReopened ||
+         reason == Reason::kBudgetPoolExhausted || reason == Reason::kBudgetOverReportGivenUp;
+}
+
+// What pools may do, without what only people look at.
+std::vector<std::pair<std::string, policy::PoolGuard>> guards(const policy::BudgetState& state) {
+  std::vector<std::pair<std::string, policy::PoolGuard>> found;
+  for (const auto& pool : state.pools) {
+    const auto guard = policy::guard_of(state, pool.pool);
+    if (guard != policy::PoolGuard()) found.emplace_back(pool.pool, guard);
+  }
+  return found;
+}
+
+// Of a pool what must not be forgotten: the rest may wait.
+auto urgent(const policy::BudgetState& state) {
+  std::vector<std::tuple<std::string, policy::Breaker, bool, bool>> found;
+  for (const auto& pool : state.pools) {
+    found.emplace_back(pool.pool, pool.breaker, pool.over_report.fallen_back, pool.exhausted);
+  }
+  return std::pair(state.request, found);
+}
+
+auto jobs(const policy::BudgetState& state) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;
+  for (const auto& pool : state.pools) found.emplace_back(pool.pool, pool.jobs);
+  return found;
+}
+
+}  // namespace
+
+BudgetController::BudgetController(BudgetContext context, const base::Log& log, base::Random random)
+    : context_(std::move(context)),
+      log_(log),
+      store_(context_.loop, context_.reader, context_.watcher, context_.writer, context_.interner, log,
+             context_.metrics, random, context_.config_namespace, context_.write_limit, [this] { store_changed(); }),
+      wake_(context_.loop),
+      errors_(context_.metrics.counter("tidemark_budgets_store_errors_total",
+                                       "Writes of what evictions let pools do that failed.")),
+      scope_(context_.loop) {}
+
+void BudgetController::start() {
+  store_.start();
+}
+
+net::Task<void> BudgetController::begin() {
+  while (!co_await store_.wait_synced(kSyncPatience)) {
+    log_.warn("waiting for the API server", {{"missing", "tidemark-budgets is not read yet"}});
+  }
+  const StoredBudgets& stored = store_.stored();
+  if (stored.state) state_ = *stored.state;
+  context_.evictions.begin(stored.counts.value_or(policy::EvictionBook()));
+  begun_ = true;
+  scope_.spawn(run());
+}
+
+void BudgetController::store_changed() {
+  if (!begun_) return;
+  // A leader goes by what it stepped itself; only a request is news to it.
+  if (!context_.leading() && store_.stored().state) take(*store_.stored().state);
+  wake_.set();
+}
+
+void BudgetController::take(policy::BudgetState state) {
+  const auto before = guards(state_);
+  state_ = std::move(state);
+  if (guards(state_) != before) context_.on_change();
+}
+
+net::Task<void> BudgetController::run() {
+  while (true) {
+    wake_.clear();
+    co_await tick();
+    co_await wake_.wait_for(policy::kBudgetStep);
+  }
+}
+
+net::Task<void> BudgetController::tick() {
+  const policy::EvictionBook& book = context_.evictions.book();
+  // Nobody who cannot see how tasks end may say that it is calm.
+  if (!context_.leading() || !context_.evictions.synced()) co_return;
+  const auto pools = pools_of(context_.config());
+  auto done = policy::step(state_, {pools, book, store_.stored().request}, context_.loop.clock().wall());
+  take(std::move(done.state));
+  tell(done.changes);
+  show();
+  if (context_.asked_for() || store_.exists()) co_await store();
+}
+
+bool BudgetController::worth_storing(const policy::BudgetState& wanted) const {
+  const auto& stored = store_.stored().state;
+  if (!stored || urgent(*stored) != urgent(wanted)) return true;
+  const auto now = context_.loop.clock().monotonic();
+  return jobs(*stored) != jobs(wanted) && (!stored_at_ || now - *stored_at_ >= kJobsPause);
+}
+
+net::Task<void> BudgetController::store() {
+  const auto now = context_.loop.clock().monotonic();
+  const policy::EvictionBook& book = context_.evictions.book();
+  const bool nothing_counted = book.classes.empty() && book.jobs.empty();
+  const bool counts_due =
+      (!counts_stored_at_ || now - *counts_stored_at_ >= kCountsPause) && !(nothing_counted && !store_.stored().counts);
+  if (!counts_due && !worth_storing(state_)) co_return;
+  // Whatever is written says the counts too: they are the reason.
+  auto written = co_await store_.write(policy::encode_budgets(state_), policy::encode_counts(book));
+  if (!written) {
+    errors_.add();
+    log_.warn("what evictions let pools do could not be stored; it holds all the same, and is tried again",
+              {{"config_map", model::kBudgetsName}, {"error", written.error()}});
+    co_return;
+  }
+  stored_at_ = counts_stored_at_ = context_.loop.clock().monotonic();
+}
+
+void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {
+  for (const auto& change : changes) {
+    const std::string text = policy::render_text(change);
+    const bool warns = needs_somebody(change.reason);
+    if (warns) {
+      log_.warn("evictions", {{"what", text}});
+    } else {
+      log_.info("evictions", {{"what", text}});
+    }
+    context_.metrics
+        .counter("tidemark_budget_changes_total", "What happened to what evictions let pools and jobs do.",
+                 {{"pool", change.pool}, {"reason", model::reason_id(change.reason)}})
+        .add();
+    // Jobs may be many: they are in the ConfigMap, in the log, and in `tidemark report evictions`.
+    if (change.reason == Reason::kBudgetJobExhausted || !(context_.asked_for() || store_.exists())) continue;
+    context_.recorder.record(store_.reference(), warns ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
+                             policy::event_reason(change), text);
+  }
+}
+
+void BudgetController::show() {
+  base::Registry& metrics = context_.metrics;
+  const auto phase = [&](std::string_view pool) -> base::Gauge& {
+    return metrics.gauge("tidemark_pool_breaker_phase",
+                         "Whether evictions stop a pool: 0 no, 1 it sells nothing new, 2 it sells on probation.",
+                         {{"pool", pool}});
+  };
+  const auto given_up = [&](std::string_view pool) -> base::Gauge& {
+    return metrics.gauge("tidemark_pool_over_report_given_up",
+                         "1 while a pool over-reports nothing because too many of its tasks are evicted.",
+                         {{"pool", pool}});
+  };
+  const auto exhausted = [&](std::string_view pool) -> base::Gauge& {
+    return metrics.gauge("tidemark_pool_jobs_exhausted", "Jobs that were evicted as often as they may be for now.",
+                         {{"pool", pool}});
+  };
+  for (const auto& pool : shown_) {
+    if (state_.pool(pool) != nullptr) continue;
+    phase(pool).set(0);
+    given_up(pool).set(0);
+    exhausted(pool).set(0);
+  }
+  shown_.clear();
+  for (const auto& pool : state_.pools) {
+    phase(pool.pool).set(static_cast<double>(pool.breaker.phase));
+    given_up(pool.pool).set(pool.over_report.fallen_back ? 1 : 0);
+    exhausted(pool.pool).set(static_cast<double>(pool.jobs.size()));
+    shown_.push_back(pool.pool);
+  }
+  const policy::EvictionBook& book = context_.evictions.book();
+  const base::WallTime now = context_.loop.clock().wall();
+  // A class of which nothing ended any more has no rate, and tells 0.
+  for (const auto& [name, series] : book.classes) shown_rates_.insert(name);
+  for (const auto& pool : state_.pools) shown_rates_.emplace(pool.pool, policy::kUnnamed);
+  for (const auto& name : shown_rates_) {
+    const auto day = policy::of_day(book, name.first, name.second, now);
+    metrics
+        .gauge("tidemark_eviction_rate_ratio", "Share of the offline tasks that ended within a day which were evicted.",
+               {{"pool", name.first}, {"class", name.second}})
+        .set(day.ended() == 0 ? 0 : static_cast<double>(day.evicted) / static_cast<double>(day.ended()));
+  }
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,82 @@
+// Carries out policy/budget: what evictions let pools and jobs do is stepped by the leader, stored, and told. Every
+// replica goes by what is stored, so that a new leader goes on where the one before was.
+//
+// Nothing is written where there is no tidemark-config: a stand-in for the peer leaves no object that the peer would
+// not.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/recorder.h"
+#include "manager/evictions/budget_store.h"
+#include "manager/evictions/eviction_watch.h"
+#include "net/loop.h"
+#include "policy/budget/budget.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::manager {
+
+struct BudgetContext {
+  net::EventLoop& loop;
+  kube::Reader& reader;
+  kube::Watcher& watcher;
+  kube::Writer& writer;
+  kube::EventRecorder& recorder;
+  kube::Interner& interner;
+  base::Registry& metrics;
+  EvictionWatch& evictions;
+  // The settings in force, and whether they are of a tidemark-config.
+  std::function<const policy::TidemarkConfig&()> config;
+  std::function<bool()> asked_for;
+  std::function<bool()> leading;
+  std::function<void()> on_change;  // what pools may do has changed
+  std::string config_namespace;
+  base::Duration write_limit;
+};
+
+class BudgetController {
+ public:
+  static constexpr base::Duration kCountsPause = std::chrono::minutes(10);  // between two writes of counts alone
+  static constexpr base::Duration kJobsPause = std::chrono::seconds(30);    // of jobs that are exhausted, or not
+
+  BudgetController(BudgetContext context, const base::Log& log, base::Random random);
+
+  void start();  // until destroyed
+  // The nodes and the settings are there: counting begins, from what is stored.
+  net::Task<void> begin();
+
+  // Until the loop runs again.
+  const policy::BudgetState& state() const { return state_; }
+
+ private:
+  net::Task<void> run();
+  net::Task<void> tick();
+  void store_changed();
+  void take(policy::BudgetState state);
+  bool worth_storing(const policy::BudgetState& wanted) const;
+  net::Task<void> store();
+  void tell(const std::vector<policy::BudgetChange>& changes);
+  void show();
+
+  BudgetContext context_;
+  base::Log log_;
+  BudgetStore store_;
+  policy::BudgetState state_;
+  bool begun_ = false;
+  std::optional<base::MonotonicTime> stored_at_;         // our last write of state
+  std::optional<base::MonotonicTime> counts_stored_at_;  // of counts
+  net::Event wake_;
+  base::Counter& errors_;
+  std::vector<std::string> shown_;         // pools that gauges stand for
+  std::set<policy::PoolAnd> shown_rates_;  // and classes
+  net::Scope scope_;                       // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager

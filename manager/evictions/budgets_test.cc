@@ -1,0 +1,305 @@
+// Evictions on a cluster in memory under simulated time: counted, stored, told, and what they stop. What a step decides
+// is tested in policy/budget.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "manager/testing/cluster.h"
+#include "model/names.h"
+#include "policy/budget/stored.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using base::cat;
+using testing::kConfigPath;
+using testing::kMerge;
+
+constexpr std::string_view kPods = "/api/v1/namespaces/jobs/pods";
+
+class BudgetsTest : public testing::InMemoryCluster {
+ protected:
+  void SetUp() override {
+    InMemoryCluster::SetUp();
+    must("POST", "/api/v1/namespaces", name_only("jobs"));
+    for (const char* name : {"n1", "n2"}) {
+      node(name);
+      metric(name, "4");
+    }
+  }
+  void tidemark(std::string_view more = "") {
+    Json map = name_only("tidemark-config");
+    map["data"] = Json::object(
+        {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {perJobHour: 3, "
+                                  "breaker: {atLeast: 4, ratePercent: 10, coolDown: 10m}}",
+                                  more, "}"))}});
+    must("POST", kConfigPath, map);
+  }
+  void pod(std::string_view name, std::string_view on = "n1", std::string_view cores = "2000",
+           std::string_view job = "nightly") {
+    const Json amounts = Json::object({{testing::kBatchCpu, Json(cores)}, {"kubernetes.io/batch-memory", "1Gi"}});
+    Json object = name_only(name);
+    object["metadata"]["labels"] = Json::object({{"koordinator.sh/qosClass", "BE"},
+                                                 {"koordinator.sh/priority-class", "koord-batch"},
+                                                 {"tidemark.io/job", Json(job)}});
+    object["spec"] = Json::object(
+        {{"nodeName", Json(on)},
+         {"containers",
+          Json::array({Json::object({{"name", "c"},
+                                     {"image", "i"},
+                                     {"resources", Json::object({{"requests", amounts}, {"limits", amounts}})}})})}});
+    must("POST", kPods, object);
+    status(name, R"({"phase":"Running"})");
+  }
+  void status(std::string_view name, std::string_view text) {
+    must("PATCH", cat(kPods, "/", name, "/status"), Json::object({{"status", *Json::parse(text)}}), kMerge);
+  }
+  void finishes(std::string_view name) { status(name, R"({"phase":"Succeeded"})"); }
+  void kubelet_evicts(std::string_view name) { status(name, R"({"phase":"Failed","reason":"Evicted"})"); }
+  // As the eviction API leaves it, until its kubelet is done with it.
+  void api_evicts(std::string_view name) {
+    status(name, R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"EvictionByEvictionAPI"}]})");
+  }
+  std::optional<Json> budgets() {
+    const auto found = call("GET", cat(kConfigPath, "/", model::kBudgetsName), nullptr);
+    if (found.status != 200) return std::nullopt;
+    return *Json::parse(found.body);
+  }
+  policy::BudgetState stored() {
+    const auto map = budgets();
+    if (!map) return {};
+    return *policy::decode_budgets(map->text_at("data", "state.json"));
+  }
+  policy::Ended day(std::string_view pool = "default") {
+    const auto map = budgets();
+    if (!map) return {};
+    return policy::of_day(*policy::decode_counts(map->text_at("data", "counts.json")), pool, clock.wall());
+  }
+  std::string condition(std::string_view name) {
+    const Json object = read_node(name);
+    const Json* all = object.at("status", "conditions");
+    if (all == nullptr) return "";
+    for (const Json& each : all->as_array()) {
+      if (each.text_at("type") == model::kStateCondition) {
+        return cat(each.text_at("status"), " ", each.text_at("reason"));
+      }
+    }
+    return "";
+  }
+  double counted(testing::Replica& replica, std::string_view reason, std::string_view work_class = "unnamed") {
+    return replica.metric(
+        cat("tidemark_tasks_ended_total{class=\"", work_class, "\",pool=\"default\",reason=\"", reason, "\"}"));
+  }
+  void spike() {
+    for (int i = 0; i < 4; ++i) {
+      pod(cat("victim-", i), "n2", "1000", cat("job-", i));
+      kubelet_evicts(cat("victim-", i));
+    }
+    run_for(6s);
+  }
+};
+
+TEST_F(BudgetsTest, TasksAreCountedByWhatEndedThem) {
+  tidemark(", classes: [{name: spark, order: 1}]");
+  auto& manager = start();
+  for (const char* name : {"done", "pressed", "evicted", "preempted", "drained", "lost", "online", "runs"}) pod(name);
+  pod("on-n2", "n2");
+  must("PATCH", cat(kPods, "/done"), *Json::parse(R"({"metadata":{"labels":{"tidemark.io/class":"spark"}}})"), kMerge);
+  must("PATCH", cat(kPods, "/pressed"), *Json::parse(R"({"metadata":{"labels":{"tidemark.io/class":"nobody"}}})"),
+       kMerge);
+  must("PATCH", cat(kPods, "/online"),
+       *Json::parse(
+           R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LS","koordinator.sh/priority-class":"koord-prod"}}})"),
+       kMerge);
+  finishes("done");
+  kubelet_evicts("pressed");
+  kubelet_evicts("online");
+  api_evicts("evicted");
+  run_for(1s);
+  // Its kubelet ends it: not counted a second time.
+  status("evicted", R"({"phase":"Failed"})");
+  status("preempted",
+         R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"}]})");
+  status("lost",
+         R"({"phase":"Failed","conditions":[{"type":"DisruptionTarget","status":"True","reason":"DeletionByPodGC"}]})");
+  must("PATCH", "/api/v1/nodes/n2", *Json::parse(R"({"spec":{"unschedulable":true}})"), kMerge);
+  run_for(1s);
+  api_evicts("on-n2");
+  run_for(1s);
+  EXPECT_EQ(counted(manager, "finished", "spark"), 1);
+  EXPECT_EQ(counted(manager, "kubelet", "other"), 1);
+  EXPECT_EQ(counted(manager, "kubelet"), 1) << "an online pod that also requests batch is a task by what it requests";
+  EXPECT_EQ(counted(manager, "api"), 1);
+  EXPECT_EQ(counted(manager, "preempted"), 1);
+  EXPECT_EQ(counted(manager, "node"), 1);
+  EXPECT_EQ(counted(manager, "drained"), 1);
+}
+
+TEST_F(BudgetsTest, ASpikeStopsThePoolAtWhatIsSoldAndItComesBack) {
+  tidemark();
+  auto& manager = start();
+  pod("stays", "n1", "3000");
+  run_for(1s);
+  const std::string before = offered("n1");
+  EXPECT_NE(before, "3k");
+  EXPECT_EQ(condition("n1"), "");
+  spike();
+  EXPECT_EQ(offered("n1"), "3k");
+  EXPECT_EQ(offered("n2"), "0") << "nothing is sold there any more";
+  EXPECT_EQ(condition("n1"), "False EvictionSpike");
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 1);
+  ASSERT_EQ(stored().pools.size(), 1U);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kOpen);
+  EXPECT_EQ(day(), (policy::Ended{4, 0}));
+
+  pod("another", "n1", "1000");  // bound before its scheduler heard of it
+  run_for(2s);
+  EXPECT_EQ(offered("n1"), "4k") << "what is bound is sold";
+
+  // Time passes; reports go on coming.
+  for (int i = 0; i < 11; ++i) {
+    run_for(1min);
+    for (const char* name : {"n1", "n2"}) metric(name, "4");
+  }
+  run_for(10s);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kProbation);
+  EXPECT_EQ(offered("n1"), before);
+  EXPECT_EQ(condition("n1"), "True On");
+  for (int i = 0; i < 11; ++i) {
+    run_for(1min);
+    for (const char* name : {"n1", "n2"}) metric(name, "4");
+  }
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kClosed);
+}
+
+TEST_F(BudgetsTest, ARestartAndANewLeaderGoOnWhereItStood) {
+  tidemark();
+  start();
+  pod("stays", "n1", "3000");
+  pod("ends", "n1", "1000");
+  spike();
+  EXPECT_EQ(offered("n1"), "4k");
+  replicas.clear();
+  finishes("ends");
+  run_for(5s);
+  auto& next = start("two");
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "3k") << "still stopped, from the first decision on";
+  EXPECT_EQ(next.metric("tidemark_tasks_ended_total{class=\"unnamed\",pool=\"default\",reason=\"kubelet\"}"), 0)
+      << "what was counted is not counted again";
+  run_for(11min);
+  EXPECT_EQ(day().evicted, 4);
+}
+
+TEST_F(BudgetsTest, SomebodyLetsItSellAgain) {
+  tidemark();
+  start();
+  spike();
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kOpen);
+  const std::string request = policy::encode_resume({"somebody-1", "default", "found it", clock.wall()});
+  must("PATCH", cat(kConfigPath, "/", model::kBudgetsName),
+       Json::object({{"data", Json::object({{"request.json", Json(request)}})}}), kMerge);
+  run_for(1s);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kProbation);
+  EXPECT_EQ(stored().request, "somebody-1");
+  EXPECT_NE(offered("n2"), "0");
+}
+
+TEST_F(BudgetsTest, AJobThatIsEvictedOftenIsNamed) {
+  tidemark();
+  start();
+  for (int i = 0; i < 3; ++i) {
+    pod(cat("t-", i), "n1", "1000", "greedy");
+    api_evicts(cat("t-", i));
+  }
+  run_for(40s);
+  ASSERT_EQ(stored().pools.size(), 1U);
+  EXPECT_EQ(stored().pools[0].jobs, (std::vector<std::string>{"jobs/greedy"}));
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kClosed);
+}
+
+// ---- grants ----
+
+class GrantsTest : public BudgetsTest {
+ protected:
+  void granting(int limit) {
+    Json map = name_only("tidemark-config");
+    map["data"] = Json::object(
+        {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {perPoolHour: ",
+                                  limit, ", grants: true}}"))}});
+    if (call("POST", kConfigPath, map).status == 409) {
+      must("PATCH", cat(kConfigPath, "/tidemark-config"), Json::object({{"data", map["data"]}}), kMerge);
+    }
+  }
+  Json slo(std::string_view name) { return must("GET", cat(testing::kNodeSlosPath, "/", name), nullptr); }
+  std::int64_t granted(std::string_view name) {
+    const Json object = slo(name);
+    const Json* found = object.at("spec", "extensions", "Object", "tidemark", "evictions", "perHour");
+    return found == nullptr ? 0 : found->as_int();
+  }
+};
+
+TEST_F(GrantsTest, EachNodeIsToldItsPartAndNothingIsWrittenTwice) {
+  granting(40);
+  auto& manager = start();
+  run_for(5s);
+  EXPECT_EQ(granted("n1"), 20);
+  EXPECT_EQ(granted("n2"), 20);
+  EXPECT_EQ(manager.metric("tidemark_pool_evictions_granted{pool=\"default\"}"), 40);
+  const auto revision_of = [&] { return std::string(slo("n1").text_at("metadata", "resourceVersion")); };
+  const std::string before = revision_of();
+  run_for(10min);
+  EXPECT_EQ(revision_of(), before) << "a grant holds until it is extended";
+
+  node("n3");
+  metric("n3", "4");
+  run_for(2min);
+  EXPECT_EQ(granted("n1"), 13) << "cut at once";
+  EXPECT_EQ(granted("n3"), 0) << "what was cut may still be gone by";
+  EXPECT_LE(manager.metric("tidemark_pool_evictions_granted{pool=\"default\"}"), 40);
+  run_for(26h);
+  EXPECT_EQ(granted("n3"), 13);
+  EXPECT_EQ(granted("n1"), 13);
+}
+
+TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {
+  granting(40);
+  start();
+  run_for(5s);
+  const std::string before = slo("n1").dump();
+  replicas.clear();
+  run_for(10min);
+  start("two");
+  run_for(3min);
+  EXPECT_EQ(slo("n1").dump(), before) << "nothing to be said anew";
+  Json map =
+      Json::object({{"data", Json::object({{"config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}}"}})}});
+  must("PATCH", cat(kConfigPath, "/tidemark-config"), map, kMerge);
+  run_for(2min);
+  EXPECT_EQ(slo("n1").at("spec", "extensions")->dump(), R"({"Object":{}})");
+}
+
+TEST_F(BudgetsTest, WithoutOurSettingsNothingIsWrittenAndNothingStops) {
+  start();
+  pod("stays", "n1", "3000");
+  run_for(1s);
+  const std::string before = offered("n2");
+  spike();
+  EXPECT_EQ(budgets(), std::nullopt);
+  EXPECT_EQ(must("GET", cat(testing::kNodeSlosPath, "/n1"), nullptr).at("spec", "extensions")->dump(),
+            R"({"Object":{}})");
+  EXPECT_EQ(offered("n2"), before);
+}
+
+TEST_F(BudgetsTest, WhatCannotBeReadIsTakenAnew) {
+  tidemark();
+  Json map = name_only(model::kBudgetsName);
+  map["data"] = Json::object({{"state.json", "{"}, {"counts.json", R"({"schema":9})"}, {"request.json", "[]"}});
+  must("POST", kConfigPath, map);
+  start();
+  spike();
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kOpen);
+}
+
+}  // namespace
+}  // namespace tidemark::manager

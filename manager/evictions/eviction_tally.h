@@ -1,0 +1,33 @@
+// How many pods, online ones too, were evicted on which node within the last hour: what holds a roll-out of settings.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "policy/rollout/rollout.h"
+
+namespace tidemark::manager {
+
+class EvictionTally {
+ public:
+  static constexpr base::Duration kKept = std::chrono::hours(1);
+
+  void evicted(std::string_view node, base::WallTime when);
+
+  // In the window that ends now, a pool each. A node without a pool (gone meanwhile) counts nowhere.
+  std::vector<policy::PoolEvictions> count(base::WallTime now, base::Duration window,
+                                           const std::function<std::string(std::string_view node)>& pool_of);
+
+ private:
+  struct Seen {
+    base::WallTime when;
+    std::string node;
+  };
+  std::deque<Seen> seen_;
+};
+
+}  // namespace tidemark::manager

@@ -1,0 +1,77 @@
+// Follows how pods end, all the time: counts tasks by pool, class and job (policy/budget/book.h), and what is evicted
+// by node for roll-outs.
+//
+//   evicted by its kubelet, or ended by itself    seen when the pod is over, in a cache of ended pods of its own
+//   evicted by the API, or by the scheduler       seen when it is told so, in the cache of running pods: many such pods
+//                                                 are gone before they are over
+//
+// Each way counts what the other does not, so nothing is remembered to count it once. What happened while this process
+// was away is counted by its own time where the pod is still there.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "manager/evictions/eviction_tally.h"
+#include "manager/evictions/pod_end.h"
+#include "net/loop.h"
+#include "policy/budget/book.h"
+
+namespace tidemark::manager {
+
+struct EvictionContext {
+  net::EventLoop& loop;
+  kube::Reader& reader;
+  kube::Watcher& watcher;
+  kube::Interner& interner;
+  base::Registry& metrics;
+  const kube::Informer<kube::Node>& nodes;
+  std::function<std::string(const kube::Node&)> pool_of;
+  std::function<bool(const kube::Node&, std::string_view work_class)> known_class;
+  std::function<bool()> shows;  // whether it is told in metrics: by one of several replicas
+};
+
+class EvictionWatch {
+ public:
+  EvictionWatch(EvictionContext context, const base::Log& log, base::Random random);
+
+  void start();  // until destroyed
+  bool synced() const { return ended_.synced(); }
+  net::Task<bool> wait_synced(base::Duration limit) { return ended_.wait_synced(limit); }
+  // A running pod changed. `end` of what its status says of its end; null where it says nothing.
+  void running_changed(const PodEnd* before, const PodEnd* after, bool listed);
+
+  // Goes on from what was counted before; the nodes and the settings must be there, so that a pool can be told.
+  void begin(policy::EvictionBook book);
+  // What there is up to now. Empty until begin().
+  const policy::EvictionBook& book();
+
+  // For a roll-out. nullopt while the pods that ended are not listed.
+  std::optional<std::vector<policy::PoolEvictions>> count(
+      base::Duration window, const std::function<std::string(std::string_view node)>& pool_of);
+
+ private:
+  void over(const PodEnd& end, bool listed);
+  void count_end(const PodEnd& end, base::WallTime when);
+
+  EvictionContext context_;
+  EvictionTally tally_;
+  kube::Informer<PodEnd> ended_;
+  bool begun_ = false;
+  policy::EvictionBook book_;
+  base::WallTime from_;                                   // what ended before is in the book that it began with
+  std::vector<std::pair<PodEnd, base::WallTime>> early_;  // told before it began
+  net::Scope scope_;                                      // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager

@@ -1,0 +1,87 @@
+#include "manager/evictions/node_grants.h"
+
+#include <utility>
+#include <vector>
+
+namespace tidemark::manager {
+namespace {
+
+// Changes that come together are looked at together.
+constexpr base::Duration kGather = std::chrono::seconds(2);
+
+}  // namespace
+
+NodeGrants::NodeGrants(GrantContext context)
+    : context_(std::move(context)), wake_(context_.loop), scope_(context_.loop) {}
+
+void NodeGrants::start() {
+  scope_.spawn(run());
+}
+
+net::Task<void> NodeGrants::run() {
+  while (true) {
+    wake_.clear();
+    if (context_.leading() && context_.synced()) {
+      if (!learned_) learn();
+      step();
+    } else if (!context_.leading()) {
+      learned_ = false;
+    }
+    co_await wake_.wait_for(kStep);
+    co_await context_.loop.sleep(kGather);
+  }
+}
+
+void NodeGrants::learn() {
+  learned_ = true;
+  pools_.clear();
+  context_.carried([this](const std::string& name, const policy::NodeGrant& grant) {
+    const kube::Node* node = context_.nodes.find({"", name});
+    if (node != nullptr) pools_[context_.pool_of(*node).name].insert_or_assign(name, grant);
+  });
+}
+
+void NodeGrants::step() {
+  struct Members {
+    std::optional<std::int64_t> limit;
+    std::vector<std::string> nodes;
+  };
+  std::map<std::string, Members> members;
+  for (const auto& [pool, book] : pools_) members[pool];
+  if (context_.asked_for()) {
+    context_.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+      const policy::Pool& pool = context_.pool_of(node);
+      Members& of = members[pool.name];
+      if (pool.budget.grants) of.limit = pool.budget.pool_per_hour;
+      of.nodes.push_back(key.name);
+    });
+  }
+  const base::WallTime now = context_.loop.clock().wall();
+  for (const auto& [pool, of] : members) {
+    auto done = policy::grant(pools_[pool], of.nodes, of.limit, now);
+    pools_[pool] = std::move(done.book);
+    for (const auto& change : done.changes) {
+      if (change.reason != model::Reason::kBudgetNoRoom) context_.look_at(change.node);
+    }
+    const bool shows = of.limit.has_value() || !pools_[pool].empty();
+    if (shows || shown_.contains(pool)) {
+      context_.metrics
+          .gauge("tidemark_pool_evictions_granted", "Evictions an hour that the nodes of a pool may still go by.",
+                 {{"pool", pool}})
+          .set(static_cast<double>(policy::held(pools_[pool], now)));
+    }
+    if (shows) shown_.insert(pool);
+  }
+}
+
+std::optional<std::string> NodeGrants::told(const kube::Node& node) const {
+  if (!learned_ || !context_.asked_for()) return std::nullopt;
+  const policy::Pool& pool = context_.pool_of(node);
+  if (!pool.budget.grants || !pool.budget.pool_per_hour) return "";
+  const auto book = pools_.find(pool.name);
+  if (book == pools_.end()) return std::nullopt;  // not looked at yet
+  const auto grant = book->second.find(node.meta.name.view());
+  return grant == book->second.end() ? "" : policy::grant_json(grant->second);
+}
+
+}  // namespace tidemark::manager

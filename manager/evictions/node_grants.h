@@ -1,0 +1,58 @@
+// What of its pool's evictions each node is granted (policy/budget/grants.h), told in its NodeSLO. The NodeSLOs are the
+// memory: a new leader reads there what was granted before it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/metrics.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "net/loop.h"
+#include "policy/budget/grants.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::manager {
+
+struct GrantContext {
+  net::EventLoop& loop;
+  const kube::Informer<kube::Node>& nodes;
+  base::Registry& metrics;
+  std::function<const policy::Pool&(const kube::Node&)> pool_of;
+  std::function<bool()> asked_for;  // there is a tidemark-config
+  std::function<bool()> leading;
+  std::function<bool()> synced;  // nodes, settings and NodeSLOs are there
+  // Each NodeSLO that carries a grant.
+  std::function<void(const std::function<void(const std::string& node, const policy::NodeGrant&)>&)> carried;
+  std::function<void(const std::string& node)> look_at;
+};
+
+class NodeGrants {
+ public:
+  static constexpr base::Duration kStep = std::chrono::minutes(1);
+
+  explicit NodeGrants(GrantContext context);
+
+  void start();                 // until destroyed
+  void look() { wake_.set(); }  // nodes, settings or leadership have changed
+
+  // policy::SloSpec::ours of this node.
+  std::optional<std::string> told(const kube::Node& node) const;
+
+ private:
+  net::Task<void> run();
+  void step();
+  void learn();
+
+  GrantContext context_;
+  bool learned_ = false;  // since this process leads
+  std::map<std::string, policy::GrantBook, std::less<>> pools_;
+  std::set<std::string> shown_;
+  net::Event wake_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager

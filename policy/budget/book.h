@@ -1,0 +1,92 @@
+// How many tasks ended, and how many of them because they were evicted: by pool and class for a day, by job for a day,
+// by pool for an hour in small steps. One meaning everywhere:
+//
+//   eviction rate = evicted / ended,    ended = evicted + finished by themselves
+//
+// A task that ends with its node, or is moved off a cordoned one, is in neither. Everything is bounded: what comes
+// beyond is counted under kOther, or, a job, not by itself (left_out tells).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace tidemark::policy {
+
+inline constexpr base::Duration kMinute = std::chrono::minutes(1);     // slots of a pool's last hour
+inline constexpr base::Duration kSlot = std::chrono::minutes(10);      // slots of a day
+inline constexpr base::Duration kMinutesKept = std::chrono::hours(1);  // and so the longest window
+inline constexpr base::Duration kDayKept = std::chrono::hours(24);
+inline constexpr std::size_t kClassSeriesMax = 500;  // pools by classes
+inline constexpr std::size_t kPoolSeriesMax = 300;
+inline constexpr std::size_t kJobSeriesMax = 2'000;      // jobs evicted within a day
+inline constexpr std::size_t kNameMax = 320;             // bytes of a name; longer ones are cut
+inline constexpr std::string_view kOther = "other";      // classes that the settings do not name
+inline constexpr std::string_view kUnnamed = "unnamed";  // tasks that say no class
+
+struct Ended {
+  std::int64_t evicted = 0;
+  std::int64_t finished = 0;
+  std::int64_t ended() const { return evicted + finished; }
+  Ended& operator+=(const Ended& other) {
+    evicted += other.evicted;
+    finished += other.finished;
+    return *this;
+  }
+  bool operator==(const Ended&) const = default;
+};
+
+// Counts by slots of one length, oldest first; slots in which nothing ended are not there.
+struct Series {
+  struct Slot {
+    std::int64_t index = 0;  // since the epoch
+    Ended ended;
+    bool operator==(const Slot&) const = default;
+  };
+  std::vector<Slot> slots;
+  bool operator==(const Series&) const = default;
+};
+
+using PoolAnd = std::pair<std::string, std::string>;  // a pool, and a class or a job
+
+struct EvictionBook {
+  std::map<std::string, Series, std::less<>> minutes;  // by pool
+  std::map<PoolAnd, Series> classes;
+  std::map<PoolAnd, Series> jobs;  // evictions alone
+  std::int64_t left_out = 0;       // evictions of jobs beyond kJobSeriesMax
+  base::WallTime until;            // what ended up to here is in it
+  bool operator==(const EvictionBook&) const = default;
+};
+
+struct TaskEnd {
+  std::string pool;
+  std::string work_class;
+  std::string job;
+  bool evicted = false;
+};
+
+// `when` later than `now`, or before what is kept, counts now, or not at all.
+void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::WallTime now);
+// Drops what is older than what is kept. A clock that was set back drops what lies in its future.
+void forget_old(EvictionBook& book, base::WallTime now);
+
+// Of the last `window`, which is up to kMinutesKept; nothing from before `since`. To the minute, never less than that.
+Ended lately(const EvictionBook& book, std::string_view pool, base::Duration window, base::WallTime since,
+             base::WallTime now);
+// Of the last day: of one class, or of the whole pool.
+Ended of_day(const EvictionBook& book, std::string_view pool, std::string_view work_class, base::WallTime now);
+Ended of_day(const EvictionBook& book, std::string_view pool, base::WallTime now);
+
+// Of a job: the last hour (to the slot, never less), and the day with it.
+struct JobEvictions {
+  std::int64_t hour = 0;
+  std::int64_t day = 0;
+};
+JobEvictions of_job(const Series& job, base::WallTime now);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,129 @@
+// What evictions let a pool and its jobs do.
+//
+// The breaker of a pool, by what ended in its window:
+//
+//             spike                       cool-down over, no half spike
+//   closed ───────────▶ open ───────────────────────────────────────────▶ probation ──▶ closed
+//                        ▲      or somebody resumes it                        │    as long as the cool-down
+//                        └──────────────── half a spike, cool-down doubled ───┘
+//
+//   spike       evicted ≥ atLeast      and  evicted > ratePercent % of ended
+//   half spike  evicted ≥ ⌈atLeast/2⌉  and  evicted > half of that rate;  on probation, of what ended since it began
+//
+// While it is open the pool sells nothing new: what is sold stays (policy/offer).
+//
+// A job ages upward: the more often it was evicted within a day, the fewer evictions it may have within an hour.
+//
+//   allowed = max(1, perJobHour − (evictions of its last day before this hour) / kJobAgeing),  left = allowed − this
+//   hour's
+//
+// Hours slide, so nothing that was not used piles up. An agent that has no grant goes by kLocalEvictionsPerHour.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/reason.h"
+#include "policy/budget/book.h"
+#include "policy/budget/settings.h"
+#include "policy/ledger/ledger.h"
+
+namespace tidemark::policy {
+
+// How many tasks a node may evict in an hour where nothing was granted to it: enough to save a machine, too few to
+// empty a cluster.
+inline constexpr std::int64_t kLocalEvictionsPerHour = 2;
+inline constexpr std::int64_t kJobAgeing = 8;                            // evictions of a day that cost one of an hour
+inline constexpr std::int64_t kCoolDownGrowthMax = 8;                    // a cool-down doubles up to so many times
+inline constexpr base::Duration kBudgetStep = std::chrono::seconds(5);   // between two looks
+inline constexpr base::Duration kCalmStepMax = std::chrono::minutes(5);  // what one look may count as calm
+inline constexpr std::size_t kJobsTold = 100;  // exhausted jobs of a pool that are named; the most evicted first
+
+enum class BreakerPhase : std::uint8_t { kClosed, kOpen, kProbation };
+
+struct Breaker {
+  BreakerPhase phase = BreakerPhase::kClosed;
+  base::WallTime since;         // of the phase
+  base::Duration cool_down{0};  // of this opening
+  Ended seen;                   // that opened it
+  bool operator==(const Breaker&) const = default;
+};
+
+struct PoolBudget {
+  std::string pool;
+  Breaker breaker;
+  OverReportState over_report;
+  bool exhausted = false;         // no task of the pool is to be evicted for now
+  std::vector<std::string> jobs;  // that are not to be evicted for now, by name
+  bool operator==(const PoolBudget&) const = default;
+};
+
+struct BudgetState {
+  std::vector<PoolBudget> pools;  // by name
+  base::WallTime looked;
+  std::string request;  // the last one that was taken
+
+  const PoolBudget* pool(std::string_view name) const;
+  bool operator==(const BudgetState&) const = default;
+};
+
+struct BudgetPool {
+  std::string name;
+  BudgetSettings settings;
+  bool over_reports = false;  // more than 100 % on some side
+};
+
+// What a person asked for: that an open pool sells again.
+struct ResumeRequest {
+  std::string id;
+  std::string pool;
+  std::string why;
+  base::WallTime at;
+  bool operator==(const ResumeRequest&) const = default;
+};
+
+struct BudgetObservation {
+  std::span<const BudgetPool> pools;
+  const EvictionBook& book;
+  std::optional<ResumeRequest> request;
+};
+
+struct BudgetChange {
+  model::Reason reason = model::Reason::kBudgetSpike;
+  std::string pool;
+  std::string job;  // of kBudgetJobExhausted
+  Ended seen;       // in the window, the hour or the day that mattered
+  bool operator==(const BudgetChange&) const = default;
+};
+
+struct BudgetStep {
+  BudgetState state;
+  std::vector<BudgetChange> changes;
+};
+
+// Total and deterministic; the order of pools does not matter. A pool that is not in the settings any more is
+// forgotten.
+BudgetStep step(const BudgetState& state, const BudgetObservation& seen, base::WallTime now);
+
+struct JobAllowance {
+  std::int64_t allowed = 0;  // this hour
+  std::int64_t left = 0;
+};
+JobAllowance allowance(const JobEvictions& job, std::int64_t per_hour);
+
+// What holds for a node's offer because of its pool's evictions.
+struct PoolGuard {
+  bool stopped = false;   // nothing new is sold
+  bool truthful = false;  // nothing is over-reported
+  bool operator==(const PoolGuard&) const = default;
+};
+PoolGuard guard_of(const BudgetState& state, std::string_view pool);
+
+std::string_view to_string(BreakerPhase phase);
+
+}  // namespace tidemark::policy

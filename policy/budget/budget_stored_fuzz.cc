@@ -1,0 +1,30 @@
+// Any stored text is read or told to be unreadable; what is read is written again and read the same, and can be gone on
+// from.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "policy/budget/stored.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace policy = tidemark::policy;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto request = policy::decode_resume(text)) {
+    TM_CHECK(policy::decode_resume(policy::encode_resume(*request)) == *request, "a request is read again");
+  }
+  if (auto book = policy::decode_counts(text)) {
+    TM_CHECK(policy::decode_counts(policy::encode_counts(*book)) == *book, "counts are read again");
+    policy::forget_old(*book, book->until);
+    policy::count(*book, {"night", "spark", "job", true}, book->until, book->until);
+    TM_CHECK(policy::of_day(*book, "night", book->until).evicted >= 1, "what ended now is counted");
+  }
+  if (const auto state = policy::decode_budgets(text)) {
+    TM_CHECK(policy::decode_budgets(policy::encode_budgets(*state)) == *state, "budgets are read again");
+    const policy::EvictionBook book;
+    const policy::BudgetPool pools[] = {{"night", {}, true}};
+    const auto step = policy::step(*state, {pools, book, {}}, state->looked);
+    TM_CHECK(step.state.pools.size() == 1, "every pool of the settings is looked at, and no other");
+  }
+  return 0;
+}

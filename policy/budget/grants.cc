@@ -1,0 +1,141 @@
+#include "policy/budget/grants.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+
+constexpr std::int64_t kPerHourMax = 1'000'000'000;
+
+bool counts(const EvictionGrant& grant, base::WallTime at) {
+  return grant.per_hour > 0 && at < grant.until + kGrantLasts;
+}
+
+// Until when, to the second, as it is told.
+base::WallTime end_of(base::WallTime now) {
+  return {std::chrono::floor<std::chrono::seconds>((now + kGrantValid).since_epoch)};
+}
+
+std::optional<EvictionGrant> merged(const std::optional<EvictionGrant>& before, const EvictionGrant& last,
+                                    std::int64_t now_per_hour, base::WallTime at) {
+  std::optional<EvictionGrant> out;
+  // What is not more than the new one says nothing.
+  if (before && before->per_hour > now_per_hour && counts(*before, at)) out = before;
+  if (last.per_hour > now_per_hour && counts(last, at)) {
+    if (!out) {
+      out = last;
+    } else {
+      out = EvictionGrant{std::max(out->per_hour, last.per_hour), std::max(out->until, last.until)};
+    }
+  }
+  return out;
+}
+
+void write(base::JsonWriter& json, const EvictionGrant& grant) {
+  json.begin_object().member("perHour", grant.per_hour).member("until", base::format_rfc3339(grant.until)).end_object();
+}
+
+std::optional<EvictionGrant> read(const Json* value) {
+  if (value == nullptr || !value->is_object()) return std::nullopt;
+  const Json* per_hour = value->member("perHour");
+  const auto until = base::parse_rfc3339(value->text_at("until"));
+  if (per_hour == nullptr || !until) return std::nullopt;
+  const auto number = per_hour->get_int();
+  if (!number || *number < 0 || *number > kPerHourMax) return std::nullopt;
+  return EvictionGrant{*number, *until};
+}
+
+}  // namespace
+
+std::int64_t NodeGrant::held(base::WallTime at) const {
+  const std::int64_t last = counts(now, at) ? now.per_hour : 0;
+  return before && counts(*before, at) ? std::max(last, before->per_hour) : last;
+}
+
+std::int64_t held(const GrantBook& book, base::WallTime at) {
+  std::int64_t sum = 0;
+  for (const auto& [node, grant] : book) sum += grant.held(at);
+  return sum;
+}
+
+std::int64_t size_class(std::int64_t nodes) {
+  std::int64_t size = 1;
+  while (size < nodes) size = std::max(size + 1, size + size / 4);
+  return size;
+}
+
+GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::optional<std::int64_t> limit,
+                base::WallTime now) {
+  GrantStep out;
+  for (const auto& [node, grant] : book) {
+    if (grant.held(now) > 0) out.book.emplace(node, grant);
+  }
+  if (!limit || nodes.empty()) return out;
+  const std::int64_t most = std::clamp<std::int64_t>(*limit, 0, kPerHourMax);
+  const std::int64_t part = std::max<std::int64_t>(most / size_class(static_cast<std::int64_t>(nodes.size())), 1);
+  std::vector<std::string_view> sorted(nodes.begin(), nodes.end());
+  std::ranges::sort(sorted);
+  sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
+  std::int64_t all = held(out.book, now);
+  // Cuts first: what they free is free later, and what must be extended is not taken by somebody else.
+  for (const bool growing : {false, true}) {
+    for (const auto name : sorted) {
+      const auto at = out.book.find(name);
+      const NodeGrant known = at == out.book.end() ? NodeGrant() : at->second;
+      const bool in_force = known.now.per_hour > 0 && now < known.now.until;
+      const bool grows = !in_force || part > known.now.per_hour;
+      if (grows != growing) continue;
+      const bool due = known.now.until - now < kGrantValid / 2;
+      const std::int64_t own = known.held(now);
+      // A cut needs no room, nor does what stays as it is.
+      const std::int64_t room = std::max<std::int64_t>(most - (all - own), 0);
+      const std::int64_t size = grows ? std::min(part, room) : part;
+      // Not for a part of what it may have while others hold the rest: that would be a write more.
+      if (in_force && grows && size < part && !due) continue;
+      if (in_force && !grows && part == known.now.per_hour && !due) continue;
+      if (size < 1) {
+        out.changes.push_back({std::string(name), Reason::kBudgetNoRoom});
+        continue;
+      }
+      NodeGrant next{{size, end_of(now)}, merged(known.before, known.now, size, now)};
+      all += next.held(now) - own;
+      const Reason reason = !in_force                    ? Reason::kBudgetGranted
+                            : size < known.now.per_hour  ? Reason::kBudgetGrantCut
+                            : size == known.now.per_hour ? Reason::kBudgetGrantRenewed
+                                                         : Reason::kBudgetGranted;
+      out.changes.push_back({std::string(name), reason});
+      out.book.insert_or_assign(std::string(name), std::move(next));
+    }
+  }
+  return out;
+}
+
+std::string grant_json(const NodeGrant& grant) {
+  std::string out;
+  base::JsonWriter json(out);
+  json.begin_object().member("schema", kGrantSchema);
+  json.key("evictions").begin_object().member("perHour", grant.now.per_hour);
+  json.member("until", base::format_rfc3339(grant.now.until));
+  if (grant.before) {
+    json.key("before");
+    write(json, *grant.before);
+  }
+  json.end_object().end_object();
+  return out;
+}
+
+Result<NodeGrant> read_grant(const Json& told) {
+  const Json* schema = told.member("schema");
+  const std::int64_t written = schema == nullptr ? 0 : schema->get_int().value_or(0);
+  if (written != kGrantSchema) {
+    return fail(ErrorKind::kUnsupported, "written with schema ", written, "; this version reads ", kGrantSchema);
+  }
+  const auto now = read(told.member("evictions"));
+  if (!now) return fail(ErrorKind::kInvalid, "evictions is missing or not what it should be");
+  return NodeGrant{*now, read(told.at("evictions", "before"))};
+}
+
+}  // namespace tidemark::policy

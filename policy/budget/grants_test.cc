@@ -1,0 +1,144 @@
+// Grants to nodes: what must hold whatever messages are lost, and how often they are written.
+#include "policy/budget/grants.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::Reason;
+using std::chrono::hours, std::chrono::minutes;
+
+const base::WallTime kStart = *base::parse_rfc3339("2026-11-21T20:00:00Z");
+
+std::vector<std::string> nodes(int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(cat("n", i));
+  return names;
+}
+
+TEST(Grants, EachNodeHasItsPartUntilItIsExtended) {
+  auto done = grant({}, nodes(4), 40, kStart);
+  ASSERT_EQ(done.changes.size(), 4U);
+  EXPECT_EQ(done.changes[0], (GrantChange{"n0", Reason::kBudgetGranted}));
+  EXPECT_EQ(done.book.at("n0").now, (EvictionGrant{10, kStart + kGrantValid}));
+  EXPECT_TRUE(grant(done.book, nodes(4), 40, kStart + hours(12)).changes.empty());
+  done = grant(done.book, nodes(4), 40, kStart + hours(12) + minutes(1));
+  ASSERT_EQ(done.changes.size(), 4U);
+  EXPECT_EQ(done.changes[0], (GrantChange{"n0", Reason::kBudgetGrantRenewed}));
+  EXPECT_EQ(done.book.at("n0").before, std::nullopt);
+}
+
+TEST(Grants, AreWrittenTwiceADayAtMost) {
+  GrantBook book;
+  std::size_t writes = 0;
+  for (int minute = 0; minute < 10 * 24 * 60; minute += 5) {
+    auto done = grant(book, nodes(50), 1000, kStart + minutes(minute));
+    book = std::move(done.book);
+    writes += done.changes.size();
+  }
+  EXPECT_LE(writes, 50U * 2 * 10);
+}
+
+TEST(Grants, ANodeMoreDoesNotCutAllTheOthers) {
+  EXPECT_EQ(size_class(0), 1);
+  EXPECT_EQ(size_class(5), 5);
+  EXPECT_EQ(size_class(9), 10);
+  EXPECT_EQ(size_class(10'000), 10'352);
+  const auto book = grant({}, nodes(95), 10'000, kStart).book;
+  const auto more = grant(book, nodes(96), 10'000, kStart + minutes(1));
+  EXPECT_LE(more.changes.size(), 1U);
+}
+
+TEST(Grants, WhatIsCutIsGrantedToOthersWhenItCannotBeInForceAnyMore) {
+  auto book = grant({}, nodes(2), 20, kStart).book;
+  auto done = grant(book, nodes(4), 20, kStart + hours(1));
+  EXPECT_EQ(done.book.at("n0").now.per_hour, 5);
+  EXPECT_EQ(done.book.at("n0").before, (EvictionGrant{10, kStart + kGrantValid}));
+  EXPECT_FALSE(done.book.contains("n3"));
+  EXPECT_EQ(done.changes.back(), (GrantChange{"n3", Reason::kBudgetNoRoom}));
+  // Until the end of the grant before, and an hour more.
+  book = done.book;
+  done = grant(book, nodes(4), 20, kStart + hours(24) + minutes(59));
+  EXPECT_FALSE(done.book.contains("n3"));
+  done = grant(done.book, nodes(4), 20, kStart + hours(25));
+  EXPECT_EQ(done.book.at("n3").now.per_hour, 5);
+}
+
+TEST(Grants, WithFewerThanNodesSomeHaveOneAndTheOthersTheirOwn) {
+  const auto done = grant({}, nodes(10), 3, kStart);
+  EXPECT_EQ(done.book.size(), 3U);
+  EXPECT_EQ(held(done.book, kStart), 3);
+  EXPECT_TRUE(grant({}, nodes(10), std::nullopt, kStart).book.empty());
+  EXPECT_TRUE(grant({}, nodes(10), 0, kStart).book.empty());
+  EXPECT_TRUE(grant({}, nodes(10), -5, kStart).book.empty());
+}
+
+// Nodes hear of their grants late, or never, and go by the last one they heard of until its end.
+TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
+  std::mt19937_64 random(11);
+  const auto below = [&](int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random); };
+  for (int round = 0; round < 40; ++round) {
+    const std::int64_t limit = 1 + below(200);
+    GrantBook book;
+    std::map<std::string, EvictionGrant> heard;
+    std::map<std::string, std::vector<EvictionGrant>> on_the_way;
+    base::WallTime now = kStart;
+    for (int i = 0; i < 300; ++i) {
+      now = now + minutes(below(120));
+      auto members = nodes(1 + below(30));
+      auto done = grant(book, members, limit, now);
+      EXPECT_EQ(done.book, grant(book, members, limit, now).book) << "deterministic";
+      std::ranges::reverse(members);
+      EXPECT_EQ(done.book, grant(book, members, limit, now).book) << "in any order";
+      book = std::move(done.book);
+      // It is read again by another leader.
+      for (auto& [node, held_by] : book) {
+        const auto again = read_grant(*Json::parse(grant_json(held_by)));
+        ASSERT_TRUE(again.has_value());
+        ASSERT_EQ(*again, held_by);
+      }
+      for (const auto& change : done.changes) {
+        if (change.reason != Reason::kBudgetNoRoom) on_the_way[change.node].push_back(book.at(change.node).now);
+      }
+      for (auto& [node, grants] : on_the_way) {
+        if (grants.empty() || below(3) == 0) continue;  // lost for now
+        heard[node] = grants[static_cast<std::size_t>(below(static_cast<int>(grants.size())))];
+        if (below(2) == 0) grants.clear();  // else an older one may still come
+      }
+      std::int64_t together = 0;
+      for (const auto& [node, grant] : heard) together += now < grant.until ? grant.per_hour : 0;
+      ASSERT_LE(together, limit);
+      ASSERT_LE(held(book, now), limit);
+    }
+  }
+}
+
+TEST(Grants, ALowerLimitCutsAtOnceAndStaysWithinItFromThenOn) {
+  auto book = grant({}, nodes(4), 100, kStart).book;
+  auto done = grant(book, nodes(4), 20, kStart + hours(1));
+  for (const auto& [node, grant] : done.book) EXPECT_LE(grant.now.per_hour, 5) << node;
+  base::WallTime now = kStart + hours(1);
+  for (int i = 0; i < 60; ++i) {
+    now = now + hours(1);
+    done = grant(done.book, nodes(4), 20, now);
+  }
+  EXPECT_LE(held(done.book, now), 20);
+  EXPECT_EQ(done.book.at("n0").now.per_hour, 5);
+}
+
+TEST(Grants, WhatANodeIsToldCanBeReadOrIsRefused) {
+  EXPECT_FALSE(read_grant(*Json::parse("{}")).has_value());
+  EXPECT_EQ(read_grant(*Json::parse(R"({"schema":2})")).error().kind, ErrorKind::kUnsupported);
+  EXPECT_FALSE(read_grant(*Json::parse(R"({"schema":1,"evictions":{"perHour":-1,"until":"2026-11-21T20:00:00Z"}})")));
+  EXPECT_FALSE(read_grant(*Json::parse(R"({"schema":1,"evictions":{"perHour":1}})")));
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,253 @@
+#include "policy/budget/stored.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::JsonWriter;
+
+constexpr std::int64_t kCountMax = std::int64_t{1} << 40;
+constexpr std::int64_t kCoolDownMax_s = std::int64_t{3600} * 24 * 30;
+constexpr std::size_t kSlotsMax = 200;  // a day has 145
+constexpr std::array kPhases{BreakerPhase::kClosed, BreakerPhase::kOpen, BreakerPhase::kProbation};
+
+void begin(JsonWriter& json) {
+  json.begin_object().member("schema", kBudgetSchema).member("policy", kBudgetPolicyVersion);
+}
+
+void write_time(JsonWriter& json, std::string_view name, base::WallTime when) {
+  json.member(name, base::format_rfc3339_micro(when));
+}
+
+std::int64_t seconds(base::Duration duration) {
+  return std::chrono::floor<std::chrono::seconds>(duration).count();
+}
+
+Result<Json> read_object(std::string_view text) {
+  if (text.size() > kBudgetBytesMax) return fail(ErrorKind::kExhausted, text.size(), " bytes");
+  TM_TRY(auto value, Json::parse(text));
+  if (!value.is_object()) return fail(ErrorKind::kInvalid, "wanted an object");
+  const Json* schema = value.member("schema");
+  const std::int64_t written = schema == nullptr ? 0 : schema->get_int().value_or(0);
+  if (written != kBudgetSchema) {
+    return fail(ErrorKind::kUnsupported, "written with schema ", written, "; this version reads ", kBudgetSchema);
+  }
+  return value;
+}
+
+std::unexpected<Error> lacks(std::string_view what) {
+  return fail(ErrorKind::kInvalid, what, " is missing or not what it should be");
+}
+
+std::int64_t number(const Json& value, std::string_view key, std::int64_t most = kCountMax) {
+  const Json* found = value.member(key);
+  return std::clamp<std::int64_t>(found == nullptr ? 0 : found->get_int().value_or(0), 0, most);
+}
+
+bool truth(const Json& value, std::string_view key) {
+  const Json* found = value.member(key);
+  return found != nullptr && found->get_bool().value_or(false);
+}
+
+const Json::Array& list(const Json& value, std::string_view key) {
+  static const Json::Array kNone;
+  const Json* found = value.member(key);
+  return found == nullptr || !found->is_array() ? kNone : found->as_array();
+}
+
+std::string name_at(const Json& value, std::string_view key) {
+  return std::string(value.text_at(key).substr(0, kNameMax));
+}
+
+Result<PoolBudget> read_pool(const Json& value) {
+  PoolBudget pool;
+  pool.pool = name_at(value, "name");
+  if (pool.pool.empty()) return lacks("pools.name");
+  const std::string_view phase = value.text_at("breaker", "phase");
+  const auto at = std::ranges::find(kPhases, phase, [](BreakerPhase each) { return to_string(each); });
+  if (at == kPhases.end()) return lacks("pools.breaker.phase");
+  pool.breaker.phase = *at;
+  if (pool.breaker.phase != BreakerPhase::kClosed) {
+    const Json& breaker = *value.member("breaker");
+    const auto since = base::parse_rfc3339(breaker.text_at("since"));
+    if (!since) return lacks("pools.breaker.since");
+    pool.breaker.since = *since;
+    pool.breaker.cool_down = std::chrono::seconds(number(breaker, "coolDownSeconds", kCoolDownMax_s));
+    pool.breaker.seen = {number(breaker, "evicted"), number(breaker, "finished")};
+  }
+  if (const Json* over = value.member("overReport"); over != nullptr && over->is_object()) {
+    pool.over_report.fallen_back = truth(*over, "givenUp");
+    if (pool.over_report.fallen_back && over->member("calmSeconds") != nullptr) {
+      pool.over_report.calm_s = number(*over, "calmSeconds", kEvictionCalmNeeded_s);
+    }
+  }
+  pool.exhausted = truth(value, "exhausted");
+  for (const Json& job : list(value, "jobsExhausted")) {
+    if (job.is_string() && pool.jobs.size() < kJobsTold) pool.jobs.emplace_back(job.as_string().substr(0, kNameMax));
+  }
+  std::ranges::sort(pool.jobs);
+  pool.jobs.erase(std::ranges::unique(pool.jobs).begin(), pool.jobs.end());
+  return pool;
+}
+
+// [[slot, evicted, finished], …]
+void write_series(JsonWriter& json, const Series& series) {
+  json.begin_array();
+  for (const auto& slot : series.slots) {
+    json.begin_array().value(slot.index).value(slot.ended.evicted).value(slot.ended.finished).end_array();
+  }
+  json.end_array();
+}
+
+Result<Series> read_series(const Json& value, std::string_view what) {
+  Series series;
+  for (const Json& each : list(value, "slots")) {
+    if (!each.is_array() || each.as_array().size() != 3) return lacks(what);
+    std::array<std::int64_t, 3> numbers{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto read = each.as_array()[i].get_int();
+      if (!read) return lacks(what);
+      numbers.at(i) = *read;
+    }
+    const auto [index, evicted, finished] = numbers;
+    if (!series.slots.empty() && series.slots.back().index >= index) return lacks(what);
+    if (series.slots.size() >= kSlotsMax) return lacks(what);
+    series.slots.push_back(
+        {index, {std::clamp<std::int64_t>(evicted, 0, kCountMax), std::clamp<std::int64_t>(finished, 0, kCountMax)}});
+  }
+  return series;
+}
+
+Result<void> read_all(const Json& value, std::string_view key, std::string_view second, std::size_t most,
+                      std::map<PoolAnd, Series>& out) {
+  for (const Json& each : list(value, key)) {
+    TM_TRY(auto series, read_series(each, key));
+    PoolAnd name{name_at(each, "pool"), name_at(each, second)};
+    if (name.first.empty()) return lacks(base::cat(key, ".pool"));
+    if (out.size() >= most || series.slots.empty()) continue;
+    out.insert_or_assign(std::move(name), std::move(series));
+  }
+  return {};
+}
+
+void write_all(JsonWriter& json, std::string_view key, std::string_view second, const std::map<PoolAnd, Series>& all) {
+  json.key(key).begin_array();
+  for (const auto& [name, series] : all) {
+    json.begin_object().member("pool", std::string_view(name.first)).member(second, std::string_view(name.second));
+    json.key("slots");
+    write_series(json, series);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string encode_budgets(const BudgetState& state) {
+  std::string out;
+  JsonWriter json(out);
+  begin(json);
+  write_time(json, "at", state.looked);
+  json.member("request", std::string_view(state.request));
+  json.member("localEvictionsPerHour", kLocalEvictionsPerHour);
+  json.key("pools").begin_array();
+  for (const auto& pool : state.pools) {
+    json.begin_object().member("name", std::string_view(pool.pool));
+    json.key("breaker").begin_object().member("phase", to_string(pool.breaker.phase));
+    if (pool.breaker.phase != BreakerPhase::kClosed) {
+      write_time(json, "since", pool.breaker.since);
+      json.member("coolDownSeconds", seconds(pool.breaker.cool_down));
+      json.member("evicted", pool.breaker.seen.evicted).member("finished", pool.breaker.seen.finished);
+    }
+    json.end_object();
+    if (pool.over_report.fallen_back) {
+      json.key("overReport").begin_object().member("givenUp", true);
+      if (pool.over_report.calm_s) json.member("calmSeconds", *pool.over_report.calm_s);
+      json.end_object();
+    }
+    json.member("exhausted", pool.exhausted);
+    json.key("jobsExhausted").begin_array();
+    for (const auto& job : pool.jobs) json.value(std::string_view(job));
+    json.end_array().end_object();
+  }
+  json.end_array().end_object();
+  return out;
+}
+
+Result<BudgetState> decode_budgets(std::string_view text) {
+  TM_TRY(const Json value, read_object(text));
+  BudgetState state;
+  const auto looked = base::parse_rfc3339(value.text_at("at"));
+  if (!looked) return lacks("at");
+  state.looked = *looked;
+  state.request = name_at(value, "request");
+  for (const Json& each : list(value, "pools")) {
+    TM_TRY(auto pool, read_pool(each));
+    if (state.pools.size() < kPoolSeriesMax) state.pools.push_back(std::move(pool));
+  }
+  std::ranges::sort(state.pools, {}, &PoolBudget::pool);
+  const auto twice = std::ranges::adjacent_find(state.pools, {}, &PoolBudget::pool);
+  if (twice != state.pools.end())
+    return fail(ErrorKind::kInvalid, "pool ", base::quoted(twice->pool), " is there twice");
+  return state;
+}
+
+std::string encode_counts(const EvictionBook& book) {
+  std::string out;
+  JsonWriter json(out);
+  begin(json);
+  write_time(json, "until", book.until);
+  json.member("slotSeconds", seconds(kSlot));
+  json.member("leftOut", book.left_out);
+  write_all(json, "classes", "class", book.classes);
+  write_all(json, "jobs", "job", book.jobs);
+  json.end_object();
+  return out;
+}
+
+Result<EvictionBook> decode_counts(std::string_view text) {
+  TM_TRY(const Json value, read_object(text));
+  EvictionBook book;
+  const auto until = base::parse_rfc3339(value.text_at("until"));
+  if (!until) return lacks("until");
+  book.until = *until;
+  if (number(value, "slotSeconds") != seconds(kSlot)) return lacks("slotSeconds");
+  book.left_out = number(value, "leftOut");
+  TM_TRY_VOID(read_all(value, "classes", "class", kClassSeriesMax + kPoolSeriesMax, book.classes));
+  TM_TRY_VOID(read_all(value, "jobs", "job", kJobSeriesMax, book.jobs));
+  return book;
+}
+
+std::string encode_resume(const ResumeRequest& request) {
+  std::string out;
+  JsonWriter json(out);
+  begin(json);
+  json.member("id", std::string_view(request.id)).member("verb", "resume");
+  json.member("pool", std::string_view(request.pool)).member("reason", std::string_view(request.why));
+  write_time(json, "at", request.at);
+  json.end_object();
+  return out;
+}
+
+Result<ResumeRequest> decode_resume(std::string_view text) {
+  TM_TRY(const Json value, read_object(text));
+  if (value.text_at("verb") != "resume") return lacks("verb");
+  ResumeRequest request;
+  request.id = name_at(value, "id");
+  request.pool = name_at(value, "pool");
+  if (request.id.empty() || request.pool.empty()) return lacks("id or pool");
+  request.why = name_at(value, "reason");
+  const auto at = base::parse_rfc3339(value.text_at("at"));
+  if (!at) return lacks("at");
+  request.at = *at;
+  return request;
+}
+
+}  // namespace tidemark::policy

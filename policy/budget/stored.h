@@ -1,0 +1,32 @@
+// How budgets are stored: the data of the ConfigMap `tidemark-budgets`, which others may read too.
+//
+//   state.json    what holds of each pool: the breaker, jobs and pools that are not to be evicted for now
+//   counts.json   the counts of a day, so that a restart does not forget them
+//   request.json  what a person asked for last; written by `tidemark`, never by the manager
+//
+// Each carries `schema` and the version of the policy that wrote it. A newer schema is not read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "policy/budget/book.h"
+#include "policy/budget/budget.h"
+
+namespace tidemark::policy {
+
+inline constexpr std::int64_t kBudgetSchema = 1;
+inline constexpr std::int64_t kBudgetPolicyVersion = 1;
+inline constexpr std::size_t kBudgetBytesMax = 1 << 20;  // of a text that is read
+
+std::string encode_budgets(const BudgetState& state);
+std::string encode_counts(const EvictionBook& book);  // without the minutes: they are too short-lived
+std::string encode_resume(const ResumeRequest& request);
+
+Result<BudgetState> decode_budgets(std::string_view text);
+Result<EvictionBook> decode_counts(std::string_view text);
+Result<ResumeRequest> decode_resume(std::string_view text);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,36 @@
+#include "policy/pools/budget_form.h"
+
+#include "policy/budget/book.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kPerHourMax = 1'000'000;
+constexpr base::Duration kCoolDownMax = std::chrono::hours(24);
+
+}  // namespace
+
+void read_evictions(Form& form, BudgetSettings& budget, Problems& problems) {
+  Form each(form.member("evictions"), form.place("evictions"), problems);
+  each.integer("perJobHour", budget.job_per_hour, 1, kPerHourMax);
+  if (each.has("perPoolHour")) {
+    std::int64_t limit = kPerHourMax;
+    each.integer("perPoolHour", limit, 1, kPerHourMax);
+    budget.pool_per_hour = limit;
+  }
+  each.boolean("grants", budget.grants);
+  if (budget.grants && !budget.pool_per_hour) {
+    each.problem("grants", "there is nothing to grant without perPoolHour");
+  }
+  Form breaker(each.member("breaker"), each.place("breaker"), problems);
+  BreakerSettings& settings = budget.breaker;
+  breaker.boolean("watched", settings.watched);
+  breaker.duration("window", settings.window, kMinute, kMinutesKept);
+  breaker.integer("atLeast", settings.at_least, 1, kPerHourMax);
+  breaker.integer("ratePercent", settings.rate_percent, 0, 99);
+  breaker.duration("coolDown", settings.cool_down, kMinute, kCoolDownMax);
+  breaker.finish();
+  each.finish();
+}
+
+}  // namespace tidemark::policy

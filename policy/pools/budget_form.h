@@ -1,0 +1,23 @@
+// What a pool's evictions let it do.
+//
+//   evictions:
+//     perJobHour: 10               # of one job, and fewer the more it was evicted lately
+//     perPoolHour: 600             # of the whole pool; without it there is no such limit
+//     grants: true                 # each node is told its part of perPoolHour in its NodeSLO
+//     breaker:
+//       watched: true
+//       window: 10m                # at least `atLeast` evictions in it,
+//       atLeast: 20
+//       ratePercent: 10            # and more than this share of what ended: the pool sells nothing new
+//       coolDown: 30m              # for so long, and then so long on probation
+#pragma once
+
+#include "policy/budget/settings.h"
+#include "policy/pools/form.h"
+
+namespace tidemark::policy {
+
+// What is not given stays as it is.
+void read_evictions(Form& form, BudgetSettings& budget, Problems& problems);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,188 @@
+#include "policy/render/budget_text.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "policy/render/why.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::Reason;
+
+constexpr std::size_t kJobsShown = 20;  // lines of text; JSON has all
+
+std::string seconds_text(base::Duration duration) {
+  return base::format_go_duration(std::chrono::floor<std::chrono::seconds>(std::max(duration, base::Duration(0))));
+}
+
+std::string breaker_text(const Breaker& breaker, base::WallTime now) {
+  switch (breaker.phase) {
+    case BreakerPhase::kClosed:
+      return "sells what its settings give";
+    case BreakerPhase::kOpen: {
+      const base::Duration left = breaker.cool_down - (now - breaker.since);
+      return cat("sells nothing new since ", base::format_rfc3339(breaker.since), " (", breaker.seen.evicted, " of ",
+                 breaker.seen.ended(), " tasks that ended were evicted), ",
+                 left > base::Duration(0) ? cat("for another ", seconds_text(left)) : "until evictions calm down");
+    }
+    case BreakerPhase::kProbation:
+      return cat("sells again since ", base::format_rfc3339(breaker.since), ", on probation");
+  }
+  return "";
+}
+
+struct Job {
+  std::string pool;
+  std::string name;
+  JobEvictions evictions;
+  bool exhausted = false;
+};
+
+std::vector<Job> jobs_of(const EvictionBook& book, const BudgetState& state, std::string_view pool,
+                         base::WallTime now) {
+  std::vector<Job> jobs;
+  for (const auto& [name, series] : book.jobs) {
+    if (!pool.empty() && name.first != pool) continue;
+    const auto* budget = state.pool(name.first);
+    const bool exhausted = budget != nullptr && std::ranges::binary_search(budget->jobs, name.second);
+    jobs.push_back({name.first, name.second, of_job(series, now), exhausted});
+  }
+  std::ranges::sort(jobs, [](const Job& a, const Job& b) {
+    if (a.evictions.day != b.evictions.day) return a.evictions.day > b.evictions.day;
+    return std::pair(a.pool, a.name) < std::pair(b.pool, b.name);
+  });
+  return jobs;
+}
+
+Json ended_json(const Ended& ended) {
+  Json out = Json::object({{"evicted", ended.evicted}, {"finished", ended.finished}});
+  if (ended.ended() > 0) {
+    out["rate"] = Json(static_cast<double>(ended.evicted) / static_cast<double>(ended.ended()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string rate_text(const Ended& ended) {
+  if (ended.ended() == 0) return "none ended";
+  const std::int64_t permille = ended.evicted * 1000 / ended.ended();
+  return cat(permille / 10, ".", permille % 10, " %");
+}
+
+std::string render_text(const BudgetChange& change) {
+  std::string text =
+      cat("pool ", change.pool, change.job.empty() ? "" : ", job ", change.job, ": ", why(change.reason));
+  if (!change.job.empty()) return cat(text, ": ", change.seen.evicted, " evictions within an hour");
+  return cat(text, ": ", change.seen.evicted, " of ", change.seen.ended(), " tasks that ended were evicted");
+}
+
+std::string_view event_reason(const BudgetChange& change) {
+  switch (change.reason) {
+    case Reason::kBudgetSpike:
+    case Reason::kBudgetReopened:
+      return "EvictionsStopPool";
+    case Reason::kBudgetProbation:
+    case Reason::kBudgetResumed:
+      return "PoolOnProbation";
+    case Reason::kBudgetPoolExhausted:
+    case Reason::kBudgetJobExhausted:
+      return "EvictionsExhausted";
+    case Reason::kBudgetOverReportGivenUp:
+      return "OverReportGivenUp";
+    case Reason::kBudgetOverReportBack:
+      return "OverReportBack";
+    default:
+      return "PoolSells";
+  }
+}
+
+std::string budgets_text(const BudgetState& state, const EvictionBook& book, base::WallTime now) {
+  std::string out;
+  for (const auto& pool : state.pools) {
+    out += cat("pool ", pool.pool, ": ", breaker_text(pool.breaker, now), "\n");
+    const Ended day = of_day(book, pool.pool, now);
+    out += cat("  last day: ", day.evicted, " evicted, ", day.finished, " finished, ", rate_text(day), "\n");
+    if (pool.over_report.fallen_back) out += cat("  over-report: ", why(Reason::kBudgetOverReportGivenUp), "\n");
+    if (pool.exhausted) out += cat("  ", why(Reason::kBudgetPoolExhausted), "\n");
+    for (const auto& job : pool.jobs) out += cat("  ", job, ": ", why(Reason::kBudgetJobExhausted), "\n");
+  }
+  return out;
+}
+
+Json budgets_json(const BudgetState& state, const EvictionBook& book, base::WallTime now) {
+  Json pools = Json::array();
+  for (const auto& pool : state.pools) {
+    Json breaker = Json::object({{"phase", Json(to_string(pool.breaker.phase))}});
+    if (pool.breaker.phase != BreakerPhase::kClosed) {
+      breaker["since"] = Json(base::format_rfc3339(pool.breaker.since));
+      breaker["coolDown"] = Json(base::format_go_duration(pool.breaker.cool_down));
+      breaker["seen"] = ended_json(pool.breaker.seen);
+    }
+    Json jobs = Json::array();
+    for (const auto& job : pool.jobs) jobs.as_array().push_back(Json(job));
+    pools.as_array().push_back(Json::object({{"pool", Json(pool.pool)},
+                                             {"breaker", std::move(breaker)},
+                                             {"overReportGivenUp", Json(pool.over_report.fallen_back)},
+                                             {"exhausted", Json(pool.exhausted)},
+                                             {"jobsExhausted", std::move(jobs)},
+                                             {"lastDay", ended_json(of_day(book, pool.pool, now))}}));
+  }
+  return Json::object({{"schema", 1},
+                       {"report", "budgets"},
+                       {"at", Json(base::format_rfc3339(state.looked))},
+                       {"localEvictionsPerHour", kLocalEvictionsPerHour},
+                       {"pools", std::move(pools)}});
+}
+
+std::string evictions_text(const EvictionBook& book, const BudgetState& state, std::string_view pool,
+                           base::WallTime now) {
+  std::string out;
+  for (const auto& [name, series] : book.classes) {
+    if (!pool.empty() && name.first != pool) continue;
+    const Ended day = of_day(book, name.first, name.second, now);
+    out += cat("pool ", name.first, ", class ", name.second, ": ", day.evicted, " evicted, ", day.finished,
+               " finished, ", rate_text(day), "\n");
+  }
+  const auto jobs = jobs_of(book, state, pool, now);
+  std::size_t shown = 0;
+  for (const auto& job : jobs) {
+    if (++shown > kJobsShown) continue;
+    out +=
+        cat("  job ", job.name, " (pool ", job.pool, "): ", job.evictions.hour, " evictions within an hour, ",
+            job.evictions.day, " within a day", job.exhausted ? cat(": ", why(Reason::kBudgetJobExhausted)) : "", "\n");
+  }
+  if (shown > kJobsShown) out += cat("  and ", shown - kJobsShown, " more jobs; -o json shows all\n");
+  if (book.left_out > 0) out += cat("  and ", book.left_out, " evictions of jobs that are not followed one by one\n");
+  return out;
+}
+
+Json evictions_json(const EvictionBook& book, const BudgetState& state, std::string_view pool, base::WallTime now) {
+  Json classes = Json::array();
+  for (const auto& [name, series] : book.classes) {
+    if (!pool.empty() && name.first != pool) continue;
+    classes.as_array().push_back(Json::object({{"pool", Json(name.first)},
+                                               {"class", Json(name.second)},
+                                               {"lastDay", ended_json(of_day(book, name.first, name.second, now))}}));
+  }
+  Json jobs = Json::array();
+  for (const auto& job : jobs_of(book, state, pool, now)) {
+    jobs.as_array().push_back(Json::object({{"pool", Json(job.pool)},
+                                            {"job", Json(job.name)},
+                                            {"lastHour", job.evictions.hour},
+                                            {"lastDay", job.evictions.day},
+                                            {"exhausted", Json(job.exhausted)}}));
+  }
+  return Json::object({{"schema", 1},
+                       {"report", "evictions"},
+                       {"at", Json(base::format_rfc3339(book.until))},
+                       {"classes", std::move(classes)},
+                       {"jobs", std::move(jobs)},
+                       {"leftOut", book.left_out}});
+}
+
+}  // namespace tidemark::policy

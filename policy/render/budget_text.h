@@ -1,0 +1,29 @@
+// What evictions let pools and jobs do, as something to read.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "policy/budget/book.h"
+#include "policy/budget/budget.h"
+
+namespace tidemark::policy {
+
+// "pool night: evictions of the pool spiked … [TM-BUDGET-001]: 25 of 60 tasks that ended were evicted".
+std::string render_text(const BudgetChange& change);
+std::string_view event_reason(const BudgetChange& change);
+
+// A line or more for each pool: the breaker, what is exhausted, the rate of the last day.
+std::string budgets_text(const BudgetState& state, const EvictionBook& book, base::WallTime now);
+Json budgets_json(const BudgetState& state, const EvictionBook& book, base::WallTime now);
+
+// By pool and class, and the jobs that were evicted most; of one pool where it is named.
+std::string evictions_text(const EvictionBook& book, const BudgetState& state, std::string_view pool,
+                           base::WallTime now);
+Json evictions_json(const EvictionBook& book, const BudgetState& state, std::string_view pool, base::WallTime now);
+
+// "2.5 %" of what ended; "none ended".
+std::string rate_text(const Ended& ended);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,179 @@
+"""Evictions on a real API server: counted as the eviction API leaves them, a spike stops what a pool sells, somebody lets
+it sell again, and a manager that is started anew goes on where the one before stood."""
+
+import json
+import os
+import subprocess
+
+from cluster import colocation
+from cluster.colocation import BUDGETS, MERGE, SETTINGS, TIDEMARK_CONFIG, must
+from cluster.manager_case import WithManager
+from cluster.tidemark_process import Component, wait_for
+
+CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+STATUS = {
+    "nodeMetric": {
+        "nodeUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+        "systemUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+    },
+    "podsMetric": [],
+}
+FAST = ("--leader-elect=false", "--kube-api-qps=500", "--kube-api-burst=500")
+PODS = "/api/v1/namespaces/default/pods"
+BATCH_CPU = "kubernetes.io/batch-cpu"
+AT_LEAST = 4
+CONFIG = {
+    "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "classes": [{"name": "spark", "order": 1}],
+    "pools": [{"name": "night", "nodeSelector": {"matchLabels": {"pool": "night"}}}],
+    "evictions": {"perJobHour": 3, "breaker": {"atLeast": AT_LEAST, "ratePercent": 10}},
+}
+
+
+class Budgets(WithManager):
+    def setUp(self):
+        colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 60})
+        self.nodes = ["budget-day", "budget-night-1", "budget-night-2"]
+        for name in self.nodes:
+            colocation.put_node(self.api, name, capacity=CAPACITY, labels={"pool": "night"} if "night" in name else {})
+            colocation.put_metric(self.api, name, STATUS)
+
+    def put_config(self, config: dict = CONFIG) -> None:
+        made = {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(config)}}
+        must(self.api.request("POST", SETTINGS, made), 201)
+
+    def put_batch(self, name: str, node: str, job: str, cores: str = "1000") -> None:
+        requests = {BATCH_CPU: cores, "kubernetes.io/batch-memory": "1Gi"}
+        colocation.put_pod(self.api, node, {"name": name, "prio": "koord-batch", "qos": "BE", "requests": requests, "phase": "Running"})
+        labels = {"tidemark.io/job": job, "tidemark.io/class": "spark"}
+        must(self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"labels": labels}}, content=MERGE))
+
+    def evict(self, name: str) -> None:
+        """By the eviction subresource; then what a kubelet does when the pod has ended."""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "default"}}
+        must(self.api.request("POST", f"{PODS}/{name}/eviction", eviction), 200, 201)
+        must(self.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Failed"}}, content=MERGE))
+        self.api.request("DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
+
+    def offers(self, node: str) -> str | None:
+        return colocation.offered(self.api, node).get(BATCH_CPU)
+
+    def wait_offer(self, node: str, amount: str, component: Component) -> None:
+        wait_for(lambda: self.offers(node) == amount, f"{amount} on {node}", component)
+
+    def ended(self, component: Component, reason: str, pool: str = "night") -> float:
+        return component.metrics().get(f'tidemark_tasks_ended_total{{class="spark",pool="{pool}",reason="{reason}"}}', 0)
+
+    def phase(self, component: Component, pool: str = "night") -> float | None:
+        return component.metrics().get(f'tidemark_pool_breaker_phase{{pool="{pool}"}}')
+
+    def stored(self) -> dict:
+        """Of each pool by its name; empty where nothing is stored yet."""
+        found = self.api.request("GET", f"{SETTINGS}/{BUDGETS}")
+        text = found.get("data", {}).get("state.json") if found.status == 200 else None
+        return {pool["name"]: pool for pool in json.loads(text)["pools"]} if text else {}
+
+    def condition(self, node: str) -> str | None:
+        for each in must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("status.conditions", []):
+            if each["type"] == "TidemarkCoLocation":
+                return f"{each['status']} {each['reason']}"
+        return None
+
+    def command(self, *words: str, status: int = 0) -> str:
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90,
+        )
+        self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def test_a_spike_stops_the_pool_a_restart_goes_on_and_somebody_resumes_it(self):
+        self.put_config()
+        self.put_batch("budget-stays", "budget-night-1", "stays", "3000")
+        component = self.run_manager(*FAST)
+        for node in self.nodes:
+            self.wait_offer(node, "17200", component)
+        wait_for(lambda: self.phase(component) == 0, "a breaker that is closed", component)
+        self.assertIn("not stopped", self.command("resume", "pool", "night", status=1))
+        self.assertIn("there are: default, night", self.command("resume", "pool", "nigth", status=1))
+
+        victims = [f"budget-victim-{i}" for i in range(AT_LEAST)]
+        for i, name in enumerate(victims):
+            self.put_batch(name, "budget-night-2", "greedy" if i < 3 else "other")
+        for name in victims:
+            self.evict(name)
+        wait_for(lambda: self.ended(component, "api") == AT_LEAST, "all of them counted, once", component)
+        wait_for(lambda: self.phase(component) == 1, "an open breaker", component)
+        self.wait_offer("budget-night-1", "3k", component)
+        self.wait_offer("budget-night-2", "0", component)
+        self.assertEqual("17200", self.offers("budget-day"), "another pool goes on")
+        wait_for(lambda: self.condition("budget-night-1") == "False EvictionSpike", "the condition", component)
+        wait_for(lambda: self.stored().get("night", {}).get("breaker", {}).get("phase") == "open", "it stored", component)
+        wait_for(lambda: "default/greedy" in self.stored()["night"]["jobsExhausted"], "the job that had its share", component)
+        explained = json.loads(self.command("explain", "node", "budget-night-1", "-o", "json"))
+        self.assertIn("TM-BUDGET-002", json.dumps(explained))
+        told = json.loads(self.command("report", "budgets", "-o", "json"))
+        self.assertEqual({"default": "closed", "night": "open"}, {pool["pool"]: pool["breaker"]["phase"] for pool in told["pools"]})
+        self.assertIn("sells nothing new", self.command("report", "budgets", "--pool", "night"))
+        evictions = json.loads(self.command("report", "evictions", "-o", "json"))
+        self.assertEqual([("night", "spark", AT_LEAST)], [
+            (each["pool"], each["class"], each["lastDay"]["evicted"]) for each in evictions["classes"] if each["lastDay"]["evicted"]
+        ])
+
+        # Killed; a task ends meanwhile, and is not sold again by the next one.
+        component.kill()
+        must(self.api.request("PATCH", f"{PODS}/budget-stays/status", {"status": {"phase": "Succeeded"}}, content=MERGE))
+        component = self.run_manager(*FAST)
+        self.wait_offer("budget-night-1", "0", component)
+        wait_for(lambda: self.phase(component) == 1, "a breaker that is still open", component)
+        self.assertEqual(0, self.ended(component, "api"), "what was counted is not counted again")
+
+        self.command("resume", "pool", "night", "--reason=found it", "--wait=60s")
+        self.wait_offer("budget-night-1", "17200", component)
+        self.wait_offer("budget-night-2", "17200", component)
+        wait_for(lambda: self.condition("budget-night-1") == "True On", "the condition", component)
+        self.assertEqual("probation", self.stored()["night"]["breaker"]["phase"])
+
+    def test_nodes_are_told_in_their_nodeslo_how_many_they_may_evict(self):
+        self.put_config({**CONFIG, "evictions": {"perPoolHour": 40, "grants": True}})
+        slo = lambda node: self.api.request("GET", f"{colocation.NODESLOS}/{node}")
+        told = lambda node: (slo(node).get("spec.extensions.Object", {}) or {}).get("tidemark", {}).get("evictions", {}).get("perHour")
+        component = self.run_manager(*FAST)
+        wait_for(lambda: [told(node) for node in self.nodes] == [40, 20, 20], "their parts", component)
+        before = [slo(node).get("metadata.resourceVersion") for node in self.nodes]
+        # The same by another process, which has only the NodeSLOs to go by.
+        component.kill()
+        component = self.run_manager(*FAST)
+        granted = 'tidemark_pool_evictions_granted{pool="night"}'
+        wait_for(lambda: component.metrics().get(granted) == 40, "what was granted, read again", component)
+        self.assertEqual(before, [slo(node).get("metadata.resourceVersion") for node in self.nodes])
+        must(self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {"config.yaml": json.dumps(CONFIG)}}, content=MERGE))
+        wait_for(lambda: [told(node) for node in self.nodes] == [None] * 3, "nothing that is told", component)
+        self.assertEqual({"Object": {}}, slo("budget-day").get("spec.extensions"))
+
+    def test_a_cordoned_node_that_is_emptied_is_no_spike(self):
+        self.put_config()
+        victims = [f"budget-victim-{i}" for i in range(AT_LEAST + 1)]
+        for name in victims:
+            self.put_batch(name, "budget-night-2", "job")
+        must(self.api.request("PATCH", "/api/v1/nodes/budget-night-2", {"spec": {"unschedulable": True}}, content=MERGE))
+        component = self.run_manager(*FAST)
+        wait_for(lambda: self.phase(component) == 0, "a breaker that is closed", component)
+        for name in victims:
+            self.evict(name)
+        wait_for(lambda: self.ended(component, "drained") == len(victims), "all of them counted", component)
+        # Evictions that count come later than these: once they are seen, these were looked at.
+        self.put_batch("budget-last", "budget-night-1", "job")
+        self.evict("budget-last")
+        wait_for(lambda: self.stored().get("night", {}).get("breaker") == {"phase": "closed"}, "a breaker that stays closed", component)
+        self.assertEqual(0, self.phase(component))
+
+    def test_without_our_settings_it_only_counts(self):
+        component = self.run_manager(*FAST)
+        self.wait_offer("budget-night-2", "17200", component)
+        for i in range(AT_LEAST):
+            self.put_batch(f"budget-victim-{i}", "budget-night-2", "job")
+            self.evict(f"budget-victim-{i}")
+        name = 'tidemark_tasks_ended_total{class="other",pool="default",reason="api"}'
+        wait_for(lambda: component.metrics().get(name, 0) == AT_LEAST, "all of them counted", component)
+        self.assertEqual(404, self.api.request("GET", f"{SETTINGS}/{BUDGETS}").status)
+        self.assertEqual("17200", self.offers("budget-night-2"))
