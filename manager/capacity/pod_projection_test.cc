@@ -10,7 +10,7 @@ namespace tidemark::manager {
 namespace {
 
 // Budget: 10,000 nodes have 300,000 pods, each kept once. Without the interner's share and the cache's own table.
-constexpr std::size_t kBytesMax = 224;
+constexpr std::size_t kBytesMax = 240;  // the pointer to how a pod ends took it over 224: 4.6 MiB for all of them
 
 TEST(PodProjection, SaysWhatAConversionOfTheWholePodSays) {
   kube::Interner interner;
