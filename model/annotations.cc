@@ -1,6 +1,7 @@
 #include "model/annotations.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -39,6 +40,57 @@ Result<const Json*> resource_list(const Json& object) {
   if (resources == nullptr || resources->is_null()) return &kNothing;
   if (!resources->is_object()) return fail(ErrorKind::kInvalid, "resources: wanted an object of quantities");
   return resources;
+}
+
+void write_amounts(base::JsonWriter& writer, std::string_view name, Resources batch) {
+  writer.key(name).begin_object();
+  writer.member(kBatchCpu, std::string_view(Quantity::of(batch.cpu.value).canonical()));
+  writer.member(kBatchMemory,
+                std::string_view(Quantity::of(batch.memory.value, Quantity::Format::kBinarySI).canonical()));
+  writer.end_object();
+}
+
+// Of annotations that are ours alone: nothing in them may be passed over.
+constexpr std::int64_t kYarnSchema = 1;
+
+Result<void> only_members(const Json& object, std::initializer_list<std::string_view> known, std::string_view place) {
+  if (!object.is_object())
+    return fail(ErrorKind::kInvalid, place, "wanted an object, found ", base::quoted(object.dump()));
+  for (const auto& [name, value] : object.as_object()) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return fail(ErrorKind::kInvalid, place, base::quoted(name), ": there is no such field");
+    }
+  }
+  return {};
+}
+
+Result<Json> ours(std::string_view annotation, std::initializer_list<std::string_view> known) {
+  TM_TRY(auto root, Json::parse(annotation));
+  TM_TRY_VOID(only_members(root, known, ""));
+  const Json* schema = root.member("schema");
+  if (schema == nullptr || !schema->is_int() || schema->as_int() != kYarnSchema) {
+    return fail(ErrorKind::kUnsupported, "schema: wanted ", kYarnSchema, ", found ",
+                schema == nullptr ? "none" : schema->dump());
+  }
+  return root;
+}
+
+Result<Resources> amounts_of(const Json& object, std::string_view name) {
+  const Json* amounts = object.member(name);
+  if (amounts == nullptr) return fail(ErrorKind::kInvalid, name, ": missing");
+  TM_TRY_VOID(only_members(*amounts, {kBatchCpu, kBatchMemory}, base::cat(name, ": ")));
+  auto read = batch_resources(*amounts);
+  if (!read) return fail(std::move(read).error().within(name));
+  if (read->cpu < CpuMilli{} || read->memory < MemoryBytes{}) {
+    return fail(ErrorKind::kInvalid, name, ": no amount may be negative");
+  }
+  return *read;
+}
+
+Result<std::string> text_of(const Json& object, std::string_view name) {
+  const Json* text = object.member(name);
+  if (text == nullptr || !text->is_string()) return fail(ErrorKind::kInvalid, name, ": wanted a string");
+  return std::string(text->as_string());
 }
 
 Result<bool> flag(const Json& object, std::string_view name) {
@@ -116,11 +168,9 @@ Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::str
 std::string format_origin(Resources batch) {
   std::string out;
   base::JsonWriter writer(out);
-  writer.begin_object().key("resources").begin_object();
-  writer.member(kBatchCpu, std::string_view(Quantity::of(batch.cpu.value).canonical()));
-  writer.member(kBatchMemory,
-                std::string_view(Quantity::of(batch.memory.value, Quantity::Format::kBinarySI).canonical()));
-  writer.end_object().end_object();
+  writer.begin_object();
+  write_amounts(writer, "resources", batch);
+  writer.end_object();
   return out;
 }
 
@@ -128,6 +178,64 @@ Result<Resources> parse_origin(std::string_view annotation) {
   TM_TRY(const Json root, parse_object(annotation));
   TM_TRY(const Json* resources, resource_list(root));
   return batch_resources(*resources);
+}
+
+Result<YarnBook> parse_yarn_book(std::string_view annotation) {
+  TM_TRY(const Json root, ours(annotation, {"schema", "confirmed", "sold", "waiting"}));
+  YarnBook book;
+  TM_TRY(book.confirmed, amounts_of(root, "confirmed"));
+  if (const Json* sold = root.member("sold")) {
+    if (!sold->is_array())
+      return fail(ErrorKind::kInvalid, "sold: wanted an array, found ", base::quoted(sold->dump()));
+    if (sold->as_array().size() > kYarnClassesMax) {
+      return fail(ErrorKind::kInvalid, "sold: ", sold->as_array().size(), " classes; at most ", kYarnClassesMax);
+    }
+    book.sold.emplace();
+    for (const Json& item : sold->as_array()) {
+      TM_TRY_VOID(only_members(item, {"class", "resources"}, "sold: "));
+      TM_TRY(std::string name, text_of(item, "class"));
+      auto amount = amounts_of(item, "resources");
+      if (!amount) return fail(std::move(amount).error().within(base::cat("sold of class ", base::quoted(name))));
+      book.sold->push_back({std::move(name), *amount});
+    }
+  }
+  if (root.member("waiting") != nullptr) {
+    TM_TRY(book.waiting, text_of(root, "waiting"));
+  }
+  return book;
+}
+
+std::string format_yarn_book(const YarnBook& book) {
+  std::string out;
+  base::JsonWriter writer(out);
+  writer.begin_object().member("schema", kYarnSchema);
+  write_amounts(writer, "confirmed", book.confirmed);
+  if (book.sold) {
+    writer.key("sold").begin_array();
+    for (const auto& each : *book.sold) {
+      writer.begin_object().member("class", std::string_view(each.work_class));
+      write_amounts(writer, "resources", each.amount);
+      writer.end_object();
+    }
+    writer.end_array();
+  }
+  if (book.waiting) writer.member("waiting", std::string_view(*book.waiting));
+  writer.end_object();
+  return out;
+}
+
+std::string format_yarn_offer(Resources offer) {
+  std::string out;
+  base::JsonWriter writer(out);
+  writer.begin_object().member("schema", kYarnSchema);
+  write_amounts(writer, "resources", offer);
+  writer.end_object();
+  return out;
+}
+
+Result<Resources> parse_yarn_offer(std::string_view annotation) {
+  TM_TRY(const Json root, ours(annotation, {"schema", "resources"}));
+  return amounts_of(root, "resources");
 }
 
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation) {

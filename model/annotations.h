@@ -3,7 +3,9 @@
 // policy.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,31 @@ Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::str
 // their canonical form: milli-cores in DecimalSI, bytes in BinarySI.
 std::string format_origin(Resources batch);
 Result<Resources> parse_origin(std::string_view annotation);
+
+// What a YARN operator that takes our offers says of a node, `tidemark.io/yarn-book`:
+// {"schema":1,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},
+//  "sold":[{"class":"spark","resources":{…}}],"waiting":"spark"}
+// Without `sold` (its ResourceManager is away) nobody knows what YARN holds; `waiting` is the class of the most timely
+// application that waits for capacity, "" where it has none. Another schema is refused whole, as is a key that is not
+// known: whoever writes it means something that we would not do.
+struct YarnBook {
+  struct Sold {
+    std::string work_class;
+    Resources amount;
+    bool operator==(const Sold&) const = default;
+  };
+  Resources confirmed;                    // the offer that the ResourceManager acts on
+  std::optional<std::vector<Sold>> sold;  // used and reserved
+  std::optional<std::string> waiting;
+  bool operator==(const YarnBook&) const = default;
+};
+inline constexpr std::size_t kYarnClassesMax = 64;
+Result<YarnBook> parse_yarn_book(std::string_view annotation);
+std::string format_yarn_book(const YarnBook& book);
+
+// What YARN may hand out of a node, `tidemark.io/yarn-offer`: {"schema":1,"resources":{…}}.
+std::string format_yarn_offer(Resources offer);
+Result<Resources> parse_yarn_offer(std::string_view annotation);
 
 // `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}

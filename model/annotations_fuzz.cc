@@ -27,6 +27,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto origin = model::parse_origin(text);
   check(origin);
   if (origin) TM_CHECK(model::parse_origin(model::format_origin(*origin)).has_value(), "what we write we can read");
+  const auto book = model::parse_yarn_book(text);
+  check(book);
+  if (book) TM_CHECK(model::parse_yarn_book(model::format_yarn_book(*book)).has_value(), "what we write we can read");
+  const auto offer = model::parse_yarn_offer(text);
+  check(offer);
+  if (offer)
+    TM_CHECK(model::parse_yarn_offer(model::format_yarn_offer(*offer)).has_value(), "what we write we can read");
   const auto cpus = model::count_cpus(text);
   check(cpus);
   if (cpus) TM_CHECK(*cpus >= 0 && *cpus <= model::kCpuListMax, "a machine has no more");

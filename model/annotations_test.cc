@@ -97,5 +97,38 @@ TEST(CpuBasicInfo, WhatIsMissingIsOff) {
   }
 }
 
+TEST(Annotations, TheBookOfYarn) {
+  YarnBook book;
+  book.confirmed = {CpuMilli{12'000}, MemoryBytes{std::int64_t{40} << 30}};
+  book.sold = {{"spark", {CpuMilli{3'500}, MemoryBytes{std::int64_t{3} << 30}}}, {"", {CpuMilli{1}, MemoryBytes{1}}}};
+  book.waiting = "spark";
+  EXPECT_EQ(
+      format_yarn_book(book),
+      R"({"schema":1,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},)"
+      R"("sold":[{"class":"spark","resources":{"kubernetes.io/batch-cpu":"3500","kubernetes.io/batch-memory":"3Gi"}},)"
+      R"({"class":"","resources":{"kubernetes.io/batch-cpu":"1","kubernetes.io/batch-memory":"1"}}],"waiting":"spark"})");
+  EXPECT_EQ(parse_yarn_book(format_yarn_book(book)), book);
+  const YarnBook away{{CpuMilli{5}, MemoryBytes{6}}, std::nullopt, std::nullopt};
+  EXPECT_EQ(parse_yarn_book(format_yarn_book(away)), away);
+  EXPECT_EQ(parse_yarn_offer(format_yarn_offer(book.confirmed)), book.confirmed);
+}
+
+TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {
+  const auto refused = [](std::string_view text) {
+    const auto book = parse_yarn_book(text);
+    return book ? std::string("taken") : book.error().message;
+  };
+  EXPECT_EQ(refused("[]"), "wanted an object, found \"[]\"");
+  EXPECT_EQ(refused("{}"), "schema: wanted 1, found none");
+  EXPECT_EQ(refused(R"({"schema":2,"confirmed":{}})"), "schema: wanted 1, found 2");
+  EXPECT_EQ(refused(R"({"schema":1})"), "confirmed: missing");
+  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{"cpu":"1"}})"), "confirmed: \"cpu\": there is no such field");
+  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{"kubernetes.io/batch-cpu":"-1"}})"),
+            "confirmed: no amount may be negative");
+  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{},"sold":[{"class":"a"}]})"),
+            "sold of class \"a\": resources: missing");
+  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{},"wait":"a"})"), "\"wait\": there is no such field");
+}
+
 }  // namespace
 }  // namespace tidemark::model

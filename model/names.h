@@ -49,6 +49,10 @@ inline constexpr std::string_view kThirdPartyAllocationsAnnotation = "node.koord
 inline constexpr std::string_view kNormalizationRatioAnnotation = "node.koordinator.sh/cpu-normalization-ratio";
 inline constexpr std::string_view kAmplificationRatioAnnotation = "node.koordinator.sh/resource-amplification-ratio";
 
+// YARN's side of a node: what its operator holds and was confirmed, and what we offer it.
+inline constexpr std::string_view kYarnBookAnnotation = "tidemark.io/yarn-book";
+inline constexpr std::string_view kYarnOfferAnnotation = "tidemark.io/yarn-offer";
+
 // Annotations of NodeResourceTopologies.
 inline constexpr std::string_view kCpuBasicInfoAnnotation = "node.koordinator.sh/cpu-basic-info";
 

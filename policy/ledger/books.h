@@ -1,0 +1,69 @@
+// What the books of the two sides are made of, from what is seen of them.
+//
+//   Kubernetes   sold is what the pods of the node request, by their class. Its scheduler reads offers from the node's
+//                status, and may bind for a moment by the status before: what the node carried up to kBindLag ago is
+//                what Kubernetes is known to act on (`confirmed`).
+//   YARN         its operator says what it holds, and what its ResourceManager confirmed, in an annotation of the node
+//                (model::YarnBook). Where there is none, nobody takes our offers there: YARN is told what the peer's
+//                formula leaves, and what it holds is read from the node's third parties.
+//
+// Work waits (`wants_more`) when it has waited for kWaitsAfter, and no longer when none was seen for kContentAfter: one
+// pod that is bound a second later moves no node's offer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/clock.h"
+#include "model/annotations.h"
+#include "policy/ledger/ledger.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::policy {
+
+inline constexpr base::Duration kBindLag = std::chrono::seconds(10);
+inline constexpr base::Duration kWaitsAfter = std::chrono::seconds(10);
+inline constexpr base::Duration kContentAfter = std::chrono::minutes(2);
+
+// The order of a class by its name. Work of no class, or of one that the settings do not name, is the least timely.
+std::int64_t class_order(std::span<const WorkClass> classes, std::string_view name);
+
+// Adds to what is sold of a class.
+void add_sold(std::vector<ClassSold>& sold, std::int64_t order, model::Resources amount);
+
+// What Kubernetes may act on, remembered from look to look. The default value is a node never seen: what it carries is
+// taken for confirmed.
+struct BindLag {
+  model::Resources told;                       // at the last look
+  model::Resources most;                       // what it may act on
+  std::optional<base::MonotonicTime> fell_at;  // when `told` fell last, while `most` is above it
+  bool seen = false;
+  bool operator==(const BindLag&) const = default;
+};
+struct BindLagStep {
+  BindLag state;
+  std::optional<base::Duration> again_after;
+};
+BindLagStep confirm(const BindLag& state, model::Resources on_node, base::MonotonicTime now);
+
+// Whether work waits on a side, remembered from look to look.
+struct Waiting {
+  std::optional<base::MonotonicTime> since;  // without a break
+  std::optional<base::MonotonicTime> seen;   // the last time
+  bool wants_more = false;
+  std::int64_t best_order = 0;  // of what waits, as long as it wants more
+  bool operator==(const Waiting&) const = default;
+};
+struct WaitingStep {
+  Waiting state;
+  std::optional<base::Duration> again_after;
+};
+// `order`: of the most timely work that waits now; nullopt: none does.
+WaitingStep wait(const Waiting& state, std::optional<std::int64_t> order, base::MonotonicTime now);
+
+// YARN's book; `told` is what its offer on the node says.
+SideBook yarn_side(const model::YarnBook& book, model::Resources told, std::span<const WorkClass> classes);
+
+}  // namespace tidemark::policy

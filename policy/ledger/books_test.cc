@@ -1,0 +1,115 @@
+#include "policy/ledger/books.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::CpuMilli;
+using model::MemoryBytes;
+using model::Resources;
+
+constexpr base::MonotonicTime kStart{1h};
+
+Resources of(std::int64_t cpu, std::int64_t memory) {
+  return {CpuMilli{cpu}, MemoryBytes{memory}};
+}
+
+TEST(Books, AClassThatNobodyNamedIsTheLeastTimely) {
+  const std::vector<WorkClass> classes{{"transcode", 10, 0s, false, 100}, {"spark", 30, 0s, false, 100}};
+  EXPECT_EQ(class_order(classes, "spark"), 30);
+  EXPECT_EQ(class_order(classes, ""), 10);
+  EXPECT_EQ(class_order(classes, "sparc"), 10);
+  EXPECT_EQ(class_order({}, "spark"), 0);
+}
+
+TEST(Books, WhatIsSoldIsKeptByClass) {
+  std::vector<ClassSold> sold;
+  add_sold(sold, 3, of(1, 10));
+  add_sold(sold, 1, of(2, 20));
+  add_sold(sold, 3, of(4, 40));
+  EXPECT_EQ(sold, (std::vector<ClassSold>{{1, of(2, 20)}, {3, of(5, 50)}}));
+}
+
+TEST(Books, ACutOfKubernetesIsConfirmedWhenNoBindCanBeOnItsWayAnyMore) {
+  auto step = confirm({}, of(50, 50), kStart);
+  EXPECT_EQ(step.state.most, of(50, 50));
+  step = confirm(step.state, of(20, 60), kStart + 1s);
+  EXPECT_EQ(step.state.most, of(50, 60)) << "growth counts at once";
+  EXPECT_EQ(step.again_after, kBindLag);
+  step = confirm(step.state, of(10, 60), kStart + 6s);
+  EXPECT_EQ(step.again_after, kBindLag) << "the later cut has its own time";
+  step = confirm(step.state, of(10, 60), kStart + (6s + kBindLag - 1ns));
+  EXPECT_EQ(step.state.most, of(50, 60));
+  step = confirm(step.state, of(10, 60), kStart + 6s + kBindLag);
+  EXPECT_EQ(step.state.most, of(10, 60));
+  EXPECT_FALSE(step.again_after);
+}
+
+TEST(Books, WhateverTheNodeCarriedLatelyKubernetesMayStillActOn) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    BindLag state;
+    std::deque<std::pair<base::MonotonicTime, Resources>> carried;
+    base::MonotonicTime now = kStart;
+    for (int i = 0; i < 200; ++i) {
+      const Resources told = of(random() % 50, random() % 50);
+      state = confirm(state, told, now).state;
+      carried.emplace_back(now, told);
+      // Each amount was on the node until the look at which the next one was seen.
+      for (std::size_t at = 0; at + 1 < carried.size(); ++at) {
+        if (now - carried[at + 1].first >= kBindLag) continue;
+        ASSERT_GE(state.most.cpu, carried[at].second.cpu) << "seed " << seed;
+        ASSERT_GE(state.most.memory, carried[at].second.memory) << "seed " << seed;
+      }
+      ASSERT_GE(state.most.cpu, told.cpu);
+      now = now + std::chrono::milliseconds(random() % 4000);
+    }
+    state = confirm(state, of(1, 1), now).state;
+    state = confirm(state, of(1, 1), now + kBindLag).state;
+    ASSERT_EQ(state.most, of(1, 1)) << "seed " << seed;
+  }
+}
+
+TEST(Books, WorkWaitsAfterAWhileAndIsContentAfterALongerOne) {
+  auto step = wait({}, 30, kStart);
+  EXPECT_FALSE(step.state.wants_more);
+  EXPECT_EQ(step.again_after, kWaitsAfter);
+  step = wait(step.state, 30, kStart + kWaitsAfter);
+  EXPECT_TRUE(step.state.wants_more);
+  EXPECT_EQ(step.state.best_order, 30);
+  EXPECT_FALSE(step.again_after);
+  step = wait(step.state, std::nullopt, kStart + 1min);
+  EXPECT_TRUE(step.state.wants_more);
+  EXPECT_EQ(step.again_after, kContentAfter - (1min - kWaitsAfter));
+  step = wait(step.state, std::nullopt, kStart + kWaitsAfter + kContentAfter);
+  EXPECT_EQ(step.state, Waiting());
+  // A pod that is bound soon moves nothing.
+  step = wait(step.state, 10, kStart + 10min);
+  step = wait(step.state, std::nullopt, kStart + 10min + 3s);
+  EXPECT_EQ(step.state, Waiting());
+}
+
+TEST(Books, YarnsSide) {
+  const std::vector<WorkClass> classes{{"transcode", 10, 0s, false, 100}, {"spark", 30, 0s, false, 100}};
+  model::YarnBook book;
+  book.confirmed = of(9, 9);
+  auto side = yarn_side(book, of(5, 5), classes);
+  EXPECT_FALSE(side.sold) << "its ResourceManager is away";
+  EXPECT_EQ(side.told, of(5, 5));
+  EXPECT_EQ(side.confirmed, of(9, 9));
+  EXPECT_FALSE(side.wants_more);
+  book.sold = {{"transcode", of(1, 1)}, {"nobody", of(2, 2)}};
+  book.waiting = "spark";
+  side = yarn_side(book, of(5, 5), classes);
+  EXPECT_EQ(*side.sold, (std::vector<ClassSold>{{10, of(3, 3)}}));
+  EXPECT_TRUE(side.wants_more);
+  EXPECT_EQ(side.best_order, 30);
+}
+
+}  // namespace
+}  // namespace tidemark::policy
