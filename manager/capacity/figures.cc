@@ -57,14 +57,15 @@ Resources used_by_batch(const model::NodeMetricView& metric) {
 
 }  // namespace
 
-NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan, Resources batch_requests) {
+NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan, const FigureBasis& basis) {
   NodeFigures figures;
-  figures.reason = plan.reason;
+  figures.reason = basis.not_written.value_or(plan.reason);
   figures.capacity = node.capacity;
   // What is held stays on the node as it is.
-  const auto& offer = plan.action == policy::PlanAction::kHold ? node.published : plan.publish;
+  const bool stays = plan.action == policy::PlanAction::kHold || basis.not_written;
+  const auto& offer = stays ? node.published : plan.publish;
   figures.offered = {offer.batch_cpu.value_or(model::CpuMilli{}), offer.batch_memory.value_or(model::MemoryBytes{})};
-  figures.sold_kubernetes = batch_requests;
+  figures.sold_kubernetes = basis.batch_requests;
   if (node.third_party) {
     for (const auto& allocation : *node.third_party) {
       if (allocation.priority == model::PriorityClass::kBatch) {
@@ -72,10 +73,10 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
       }
     }
   }
-  if (node.metric) {
+  if (node.metric && basis.reports) {
     figures.used = model::max(used_by_batch(*node.metric), Resources{});
     if (node.metric->node_usage) figures.idle = model::max(node.capacity - *node.metric->node_usage, Resources{});
-    if (node.metric->node_usage && plan.reason != model::Reason::kMetricStale) {
+    if (node.metric->node_usage) {
       figures.online = model::max(*node.metric->node_usage - figures.used, Resources{}).cpu;
       figures.online_of = node.capacity.cpu;
     }
@@ -101,10 +102,11 @@ void Figures::add(Pool& pool, const NodeFigures& figures, int sign) {
   pool.online_of = model::CpuMilli{pool.online_of.value + sign * figures.online_of.value};
 }
 
-void Figures::observe(const model::NodeName& node, std::string_view pool_name, const NodeFigures& figures,
-                      base::MonotonicTime now, bool counts) {
+void Figures::observe(const model::NodeName& node, std::string_view pool_name, std::string_view business,
+                      const NodeFigures& figures, base::MonotonicTime now, bool counts) {
   auto pool = pools_.find(pool_name);
   if (pool == pools_.end()) pool = pools_.try_emplace(std::string(pool_name)).first;
+  pool->second.business = business;
   const auto at = nodes_.find(node);
   if (at == nodes_.end()) {
     nodes_.emplace(node, Node{pool, figures, now});
@@ -185,6 +187,11 @@ std::string Figures::text() const {
         [&](const Pool& pool) { return cores(pool.offered.cpu); });
   pools("tidemark_manager_offered_memory_bytes", "gauge", "Batch that Kubernetes is told it may use.",
         [&](const Pool& pool) { return bytes(pool.offered.memory); });
+  page.family("tidemark_manager_pool_info", "gauge", "1: the pool, and whose nodes these are.");
+  for (const auto& [name, pool] : pools_) {
+    if (pool.business.empty()) continue;
+    page.line(cat("pool=\"", escaped(name), "\",business=\"", escaped(pool.business), "\""), 1);
+  }
   const auto sides = [&](std::string_view name, auto value) {
     page.family(name, "gauge", "What batch work holds: requests of pods, and what YARN says it has given out.");
     for (const auto& [pool, sums] : pools_) {

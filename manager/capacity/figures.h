@@ -40,15 +40,19 @@ struct NodeFigures {
   model::CpuMilli online;
   model::CpuMilli online_of;
 };
-// `batch_requests`: of the pods on the node that hold something.
-NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan,
-                       model::Resources batch_requests);
+struct FigureBasis {
+  model::Resources batch_requests;  // of the pods on the node that hold something
+  // Why the plan is not written to the node, if so: then what the node carries is what is offered there.
+  std::optional<model::Reason> not_written;
+  bool reports = true;  // false: the node's last report is too old to say how it is there
+};
+NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan, const FigureBasis& basis);
 
 class Figures {
  public:
   // `counts`: this process is the one whose gain it is.
-  void observe(const model::NodeName& node, std::string_view pool, const NodeFigures& figures, base::MonotonicTime now,
-               bool counts);
+  void observe(const model::NodeName& node, std::string_view pool, std::string_view business,
+               const NodeFigures& figures, base::MonotonicTime now, bool counts);
   void forget(const model::NodeName& node);
 
   // What online work uses of each pool's CPU now, in permille of the nodes that report. A pool where none does is left
@@ -61,6 +65,7 @@ class Figures {
  private:
   struct Pool {
     std::int64_t nodes = 0;
+    std::string business;  // whose nodes these are; empty: nobody said
     model::Resources capacity, offered, sold_kubernetes, sold_yarn, used, idle;
     std::map<model::Reason, std::int64_t> by_reason;
     double gain_core_hours = 0;

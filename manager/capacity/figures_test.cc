@@ -35,14 +35,14 @@ TEST(Figures, GainIsUseTimesTimeWithABoundOnGaps) {
   const model::NodeName node("n1");
   const std::string_view gain = R"(tidemark_manager_gain_core_hours_total{pool="a"})";
   base::MonotonicTime now{1h};
-  figures.observe(node, "a", using_cores(6000), now, true);
+  figures.observe(node, "a", "", using_cores(6000), now, true);
   EXPECT_EQ(value(figures, gain), "0");
-  figures.observe(node, "a", using_cores(12000), now = now + 5min, true);
+  figures.observe(node, "a", "", using_cores(12000), now = now + 5min, true);
   EXPECT_EQ(value(figures, gain), "0.5");
-  figures.observe(node, "a", using_cores(0), now = now + 10h, true);
+  figures.observe(node, "a", "", using_cores(0), now = now + 10h, true);
   EXPECT_EQ(value(figures, gain), "2.5") << "twelve cores for ten minutes";
-  figures.observe(node, "a", using_cores(6000), now = now + 5min, true);
-  figures.observe(node, "a", using_cores(6000), now = now + 5min, false);
+  figures.observe(node, "a", "", using_cores(6000), now = now + 5min, true);
+  figures.observe(node, "a", "", using_cores(6000), now = now + 5min, false);
   EXPECT_EQ(value(figures, gain), "2.5") << "who does not lead gains nothing";
 }
 
@@ -50,11 +50,11 @@ TEST(Figures, ANodeThatMovesOrGoesLeavesNothingBehindButItsGain) {
   Figures figures;
   const model::NodeName node("n1");
   base::MonotonicTime now{1h};
-  figures.observe(node, "a", using_cores(6000), now, true);
-  figures.observe(model::NodeName("n2"), "a", using_cores(1000), now, true);
+  figures.observe(node, "a", "", using_cores(6000), now, true);
+  figures.observe(model::NodeName("n2"), "a", "", using_cores(1000), now, true);
   EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="a"})"), "7");
   EXPECT_EQ(value(figures, R"(tidemark_manager_nodes{pool="a",reason="TM-NODE-001"})"), "2");
-  figures.observe(node, "b", using_cores(6000), now = now + 5min, true);
+  figures.observe(node, "b", "", using_cores(6000), now = now + 5min, true);
   EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="a"})"), "1");
   EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="b"})"), "6");
   EXPECT_EQ(value(figures, R"(tidemark_manager_gain_core_hours_total{pool="a"})"), "0.5");
@@ -92,7 +92,8 @@ TEST(Figures, OfADecision) {
                  {{"d", "p"}, {CpuMilli{1}, MemoryBytes{1}}, model::PriorityClass::kProd, model::Qos::kLs}};
   node.metric = metric;
   policy::OvercommitPlan held;
-  const auto figures = figures_of(node, held, {CpuMilli{11}, MemoryBytes{12}});
+  const FigureBasis basis{{CpuMilli{11}, MemoryBytes{12}}, std::nullopt, true};
+  const auto figures = figures_of(node, held, basis);
   EXPECT_EQ(figures.offered.cpu.value, 5) << "what is held stays as it is";
   EXPECT_EQ(figures.sold_yarn.cpu.value, 3000);
   EXPECT_EQ(figures.sold_yarn.memory.value, 0);
@@ -101,6 +102,40 @@ TEST(Figures, OfADecision) {
   EXPECT_EQ(figures.idle.cpu.value, 0) << "a node that uses more than it has";
   EXPECT_EQ(figures.idle.memory.value, 70);
   EXPECT_EQ(figures.batch, std::nullopt);
+}
+
+TEST(Figures, WhatIsOnlyObservedIsNotOfferedAndWhoDoesNotReportUsesNothing) {
+  model::NodeSnapshot node;
+  node.capacity = {CpuMilli{32000}, MemoryBytes{1 << 30}};
+  node.published.batch_cpu = CpuMilli{3000};
+  node.metric.emplace();
+  node.metric->node_usage = model::Resources{CpuMilli{8000}, MemoryBytes{1}};
+  node.metric->pods = {{model::PodId("n", "p"), {CpuMilli{2000}, MemoryBytes{1}}, model::PriorityClass::kBatch, {}}};
+  policy::OvercommitPlan plan;
+  plan.action = policy::PlanAction::kPublish;
+  plan.reason = model::Reason::kPublished;
+  plan.publish.batch_cpu = CpuMilli{9000};
+  FigureBasis basis;
+  EXPECT_EQ(figures_of(node, plan, basis).offered.cpu, CpuMilli{9000});
+  EXPECT_EQ(figures_of(node, plan, basis).used.cpu, CpuMilli{2000});
+  EXPECT_EQ(figures_of(node, plan, basis).idle.cpu, CpuMilli{24000});
+  EXPECT_EQ(figures_of(node, plan, basis).online.value, 6000);
+  basis.not_written = model::Reason::kStateByManager;
+  basis.reports = false;
+  const NodeFigures figures = figures_of(node, plan, basis);
+  EXPECT_EQ(figures.offered.cpu, CpuMilli{3000}) << "what the node carries, whoever wrote it";
+  EXPECT_EQ(figures.reason, model::Reason::kStateByManager);
+  EXPECT_EQ(figures.used, model::Resources());
+  EXPECT_EQ(figures.idle, model::Resources());
+  EXPECT_EQ(figures.online_of.value, 0);
+}
+
+TEST(Figures, APoolSaysWhoseItIs) {
+  Figures figures;
+  figures.observe(model::NodeName("n1"), "a", "video \"live\"", using_cores(1), base::MonotonicTime{1h}, true);
+  figures.observe(model::NodeName("n2"), "b", "", using_cores(1), base::MonotonicTime{1h}, true);
+  EXPECT_EQ(value(figures, R"(tidemark_manager_pool_info{pool="a",business="video \"live\""})"), "1");
+  EXPECT_EQ(figures.text().find("pool_info{pool=\"b\""), std::string::npos);
 }
 
 }  // namespace

@@ -28,6 +28,25 @@ WriteEnd end_of(const Result<std::string>& written) {
   }
 }
 
+// Why what was decided is not on the node, if so.
+std::optional<model::Reason> not_written(const NodeDecision& decision) {
+  if (decision.writes()) return std::nullopt;
+  return decision.standing.watched ? *decision.standing.watched : policy::reason_of(decision.standing.state);
+}
+
+// Whether the node's last report says how it is there now: for sums of what is used, which an agent that died must not
+// go on adding to.
+bool still_reports(const NodeDecision& decision, base::WallTime now) {
+  const auto& metric = decision.snapshot.metric;
+  if (!metric || !metric->update_time) return false;
+  if (decision.offer.motion && decision.offer.motion->freshness == policy::Freshness::kFresh) return true;
+  std::int64_t age_ns = 0;
+  if (__builtin_sub_overflow(now.since_epoch.count(), metric->update_time->since_epoch.count(), &age_ns)) return false;
+  const auto limit = std::clamp<std::int64_t>(decision.strategy().values.degrade_time_minutes, 0,
+                                              std::chrono::minutes(kLookAgainMax).count());
+  return base::Duration(age_ns) <= std::chrono::minutes(limit);
+}
+
 std::string_view action_word(policy::PlanAction action) {
   switch (action) {
     case policy::PlanAction::kPublish:
@@ -225,8 +244,10 @@ net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName n
 }
 
 void OvercommitController::observe(const model::NodeName& node, const Decision& decision) {
-  figures_.observe(node, decision.node.pool->name,
-                   figures_of(decision.node.snapshot, decision.node.plan(), decision.batch_requests),
+  const policy::Pool& pool = *decision.node.pool;
+  const FigureBasis basis{decision.batch_requests, not_written(decision.node),
+                          still_reports(decision.node, loop_.clock().wall())};
+  figures_.observe(node, pool.name, pool.business, figures_of(decision.node.snapshot, decision.node.plan(), basis),
                    loop_.clock().monotonic(), leadership_.leading());
   count_plugins(decision.node);
 }

@@ -127,6 +127,7 @@ class Metrics(WithManager):
         colocation.put_metric(self.api, "metered", STATUS, age_s=16 * 60)
         wait_for(lambda: self.value(component, "tidemark_manager_nodes", pool="default", reason="TM-NODE-006") == 1, "a refusal", component)
         self.assertEqual(0, self.value(component, "tidemark_manager_offered_cpu_cores", pool="default"))
+        self.assertEqual(0, self.value(component, "tidemark_manager_used_cpu_cores", pool="default"), "an agent that is gone uses nothing")
         must(self.api.request("DELETE", "/api/v1/nodes/metered"))
         wait_for(lambda: self.value(component, "tidemark_manager_capacity_cpu_cores", pool="default") == 0, "the node is gone", component)
 
