@@ -224,18 +224,22 @@ std::string format_yarn_book(const YarnBook& book) {
   return out;
 }
 
-std::string format_yarn_offer(Resources offer) {
+std::string format_yarn_offer(const YarnOffer& offer) {
   std::string out;
   base::JsonWriter writer(out);
   writer.begin_object().member("schema", kYarnSchema);
-  write_amounts(writer, "resources", offer);
+  write_amounts(writer, "resources", offer.offer);
+  write_amounts(writer, "upTo", offer.up_to);
   writer.end_object();
   return out;
 }
 
-Result<Resources> parse_yarn_offer(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"schema", "resources"}));
-  return amounts_of(root, "resources");
+Result<YarnOffer> parse_yarn_offer(std::string_view annotation) {
+  TM_TRY(const Json root, ours(annotation, {"schema", "resources", "upTo"}));
+  YarnOffer read;
+  TM_TRY(read.offer, amounts_of(root, "resources"));
+  TM_TRY(read.up_to, amounts_of(root, "upTo"));
+  return read;
 }
 
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation) {

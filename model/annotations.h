@@ -44,7 +44,7 @@ struct YarnBook {
     Resources amount;
     bool operator==(const Sold&) const = default;
   };
-  Resources confirmed;                    // the offer that the ResourceManager acts on
+  Resources confirmed;                    // the offer that the ResourceManager acts on, word for word
   std::optional<std::vector<Sold>> sold;  // used and reserved
   std::optional<std::string> waiting;
   bool operator==(const YarnBook&) const = default;
@@ -53,9 +53,16 @@ inline constexpr std::size_t kYarnClassesMax = 64;
 Result<YarnBook> parse_yarn_book(std::string_view annotation);
 std::string format_yarn_book(const YarnBook& book);
 
-// What YARN may hand out of a node, `tidemark.io/yarn-offer`: {"schema":1,"resources":{…}}.
-std::string format_yarn_offer(Resources offer);
-Result<Resources> parse_yarn_offer(std::string_view annotation);
+// What YARN may hand out of a node, `tidemark.io/yarn-offer`: {"schema":1,"resources":{…},"upTo":{…}}.
+struct YarnOffer {
+  Resources offer;
+  // The largest that was offered since the operator confirmed an offer to the unit: one that was on its way to the
+  // ResourceManager when it was cut may come into force for a moment.
+  Resources up_to;
+  bool operator==(const YarnOffer&) const = default;
+};
+std::string format_yarn_offer(const YarnOffer& offer);
+Result<YarnOffer> parse_yarn_offer(std::string_view annotation);
 
 // `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}

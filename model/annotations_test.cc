@@ -110,7 +110,11 @@ TEST(Annotations, TheBookOfYarn) {
   EXPECT_EQ(parse_yarn_book(format_yarn_book(book)), book);
   const YarnBook away{{CpuMilli{5}, MemoryBytes{6}}, std::nullopt, std::nullopt};
   EXPECT_EQ(parse_yarn_book(format_yarn_book(away)), away);
-  EXPECT_EQ(parse_yarn_offer(format_yarn_offer(book.confirmed)), book.confirmed);
+  const YarnOffer offer{book.confirmed, {CpuMilli{20'000}, MemoryBytes{std::int64_t{50} << 30}}};
+  EXPECT_EQ(format_yarn_offer(offer),
+            R"({"schema":1,"resources":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},)"
+            R"("upTo":{"kubernetes.io/batch-cpu":"20k","kubernetes.io/batch-memory":"50Gi"}})");
+  EXPECT_EQ(parse_yarn_offer(format_yarn_offer(offer)), offer);
 }
 
 TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {

@@ -49,6 +49,11 @@ std::string capacity_patch(const CapacityWrite& write) {
   } else if (write.amplification_action == policy::AnnotationAction::kRemove) {
     json.key(model::kAmplificationRatioAnnotation).null();
   }
+  if (write.yarn_action == policy::AnnotationAction::kSet) {
+    json.member(model::kYarnOfferAnnotation, std::string_view(model::format_yarn_offer(write.yarn_offer)));
+  } else if (write.yarn_action == policy::AnnotationAction::kRemove) {
+    json.key(model::kYarnOfferAnnotation).null();
+  }
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
   json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
   json.end_object();

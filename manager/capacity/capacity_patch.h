@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/annotations.h"
 #include "model/node.h"
 #include "policy/overcommit/amplification.h"
 
@@ -33,6 +34,9 @@ struct CapacityWrite {
   std::optional<std::string> normalization;  // "1.25"; nullopt: it stays
   policy::AnnotationAction amplification_action = policy::AnnotationAction::kKeep;
   std::string amplification;  // with kSet
+  // What YARN may hand out: kSet, or kRemove where there is nothing to say any more.
+  policy::AnnotationAction yarn_action = policy::AnnotationAction::kKeep;
+  model::YarnOffer yarn_offer;  // with kSet
 };
 
 std::string capacity_patch(const CapacityWrite& write);

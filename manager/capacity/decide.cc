@@ -5,10 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "kube/convert.h"
 #include "manager/capacity/capacity_patch.h"
 #include "manager/state/mark_write.h"
+#include "model/annotations.h"
 #include "model/names.h"
+#include "policy/ledger/books.h"
 #include "policy/profile/warm_up.h"
 
 namespace tidemark::manager {
@@ -90,24 +93,59 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
       revision.amplification ? &*revision.amplification : nullptr, on.plugins, pool.profile};
   const auto strategy = policy::strategy_for(settings, on.labels, on.strategy_annotation);
   if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
-  const policy::OfferInput input{decision.snapshot,
-                                 strategy,
-                                 pool,
-                                 decision.calendar,
-                                 on.overrides,
-                                 on.origin,
-                                 on.least_ever,
-                                 {},
-                                 {},
-                                 on.now,
-                                 on.mono,
-                                 on.guard,
-                                 on.batch_sold};
+  const policy::OfferInput input{.node = decision.snapshot,
+                                 .strategy = strategy,
+                                 .pool = pool,
+                                 .calendar = decision.calendar,
+                                 .overrides = on.overrides,
+                                 .origin_on_node = on.origin,
+                                 .least_ever = on.least_ever,
+                                 .kubernetes = on.kubernetes,
+                                 .yarn = on.yarn,
+                                 .now = on.now,
+                                 .mono = on.mono,
+                                 .yarn_obeys = on.yarn_obeys,
+                                 .guard = on.guard};
   auto step = policy::offer(on.state, input);
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
   decision.obeyed.plan = decision.offer.plan;
   return decision;
+}
+
+// The books of both sides. Answers what could not be read of them.
+std::string keep_books(const kube::Node& node, const NodeSurroundings& around, DecisionBasis& basis) {
+  const std::vector<policy::WorkClass>& classes = around.revision.tidemark.classes;
+  policy::SideBook& kubernetes = basis.kubernetes;
+  const auto published = kube::extended_resources(node.allocatable);
+  kubernetes.told = {published.batch_cpu.value_or(model::CpuMilli{}),
+                     published.batch_memory.value_or(model::MemoryBytes{})};
+  if (around.standing.sold_known) kubernetes.sold.emplace();
+  bool runs = false;
+  for (const PodProjection* pod : around.pods) {
+    if (pod->batch_request == model::Resources{}) continue;
+    const std::int64_t order = policy::class_order(classes, pod->work_class.view());
+    if (kubernetes.sold) policy::add_sold(*kubernetes.sold, order, pod->batch_request);
+    if (!runs || order > kubernetes.best_order) kubernetes.best_order = order;
+    runs = true;
+  }
+  if (around.waiting != nullptr && around.waiting->wants_more) {
+    kubernetes.wants_more = true;
+    kubernetes.best_order =
+        runs ? std::max(kubernetes.best_order, around.waiting->best_order) : around.waiting->best_order;
+  }
+  const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation);
+  if (text == nullptr) return "";
+  auto book = model::parse_yarn_book(text->view());
+  if (!book) return base::cat(model::kYarnBookAnnotation, ": ", book.error().message);
+  model::YarnOffer offer;
+  if (const auto* offered = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
+    // What cannot be read was not written by us; what was confirmed counts.
+    offer = model::parse_yarn_offer(offered->view()).value_or(model::YarnOffer());
+  }
+  basis.yarn = policy::yarn_side(*book, offer, classes);
+  basis.yarn_obeys = true;
+  return "";
 }
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
@@ -128,18 +166,26 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (around.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
-  DecisionBasis basis{std::move(labels), std::nullopt, around.plugins,   before, origin, around.now,
-                      around.mono,       {},           around.least_ever};
+  DecisionBasis basis;
+  basis.labels = std::move(labels);
+  basis.plugins = around.plugins;
+  basis.state = before;
+  basis.origin = origin;
+  basis.now = around.now;
+  basis.mono = around.mono;
+  basis.least_ever = around.least_ever;
+  if (const std::string problem = keep_books(node, around, basis); !problem.empty()) {
+    conversion.notes.push_back(problem);
+  }
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);
   }
   basis.guard = standing.guard;
-  for (const PodProjection* pod : around.pods) basis.batch_sold += pod->batch_request;
-  // Pods are missing: what is sold is not known, and a stop must not cut below it.
-  if (!around.standing.sold_known) basis.batch_sold = {model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
   decision.notes = std::move(conversion.notes);
+  decision.yarn_offer = decision.offer.yarn_offer;
+  if (decision.yarn_offer && takes_back(state.yarn)) decision.yarn_offer = model::Resources{};
   decision.obeyed =
       policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
   if (takes_back(state.k8s)) {
@@ -173,6 +219,8 @@ kube::NodeFields node_fields() {
                              model::kNormalizationRatioAnnotation,
                              model::kAmplificationRatioAnnotation,
                              model::kStateDetailAnnotation,
+                             model::kYarnBookAnnotation,
+                             model::kYarnOfferAnnotation,
                              kEpochAnnotation,
                              model::kConfigHashAnnotation};
   fields.condition_messages = {model::kStateCondition};

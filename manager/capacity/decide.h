@@ -40,6 +40,7 @@ struct NodeSurroundings {
   base::WallTime now;
   base::MonotonicTime mono;
   StandingInputs standing = {};
+  const policy::Waiting* waiting = nullptr;  // batch pods that are not bound; null: nobody looks
   bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
   const ExpectedUse* expected = nullptr;            // null: nobody knows of any
   std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
@@ -57,8 +58,10 @@ struct DecisionBasis {
   base::MonotonicTime mono;
   policy::LineOverrides overrides;  // those in force that concern the node's pool
   std::optional<model::Resources> least_ever;
-  policy::PoolGuard guard = {};  // of the pool's evictions
-  model::Resources batch_sold = {};
+  policy::SideBook kubernetes;  // what pods of the node hold, and what it was told
+  policy::SideBook yarn;
+  bool yarn_obeys = false;
+  policy::PoolGuard guard;  // of the pool's evictions
   bool operator==(const DecisionBasis&) const = default;
 };
 
@@ -72,6 +75,8 @@ struct NodeDecision {
   policy::OfferState state;  // to be remembered until the next decision about this node
   Standing standing;
   policy::Obeyed obeyed;  // the offer, as the node's state lets it be
+  // What YARN may hand out, as the node's state lets it be; nullopt: nobody obeys, or there is nothing to say.
+  std::optional<model::Resources> yarn_offer;
 
   // What the node is to carry; where writes() is false, what it would be told.
   const policy::OvercommitPlan& plan() const { return obeyed.plan; }

@@ -47,6 +47,23 @@ bool still_reports(const NodeDecision& decision, base::WallTime now) {
   return base::Duration(age_ns) <= std::chrono::minutes(limit);
 }
 
+// Whether YARN must hear of another offer. It rides on the same write as Kubernetes' amounts, so that no moment has the
+// growth of one side without the cut of the other.
+policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
+  if (decision.plan().action == policy::PlanAction::kHold) return {};
+  const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
+  if (!decision.yarn_offer) {
+    if (text == nullptr) return {};
+    return {true, model::Reason::kWriteDisappears};
+  }
+  const auto told = text == nullptr ? std::nullopt : std::optional(model::parse_yarn_offer(text->view()));
+  if (!told || !*told) return {true, model::Reason::kWriteAppears};
+  const model::ExtendedResources is{(*told)->offer.cpu, (*told)->offer.memory, {}, {}};
+  const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
+  if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
+  return policy::needs_write(is, wanted, base::Duration(0), decision.strategy().values);
+}
+
 std::string_view action_word(policy::PlanAction action) {
   switch (action) {
     case policy::PlanAction::kPublish:
@@ -150,6 +167,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
       loop_.clock().wall(),
       loop_.clock().monotonic(),
       hooks_.standing(node),
+      hooks_.waiting(),
       observed_.has(model::NodeName(name)),
       &hooks_.expected,
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall())};
@@ -173,6 +191,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
     decision.write =
         policy::needs_ratio_write(decision.node.snapshot, decision.node.plan(), decision.node.strategy().profile);
   }
+  if (!decision.write.write) decision.write = yarn_needs_write(node, decision.node);
   const bool ours = plugins_.batch_resource || plugins_.mid_resource;
   if (!decision.write.write && ours && node.meta.annotations.get(model::kConfigHashAnnotation) != revision.hash) {
     decision.write = {true, model::Reason::kWriteSettings};
@@ -373,6 +392,12 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
     write.amplification_action = decision.node.plan().amplification.action;
     write.amplification = decision.node.plan().amplification.text;
+    if (decision.node.yarn_offer) {
+      write.yarn_action = policy::AnnotationAction::kSet;
+      write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer);
+    } else if (amounts && node->meta.annotations.has(model::kYarnOfferAnnotation)) {
+      write.yarn_action = policy::AnnotationAction::kRemove;
+    }
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";

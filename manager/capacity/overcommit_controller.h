@@ -63,6 +63,7 @@ enum class WriteEnd : std::uint8_t {
 struct OvercommitHooks {
   // What a node's state rests on beside the node (manager/state/standing.h).
   std::function<StandingInputs(const kube::Node&)> standing;
+  std::function<const policy::Waiting*()> waiting;  // batch pods that are not bound
   std::function<bool()> shows;  // whether what is by pool is told in metrics: by one of several replicas
   // Around each write of a node's amounts, so that what others write can be told from what we do.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;

@@ -30,8 +30,8 @@ bool PodProjection::online() const {
 
 std::size_t PodProjection::bytes() const {
   return kube::allocated_bytes(sizeof(PodProjection)) + meta.ns.bytes() + meta.name.bytes() +
-         kube::string_bytes(meta.resource_version) + node_name.bytes() + workload.bytes() + containers.bytes() +
-         kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0])) +
+         kube::string_bytes(meta.resource_version) + node_name.bytes() + workload.bytes() + work_class.bytes() +
+         containers.bytes() + kube::allocated_bytes(numa_nodes.capacity() * sizeof(numa_nodes[0])) +
          (end == nullptr ? 0 : kube::allocated_bytes(end->bytes()));
 }
 
@@ -70,7 +70,8 @@ bool requests_sold(const kube::Pod& pod) {
 
 kube::PodFields projected_fields() {
   kube::PodFields fields = kube::overcommit_pod_fields();
-  fields.meta.labels = {model::kQosClassLabel, model::kPriorityClassLabel, model::kPriorityLabel, kTemplateHashLabel};
+  fields.meta.labels = {model::kQosClassLabel, model::kPriorityClassLabel, model::kPriorityLabel, model::kClassLabel,
+                        kTemplateHashLabel};
   return fields;
 }
 
@@ -108,6 +109,9 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
   kept.priority = view.priority;
   kept.qos = view.qos;
   kept.sold = requests_sold(pod);
+  if (kept.sold) {
+    if (const kube::Text* work_class = pod.meta.labels.find(model::kClassLabel)) kept.work_class = *work_class;
+  }
   kept.numa_nodes = std::move(view.numa_nodes);
   kept.started_s = started_s(pod);
   if (kept.online()) {

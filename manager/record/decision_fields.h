@@ -187,6 +187,7 @@ void io(auto& a, Is<model::ZoneView> auto& value);
 void io(auto& a, Is<model::TopologyView> auto& value);
 void io(auto& a, Is<model::PodView> auto& value);
 void io(auto& a, Is<model::WarmUp> auto& value);
+void io(auto& a, Is<policy::ClassSold> auto& value);
 void io(auto& a, Is<policy::ZonePlan> auto& value);
 void io(auto& a, Is<policy::AmplifiedResource> auto& value);
 void io(auto& a, Is<policy::LinePlan> auto& value);
@@ -324,7 +325,8 @@ void io(auto& a, Is<policy::PluginSet> auto& value) {
   all(a, batch, mid, normalization, amplification, gpu, rdma);
 }
 void io(auto& a, Is<policy::OfferState> auto& value) {
-  auto& [motion] = value;
+  auto& [motion, kubernetes] = value;
+  static_cast<void>(kubernetes);  // with the books
   auto& [offered, changed_at, stamp, stamp_at, stamp_moved, held] = motion;
   all(a, offered, changed_at, stamp, stamp_at, stamp_moved, held);
 }
@@ -336,6 +338,19 @@ void io(auto& a, Is<policy::LineOverride> auto& value) {
 void io(auto& a, Is<policy::PoolGuard> auto& value) {
   auto& [stopped, truthful] = value;
   all(a, stopped, truthful);
+}
+
+void io(auto& a, Is<policy::ClassSold> auto& value) {
+  auto& [order, amount] = value;
+  all(a, order, amount);
+}
+void io(auto& a, Is<policy::SideBook> auto& value) {
+  auto& [sold, in_flight, told, confirmed, wants_more, best_order] = value;
+  all(a, sold, in_flight, told, confirmed, wants_more, best_order);
+}
+void io(auto& a, Is<policy::BindLag> auto& value) {
+  auto& [told, most, fell_at, seen] = value;
+  all(a, told, most, fell_at, seen);
 }
 
 // ---- what comes out ----

@@ -175,7 +175,7 @@ TEST(DecisionRecord, WhatEvictionsDoIsKeptWithTheDecision) {
     const Revision revision = testing::draw_revision(random);
     auto basis = testing::draw_basis(random, kStart);
     basis.guard = {true, true};
-    basis.batch_sold = testing::draw_amount(random, 20);
+    basis.kubernetes.sold = {{0, testing::draw_amount(random, 20)}};
     const auto decision = decide(testing::draw_snapshot(random, kStart), basis, revision);
     auto entry = draft(decision, settings_blob(revision));
     finish(entry, {});

@@ -66,10 +66,11 @@ WaitingStep wait(const Waiting& before, std::optional<std::int64_t> order, base:
   return step;
 }
 
-SideBook yarn_side(const model::YarnBook& book, Resources told, std::span<const WorkClass> classes) {
+SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes) {
   SideBook side;
-  side.told = told;
-  side.confirmed = book.confirmed;
+  side.told = offer.offer;
+  side.confirmed =
+      book.confirmed == offer.offer ? book.confirmed : model::max(book.confirmed, model::max(offer.up_to, offer.offer));
   if (book.sold) {
     side.sold.emplace();
     for (const auto& each : *book.sold) {
@@ -84,6 +85,10 @@ SideBook yarn_side(const model::YarnBook& book, Resources told, std::span<const 
     side.wants_more = true;
   }
   return side;
+}
+
+model::YarnOffer next_offer(const SideBook& yarn, Resources offer) {
+  return {offer, model::max(offer, model::max(yarn.told, yarn.confirmed))};
 }
 
 }  // namespace tidemark::policy

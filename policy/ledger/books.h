@@ -63,7 +63,9 @@ struct WaitingStep {
 // `order`: of the most timely work that waits now; nullopt: none does.
 WaitingStep wait(const Waiting& state, std::optional<std::int64_t> order, base::MonotonicTime now);
 
-// YARN's book; `told` is what its offer on the node says.
-SideBook yarn_side(const model::YarnBook& book, model::Resources told, std::span<const WorkClass> classes);
+// YARN's book; `offer` is what stands on the node. Where the operator confirmed it to the unit, YARN acts on no other.
+SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes);
+// What goes onto the node with another offer.
+model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer);
 
 }  // namespace tidemark::policy

@@ -75,6 +75,7 @@ struct SideBook {
   model::Resources confirmed;   // the offer that it is known to act on; differs from `told` for a moment after a change
   bool wants_more = false;      // it has work that waits for capacity
   std::int64_t best_order = 0;  // of the most timely class that runs or waits on this side
+  bool operator==(const SideBook&) const = default;
 };
 
 template <class Amount>

@@ -99,9 +99,15 @@ std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& n
   return std::vector<ClassSold>{{order, sum}};
 }
 
-// The pool's ledger, without over-reporting while too much of it is evicted.
-LedgerConfig truthful(const OfferInput& input, Offer& offer) {
+// The pool's ledger, as far as YARN's side takes part in it, and without over-reporting while too much of the pool is
+// evicted.
+LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   LedgerConfig ledger = input.pool.ledger;
+  if (!input.yarn_obeys) {
+    ledger.yarn.over_report = OverReport();
+    offer.shared_for_want_of_yarn = ledger.mode == LedgerMode::kStrict;
+    ledger.mode = LedgerMode::kShared;
+  }
   if (!input.guard.truthful) return ledger;
   for (SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
     OverReport told = side->over_report;
@@ -113,10 +119,26 @@ LedgerConfig truthful(const OfferInput& input, Offer& offer) {
   return ledger;
 }
 
-void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, Offer& offer) {
+// What batch pods have requested. Where that is not known, all there could be: nothing may be cut below it.
+Resources sold_in_all(const SideBook& book) {
+  if (!book.sold) return {model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
+  Resources sum;
+  for (const auto& each : *book.sold) sum += model::max(each.amount, Resources{});
+  return sum;
+}
+
+void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
+  const BindLag before = std::exchange(state.kubernetes, BindLag());
   if (plan.action != PlanAction::kPublish || !plan.origin) return;
   if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig()) return;
+  SideBook kubernetes = input.kubernetes;
+  if (ledger.mode == LedgerMode::kStrict) {
+    auto lag = confirm(before, kubernetes.told, input.mono);
+    state.kubernetes = lag.state;
+    kubernetes.confirmed = lag.state.most;
+    sooner(offer.again_after, lag.again_after);
+  }
   SideBook yarn = input.yarn;
   if (!yarn.sold) yarn.sold = third_parties(input.node, yarn.best_order);
   if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin_on_node) {
@@ -125,9 +147,9 @@ void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, Offer& of
                          input.node.published.batch_memory.value_or(model::MemoryBytes{})};
     yarn.told = model::max(*input.origin_on_node - ours, Resources{});
   }
-  offer.ledger = split(*plan.origin, input.kubernetes, yarn, ledger);
+  offer.ledger = split(*plan.origin, kubernetes, yarn, ledger);
   set_batch(plan, offer.ledger->kubernetes.offer());
-  if (ledger.mode == LedgerMode::kStrict) offer.yarn_offer = offer.ledger->yarn.offer();
+  if (input.yarn_obeys) offer.yarn_offer = offer.ledger->yarn.offer();
 }
 
 template <class Amount>
@@ -150,7 +172,7 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   OvercommitPlan& plan = offer.plan;
   if (!input.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
   StopTerms terms;
-  terms.sold = model::max(input.batch_sold, Resources{});
+  terms.sold = sold_in_all(input.kubernetes);
   terms.wanted = *plan.origin;
   const auto held_by_yarn = third_parties(input.node, 0);
   if (held_by_yarn) {
@@ -187,10 +209,10 @@ OfferStep offer(const OfferState& state, const OfferInput& input) {
     apply_motion(input, out.state.motion, offer);
   } else {
     offer.plan = overcommit(input.node, offer.strategy, input.now);
-    out.state = OfferState();
+    out.state.motion = MotionState();
   }
-  const LedgerConfig ledger = truthful(input, offer);
-  apply_ledger(input, ledger, offer);
+  const LedgerConfig ledger = ledger_of(input, offer);
+  apply_ledger(input, ledger, out.state, offer);
   apply_stop(input, ledger, out.state, offer);
   return out;
 }

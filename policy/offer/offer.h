@@ -17,6 +17,7 @@
 #include "model/node.h"
 #include "policy/budget/budget.h"
 #include "policy/calendar/calendar.h"
+#include "policy/ledger/books.h"
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
 #include "policy/overcommit/overcommit.h"
@@ -35,13 +36,15 @@ struct OfferInput {
   std::optional<model::Resources> origin_on_node;  // what the node's annotation says was offered
   std::optional<model::Resources> least_ever;      // the least that the node could offer at this hour lately
   SideBook kubernetes;                             // what batch pods hold, and what the node was told
-  SideBook yarn;                                   // the same of YARN; `sold` is read from the node's third parties
+  // The same of YARN. Where it says nothing of `sold`, that is read from the node's third parties.
+  SideBook yarn;
 
   base::WallTime now;
   base::MonotonicTime mono;
-
-  PoolGuard guard = {};              // what the pool's evictions let it do
-  model::Resources batch_sold = {};  // what batch pods on the node have requested
+  // Somebody on YARN's side takes our offers on this node. Where nobody does, YARN is told what the peer's formula
+  // leaves to it: nothing over-reported, and no strict ledger, which needs both sides to obey.
+  bool yarn_obeys = false;
+  PoolGuard guard = {};  // what the pool's evictions let it do
 };
 
 // The pool sells nothing new:
@@ -59,6 +62,7 @@ struct StopTerms {
 // What is remembered of a node between two looks. The default value is a node never seen.
 struct OfferState {
   MotionState motion;
+  BindLag kubernetes;  // in a strict ledger
   bool operator==(const OfferState&) const = default;
 };
 
@@ -68,7 +72,8 @@ struct Offer {
   std::optional<LinePlan> line;
   std::optional<MotionPlan> motion;
   std::optional<LedgerPlan> ledger;
-  std::optional<model::Resources> yarn_offer;  // in the strict ledger: what YARN may hand out
+  bool shared_for_want_of_yarn = false;        // the pool's ledger is strict, and nobody on YARN's side obeys
+  std::optional<model::Resources> yarn_offer;  // what YARN may hand out, where somebody obeys
   // What the formulas give while the node's reports are fresh, before motion slows it; with motion only.
   std::optional<model::Resources> could;
   bool truthful = false;  // the pool would over-report, and does not for its evictions

@@ -48,11 +48,20 @@ class Scenario {
     } else if (verb == "yarn") {
       yarn(words.next());
     } else if (verb == "sold") {  // what batch pods on the node hold
-      sold_ = testing::amounts(words.next());
+      kubernetes_.sold = {{0, testing::amounts(words.next())}};
     } else if (verb == "spike") {  // the pool's evictions: spike stops, spike over
       guard_.stopped = words.next() == "stops";
     } else if (verb == "over-report") {  // over-report given-up, over-report back
       guard_.truthful = words.next() == "given-up";
+    } else if (verb == "obeys") {  // YARN's operator is there; its ResourceManager acts on so much
+      yarn_obeys_ = true;
+      yarn_.confirmed = testing::amounts(words.next());
+    } else if (verb == "confirm") {
+      yarn_.confirmed = yarn_.told;
+    } else if (verb == "waits") {
+      (words.next() == "yarn" ? yarn_ : kubernetes_).wants_more = true;
+    } else if (verb == "content") {
+      kubernetes_.wants_more = yarn_.wants_more = false;
     } else if (verb == "off") {
       strategy_.enabled = false;
       strategy_.reason = model::Reason::kDisabledForNode;
@@ -72,6 +81,11 @@ class Scenario {
   }
 
  private:
+  static SideBook nothing_sold() {
+    SideBook book;
+    book.sold.emplace();
+    return book;
+  }
   void night(Words& words) {
     CalendarEntry entry;
     entry.name = "night";
@@ -90,8 +104,9 @@ class Scenario {
         pool_.ledger.yarn.over_report.cpu_percent = std::stoll(words.next());
         continue;
       }
-      auto& number =
-          what == "yarn-min" ? pool_.ledger.yarn.share_min_percent : pool_.ledger.kubernetes.share_max_percent;
+      auto& number = what == "yarn-min"           ? pool_.ledger.yarn.share_min_percent
+                     : what == "yarn-over-report" ? pool_.ledger.yarn.over_report.cpu_percent
+                                                  : pool_.ledger.kubernetes.share_max_percent;
       number = std::stoll(words.next());
     }
   }
@@ -111,9 +126,12 @@ class Scenario {
     }
   }
   std::string decide() {
-    OfferInput input{
-        node_, strategy_, pool_, has_calendar_ ? &calendar_ : nullptr, {}, origin_, std::nullopt, {}, {}, now_,
-        mono_, guard_,    sold_};
+    kubernetes_.told = {node_.published.batch_cpu.value_or(CpuMilli{}),
+                        node_.published.batch_memory.value_or(MemoryBytes{})};
+    OfferInput input{node_, strategy_, pool_,        has_calendar_ ? &calendar_ : nullptr,
+                     {},    origin_,   std::nullopt, kubernetes_,
+                     yarn_, now_,      mono_,        yarn_obeys_,
+                     guard_};
     auto step = offer(state_, input);
     state_ = step.state;
     const auto& plan = step.offer.plan;
@@ -130,7 +148,11 @@ class Scenario {
     if (step.offer.ledger) line += cat("  [", model::reason_id(step.offer.ledger->kubernetes.cpu.reason), "]");
     if (step.offer.truthful) line += "  truthful";
     if (step.offer.stopped) line += cat("  stopped, ", step.offer.stopped->wanted.cpu.value, "m without");
-    if (step.offer.yarn_offer) line += cat("  yarn ", step.offer.yarn_offer->cpu.value, "m");
+    if (step.offer.shared_for_want_of_yarn) line += " (shared)";
+    if (step.offer.yarn_offer) {
+      line += cat("  yarn ", step.offer.yarn_offer->cpu.value, "m");
+      yarn_.told = *step.offer.yarn_offer;
+    }
     // It is carried out.
     if (plan.action != PlanAction::kHold) {
       node_.published = plan.publish;
@@ -145,15 +167,17 @@ class Scenario {
   NodeStrategy strategy_;
   model::NodeSnapshot node_;
   std::optional<Resources> origin_;
+  SideBook kubernetes_ = nothing_sold();
+  SideBook yarn_;
+  bool yarn_obeys_ = false;
   OfferState state_;
   PoolGuard guard_;
-  Resources sold_;
   base::WallTime now_ = kStart;
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };
 
 TEST(Offer, IsWhatTheFilesSay) {
-  testing::play_scenarios("policy/offer/testdata", 4, [] {
+  testing::play_scenarios("policy/offer/testdata", 5, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });
 }
@@ -183,7 +207,7 @@ TEST(OfferProperty, WithoutSettingsItIsTheFormulas) {
     NodeStrategy strategy;
     strategy.enabled = random() % 8 != 0;
     const Pool pool;
-    const OfferInput input{node, strategy, pool, nullptr, {}, amount(), std::nullopt, {}, {}, kStart, {}};
+    const OfferInput input{node, strategy, pool, nullptr, {}, amount(), std::nullopt, {}, {}, kStart, {}, false, {}};
     const auto step = offer(state, input);
     EXPECT_EQ(step.offer.plan, overcommit(node, strategy, kStart));
     EXPECT_FALSE(step.offer.line || step.offer.motion || step.offer.ledger || step.offer.yarn_offer);

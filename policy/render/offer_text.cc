@@ -109,7 +109,8 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
     out += motion_text("memory", offer.motion->memory);
   }
   if (offer.ledger) {
-    out += "ledger:\n";
+    out += offer.shared_for_want_of_yarn ? "ledger (shared: nobody on YARN's side takes offers on this node):\n"
+                                         : "ledger:\n";
     out += side_text("kubernetes cpu", offer.ledger->kubernetes.cpu);
     out += side_text("kubernetes memory", offer.ledger->kubernetes.memory);
     out += side_text("yarn cpu", offer.ledger->yarn.cpu);
@@ -149,6 +150,7 @@ Json render_json(const Offer& offer, const OfferNames& names) {
     out["ledger"] =
         Json::object({{"kubernetes", side_json(offer.ledger->kubernetes)}, {"yarn", side_json(offer.ledger->yarn)}});
     if (offer.truthful) out["ledger"]["overReport"] = reason_json(model::Reason::kBudgetOverReportGivenUp);
+    if (offer.shared_for_want_of_yarn) out["ledger"]["sharedForWantOfYarn"] = Json(true);
   }
   if (offer.stopped) {
     out["stopped"] = Json::object({{"reason", reason_json(model::Reason::kBudgetStopped)},

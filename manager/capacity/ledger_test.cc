@@ -1,0 +1,140 @@
+// The ledger of a pool on a running manager: both sides' books, what waits, and what YARN is offered; against the API
+// server in memory, under simulated time.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/json.h"
+#include "manager/testing/cluster.h"
+#include "model/annotations.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using model::CpuMilli;
+using model::MemoryBytes;
+using testing::kConfigPath;
+using testing::kMerge;
+
+constexpr std::int64_t kGi = std::int64_t{1} << 30;
+
+class LedgerTest : public testing::InMemoryCluster {
+ protected:
+  void SetUp() override {
+    InMemoryCluster::SetUp();
+    node("n1");
+    metric("n1", "2");  // 17200 milli-cores for batch
+  }
+  void ledger(std::string_view text) {
+    Json map = name_only("tidemark-config");
+    map["data"] = Json::object({{"config.yaml", Json(base::cat("schema: 1\nmode: enforce\nledger: ", text, "\n"))}});
+    must("POST", kConfigPath, map);
+  }
+  void annotate(std::string_view key, const Json& text) {
+    must("PATCH", "/api/v1/nodes/n1",
+         Json::object({{"metadata", Json::object({{"annotations", Json::object({{key, text}})}})}}), kMerge);
+  }
+  static model::Resources of(std::int64_t cpu_milli) { return {CpuMilli{cpu_milli}, MemoryBytes{200 * kGi}}; }
+  // What the YARN operator says.
+  void book(std::int64_t confirmed_milli, std::string_view waiting = "-") {
+    model::YarnBook says;
+    says.confirmed = yarn_offer() ? yarn_offer()->offer : model::Resources{};
+    says.confirmed.cpu = CpuMilli{confirmed_milli};
+    says.sold.emplace();
+    if (waiting != "-") says.waiting = waiting;
+    annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
+  }
+  std::optional<model::YarnOffer> yarn_offer() {
+    const Json read = read_node("n1");
+    const auto text = read.text_at("metadata", "annotations", model::kYarnOfferAnnotation);
+    if (text.empty()) return std::nullopt;
+    return *model::parse_yarn_offer(text);
+  }
+  std::int64_t yarn_cpu() { return yarn_offer() ? yarn_offer()->offer.cpu.value : -1; }
+  void pod(std::string_view name, std::string_view batch_cpu, bool bound) {
+    Json object = name_only(name);
+    const Json amounts =
+        Json::object({{"kubernetes.io/batch-cpu", Json(batch_cpu)}, {"kubernetes.io/batch-memory", "1Gi"}});
+    Json spec = Json::object(
+        {{"containers",
+          Json::array({Json::object({{"name", "c"},
+                                     {"image", "i"},
+                                     {"resources", Json::object({{"requests", amounts}, {"limits", amounts}})}})})}});
+    if (bound) spec["nodeName"] = Json("n1");
+    object["metadata"]["labels"] = Json::object({{"koordinator.sh/qosClass", "BE"}});
+    object["spec"] = std::move(spec);
+    must("POST", "/api/v1/namespaces/default/pods", object);
+  }
+};
+
+TEST_F(LedgerTest, AStrictLedgerMovesWhatIsIdleOnlyWhenTheCutIsConfirmed) {
+  ledger("{mode: strict}");
+  book(0);
+  auto& replica = start();
+  static_cast<void>(replica);
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "8600") << "nobody wants more: halves";
+  EXPECT_EQ(yarn_cpu(), 8600);
+  book(8600);
+  // Batch pods wait: YARN is cut at once, and Kubernetes grows when its ResourceManager acts on the cut.
+  pod("waits", "9000", false);
+  run_for(30s);
+  EXPECT_EQ(yarn_cpu(), 0);
+  EXPECT_EQ(yarn_offer()->up_to.cpu.value, 8600);
+  EXPECT_EQ(offered("n1"), "8600");
+  run_for(10min);
+  metric("n1", "2");
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "8600") << "not confirmed yet";
+  book(0);
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "17200");
+}
+
+TEST_F(LedgerTest, WithoutAnOperatorThatObeysItIsASharedOne) {
+  ledger("{mode: strict, yarn: {overReport: {cpuPercent: 200}}}");
+  annotate(model::kThirdPartyAllocationsAnnotation,
+           Json(R"({"allocations":[{"name":"hadoop-yarn","priority":"koord-batch",)"
+                R"("resources":{"kubernetes.io/batch-cpu":"4k","kubernetes.io/batch-memory":"4Gi"}}]})"));
+  start();
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "13200") << "what YARN holds is taken off in full: nobody told it more than is real";
+  EXPECT_FALSE(yarn_offer());
+}
+
+TEST_F(LedgerTest, AGuaranteedShareComesBackWhenWorkWaitsForIt) {
+  ledger("{mode: shared, yarn: {minPercent: 50}}");
+  book(0);
+  start();
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "17200") << "lent while nobody wants it";
+  book(0, "spark");
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "8600");
+  EXPECT_EQ(yarn_cpu(), 17200);
+}
+
+TEST_F(LedgerTest, WhenNobodyObeysAnyMoreOrTheNodeIsOffTheOfferGoes) {
+  ledger("{mode: shared, yarn: {maxPercent: 50}}");
+  book(0);
+  start();
+  run_for(10s);
+  EXPECT_EQ(yarn_cpu(), 8600);
+  annotate(model::kYarnBookAnnotation, nullptr);
+  run_for(10s);
+  EXPECT_FALSE(yarn_offer());
+}
+
+TEST_F(LedgerTest, ABookThatCannotBeReadIsNoBook) {
+  ledger("{mode: strict}");
+  annotate(model::kYarnBookAnnotation, Json(R"({"schema":9})"));
+  start();
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_FALSE(yarn_offer());
+}
+
+}  // namespace
+}  // namespace tidemark::manager
