@@ -120,10 +120,14 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                                          loop.clock().wall(),
                                          loop.clock().monotonic(),
                                          standing,
+                                         nullptr,
                                          false,
                                          &expected};
   const auto decision = manager::decide_node(node, around);
   std::vector<std::string> notes = decision.notes;
+  if (decision.pool->ledger != policy::LedgerConfig()) {
+    notes.emplace_back("the ledger as if no batch pod waited; the manager knows whether one does");
+  }
   for (const auto line : base::split(settings.notes, '\n')) {
     if (!line.empty()) notes.emplace_back(line);
   }

@@ -30,7 +30,7 @@ constexpr Command kCommands[] = {
     {"undo", "brings earlier settings back", main::run_undo},
     {"hold", "stops a roll-out of settings where it is", main::run_hold},
     {"resume", "lets a held roll-out of settings go on, or a pool that evictions stopped sell again", main::run_resume},
-    {"off", "drains nodes of offline work and switches it off", main::run_off},
+    {"off", "stops selling to offline work, at once or when what runs has ended", main::run_off},
     {"on", "lets nodes sell again", main::run_on},
     {"observe", "decides and shows for nodes, and writes nothing", main::run_observe},
     {"override", "puts the water line of a pool, or of all, somewhere else for a while", main::run_override},

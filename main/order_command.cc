@@ -34,7 +34,7 @@ Words words_of(policy::Wish wish) {
     case policy::Wish::kOff:
       break;
   }
-  return {"tidemark off", "Stops selling: drains nodes of offline work, then switches it off."};
+  return {"tidemark off", "Stops selling: waits until offline work that runs has ended, then is off. Kills nothing."};
 }
 
 // What was written on the command line beside the options proper.
@@ -55,7 +55,8 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
   flags.text("reason", asked_for.reason, "why: shown wherever the state is shown").placeholder("TEXT").required();
   flags.text("by", asked_for.by, "who gives the order").placeholder("NAME");
   if (wish == policy::Wish::kOff) {
-    flags.boolean("now", asked_for.now, "off at once: what runs is not given time to end");
+    flags.boolean("now", asked_for.now,
+                  "off at once, not only when nothing is sold any more; pods that run stay, nothing new is sold");
     flags.duration("drain", asked_for.drain, base::Duration(0), kDrainMax,
                    "how long what runs may go on; off sooner where nothing is sold any more");
   }

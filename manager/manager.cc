@@ -19,6 +19,7 @@
 #include "manager/capacity/overcommit_controller.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/capacity/topology_controller.h"
+#include "manager/capacity/waiting_pods.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/evictions/budget_controller.h"
 #include "manager/evictions/eviction_watch.h"
@@ -34,7 +35,6 @@
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/admin.h"
-#include "policy/ledger/books.h"
 #include "policy/overcommit/strategy.h"
 
 namespace tidemark::manager {
@@ -44,8 +44,6 @@ constexpr std::string_view kComponent = "tidemark-manager";
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 constexpr int kRepairWorkers = 2;  // beside those that may all be waiting for a place in the write budget
 constexpr std::int64_t kStateWorkers = 2;
-constexpr std::string_view kWaitingPods = "waiting";  // the index of batch pods that are not bound
-constexpr base::Duration kWaitingLook = std::chrono::seconds(5);
 constexpr double kStateBudgetShare = 0.3;  // of the requests a second
 
 bool same_text(const kube::Text* a, const kube::Text* b) {
@@ -109,6 +107,10 @@ class RunningManager final : public Manager {
         recorder_(loop, client, log_, metrics, std::string(kComponent)),
         evictions_(eviction_context(client), log_, random.fork()),
         settings_(settings_context(client), log_, random.fork()),
+        waiting_(
+            loop, client, interner_, log_, metrics, random.fork(),
+            [this]() -> const policy::TidemarkConfig& { return settings_.newest().tidemark; },
+            [this] { look_at_ledgers(); }),
         budgets_(budget_context(client), log_, random.fork()),
         orders_(
             loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
@@ -135,11 +137,6 @@ class RunningManager final : public Manager {
         scope_(loop) {
     pods_.add_index(std::string(kPodsByNode), [](const PodProjection& pod) {
       return pod.node_name.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(pod.node_name)};
-    });
-    pods_.add_index(std::string(kWaitingPods), [](const PodProjection& pod) {
-      const bool waits =
-          pod.node_name.empty() && pod.batch_request != model::Resources{} && pod.phase == model::PodPhase::kPending;
-      return waits ? std::vector<std::string>{std::string(kWaitingPods)} : std::vector<std::string>();
     });
     subscribe();
   }
@@ -202,7 +199,7 @@ class RunningManager final : public Manager {
       scope_.spawn(recorder_.run());
     }
     scope_.spawn(wait_for_caches());
-    scope_.spawn(watch_waiting());
+    waiting_.start();
     if (elector_) scope_.spawn(elector_->run());
     if (webhooks_) webhooks_->start();
     if (!options_.controllers.node_resource) {
@@ -321,7 +318,8 @@ class RunningManager final : public Manager {
   }
 
   OvercommitHooks overcommit_hooks() {
-    return {[this](const kube::Node& node) { return standing_inputs(node); }, [this] { return &waiting_; },
+    return {[this](const kube::Node& node) { return standing_inputs(node); },
+            [this] { return &waiting_.state(); },
             [this] { return only_observes() || may_write(); },
             [this](const model::NodeName& node, const model::ExtendedResources& amounts) {
               contests_.before_write(node, amounts);
@@ -597,25 +595,6 @@ class RunningManager final : public Manager {
     });
   }
 
-  // Whether batch pods wait for capacity: some ledgers give by that. Looked at in steps, since one pod that is bound a
-  // second later moves no node's offer.
-  net::Task<void> watch_waiting() {
-    co_await all_synced_.wait();
-    while (true) {
-      const auto& classes = settings_.newest().tidemark.classes;
-      std::optional<std::int64_t> order;
-      for (const PodProjection* pod : pods_.by_index(kWaitingPods, std::string(kWaitingPods))) {
-        order = std::max(order.value_or(std::numeric_limits<std::int64_t>::min()),
-                         policy::class_order(classes, pod->work_class.view()));
-      }
-      const policy::Waiting before = waiting_;
-      waiting_ = policy::wait(waiting_, order, loop_.clock().monotonic()).state;
-      const bool moved = before.wants_more != waiting_.wants_more || before.best_order != waiting_.best_order;
-      if (moved) look_at_ledgers();
-      co_await loop_.sleep(kWaitingLook);
-    }
-  }
-
   net::Task<void> look_again() {
     while (true) {
       co_await loop_.sleep(options_.sync_period);
@@ -658,11 +637,11 @@ class RunningManager final : public Manager {
   kube::Informer<PodProjection> pods_;
   kube::Informer<kube::NodeMetric> node_metrics_;
   kube::Informer<kube::NodeResourceTopology> topologies_;
-  policy::Waiting waiting_;
   kube::WorkQueue queue_;
   kube::EventRecorder recorder_;
   EvictionWatch evictions_;
   Settings settings_;
+  WaitingPods waiting_;
   BudgetController budgets_;
   StateSource orders_;
   Contests contests_;

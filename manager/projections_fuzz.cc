@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "kube/intern.h"
 #include "manager/capacity/pod_projection.h"
-#include "manager/settings/eviction_tally.h"
+#include "manager/evictions/pod_end.h"
 #include "manager/specs/node_slo.h"
 #include "manager/state/desired_store.h"
 #include "manager/webhook/webhook_objects.h"
@@ -37,7 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(pod);
     if (pod) (void)pod->view();
     check(decode_node_slo_projection(bytes, interner));
-    check(decode_eviction_event(bytes, interner));
+    const auto end = decode_pod_end(bytes, interner);
+    TM_CHECK(end || !end.error().message.empty(), "a refusal says what is wrong");
     check(decode_state_map(bytes, interner));
     check(decode_namespace(bytes, interner));
     check(decode_pending_pod(bytes, interner));

@@ -69,7 +69,7 @@ TEST(Figures, ThePeersSeriesArePerNodeInItsUnits) {
   NodeFigures node = using_cores(0);
   node.batch = model::Resources{CpuMilli{7800}, MemoryBytes{60344290509}};
   node.mid = model::Resources{CpuMilli{6400}, MemoryBytes{5}};
-  figures.observe(model::NodeName("n1"), "a \"b\"", node, base::MonotonicTime{1h}, true);
+  figures.observe(model::NodeName("n1"), "a \"b\"", "", node, base::MonotonicTime{1h}, true);
   const auto series = [](std::string_view resource, std::string_view unit) {
     return base::cat(R"(slo_controller_node_extended_resource_allocatable_internal{node="n1",resource="kubernetes.io/)",
                      resource, R"(",unit=")", unit, R"("})");
