@@ -222,6 +222,7 @@ class RunningManager final : public Manager {
     if (auto missing = specs_.not_ready(); !missing.empty()) return missing;
     if (webhooks_ && !webhooks_->not_ready().empty()) return webhooks_->not_ready();
     if (!orders_.taken()) return "tidemark-state is not read yet";
+    if (!all_synced_.is_set()) return "tidemark-budgets is not read yet";
     if (!caches().whole()) return "a cache is over its budget: offers are only cut";
     return "";
   }
@@ -352,6 +353,7 @@ class RunningManager final : public Manager {
             [this] { return may_write(); },
             pods_,
             profiles_.book(),
+            [this] { return profiles_.all_read(); },
             [this]() -> const policy::ProfileSettings& { return profile_settings(); },
             write_limit(options_)};
   }
@@ -573,6 +575,7 @@ class RunningManager final : public Manager {
         "caches filled",
         {{"nodes", nodes_.core().size()}, {"pods", pods_.core().size()}, {"nodemetrics", node_metrics_.core().size()}});
     all_synced_.set();
+    grants_.look();
   }
 
   void enqueue_all() {

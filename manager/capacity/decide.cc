@@ -137,14 +137,19 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
   const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation);
   if (text == nullptr) return "";
   auto book = model::parse_yarn_book(text->view());
-  if (!book) return base::cat(model::kYarnBookAnnotation, ": ", book.error().message);
   model::YarnOffer offer;
   if (const auto* offered = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
     // What cannot be read was not written by us; what was confirmed counts.
     offer = model::parse_yarn_offer(offered->view()).value_or(model::YarnOffer());
   }
-  basis.yarn = policy::yarn_side(*book, offer, classes);
   basis.yarn_obeys = true;
+  if (!book) {
+    // Somebody obeys, and we do not understand what he says (he may be newer): what YARN may act on counts as held.
+    basis.yarn.told = offer.offer;
+    basis.yarn.confirmed = model::max(offer.offer, offer.up_to);
+    return base::cat(model::kYarnBookAnnotation, ": ", book.error().message);
+  }
+  basis.yarn = policy::yarn_side(*book, offer, classes);
   return "";
 }
 
@@ -186,6 +191,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   decision.notes = std::move(conversion.notes);
   decision.yarn_offer = decision.offer.yarn_offer;
   if (decision.yarn_offer && takes_back(state.yarn)) decision.yarn_offer = model::Resources{};
+  // Nothing is known of what YARN holds: nothing more for it.
+  if (!standing.may_grow || !decision.basis.yarn.sold) decision.keep_yarn_from_growing();
   decision.obeyed =
       policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
   if (takes_back(state.k8s)) {

@@ -80,6 +80,9 @@ struct NodeDecision {
 
   // What the node is to carry; where writes() is false, what it would be told.
   const policy::OvercommitPlan& plan() const { return obeyed.plan; }
+  void keep_yarn_from_growing() {
+    if (yarn_offer) yarn_offer = model::min(*yarn_offer, basis.yarn.told);
+  }
   bool writes() const { return obeyed.write && !standing.watched; }
   const policy::NodeStrategy& strategy() const { return offer.strategy; }
 };

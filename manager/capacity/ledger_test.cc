@@ -127,13 +127,21 @@ TEST_F(LedgerTest, WhenNobodyObeysAnyMoreOrTheNodeIsOffTheOfferGoes) {
   EXPECT_FALSE(yarn_offer());
 }
 
-TEST_F(LedgerTest, ABookThatCannotBeReadIsNoBook) {
-  ledger("{mode: strict}");
-  annotate(model::kYarnBookAnnotation, Json(R"({"schema":9})"));
+TEST_F(LedgerTest, ABookThatCannotBeReadHoldsWhatYarnWasOffered) {
+  ledger("{mode: shared}");
+  book(0);
   start();
   run_for(10s);
-  EXPECT_EQ(offered("n1"), "17200");
-  EXPECT_FALSE(yarn_offer());
+  ASSERT_EQ(yarn_cpu(), 17200);
+  book(17200);
+  annotate(model::kYarnBookAnnotation, Json(R"({"schema":9})"));
+  metric("n1", "3");
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "0") << "YARN may hold all of it";
+  EXPECT_EQ(yarn_cpu(), 16200);
+  metric("n1", "1");
+  run_for(10s);
+  EXPECT_EQ(yarn_cpu(), 16200) << "it does not grow";
 }
 
 }  // namespace

@@ -177,6 +177,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
     policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
+    decision.node.keep_yarn_from_growing();
   }
   decision.again_after = look_again(decision.node);
   decision.config_hash = revision.hash;

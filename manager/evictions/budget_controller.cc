@@ -133,15 +133,16 @@ net::Task<void> BudgetController::store() {
   const bool counts_due =
       (!counts_stored_at_ || now - *counts_stored_at_ >= kCountsPause) && !(nothing_counted && !store_.stored().counts);
   if (!counts_due && !worth_storing(state_)) co_return;
-  // Whatever is written says the counts too: they are the reason.
-  auto written = co_await store_.write(policy::encode_budgets(state_), policy::encode_counts(book));
+  auto written = co_await store_.write(policy::encode_budgets(state_),
+                                       counts_due ? std::optional(policy::encode_counts(book)) : std::nullopt);
   if (!written) {
     errors_.add();
     log_.warn("what evictions let pools do could not be stored; it holds all the same, and is tried again",
               {{"config_map", model::kBudgetsName}, {"error", written.error()}});
     co_return;
   }
-  stored_at_ = counts_stored_at_ = context_.loop.clock().monotonic();
+  stored_at_ = context_.loop.clock().monotonic();
+  if (counts_due) counts_stored_at_ = stored_at_;
 }
 
 void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {

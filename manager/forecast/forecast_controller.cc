@@ -97,8 +97,13 @@ void ForecastController::sample(const std::vector<ForecastPool>& pools) {
       store_.changed();
     }
   }
-  // What a pool that is gone had learned goes with it; it may be read again while it is still stored.
-  std::erase_if(known_, [&](const auto& each) { return !there.contains(each.first); });
+  // A pool without nodes for a while (scaled to none at night) comes back with what it had learned.
+  std::erase_if(known_, [&](auto& each) {
+    if (there.contains(each.first)) return false;
+    show(each.first, 0, 0);
+    if (kept_.size() < kPoolsMax) kept_.insert_or_assign(each.first, std::move(each.second.forecast));
+    return true;
+  });
 }
 
 net::Task<void> ForecastController::check_all() {
@@ -151,16 +156,21 @@ void ForecastController::tell(const ForecastPool& pool, const std::vector<policy
 void ForecastController::refresh_metrics() {
   const bool leading = context_.history.leadership.leading();
   for (const auto& [name, known] : known_) {
-    context_.history.metrics
-        .gauge("tidemark_forecast_known", "Hours of the week of which it is known what online work uses.",
-               {{"pool", name}})
-        .set(leading ? static_cast<double>(known.forecast.known()) : 0);
-    context_.history.metrics
-        .gauge("tidemark_forecast_disagreements",
-               "Times in the next seven days in which a window of the calendar disagrees with the forecast.",
-               {{"pool", name}})
-        .set(leading ? static_cast<double>(known.disagreements) : 0);
+    show(name, leading ? static_cast<double>(known.forecast.known()) : 0,
+         leading ? static_cast<double>(known.disagreements) : 0);
   }
+}
+
+void ForecastController::show(std::string_view pool, double known, double disagreements) {
+  context_.history.metrics
+      .gauge("tidemark_forecast_known", "Hours of the week of which it is known what online work uses.",
+             {{"pool", pool}})
+      .set(known);
+  context_.history.metrics
+      .gauge("tidemark_forecast_disagreements",
+             "Times in the next seven days in which a window of the calendar disagrees with the forecast.",
+             {{"pool", pool}})
+      .set(disagreements);
 }
 
 }  // namespace tidemark::manager

@@ -55,6 +55,7 @@ class ForecastController {
   void start();  // until destroyed; once the caches are filled
   void leadership_changed() { store_.look(); }
   void refresh_metrics();
+  void show(std::string_view pool, double known, double disagreements);
 
  private:
   struct Known {

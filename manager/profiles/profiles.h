@@ -50,6 +50,7 @@ class Profiles {
   // What a pod of the workload uses at this hour of the day: the p95 of its profile.
   std::optional<model::Resources> expected(std::string_view workload) const;
   const ProfileBook& book() const { return book_; }
+  bool all_read() const { return store_.read(); }  // what was stored is in the book
 
  private:
   bool learns() const { return context_.settings().learn; }

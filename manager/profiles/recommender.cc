@@ -201,7 +201,7 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
   std::size_t failures = 0;
   Result<void> result;
   for (const auto& [name, there] : published) {
-    if (known.contains(name)) continue;
+    if (known.contains(name) || (publishes && !context_.all_read())) continue;
     if (left == 0 || !context_.leading()) break;
     --left;
     const std::string object =

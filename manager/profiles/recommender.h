@@ -42,6 +42,7 @@ struct RecommenderContext {
   std::function<bool()> leading;
   const kube::Informer<PodProjection>& pods;
   const ProfileBook& book;
+  std::function<bool()> all_read;  // all that was stored of profiles is in the book: what is not there is not known
   std::function<const policy::ProfileSettings&()> settings;
   base::Duration write_limit;
 };

@@ -231,6 +231,37 @@ TEST(EvictionBook, IsBoundedWhateverNamesCome) {
   EXPECT_EQ(book.left_out, 0);
 }
 
+TEST(EvictionBook, AFullDayOfManyJobsFitsWhereItIsStored) {
+  EvictionBook book;
+  base::WallTime now = kStart;
+  for (int slot = 0; slot < 140; ++slot) {
+    now = now + minutes(10);
+    for (int i = 0; i < 60; ++i) {
+      count(
+          book,
+          {cat("pool", i % 30), cat("class", i % 6), cat("a-job-", std::string(250, 'x'), (slot * 7 + i) % 4000), true},
+          now, now);
+      count(book, {cat("pool", i % 30), cat("class", i % 8), "the-same-job", true}, now, now);
+    }
+  }
+  const auto text = encode_counts(book);
+  EXPECT_LE(text.size(), kCountsBytesMax);
+  const auto slots = [](const EvictionBook& of) {
+    std::size_t sum = 0;
+    for (const auto* series : {&of.classes, &of.jobs}) {
+      for (const auto& [name, each] : *series) sum += each.slots.size();
+    }
+    return sum;
+  };
+  EXPECT_LT(slots(*decode_counts(text)), slots(book)) << "it was too much to keep whole";
+  const auto read = decode_counts(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(of_day(*read, "pool3", now).evicted, of_day(book, "pool3", now).evicted) << "sums stay";
+  const auto job = read->jobs.find({"pool3", "the-same-job"});
+  ASSERT_NE(job, read->jobs.end()) << "what is evicted most is kept";
+  EXPECT_EQ(of_job(job->second, now).hour, of_job(book.jobs.at({"pool3", "the-same-job"}), now).hour);
+}
+
 TEST(EvictionBook, CountsWhatEndedWhenItEnded) {
   EvictionBook book;
   count(book, {"night", "spark", "j", true}, kStart + -minutes(5), kStart);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -199,7 +202,43 @@ Result<BudgetState> decode_budgets(std::string_view text) {
   return state;
 }
 
-std::string encode_counts(const EvictionBook& book) {
+namespace {
+
+std::int64_t evicted_in_all(const Series& series) {
+  std::int64_t sum = 0;
+  for (const auto& slot : series.slots) sum += slot.ended.evicted;
+  return sum;
+}
+
+// Slots that are older than two hours become one an hour: their sums stay, the moment gets coarser.
+void coarsen(Series& series, std::int64_t until) {
+  constexpr std::int64_t kAnHour = std::chrono::hours(1) / kSlot;
+  std::vector<Series::Slot> kept;
+  for (const auto& slot : series.slots) {
+    const bool old = until - slot.index > 2 * kAnHour;
+    const std::int64_t index = old ? slot.index - slot.index % kAnHour : slot.index;
+    if (!kept.empty() && kept.back().index == index) {
+      kept.back().ended += slot.ended;
+    } else {
+      kept.push_back({index, slot.ended});
+    }
+  }
+  series.slots = std::move(kept);
+}
+
+// Half of the jobs go, those that were evicted least; how often is counted.
+void drop_least_evicted(EvictionBook& book) {
+  std::vector<std::pair<std::int64_t, PoolAnd>> jobs;
+  for (const auto& [name, series] : book.jobs) jobs.emplace_back(evicted_in_all(series), name);
+  std::ranges::sort(jobs);
+  jobs.resize((jobs.size() + 1) / 2);
+  for (const auto& [evicted, name] : jobs) {
+    book.left_out += evicted;
+    book.jobs.erase(name);
+  }
+}
+
+std::string written(const EvictionBook& book) {
   std::string out;
   JsonWriter json(out);
   begin(json);
@@ -209,6 +248,24 @@ std::string encode_counts(const EvictionBook& book) {
   write_all(json, "classes", "class", book.classes);
   write_all(json, "jobs", "job", book.jobs);
   json.end_object();
+  return out;
+}
+
+}  // namespace
+
+std::string encode_counts(const EvictionBook& book) {
+  std::string out = written(book);
+  if (out.size() <= kCountsBytesMax) return out;
+  EvictionBook less = book;
+  const std::int64_t until = less.until.since_epoch / kSlot;
+  for (auto& [name, series] : less.classes) coarsen(series, until);
+  for (auto& [name, series] : less.jobs) coarsen(series, until);
+  while ((out = written(less)).size() > kCountsBytesMax && !less.jobs.empty()) drop_least_evicted(less);
+  // Then classes, by name: what is left of a day is no more than this.
+  while (out.size() > kCountsBytesMax && !less.classes.empty()) {
+    less.classes.erase(std::prev(less.classes.end()));
+    if (less.classes.size() % 16 == 0) out = written(less);
+  }
   return out;
 }
 

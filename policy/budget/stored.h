@@ -20,6 +20,9 @@ namespace tidemark::policy {
 inline constexpr std::int64_t kBudgetSchema = 1;
 inline constexpr std::int64_t kBudgetPolicyVersion = 1;
 inline constexpr std::size_t kBudgetBytesMax = 1 << 20;  // of a text that is read
+// An object holds 1 MiB in all, and the state stands beside the counts: of a day with more than this the least evicted
+// jobs are left out, and old slots become coarser.
+inline constexpr std::size_t kCountsBytesMax = 512 << 10;
 
 std::string encode_budgets(const BudgetState& state);
 std::string encode_counts(const EvictionBook& book);  // without the minutes: they are too short-lived

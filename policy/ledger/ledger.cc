@@ -33,6 +33,7 @@ struct One {
   bool known;
   Amount held;
   Amount held_less_timely;  // the part that the other side's work may push out
+  Amount told_now;          // by its last offer, in real units
   Amount may_hand_out;      // by what it was told and what it is known to act on
 
   Amount real(Amount told) const { return scaled(told, 100, over_report, true); }
@@ -56,7 +57,8 @@ One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook&
   one.share_max = std::clamp<std::int64_t>(config.share_max_percent, one.share_min, 100);
   one.wants_more = book.wants_more;
   one.known = book.sold.has_value();
-  one.may_hand_out = std::max(one.real(book.told.*field.of), one.real(book.confirmed.*field.of));
+  one.told_now = one.real(book.told.*field.of);
+  one.may_hand_out = std::max(one.told_now, one.real(book.confirmed.*field.of));
   if (!book.sold) {
     one.held = one.may_hand_out;
     return one;
@@ -155,7 +157,8 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
   take_off(terms, other, origin);
   const Amount not_free = std::max({other.held, other.may_hand_out, other_told_now});
   const Amount free = std::max(origin - not_free, Amount{0});
-  terms.real = std::min(due, free);
+  // Who does not grow needs nobody's word for it: the parts that are due never come to more than the origin.
+  terms.real = std::min(due, std::max(free, side.told_now));
   if (terms.real < due) {
     terms.taken = not_free;
     terms.reason = Reason::kLedgerAwaitsOther;

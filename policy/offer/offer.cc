@@ -99,6 +99,21 @@ std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& n
   return std::vector<ClassSold>{{order, sum}};
 }
 
+// YARN's book: its own word where its operator keeps one. A book that says nothing of what is held (the ResourceManager
+// is away) is not made up from third parties: what YARN may act on counts as held.
+SideBook yarn_of(const OfferInput& input) {
+  SideBook yarn = input.yarn;
+  if (input.yarn_obeys) return yarn;
+  if (!yarn.sold) yarn.sold = third_parties(input.node, yarn.best_order);
+  if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin_on_node) {
+    // Nobody says what YARN holds: what was left to it when the node was written last.
+    const Resources ours{input.node.published.batch_cpu.value_or(model::CpuMilli{}),
+                         input.node.published.batch_memory.value_or(model::MemoryBytes{})};
+    yarn.told = model::max(*input.origin_on_node - ours, Resources{});
+  }
+  return yarn;
+}
+
 // The pool's ledger, as far as YARN's side takes part in it, and without over-reporting while too much of the pool is
 // evicted.
 LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
@@ -131,7 +146,7 @@ void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferStat
   OvercommitPlan& plan = offer.plan;
   const BindLag before = std::exchange(state.kubernetes, BindLag());
   if (plan.action != PlanAction::kPublish || !plan.origin) return;
-  if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig()) return;
+  if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig() && !input.yarn_obeys) return;
   SideBook kubernetes = input.kubernetes;
   if (ledger.mode == LedgerMode::kStrict) {
     auto lag = confirm(before, kubernetes.told, input.mono);
@@ -139,14 +154,7 @@ void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferStat
     kubernetes.confirmed = lag.state.most;
     sooner(offer.again_after, lag.again_after);
   }
-  SideBook yarn = input.yarn;
-  if (!yarn.sold) yarn.sold = third_parties(input.node, yarn.best_order);
-  if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin_on_node) {
-    // Nobody says what YARN holds: what was left to it when the node was written last.
-    const Resources ours{input.node.published.batch_cpu.value_or(model::CpuMilli{}),
-                         input.node.published.batch_memory.value_or(model::MemoryBytes{})};
-    yarn.told = model::max(*input.origin_on_node - ours, Resources{});
-  }
+  const SideBook yarn = yarn_of(input);
   offer.ledger = split(*plan.origin, kubernetes, yarn, ledger);
   set_batch(plan, offer.ledger->kubernetes.offer());
   if (input.yarn_obeys) offer.yarn_offer = offer.ledger->yarn.offer();
@@ -174,12 +182,8 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   StopTerms terms;
   terms.sold = sold_in_all(input.kubernetes);
   terms.wanted = *plan.origin;
-  const auto held_by_yarn = third_parties(input.node, 0);
-  if (held_by_yarn) {
-    terms.yarn = model::max(held_by_yarn->front().amount, Resources{});
-  } else if (input.origin_on_node) {
-    terms.yarn = model::max(*input.origin_on_node - terms.sold, Resources{});
-  }
+  const SideBook yarn = yarn_of(input);
+  terms.yarn = yarn.sold ? sold_in_all(yarn) : model::max(yarn.told, yarn.confirmed);
   cut_to(plan.publish.batch_cpu, terms.sold.cpu);
   cut_to(plan.publish.batch_memory, terms.sold.memory);
   // Two sides may hold more than there is: then neither gets more for that.

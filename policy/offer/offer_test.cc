@@ -120,7 +120,9 @@ class Scenario {
   void yarn(const std::string& what) {
     if (what == "unreadable") {
       node_.third_party = std::nullopt;
+      yarn_.sold.reset();
     } else {
+      yarn_.sold = {{0, testing::amounts(what)}};
       node_.third_party.emplace();
       node_.third_party->push_back({"hadoop-yarn", model::PriorityClass::kBatch, testing::amounts(what)});
     }
