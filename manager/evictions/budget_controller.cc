@@ -110,6 +110,7 @@ net::Task<void> BudgetController::run() {
 net::Task<void> BudgetController::tick() {
   const policy::EvictionBook& book = context_.evictions.book();
   // Nobody who cannot see how tasks end may say that it is calm.
+  if (!context_.leading()) hide();
   if (!context_.leading() || !context_.evictions.synced()) co_return;
   const auto pools = pools_of(context_.config());
   auto done = policy::step(state_, {pools, book, store_.stored().request}, context_.loop.clock().wall());
@@ -165,33 +166,37 @@ void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {
   }
 }
 
+void BudgetController::show_pool(std::string_view pool, double phase, double given_up, double exhausted) {
+  base::Registry& metrics = context_.metrics;
+  metrics
+      .gauge("tidemark_pool_breaker_phase",
+             "Whether evictions stop a pool: 0 no, 1 it sells nothing new, 2 it sells on probation.", {{"pool", pool}})
+      .set(phase);
+  metrics
+      .gauge("tidemark_pool_over_report_given_up",
+             "1 while a pool over-reports nothing because too many of its tasks are evicted.", {{"pool", pool}})
+      .set(given_up);
+  metrics
+      .gauge("tidemark_pool_jobs_exhausted", "Jobs that were evicted as often as they may be for now.",
+             {{"pool", pool}})
+      .set(exhausted);
+}
+
+// What a former leader last showed is not true for ever: whoever leads shows.
+void BudgetController::hide() {
+  for (const auto& pool : shown_) show_pool(pool, 0, 0, 0);
+  shown_.clear();
+}
+
 void BudgetController::show() {
   base::Registry& metrics = context_.metrics;
-  const auto phase = [&](std::string_view pool) -> base::Gauge& {
-    return metrics.gauge("tidemark_pool_breaker_phase",
-                         "Whether evictions stop a pool: 0 no, 1 it sells nothing new, 2 it sells on probation.",
-                         {{"pool", pool}});
-  };
-  const auto given_up = [&](std::string_view pool) -> base::Gauge& {
-    return metrics.gauge("tidemark_pool_over_report_given_up",
-                         "1 while a pool over-reports nothing because too many of its tasks are evicted.",
-                         {{"pool", pool}});
-  };
-  const auto exhausted = [&](std::string_view pool) -> base::Gauge& {
-    return metrics.gauge("tidemark_pool_jobs_exhausted", "Jobs that were evicted as often as they may be for now.",
-                         {{"pool", pool}});
-  };
   for (const auto& pool : shown_) {
-    if (state_.pool(pool) != nullptr) continue;
-    phase(pool).set(0);
-    given_up(pool).set(0);
-    exhausted(pool).set(0);
+    if (state_.pool(pool) == nullptr) show_pool(pool, 0, 0, 0);
   }
   shown_.clear();
   for (const auto& pool : state_.pools) {
-    phase(pool.pool).set(static_cast<double>(pool.breaker.phase));
-    given_up(pool.pool).set(pool.over_report.fallen_back ? 1 : 0);
-    exhausted(pool.pool).set(static_cast<double>(pool.jobs.size()));
+    show_pool(pool.pool, static_cast<double>(pool.breaker.phase), pool.over_report.fallen_back ? 1 : 0,
+              static_cast<double>(pool.jobs.size()));
     shown_.push_back(pool.pool);
   }
   const policy::EvictionBook& book = context_.evictions.book();

@@ -64,6 +64,8 @@ class BudgetController {
   net::Task<void> store();
   void tell(const std::vector<policy::BudgetChange>& changes);
   void show();
+  void show_pool(std::string_view pool, double phase, double given_up, double exhausted);
+  void hide();
 
   BudgetContext context_;
   base::Log log_;

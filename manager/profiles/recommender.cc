@@ -121,7 +121,7 @@ net::Task<void> Recommender::run() {
       errors_.add();
       log_.warn("recommendations are not all as they should be; trying again", {{"error", done.error()}});
     }
-    published = publish || !done;  // switched off: what is there is taken away once
+    published = publish || !done || more_;  // switched off: what is there is taken away, in as many rounds as it takes
     co_await context_.loop.sleep(publish ? settings.recommendations.every : kIdle);
   }
 }
@@ -197,11 +197,13 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
     });
   }
   std::set<std::string, std::less<>> foreign;
+  more_ = false;
   std::size_t left = kRecommendationWritesMax;
   std::size_t failures = 0;
   Result<void> result;
   for (const auto& [name, there] : published) {
     if (known.contains(name) || (publishes && !context_.all_read())) continue;
+    more_ = left == 0;
     if (left == 0 || !context_.leading()) break;
     --left;
     const std::string object =

@@ -78,6 +78,7 @@ class Recommender {
   net::Task<Result<void>> take_away(std::string ns, std::string name, std::string uid);
   void count(model::Reason reason);
 
+  bool more_ = false;  // the last round had no room for all that is to be taken away
   RecommenderContext context_;
   base::Log log_;
   std::set<std::string, std::less<>> foreign_;  // workloads whose object is somebody else's

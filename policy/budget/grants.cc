@@ -90,9 +90,9 @@ GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::
       if (grows != growing) continue;
       const bool due = known.now.until - now < kGrantValid / 2;
       const std::int64_t own = known.held(now);
-      // A cut needs no room, nor does what stays as it is.
+      // A cut needs no room. What is extended does: where the limit was lowered below one for each, not all can stay.
       const std::int64_t room = std::max<std::int64_t>(most - (all - own), 0);
-      const std::int64_t size = grows ? std::min(part, room) : part;
+      const std::int64_t size = part < known.now.per_hour ? part : std::min(part, room);
       // Not for a part of what it may have while others hold the rest: that would be a write more.
       if (in_force && grows && size < part && !due) continue;
       if (in_force && !grows && part == known.now.per_hour && !due) continue;

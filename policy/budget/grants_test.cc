@@ -56,6 +56,15 @@ TEST(Grants, ANodeMoreDoesNotCutAllTheOthers) {
   EXPECT_LE(more.changes.size(), 1U);
 }
 
+TEST(Grants, ALimitThatWasLoweredBelowOneForEachHoldsWhenWhatWasGrantedHasEnded) {
+  GrantBook book = grant({}, nodes(200), 100, kStart).book;
+  EXPECT_EQ(held(book, kStart + minutes(1)), 100);
+  for (int minute = 5; minute <= 48 * 60; minute += 5)
+    book = grant(book, nodes(200), 50, kStart + minutes(minute)).book;
+  EXPECT_LE(held(book, kStart + hours(48)), 50);
+  EXPECT_GT(held(book, kStart + hours(48)), 40);
+}
+
 TEST(Grants, WhatIsCutIsGrantedToOthersWhenItCannotBeInForceAnyMore) {
   auto book = grant({}, nodes(2), 20, kStart).book;
   auto done = grant(book, nodes(4), 20, kStart + hours(1));
