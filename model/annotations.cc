@@ -87,6 +87,15 @@ Result<Resources> amounts_of(const Json& object, std::string_view name) {
   return *read;
 }
 
+Result<std::int64_t> generation_of(const Json& object) {
+  const Json* number = object.member("generation");
+  if (number == nullptr || !number->is_int() || number->as_int() < 0) {
+    return fail(ErrorKind::kInvalid, "generation: wanted a whole number, found ",
+                number == nullptr ? "none" : base::quoted(number->dump()));
+  }
+  return number->as_int();
+}
+
 Result<std::string> text_of(const Json& object, std::string_view name) {
   const Json* text = object.member(name);
   if (text == nullptr || !text->is_string()) return fail(ErrorKind::kInvalid, name, ": wanted a string");
@@ -181,8 +190,9 @@ Result<Resources> parse_origin(std::string_view annotation) {
 }
 
 Result<YarnBook> parse_yarn_book(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"schema", "confirmed", "sold", "waiting"}));
+  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "confirmed", "sold", "waiting"}));
   YarnBook book;
+  TM_TRY(book.generation, generation_of(root));
   TM_TRY(book.confirmed, amounts_of(root, "confirmed"));
   if (const Json* sold = root.member("sold")) {
     if (!sold->is_array())
@@ -208,7 +218,7 @@ Result<YarnBook> parse_yarn_book(std::string_view annotation) {
 std::string format_yarn_book(const YarnBook& book) {
   std::string out;
   base::JsonWriter writer(out);
-  writer.begin_object().member("schema", kYarnSchema);
+  writer.begin_object().member("schema", kYarnSchema).member("generation", book.generation);
   write_amounts(writer, "confirmed", book.confirmed);
   if (book.sold) {
     writer.key("sold").begin_array();
@@ -227,7 +237,7 @@ std::string format_yarn_book(const YarnBook& book) {
 std::string format_yarn_offer(const YarnOffer& offer) {
   std::string out;
   base::JsonWriter writer(out);
-  writer.begin_object().member("schema", kYarnSchema);
+  writer.begin_object().member("schema", kYarnSchema).member("generation", offer.generation);
   write_amounts(writer, "resources", offer.offer);
   write_amounts(writer, "upTo", offer.up_to);
   writer.end_object();
@@ -235,8 +245,9 @@ std::string format_yarn_offer(const YarnOffer& offer) {
 }
 
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"schema", "resources", "upTo"}));
+  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "resources", "upTo"}));
   YarnOffer read;
+  TM_TRY(read.generation, generation_of(root));
   TM_TRY(read.offer, amounts_of(root, "resources"));
   TM_TRY(read.up_to, amounts_of(root, "upTo"));
   return read;

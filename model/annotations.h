@@ -33,7 +33,7 @@ std::string format_origin(Resources batch);
 Result<Resources> parse_origin(std::string_view annotation);
 
 // What a YARN operator that takes our offers says of a node, `tidemark.io/yarn-book`:
-// {"schema":1,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},
+// {"schema":1,"generation":7,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},
 //  "sold":[{"class":"spark","resources":{…}}],"waiting":"spark"}
 // Without `sold` (its ResourceManager is away) nobody knows what YARN holds; `waiting` is the class of the most timely
 // application that waits for capacity, "" where it has none. Another schema is refused whole, as is a key that is not
@@ -44,7 +44,10 @@ struct YarnBook {
     Resources amount;
     bool operator==(const Sold&) const = default;
   };
-  Resources confirmed;                    // the offer that the ResourceManager acts on, word for word
+  // Of the offer that the ResourceManager was told last and confirmed, and what it says. By number, not by amount: an
+  // offer that goes up and back again is two offers.
+  std::int64_t generation = 0;
+  Resources confirmed;
   std::optional<std::vector<Sold>> sold;  // used and reserved
   std::optional<std::string> waiting;
   bool operator==(const YarnBook&) const = default;
@@ -53,10 +56,11 @@ inline constexpr std::size_t kYarnClassesMax = 64;
 Result<YarnBook> parse_yarn_book(std::string_view annotation);
 std::string format_yarn_book(const YarnBook& book);
 
-// What YARN may hand out of a node, `tidemark.io/yarn-offer`: {"schema":1,"resources":{…},"upTo":{…}}.
+// What YARN may hand out of a node, `tidemark.io/yarn-offer`: {"schema":1,"generation":7,"resources":{…},"upTo":{…}}.
 struct YarnOffer {
+  std::int64_t generation = 0;  // grows with each offer
   Resources offer;
-  // The largest that was offered since the operator confirmed an offer to the unit: one that was on its way to the
+  // The largest that was offered since the operator confirmed the offer of the time: one that was on its way to the
   // ResourceManager when it was cut may come into force for a moment.
   Resources up_to;
   bool operator==(const YarnOffer&) const = default;

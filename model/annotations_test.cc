@@ -99,21 +99,23 @@ TEST(CpuBasicInfo, WhatIsMissingIsOff) {
 
 TEST(Annotations, TheBookOfYarn) {
   YarnBook book;
+  book.generation = 7;
   book.confirmed = {CpuMilli{12'000}, MemoryBytes{std::int64_t{40} << 30}};
   book.sold = {{"spark", {CpuMilli{3'500}, MemoryBytes{std::int64_t{3} << 30}}}, {"", {CpuMilli{1}, MemoryBytes{1}}}};
   book.waiting = "spark";
   EXPECT_EQ(
       format_yarn_book(book),
-      R"({"schema":1,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},)"
+      R"({"schema":1,"generation":7,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},)"
       R"("sold":[{"class":"spark","resources":{"kubernetes.io/batch-cpu":"3500","kubernetes.io/batch-memory":"3Gi"}},)"
       R"({"class":"","resources":{"kubernetes.io/batch-cpu":"1","kubernetes.io/batch-memory":"1"}}],"waiting":"spark"})");
   EXPECT_EQ(parse_yarn_book(format_yarn_book(book)), book);
-  const YarnBook away{{CpuMilli{5}, MemoryBytes{6}}, std::nullopt, std::nullopt};
+  const YarnBook away{0, {CpuMilli{5}, MemoryBytes{6}}, std::nullopt, std::nullopt};
   EXPECT_EQ(parse_yarn_book(format_yarn_book(away)), away);
-  const YarnOffer offer{book.confirmed, {CpuMilli{20'000}, MemoryBytes{std::int64_t{50} << 30}}};
-  EXPECT_EQ(format_yarn_offer(offer),
-            R"({"schema":1,"resources":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},)"
-            R"("upTo":{"kubernetes.io/batch-cpu":"20k","kubernetes.io/batch-memory":"50Gi"}})");
+  const YarnOffer offer{8, book.confirmed, {CpuMilli{20'000}, MemoryBytes{std::int64_t{50} << 30}}};
+  EXPECT_EQ(
+      format_yarn_offer(offer),
+      R"({"schema":1,"generation":8,"resources":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},)"
+      R"("upTo":{"kubernetes.io/batch-cpu":"20k","kubernetes.io/batch-memory":"50Gi"}})");
   EXPECT_EQ(parse_yarn_offer(format_yarn_offer(offer)), offer);
 }
 
@@ -125,13 +127,15 @@ TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {
   EXPECT_EQ(refused("[]"), "wanted an object, found \"[]\"");
   EXPECT_EQ(refused("{}"), "schema: wanted 1, found none");
   EXPECT_EQ(refused(R"({"schema":2,"confirmed":{}})"), "schema: wanted 1, found 2");
-  EXPECT_EQ(refused(R"({"schema":1})"), "confirmed: missing");
-  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{"cpu":"1"}})"), "confirmed: \"cpu\": there is no such field");
-  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{"kubernetes.io/batch-cpu":"-1"}})"),
+  EXPECT_EQ(refused(R"({"schema":1,"generation":-1})"), "generation: wanted a whole number, found \"-1\"");
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1})"), "confirmed: missing");
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{"cpu":"1"}})"),
+            "confirmed: \"cpu\": there is no such field");
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{"kubernetes.io/batch-cpu":"-1"}})"),
             "confirmed: no amount may be negative");
-  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{},"sold":[{"class":"a"}]})"),
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"sold":[{"class":"a"}]})"),
             "sold of class \"a\": resources: missing");
-  EXPECT_EQ(refused(R"({"schema":1,"confirmed":{},"wait":"a"})"), "\"wait\": there is no such field");
+  EXPECT_EQ(refused(R"({"schema":1,"generation":1,"confirmed":{},"wait":"a"})"), "\"wait\": there is no such field");
 }
 
 }  // namespace

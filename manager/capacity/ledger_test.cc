@@ -40,8 +40,11 @@ class LedgerTest : public testing::InMemoryCluster {
   // What the YARN operator says.
   void book(std::int64_t confirmed_milli, std::string_view waiting = "-") {
     model::YarnBook says;
-    says.confirmed = yarn_offer() ? yarn_offer()->offer : model::Resources{};
-    says.confirmed.cpu = CpuMilli{confirmed_milli};
+    if (const auto offer = yarn_offer()) {
+      says.generation = offer->generation;
+      says.confirmed = offer->offer;
+    }
+    EXPECT_EQ(says.confirmed.cpu.value, confirmed_milli);
     says.sold.emplace();
     if (waiting != "-") says.waiting = waiting;
     annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
@@ -110,7 +113,7 @@ TEST_F(LedgerTest, AGuaranteedShareComesBackWhenWorkWaitsForIt) {
   start();
   run_for(10s);
   EXPECT_EQ(offered("n1"), "17200") << "lent while nobody wants it";
-  book(0, "spark");
+  book(17200, "spark");
   run_for(10s);
   EXPECT_EQ(offered("n1"), "8600");
   EXPECT_EQ(yarn_cpu(), 17200);

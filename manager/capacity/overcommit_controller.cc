@@ -47,6 +47,25 @@ bool still_reports(const NodeDecision& decision, base::WallTime now) {
   return base::Duration(age_ns) <= std::chrono::minutes(limit);
 }
 
+std::optional<model::Resources> yarn_offer_on(const kube::Node& node) {
+  const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
+  if (text == nullptr) return std::nullopt;
+  const auto offer = model::parse_yarn_offer(text->view());
+  return offer ? std::optional(offer->offer) : std::nullopt;
+}
+
+// The largest that the node carries, in our offer or in the operator's book.
+std::int64_t yarn_generation(const kube::Node& node) {
+  std::int64_t largest = 0;
+  if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
+    if (const auto offer = model::parse_yarn_offer(text->view())) largest = offer->generation;
+  }
+  if (const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation)) {
+    if (const auto book = model::parse_yarn_book(text->view())) largest = std::max(largest, book->generation);
+  }
+  return largest;
+}
+
 // Whether YARN must hear of another offer. It rides on the same write as Kubernetes' amounts, so that no moment has the
 // growth of one side without the cut of the other.
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
@@ -56,9 +75,9 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
     if (text == nullptr) return {};
     return {true, model::Reason::kWriteDisappears};
   }
-  const auto told = text == nullptr ? std::nullopt : std::optional(model::parse_yarn_offer(text->view()));
-  if (!told || !*told) return {true, model::Reason::kWriteAppears};
-  const model::ExtendedResources is{(*told)->offer.cpu, (*told)->offer.memory, {}, {}};
+  const auto told = yarn_offer_on(node);
+  if (!told) return {true, model::Reason::kWriteAppears};
+  const model::ExtendedResources is{told->cpu, told->memory, {}, {}};
   const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
   if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
   return policy::needs_write(is, wanted, base::Duration(0), decision.strategy().values);
@@ -393,9 +412,12 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
     write.amplification_action = decision.node.plan().amplification.action;
     write.amplification = decision.node.plan().amplification.text;
-    if (decision.node.yarn_offer) {
+    if (decision.node.yarn_offer && decision.node.yarn_offer == yarn_offer_on(*node)) {
+      // The same offer keeps its number: nobody has to confirm it again.
+    } else if (decision.node.yarn_offer) {
       write.yarn_action = policy::AnnotationAction::kSet;
-      write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer);
+      write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer, yarn_generation(*node),
+                                            loop_.clock().wall());
     } else if (amounts && node->meta.annotations.has(model::kYarnOfferAnnotation)) {
       write.yarn_action = policy::AnnotationAction::kRemove;
     }

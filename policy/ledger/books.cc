@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/state/order.h"
+
 namespace tidemark::policy {
 
 using base::Duration;
@@ -69,8 +71,9 @@ WaitingStep wait(const Waiting& before, std::optional<std::int64_t> order, base:
 SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes) {
   SideBook side;
   side.told = offer.offer;
-  side.confirmed =
-      book.confirmed == offer.offer ? book.confirmed : model::max(book.confirmed, model::max(offer.up_to, offer.offer));
+  side.confirmed = book.generation == offer.generation
+                       ? book.confirmed
+                       : model::max(book.confirmed, model::max(offer.up_to, offer.offer));
   if (book.sold) {
     side.sold.emplace();
     for (const auto& each : *book.sold) {
@@ -87,8 +90,8 @@ SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, s
   return side;
 }
 
-model::YarnOffer next_offer(const SideBook& yarn, Resources offer) {
-  return {offer, model::max(offer, model::max(yarn.told, yarn.confirmed))};
+model::YarnOffer next_offer(const SideBook& yarn, Resources offer, std::int64_t before, base::WallTime now) {
+  return {next_generation(before, now), offer, model::max(offer, model::max(yarn.told, yarn.confirmed))};
 }
 
 }  // namespace tidemark::policy

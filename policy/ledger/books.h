@@ -63,9 +63,9 @@ struct WaitingStep {
 // `order`: of the most timely work that waits now; nullopt: none does.
 WaitingStep wait(const Waiting& state, std::optional<std::int64_t> order, base::MonotonicTime now);
 
-// YARN's book; `offer` is what stands on the node. Where the operator confirmed it to the unit, YARN acts on no other.
+// YARN's book; `offer` is what stands on the node. Where the operator confirmed that one, YARN acts on no other.
 SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes);
-// What goes onto the node with another offer.
-model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer);
+// What goes onto the node with another offer. `before`: the largest generation that the node carries, on either side.
+model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer, std::int64_t before, base::WallTime now);
 
 }  // namespace tidemark::policy
