@@ -307,7 +307,7 @@ class RunningManager final : public Manager {
   Standing standing_of(const kube::Node& node) {
     policy::SoldNow sold;
     const auto pods = pods_.by_index(kPodsByNode, std::string(node.meta.name));
-    sold = sold_on(pods, kube::to_node_snapshot(node, {}, nullptr, nullptr).snapshot);
+    sold = sold_on(pods, node, kube::to_node_snapshot(node, {}, nullptr, nullptr).snapshot);
     return stand(node, settings_.for_node(node).tidemark, &policy::PoolModes::capacity, standing_inputs(node), sold,
                  loop_.clock().wall());
   }

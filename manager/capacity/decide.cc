@@ -58,13 +58,18 @@ std::optional<model::Resources> origin_in_force(const model::NodeSnapshot& node,
 
 }  // namespace
 
-policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const model::NodeSnapshot& node) {
+policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,
+                        const model::NodeSnapshot& snapshot) {
+  const auto some = [](model::Resources amount) { return amount.cpu.value > 0 || amount.memory.value > 0; };
   policy::SoldNow sold;
   sold.k8s = std::ranges::any_of(pods, [](const PodProjection* pod) { return pod->sold; });
-  if (node.third_party) {
-    sold.yarn = std::ranges::any_of(*node.third_party, [](const model::ThirdPartyAllocation& each) {
-      return each.resources.cpu.value > 0 || each.resources.memory.value > 0;
-    });
+  if (const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation)) {
+    const auto book = model::parse_yarn_book(text->view());
+    if (book && book->sold) {
+      sold.yarn = std::ranges::any_of(*book->sold, [&](const auto& each) { return some(each.amount); });
+    }
+  } else if (snapshot.third_party) {
+    sold.yarn = std::ranges::any_of(*snapshot.third_party, [&](const auto& each) { return some(each.resources); });
   }
   return sold;
 }
@@ -164,7 +169,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   }
   auto conversion = kube::to_node_snapshot(node, std::move(views), around.metric, around.topology);
   Standing standing = stand(node, around.revision.tidemark, &policy::PoolModes::capacity, around.standing,
-                            sold_on(around.pods, conversion.snapshot), around.now);
+                            sold_on(around.pods, node, conversion.snapshot), around.now);
   const policy::EffectiveState& state = standing.state;
   const auto origin = origin_in_force(conversion.snapshot, state);
   policy::OfferState before = around.state;

@@ -93,8 +93,9 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision);
 
 std::vector<model::Label> labels_of(const kube::Node& node);
-// What is sold on it: its pods that hold batch or mid resources, and what third parties say of YARN.
-policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const model::NodeSnapshot& node);
+// What is sold on it: its pods that hold batch or mid resources, and what YARN's book says, or else third parties.
+policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::Node& node,
+                        const model::NodeSnapshot& snapshot);
 // The strategy of a node: the settings, its annotation and its labels.
 policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
                                       policy::Profile profile);
