@@ -74,7 +74,7 @@ class Metrics(WithManager):
     def test_what_is_asked_for_is_there(self):
         chart.ensure_namespace(self.api)
         self.nodes = ["monitored"]
-        colocation.put_node(self.api, "monitored", capacity=CAPACITY)
+        colocation.put_node(self.api, "monitored", capacity=CAPACITY, labels={"zone": "a", "tier": "b"})
         colocation.put_metric(self.api, "monitored", STATUS)
         resources = [{"name": key, "capacity": amount, "allocatable": amount, "available": amount} for key, amount in (("cpu", "32"), ("memory", "128Gi"))]
         body = {
@@ -86,7 +86,11 @@ class Metrics(WithManager):
         self.addCleanup(chart.delete_webhooks, self.api)
         colocation.put_settings(self.api, {"enable": True})
         calendar = {"name": "nights", "zone": "UTC", "entries": [{"name": "long-ago", "from": "2020-01-01T00:00", "to": "2020-01-02T00:00", "cpu": 60}]}
-        ours = {"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "calendar": "nights", "calendars": [calendar]}
+        overlap = [
+            {"name": "of-zone", "nodeSelector": {"matchLabels": {"zone": "a"}}, "business": "video"},
+            {"name": "of-tier", "nodeSelector": {"matchLabels": {"tier": "b"}}},
+        ]
+        ours = {"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "calendar": "nights", "calendars": [calendar], "pools": overlap}
         colocation.must(self.api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(ours)}}))
         # Refused by the definition of NodeSLO; later an edit that the webhook refuses, since the ConfigMap has its label.
         colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"cpuSuppressThresholdPercent": 101}})})
