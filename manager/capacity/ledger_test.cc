@@ -147,5 +147,20 @@ TEST_F(LedgerTest, ABookThatCannotBeReadHoldsWhatYarnWasOffered) {
   EXPECT_EQ(yarn_cpu(), 16200) << "it does not grow";
 }
 
+TEST_F(LedgerTest, WhereNeitherTheBookNorTheOfferCanBeReadYarnKeepsWhatWasLeftToIt) {
+  ledger("{mode: shared, yarn: {maxPercent: 90}}");
+  annotate(model::kThirdPartyAllocationsAnnotation,
+           Json(R"({"allocations":[{"name":"hadoop-yarn","priority":"koord-batch",)"
+                R"("resources":{"kubernetes.io/batch-cpu":"4k","kubernetes.io/batch-memory":"4Gi"}}]})"));
+  start();
+  run_for(10s);
+  ASSERT_EQ(offered("n1"), "13200");
+  annotate(model::kYarnOfferAnnotation, Json("garbage"));
+  annotate(model::kYarnBookAnnotation, Json("garbage"));
+  annotate(model::kThirdPartyAllocationsAnnotation, nullptr);
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "13200") << "an unreadable text is not nothing";
+}
+
 }  // namespace
 }  // namespace tidemark::manager

@@ -103,8 +103,7 @@ std::optional<std::vector<ClassSold>> third_parties(const model::NodeSnapshot& n
 // is away) is not made up from third parties: what YARN may act on counts as held.
 SideBook yarn_of(const OfferInput& input) {
   SideBook yarn = input.yarn;
-  if (input.yarn_obeys) return yarn;
-  if (!yarn.sold) yarn.sold = third_parties(input.node, yarn.best_order);
+  if (!yarn.sold && !input.yarn_obeys) yarn.sold = third_parties(input.node, yarn.best_order);
   if (!yarn.sold && yarn.told == Resources{} && yarn.confirmed == Resources{} && input.origin_on_node) {
     // Nobody says what YARN holds: what was left to it when the node was written last.
     const Resources ours{input.node.published.batch_cpu.value_or(model::CpuMilli{}),
@@ -134,7 +133,7 @@ LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   return ledger;
 }
 
-// What batch pods have requested. Where that is not known, all there could be: nothing may be cut below it.
+// What a side has sold. Where that is not known, all there could be: nothing may be cut below it.
 Resources sold_in_all(const SideBook& book) {
   if (!book.sold) return {model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
   Resources sum;
