@@ -109,6 +109,8 @@ class Session:
             (r"(resourceVersion\"?: \"?|Resource Version: +)\d+", r"\1RV"), (r"(cpu: +[0-9]+m\b)|(?<=\s)(?:\d+[smhd]){1,2}(?=\s|$)", lambda found: found[1] or "AGE"),
         ):
             text = re.sub(pattern, name, text)
+        # Lines of klog (with time, process and line of code) are what kubectl's libraries tell about timing, not what it answers.
+        text = re.sub(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\] .*\n?", "", text, flags=re.M)
         # Widths of columns follow from words that differ; indentation does not.
         return [re.sub(r"(?<=\S) {2,}", "  ", line).replace("\t", "  ").rstrip() for line in text.splitlines() if line.strip()]
 

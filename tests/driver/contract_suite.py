@@ -4,6 +4,7 @@ The cases over HTTP first, then the kubectl sessions."""
 import json
 import shutil
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def run_real(environment: dict[str, str], scratch: Path) -> list[Case]:
 
 def run_in_memory(environment: dict[str, str], scratch: Path) -> list[Case]:
     say("contract: the API server in memory")
-    data = scratch / "memory"
+    data = Path(tempfile.mkdtemp(dir=scratch, prefix="memory-"))
     memory = Memory([str(BUILD / "tests" / "contract" / "memory_server"), str(data), str(time.time_ns())], data)
     try:
         memory.start()

@@ -15,6 +15,34 @@ def report(*tests) -> str:
     return json.dumps({"testsuites": [{"name": "Suite", "testsuite": list(tests)}]})
 
 
+def cases(**outcomes: str) -> list[Case]:
+    return [Case("cluster", "test_x.py", name, outcome) for name, outcome in outcomes.items()]
+
+
+class SecondTry(unittest.TestCase):
+    def tried(self, first: list[Case], second: list[Case]) -> tuple[list[tuple[str, str]], list[str]]:
+        count, unsteady = results.second_try(first, second)
+        return [(case.name, case.outcome) for case in count], [case.name for case in unsteady]
+
+    def test_failed_then_passed_counts_as_passed_and_is_told(self):
+        self.assertEqual(([("a", PASSED), ("b", PASSED)], ["a"]), self.tried(cases(a=FAILED, b=PASSED), cases(a=PASSED, b=PASSED)))
+
+    def test_failed_twice_has_failed(self):
+        self.assertEqual(([("a", FAILED)], []), self.tried(cases(a=FAILED), cases(a=FAILED)))
+
+    def test_another_case_that_fails_the_second_time_is_unsteady_too(self):
+        self.assertEqual(([("a", PASSED), ("b", PASSED)], ["a", "b"]), self.tried(cases(a=FAILED, b=PASSED), cases(a=PASSED, b=FAILED)))
+
+    def test_a_part_of_a_test_that_fails_differently_has_failed(self):
+        self.assertEqual(([("a (i=2)", FAILED)], ["a (i=1)"]), self.tried([Case("c", "p", "a (i=1)", FAILED)], [Case("c", "p", "a (i=2)", FAILED)]))
+
+    def test_a_program_that_died_is_not_forgiven(self):
+        for first, second in (("(whole program)", "a"), ("a", "(whole file)")):
+            with self.subTest(first=first):
+                count, _ = results.second_try([Case("c", "p", first, FAILED)], [Case("c", "p", second, PASSED if second == "a" else FAILED)])
+                self.assertEqual([FAILED], [case.outcome for case in count])
+
+
 class GoogleTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
