@@ -55,6 +55,8 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kZonesEmpty, "TM-ZONE-003", "no zone lists cpu or memory"},
     ReasonInfo{Reason::kZonesLeft, "TM-ZONE-004", "nothing is offered, and the zones keep what they carry"},
     ReasonInfo{Reason::kZonesCleared, "TM-ZONE-005", "nothing is offered, and the zones say so"},
+    ReasonInfo{Reason::kZonesScaled, "TM-ZONE-006", "by the factor that the node's offer differs from its formula's"},
+    ReasonInfo{Reason::kZonesHeld, "TM-ZONE-007", "without measurements: what the zones carry goes down with the node"},
 
     ReasonInfo{Reason::kNormalizationOff, "TM-NORM-001", "CPU normalization is off for this node: the ratio is 1.00"},
     ReasonInfo{Reason::kNormalizationByModel, "TM-NORM-002", "the settings have a ratio for the node's CPU model"},
@@ -156,6 +158,7 @@ constexpr std::array kReasons{
                "more is due once the other side's cut is confirmed (strict ledger)"},
     ReasonInfo{Reason::kLedgerUnknown, "TM-LEDGER-007",
                "what the other side has sold is not known: its last offer counts as sold"},
+    ReasonInfo{Reason::kLedgerTakenBack, "TM-LEDGER-008", "this side is taken back: nothing is offered to it"},
 
     ReasonInfo{Reason::kRolloutFirst, "TM-ROLLOUT-001",
                "nothing was in force before: these settings hold everywhere at once"},
@@ -304,6 +307,11 @@ constexpr std::array kReasons{
                "more is sold than is offered now: the offer was cut below what runs"},
     ReasonInfo{Reason::kAuditForeignWriter, "TM-AUDIT-010", "somebody else than Tidemark's manager wrote the excess"},
     ReasonInfo{Reason::kAuditUnreadable, "TM-AUDIT-011", "what the offer would have to be held against cannot be read"},
+    ReasonInfo{Reason::kAuditBothOffered, "TM-AUDIT-012",
+               "both sides together are offered more than there is (strict ledger)"},
+    ReasonInfo{Reason::kAuditYarnOffer, "TM-AUDIT-013", "YARN is offered what pods of Kubernetes hold"},
+    ReasonInfo{Reason::kAuditGivenUnconfirmed, "TM-AUDIT-014",
+               "one side was given what the other was not yet known to have given up (strict ledger)"},
 
     ReasonInfo{Reason::kConfigDefaults, "TM-CONFIG-001", "the key is absent or empty: defaults are in force"},
     ReasonInfo{Reason::kConfigNotFound, "TM-CONFIG-002", "the ConfigMap does not exist: defaults are in force"},

@@ -58,6 +58,8 @@ enum class Reason : std::uint16_t {
   kZonesEmpty,
   kZonesLeft,
   kZonesCleared,
+  kZonesScaled,
+  kZonesHeld,
 
   // What a core of this node counts for.
   kNormalizationOff,
@@ -140,6 +142,7 @@ enum class Reason : std::uint16_t {
   kLedgerShareMax,
   kLedgerAwaitsOther,
   kLedgerUnknown,
+  kLedgerTakenBack,
 
   // How new settings reach the nodes.
   kRolloutFirst,
@@ -255,6 +258,9 @@ enum class Reason : std::uint16_t {
   kAuditOriginDropped,
   kAuditForeignWriter,
   kAuditUnreadable,
+  kAuditBothOffered,
+  kAuditYarnOffer,
+  kAuditGivenUnconfirmed,
 
   // What became of a configuration.
   kConfigDefaults,
