@@ -143,6 +143,10 @@ enum class Reason : std::uint16_t {
   kLedgerAwaitsOther,
   kLedgerUnknown,
   kLedgerTakenBack,
+  kLedgerReclaim,
+  kLedgerReclaimOver,
+  kLedgerToldBySide,
+  kLedgerToldByEntry,
 
   // How new settings reach the nodes.
   kRolloutFirst,
@@ -219,6 +223,8 @@ enum class Reason : std::uint16_t {
   kStateOn,
   kStateObserved,
   kStateByManager,
+  kStateClassDraining,
+  kStateClassOff,
 
   // Who else writes the same numbers.
   kContestRepair,
