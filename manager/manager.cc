@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +12,7 @@
 #include "kube/objects.h"
 #include "kube/recorder.h"
 #include "kube/work_queue.h"
+#include "manager/capacity/capacity_workers.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/least_offers.h"
 #include "manager/capacity/overcommit_controller.h"
@@ -25,17 +24,18 @@
 #include "manager/evictions/eviction_watch.h"
 #include "manager/evictions/node_grants.h"
 #include "manager/forecast/forecast_controller.h"
+#include "manager/forecast/forecast_pools.h"
 #include "manager/profiles/profiles.h"
 #include "manager/profiles/recommender.h"
 #include "manager/settings/settings.h"
 #include "manager/specs/node_specs.h"
 #include "manager/state/contests.h"
+#include "manager/state/node_changes.h"
 #include "manager/state/state_controller.h"
 #include "manager/state/state_source.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/admin.h"
-#include "policy/overcommit/strategy.h"
 
 namespace tidemark::manager {
 namespace {
@@ -45,41 +45,6 @@ constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 constexpr int kRepairWorkers = 2;  // beside those that may all be waiting for a place in the write budget
 constexpr std::int64_t kStateWorkers = 2;
 constexpr double kStateBudgetShare = 0.3;  // of the requests a second
-
-bool same_text(const kube::Text* a, const kube::Text* b) {
-  return a == nullptr || b == nullptr ? a == b : *a == *b;
-}
-
-bool mark_changed(const kube::Node* before, const kube::Node& after) {
-  const auto& b = after.meta;
-  // A new node is not urgent for being new: many of them together would stand before every repair.
-  if (before == nullptr) {
-    return b.labels.find(model::kStateLabel) != nullptr || b.annotations.find(model::kStateDetailAnnotation) != nullptr;
-  }
-  const auto& a = before->meta;
-  return !same_text(a.labels.find(model::kStateLabel), b.labels.find(model::kStateLabel)) ||
-         !same_text(a.annotations.find(model::kStateDetailAnnotation),
-                    b.annotations.find(model::kStateDetailAnnotation));
-}
-
-// Of a node's many updates those that its state, or what it says of it, depends on.
-bool worth_a_look(const kube::Node* before, const kube::Node* after) {
-  if (before == nullptr || after == nullptr || mark_changed(before, *after)) return true;
-  const auto& a = before->meta;
-  const auto& b = after->meta;
-  if (!same_text(a.annotations.find(model::kThirdPartyAllocationsAnnotation),
-                 b.annotations.find(model::kThirdPartyAllocationsAnnotation))) {
-    return true;
-  }
-  const auto same_label = [](const kube::TextMap::Entry& x, const kube::TextMap::Entry& y) {
-    return x.key == y.key && x.value == y.value;
-  };
-  if (!std::equal(a.labels.begin(), a.labels.end(), b.labels.begin(), b.labels.end(), same_label)) return true;
-  const auto* said = before->condition(model::kStateCondition);
-  const auto* says = after->condition(model::kStateCondition);
-  if (said == nullptr || says == nullptr) return said != says;
-  return said->status != says->status || said->reason != says->reason || said->message != says->message;
-}
 constexpr base::Duration kJournalDrainLimit = std::chrono::seconds(2);
 
 class RunningManager final : public Manager {
@@ -121,18 +86,17 @@ class RunningManager final : public Manager {
         zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
         journal_(loop, log_, metrics, options_.journal, identity),
         least_(
-            history_context(client), [this] { return has_motion(); },
+            history_context(client), [this] { return has_motion(settings_); },
             [this](const model::NodeName& node) { return nodes_.find({"", node.value}) != nullptr; }, log_),
         controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, journal_,
                     overcommit_hooks(), options_.plugins, write_limit(options_)),
+        workers_(queue_, controller_, log_, metrics, options_.retry_period),
         forecasts_(forecast_context(client), log_),
         specs_(loop, client, interner_, nodes_, node_metrics_, settings_, log_, metrics, random.fork(),
                specs_options()),
         profiles_(profiles_context(client), log_),
         recommender_(recommender_context(client), log_),
         grants_(grant_context()),
-        errors_(
-            metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
         all_synced_(loop),
         scope_(loop) {
     pods_.add_index(std::string(kPodsByNode), [](const PodProjection& pod) {
@@ -234,7 +198,7 @@ class RunningManager final : public Manager {
   net::Task<void> drain() override {
     draining_ = true;
     const auto end = loop_.clock().monotonic() + kDrainLimit;
-    while ((!working_.empty() || specs_.writing() || states_.writing()) && loop_.clock().monotonic() < end)
+    while ((workers_.writing() || specs_.writing() || states_.writing()) && loop_.clock().monotonic() < end)
       co_await loop_.sleep(std::chrono::milliseconds(20));
     if (elector_) co_await elector_->release();
     co_await journal_.drain(kJournalDrainLimit);
@@ -394,41 +358,12 @@ class RunningManager final : public Manager {
             [this](const kube::Node& node) { return grants_.told(node); }};
   }
 
-  // Of each pool with a calendar, as the node of it has it that comes first by name.
-  std::vector<ForecastPool> forecast_pools() const {
-    std::map<std::string_view, const kube::Node*> first;
-    nodes_.for_each([&](const kube::ObjectKey&, const kube::Node& node) {
-      const policy::Pool& pool = settings_.pool_of(node);
-      if (!pool.calendar) return;
-      const auto [at, added] = first.try_emplace(pool.name, &node);
-      if (!added && node.meta.name.view() < at->second->meta.name.view()) at->second = &node;
-    });
-    std::vector<ForecastPool> pools;
-    for (const auto& [name, node] : first) {
-      const Revision& revision = settings_.for_node(*node);
-      const policy::Pool& pool = policy::pool_of(revision.tidemark, labels_of(*node));
-      if (!pool.calendar || !revision.colocation.config || pool.name != name) continue;
-      const auto strategy = strategy_of_node(*node, *revision.colocation.config, pool.profile);
-      pools.push_back({pool.name, &revision.tidemark.calendars[*pool.calendar],
-                       strategy.values.cpu_reclaim_threshold_percent,
-                       strategy.values.memory_reclaim_threshold_percent});
-    }
-    return pools;
-  }
-
-  // Whether the offers of any pool are moved, by the settings that new nodes get.
-  bool has_motion() const {
-    const policy::TidemarkConfig& config = settings_.for_node(model::NodeName()).tidemark;
-    const auto moves = [](const policy::Pool& pool) { return pool.profile == policy::Profile::kTidemark; };
-    return moves(config.rest) || std::ranges::any_of(config.pools, moves);
-  }
-
   HistoryContext history_context(kube::Client& client) {
     return {loop_, client, client, recorder_, metrics_, leadership(), options_.config_namespace, write_limit(options_)};
   }
 
   ForecastContext forecast_context(kube::Client& client) {
-    return {loop_, history_context(client), [this] { return forecast_pools(); },
+    return {loop_, history_context(client), [this] { return forecast_pools(nodes_, settings_); },
             [this] { return controller_.figures().online_permille(); }, [this] { return orders_.overrides(); }};
   }
 
@@ -512,18 +447,12 @@ class RunningManager final : public Manager {
             }};
   }
 
-  // What a node offered is gone or overwritten: that cannot wait in line.
-  kube::WorkQueue::Urgency urgency_of(const std::string& node) const {
-    return controller_.needs_repair(model::NodeName(node)) ? kube::WorkQueue::Urgency::kUrgent
-                                                           : kube::WorkQueue::Urgency::kRoutine;
-  }
-
   void subscribe() {
     nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
       const bool marked = after != nullptr && mark_changed(before, *after);
       contests_.node_changed(key.name, before, after);
-      queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : urgency_of(key.name));
-      if (worth_a_look(before, after)) states_.node_changed(key.name);
+      queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : workers_.urgency_of(key.name));
+      if (state_may_change(before, after)) states_.node_changed(key.name);
       if (marked) specs_.look_at(key.name);
       if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
     });
@@ -544,8 +473,10 @@ class RunningManager final : public Manager {
           }
           queue_.add(key.name);
         });
-    topologies_.subscribe([this](const kube::ObjectKey& key, const kube::NodeResourceTopology*,
-                                 const kube::NodeResourceTopology*) { queue_.add(key.name, urgency_of(key.name)); });
+    topologies_.subscribe(
+        [this](const kube::ObjectKey& key, const kube::NodeResourceTopology*, const kube::NodeResourceTopology*) {
+          queue_.add(key.name, workers_.urgency_of(key.name));
+        });
     settings_.subscribe([this](const SettingsChange& change) {
       profiles_.look();
       grants_.look();
@@ -607,27 +538,7 @@ class RunningManager final : public Manager {
 
   net::Task<void> work(kube::WorkQueue::Urgency least) {
     co_await all_synced_.wait();
-    while (true) {
-      const std::string node = co_await queue_.next(least);
-      working_.insert(node);
-      auto outcome = co_await controller_.reconcile(model::NodeName(node));
-      working_.erase(node);
-      queue_.done(node);
-      if (!outcome) {
-        errors_.add();
-        log_.warn("node not settled; trying again", {{"node", node}, {"error", outcome.error()}});
-        queue_.retry(node, urgency_of(node));
-        continue;
-      }
-      queue_.forget(node);
-      if (outcome->done == OvercommitController::Done::kSuperseded) {
-        // Leading by our own clock, yet somebody newer wrote: the lease tells at its next look. Until then this node
-        // rests.
-        queue_.add_after(node, options_.retry_period);
-      } else if (outcome->again_after) {
-        queue_.add_after(node, *outcome->again_after);
-      }
-    }
+    co_await workers_.work(least);
   }
 
   net::EventLoop& loop_;
@@ -654,17 +565,16 @@ class RunningManager final : public Manager {
   DecisionJournal journal_;
   LeastOffers least_;
   OvercommitController controller_;
+  CapacityWorkers workers_;
   ForecastController forecasts_;
   NodeSpecs specs_;
   Profiles profiles_;
   Recommender recommender_;
   NodeGrants grants_;
-  base::Counter& errors_;
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<Webhooks> webhooks_;  // null where they are off
   std::unique_ptr<net::HttpServer> admin_;
   std::unique_ptr<net::HttpServer> health_;
-  std::set<std::string> working_;
   bool draining_ = false;
   net::Event all_synced_;
   net::Scope scope_;  // last: its tasks use everything above

@@ -1,0 +1,47 @@
+#include "manager/capacity/capacity_workers.h"
+
+#include <utility>
+
+#include "model/names.h"
+
+namespace tidemark::manager {
+
+CapacityWorkers::CapacityWorkers(kube::WorkQueue& queue, OvercommitController& controller, base::Log log,
+                                 base::Registry& metrics, base::Duration superseded_rest)
+    : queue_(queue),
+      controller_(controller),
+      log_(std::move(log)),
+      errors_(
+          metrics.counter("tidemark_manager_reconcile_errors_total", "Reconciles that failed and are tried again.")),
+      superseded_rest_(superseded_rest) {}
+
+kube::WorkQueue::Urgency CapacityWorkers::urgency_of(const std::string& node) const {
+  return controller_.needs_repair(model::NodeName(node)) ? kube::WorkQueue::Urgency::kUrgent
+                                                         : kube::WorkQueue::Urgency::kRoutine;
+}
+
+net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
+  while (true) {
+    const std::string node = co_await queue_.next(least);
+    working_.insert(node);
+    auto outcome = co_await controller_.reconcile(model::NodeName(node));
+    working_.erase(node);
+    queue_.done(node);
+    if (!outcome) {
+      errors_.add();
+      log_.warn("node not settled; trying again", {{"node", node}, {"error", outcome.error()}});
+      queue_.retry(node, urgency_of(node));
+      continue;
+    }
+    queue_.forget(node);
+    if (outcome->done == OvercommitController::Done::kSuperseded) {
+      // Leading by our own clock, yet somebody newer wrote: the lease tells at its next look. Until then this node
+      // rests.
+      queue_.add_after(node, superseded_rest_);
+    } else if (outcome->again_after) {
+      queue_.add_after(node, *outcome->again_after);
+    }
+  }
+}
+
+}  // namespace tidemark::manager
