@@ -117,6 +117,7 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kWriteCut, "TM-WRITE-010", "less is offered than the node carries: a cut does not wait"},
     ReasonInfo{Reason::kWriteState, "TM-WRITE-011", "the node drains or is off: what it offers is taken back"},
     ReasonInfo{Reason::kWriteStopped, "TM-WRITE-012", "evictions of the pool spiked: the offer is cut to what is sold"},
+    ReasonInfo{Reason::kWriteAsked, "TM-WRITE-013", "somebody asked for it on the command line"},
 
     ReasonInfo{Reason::kMotionFirst, "TM-MOTION-001", "the first value: there is nothing to move from"},
     ReasonInfo{Reason::kMotionSteady, "TM-MOTION-002", "as much as before"},
@@ -273,6 +274,11 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kContestPool, "TM-WRITER-005",
                "several nodes of the pool are left to another writer: the whole pool is only observed"},
     ReasonInfo{Reason::kContestOrdered, "TM-WRITER-006", "somebody ordered it on: our numbers are written again"},
+    ReasonInfo{Reason::kContestObject, "TM-WRITER-007",
+               "an object of the node is left to another writer, and only observed"},
+    ReasonInfo{Reason::kContestObjectPool, "TM-WRITER-008",
+               "objects of several nodes of the pool are left to another writer: in the whole pool they are only "
+               "observed"},
 
     ReasonInfo{Reason::kBudgetSpike, "TM-BUDGET-001",
                "evictions of the pool spiked: it sells nothing new until they have calmed down"},
@@ -357,6 +363,11 @@ constexpr std::array kReasons{
                "the calendar would move the agent's line out of its range: it stands at the bound"},
     ReasonInfo{Reason::kSloLineBase, "TM-SLO-005",
                "the calendar leaves the water line at its base: the agent's line is the configured one"},
+    ReasonInfo{Reason::kSloNodeSettings, "TM-SLO-006", "settings of the node itself lie over those of its pool"},
+    ReasonInfo{Reason::kSloNodeSettingsKept, "TM-SLO-007",
+               "the node's own settings cannot be used: those that were good last stay in force"},
+    ReasonInfo{Reason::kSloNodeSettingsRefused, "TM-SLO-008",
+               "the node's own settings cannot be used, and there were none before"},
 
     ReasonInfo{Reason::kCollectFromStrategy, "TM-COLLECT-001", "the node's co-location strategy says what is reported"},
     ReasonInfo{Reason::kCollectDisabled, "TM-COLLECT-002",

@@ -108,6 +108,7 @@ enum class Reason : std::uint16_t {
   kWriteCut,
   kWriteState,
   kWriteStopped,
+  kWriteAsked,
 
   // How fast an offer may move.
   kMotionFirst,
@@ -233,6 +234,8 @@ enum class Reason : std::uint16_t {
   kContestStanding,
   kContestPool,
   kContestOrdered,
+  kContestObject,
+  kContestObjectPool,
 
   // What evictions let a pool, a job and a node do.
   kBudgetSpike,
@@ -289,6 +292,9 @@ enum class Reason : std::uint16_t {
   kSloLineMoved,
   kSloLineAtBound,
   kSloLineBase,
+  kSloNodeSettings,
+  kSloNodeSettingsKept,
+  kSloNodeSettingsRefused,
 
   // Where the spec of a node's NodeMetric comes from.
   kCollectFromStrategy,
