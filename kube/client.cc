@@ -107,6 +107,20 @@ std::string doing(const net::HttpRequest& request) {
   return base::cat(request.method, " ", target.substr(0, target.find('?')));
 }
 
+// As RFC 9562 writes a random one.
+std::string uuid(base::Random& random) {
+  constexpr std::uint64_t kVersion = 0x4000;
+  constexpr std::uint64_t kVariant = std::uint64_t{2} << 62;
+  const std::uint64_t high = (random.next() & ~std::uint64_t{0xF000}) | kVersion;
+  const std::uint64_t low = (random.next() & ~(std::uint64_t{3} << 62)) | kVariant;
+  std::string text;
+  for (const std::uint64_t half : {high, low}) {
+    for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[(half >> shift) & 15];
+  }
+  for (const std::size_t at : {8, 13, 18, 23}) text.insert(at, 1, '-');
+  return text;
+}
+
 // A transport may have named the call already.
 Error of_transport(Error error, const net::HttpRequest& request) {
   if (error.message.starts_with(request.method)) return error;
@@ -336,9 +350,56 @@ struct Client::Impl {
     });
   }
 
-  net::Task<Result<std::string>> write(net::HttpRequest request, const WriteOptions& options, base::Duration limit) {
+  net::Task<Result<std::string>> write(net::HttpRequest request, const Resource& resource, std::string_view name,
+                                       WriteOptions options, base::Duration limit) {
     if (config.read_only) return denied(doing(request));
-    return call(std::move(request), write_repeat(options), limit);
+    const Repeat repeat = write_repeat(options);
+    if (!config.audit || options.dry_run || resource.plural == kEvents.plural) {
+      return call(std::move(request), repeat, limit);
+    }
+    model::AuditLine line = audit_line(request, resource, name, std::move(options));
+    // The server takes it for the ID under which its own audit log has the request.
+    request.headers.set("audit-id", line.trace);
+    return told(std::move(request), std::move(line), repeat, limit);
+  }
+
+  model::AuditLine audit_line(const net::HttpRequest& request, const Resource& resource, std::string_view name,
+                              WriteOptions options) {
+    model::AuditLine line;
+    line.actor = config.audit_actor;
+    line.verb = request.method == "POST" ? "create" : base::lower(request.method);
+    line.kind = resource.kind;
+    line.ns = options.ns;
+    line.name = name;
+    line.part = options.subresource;
+    if (resource.plural != kSecrets.plural) {
+      line.old_value = std::move(options.note.before);
+      line.new_value = request.method == "DELETE" ? "" : request.body;
+    }
+    if (line.name.empty()) {
+      const auto body = Json::parse(request.body);
+      if (const Json* named = body ? body->at("metadata", "name") : nullptr)
+        line.name = named->get_string().value_or("");
+    }
+    line.reason = options.note.reason;
+    line.config = std::move(options.note.config);
+    line.trace = uuid(random);
+    return line;
+  }
+
+  net::Task<Result<std::string>> told(net::HttpRequest request, model::AuditLine line, Repeat repeat,
+                                      base::Duration limit) {
+    const base::MonotonicTime begun = now();
+    auto answer = co_await call(std::move(request), repeat, limit);
+    line.took = now() - begun;
+    line.time = loop.clock().wall();
+    if (!answer) {
+      line.outcome = answer.error().code >= 400 && answer.error().code < 500 ? model::AuditOutcome::kRefused
+                                                                             : model::AuditOutcome::kUnknown;
+      line.detail = answer.error().message;
+    }
+    config.audit(std::move(line));
+    co_return answer;
   }
 
   static net::Task<Result<std::string>> denied(std::string what) {
@@ -482,15 +543,15 @@ net::Task<Result<std::unique_ptr<WatchStream>>> Client::watch(const Resource& re
 net::Task<Result<std::string>> Client::create(const Resource& resource, std::string body, WriteOptions options,
                                               std::string_view name, base::Duration limit) {
   return impl_->write(
-      impl_->request("POST", write_target(resource, name, options, true), std::move(body), "application/json"), options,
-      limit);
+      impl_->request("POST", write_target(resource, name, options, true), std::move(body), "application/json"),
+      resource, name, options, limit);
 }
 
 net::Task<Result<std::string>> Client::patch(const Resource& resource, std::string_view name, PatchType type,
                                              std::string body, WriteOptions options, base::Duration limit) {
   return impl_->write(
       impl_->request("PATCH", write_target(resource, name, options, true), std::move(body), content_type(type)),
-      options, limit);
+      resource, name, options, limit);
 }
 
 namespace {
@@ -512,8 +573,9 @@ net::Task<Result<void>> Client::remove(const Resource& resource, std::string_vie
     writer.key("preconditions").begin_object().member("uid", preconditions_uid).end_object().end_object();
   }
   const std::string_view type = body.empty() ? std::string_view() : std::string_view("application/json");
-  return without_answer(impl_->write(
-      impl_->request("DELETE", write_target(resource, name, options, false), std::move(body), type), options, limit));
+  return without_answer(
+      impl_->write(impl_->request("DELETE", write_target(resource, name, options, false), std::move(body), type),
+                   resource, name, options, limit));
 }
 
 }  // namespace tidemark::kube

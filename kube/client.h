@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "kube/config.h"
 #include "kube/resource.h"
+#include "model/audit_line.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
@@ -60,11 +61,19 @@ class WatchStream {
 
 enum class PatchType { kMerge, kStrategicMerge, kJson };
 
+// What a write is about, for the audit: the server need not know.
+struct WriteNote {
+  std::string_view reason{};  // an id of model/reason.h: outlives the call
+  std::string before{};       // what stood there, as JSON, where the caller knows it
+  std::string config{};       // hash of the settings it was decided by
+};
+
 struct WriteOptions {
   std::string_view ns;
   std::string_view subresource;  // "status", "eviction", "binding"
   std::string field_manager = "tidemark";
   bool dry_run = false;
+  WriteNote note{};
 };
 
 // Ask for the narrowest of these.
@@ -108,6 +117,10 @@ struct ClientConfig {
   int ahead_burst = 50;
   bool read_only = false;             // every write is kDenied here, whoever asks for it
   base::Registry* metrics = nullptr;  // which outlives the client; null: nothing is counted
+  // Told of each write once its outcome is known; null: nobody is. Events say what was done and are no deed themselves,
+  // dry runs change nothing: they are not told. What a Secret holds is never told.
+  std::function<void(model::AuditLine)> audit{};
+  std::string audit_actor{};
 };
 
 class Client final : public Reader, public Watcher, public Writer {
