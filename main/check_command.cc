@@ -2,6 +2,7 @@
 #include "cli/check_ledger.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 
 namespace tidemark::main {
 
@@ -14,26 +15,19 @@ int run_check(const std::vector<std::string>& args) {
   cli::CheckOptions options;
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
-  std::string output = "text";
+  AnswerForm form;
   std::int64_t shown = static_cast<std::int64_t>(options.shown_max);
   using std::chrono::milliseconds, std::chrono::hours;
   declare_cluster_flags(flags, cluster_options);
-  flags.group("Configuration");
-  flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMaps with the settings")
-      .placeholder("NAMESPACE");
-  flags.text("slo-config-name", options.config_name, "name of the ConfigMap with the co-location settings")
-      .placeholder("NAME");
+  declare_settings_flags(flags, options.config_namespace, options.config_name);
   flags.group("Check");
   flags.duration("for", options.length, base::Duration(0), hours(24 * 31), "how long to watch; 0s is one look");
   flags.duration("every", options.every, milliseconds(100), hours(1), "pause between two looks");
   flags.duration("lag", options.audit.lag, base::Duration(0), hours(1), "how soon a change must be followed");
   flags.text("writer", options.audit.writer, "how the field manager begins that should offer batch resources")
       .placeholder("NAME");
-  flags.group("Output");
+  declare_answer_flags(flags, form, options.limit);
   flags.integer("limit", shown, 0, 1'000'000, "findings shown one by one");
-  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
-  flags.duration("timeout", options.limit, milliseconds(100), hours(1),
-                 "longest wait for one answer of the API server");
   declare_log_flags(flags, log_options);
   flags.arguments("ledger", 1, 1);
   base::Flags::Parsed parsed;
@@ -42,7 +36,7 @@ int run_check(const std::vector<std::string>& args) {
     return wrong_use(base::cat("cannot check ", base::quoted(parsed.arguments[0]), "; what can be checked: ledger"),
                      flags);
   }
-  options.json = output == "json";
+  options.json = form.json();
   options.shown_max = static_cast<std::size_t>(shown);
   bool clean = false;
   const int code = ask_cluster("check", log_options, cluster_options,

@@ -5,6 +5,7 @@
 #include "cli/look_back.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 #include "main/zones.h"
 #include "policy/profile/workload.h"
 
@@ -20,12 +21,9 @@ int run_explain(const std::vector<std::string>& args) {
   options.zones = zones_of_machine();
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
-  std::string output = "text";
+  AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
-  flags.group("Configuration");
-  flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMap with the co-location settings")
-      .placeholder("NAMESPACE");
-  flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
+  declare_settings_flags(flags, options.config_namespace, options.config_name);
   flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
   flags.group("Looking back");
   std::string at;
@@ -33,10 +31,7 @@ int run_explain(const std::vector<std::string>& args) {
   flags.text("at", at, "not now, but then: 2026-11-20T22:15:00Z, or 90m for so long ago; from the journal")
       .placeholder("TIME");
   flags.text("journal-dir", journal, "the manager's journal, for --at").placeholder("DIR");
-  flags.group("Output");
-  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
-  flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                 "longest wait for one answer of the API server");
+  declare_answer_flags(flags, form, options.limit);
   declare_log_flags(flags, log_options);
   flags.arguments("node|config|workload NAME", 2, 2);
   base::Flags::Parsed parsed;
@@ -54,7 +49,7 @@ int run_explain(const std::vector<std::string>& args) {
                      flags);
   }
   options.node = parsed.arguments[1];
-  options.json = output == "json";
+  options.json = form.json();
   if (!at.empty()) {
     const auto moment = cli::parse_moment(at, base::SystemClock().wall());
     if (workload) return wrong_use("--at is for nodes; a profile tells of the last seven days anyway", flags);

@@ -9,6 +9,7 @@
 #include "main/cluster.h"
 #include "main/person.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 #include "main/zones.h"
 
 namespace tidemark::main {
@@ -39,21 +40,18 @@ Words words_of(policy::Wish wish) {
 
 // What was written on the command line beside the options proper.
 struct Asked {
-  std::string reason;
-  std::string by = somebody();
+  Said said;
   bool now = false;
   base::Duration drain = kDrainDefault;
   base::Duration lasts{0};
   std::vector<std::string> only;
   bool yes = false;
   base::Duration wait{0};
-  std::string output = "text";
+  AnswerForm form;
 };
 
 void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::OrderOptions& options) {
-  flags.group("Order");
-  flags.text("reason", asked_for.reason, "why: shown wherever the state is shown").placeholder("TEXT").required();
-  flags.text("by", asked_for.by, "who gives the order").placeholder("NAME");
+  declare_said_flags(flags, asked_for.said);
   if (wish == policy::Wish::kOff) {
     flags.boolean("now", asked_for.now,
                   "off at once, not only when nothing is sold any more; pods that run stay, nothing new is sold");
@@ -69,14 +67,9 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
   flags.boolean("yes", asked_for.yes, "does not ask before a pool or the whole cluster is changed");
   flags.duration("wait", asked_for.wait, base::Duration(0), kDrainMax,
                  "waits so long for it to have come about on every node; 0s does not wait");
-  flags.group("Output");
-  flags.choice("output", asked_for.output, {"text", "json"}, "form of the answer").alias("o");
-  flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                 "longest time for one node, tries included");
+  declare_answer_flags(flags, asked_for.form, options.limit);
   flags.integer("in-flight", options.in_flight, 1, 1000, "writes under way at once");
-  flags.group("Configuration");
-  flags.text("config-namespace", options.config_namespace, "namespace of the manager's ConfigMaps")
-      .placeholder("NAMESPACE");
+  declare_namespace_flag(flags, options.config_namespace);
 }
 
 // What is wrong with it; empty where nothing is.
@@ -98,17 +91,13 @@ std::string read_scope(const std::vector<std::string>& arguments, cli::OrderOpti
 }
 
 std::string read_command(const Asked& asked_for, policy::Wish wish, policy::StateCommand& command) {
-  if (asked_for.reason.size() > policy::kWhyBytesMax || base::trim(asked_for.reason).empty()) {
-    return base::cat("--reason wants some words, at most ", policy::kWhyBytesMax, " bytes");
-  }
-  if (asked_for.by.size() > policy::kByBytesMax) return base::cat("--by: at most ", policy::kByBytesMax, " bytes");
-  if (!base::valid_utf8(asked_for.reason) || !base::valid_utf8(asked_for.by)) return "--reason and --by want UTF-8";
+  if (auto wrong = asked_for.said.wrong(); !wrong.empty()) return wrong;
   auto parts = policy::parse_parts(asked_for.only);
   if (!parts) return base::cat("--only ", parts.error().message);
   command.wish = wish;
   command.only = std::move(*parts);
-  command.by = asked_for.by;
-  command.why = asked_for.reason;
+  command.by = asked_for.said.by;
+  command.why = asked_for.said.reason;
   command.drain = asked_for.now ? base::Duration(0) : asked_for.drain;
   if (asked_for.lasts > base::Duration(0)) command.lasts = asked_for.lasts;
   return "";
@@ -123,18 +112,11 @@ std::string question(policy::Wish wish, const cli::OrderOptions& options, std::s
 
 int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
   if (waited.reached) return kDone;
-  std::string names;
-  constexpr std::size_t kShownMax = 20;
-  for (std::size_t i = 0; i < waited.not_reached.size() && i < kShownMax; ++i) {
-    names += base::cat(i == 0 ? "" : ", ", waited.not_reached[i]);
-  }
-  if (waited.not_reached.size() > kShownMax)
-    names += base::cat(" and ", waited.not_reached.size() - kShownMax, " more");
-  return failed(
-      {ErrorKind::kDeadline,
-       base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining, " nodes drain, ",
-                 waited.last.offering, " still offer amounts (is a manager writing them?): ", names),
-       0, 0});
+  return failed({ErrorKind::kDeadline,
+                 base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining,
+                           " nodes drain, ", waited.last.offering,
+                           " still offer amounts (is a manager writing them?): ", first_names(waited.not_reached)),
+                 0, 0});
 }
 
 int run_order(policy::Wish wish, const std::vector<std::string>& args) {
@@ -172,7 +154,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   if (!cluster) return failed(cluster.error());
 
   ProgressLine progress;
-  const bool quiet = asked_for.output == "json";
+  const bool quiet = asked_for.form.json();
   int code = kFailed;
   auto act = [&]() -> net::Task<int> {
     kube::Client& client = *cluster->client;

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "main/cluster.h"
 #include "main/person.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 #include "main/zones.h"
 #include "policy/state/order.h"
 
@@ -16,30 +16,26 @@ namespace tidemark::main {
 namespace {
 
 constexpr base::Duration kWaitMax = std::chrono::hours(24);
-constexpr std::size_t kNamesShownMax = 20;
 
 struct Asked {
   std::string cpu;
   std::string memory;
   bool clear = false;
-  std::string reason;
-  std::string by = somebody();
+  Said said;
   base::Duration lasts{0};
   std::string until;
   bool yes = false;
   base::Duration wait{0};
-  std::string output = "text";
+  AnswerForm form;
 };
 
 void declare(base::Flags& flags, Asked& asked_for, cli::OverrideOptions& options) {
-  flags.group("Order");
+  declare_said_flags(flags, asked_for.said);
   flags.text("cpu", asked_for.cpu, "where the line of CPU is to be, in percent of capacity, 0 to 100")
       .placeholder("PERCENT");
   flags.text("memory", asked_for.memory, "the same of memory; what is not named is left to the calendar")
       .placeholder("PERCENT");
   flags.boolean("clear", asked_for.clear, "takes the override back: the calendar holds again at once");
-  flags.text("reason", asked_for.reason, "why: shown wherever the line is shown").placeholder("TEXT").required();
-  flags.text("by", asked_for.by, "who gives the order").placeholder("NAME");
   flags.duration("for", asked_for.lasts, base::Duration(0), policy::kOverrideLastsMax,
                  "ends by itself after this; this or --until must be given");
   flags.text("until", asked_for.until, "ends by itself at this time, e.g. 2026-11-21T22:00:00Z").placeholder("TIME");
@@ -47,15 +43,8 @@ void declare(base::Flags& flags, Asked& asked_for, cli::OverrideOptions& options
   flags.boolean("yes", asked_for.yes, "does not ask before the line of a pool or of the whole cluster is moved");
   flags.duration("wait", asked_for.wait, base::Duration(0), kWaitMax,
                  "waits so long for every node to follow it; 0s does not wait");
-  flags.group("Output");
-  flags.choice("output", asked_for.output, {"text", "json"}, "form of the answer").alias("o");
-  flags.duration("timeout", options.settings.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                 "longest wait for one answer of the API server");
-  flags.group("Configuration");
-  flags.text("config-namespace", options.settings.config_namespace, "namespace of the manager's ConfigMaps")
-      .placeholder("NAMESPACE");
-  flags.text("slo-config-name", options.settings.config_name, "name of the ConfigMap with the co-location settings")
-      .placeholder("NAME");
+  declare_answer_flags(flags, asked_for.form, options.settings.limit);
+  declare_settings_flags(flags, options.settings.config_namespace, options.settings.config_name);
 }
 
 // What is wrong with it; empty where nothing is.
@@ -97,13 +86,9 @@ std::string read_end(const Asked& asked_for, base::WallTime now, base::WallTime&
 }
 
 std::string read_command(const Asked& asked_for, base::WallTime now, policy::OverrideCommand& command) {
-  if (asked_for.reason.size() > policy::kWhyBytesMax || base::trim(asked_for.reason).empty()) {
-    return base::cat("--reason wants some words, at most ", policy::kWhyBytesMax, " bytes");
-  }
-  if (asked_for.by.size() > policy::kByBytesMax) return base::cat("--by: at most ", policy::kByBytesMax, " bytes");
-  if (!base::valid_utf8(asked_for.reason) || !base::valid_utf8(asked_for.by)) return "--reason and --by want UTF-8";
-  command.by = asked_for.by;
-  command.why = asked_for.reason;
+  if (auto wrong = asked_for.said.wrong(); !wrong.empty()) return wrong;
+  command.by = asked_for.said.by;
+  command.why = asked_for.said.reason;
   if (asked_for.clear) {
     const bool more = !asked_for.cpu.empty() || !asked_for.memory.empty() || !asked_for.until.empty() ||
                       asked_for.lasts > base::Duration(0);
@@ -124,16 +109,10 @@ std::string question(const cli::OverrideOptions& options) {
 
 int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
   if (waited.reached) return kDone;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(waited.not_reached.size(), kNamesShownMax); ++i) {
-    names += base::cat(i == 0 ? "" : ", ", waited.not_reached[i]);
-  }
-  if (waited.not_reached.size() > kNamesShownMax) {
-    names += base::cat(" and ", waited.not_reached.size() - kNamesShownMax, " more");
-  }
   return failed({ErrorKind::kDeadline,
                  base::cat("stored, but not followed by all nodes after ", base::format_go_duration(limit),
-                           " (is a manager running? with profile tidemark an offer grows in steps): ", names),
+                           " (is a manager running? with profile tidemark an offer grows in steps): ",
+                           first_names(waited.not_reached)),
                  0, 0});
 }
 
@@ -168,7 +147,7 @@ int run_override(const std::vector<std::string>& args) {
     if (!asked(question(options))) return failed({ErrorKind::kDenied, "nothing was done", 0, 0});
   }
   ProgressLine progress;
-  const bool quiet = asked_for.output == "json";
+  const bool quiet = asked_for.form.json();
   std::optional<cli::OverrideWait> waited;
   const int code = ask_cluster(
       "override", log_options, cluster_options,

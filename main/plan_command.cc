@@ -3,6 +3,7 @@
 #include "kube/config.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 #include "main/zones.h"
 
 namespace tidemark::main {
@@ -21,28 +22,21 @@ int run_plan(const std::vector<std::string>& args) {
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
   std::string file;
-  std::string output = "text";
+  AnswerForm form;
   std::int64_t shown = static_cast<std::int64_t>(options.shown_max);
   declare_cluster_flags(flags, cluster_options);
-  flags.group("Configuration");
+  declare_settings_flags(flags, options.config_namespace, options.config_name);
   flags.text("filename", file, "manifests of the ConfigMaps as they would be: slo-controller-config, tidemark-config")
       .placeholder("FILE")
       .alias("f")
       .required();
-  flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMaps with the settings")
-      .placeholder("NAMESPACE");
-  flags.text("slo-config-name", options.config_name, "name of the ConfigMap with the co-location settings")
-      .placeholder("NAME");
   flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
-  flags.group("Output");
+  declare_answer_flags(flags, form, options.limit);
   flags.integer("limit", shown, 0, 1'000'000, "nodes shown one by one, those that change most first");
-  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
-  flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                 "longest wait for one answer of the API server");
   declare_log_flags(flags, log_options);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
-  options.json = output == "json";
+  options.json = form.json();
   options.shown_max = static_cast<std::size_t>(shown);
   auto text = kube::system_files().read(file, kFileMax);
   if (!text) return failed(text.error());

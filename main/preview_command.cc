@@ -5,6 +5,7 @@
 #include "kube/config.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 #include "main/zones.h"
 
 namespace tidemark::main {
@@ -37,7 +38,7 @@ int run_preview(const std::vector<std::string>& args) {
   std::string from;
   std::string length = "7d";
   std::string file;
-  std::string output = "text";
+  AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
   flags.group("Preview");
   flags.text("from", from, "from when on, e.g. 2026-11-21T22:00:00Z; default now").placeholder("TIME");
@@ -45,15 +46,8 @@ int run_preview(const std::vector<std::string>& args) {
   flags.text("filename", file, "manifests of the settings as they would be, instead of those of the cluster")
       .placeholder("FILE")
       .alias("f");
-  flags.group("Output");
-  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
-  flags.duration("timeout", options.settings.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                 "longest wait for one answer of the API server");
-  flags.group("Configuration");
-  flags.text("config-namespace", options.settings.config_namespace, "namespace of the manager's ConfigMaps")
-      .placeholder("NAMESPACE");
-  flags.text("slo-config-name", options.settings.config_name, "name of the ConfigMap with the co-location settings")
-      .placeholder("NAME");
+  declare_answer_flags(flags, form, options.settings.limit);
+  declare_settings_flags(flags, options.settings.config_namespace, options.settings.config_name);
   declare_log_flags(flags, log_options);
   flags.arguments("pool NAME", 2, 2);
   base::Flags::Parsed parsed;
@@ -80,7 +74,7 @@ int run_preview(const std::vector<std::string>& args) {
     if (base::trim(*text).empty()) return failed({ErrorKind::kInvalid, base::cat(file, " is empty"), 0, 0});
     options.file = std::move(*text);
   }
-  options.json = output == "json";
+  options.json = form.json();
   return ask_cluster("preview", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
     return cli::preview_pool(loop, client, options);
   });

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "cli/look_back.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 
 namespace tidemark::main {
 namespace {
@@ -21,16 +22,15 @@ int run_replay(const std::vector<std::string>& args) {
   cli::ReplayOptions options;
   std::string since;
   std::string until;
-  std::string output = "text";
+  AnswerForm form;
   std::int64_t limit = static_cast<std::int64_t>(options.shown_max);
   flags.group("Decisions");
   flags.text("journal-dir", options.directory, "the manager's journal").placeholder("DIR").required();
   flags.text("node", options.node, "only those about this node").placeholder("NAME");
   flags.text("since", since, "only from then on: 2026-11-20T22:15:00Z, or 90m for so long ago").placeholder("TIME");
   flags.text("until", until, "only up to then").placeholder("TIME");
-  flags.group("Output");
+  declare_form_flag(flags, form);
   flags.integer("limit", limit, 0, 1'000'000, "decisions that differ, shown one by one");
-  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   const base::WallTime now = base::SystemClock().wall();
@@ -38,7 +38,7 @@ int run_replay(const std::vector<std::string>& args) {
     return wrong_use("--since and --until want a time such as 2026-11-20T22:15:00Z or 90m", flags);
   }
   options.shown_max = static_cast<std::size_t>(limit);
-  options.json = output == "json";
+  options.json = form.json();
   const auto report = cli::replay_journal(options);
   if (!report) return failed(report.error());
   const int printed = print(report->text);

@@ -3,6 +3,7 @@
 #include "cli/report.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 #include "main/zones.h"
 
 namespace tidemark::main {
@@ -17,19 +18,13 @@ int run_report(const std::vector<std::string>& args) {
   options.zones = zones_of_machine();
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
-  std::string output = "text";
+  AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
-  flags.group("Configuration");
-  flags.text("config-namespace", options.config_namespace, "namespace of the ConfigMap with the co-location settings")
-      .placeholder("NAMESPACE");
-  flags.text("slo-config-name", options.config_name, "name of that ConfigMap").placeholder("NAME");
+  declare_settings_flags(flags, options.config_namespace, options.config_name);
   flags.list("noderesource-plugins", options.plugins, "*", policy::parse_plugins, "what the manager runs with");
-  flags.group("Output");
+  declare_answer_flags(flags, form, options.limit);
   flags.text("pool", options.pool, "only the nodes of this pool").placeholder("NAME");
   flags.boolean("all", options.all, "also nodes that there is nothing to say of");
-  flags.choice("output", output, {"text", "json"}, "form of the answer").alias("o");
-  flags.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                 "longest wait for one answer of the API server");
   declare_log_flags(flags, log_options);
   flags.arguments("states|difference|budgets|evictions", 1, 1);
   base::Flags::Parsed parsed;
@@ -40,7 +35,7 @@ int run_report(const std::vector<std::string>& args) {
     budgets.about = about == "budgets" ? cli::BudgetsOf::kBudgets : cli::BudgetsOf::kEvictions;
     budgets.pool = options.pool;
     budgets.config_namespace = options.config_namespace;
-    budgets.json = output == "json";
+    budgets.json = form.json();
     budgets.limit = options.limit;
     return ask_cluster("report", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
       return cli::report_budgets(loop, client, budgets);
@@ -52,7 +47,7 @@ int run_report(const std::vector<std::string>& args) {
                      flags);
   }
   options.about = about == "states" ? cli::ReportOf::kStates : cli::ReportOf::kDifference;
-  options.json = output == "json";
+  options.json = form.json();
   return ask_cluster("report", log_options, cluster_options,
                      [&](net::EventLoop& loop, kube::Client& client) { return cli::report(loop, client, options); });
 }

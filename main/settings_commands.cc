@@ -6,6 +6,7 @@
 #include "cli/budgets.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "main/shared_flags.h"
 
 namespace tidemark::main {
 namespace {
@@ -17,17 +18,13 @@ class Command {
       : name_(name), flags_(base::cat("tidemark ", name), summary) {
     log_.level = base::LogLevel::kWarn;
     declare_cluster_flags(flags_, cluster_);
-    flags_.group("Configuration");
-    flags_.text("config-namespace", options.config_namespace, "namespace of the ConfigMaps with the settings")
-        .placeholder("NAMESPACE");
-    flags_.text("slo-config-name", options.config_name, "name of the ConfigMap with the co-location settings")
-        .placeholder("NAME");
+    declare_settings_flags(flags_, options.config_namespace, options.config_name);
   }
 
   void declare_change() {
     flags_.group("Change");
     flags_.boolean("dry-run", change.dry_run, "only say what would be done");
-    flags_.text("reason", change.reason, "why; it is stored beside what is asked for").placeholder("TEXT");
+    declare_reason_flag(flags_, change.reason);
     flags_.boolean("yes", change.yes, "do it; without this it is only shown where it would move nodes at once");
     flags_.duration("wait", change.wait, base::Duration(0), std::chrono::hours(24),
                     "wait so long for it to have happened, and exit with 1 where it has not; 0s does not wait");
@@ -35,10 +32,7 @@ class Command {
 
   // nullopt: go on; otherwise the exit code. `or_pool`: `pool NAME` may stand instead.
   std::optional<int> parse(const std::vector<std::string>& args, std::string_view about, bool or_pool = false) {
-    flags_.group("Output");
-    flags_.choice("output", output_, {"text", "json"}, "form of the answer").alias("o");
-    flags_.duration("timeout", options.limit, std::chrono::milliseconds(100), std::chrono::hours(1),
-                    "longest wait for one answer of the API server");
+    declare_answer_flags(flags_, form_, options.limit);
     declare_log_flags(flags_, log_);
     flags_.arguments(or_pool ? base::cat(about, "|pool NAME") : std::string(about), 1, or_pool ? 2 : 1);
     base::Flags::Parsed parsed;
@@ -53,7 +47,7 @@ class Command {
       return wrong_use(is_pool ? "which pool? say resume pool NAME" : base::cat(about, " takes no name"), flags_);
     }
     if (is_pool) pool = parsed.arguments[1];
-    options.json = output_ == "json";
+    options.json = form_.json();
     change.id = host_identity(base::Random(base::Random::seed_from_system()).next());
     return std::nullopt;
   }
@@ -85,7 +79,7 @@ class Command {
   base::Flags flags_;
   ClusterOptions cluster_;
   LogOptions log_;
-  std::string output_ = "text";
+  AnswerForm form_;
 };
 
 }  // namespace

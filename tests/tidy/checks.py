@@ -265,6 +265,23 @@ def metrics_told(tree: Tree) -> list[str]:
     return missing + stale
 
 
+_FLAG = re.compile(r'\bflags_?\s*\.(?:text|boolean|integer|number|duration|choice|list)\(\s*"([a-z0-9-]+)"')
+SHARED_FLAGS = "main/shared_flags.cc"
+
+
+def shared_flags(tree: Tree) -> list[str]:
+    """A flag that commands share means the same everywhere: it is declared in one place."""
+    shared = set(_FLAG.findall(tree.text(SHARED_FLAGS))) if SHARED_FLAGS in tree.files else set()
+    found = []
+    for file in tree.cxx:
+        if top(file) != "main" or file == SHARED_FLAGS:
+            continue
+        for match in _FLAG.finditer(tree.text(file)):
+            if match[1] in shared:
+                found.append(f"{file}:{line_of(tree.text(file), match.start())}: --{match[1]} is declared in {SHARED_FLAGS}: call what declares it")
+    return found
+
+
 CHECKS = {
     "layer_table": layer_table,
     "include_cycles": component_cycles,
@@ -286,6 +303,7 @@ CHECKS = {
     "documentation_links": docs.links_hold,
     "figures_in_step": figures,
     "metrics_told": metrics_told,
+    "shared_flags": shared_flags,
 }
 
 

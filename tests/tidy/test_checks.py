@@ -234,6 +234,11 @@ class Checks(unittest.TestCase):
         self.broken(checks.metrics_told, {**code, checks.METRICS_PAGE: page})
         self.broken(checks.metrics_told, {checks.METRICS_PAGE: page}, "docs/guide/metrics.md:3: no code has the metric")
 
+    def test_shared_flags(self):
+        one = 'void f() {\n  flags.choice("output", form);\n}\n'
+        self.broken(checks.shared_flags, {checks.SHARED_FLAGS: one, "main/a_command.cc": one}, "main/a_command.cc:2: --output is declared in main/shared_flags.cc")
+        self.broken(checks.shared_flags, {checks.SHARED_FLAGS: one, "main/a_command.cc": 'flags\n  .text("input", file);\n'})
+
     def test_figures(self):
         entry = '{"figure":"a.b","value":2,"unit":"ms","n":3,"spread":[1,3],"command":"./dev bench a","commit":"d","machine":"m","date":"t"}\n'
         self.broken(checks.figures, {"bench/ledger.jsonl": entry}, "docs/figures.md")

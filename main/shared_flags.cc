@@ -1,0 +1,69 @@
+#include "main/shared_flags.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "main/person.h"
+#include "policy/state/order.h"
+
+namespace tidemark::main {
+namespace {
+
+constexpr std::size_t kNamesShownMax = 20;
+
+}  // namespace
+
+void declare_namespace_flag(base::Flags& flags, std::string& config_namespace) {
+  flags.group("Configuration");
+  flags.text("config-namespace", config_namespace, "namespace of the manager's ConfigMaps").placeholder("NAMESPACE");
+}
+
+void declare_settings_flags(base::Flags& flags, std::string& config_namespace, std::string& config_name) {
+  declare_namespace_flag(flags, config_namespace);
+  flags.text("slo-config-name", config_name, "name of the ConfigMap with the co-location settings").placeholder("NAME");
+}
+
+void declare_form_flag(base::Flags& flags, AnswerForm& form) {
+  flags.group("Output");
+  flags.choice("output", form.output, {"text", "json"}, "form of the answer").alias("o");
+}
+
+void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& limit) {
+  declare_form_flag(flags, form);
+  flags.duration("timeout", limit, std::chrono::milliseconds(100), std::chrono::hours(1),
+                 "longest wait for one answer of the API server");
+}
+
+base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason) {
+  return flags.text("reason", reason, "why: shown wherever what was ordered is shown").placeholder("TEXT");
+}
+
+Said::Said() : by(somebody()) {}
+
+void declare_said_flags(base::Flags& flags, Said& said) {
+  flags.group("Order");
+  declare_reason_flag(flags, said.reason).required();
+  flags.text("by", said.by, "who gives the order").placeholder("NAME");
+}
+
+std::string Said::wrong() const {
+  if (reason.size() > policy::kWhyBytesMax || base::trim(reason).empty()) {
+    return base::cat("--reason wants some words, at most ", policy::kWhyBytesMax, " bytes");
+  }
+  if (by.size() > policy::kByBytesMax) return base::cat("--by: at most ", policy::kByBytesMax, " bytes");
+  if (!base::valid_utf8(reason) || !base::valid_utf8(by)) return "--reason and --by want UTF-8";
+  return "";
+}
+
+std::string first_names(std::span<const std::string> names) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesShownMax); ++i) {
+    out += base::cat(i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > kNamesShownMax) out += base::cat(" and ", names.size() - kNamesShownMax, " more");
+  return out;
+}
+
+}  // namespace tidemark::main

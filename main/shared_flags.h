@@ -1,0 +1,40 @@
+// Flags that several commands have: each is declared, and told, here alone.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/clock.h"
+#include "base/flags.h"
+
+namespace tidemark::main {
+
+// Where the settings of a cluster are. Opens the group "Configuration".
+void declare_namespace_flag(base::Flags& flags, std::string& config_namespace);
+void declare_settings_flags(base::Flags& flags, std::string& config_namespace, std::string& config_name);
+
+// The form of an answer. Opens the group "Output".
+struct AnswerForm {
+  std::string output = "text";
+  bool json() const { return output == "json"; }
+};
+void declare_form_flag(base::Flags& flags, AnswerForm& form);
+void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& limit);
+
+base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason);
+
+// Who gives an order, and why. Opens the group "Order".
+struct Said {
+  Said();  // by somebody()
+
+  std::string reason;
+  std::string by;
+
+  std::string wrong() const;  // empty where nothing is
+};
+void declare_said_flags(base::Flags& flags, Said& said);
+
+// "a, b and 7 more".
+std::string first_names(std::span<const std::string> names);
+
+}  // namespace tidemark::main
