@@ -19,6 +19,8 @@ from typing import Callable
 UPSTREAM_S = 600  # watches are silent for long
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "content-length"}
 PIECE_BYTES = 65536
+REASONS = {409: "Conflict", 429: "TooManyRequests"}
+WRITES = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 @dataclass
@@ -41,9 +43,10 @@ class Refusal:
 
 @dataclass
 class Held:
-    """A request that has left its sender and has not reached the API server."""
+    """A request that has left its sender and has not reached the API server; or has been answered, and its sender does not know."""
 
     request: Request
+    answered: bool = False
     _go: threading.Event = field(default_factory=threading.Event)
     _done: threading.Event = field(default_factory=threading.Event)
 
@@ -64,6 +67,7 @@ class ReadingProxy:
         self._lock = threading.Lock()
         self._matches: Callable[[Request], bool] | None = None
         self._held: Held | None = None
+        self._answered = False
         self._caught = threading.Event()
         self.refuse: Callable[[Request], Refusal | None] = lambda request: None
         self.requests: list[Request] = []
@@ -92,10 +96,10 @@ class ReadingProxy:
         path.chmod(0o600)
         return path
 
-    def hold_next(self, matches: Callable[[Request], bool]) -> None:
-        """Keeps back the next request that matches; the others pass."""
+    def hold_next(self, matches: Callable[[Request], bool], *, answered: bool = False) -> None:
+        """Keeps back the next request that matches, or what the API server answers to it; the others pass."""
         with self._lock:
-            self._held, self._matches = None, matches
+            self._held, self._matches, self._answered = None, matches, answered
             self._caught.clear()
 
     def held(self, limit_s: float) -> Held:
@@ -124,7 +128,7 @@ class ReadingProxy:
             self.requests.append(request)
             if self._matches is None or not self._matches(request):
                 return None
-            self._matches, self._held = None, Held(request)
+            self._matches, self._held = None, Held(request, self._answered)
             self._caught.set()
             return self._held
 
@@ -168,7 +172,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = Request(self.command, self.path, body, time.monotonic())
         held = self.owner.take(request)
-        if held is not None:
+        if held is not None and not held.answered:
             held._go.wait()
         elif refusal := self.owner.refuse(request):
             return self._refuse(request, refusal)
@@ -191,6 +195,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _relay_held(self, held: Held, answer: http.client.HTTPResponse) -> None:
         held.request.status = answer.status
+        if held.answered:
+            held._go.wait()
         held._done.set()  # told before its sender reads it: that one may have given up
         self._relay(answer)
 
@@ -214,7 +220,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _refuse(self, request: Request, refusal: Refusal) -> None:
         body = json.dumps({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": refusal.status,
-            "reason": "TooManyRequests" if refusal.status == 429 else "ServiceUnavailable", "message": "refused on the way by a test",
+            "reason": REASONS.get(refusal.status, "ServiceUnavailable"), "message": "refused on the way by a test",
         }).encode()
         self.send_response_only(refusal.status)
         if refusal.retry_after_s is not None:
@@ -248,6 +254,26 @@ class Storm:
             way = self._random.randrange(len(self.WAYS))
             self.happened[way] = self.happened.get(way, 0) + 1
             return self.WAYS[way]
+
+
+class Conflicts:
+    """Answers this share of all writes but of events with 409, from a seed, as if somebody had always been quicker."""
+
+    def __init__(self, share: float, seed: int):
+        self._share, self._random, self._lock = share, random.Random(seed), threading.Lock()
+        self.calm = False
+        self.happened: dict[str, int] = {}  # collection → how often
+
+    def __call__(self, request: Request) -> Refusal | None:
+        path = urllib.parse.urlsplit(request.path).path
+        if request.method not in WRITES or "/events" in path:
+            return None
+        with self._lock:
+            if self.calm or self._random.random() >= self._share:
+                return None
+            kind = next((part for part in path.split("/") if part in ("nodes", "nodeslos", "nodemetrics", "configmaps", "leases")), "others")
+            self.happened[kind] = self.happened.get(kind, 0) + 1
+            return Refusal(409)
 
 
 def is_patch_of(path: str) -> Callable[[Request], bool]:

@@ -101,13 +101,13 @@ class Journal(WithApi):
         self.assertEqual(self.replay("--node", "nobody").returncode, 1)
         self.assertEqual(self.replay("--since", "soon").returncode, 2)
 
-    def test_a_manager_killed_in_mid_write_leaves_a_journal_that_is_read(self):
+    def test_a_journal_that_ends_in_half_a_record_is_read(self):
         node = self.node("killed-1", status=used("2"))
         component = self.start_with_journal()
         self.wait_offered(node, "17200", component)
         self.wait_kept(component, 1)
         component.kill()
-        # Where the kill fell between two of the disk's pages.
+        # As if the kill had fallen between two of the disk's pages.
         [segment] = self.directory.glob("*.tmj")
         segment.write_bytes(segment.read_bytes()[:-7])
         component = self.start_with_journal()

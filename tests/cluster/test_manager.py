@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
-from cluster.manager_case import WithManager
+from cluster.manager_case import LEASES, WithManager
 from cluster.reading_proxy import ReadingProxy, is_patch_of
 from cluster.tidemark_process import Component, explain, explain_json, wait_for
 
@@ -201,6 +201,11 @@ class Leaders(WithApi):
     def leads(component: Component) -> bool:
         return component.metrics().get("tidemark_leader") == 1
 
+    def free_lease(self) -> None:
+        """As if its time were over: how long that takes is another test's."""
+        [lease] = must(self.api.request("GET", LEASES))["items"]
+        must(self.api.request("PATCH", f"{LEASES}/{lease['metadata']['name']}", {"spec": {"holderIdentity": ""}}, content=MERGE))
+
     def test_one_of_two_leads_and_an_orderly_stop_hands_over_at_once(self):
         node = self.node("handed-over")
         first = self.run_manager(*self.ELECT)
@@ -256,6 +261,74 @@ class Leaders(WithApi):
         self.assertEqual("15200", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
         writes = [request for request in proxy.requests if request.method != "GET" and f"/nodes/{node}" in request.path and request.at >= held.request.at]
         self.assertEqual([held.request], writes, "the old leader wrote once more")
+
+    def test_a_patch_under_way_when_its_leader_was_killed_is_refused(self):
+        """The same with kill -9: what is left of the leader is its patch, on the way."""
+        proxy = ReadingProxy()
+        self.addCleanup(proxy.close)
+        node = self.node("left-behind")
+        first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
+        self.wait_offered(node, LEFT, first, 60)
+        second = self.run_manager(*self.ELECT)
+        proxy.hold_next(is_patch_of(f"/api/v1/nodes/{node}/status"))
+        colocation.put_metric(self.api, node, self.busy("12"))
+        held = proxy.held(60)
+        first.kill()
+        colocation.put_metric(self.api, node, self.busy("4"))
+        wait_for(lambda: self.leads(second), "a successor", second, 60)
+        self.wait_offered(node, "15200", second, 60)
+        version = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"]
+        self.assertEqual(409, held.let_go(60), held.request.body)
+        after = must(self.api.request("GET", f"/api/v1/nodes/{node}"))
+        self.assertEqual((version, "15200"), (after["metadata.resourceVersion"], after["status"]["allocatable"]["kubernetes.io/batch-cpu"]))
+
+    def test_a_patch_that_arrived_before_its_leader_was_killed_is_not_written_again(self):
+        """The leader never heard that it had come through; its successor finds it there."""
+        proxy = ReadingProxy()
+        self.addCleanup(proxy.close)
+        node = self.node("not-twice")
+        first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
+        self.wait_offered(node, LEFT, first, 60)
+        second = self.run_manager(*self.ELECT)
+        seen: list[str] = []
+        version = must(self.api.request("GET", "/api/v1/nodes"))["metadata.resourceVersion"]
+        with self.api.watch("/api/v1/nodes", fieldSelector=f"metadata.name={node}", resourceVersion=version) as watch:
+            proxy.hold_next(is_patch_of(f"/api/v1/nodes/{node}/status"), answered=True)
+            colocation.put_metric(self.api, node, self.busy("12"))
+            proxy.held(60)
+            self.wait_offered(node, "7200", first, 60)
+            first.kill()
+            self.free_lease()
+            wait_for(lambda: self.leads(second), "a successor", second, 60)
+            colocation.put_metric(self.api, node, self.busy("4"))
+            while not seen or seen[-1] != "15200":
+                seen.append(watch.next("MODIFIED")["status"]["allocatable"]["kubernetes.io/batch-cpu"])
+        # The successor writes its epoch, and no number a second time.
+        self.assertEqual(["7200", "15200"], [amount for i, amount in enumerate(seen) if i == 0 or seen[i - 1] != amount])
+
+    def test_settings_under_way_when_their_leader_was_killed_are_refused(self):
+        """A step of a roll-out is stored before it holds: the one that its leader took with it comes too late."""
+        proxy = ReadingProxy()
+        self.addCleanup(proxy.close)
+        node = self.node("settings-behind")
+        first = self.start_manager(*self.ELECT, kubeconfig=str(proxy.kubeconfig(Path(os.environ["TMPDIR"]))))
+        self.wait_offered(node, LEFT, first, 60)
+        second = self.run_manager(*self.ELECT)
+        revisions = f"{colocation.SETTINGS}/{colocation.REVISIONS}"
+        wait_for(lambda: self.api.request("GET", revisions).status == 200, "the first revision", first)
+        proxy.hold_next(is_patch_of(revisions))
+        colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 50})
+        held = proxy.held(60)
+        first.kill()
+        self.free_lease()
+        colocation.put_settings(self.api, {**SETTINGS, "cpuReclaimThresholdPercent": 55})
+        wait_for(lambda: self.leads(second), "a successor", second, 60)
+        self.wait_offered(node, "15600", second, 60)
+        wait_for(lambda: "55" in json.dumps(self.api.request("GET", revisions).get("data")), "the successor's revision", second)
+        kept = must(self.api.request("GET", revisions)).get("data")
+        self.assertEqual(409, held.let_go(60), held.request.body)
+        self.assertEqual(kept, must(self.api.request("GET", revisions)).get("data"))
+        self.assertEqual("15600", colocation.offered(self.api, node)["kubernetes.io/batch-cpu"])
 
     def test_a_killed_leader_is_replaced_when_its_lease_is_over(self):
         node = self.node("survives")
