@@ -187,6 +187,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (const std::string problem = keep_books(node, around, basis); !problem.empty()) {
     conversion.notes.push_back(problem);
   }
+  basis.kubernetes.taken_back = takes_back(state.k8s);
+  basis.yarn.taken_back = takes_back(state.yarn);
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);
@@ -195,11 +197,15 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
   decision.notes = std::move(conversion.notes);
   decision.yarn_offer = decision.offer.yarn_offer;
-  if (decision.yarn_offer && takes_back(state.yarn)) decision.yarn_offer = model::Resources{};
   // Nothing is known of what YARN holds: nothing more for it.
   if (!standing.may_grow || !decision.basis.yarn.sold) decision.keep_yarn_from_growing();
   decision.obeyed =
       policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
+  const bool reset = decision.obeyed.plan.action == policy::PlanAction::kReset;
+  const bool was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
+  if (decision.yarn_offer ? takes_back(state.yarn) || reset : reset && was_offered && decision.basis.yarn_obeys) {
+    decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
+  }
   if (takes_back(state.k8s)) {
     decision.obeyed.plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
   }

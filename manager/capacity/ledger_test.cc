@@ -5,6 +5,9 @@
 #include <string>
 
 #include "base/json.h"
+#include "kube/objects.h"
+#include "manager/capacity/decide.h"
+#include "manager/state/mark_write.h"
 #include "manager/testing/cluster.h"
 #include "model/annotations.h"
 #include "model/names.h"
@@ -56,6 +59,22 @@ class LedgerTest : public testing::InMemoryCluster {
     return *model::parse_yarn_offer(text);
   }
   std::int64_t yarn_cpu() { return yarn_offer() ? yarn_offer()->offer.cpu.value : -1; }
+  // What `tidemark off node n1 --only yarn` writes.
+  void yarn_off() {
+    policy::StateCommand command;
+    command.wish = policy::Wish::kOff;
+    command.only.yarn = true;
+    command.by = "ann@ops";
+    const std::string bytes = read_node("n1").dump();
+    kube::Interner interner;
+    const auto node = *kube::decode_node(bytes, node_fields(), interner);
+    const auto exact = *exact_mark(bytes);
+    const auto marks = read_marks(exact).marks;
+    const auto generation = policy::next_generation(marks.generation, clock.wall());
+    const auto ordered = policy::command_node(marks, command, generation, clock.wall());
+    const auto write = mark_write(exact, ordered.marks, clock.wall(), &node);
+    must("PATCH", "/api/v1/nodes/n1/status", *Json::parse(write.body), "application/json-patch+json");
+  }
   void pod(std::string_view name, std::string_view batch_cpu, bool bound) {
     Json object = name_only(name);
     const Json amounts =
@@ -128,6 +147,41 @@ TEST_F(LedgerTest, WhenNobodyObeysAnyMoreOrTheNodeIsOffTheOfferGoes) {
   annotate(model::kYarnBookAnnotation, nullptr);
   run_for(10s);
   EXPECT_FALSE(yarn_offer());
+}
+
+// An offer that is gone could as well be one that was never made, and YARN would go on with it.
+TEST_F(LedgerTest, WhatIsTakenBackIsToldAsNothing) {
+  ledger("{mode: shared}");
+  book(0);
+  start();
+  run_for(10s);
+  ASSERT_EQ(yarn_cpu(), 17200);
+  const std::int64_t before = yarn_offer()->generation;
+  must("DELETE", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics/n1", Json());
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "") << "the node is reset";
+  EXPECT_EQ(yarn_cpu(), 0);
+  EXPECT_EQ(yarn_offer()->up_to.cpu.value, 17200) << "it may be on its way still";
+  EXPECT_GT(yarn_offer()->generation, before);
+  annotate(model::kYarnBookAnnotation, nullptr);
+  run_for(10s);
+  EXPECT_FALSE(yarn_offer()) << "nobody to tell";
+}
+
+TEST_F(LedgerTest, WhileYarnIsOffNothingIsKeptForIt) {
+  ledger("{mode: strict, yarn: {minPercent: 50}}");
+  book(0, "spark");
+  start();
+  run_for(30s);
+  ASSERT_EQ(offered("n1"), "0") << "work waits at YARN's door";
+  ASSERT_EQ(yarn_cpu(), 17200);
+  book(17200, "spark");
+  yarn_off();
+  run_for(10s);
+  EXPECT_EQ(yarn_cpu(), 0);
+  book(0, "spark");
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "17200") << "neither its share nor its part of what is idle";
 }
 
 TEST_F(LedgerTest, ABookThatCannotBeReadHoldsWhatYarnWasOffered) {

@@ -345,8 +345,8 @@ void io(auto& a, Is<policy::ClassSold> auto& value) {
   all(a, order, amount);
 }
 void io(auto& a, Is<policy::SideBook> auto& value) {
-  auto& [sold, in_flight, told, confirmed, wants_more, best_order] = value;
-  all(a, sold, in_flight, told, confirmed, wants_more, best_order);
+  auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order] = value;
+  all(a, sold, in_flight, told, confirmed, wants_more, taken_back, best_order);
 }
 void io(auto& a, Is<policy::BindLag> auto& value) {
   auto& [told, most, fell_at, seen] = value;

@@ -24,13 +24,13 @@ void add_sold(std::vector<ClassSold>& sold, std::int64_t order, Resources amount
   }
 }
 
-BindLagStep confirm(const BindLag& before, Resources on_node, base::MonotonicTime now) {
+BindLagStep confirm(const BindLag& before, Resources on_node, Resources could_carry, base::MonotonicTime now) {
   const Resources told = model::max(on_node, Resources{});
   BindLagStep step{before, std::nullopt};
   BindLag& state = step.state;
   if (!state.seen) {
-    state = {told, told, std::nullopt, true};
-    return step;
+    const Resources most = model::max(told, could_carry);
+    state = {most, most, std::nullopt, true};
   }
   const bool fell = told.cpu < state.told.cpu || told.memory < state.told.memory;
   if (fell) state.fell_at = now;
@@ -45,25 +45,44 @@ BindLagStep confirm(const BindLag& before, Resources on_node, base::MonotonicTim
   return step;
 }
 
+namespace {
+
+// There is a level for the order of what waits now. Work of it or above may have waited before: under a higher one.
+void add_level(std::vector<Waiting::Level>& levels, std::int64_t order, base::MonotonicTime now) {
+  const auto at = std::ranges::lower_bound(levels, order, {}, &Waiting::Level::order);
+  if (at != levels.end() && at->order == order) return;
+  const auto since = at != levels.end() ? at->since : std::nullopt;
+  levels.insert(at, {order, since.value_or(now), now, false});
+}
+
+}  // namespace
+
 WaitingStep wait(const Waiting& before, std::optional<std::int64_t> order, base::MonotonicTime now) {
   WaitingStep step{before, std::nullopt};
   Waiting& state = step.state;
-  if (order) {
-    if (!state.since) state.since = now;
-    state.seen = now;
-    if (now - *state.since >= kWaitsAfter) {
-      state.wants_more = true;
-      state.best_order = *order;
+  if (order) add_level(state.levels, *order, now);
+  const auto look_after = [&step](Duration left) {
+    if (!step.again_after || left < *step.again_after) step.again_after = left;
+  };
+  for (Waiting::Level& level : state.levels) {
+    if (order && level.order <= *order) {
+      if (!level.since) level.since = now;
+      level.seen = now;
+      level.counts = level.counts || now - *level.since >= kWaitsAfter;
+      if (!level.counts) look_after(kWaitsAfter - (now - *level.since));
     } else {
-      step.again_after = kWaitsAfter - (now - *state.since);
+      level.since.reset();
+      level.counts = level.counts && now - level.seen < kContentAfter;
+      if (level.counts) look_after(kContentAfter - (now - level.seen));
     }
-    return step;
   }
-  state.since.reset();
-  if (!state.wants_more || now - *state.seen >= kContentAfter) {
-    state = {};
-  } else {
-    step.again_after = kContentAfter - (now - *state.seen);
+  std::erase_if(state.levels, [](const Waiting::Level& level) { return !level.counts && !level.since; });
+  state.wants_more = false;
+  state.best_order = 0;
+  for (const Waiting::Level& level : state.levels) {
+    if (!level.counts) continue;
+    state.wants_more = true;
+    state.best_order = level.order;
   }
   return step;
 }
@@ -71,7 +90,7 @@ WaitingStep wait(const Waiting& before, std::optional<std::int64_t> order, base:
 SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes) {
   SideBook side;
   side.told = offer.offer;
-  side.confirmed = book.generation == offer.generation
+  side.confirmed = book.generation == offer.generation && book.sold
                        ? book.confirmed
                        : model::max(book.confirmed, model::max(offer.up_to, offer.offer));
   if (book.sold) {
@@ -91,7 +110,10 @@ SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, s
 }
 
 model::YarnOffer next_offer(const SideBook& yarn, Resources offer, std::int64_t before, base::WallTime now) {
-  return {next_generation(before, now), offer, model::max(offer, model::max(yarn.told, yarn.confirmed))};
+  Resources held;
+  for (const auto& each : yarn.sold.value_or(std::vector<ClassSold>())) held += model::max(each.amount, Resources{});
+  return {next_generation(before, now), offer,
+          model::max(model::max(offer, held), model::max(yarn.told, yarn.confirmed))};
 }
 
 }  // namespace tidemark::policy

@@ -8,13 +8,15 @@
 //                formula leaves, and what it holds is read from the node's third parties.
 //
 // Work waits (`wants_more`) when it has waited for kWaitsAfter, and no longer when none was seen for kContentAfter: one
-// pod that is bound a second later moves no node's offer.
+// pod that is bound a second later moves no node's offer. How timely it is goes by the same times: the highest order
+// such that work of that order or above has waited so long, and was seen so lately.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "model/annotations.h"
@@ -33,8 +35,9 @@ std::int64_t class_order(std::span<const WorkClass> classes, std::string_view na
 // Adds to what is sold of a class.
 void add_sold(std::vector<ClassSold>& sold, std::int64_t order, model::Resources amount);
 
-// What Kubernetes may act on, remembered from look to look. The default value is a node never seen: what it carries is
-// taken for confirmed.
+// What Kubernetes may act on, remembered from look to look. The default value is a node never seen: nobody knows what
+// it carried until a moment ago (a manager that led before may have cut it), so for kBindLag that counts as
+// `could_carry`.
 struct BindLag {
   model::Resources told;                       // at the last look
   model::Resources most;                       // what it may act on
@@ -46,12 +49,19 @@ struct BindLagStep {
   BindLag state;
   std::optional<base::Duration> again_after;
 };
-BindLagStep confirm(const BindLag& state, model::Resources on_node, base::MonotonicTime now);
+BindLagStep confirm(const BindLag& state, model::Resources on_node, model::Resources could_carry,
+                    base::MonotonicTime now);
 
-// Whether work waits on a side, remembered from look to look.
+// Whether work waits on a side, and how timely it is, remembered from look to look.
 struct Waiting {
-  std::optional<base::MonotonicTime> since;  // without a break
-  std::optional<base::MonotonicTime> seen;   // the last time
+  struct Level {  // work of this order or above
+    std::int64_t order = 0;
+    std::optional<base::MonotonicTime> since;  // waits without a break
+    base::MonotonicTime seen;                  // waited the last time
+    bool counts = false;
+    bool operator==(const Level&) const = default;
+  };
+  std::vector<Level> levels;  // the lowest order first; no more than there are classes
   bool wants_more = false;
   std::int64_t best_order = 0;  // of what waits, as long as it wants more
   bool operator==(const Waiting&) const = default;
@@ -63,9 +73,11 @@ struct WaitingStep {
 // `order`: of the most timely work that waits now; nullopt: none does.
 WaitingStep wait(const Waiting& state, std::optional<std::int64_t> order, base::MonotonicTime now);
 
-// YARN's book; `offer` is what stands on the node. Where the operator confirmed that one, YARN acts on no other.
+// YARN's book; `offer` is what stands on the node. Where the operator confirmed that one, YARN acts on no other. Where
+// the book does not say what YARN holds, a confirmed cut frees nothing: work runs on after it.
 SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes);
-// What goes onto the node with another offer. `before`: the largest generation that the node carries, on either side.
+// What goes onto the node with another offer: up to what YARN acts on, and holds, until it confirms this one. `before`:
+// the largest generation that the node carries, on either side.
 model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer, std::int64_t before, base::WallTime now);
 
 }  // namespace tidemark::policy

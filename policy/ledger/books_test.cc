@@ -36,17 +36,28 @@ TEST(Books, WhatIsSoldIsKeptByClass) {
 }
 
 TEST(Books, ACutOfKubernetesIsConfirmedWhenNoBindCanBeOnItsWayAnyMore) {
-  auto step = confirm({}, of(50, 50), kStart);
+  auto step = confirm({}, of(50, 50), {}, kStart);
   EXPECT_EQ(step.state.most, of(50, 50));
-  step = confirm(step.state, of(20, 60), kStart + 1s);
+  step = confirm(step.state, of(20, 60), {}, kStart + 1s);
   EXPECT_EQ(step.state.most, of(50, 60)) << "growth counts at once";
   EXPECT_EQ(step.again_after, kBindLag);
-  step = confirm(step.state, of(10, 60), kStart + 6s);
+  step = confirm(step.state, of(10, 60), {}, kStart + 6s);
   EXPECT_EQ(step.again_after, kBindLag) << "the later cut has its own time";
-  step = confirm(step.state, of(10, 60), kStart + (6s + kBindLag - 1ns));
+  step = confirm(step.state, of(10, 60), {}, kStart + (6s + kBindLag - 1ns));
   EXPECT_EQ(step.state.most, of(50, 60));
-  step = confirm(step.state, of(10, 60), kStart + 6s + kBindLag);
+  step = confirm(step.state, of(10, 60), {}, kStart + 6s + kBindLag);
   EXPECT_EQ(step.state.most, of(10, 60));
+  EXPECT_FALSE(step.again_after);
+}
+
+TEST(Books, OfANodeThatWasNeverSeenTheMostThatItMayHaveCarriedCounts) {
+  auto step = confirm({}, of(20, 60), of(50, 50), kStart);
+  EXPECT_EQ(step.state.most, of(50, 60)) << "who led before may have cut it a moment ago";
+  EXPECT_EQ(step.again_after, kBindLag);
+  step = confirm(step.state, of(20, 60), {}, kStart + (kBindLag - 1ns));
+  EXPECT_EQ(step.state.most, of(50, 60));
+  step = confirm(step.state, of(20, 60), {}, kStart + kBindLag);
+  EXPECT_EQ(step.state.most, of(20, 60));
   EXPECT_FALSE(step.again_after);
 }
 
@@ -58,7 +69,7 @@ TEST(Books, WhateverTheNodeCarriedLatelyKubernetesMayStillActOn) {
     base::MonotonicTime now = kStart;
     for (int i = 0; i < 200; ++i) {
       const Resources told = of(random() % 50, random() % 50);
-      state = confirm(state, told, now).state;
+      state = confirm(state, told, {}, now).state;
       carried.emplace_back(now, told);
       // Each amount was on the node until the look at which the next one was seen.
       for (std::size_t at = 0; at + 1 < carried.size(); ++at) {
@@ -69,8 +80,8 @@ TEST(Books, WhateverTheNodeCarriedLatelyKubernetesMayStillActOn) {
       ASSERT_GE(state.most.cpu, told.cpu);
       now = now + std::chrono::milliseconds(random() % 4000);
     }
-    state = confirm(state, of(1, 1), now).state;
-    state = confirm(state, of(1, 1), now + kBindLag).state;
+    state = confirm(state, of(1, 1), {}, now).state;
+    state = confirm(state, of(1, 1), {}, now + kBindLag).state;
     ASSERT_EQ(state.most, of(1, 1)) << "seed " << seed;
   }
 }
@@ -92,6 +103,38 @@ TEST(Books, WorkWaitsAfterAWhileAndIsContentAfterALongerOne) {
   step = wait(step.state, 10, kStart + 10min);
   step = wait(step.state, std::nullopt, kStart + 10min + 3s);
   EXPECT_EQ(step.state, Waiting());
+}
+
+TEST(Books, OnePodThatIsMoreTimelyForAMomentMovesNothing) {
+  auto now = kStart;
+  auto state = wait({}, 10, now).state;
+  state = wait(state, 10, now = now + kWaitsAfter).state;
+  EXPECT_EQ(state.best_order, 10);
+  // Pods of a higher class come and are bound, one look after the other.
+  for (int i = 0; i < 20; ++i) {
+    state = wait(state, i % 2 == 0 ? 30 : 10, now = now + 5s).state;
+    ASSERT_EQ(state.best_order, 10) << i;
+  }
+  // One that waits counts, and goes on to for a while.
+  state = wait(state, 30, now = now + 5s).state;
+  state = wait(state, 30, now = now + kWaitsAfter).state;
+  EXPECT_EQ(state.best_order, 30);
+  auto step = wait(state, 10, now = now + 5s);
+  EXPECT_EQ(step.state.best_order, 30);
+  EXPECT_EQ(step.again_after, kContentAfter - 5s);
+  step = wait(step.state, 10, now = now + (kContentAfter - 5s));
+  EXPECT_EQ(step.state.best_order, 10);
+  EXPECT_EQ(step.state.levels.size(), 1u);
+  EXPECT_FALSE(step.again_after);
+}
+
+TEST(Books, WorkOfSeveralClassesInTurnWaitsWithoutABreak) {
+  auto state = wait({}, 30, kStart).state;
+  state = wait(state, 10, kStart + 6s).state;
+  EXPECT_FALSE(state.wants_more);
+  state = wait(state, 20, kStart + kWaitsAfter).state;
+  EXPECT_TRUE(state.wants_more);
+  EXPECT_EQ(state.best_order, 10) << "of class 20 nothing waited so long";
 }
 
 TEST(Books, YarnsSide) {
@@ -119,7 +162,14 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(side.confirmed, of(7, 12));
   book.generation = 4;
   EXPECT_EQ(yarn_side(book, offer, classes).confirmed, of(5, 5)) << "this one";
+  auto away = book;
+  away.sold.reset();
+  EXPECT_EQ(yarn_side(away, offer, classes).confirmed, of(7, 12)) << "the cut is confirmed, what runs on is not known";
   EXPECT_EQ(*side.sold, (std::vector<ClassSold>{{10, of(3, 3)}}));
+  side = yarn_side(book, {4, of(1, 1), of(2, 2)}, classes);
+  EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(5, 5));
+  side.confirmed = of(1, 1);
+  EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(3, 3)) << "it holds more than it was cut to";
   EXPECT_TRUE(side.wants_more);
   EXPECT_EQ(side.best_order, 30);
 }

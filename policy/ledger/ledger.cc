@@ -30,6 +30,7 @@ struct One {
   std::int64_t share_min;
   std::int64_t share_max;
   bool wants_more;
+  bool taken_back;
   bool known;
   Amount held;
   Amount held_less_timely;  // the part that the other side's work may push out
@@ -55,7 +56,8 @@ One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook&
   one.over_report = std::clamp(config.over_report.*(field.over_report), kOverReportMin, kOverReportMax);
   one.share_min = std::clamp<std::int64_t>(config.share_min_percent, 0, 100);
   one.share_max = std::clamp<std::int64_t>(config.share_max_percent, one.share_min, 100);
-  one.wants_more = book.wants_more;
+  one.taken_back = book.taken_back;
+  one.wants_more = book.wants_more && !book.taken_back;
   one.known = book.sold.has_value();
   one.told_now = one.real(book.told.*field.of);
   one.may_hand_out = std::max(one.told_now, one.real(book.confirmed.*field.of));
@@ -68,7 +70,7 @@ One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook&
   for (const auto& each : *book.sold) {
     const Amount amount = std::max(each.amount.*field.of, Amount{0});
     sold += amount;
-    if (class_aware && other.wants_more && each.order < other.best_order) less_timely += amount;
+    if (class_aware && other.wants_more && !other.taken_back && each.order < other.best_order) less_timely += amount;
   }
   one.held = one.real(sold + std::max(book.in_flight.*field.of, Amount{0}));
   one.held_less_timely = std::min(one.real(less_timely), one.held);
@@ -107,12 +109,17 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
     terms.real = most;
     terms.reason = Reason::kLedgerShareMax;
   }
+  if (side.taken_back) {
+    terms.real = Amount{0};
+    terms.reason = Reason::kLedgerTakenBack;
+  }
   return terms;
 }
 
 // What is idle goes to the side that wants it; where both or neither do, by their smallest shares, else in halves.
 template <class Amount>
 Amount part_of_idle(const One<Amount>& side, const One<Amount>& other, Amount idle) {
+  if (side.taken_back || other.taken_back) return side.taken_back ? Amount{0} : idle;
   if (side.wants_more != other.wants_more) return side.wants_more ? idle : Amount{0};
   const std::int64_t all = side.share_min + other.share_min;
   return all == 0 ? scaled(idle, 1, 2) : scaled(idle, side.share_min, all);
@@ -139,6 +146,8 @@ Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin
   due.yarn = std::clamp(due.yarn, y_kept, std::max(origin - k_kept, y_kept));
   due.kubernetes = std::min(due.kubernetes, scaled(origin, k.share_max, 100));
   due.yarn = std::min(due.yarn, scaled(origin, y.share_max, 100));
+  if (k.taken_back) due.kubernetes = Amount{0};
+  if (y.taken_back) due.yarn = Amount{0};
   // Both hold more than there is (the origin dropped), or the guarantee of one took from the other: the one that is
   // above its guarantee gives way.
   if (due.kubernetes + due.yarn > origin) {
@@ -159,7 +168,9 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
   const Amount free = std::max(origin - not_free, Amount{0});
   // Who does not grow needs nobody's word for it: the parts that are due never come to more than the origin.
   terms.real = std::min(due, std::max(free, side.told_now));
-  if (terms.real < due) {
+  if (side.taken_back) {
+    terms.reason = Reason::kLedgerTakenBack;
+  } else if (terms.real < due) {
     terms.taken = not_free;
     terms.reason = Reason::kLedgerAwaitsOther;
   } else if (due == scaled(origin, side.share_max, 100) && side.share_max < 100) {

@@ -15,6 +15,9 @@
 //   due = min(largest share × origin, origin − max(held of the other, guaranteed to the other))
 //   offer = told(due)
 //
+// A side that is taken back (draining, off) is due nothing, wants nothing and is guaranteed nothing; what it holds and
+// may still hand out counts, and what is idle is the other's alone.
+//
 // strict (one process decides both; idle capacity is divided: to the side that wants it, else by the smallest shares):
 //   due = held + its part of what is idle, within its shares
 //   offer = told(min(due, origin − what the other may still hand out))
@@ -74,6 +77,7 @@ struct SideBook {
   model::Resources told;        // the last offer that was written for it
   model::Resources confirmed;   // the offer that it is known to act on; differs from `told` for a moment after a change
   bool wants_more = false;      // it has work that waits for capacity
+  bool taken_back = false;      // it is draining or off: nothing is offered to it, what it holds goes on to count
   std::int64_t best_order = 0;  // of the most timely class that runs or waits on this side
   bool operator==(const SideBook&) const = default;
 };

@@ -68,6 +68,10 @@ class Scenario {
         book.wants_more = true;
       } else if (what == "content") {
         book.wants_more = false;
+      } else if (what == "taken-back") {
+        book.taken_back = true;
+      } else if (what == "given-again") {
+        book.taken_back = false;
       } else if (what == "sold") {
         sold(words.next(), book);
       } else if (what == "in-flight") {
@@ -143,6 +147,7 @@ SideBook any_book(std::mt19937_64& random) {
   book.told = cores(any_number(random));
   book.confirmed = cores(any_number(random));
   book.wants_more = random() % 2 == 0;
+  book.taken_back = random() % 6 == 0;
   book.best_order = static_cast<std::int64_t>(random() % 4);
   return book;
 }
@@ -190,6 +195,7 @@ TEST(LedgerProperty, WithoutSettingsTheSharedLedgerIsThePeers) {
     const auto yarn_sold = static_cast<std::int64_t>(random() % 100'000);
     SideBook kubernetes = any_book(random);
     SideBook yarn = any_book(random);
+    kubernetes.taken_back = yarn.taken_back = false;
     yarn.sold = {{0, cores(yarn_sold)}};
     yarn.in_flight = {};
     const auto plan = split(cores(origin), kubernetes, yarn, LedgerConfig());
@@ -243,6 +249,7 @@ class StrictWorld {
     std::deque<std::int64_t> told{0};  // the newest last
     std::deque<std::int64_t> seen{0};  // what its master reported, the newest last
     std::int64_t acts_on = 0;
+    bool taken_back = false;
   };
 
   void act(Side& side) {
@@ -261,7 +268,7 @@ class StrictWorld {
   }
   // Known are: what was sold `lag_` steps ago or later, and that nothing told longer ago than that is acted on any
   // more.
-  SideBook book(const Side& side) {
+  SideBook book(Side& side) {
     SideBook book;
     const auto late = random_() % (lag_ + 1);
     const auto seen = side.seen.size() > late ? side.seen[side.seen.size() - 1 - late] : 0;
@@ -274,6 +281,8 @@ class StrictWorld {
     book.told = cores(side.told.back());
     book.confirmed = cores(std::max(largest, seen));
     book.wants_more = side.wanted > side.sold;
+    if (random_() % 20 == 0) side.taken_back = !side.taken_back;
+    book.taken_back = side.taken_back;
     book.best_order = static_cast<std::int64_t>(random_() % 3);
     return book;
   }

@@ -141,19 +141,46 @@ Resources sold_in_all(const SideBook& book) {
   return sum;
 }
 
+std::int64_t narrowed(__int128 value) {
+  return static_cast<std::int64_t>(std::min<__int128>(value, std::numeric_limits<std::int64_t>::max()));
+}
+
+// What is told with over-report, in real units, and the other way round.
+Resources real(Resources told, const OverReport& over_report) {
+  const auto scaled = [](std::int64_t value, std::int64_t percent) {
+    return narrowed((static_cast<__int128>(value) * 100 + percent - 1) / percent);
+  };
+  const std::int64_t cpu = std::max<std::int64_t>(over_report.cpu_percent, 1);
+  const std::int64_t memory = std::max<std::int64_t>(over_report.memory_percent, 1);
+  return {{scaled(told.cpu.value, cpu)}, {scaled(told.memory.value, memory)}};
+}
+Resources told(Resources real, const OverReport& over_report) {
+  const auto scaled = [](std::int64_t value, std::int64_t percent) {
+    return narrowed(static_cast<__int128>(value) * std::max<std::int64_t>(percent, 1) / 100);
+  };
+  return {{scaled(real.cpu.value, over_report.cpu_percent)}, {scaled(real.memory.value, over_report.memory_percent)}};
+}
+
+// What Kubernetes may have been offered before this process saw the node: with what YARN may hand out now it came to no
+// more than the origin, unless that dropped.
+Resources could_carry(Resources origin, const SideBook& yarn, const LedgerConfig& ledger) {
+  const Resources left = origin - real(model::max(yarn.told, Resources{}), ledger.yarn.over_report);
+  return told(model::max(left, Resources{}), ledger.kubernetes.over_report);
+}
+
 void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   const BindLag before = std::exchange(state.kubernetes, BindLag());
   if (plan.action != PlanAction::kPublish || !plan.origin) return;
   if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig() && !input.yarn_obeys) return;
   SideBook kubernetes = input.kubernetes;
+  const SideBook yarn = yarn_of(input);
   if (ledger.mode == LedgerMode::kStrict) {
-    auto lag = confirm(before, kubernetes.told, input.mono);
+    auto lag = confirm(before, kubernetes.told, could_carry(*plan.origin, yarn, ledger), input.mono);
     state.kubernetes = lag.state;
     kubernetes.confirmed = lag.state.most;
     sooner(offer.again_after, lag.again_after);
   }
-  const SideBook yarn = yarn_of(input);
   offer.ledger = split(*plan.origin, kubernetes, yarn, ledger);
   set_batch(plan, offer.ledger->kubernetes.offer());
   if (input.yarn_obeys) offer.yarn_offer = offer.ledger->yarn.offer();
@@ -162,17 +189,6 @@ void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferStat
 template <class Amount>
 void cut_to(std::optional<Amount>& amount, Amount most) {
   if (amount) amount = std::min(*amount, most);
-}
-
-// What is told with over-report, in real units.
-Resources real(Resources told, const OverReport& over_report) {
-  const auto scaled = [](std::int64_t value, std::int64_t percent) {
-    const __int128 product = static_cast<__int128>(value) * 100 + percent - 1;
-    return static_cast<std::int64_t>(std::min<__int128>(product / percent, std::numeric_limits<std::int64_t>::max()));
-  };
-  const std::int64_t cpu = std::max<std::int64_t>(over_report.cpu_percent, 1);
-  const std::int64_t memory = std::max<std::int64_t>(over_report.memory_percent, 1);
-  return {{scaled(told.cpu.value, cpu)}, {scaled(told.memory.value, memory)}};
 }
 
 void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {

@@ -60,6 +60,10 @@ class Scenario {
       yarn_.confirmed = yarn_.told;
     } else if (verb == "waits") {
       (words.next() == "yarn" ? yarn_ : kubernetes_).wants_more = true;
+    } else if (verb == "taken-back") {  // it is draining or off
+      (words.next() == "yarn" ? yarn_ : kubernetes_).taken_back = true;
+    } else if (verb == "given-again") {
+      (words.next() == "yarn" ? yarn_ : kubernetes_).taken_back = false;
     } else if (verb == "content") {
       kubernetes_.wants_more = yarn_.wants_more = false;
     } else if (verb == "off") {
