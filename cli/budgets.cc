@@ -77,8 +77,10 @@ net::Task<Result<std::string>> resume_pool(net::EventLoop& loop, kube::Client& c
                    policy::to_string(phase()), "): there is nothing to resume");
   }
   const policy::ResumeRequest request{options.id, options.pool, options.why, loop.clock().wall()};
-  const Json body =
-      Json::object({{"data", Json::object({{model::kBudgetsRequestKey, Json(policy::encode_resume(request))}})}});
+  // A key of its own, so that whoever asks next does not take its place.
+  const Json text(policy::encode_resume(request));
+  const Json body = Json::object(
+      {{"data", Json::object({{policy::resume_key(options.id), text}, {model::kBudgetsRequestKey, text}})}});
   kube::WriteOptions write;
   write.ns = options.config_namespace;
   write.dry_run = options.dry_run;
@@ -90,7 +92,9 @@ net::Task<Result<std::string>> resume_pool(net::EventLoop& loop, kube::Client& c
   const auto end = loop.clock().monotonic() + options.wait;
   while (!options.dry_run && options.wait > base::Duration(0)) {
     TM_CO_TRY(stored, co_await read(client, options.config_namespace, options.limit));
-    done = stored.state->request == options.id;
+    const auto& left = stored.requests;
+    done = stored.state->request == options.id ||
+           std::ranges::find(left, options.id, &policy::ResumeRequest::id) == left.end();
     if (done) break;
     if (loop.clock().monotonic() >= end) {
       co_return fail(ErrorKind::kDeadline, "it was asked for, and no manager has taken it up within ",

@@ -12,7 +12,9 @@ LeastOffers::LeastOffers(HistoryContext context, std::function<bool()> wanted,
       store_(std::move(context), {std::string(kLeastKind), kLeastVersion, kHistoryShardsMax},
              {[this] { return wanted_(); }, [] { return base::Duration(std::chrono::hours(1)); },
               [this](const StoredRecord& stored) -> Result<void> {
-                TM_TRY(const auto kept, policy::decode_least(stored.record.bytes));
+                TM_TRY(const auto kept, stored.version.schema < kLeastVersion.schema
+                                            ? policy::decode_least_text(stored.record.bytes)
+                                            : policy::decode_least(stored.record.bytes));
                 const model::NodeName node(stored.record.name);
                 if (!known_(node)) return {};  // it is gone: its record goes with the next write
                 auto& offers = offers_[node];
@@ -20,12 +22,15 @@ LeastOffers::LeastOffers(HistoryContext context, std::function<bool()> wanted,
                 return {};
               },
               [this] {
-                std::vector<HistoryRecord> records;
-                records.reserve(offers_.size());
-                for (const auto& [node, offers] : offers_) {
-                  if (offers.any()) records.push_back({node.value, policy::encode_least(offers), 1});
-                }
-                return records;
+                std::vector<std::string> names;
+                names.reserve(offers_.size());
+                for (const auto& [node, offers] : offers_) names.push_back(node.value);
+                return names;
+              },
+              [this](const std::string& name) -> std::optional<HistoryRecord> {
+                const auto at = offers_.find(model::NodeName(name));
+                if (at == offers_.end() || !at->second.any()) return std::nullopt;
+                return HistoryRecord{name, policy::encode_least(at->second), 1};
               }},
              log) {}
 

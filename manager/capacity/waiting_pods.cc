@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,12 +12,17 @@ namespace {
 kube::InformerConfig not_bound() {
   kube::InformerConfig config;
   config.resource = kube::kPods;
-  config.field_selector = "spec.nodeName=,status.phase=Pending";
+  config.field_selector = kWaitingPods;
   config.name = "waiting_pods";
   return config;
 }
 
 }  // namespace
+
+std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const policy::WorkClass> classes) {
+  if (pod.batch_request == model::Resources{}) return std::nullopt;
+  return policy::class_order(classes, pod.work_class.view());
+}
 
 WaitingPods::WaitingPods(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, const base::Log& log,
                          base::Registry& metrics, base::Random random,
@@ -39,9 +43,8 @@ net::Task<void> WaitingPods::watch() {
   while (true) {
     std::optional<std::int64_t> order;
     pods_.for_each([&](const kube::ObjectKey&, const PodProjection& pod) {
-      if (pod.batch_request == model::Resources{}) return;
-      order = std::max(order.value_or(std::numeric_limits<std::int64_t>::min()),
-                       policy::class_order(settings_().classes, pod.work_class.view()));
+      const auto own = waits_as(pod, settings_().classes);
+      if (own) order = std::max(order.value_or(*own), *own);
     });
     const policy::Waiting before = std::exchange(state_, policy::wait(state_, order, loop_.clock().monotonic()).state);
     if (before.wants_more != state_.wants_more || before.best_order != state_.best_order) on_change_();

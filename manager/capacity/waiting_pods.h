@@ -2,7 +2,10 @@
 // a second later moves no node's offer.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/log.h"
@@ -16,6 +19,11 @@
 #include "policy/pools/pools.h"
 
 namespace tidemark::manager {
+
+inline constexpr std::string_view kWaitingPods = "spec.nodeName=,status.phase=Pending";  // as a field selector
+
+// How timely what a pod waits for is; nullopt where it asks for no batch resources.
+std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const policy::WorkClass> classes);
 
 class WaitingPods {
  public:

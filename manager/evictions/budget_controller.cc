@@ -53,6 +53,15 @@ auto urgent(const policy::BudgetState& state) {
   return std::pair(state.request, found);
 }
 
+// Tasks that were evicted within the last hour, by pool.
+std::map<std::string, std::int64_t> last_hour(const policy::EvictionBook& book) {
+  std::map<std::string, std::int64_t> found;
+  for (const auto& [pool, series] : book.minutes) {
+    for (const auto& slot : series.slots) found[pool] += slot.ended.evicted;
+  }
+  return found;
+}
+
 auto jobs(const policy::BudgetState& state) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;
   for (const auto& pool : state.pools) found.emplace_back(pool.pool, pool.jobs);
@@ -64,8 +73,9 @@ auto jobs(const policy::BudgetState& state) {
 BudgetController::BudgetController(BudgetContext context, const base::Log& log, base::Random random)
     : context_(std::move(context)),
       log_(log),
-      store_(context_.loop, context_.reader, context_.watcher, context_.writer, context_.interner, log,
-             context_.metrics, random, context_.config_namespace, context_.write_limit, [this] { store_changed(); }),
+      store_({context_.loop, context_.reader, context_.watcher, context_.writer, context_.interner, context_.metrics,
+              context_.config_namespace, context_.write_limit},
+             log, random, [this] { store_changed(); }),
       wake_(context_.loop),
       errors_(context_.metrics.counter("tidemark_budgets_store_errors_total",
                                        "Writes of what evictions let pools do that failed.")),
@@ -113,7 +123,7 @@ net::Task<void> BudgetController::tick() {
   if (!context_.leading()) hide();
   if (!context_.leading() || !context_.evictions.synced()) co_return;
   const auto pools = pools_of(context_.config());
-  auto done = policy::step(state_, {pools, book, store_.stored().request}, context_.loop.clock().wall());
+  auto done = policy::step(state_, {pools, book, store_.stored().requests}, context_.loop.clock().wall());
   take(std::move(done.state));
   tell(done.changes);
   show();
@@ -122,7 +132,7 @@ net::Task<void> BudgetController::tick() {
 
 bool BudgetController::worth_storing(const policy::BudgetState& wanted) const {
   const auto& stored = store_.stored().state;
-  if (!stored || urgent(*stored) != urgent(wanted)) return true;
+  if (!stored || urgent(*stored) != urgent(wanted) || !store_.stored().requests.empty()) return true;
   const auto now = context_.loop.clock().monotonic();
   return jobs(*stored) != jobs(wanted) && (!stored_at_ || now - *stored_at_ >= kJobsPause);
 }
@@ -131,9 +141,13 @@ net::Task<void> BudgetController::store() {
   const auto now = context_.loop.clock().monotonic();
   const policy::EvictionBook& book = context_.evictions.book();
   const bool nothing_counted = book.classes.empty() && book.jobs.empty();
+  const bool worth = worth_storing(state_);
+  auto hour = last_hour(book);
+  const bool news = hour_limited() && hour != stored_hour_;
   const bool counts_due =
-      (!counts_stored_at_ || now - *counts_stored_at_ >= kCountsPause) && !(nothing_counted && !store_.stored().counts);
-  if (!counts_due && !worth_storing(state_)) co_return;
+      (!counts_stored_at_ || now - *counts_stored_at_ >= (news ? kJobsPause : kCountsPause) || (worth && news)) &&
+      !(nothing_counted && !store_.stored().counts);
+  if (!counts_due && !worth) co_return;
   auto written = co_await store_.write(policy::encode_budgets(state_),
                                        counts_due ? std::optional(policy::encode_counts(book)) : std::nullopt);
   if (!written) {
@@ -143,7 +157,16 @@ net::Task<void> BudgetController::store() {
     co_return;
   }
   stored_at_ = context_.loop.clock().monotonic();
-  if (counts_due) counts_stored_at_ = stored_at_;
+  if (!counts_due) co_return;
+  counts_stored_at_ = stored_at_;
+  stored_hour_ = std::move(hour);
+}
+
+// Whether some pool may only lose so many tasks an hour: what it lost must not be forgotten.
+bool BudgetController::hour_limited() const {
+  const policy::TidemarkConfig& config = context_.config();
+  const auto limited = [](const policy::Pool& pool) { return pool.budget.pool_per_hour.has_value(); };
+  return limited(config.rest) || std::ranges::any_of(config.pools, limited);
 }
 
 void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ class BudgetController {
   net::Task<void> tick();
   void store_changed();
   void take(policy::BudgetState state);
+  bool hour_limited() const;
   bool worth_storing(const policy::BudgetState& wanted) const;
   net::Task<void> store();
   void tell(const std::vector<policy::BudgetChange>& changes);
@@ -74,6 +76,7 @@ class BudgetController {
   bool begun_ = false;
   std::optional<base::MonotonicTime> stored_at_;         // our last write of state
   std::optional<base::MonotonicTime> counts_stored_at_;  // of counts
+  std::map<std::string, std::int64_t> stored_hour_;      // what they said of the last hour
   net::Event wake_;
   base::Counter& errors_;
   std::vector<std::string> shown_;         // pools that gauges stand for

@@ -1,35 +1,14 @@
 #include "manager/evictions/budget_store.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "model/names.h"
 #include "policy/budget/stored.h"
 
 namespace tidemark::manager {
 namespace {
-
-kube::InformerConfig only_budgets(const std::string& ns) {
-  kube::InformerConfig config;
-  config.name = "tidemark-budgets";
-  config.resource = kube::kConfigMaps;
-  config.ns = ns;
-  config.field_selector = base::cat("metadata.name=", model::kBudgetsName);
-  return config;
-}
-
-Result<kube::ConfigMap> decode(std::string_view bytes, kube::Interner& interner) {
-  return kube::decode_config_map(
-      bytes, {}, {model::kBudgetsStateKey, model::kBudgetsCountsKey, model::kBudgetsRequestKey}, interner);
-}
-
-// Whether `a` is an older revision than `b` of the same object: they are numbers that count up, where they are numbers.
-bool older(std::string_view a, std::string_view b) {
-  const auto first = base::parse_uint(a);
-  const auto second = base::parse_uint(b);
-  return first && second && *first < *second;
-}
 
 template <class T>
 void read(const kube::ConfigMap& map, std::string_view key, Result<T> (*decode_text)(std::string_view),
@@ -50,45 +29,34 @@ StoredBudgets read_budgets(const kube::ConfigMap& map) {
   StoredBudgets stored;
   read(map, model::kBudgetsStateKey, policy::decode_budgets, stored.state, stored.problem);
   read(map, model::kBudgetsCountsKey, policy::decode_counts, stored.counts, stored.problem);
-  read(map, model::kBudgetsRequestKey, policy::decode_resume, stored.request, stored.problem);
+  for (const auto& [key, text] : map.data) {
+    const bool is_request = key.view() == model::kBudgetsRequestKey || key.view().starts_with(policy::kResumeKeys);
+    if (!is_request || stored.requests.size() >= policy::kResumeRequestsMax) continue;
+    std::optional<policy::ResumeRequest> request;
+    read(map, key.view(), policy::decode_resume, request, stored.problem);
+    if (!request) continue;
+    stored.request_keys.emplace_back(key.view());
+    const bool there =
+        std::ranges::find(stored.requests, request->id, &policy::ResumeRequest::id) != stored.requests.end();
+    if (!there) stored.requests.push_back(std::move(*request));
+  }
   return stored;
 }
 
-BudgetStore::BudgetStore(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
-                         kube::Interner& interner, const base::Log& log, base::Registry& metrics, base::Random random,
-                         const std::string& ns, base::Duration write_limit, std::function<void()> on_change)
-    : ns_(ns),
-      writer_(writer),
-      interner_(interner),
-      log_(log),
-      write_limit_(write_limit),
-      maps_(loop, reader, watcher, log, metrics, random, only_budgets(ns),
-            [&interner](std::string_view bytes) { return decode(bytes, interner); }),
-      on_change_(std::move(on_change)),
-      scope_(loop) {
-  maps_.subscribe([this](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap* after) {
-    take(after);
-    on_change_();
-  });
-}
-
-void BudgetStore::start() {
-  scope_.spawn(maps_.run());
-}
-
-kube::ObjectReference BudgetStore::reference() const {
-  return {"v1", "ConfigMap", ns_, std::string(model::kBudgetsName), object_ ? object_->uid : ""};
-}
+BudgetStore::BudgetStore(const WatchedMap::Context& context, const base::Log& log, base::Random random,
+                         std::function<void()> on_change)
+    : log_(log),
+      map_(
+          context, model::kBudgetsName, model::kBudgetsName,
+          {model::kBudgetsStateKey, model::kBudgetsCountsKey, model::kBudgetsRequestKey,
+           base::cat(policy::kResumeKeys, "*")},
+          log, random, [this](const kube::ConfigMap* map) { take(map); }, std::move(on_change)) {}
 
 void BudgetStore::take(const kube::ConfigMap* map) {
   if (map == nullptr) {
-    object_.reset();
     stored_ = {};
     return;
   }
-  // The watch may still bring what was before our own write.
-  if (object_ && object_->uid == map->meta.uid && older(map->meta.resource_version, object_->resource_version)) return;
-  object_ = Object{std::string(map->meta.uid), map->meta.resource_version};
   const std::string told = std::move(stored_.problem);
   stored_ = read_budgets(*map);
   if (!stored_.problem.empty() && stored_.problem != told) {
@@ -98,26 +66,10 @@ void BudgetStore::take(const kube::ConfigMap* map) {
 }
 
 net::Task<Result<void>> BudgetStore::write(std::string state, std::optional<std::string> counts) {
-  std::string body;
-  base::JsonWriter json(body);
-  json.begin_object();
-  if (!object_) json.member("apiVersion", "v1").member("kind", "ConfigMap");
-  json.key("metadata").begin_object().member("name", model::kBudgetsName);
-  if (object_) json.member("resourceVersion", std::string_view(object_->resource_version));
-  json.end_object();
-  json.key("data").begin_object().member(model::kBudgetsStateKey, std::string_view(state));
-  if (counts) json.member(model::kBudgetsCountsKey, std::string_view(*counts));
-  json.end_object().end_object();
-
-  kube::WriteOptions options;
-  options.ns = ns_;
-  auto answer = object_ ? co_await writer_.patch(kube::kConfigMaps, model::kBudgetsName, kube::PatchType::kMerge,
-                                                 std::move(body), options, write_limit_)
-                        : co_await writer_.create(kube::kConfigMaps, std::move(body), options, "", write_limit_);
-  if (!answer) co_return std::unexpected(std::move(answer).error());
-  TM_CO_TRY(const kube::ConfigMap map, decode(*answer, interner_));
-  take(&map);
-  co_return Result<void>();
+  MapChanges data{{std::string(model::kBudgetsStateKey), std::move(state)}};
+  if (counts) data.emplace(model::kBudgetsCountsKey, std::move(counts));
+  for (const auto& key : stored_.request_keys) data.emplace(key, std::nullopt);
+  return map_.write(std::move(data));
 }
 
 }  // namespace tidemark::manager

@@ -5,15 +5,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
-#include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "kube/client.h"
-#include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/maps/owned_map.h"
 #include "net/loop.h"
 #include "policy/budget/budget.h"
 
@@ -22,47 +21,36 @@ namespace tidemark::manager {
 struct StoredBudgets {
   std::optional<policy::BudgetState> state;
   std::optional<policy::EvictionBook> counts;
-  std::optional<policy::ResumeRequest> request;
-  std::string problem;  // parts that could not be read, one a line
+  std::vector<policy::ResumeRequest> requests;  // each once
+  std::vector<std::string> request_keys;        // under which they are
+  std::string problem;                          // parts that could not be read, one a line
 };
 // Total: what cannot be read is left out and told.
 StoredBudgets read_budgets(const kube::ConfigMap& map);
 
 class BudgetStore {
  public:
-  BudgetStore(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
-              kube::Interner& interner, const base::Log& log, base::Registry& metrics, base::Random random,
-              const std::string& ns, base::Duration write_limit, std::function<void()> on_change);
+  BudgetStore(const WatchedMap::Context& context, const base::Log& log, base::Random random,
+              std::function<void()> on_change);
 
-  void start();  // until destroyed
-  net::Task<bool> wait_synced(base::Duration limit) { return maps_.wait_synced(limit); }
+  void start() { map_.start(); }  // until destroyed
+  net::Task<bool> wait_synced(base::Duration limit) { return map_.wait_synced(limit); }
 
-  bool exists() const { return object_.has_value(); }
+  bool exists() const { return map_.exists(); }
   // As the server has it, or as our last write left it, whichever is newer.
   const StoredBudgets& stored() const { return stored_; }
-  kube::ObjectReference reference() const;
+  kube::ObjectReference reference() const { return map_.reference(); }
 
   // Over the revision that was read: kConflict or kAlreadyExists where somebody was quicker. Without `counts` they
-  // stay.
+  // stay. The requests that were read go: the state says that they were taken up.
   net::Task<Result<void>> write(std::string state, std::optional<std::string> counts);
 
  private:
   void take(const kube::ConfigMap* map);
 
-  std::string ns_;
-  kube::Writer& writer_;
-  kube::Interner& interner_;
   base::Log log_;
-  base::Duration write_limit_;
-  kube::Informer<kube::ConfigMap> maps_;
-  std::function<void()> on_change_;
-  struct Object {
-    std::string uid;
-    std::string resource_version;
-  };
-  std::optional<Object> object_;
   StoredBudgets stored_;
-  net::Scope scope_;  // last: its tasks use everything above
+  WatchedMap map_;
 };
 
 }  // namespace tidemark::manager

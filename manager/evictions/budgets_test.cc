@@ -205,6 +205,59 @@ TEST_F(BudgetsTest, SomebodyLetsItSellAgain) {
   EXPECT_NE(offered("n2"), "0");
 }
 
+TEST_F(BudgetsTest, WhatAPoolLostWithinTheHourIsKnownAfterARestart) {
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object(
+      {{"config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {perPoolHour: 3}}"}});
+  must("POST", kConfigPath, map);
+  start();
+  const auto lose = [&](std::string_view name) {
+    pod(name);
+    api_evicts(name);
+    run_for(1s);
+    must("DELETE", cat(kPods, "/", name), nullptr);  // nobody can count it again
+    run_for(1min);
+  };
+  lose("t-0");
+  lose("t-1");
+  ASSERT_FALSE(stored().pools[0].exhausted);
+  replicas.clear();
+  start("two");
+  run_for(10s);
+  EXPECT_FALSE(stored().pools[0].exhausted);
+  lose("t-2");
+  EXPECT_TRUE(stored().pools[0].exhausted) << "two before, one after";
+  replicas.clear();
+  start("three");
+  run_for(10s);
+  EXPECT_TRUE(stored().pools[0].exhausted);
+  run_for(1h);
+  EXPECT_FALSE(stored().pools[0].exhausted);
+}
+
+TEST_F(BudgetsTest, TwoWhoAskAtOnceAreBothHeardAndTheirRequestsGo) {
+  tidemark();
+  start();
+  spike();
+  const auto ask = [&](std::string_view id, std::string_view pool) {
+    return std::pair(policy::resume_key(id),
+                     Json(policy::encode_resume({std::string(id), std::string(pool), "", clock.wall()})));
+  };
+  const auto first = ask("ann", "default");
+  const auto second = ask("bob", "another");
+  must("PATCH", cat(kConfigPath, "/", model::kBudgetsName),
+       Json::object({{"data", Json::object({{first.first, first.second},
+                                            {second.first, second.second},
+                                            {"request.json", second.second}})}}),
+       kMerge);
+  run_for(1s);
+  EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kProbation) << "the one who asked first";
+  const Json map = must("GET", cat(kConfigPath, "/", model::kBudgetsName), nullptr);
+  for (const auto& key : {first.first, second.first, std::string("request.json")}) {
+    EXPECT_EQ(map.member("data")->member(key), nullptr) << key;
+  }
+}
+
 TEST_F(BudgetsTest, AJobThatIsEvictedOftenIsNamed) {
   tidemark();
   start();

@@ -29,14 +29,21 @@ ForecastController::ForecastController(ForecastContext context, const base::Log&
                 return {};
               },
               [this] {
-                std::vector<HistoryRecord> records;
-                for (const auto& [pool, known] : known_) {
-                  if (known.forecast.known() == 0) continue;
-                  records.push_back({pool, policy::encode_forecast(known.forecast), known.forecast.known()});
+                std::vector<std::string> names;
+                for (const auto& [pool, known] : known_) names.push_back(pool);
+                for (const auto& [pool, forecast] : kept_) {
+                  if (!known_.contains(pool)) names.push_back(pool);
                 }
-                for (const auto& [pool, forecast] : kept_)
-                  records.push_back({pool, policy::encode_forecast(forecast), 0});
-                return records;
+                return names;
+              },
+              [this](const std::string& pool) -> std::optional<HistoryRecord> {
+                if (const auto known = known_.find(pool); known != known_.end() && known->second.forecast.known() > 0) {
+                  const auto& forecast = known->second.forecast;
+                  return HistoryRecord{pool, policy::encode_forecast(forecast), forecast.known()};
+                }
+                const auto kept = kept_.find(pool);
+                if (kept == kept_.end()) return std::nullopt;
+                return HistoryRecord{pool, policy::encode_forecast(kept->second), 0};
               }},
              log),
       scope_(context_.loop) {}
@@ -107,13 +114,16 @@ void ForecastController::sample(const std::vector<ForecastPool>& pools) {
 }
 
 net::Task<void> ForecastController::check_all() {
-  std::vector<std::string> names;
-  for (const auto& [name, known] : known_) names.push_back(name);
-  for (const auto& name : names) {
-    // Settings may have changed since the last one.
-    const auto pools = context_.pools();
-    const auto pool = std::ranges::find(pools, name, &ForecastPool::name);
-    if (pool != pools.end() && pool->calendar != nullptr) check(*pool);
+  // All nodes are asked for their pools once; the calendars are copied, as settings may change between two pools.
+  std::vector<ForecastPool> pools = context_.pools();
+  std::vector<policy::Calendar> calendars;
+  calendars.reserve(pools.size());
+  for (ForecastPool& pool : pools) {
+    if (pool.calendar != nullptr) pool.calendar = &calendars.emplace_back(*pool.calendar);
+  }
+  for (const ForecastPool& pool : pools) {
+    if (pool.calendar == nullptr || !known_.contains(pool.name)) continue;
+    check(pool);
     co_await context_.loop.sleep(kBreath);
   }
   refresh_metrics();

@@ -1,11 +1,18 @@
 // What online work uses, learned and held against the calendar by a running manager; under simulated time.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "kube/recorder.h"
+#include "manager/forecast/forecast_controller.h"
 #include "manager/testing/cluster.h"
+#include "policy/pools/parse.h"
 
 namespace tidemark::manager {
 namespace {
@@ -89,6 +96,44 @@ TEST_F(ForecastTest, WithoutACalendarNothingIsLearnedOrKept) {
   use_for("27", 130min);
   EXPECT_EQ(one.metrics.text().find("tidemark_forecast_known"), std::string::npos);
   EXPECT_EQ(call("GET", base::cat(kConfigPath, "/tidemark-history-forecast-0"), nullptr).status, 404);
+}
+
+TEST_F(ForecastTest, AllNodesAreAskedForTheirPoolsOnceHoweverManyPoolsThereAre) {
+  const auto config = policy::parse_tidemark_config(
+      R"({"schema":1,"mode":"enforce","calendar":"early","calendars":[{"name":"early","zone":"UTC","entries":[
+        {"name":"window","cron":"0 1 * * *","for":"2h","cpu":80}]}]})",
+      policy::Zones());
+  ASSERT_TRUE(config);
+  constexpr int kPools = 40;
+  kube::memory::LocalTransport transport(loop, server->handler(), "one");
+  kube::Client client(loop, transport, [] { return std::string(); }, {}, base::Random(1));
+  base::Registry metrics;
+  kube::EventRecorder recorder(loop, client, log, metrics, "test");
+  int asked = 0;
+  ForecastController controller(
+      {loop,
+       {loop,
+        client,
+        client,
+        recorder,
+        metrics,
+        {[] { return false; }, [] { return std::optional<std::int64_t>(); }, [](std::int64_t) {}},
+        "koordinator-system"},
+       [&] {
+         ++asked;
+         std::vector<ForecastPool> pools;
+         for (int i = 0; i < kPools; ++i) {
+           pools.push_back({base::cat("pool-", i), &config->calendars[0], 60, 60});
+         }
+         return pools;
+       },
+       [] { return std::map<std::string, std::int64_t, std::less<>>(); },
+       [] { return nullptr; }},
+      log);
+  controller.start();
+  run_for(kForecastCheckEvery + 2min);
+  EXPECT_GE(asked, 60) << "each minute for a sample";
+  EXPECT_LT(asked, 60 + kPools / 2) << "and once, not for each pool, for the check of the hour";
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "kube/intern.h"
 #include "kube/objects.h"
@@ -19,6 +18,7 @@ using model::Reason;
 constexpr base::Duration kUnwanted = std::chrono::seconds(5);
 constexpr base::Duration kIdle = std::chrono::seconds(30);        // between two looks whether there is anything to do
 constexpr base::Duration kRetryAfter = std::chrono::seconds(10);  // after what went wrong
+constexpr base::Duration kBreath = std::chrono::milliseconds(1);  // between two turns of making records
 constexpr std::size_t kToldMax = 3;                               // records that cannot be read, each with its own line
 
 std::uint64_t hash_of(std::string_view text) {
@@ -41,7 +41,6 @@ HistoryStore::HistoryStore(HistoryContext context, HistoryKind kind, HistoryOwne
       kind_(std::move(kind)),
       owner_(std::move(owner)),
       log_(log),
-      shards_(std::clamp<std::size_t>(kind_.shards, 1, kHistoryShardsMax)),
       wake_(context_.loop),
       records_(context_.metrics.gauge("tidemark_history_records", "Learned records that are stored.",
                                       {{"component", kind_.name}})),
@@ -58,7 +57,13 @@ HistoryStore::HistoryStore(HistoryContext context, HistoryKind kind, HistoryOwne
       errors_(context_.metrics.counter("tidemark_history_errors_total",
                                        "Reads and writes of learned records that failed; they are tried again.",
                                        {{"component", kind_.name}})),
-      scope_(context_.loop) {}
+      scope_(context_.loop) {
+  const std::size_t shards = std::clamp<std::size_t>(kind_.shards, 1, kHistoryShardsMax);
+  for (std::size_t i = 0; i < shards; ++i) {
+    shards_.emplace_back(
+        OwnedMap(context_.config_namespace, history_map_name(kind_.name, i), decode, context_.write_limit));
+  }
+}
 
 void HistoryStore::start() {
   scope_.spawn(run());
@@ -114,7 +119,7 @@ net::Task<bool> HistoryStore::read_shards() {
     if (done) continue;
     good = false;
     log_.warn("what was learned before cannot be read; learning goes on without it, and it is tried again",
-              {{"config_map", history_map_name(kind_.name, i)}, {"error", done.error()}});
+              {{"config_map", shards_[i].map.name()}, {"error", done.error()}});
     break;  // the others would most likely fail alike
   }
   if (good) read_complete_ = true;
@@ -123,25 +128,16 @@ net::Task<bool> HistoryStore::read_shards() {
 }
 
 net::Task<Result<void>> HistoryStore::read_shard(std::size_t index) {
-  const std::string name = history_map_name(kind_.name, index);
-  auto bytes = co_await context_.reader.get(kube::kConfigMaps, context_.config_namespace, name, context_.write_limit);
-  Shard fresh;
-  fresh.known = true;
-  if (!bytes && bytes.error().kind != ErrorKind::kNotFound) co_return std::unexpected(std::move(bytes).error());
-  if (!bytes) {
-    shards_[index] = std::move(fresh);
-    co_return Result<void>();
-  }
-  TM_CO_TRY(const kube::ConfigMap map, decode(*bytes));
-  take(fresh, index, map);
-  shards_[index] = std::move(fresh);
+  Shard& shard = shards_[index];
+  TM_CO_TRY(const auto map, co_await shard.map.read(context_.reader));
+  shard.known = true;
+  shard.epoch = 0;
+  shard.kept.clear();
+  if (map) take(shard, *map);
   co_return Result<void>();
 }
 
-void HistoryStore::take(Shard& shard, std::size_t index, const kube::ConfigMap& map) {
-  shard.exists = true;
-  shard.uid = map.meta.uid;
-  shard.resource_version = map.meta.resource_version;
+void HistoryStore::take(Shard& shard, const kube::ConfigMap& map) {
   shard.epoch = read_epoch(map.meta.annotations.get(kEpochAnnotation));
   std::size_t unreadable = 0;
   std::size_t newer = 0;
@@ -171,42 +167,52 @@ void HistoryStore::take(Shard& shard, std::size_t index, const kube::ConfigMap& 
     if (first.empty()) first = base::cat(base::quoted(key), ": ", done.error().message);
     if (unreadable <= kToldMax) {
       log_.warn(model::reason_sentence(Reason::kHistoryUnreadable),
-                {{"config_map", history_map_name(kind_.name, index)},
+                {{"config_map", shard.map.name()},
                  {"key", key.view()},
                  {"error", done.error()},
                  {"reason", model::reason_id(Reason::kHistoryUnreadable)}});
     }
   }
   if (newer > 0) {
-    log_.warn(model::reason_sentence(Reason::kHistoryNewer), {{"config_map", history_map_name(kind_.name, index)},
-                                                              {"records", newer},
-                                                              {"reason", model::reason_id(Reason::kHistoryNewer)}});
+    log_.warn(
+        model::reason_sentence(Reason::kHistoryNewer),
+        {{"config_map", shard.map.name()}, {"records", newer}, {"reason", model::reason_id(Reason::kHistoryNewer)}});
   }
-  if (unreadable > 0) refused(shard, index, unreadable, first);
+  if (unreadable > 0) refused(shard, unreadable, first);
 }
 
-void HistoryStore::refused(const Shard& shard, std::size_t index, std::size_t count, const std::string& first) {
+void HistoryStore::refused(const Shard& shard, std::size_t count, const std::string& first) {
   refused_.add(count);
   dirty_ = true;  // they are taken away
   if (!context_.leadership.leading()) return;
-  context_.recorder.record(
-      {"v1", "ConfigMap", context_.config_namespace, history_map_name(kind_.name, index), shard.uid},
-      kube::EventSeverity::kWarning, "TidemarkHistoryUnreadable",
-      base::cat(model::reason_sentence(Reason::kHistoryUnreadable), " (", count,
-                count == 1 ? " record; " : " records; the first: ", first, ") [",
-                model::reason_id(Reason::kHistoryUnreadable), "]"));
+  context_.recorder.record(shard.map.reference(), kube::EventSeverity::kWarning, "TidemarkHistoryUnreadable",
+                           base::cat(model::reason_sentence(Reason::kHistoryUnreadable), " (", count,
+                                     count == 1 ? " record; " : " records; the first: ", first, ") [",
+                                     model::reason_id(Reason::kHistoryUnreadable), "]"));
+}
+
+net::Task<std::vector<HistoryRecord>> HistoryStore::make_records(std::vector<std::string> names) {
+  std::vector<HistoryRecord> records;
+  records.reserve(names.size());
+  std::size_t made = 0;
+  for (const std::string& name : names) {
+    if (auto record = owner_.record(name)) records.push_back(std::move(*record));
+    if (++made % kHistoryTurn == 0) co_await context_.loop.sleep(kBreath);
+  }
+  co_return records;
 }
 
 net::Task<bool> HistoryStore::write_shards() {
   dirty_ = false;
-  std::vector<std::vector<HistoryRecord>> by_shard(shards_.size());
-  for (HistoryRecord& record : owner_.records()) {
-    const std::size_t index = history_shard(record.name, shards_.size());
-    by_shard[index].push_back(std::move(record));
+  std::vector<std::vector<std::string>> by_shard(shards_.size());
+  for (std::string& name : owner_.names()) {
+    const std::size_t index = history_shard(name, shards_.size());
+    by_shard[index].push_back(std::move(name));
   }
   std::size_t dropped = 0;
   bool good = true;
   for (std::size_t i = 0; i < shards_.size() && good; ++i) {
+    std::vector<HistoryRecord> records = co_await make_records(std::move(by_shard[i]));
     if (!context_.leadership.leading()) {
       dirty_ = true;
       co_return true;
@@ -215,17 +221,17 @@ net::Task<bool> HistoryStore::write_shards() {
     const std::int64_t epoch = context_.leadership.epoch().value_or(shard.epoch);
     if (shard.epoch > epoch) {
       log_.error("what was learned carries a higher epoch: another leads, or the lease was made anew",
-                 {{"config_map", history_map_name(kind_.name, i)}, {"epoch", epoch}, {"found", shard.epoch}});
+                 {{"config_map", shards_[i].map.name()}, {"epoch", epoch}, {"found", shard.epoch}});
       context_.leadership.found_higher(shard.epoch);
       good = false;
       break;
     }
     // What a newer version left there has its place while ours fits beside it.
     const std::size_t newer = shard.newer_bytes();
-    ShardContent content = fill_shard(by_shard[i], kind_.version, newer);
+    ShardContent content = fill_shard(records, kind_.version, newer);
     if (content.dropped > 0 && newer > 0) {
       for (auto& [key, kept] : shard.kept) kept.newer = false;
-      content = fill_shard(std::move(by_shard[i]), kind_.version, 0);
+      content = fill_shard(std::move(records), kind_.version, 0);
     }
     dropped += content.dropped;
     auto done = co_await write_shard(i, std::move(content), epoch);
@@ -233,7 +239,7 @@ net::Task<bool> HistoryStore::write_shards() {
     shards_[i].known = false;
     good = false;
     log_.warn("what was learned could not be stored; it is tried again",
-              {{"config_map", history_map_name(kind_.name, i)}, {"error", done.error()}});
+              {{"config_map", shards_[i].map.name()}, {"error", done.error()}});
   }
   if (!good) dirty_ = true;
   dropped_.set(static_cast<double>(dropped));
@@ -266,35 +272,15 @@ net::Task<Result<void>> HistoryStore::write_shard(std::size_t index, ShardConten
       gone.push_back(key);
     }
   }
-  if (shard.exists && changed.empty() && gone.empty() && shard.epoch == epoch) co_return Result<void>();
+  if (shard.map.exists() && changed.empty() && gone.empty() && shard.epoch == epoch) co_return Result<void>();
 
-  const std::string name = history_map_name(kind_.name, index);
-  std::string body;
-  base::JsonWriter json(body);
-  json.begin_object();
-  if (!shard.exists) json.member("apiVersion", "v1").member("kind", "ConfigMap");
-  json.key("metadata").begin_object().member("name", std::string_view(name));
-  if (shard.exists) json.member("resourceVersion", std::string_view(shard.resource_version));
-  json.key("annotations").begin_object().member(kEpochAnnotation, base::cat(epoch)).end_object();
-  json.end_object();
-  json.key("data").begin_object();
-  for (const auto* entry : changed) json.member(entry->first, std::string_view(entry->second));
-  for (const auto& key : gone) json.key(key).null();
-  json.end_object().end_object();
-
-  kube::WriteOptions options;
-  options.ns = context_.config_namespace;
-  auto answer = shard.exists ? co_await context_.writer.patch(kube::kConfigMaps, name, kube::PatchType::kMerge,
-                                                              std::move(body), options, context_.write_limit)
-                             : co_await context_.writer.create(kube::kConfigMaps, std::move(body), options, "",
-                                                               context_.write_limit);
-  if (!answer) co_return std::unexpected(std::move(answer).error());
-  TM_CO_TRY(const kube::ConfigMap map, decode(*answer));
+  MapChanges data;
+  for (const auto* entry : changed) data.emplace(entry->first, entry->second);
+  for (const auto& key : gone) data.emplace(key, std::nullopt);
+  TM_CO_TRY_VOID(co_await shards_[index].map.write(context_.writer, std::move(data),
+                                                   {{std::string(kEpochAnnotation), base::cat(epoch)}}));
   writes_.add();
   Shard& written = shards_[index];
-  written.exists = true;
-  written.uid = map.meta.uid;
-  written.resource_version = map.meta.resource_version;
   written.epoch = epoch;
   written.kept = std::move(after);
   co_return Result<void>();

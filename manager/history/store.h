@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -27,10 +28,12 @@
 #include "kube/recorder.h"
 #include "manager/history/record.h"
 #include "manager/leadership.h"
+#include "manager/maps/owned_map.h"
 #include "net/loop.h"
 
 namespace tidemark::manager {
 
+inline constexpr std::size_t kHistoryTurn = 64;  // records made between two breaths of the loop
 inline constexpr base::Duration kHistoryEvery = std::chrono::minutes(10);
 
 struct HistoryKind {
@@ -48,7 +51,10 @@ struct HistoryOwner {
   // A record that was found: once at the start, and again when this process takes over the lead, when what it learned
   // meanwhile is as good. Its schema is that of now or the one before. An error: it cannot be read.
   std::function<Result<void>(const StoredRecord&)> take;
-  std::function<std::vector<HistoryRecord>()> records;  // all there is to keep now
+  // What there is to keep now: the names first, then one record after the other, with others in between; nullopt where
+  // it is not worth it, or gone meanwhile.
+  std::function<std::vector<std::string>()> names;
+  std::function<std::optional<HistoryRecord>(const std::string& name)> record;
 };
 
 struct HistoryContext {
@@ -73,10 +79,9 @@ class HistoryStore {
 
  private:
   struct Shard {
+    explicit Shard(OwnedMap owned) : map(std::move(owned)) {}
     bool known = false;  // what follows is what the server had, or has after our own write
-    bool exists = false;
-    std::string uid;
-    std::string resource_version;
+    OwnedMap map;
     std::int64_t epoch = 0;
     struct Kept {
       std::uint64_t hash = 0;  // of the text
@@ -90,9 +95,10 @@ class HistoryStore {
   net::Task<void> run();
   net::Task<bool> read_shards();
   net::Task<Result<void>> read_shard(std::size_t index);
-  void take(Shard& shard, std::size_t index, const kube::ConfigMap& map);
-  void refused(const Shard& shard, std::size_t index, std::size_t count, const std::string& first);
+  void take(Shard& shard, const kube::ConfigMap& map);
+  void refused(const Shard& shard, std::size_t count, const std::string& first);
   net::Task<bool> write_shards();
+  net::Task<std::vector<HistoryRecord>> make_records(std::vector<std::string> names);
   net::Task<Result<void>> write_shard(std::size_t index, ShardContent content, std::int64_t epoch);
   void show();
 

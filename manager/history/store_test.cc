@@ -26,7 +26,8 @@ constexpr std::string_view kMerge = "application/merge-patch+json";
 // One replica that learns words.
 struct Learner {
   Learner(net::EventLoop& loop, const base::Log& log, net::HttpHandler handler, HistoryVersion version = {})
-      : transport(loop, std::move(handler), "test"),
+      : clock(loop.clock()),
+        transport(loop, std::move(handler), "test"),
         client(
             loop, transport, [] { return std::string(); },
             {.queries_per_second = 1000, .burst = 1000, .user_agent = "test"}, base::Random(1)),
@@ -46,9 +47,15 @@ struct Learner {
                  return {};
                },
                [this] {
-                 std::vector<HistoryRecord> all;
-                 for (const auto& [name, bytes] : words) all.push_back({name, bytes, bytes.size()});
-                 return all;
+                 std::vector<std::string> names;
+                 for (const auto& [name, bytes] : words) names.push_back(name);
+                 return names;
+               },
+               [this](const std::string& name) -> std::optional<HistoryRecord> {
+                 ++made[clock.monotonic().since_start];
+                 const auto word = words.find(name);
+                 if (word == words.end()) return std::nullopt;
+                 return HistoryRecord{name, word->second, word->second.size()};
                }},
               log),
         running(loop) {
@@ -67,6 +74,8 @@ struct Learner {
     return *base::parse_double(text.substr(begin, text.find('\n', begin) - begin));
   }
 
+  const base::Clock& clock;
+  std::map<base::Duration, std::size_t> made;  // records, by when
   bool leads = true;
   bool wanted = true;
   std::optional<std::int64_t> epoch = 3;
@@ -254,6 +263,17 @@ TEST_F(HistoryStoreTest, AMapThatSomebodyDeletedIsMadeAgain) {
   one = learner();
   run_for(10s);
   EXPECT_EQ(one->words.size(), 4U);
+}
+
+TEST_F(HistoryStoreTest, ManyRecordsAreMadeInTurns) {
+  auto one = learner();
+  run_for(1s);
+  constexpr int kWords = 500;
+  for (int i = 0; i < kWords; ++i) one->words[cat("word-", i)] = "x";
+  one->store.changed();
+  run_for(11min);
+  EXPECT_EQ(one->metric("tidemark_history_records"), kWords);
+  for (const auto& [when, made] : one->made) EXPECT_LE(made, 2 * kHistoryTurn) << "others wait for so long";
 }
 
 }  // namespace

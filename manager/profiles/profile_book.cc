@@ -52,25 +52,35 @@ const policy::UsageProfile* ProfileBook::find(std::string_view workload) const {
   return at == profiles_.end() ? nullptr : &at->second;
 }
 
-bool ProfileBook::sweep(base::WallTime now) {
-  const std::size_t before = profiles_.size();
-  std::erase_if(profiles_, [&](const auto& entry) { return policy::hours_seen(entry.second, now) == 0; });
-  bytes_ = 0;
-  for (const auto& entry : profiles_) bytes_ += cost(entry);
+void ProfileBook::forget(Profiles::iterator at) {
+  bytes_ -= cost(*at);
+  profiles_.erase(at);
+}
+
+void ProfileBook::sweep(Sweep& sweep, std::size_t turn, base::WallTime now) {
+  if (!sweep.names) sweep.names = names();
   // A sixteenth is made free, so that the next hour's new workloads find a place.
   const std::size_t wanted = bytes_max_ - bytes_max_ / 16;
-  if (bytes_ > wanted) {
-    std::vector<std::pair<std::uint64_t, std::string>> by_worth;
-    for (const auto& [workload, profile] : profiles_) by_worth.emplace_back(worth_of(profile, now), workload);
-    std::sort(by_worth.begin(), by_worth.end());
-    for (const auto& [worth, workload] : by_worth) {
-      if (bytes_ <= wanted) break;
-      const auto at = profiles_.find(workload);
-      bytes_ -= cost(*at);
-      profiles_.erase(at);
+  const bool full = bytes_ > wanted;
+  for (; turn > 0 && sweep.looked < sweep.names->size(); --turn, ++sweep.looked) {
+    const auto at = profiles_.find((*sweep.names)[sweep.looked]);
+    if (at == profiles_.end()) continue;
+    if (policy::hours_seen(at->second, now) == 0) {
+      forget(at);
+      sweep.forgot = true;
+    } else if (full) {
+      sweep.by_worth.emplace_back(worth_of(at->second, now), at->first);
     }
   }
-  return profiles_.size() != before;
+  if (sweep.looked < sweep.names->size()) return;
+  if (sweep.given_up == 0) std::sort(sweep.by_worth.begin(), sweep.by_worth.end());
+  for (; turn > 0 && bytes_ > wanted && sweep.given_up < sweep.by_worth.size(); --turn, ++sweep.given_up) {
+    const auto at = profiles_.find(sweep.by_worth[sweep.given_up].second);
+    if (at == profiles_.end()) continue;
+    forget(at);
+    sweep.forgot = true;
+  }
+  sweep.done = bytes_ <= wanted || sweep.given_up == sweep.by_worth.size();
 }
 
 Result<policy::UsageProfile> profile_of(const StoredRecord& stored, base::WallTime now) {
@@ -94,18 +104,23 @@ Result<void> ProfileBook::take(const StoredRecord& stored, base::WallTime now) {
     ++turned_away_;
     return {};
   }
+  const std::size_t before = place->bytes();
   policy::merge_profile(*place, profile);
+  bytes_ = bytes_ - before + place->bytes();
   return {};
 }
 
-std::vector<HistoryRecord> ProfileBook::records(base::WallTime now) const {
-  std::vector<HistoryRecord> records;
-  records.reserve(profiles_.size());
-  for (const auto& [workload, profile] : profiles_) {
-    if (policy::hours_seen(profile, now) == 0) continue;
-    records.push_back({workload, policy::encode_profile(profile), worth_of(profile, now)});
-  }
-  return records;
+std::vector<std::string> ProfileBook::names() const {
+  std::vector<std::string> names;
+  names.reserve(profiles_.size());
+  for (const auto& [workload, profile] : profiles_) names.push_back(workload);
+  return names;
+}
+
+std::optional<HistoryRecord> ProfileBook::record(std::string_view workload, base::WallTime now) const {
+  const policy::UsageProfile* profile = find(workload);
+  if (profile == nullptr || policy::hours_seen(*profile, now) == 0) return std::nullopt;
+  return HistoryRecord{std::string(workload), policy::encode_profile(*profile), worth_of(*profile, now)};
 }
 
 void ProfileBook::for_each(

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -30,13 +32,22 @@ class ProfileBook {
   bool add(std::string_view workload, const model::Resources& use, base::WallTime now);
   // Null where nothing is known.
   const policy::UsageProfile* find(std::string_view workload) const;
-  // Forgets workloads of which nothing was seen for seven days, and where there is no room the least useful. Answers
-  // whether any was forgotten.
-  bool sweep(base::WallTime now);
+  // Forgets workloads of which nothing was seen for seven days, and where there is no room the least useful; in turns
+  // of so many workloads, for others to have theirs in between. What comes meanwhile is looked at by the next sweep.
+  struct Sweep {
+    std::optional<std::vector<std::string>> names;
+    std::size_t looked = 0;
+    std::vector<std::pair<std::uint64_t, std::string>> by_worth;
+    std::size_t given_up = 0;
+    bool forgot = false;  // any
+    bool done = false;
+  };
+  void sweep(Sweep& sweep, std::size_t turn, base::WallTime now);
 
   // A stored record: what this process saw itself is kept beside it.
   Result<void> take(const StoredRecord& stored, base::WallTime now);
-  std::vector<HistoryRecord> records(base::WallTime now) const;
+  std::vector<std::string> names() const;
+  std::optional<HistoryRecord> record(std::string_view workload, base::WallTime now) const;
 
   void for_each(const std::function<void(std::string_view workload, const policy::UsageProfile&)>& visit) const;
   std::size_t size() const { return profiles_.size(); }
@@ -52,6 +63,7 @@ class ProfileBook {
   using Profiles = std::unordered_map<std::string, policy::UsageProfile, Hash, std::equal_to<>>;
   static std::size_t cost(const Profiles::value_type& entry);
   policy::UsageProfile* make_room(std::string_view workload);
+  void forget(Profiles::iterator at);
 
   Profiles profiles_;
   std::size_t bytes_max_;

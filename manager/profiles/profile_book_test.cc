@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/text.h"
 
 namespace tidemark::manager {
@@ -17,10 +19,15 @@ std::string workload(int i) {
 }
 
 StoredRecord stored(const ProfileBook& book, std::string_view name, base::WallTime now = kNow) {
-  for (auto& record : book.records(now)) {
-    if (record.name == name) return {record, kProfileVersion};
-  }
-  return {};
+  auto record = book.record(name, now);
+  return record ? StoredRecord{std::move(*record), kProfileVersion} : StoredRecord();
+}
+
+// All of it, in turns of seven; answers whether any was forgotten.
+bool swept(ProfileBook& book, base::WallTime now) {
+  ProfileBook::Sweep sweep;
+  while (!sweep.done) book.sweep(sweep, 7, now);
+  return sweep.forgot;
 }
 
 TEST(ProfileBook, StaysWithinItsBytesAndForgetsTheLeastUsefulAtTheSweep) {
@@ -37,11 +44,11 @@ TEST(ProfileBook, StaysWithinItsBytesAndForgetsTheLeastUsefulAtTheSweep) {
   EXPECT_LE(book.bytes(), kBytes + 64 * 1024) << "the hour that runs grows a little beside it";
   EXPECT_GT(book.turned_away(), 0U);
   const std::size_t before = book.size();
-  EXPECT_TRUE(book.sweep(kNow));
+  EXPECT_TRUE(swept(book, kNow));
   EXPECT_LT(book.size(), before);
   EXPECT_LE(book.bytes(), kBytes * 15 / 16);
   for (int i = 0; i < 200; i += 2) EXPECT_NE(book.find(workload(i)), nullptr) << i;
-  EXPECT_FALSE(book.sweep(kNow));
+  EXPECT_FALSE(swept(book, kNow));
   const std::size_t after = book.size();
   book.add("new/Deployment/one", Resources{{100}, {1 << 30}}, kNow);
   EXPECT_EQ(book.size(), after + 1) << "there is room again";
@@ -51,12 +58,27 @@ TEST(ProfileBook, ForgetsWhatWasNotSeenForAWeek) {
   ProfileBook book;
   book.add(workload(1), Resources{{100}, {1}}, kNow);
   book.add(workload(2), Resources{{100}, {1}}, kNow + std::chrono::hours(24 * 3));
-  EXPECT_FALSE(book.sweep(kNow + std::chrono::hours(24 * 6)));
-  EXPECT_TRUE(book.sweep(kNow + std::chrono::hours(24 * 7)));
+  EXPECT_FALSE(swept(book, kNow + std::chrono::hours(24 * 6)));
+  EXPECT_TRUE(swept(book, kNow + std::chrono::hours(24 * 7)));
   EXPECT_EQ(book.find(workload(1)), nullptr);
   EXPECT_NE(book.find(workload(2)), nullptr);
-  EXPECT_TRUE(book.sweep(kNow + std::chrono::hours(24 * 30)));
+  EXPECT_TRUE(swept(book, kNow + std::chrono::hours(24 * 30)));
   EXPECT_EQ(book.size(), 0U);
+}
+
+TEST(ProfileBook, OneTurnOfASweepIsAsLongAsItWasAskedToBe) {
+  ProfileBook book;
+  for (int i = 0; i < 1000; ++i) book.add(workload(i), Resources{{100}, {1}}, kNow);
+  const base::WallTime later = kNow + std::chrono::hours(24 * 8);
+  ProfileBook::Sweep sweep;
+  book.sweep(sweep, 10, later);
+  EXPECT_EQ(book.size(), 990U);
+  EXPECT_FALSE(sweep.done);
+  book.add("new/Deployment/one", Resources{{100}, {1}}, later);
+  int turns = 1;
+  for (; !sweep.done; ++turns) book.sweep(sweep, 10, later);
+  EXPECT_EQ(turns, 100);
+  EXPECT_EQ(book.size(), 1U) << "what came meanwhile";
 }
 
 TEST(ProfileBook, WhatIsStoredIsTakenBesideWhatWasSeen) {

@@ -9,6 +9,8 @@ namespace tidemark::manager {
 namespace {
 
 constexpr base::Duration kSweepEvery = std::chrono::minutes(30);
+constexpr std::size_t kSweepTurn = 128;  // workloads looked at between two breaths of the loop
+constexpr base::Duration kBreath = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -41,7 +43,8 @@ Profiles::Profiles(ProfilesContext context, const base::Log& log)
 HistoryOwner Profiles::owner() {
   return {[this] { return learns(); }, [this] { return context_.settings().store_every; },
           [this](const StoredRecord& stored) { return book_.take(stored, context_.loop.clock().wall()); },
-          [this] { return book_.records(context_.loop.clock().wall()); }};
+          [this] { return book_.names(); },
+          [this](const std::string& workload) { return book_.record(workload, context_.loop.clock().wall()); }};
 }
 
 void Profiles::start() {
@@ -86,7 +89,12 @@ std::optional<model::Resources> Profiles::expected(std::string_view workload) co
 net::Task<void> Profiles::sweep() {
   while (true) {
     co_await context_.loop.sleep(kSweepEvery);
-    if (book_.sweep(context_.loop.clock().wall())) store_.changed();
+    ProfileBook::Sweep sweep;
+    while (!sweep.done) {
+      book_.sweep(sweep, kSweepTurn, context_.loop.clock().wall());
+      co_await context_.loop.sleep(kBreath);
+    }
+    if (sweep.forgot) store_.changed();
   }
 }
 

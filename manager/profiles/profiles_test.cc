@@ -66,16 +66,19 @@ class ProfilesTest : public testing::InMemoryCluster {
       must("PATCH", cat(testing::kConfigPath, "/tidemark-config"), Json::object({{"data", data}}), testing::kMerge);
     }
   }
-  // A pod of Deployment shop/web.
-  void pod(std::string_view name) {
+  // A pod of a Deployment of the shop.
+  void pod(std::string_view name, std::string_view of = "web") {
     const auto container = [](std::string_view called, std::string_view cpu, std::string_view memory) {
       return Json::object(
           {{"name", Json(called)},
            {"image", "none"},
            {"resources", Json::object({{"requests", Json::object({{"cpu", Json(cpu)}, {"memory", Json(memory)}})}})}});
     };
-    Json owner = Json::object(
-        {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", "web-7d9c"}, {"uid", "1"}, {"controller", true}});
+    Json owner = Json::object({{"apiVersion", "apps/v1"},
+                               {"kind", "ReplicaSet"},
+                               {"name", Json(cat(of, "-7d9c"))},
+                               {"uid", "1"},
+                               {"controller", true}});
     Json object = name_only(name);
     object["metadata"]["labels"] = Json::object({{"pod-template-hash", "7d9c"}});
     object["metadata"]["ownerReferences"] = Json::array({std::move(owner)});
@@ -247,6 +250,42 @@ TEST_F(ProfilesTest, SwitchedOffItTakesItsRecommendationsAwayAndNobodyElses) {
   const Json left = must("GET", kRecommendationsPath, nullptr);
   ASSERT_EQ(left.member("items")->as_array().size(), 1U);
   EXPECT_EQ(left.member("items")->as_array()[0].text_at("metadata", "name"), "deployment-api");
+}
+
+TEST_F(ProfilesTest, WhatOthersHoldDoesNotKeepTheRestWaiting) {
+  ProfileBook book;
+  for (const char* name : {"api", "db", "web"}) {
+    pod(cat(name, "-1"), name);
+    for (int hour = 3; hour >= 0; --hour) {
+      book.add(cat("shop/Deployment/", name), {{4000}, {1 << 30}}, clock.wall() + -std::chrono::hours(hour));
+    }
+    if (std::string_view(name) == "web") continue;
+    Json foreign = recommendation_object({"shop", "Deployment", name});
+    foreign["metadata"]["labels"] = Json::object();
+    must("POST", kShopRecommendations, foreign);
+  }
+  kube::memory::LocalTransport transport(loop, server->handler(), "one");
+  kube::Client client(loop, transport, [] { return std::string(); }, {}, base::Random(1));
+  base::Registry metrics;
+  kube::Interner interner;
+  kube::InformerConfig config;
+  config.resource = kube::kPods;
+  kube::Informer<PodProjection> pods(loop, client, client, log, metrics, base::Random(2), config,
+                                     [&](std::string_view bytes) { return decode_pod_projection(bytes, interner); });
+  policy::ProfileSettings settings;
+  settings.learn = true;
+  settings.recommendations.publish = true;
+  settings.recommendations.known_hours = 1;
+  settings.recommendations.every = 1min;
+  net::Scope scope(loop);
+  scope.spawn(pods.run());
+  run_for(1s);
+  Recommender recommender({loop, client, client, metrics, [] { return true; }, pods, book, [] { return true; },
+                           [&]() -> const policy::ProfileSettings& { return settings; }, 4s, 1},
+                          log);
+  recommender.start();
+  run_for(3min);
+  EXPECT_EQ(call("GET", cat(kShopRecommendations, "/deployment-web"), nullptr).status, 200) << "one a round";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "manager/profiles/recommender.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -196,9 +197,16 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
       writes.push_back({policy::parse_workload(name), *wanted, told});
     });
   }
+  // What others hold comes last, so that the rest does not starve behind it; what the last round did not come to,
+  // first.
+  const auto turn = [&](const Write& write) {
+    const std::string name = policy::workload_text(write.workload);
+    return std::tuple(foreign_.contains(name), name <= last_written_, name);
+  };
+  std::ranges::sort(writes, {}, turn);
   std::set<std::string, std::less<>> foreign;
   more_ = false;
-  std::size_t left = kRecommendationWritesMax;
+  std::size_t left = context_.writes_max;
   std::size_t failures = 0;
   Result<void> result;
   for (const auto& [name, there] : published) {
@@ -217,10 +225,14 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
     }
   }
   for (const Write& write : writes) {
-    if (left == 0 || failures >= kFailuresMax || !context_.leading()) break;
-    --left;
-    auto done = co_await publish(write.workload, write.wanted, write.there);
     const std::string name = policy::workload_text(write.workload);
+    if (left == 0 || failures >= kFailuresMax || !context_.leading()) {
+      if (foreign_.contains(name)) foreign.insert(name);  // not asked this time
+      continue;
+    }
+    --left;
+    last_written_ = name;
+    auto done = co_await publish(write.workload, write.wanted, write.there);
     if (!done && done.error().kind == ErrorKind::kAlreadyExists) {
       if (!foreign_.contains(name)) {
         log_.warn(model::reason_sentence(Reason::kRecommendForeign),

@@ -45,6 +45,7 @@ struct RecommenderContext {
   std::function<bool()> all_read;  // all that was stored of profiles is in the book: what is not there is not known
   std::function<const policy::ProfileSettings&()> settings;
   base::Duration write_limit;
+  std::size_t writes_max = kRecommendationWritesMax;
 };
 
 // One of ours, as the server has it.
@@ -78,7 +79,8 @@ class Recommender {
   net::Task<Result<void>> take_away(std::string ns, std::string name, std::string uid);
   void count(model::Reason reason);
 
-  bool more_ = false;  // the last round had no room for all that is to be taken away
+  std::string last_written_;  // the workload that the last round came to
+  bool more_ = false;         // the last round had no room for all that is to be taken away
   RecommenderContext context_;
   base::Log log_;
   std::set<std::string, std::less<>> foreign_;  // workloads whose object is somebody else's

@@ -44,7 +44,8 @@ class DecisionJournal {
   // nullopt: this one is not kept. Before the decision's node or settings can change.
   std::optional<Draft> begin(const NodeDecision& decision, const Revision& revision, bool changes);
   void end(std::optional<Draft> draft, const DecisionDone& done);
-  // Of a process that is elected: kept where it is another than the last time. One that never led has nothing to tell.
+  // Of a process that is elected: kept where it is another than the last time, or another term. One that never led has
+  // nothing to tell.
   void leads(bool leading, std::int64_t epoch, base::WallTime now);
   void forget(const model::NodeName& node) { seen_.erase(node); }
 
@@ -67,6 +68,7 @@ class DecisionJournal {
   std::unique_ptr<journal::Writer> writer_;  // null: no journal
   std::unordered_map<model::NodeName, Seen> seen_;
   bool leading_ = false;
+  std::int64_t epoch_ = 0;  // in which it led last
   // Of the revisions in force, which are few.
   std::unordered_map<std::string, std::shared_ptr<const journal::Blob>> settings_;
 };

@@ -88,6 +88,15 @@ TEST_F(DecisionJournalTest, ThatItLeadsIsKeptWhereItChanges) {
   EXPECT_EQ(decode_lead(segment->records()[0].substr(0, 3)), std::nullopt);
 }
 
+TEST_F(DecisionJournalTest, ALeaseLostAndWonAgainBetweenTwoLooksIsATermOfItsOwn) {
+  journal->leads(true, 2, {});
+  journal->leads(true, 4, base::WallTime{1h});
+  journal->leads(true, 4, base::WallTime{2h});
+  EXPECT_EQ(kept(), 2u);
+  const auto segment = *(*journal::Reader::open(folder)).read(0);
+  EXPECT_EQ(decode_lead(segment->records()[1]), (LeadRecord{base::WallTime{1h}, true, 4}));
+}
+
 TEST_F(DecisionJournalTest, WhatIsWrittenIsKeptAndWhatFailsAfterIt) {
   decide_and_end(30s, RecordedResult::kFailed, "forbidden");
   for (int i = 0; i < 3; ++i) decide_and_end(30s, RecordedResult::kWritten);

@@ -3,19 +3,14 @@
 // back.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 
 #include "base/log.h"
-#include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "kube/client.h"
-#include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/maps/owned_map.h"
 #include "net/loop.h"
 #include "policy/rollout/stored.h"
 
@@ -23,17 +18,16 @@ namespace tidemark::manager {
 
 class RevisionStore {
  public:
-  RevisionStore(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, kube::Writer& writer,
-                kube::Interner& interner, const base::Log& log, base::Registry& metrics, base::Random random,
-                const std::string& ns, base::Duration write_limit, std::function<void()> on_change);
+  RevisionStore(const WatchedMap::Context& context, const base::Log& log, base::Random random,
+                std::function<void()> on_change);
 
-  void start();  // until destroyed
-  net::Task<bool> wait_synced(base::Duration limit);
+  void start() { map_.start(); }  // until destroyed
+  net::Task<bool> wait_synced(base::Duration limit) { return map_.wait_synced(limit); }
 
-  bool exists() const { return object_.has_value(); }
+  bool exists() const { return map_.exists(); }
   // As the server has it, or as our last write left it, whichever is newer.
   const policy::Stored& stored() const { return stored_; }
-  kube::ObjectReference reference() const;
+  kube::ObjectReference reference() const { return map_.reference(); }
 
   // Brings the server to this. An error leaves it as it is; kConflict where somebody else wrote.
   net::Task<Result<void>> write(const policy::RevisionBook& book, const policy::RolloutState& state);
@@ -41,20 +35,9 @@ class RevisionStore {
  private:
   void take(const kube::ConfigMap* map);
 
-  std::string ns_;
-  kube::Writer& writer_;
-  kube::Interner& interner_;
   base::Log log_;
-  base::Duration write_limit_;
-  kube::Informer<kube::ConfigMap> maps_;
-  std::function<void()> on_change_;
-  struct Object {
-    std::string uid;
-    std::string resource_version;
-  };
-  std::optional<Object> object_;
   policy::Stored stored_;
-  net::Scope scope_;  // last: its tasks use everything above
+  WatchedMap map_;
 };
 
 }  // namespace tidemark::manager

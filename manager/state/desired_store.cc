@@ -2,36 +2,16 @@
 
 #include <utility>
 
-#include "base/json.h"
+#include "manager/maps/owned_map.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
 namespace {
 
-std::string body_of(std::string_view config_namespace, std::string_view revision, std::string_view key,
-                    std::string_view text) {
-  std::string body;
-  base::JsonWriter json(body);
-  json.begin_object().member("apiVersion", "v1").member("kind", "ConfigMap");
-  json.key("metadata").begin_object();
-  json.member("name", model::kStateName).member("namespace", config_namespace);
-  if (!revision.empty()) json.member("resourceVersion", revision);
-  json.end_object();
-  json.key("data").begin_object().member(key, text).end_object();
-  json.end_object();
-  return body;
-}
-
 net::Task<Result<void>> write(kube::Writer& writer, std::string config_namespace, std::string revision,
                               std::string_view key, std::string text, base::Duration limit) {
-  kube::WriteOptions options;
-  options.ns = config_namespace;
-  const bool exists = !revision.empty();
-  std::string body = body_of(config_namespace, revision, key, text);
-  auto written = exists ? co_await writer.patch(kube::kConfigMaps, model::kStateName, kube::PatchType::kMerge,
-                                                std::move(body), options, limit)
-                        : co_await writer.create(kube::kConfigMaps, std::move(body), options, "", limit);
-  if (!written) co_return std::unexpected(std::move(written).error());
+  TM_CO_TRY_VOID(co_await write_map(writer, std::move(config_namespace), std::string(model::kStateName),
+                                    std::move(revision), {{std::string(key), std::move(text)}}, {}, limit));
   co_return Result<void>();
 }
 

@@ -135,8 +135,17 @@ BudgetStep step(const BudgetState& state, const BudgetObservation& seen, base::W
   BudgetStep out;
   out.state.looked = now;
   out.state.request = state.request;
-  const bool asked = seen.request && seen.request->id != state.request;
-  if (asked) out.state.request = seen.request->id;
+  std::vector<const ResumeRequest*> asked;
+  for (const ResumeRequest& request : seen.requests) {
+    out.state.taken.push_back(request.id);
+    if (request.id != state.request && !std::ranges::binary_search(state.taken, request.id)) asked.push_back(&request);
+  }
+  std::ranges::sort(out.state.taken);
+  out.state.taken.erase(std::ranges::unique(out.state.taken).begin(), out.state.taken.end());
+  const auto later = [](const ResumeRequest* a, const ResumeRequest* b) {
+    return a->at != b->at ? a->at < b->at : a->id < b->id;
+  };
+  if (!asked.empty()) out.state.request = (*std::ranges::max_element(asked, later))->id;
   // What one look may count is bounded: while nobody looked nobody knows that it was calm.
   const auto passed = std::clamp(now - state.looked, base::Duration(0), kCalmStepMax);
   std::vector<const BudgetPool*> pools;
@@ -146,7 +155,7 @@ BudgetStep step(const BudgetState& state, const BudgetObservation& seen, base::W
     PoolBudget before;
     if (const auto* known = state.pool(pool->name)) before = *known;
     before.pool = pool->name;
-    const bool resumed = asked && seen.request->pool == pool->name;
+    const bool resumed = std::ranges::find(asked, pool->name, &ResumeRequest::pool) != asked.end();
     out.state.pools.push_back(look_at(std::move(before), seen, *pool, resumed, passed, now, out.changes));
   }
   return out;

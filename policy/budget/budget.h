@@ -66,7 +66,8 @@ struct PoolBudget {
 struct BudgetState {
   std::vector<PoolBudget> pools;  // by name
   base::WallTime looked;
-  std::string request;  // the last one that was taken
+  std::string request;             // the last one that was taken
+  std::vector<std::string> taken;  // those that were, and are still there; by name
 
   const PoolBudget* pool(std::string_view name) const;
   bool operator==(const BudgetState&) const = default;
@@ -90,7 +91,7 @@ struct ResumeRequest {
 struct BudgetObservation {
   std::span<const BudgetPool> pools;
   const EvictionBook& book;
-  std::optional<ResumeRequest> request;
+  std::vector<ResumeRequest> requests = {};  // all that are there, each taken once
 };
 
 struct BudgetChange {

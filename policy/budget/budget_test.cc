@@ -37,7 +37,7 @@ class Scenario {
       const std::string job = words.empty() ? "" : words.next();
       for (std::int64_t i = 0; i < many; ++i) count(book_, {name, "spark", job, verb == "evicted"}, now_, now_);
     } else if (verb == "resume") {
-      request_ = ResumeRequest{cat("r", ++asked_), words.next(), "", now_};
+      requests_.push_back({cat("r", ++asked_), words.next(), "", now_});
     } else if (verb == "restart") {  // what is stored is all that is left
       state_ = *decode_budgets(encode_budgets(state_));
       book_ = *decode_counts(encode_counts(book_));
@@ -91,7 +91,7 @@ class Scenario {
   std::vector<std::string> look(base::Duration pause) {
     now_ = now_ + pause;
     forget_old(book_, now_);
-    auto done = step(state_, {pools_, book_, request_}, now_);
+    auto done = step(state_, {pools_, book_, requests_}, now_);
     state_ = std::move(done.state);
     std::vector<std::string> told;
     for (const auto& change : done.changes) {
@@ -129,7 +129,7 @@ class Scenario {
   std::vector<BudgetPool> pools_;
   EvictionBook book_;
   BudgetState state_;
-  std::optional<ResumeRequest> request_;
+  std::vector<ResumeRequest> requests_;
   int asked_ = 0;
   base::WallTime now_ = kStart;
 };
@@ -160,8 +160,8 @@ TEST(Budget, WhateverHappensJobsKeepTheirAllowanceAndNothingPilesUp) {
     for (int i = 0; i < 500; ++i) {
       now = now + seconds(below(900));
       forget_old(book, now);
-      const auto done = step(state, {pools, book, std::nullopt}, now);
-      EXPECT_EQ(done.state, step(state, {pools, book, std::nullopt}, now).state) << "deterministic";
+      const auto done = step(state, {pools, book}, now);
+      EXPECT_EQ(done.state, step(state, {pools, book}, now).state) << "deterministic";
       state = done.state;
       ASSERT_EQ(decode_budgets(encode_budgets(state)), state);
       // Whoever asks before each eviction stays within the limit in every hour, whatever was unused before.
@@ -207,8 +207,8 @@ TEST(Budget, TheOrderOfPoolsAndOfWhatEndedDoesNotMatter) {
   EXPECT_EQ(one, other);
   const BudgetPool forward[] = {{"a", {}, false}, {"b", {}, false}};
   const BudgetPool backward[] = {{"b", {}, false}, {"a", {}, false}};
-  const auto x = step({}, {forward, one, std::nullopt}, kStart);
-  const auto y = step({}, {backward, other, std::nullopt}, kStart);
+  const auto x = step({}, {forward, one}, kStart);
+  const auto y = step({}, {backward, other}, kStart);
   EXPECT_EQ(x.state, y.state);
   EXPECT_EQ(x.changes, y.changes);
 }

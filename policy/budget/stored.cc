@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -153,12 +154,21 @@ void write_all(JsonWriter& json, std::string_view key, std::string_view second, 
 
 }  // namespace
 
+std::string resume_key(std::string_view id) {
+  return base::cat(kResumeKeys, base::TextHash().add(id).hex(), ".json");
+}
+
 std::string encode_budgets(const BudgetState& state) {
   std::string out;
   JsonWriter json(out);
   begin(json);
   write_time(json, "at", state.looked);
   json.member("request", std::string_view(state.request));
+  if (!state.taken.empty()) {
+    json.key("taken").begin_array();
+    for (const auto& id : state.taken) json.value(std::string_view(id));
+    json.end_array();
+  }
   json.member("localEvictionsPerHour", kLocalEvictionsPerHour);
   json.key("pools").begin_array();
   for (const auto& pool : state.pools) {
@@ -191,6 +201,12 @@ Result<BudgetState> decode_budgets(std::string_view text) {
   if (!looked) return lacks("at");
   state.looked = *looked;
   state.request = name_at(value, "request");
+  for (const Json& id : list(value, "taken")) {
+    if (id.is_string() && state.taken.size() < kResumeRequestsMax) {
+      state.taken.emplace_back(id.as_string().substr(0, kNameMax));
+    }
+  }
+  std::ranges::sort(state.taken);
   for (const Json& each : list(value, "pools")) {
     TM_TRY(auto pool, read_pool(each));
     if (state.pools.size() < kPoolSeriesMax) state.pools.push_back(std::move(pool));
@@ -247,6 +263,15 @@ std::string written(const EvictionBook& book) {
   json.member("leftOut", book.left_out);
   write_all(json, "classes", "class", book.classes);
   write_all(json, "jobs", "job", book.jobs);
+  if (!book.minutes.empty()) {
+    json.key("minutes").begin_array();
+    for (const auto& [pool, series] : book.minutes) {
+      json.begin_object().member("pool", std::string_view(pool)).key("slots");
+      write_series(json, series);
+      json.end_object();
+    }
+    json.end_array();
+  }
   json.end_object();
   return out;
 }
@@ -279,6 +304,14 @@ Result<EvictionBook> decode_counts(std::string_view text) {
   book.left_out = number(value, "leftOut");
   TM_TRY_VOID(read_all(value, "classes", "class", kClassSeriesMax + kPoolSeriesMax, book.classes));
   TM_TRY_VOID(read_all(value, "jobs", "job", kJobSeriesMax, book.jobs));
+  for (const Json& each : list(value, "minutes")) {
+    TM_TRY(auto series, read_series(each, "minutes"));
+    std::string pool = name_at(each, "pool");
+    if (pool.empty()) return lacks("minutes.pool");
+    if (book.minutes.size() < kPoolSeriesMax && !series.slots.empty()) {
+      book.minutes.insert_or_assign(std::move(pool), std::move(series));
+    }
+  }
   return book;
 }
 

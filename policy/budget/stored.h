@@ -1,8 +1,11 @@
 // How budgets are stored: the data of the ConfigMap `tidemark-budgets`, which others may read too.
 //
 //   state.json    what holds of each pool: the breaker, jobs and pools that are not to be evicted for now
-//   counts.json   the counts of a day, so that a restart does not forget them
-//   request.json  what a person asked for last; written by `tidemark`, never by the manager
+//   counts.json   the counts of a day, and of each pool's last hour by the minute, so that a restart does not forget
+//   them request-*.json  what a person asked for, a key each; written by `tidemark`, taken away by the manager once it
+//   is
+//                   taken up
+//   request.json    the last one again, for managers that know only this key
 //
 // Each carries `schema` and the version of the policy that wrote it. A newer schema is not read.
 #pragma once
@@ -24,8 +27,12 @@ inline constexpr std::size_t kBudgetBytesMax = 1 << 20;  // of a text that is re
 // jobs are left out, and old slots become coarser.
 inline constexpr std::size_t kCountsBytesMax = 512 << 10;
 
+inline constexpr std::string_view kResumeKeys = "request-";
+inline constexpr std::size_t kResumeRequestsMax = 64;  // that are looked at together
+std::string resume_key(std::string_view id);           // any id has one that a ConfigMap takes
+
 std::string encode_budgets(const BudgetState& state);
-std::string encode_counts(const EvictionBook& book);  // without the minutes: they are too short-lived
+std::string encode_counts(const EvictionBook& book);
 std::string encode_resume(const ResumeRequest& request);
 
 Result<BudgetState> decode_budgets(std::string_view text);

@@ -35,6 +35,38 @@ std::optional<std::int32_t> number(std::string_view text) {
   return static_cast<std::int32_t>(*value);
 }
 
+void add_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(static_cast<unsigned char>(value | 0x80));
+  out += static_cast<char>(value);
+}
+
+// Takes it from the front of `rest`; nullopt where there is none of at most five bytes.
+std::optional<std::uint64_t> take_varint(std::string_view& rest) {
+  constexpr int kBitsMax = 35;
+  std::uint64_t value = 0;
+  for (int shift = 0; shift < kBitsMax && !rest.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(rest.front());
+    rest.remove_prefix(1);
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
+void add_step(std::string& out, std::int32_t from, std::int32_t to) {
+  const std::int64_t step = static_cast<std::int64_t>(to) - from;
+  add_varint(out, (static_cast<std::uint64_t>(step) << 1) ^ static_cast<std::uint64_t>(step >> 63));
+}
+
+std::optional<std::int32_t> take_step(std::string_view& rest, std::int32_t from) {
+  const auto packed = take_varint(rest);
+  if (!packed) return std::nullopt;
+  const auto step = static_cast<std::int64_t>(*packed >> 1) ^ -static_cast<std::int64_t>(*packed & 1);
+  const std::int64_t to = from + step;
+  if (to < 0 || to > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  return static_cast<std::int32_t>(to);
+}
+
 }  // namespace
 
 bool LeastOffers::any() const {
@@ -82,11 +114,19 @@ LeastOffers with_kept(LeastOffers offers, const LeastOffers& kept) {
 }
 
 std::string encode_least(const LeastOffers& offers) {
-  std::string out;
+  std::uint64_t known = 0;
   for (std::size_t hour = 0; hour < offers.hours.size(); ++hour) {
-    if (hour > 0) out += ",";
-    const LeastOffer& known = offers.hours[hour];
-    if (known.known()) out += base::cat(known.cpu_milli, ":", known.memory_mib);
+    if (offers.hours[hour].known()) known |= std::uint64_t{1} << hour;
+  }
+  std::string out;
+  add_varint(out, known);
+  LeastOffer before{0, 0};
+  for (const LeastOffer& each : offers.hours) {
+    if (!each.known()) continue;
+    const LeastOffer now{each.cpu_milli, std::max(each.memory_mib, 0)};
+    add_step(out, before.cpu_milli, now.cpu_milli);
+    add_step(out, before.memory_mib, now.memory_mib);
+    before = now;
   }
   return out;
 }
@@ -94,6 +134,29 @@ std::string encode_least(const LeastOffers& offers) {
 Result<LeastOffers> decode_least(std::string_view bytes) {
   if (bytes.size() > kLeastBytesMax) {
     return fail(ErrorKind::kInvalid, bytes.size(), " bytes, at most ", kLeastBytesMax);
+  }
+  LeastOffers out;
+  std::string_view rest = bytes;
+  const auto known = take_varint(rest);
+  if (!known || *known >> out.hours.size() != 0) {
+    return fail(ErrorKind::kInvalid, "does not say which of ", out.hours.size(), " hours are known");
+  }
+  LeastOffer before{0, 0};
+  for (std::size_t hour = 0; hour < out.hours.size(); ++hour) {
+    if ((*known >> hour & 1) == 0) continue;
+    const auto cpu = take_step(rest, before.cpu_milli);
+    const auto memory = take_step(rest, before.memory_mib);
+    if (!cpu || !memory) return fail(ErrorKind::kInvalid, "hour ", hour, " is cut, or no amount of milli-cores or MiB");
+    before = {*cpu, *memory};
+    out.hours[hour] = before;
+  }
+  if (!rest.empty()) return fail(ErrorKind::kInvalid, rest.size(), " bytes after the last hour");
+  return out;
+}
+
+Result<LeastOffers> decode_least_text(std::string_view bytes) {
+  if (bytes.size() > kLeastTextBytesMax) {
+    return fail(ErrorKind::kInvalid, bytes.size(), " bytes, at most ", kLeastTextBytesMax);
   }
   LeastOffers out;
   const auto hours = base::split(bytes, ',');

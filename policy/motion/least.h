@@ -24,7 +24,8 @@ namespace tidemark::policy {
 
 inline constexpr std::int64_t kLeastSamplesMin = 10;
 inline constexpr std::int64_t kLeastShare = 7;
-inline constexpr std::size_t kLeastBytesMax = 512;  // of encode_least()
+inline constexpr std::size_t kLeastBytesMax = 256;      // of encode_least()
+inline constexpr std::size_t kLeastTextBytesMax = 512;  // of what encode_least() was before
 
 struct LeastOffer {
   std::int32_t cpu_milli = -1;  // -1: not known
@@ -57,8 +58,13 @@ std::optional<model::Resources> least_at(const LeastOffers& offers, base::WallTi
 // `kept` fills the hours that are not known yet.
 LeastOffers with_kept(LeastOffers offers, const LeastOffers& kept);
 
-// The hours, without the one under way: "12800:40960,,…" by hour.
+// The hours, without the one under way; small, because 10,000 nodes of them are to fit into a few ConfigMaps:
+//
+//   which hours are known, a bit each from hour 0 on; then of each known hour how far CPU, and memory, are from the
+//   known hour before (the first from 0): zigzag varints, as the neighbours of an hour are much like it
 std::string encode_least(const LeastOffers& offers);
 Result<LeastOffers> decode_least(std::string_view bytes);
+// The form before: "12800:40960,,…" by hour.
+Result<LeastOffers> decode_least_text(std::string_view bytes);
 
 }  // namespace tidemark::policy

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <string>
 
@@ -68,9 +69,17 @@ TEST(Least, WhatIsKeptIsReadBackAndFillsWhatIsNotKnown) {
   }
   const std::string bytes = encode_least(offers);
   EXPECT_LE(bytes.size(), kLeastBytesMax);
+  EXPECT_FALSE(decode_least(std::string_view(bytes).substr(0, bytes.size() - 1)));
   const auto read = decode_least(bytes);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->hours, offers.hours);
+  LeastOffers wide;
+  for (std::size_t hour = 0; hour < wide.hours.size(); ++hour) {
+    if (hour % 2 == 0) wide.hours[hour] = {std::numeric_limits<std::int32_t>::max(), 0};
+    if (hour % 4 == 1) wide.hours[hour] = {0, std::numeric_limits<std::int32_t>::max()};
+  }
+  EXPECT_LE(encode_least(wide).size(), kLeastBytesMax);
+  EXPECT_EQ(decode_least(encode_least(wide))->hours, wide.hours) << "the widest steps there are";
   LeastOffers fresh;
   fresh.hours[5] = {7, 7};
   EXPECT_EQ(with_kept(fresh, *read).hours[5], (LeastOffer{7, 7}));
@@ -83,11 +92,25 @@ TEST(Least, WildNumbersAndTextsDoNoHarm) {
   offers = learn_least(offers, std::nullopt, kMidnight + 1h).offers;
   EXPECT_EQ(least_at(offers, kMidnight)->cpu.value, 0);
   EXPECT_GT(least_at(offers, kMidnight)->memory.value, 0);
+  using namespace std::string_literals;
+  for (const std::string& bytes : {""s, "\x01"s, "\x01\x02"s, "\x01\x01\x02"s, "\x01\x02\x02\x00"s, "\x80"s,
+                                   "\xff\xff\xff\xff\x01"s, "\x01\xff\xff\xff\xff\xff\xff\x02"s}) {
+    EXPECT_FALSE(decode_least(bytes)) << bytes.size();
+  }
+  EXPECT_TRUE(decode_least("\x01\x02\x02"));
+  EXPECT_TRUE(decode_least("\0"s));
+}
+
+TEST(Least, WhatAVersionBeforeKeptIsReadToo) {
+  const auto read = decode_least_text("12800:40960,,,,,,,,,,,,,,,,,,,,,,,1:2");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->hours[0], (LeastOffer{12'800, 40'960}));
+  EXPECT_FALSE(read->hours[1].known());
+  EXPECT_EQ(read->hours[23], (LeastOffer{1, 2}));
   for (const std::string text : {"", "1:2", ",,,,,,,,,,,,,,,,,,,,,,,x", ",,,,,,,,,,,,,,,,,,,,,,,-1:2",
                                  ",,,,,,,,,,,,,,,,,,,,,,,1", ",,,,,,,,,,,,,,,,,,,,,,,99999999999:1"}) {
-    EXPECT_FALSE(decode_least(text)) << text;
+    EXPECT_FALSE(decode_least_text(text)) << text;
   }
-  EXPECT_TRUE(decode_least(",,,,,,,,,,,,,,,,,,,,,,,1:2"));
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+// A ConfigMap that this manager writes, and what is known of it: a write says the revision that it was decided on, so
+// that one who was overtaken (a leader that lost its lease, a person with an editor) puts no old state back.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "net/loop.h"
+
+namespace tidemark::manager {
+
+// By key; nullopt takes the key away. What is not named stays as it is.
+using MapChanges = std::map<std::string, std::optional<std::string>, std::less<>>;
+
+// Over `revision`, or as a new object where that is empty: kConflict or kAlreadyExists where somebody was quicker.
+// Answers the object as the server has it then.
+net::Task<Result<std::string>> write_map(kube::Writer& writer, std::string ns, std::string name, std::string revision,
+                                         MapChanges data, MapChanges annotations, base::Duration limit);
+
+class OwnedMap {
+ public:
+  using Decode = std::function<Result<kube::ConfigMap>(std::string_view)>;
+
+  OwnedMap(std::string ns, std::string name, Decode decode, base::Duration limit)
+      : ns_(std::move(ns)), name_(std::move(name)), decode_(std::move(decode)), limit_(limit) {}
+
+  const std::string& name() const { return name_; }
+  bool exists() const { return object_.has_value(); }
+  kube::ObjectReference reference() const;
+
+  // What the server has; null where it is not there. False: older than what is known already, nothing is taken.
+  bool take(const kube::ConfigMap* map);
+  // Reads it once; null where it is not there.
+  net::Task<Result<std::optional<kube::ConfigMap>>> read(kube::Reader& reader);
+  // As write_map(), over what is known. Takes, and answers, what is there then; null where a watch brought something
+  // newer meanwhile. An error leaves what is known as it is.
+  net::Task<Result<std::optional<kube::ConfigMap>>> write(kube::Writer& writer, MapChanges data,
+                                                          MapChanges annotations = {});
+
+ private:
+  std::string ns_;
+  std::string name_;
+  Decode decode_;
+  base::Duration limit_;
+  struct Object {
+    std::string uid;
+    std::string resource_version;
+  };
+  std::optional<Object> object_;
+};
+
+// The same, followed by a watch.
+class WatchedMap {
+ public:
+  struct Context {
+    net::EventLoop& loop;
+    kube::Reader& reader;
+    kube::Watcher& watcher;
+    kube::Writer& writer;
+    kube::Interner& interner;
+    base::Registry& metrics;
+    std::string ns;
+    base::Duration limit;
+  };
+  // `on_take`: what is there now, null for nothing; of the watch and of our own writes. `on_change`: of the watch,
+  // after that.
+  WatchedMap(const Context& context, std::string_view cache, std::string_view name, kube::KeyFilter keys,
+             const base::Log& log, base::Random random, std::function<void(const kube::ConfigMap*)> on_take,
+             std::function<void()> on_change);
+
+  void start();  // until destroyed
+  net::Task<bool> wait_synced(base::Duration limit) { return maps_.wait_synced(limit); }
+
+  bool exists() const { return map_.exists(); }
+  kube::ObjectReference reference() const { return map_.reference(); }
+  net::Task<Result<void>> write(MapChanges data);
+
+ private:
+  kube::Writer& writer_;
+  OwnedMap map_;
+  kube::Informer<kube::ConfigMap> maps_;
+  std::function<void(const kube::ConfigMap*)> on_take_;
+  std::function<void()> on_change_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager
