@@ -1,38 +1,20 @@
 #include "cli/audit.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "base/text.h"
-#include "base/yaml.h"
-#include "model/quantity.h"
 
 namespace tidemark::cli {
 namespace {
 
 using model::Reason;
 
-constexpr std::string_view kBatchCpu = "kubernetes.io/batch-cpu";
-constexpr std::string_view kBatchMemory = "kubernetes.io/batch-memory";
 constexpr base::Duration kSlewMax = std::chrono::minutes(2);  // growth that is saved up while nothing moves
-
-std::string_view text(const Json* value) {
-  return value != nullptr && value->is_string() ? std::string_view(value->as_string()) : std::string_view();
-}
-
-// Thousandths (of cores) or whole units (bytes); nullopt where there is none.
-std::optional<std::int64_t> amount(const Json* value, int scale, std::string& unreadable) {
-  if (value == nullptr || value->is_null()) return std::nullopt;
-  const std::string written = value->is_string() ? value->as_string() : value->dump();
-  const auto quantity = model::Quantity::parse(written);
-  if (!quantity) {
-    unreadable = quantity.error().message;
-    return std::nullopt;
-  }
-  return quantity->scaled_value_saturated(scale);
-}
+constexpr std::int64_t kRounding = 2;                         // of two amounts, one unit each
+constexpr std::string_view kYarnBook = "tidemark.io/yarn-book";
+constexpr std::string_view kYarnOffer = "tidemark.io/yarn-offer";
 
 AuditAmounts native(const Json* list, std::string& unreadable) {
   if (list == nullptr) return {};
@@ -40,139 +22,14 @@ AuditAmounts native(const Json* list, std::string& unreadable) {
           amount(list->member("memory"), 0, unreadable).value_or(0)};
 }
 
-// batch-cpu counts milli-cores by itself.
-std::optional<AuditAmounts> batch(const Json* list, std::string& unreadable) {
-  if (list == nullptr) return std::nullopt;
-  const auto cpu = amount(list->member(kBatchCpu), 0, unreadable);
-  const auto memory = amount(list->member(kBatchMemory), 0, unreadable);
-  if (!cpu && !memory) return std::nullopt;
-  return AuditAmounts{cpu.value_or(0), memory.value_or(0)};
-}
-
-AuditAmounts& operator+=(AuditAmounts& to, const AuditAmounts& more) {
-  to.cpu += more.cpu;
-  to.memory += more.memory;
-  return to;
-}
-
-// Text of an annotation as JSON; null where there is none.
-Json annotation(const Json& node, std::string_view key, std::string& unreadable) {
-  const Json* found = node.at("metadata", "annotations", key);
-  if (found == nullptr) return {};
-  auto parsed = Json::parse(text(found));
-  if (parsed) return std::move(*parsed);
-  unreadable = base::cat(key, ": ", parsed.error().message);
-  return {};
-}
-
-enum class Match { kNo, kYes, kUnknown };
-
-// Of matchLabels; expressions are left open.
-Match matches(const Json* selector, const Json& node) {
-  if (selector == nullptr || !selector->is_object()) return Match::kUnknown;
-  if (const Json* labels = selector->member("matchLabels"); labels != nullptr && labels->is_object()) {
-    for (const auto& [key, value] : labels->as_object()) {
-      if (text(node.at("metadata", "labels", key)) != text(&value)) return Match::kNo;
-    }
-  }
-  return selector->member("matchExpressions") == nullptr ? Match::kYes : Match::kUnknown;
-}
-
-void number(const Json& from, std::string_view key, std::int64_t& into) {
-  if (const Json* value = from.member(key)) into = value->get_int().value_or(into);
-}
-
-void take(const Json& from, AuditRules& rules) {
-  if (!from.is_object()) return;
-  number(from, "cpuReclaimThresholdPercent", rules.cpu_threshold_percent);
-  number(from, "memoryReclaimThresholdPercent", rules.memory_threshold_percent);
-  number(from, "degradeTimeMinutes", rules.degrade_minutes);
-  if (const Json* value = from.member("resourceDiffThreshold"); value != nullptr && value->is_number()) {
-    rules.diff_threshold = value->as_double();
-  }
-  if (const auto policy = text(from.member("memoryCalculatePolicy")); !policy.empty()) {
-    rules.memory_by_use = policy != "request";
-  }
-}
-
-AuditRules more_generous(AuditRules a, const AuditRules& b) {
-  a.cpu_threshold_percent = std::max(a.cpu_threshold_percent, b.cpu_threshold_percent);
-  a.memory_threshold_percent = std::max(a.memory_threshold_percent, b.memory_threshold_percent);
-  a.degrade_minutes = std::max(a.degrade_minutes, b.degrade_minutes);
-  a.diff_threshold = std::max(a.diff_threshold, b.diff_threshold);
-  a.memory_by_use = a.memory_by_use && b.memory_by_use;
-  a.decays = a.decays || b.decays;
-  a.slewed = a.slewed && b.slewed;
-  a.slew_permille_per_minute = std::max(a.slew_permille_per_minute, b.slew_permille_per_minute);
-  a.dead_band_permille = std::max(a.dead_band_permille, b.dead_band_permille);
-  return a;
-}
-
-// The first entry whose selector matches is taken over `rules`. Those before it that may match could be it as well, and
-// where none matches for sure it may be none.
-template <class Take>
-AuditRules by_first_match(const Json* entries, const Json& node, const AuditRules& rules, const Take& take_entry) {
-  std::optional<AuditRules> generous;
-  const auto may_hold = [&generous](const AuditRules& each) {
-    generous = generous ? more_generous(*generous, each) : each;
-  };
-  if (entries != nullptr && entries->is_array()) {
-    for (const Json& entry : entries->as_array()) {
-      const Match match = matches(entry.member("nodeSelector"), node);
-      if (match == Match::kNo) continue;
-      AuditRules merged = rules;
-      take_entry(entry, merged);
-      may_hold(merged);
-      if (match == Match::kYes) return *generous;
-    }
-  }
-  may_hold(rules);
-  return *generous;
-}
-
-void label_percent(const Json& node, std::string_view key, std::int64_t& into) {
-  const auto ratio = base::parse_double(text(node.at("metadata", "labels", key)));
-  if (ratio && *ratio >= 0 && *ratio <= 10) into = static_cast<std::int64_t>(std::ceil(*ratio * 100));
-}
-
-// The pool's profile and motion; where a calendar moves the line, its highest line counts.
-void take_ours(const Json& ours, const Json& node, AuditRules& rules) {
-  if (!ours.is_object()) return;
-  const auto take_pool = [](const Json& pool, AuditRules& into) {
-    if (const auto profile = text(pool.member("profile")); !profile.empty()) {
-      into.decays = into.slewed = profile == "tidemark";
-    }
-    if (const Json* motion = pool.member("motion"); motion != nullptr && motion->is_object()) {
-      number(*motion, "slewPermillePerMinute", into.slew_permille_per_minute);
-      number(*motion, "deadBandPermille", into.dead_band_permille);
-    }
-  };
-  take_pool(ours, rules);
-  rules = by_first_match(ours.member("pools"), node, rules, take_pool);
-  const Json* calendars = ours.member("calendars");
-  if (calendars == nullptr || !calendars->is_array()) return;
-  for (const Json& calendar : calendars->as_array()) {
-    const Json* entries = calendar.member("entries");
-    if (entries == nullptr || !entries->is_array()) continue;
-    for (const Json& entry : entries->as_array()) {
-      std::int64_t cpu = 0;
-      std::int64_t memory = 0;
-      number(entry, "cpu", cpu);
-      number(entry, "memory", memory);
-      rules.cpu_threshold_percent = std::max(rules.cpu_threshold_percent, cpu);
-      rules.memory_threshold_percent = std::max(rules.memory_threshold_percent, memory);
-    }
-  }
-}
-
-// Who owns the field in the node's status, by the API server's own book.
-std::string writer_of(const Json& node) {
+// Who owns a field, by the API server's own book.
+std::string writer_of(const Json& node, std::string_view outer, std::string_view list, std::string_view field) {
   const Json* fields = node.at("metadata", "managedFields");
   if (fields == nullptr || !fields->is_array()) return "";
-  const std::string field = base::cat("f:", kBatchCpu);
+  const std::string name = base::cat("f:", field);
   for (const Json& entry : fields->as_array()) {
-    const Json* lists = entry.at("fieldsV1", "f:status", "f:allocatable");
-    if (lists != nullptr && lists->member(field) != nullptr) return std::string(text(entry.member("manager")));
+    const Json* owned = entry.at("fieldsV1", outer, list);
+    if (owned != nullptr && owned->member(name) != nullptr) return std::string(text(entry.member("manager")));
   }
   return "";
 }
@@ -185,8 +42,24 @@ AuditAmounts beyond(const AuditAmounts& have, const AuditAmounts& most) {
   return {std::max<std::int64_t>(have.cpu - most.cpu, 0), std::max<std::int64_t>(have.memory - most.memory, 0)};
 }
 
+AuditAmounts larger(const AuditAmounts& a, const AuditAmounts& b) {
+  return {std::max(a.cpu, b.cpu), std::max(a.memory, b.memory)};
+}
+
+AuditAmounts smaller(const AuditAmounts& a, const AuditAmounts& b) {
+  return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)};
+}
+
+AuditAmounts sum(AuditAmounts a, const AuditAmounts& b) {
+  return a += b;
+}
+
 bool any(const AuditAmounts& amounts) {
   return amounts.cpu > 0 || amounts.memory > 0;
+}
+
+AuditAmounts beyond_rounding(const AuditAmounts& over) {
+  return {over.cpu > kRounding ? over.cpu : 0, over.memory > kRounding ? over.memory : 0};
 }
 
 std::string show(const AuditAmounts& amounts) {
@@ -198,114 +71,51 @@ std::int64_t times(std::int64_t value, double factor) {
   return product >= 9e18 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(product);
 }
 
-Result<Json> colocation_in(const AuditTexts& texts) {
-  if (!texts.colocation || texts.colocation->empty()) return Json();
-  auto parsed = Json::parse(*texts.colocation);
-  if (!parsed) return std::unexpected(std::move(parsed).error().within("colocation-config"));
-  return parsed;
+AuditAmounts times(const AuditAmounts& amounts, double factor) {
+  return {times(amounts.cpu, factor), times(amounts.memory, factor)};
 }
 
-Result<Json> ours_in(const AuditTexts& texts) {
-  if (!texts.ours || texts.ours->empty()) return Json();
-  auto parsed = base::parse_yaml(*texts.ours);
-  if (!parsed) return std::unexpected(std::move(parsed).error().within("tidemark-config"));
-  return parsed;
+AuditAmounts not_below_zero(const AuditAmounts& amounts) {
+  return larger(amounts, {});
 }
 
-std::optional<std::string> member_text(const Json& object, std::string_view key) {
-  const Json* found = object.member(key);
-  if (found == nullptr || !found->is_string()) return std::nullopt;
-  return found->as_string();
-}
-
-// Of the revisions that the state of the roll-out has in force somewhere. Where it says what cannot be found, of all
-// that are kept, except where it is one on all nodes, whose text may have been too large to keep.
-std::vector<AuditTexts> stored_texts(const std::map<std::string, std::string, std::less<>>& stored) {
-  std::map<std::string, AuditTexts> kept;  // by hash
-  for (const auto& [key, value] : stored) {
-    if (!key.starts_with("revision-")) continue;
-    const auto revision = Json::parse(value);
-    if (!revision) continue;
-    AuditTexts texts;
-    if (const Json* keys = revision->member("slo-controller-config"); keys != nullptr) {
-      texts.colocation = member_text(*keys, "colocation-config");
-    }
-    texts.ours = member_text(*revision, "tidemark-config");
-    kept.insert_or_assign(member_text(*revision, "hash").value_or(key), std::move(texts));
+// An offer that cannot be read counts as none, a book that cannot be read as one that does not say what is held.
+AuditYarn yarn_of(const Json& node, std::string& unreadable) {
+  AuditYarn yarn;
+  const Json offer = annotation(node, kYarnOffer, unreadable);
+  yarn.offered = batch(offer.member("resources"), unreadable);
+  yarn.up_to = batch(offer.member("upTo"), unreadable).value_or(AuditAmounts{});
+  if (offer.is_object()) number(offer, "generation", yarn.offer_generation);
+  yarn.has_book = node.at("metadata", "annotations", kYarnBook) != nullptr;
+  const Json book = annotation(node, kYarnBook, unreadable);
+  if (!book.is_object()) return yarn;
+  number(book, "generation", yarn.book_generation);
+  yarn.confirmed = batch(book.member("confirmed"), unreadable).value_or(AuditAmounts{});
+  const Json* sold = book.member("sold");
+  if (sold == nullptr || !sold->is_array()) return yarn;
+  yarn.sold.emplace();
+  for (const Json& each : sold->as_array()) {
+    *yarn.sold += batch(each.member("resources"), unreadable).value_or(AuditAmounts{});
   }
-  std::vector<AuditTexts> found;
-  if (const auto at = stored.find("state"); at != stored.end()) {
-    const auto state = Json::parse(at->second);
-    const Json* layers = state ? state->member("layers") : nullptr;
-    if (layers != nullptr && layers->is_array() && !layers->as_array().empty()) {
-      for (const Json& layer : layers->as_array()) {
-        const auto revision = kept.find(member_text(layer, "revision").value_or(""));
-        if (revision != kept.end()) found.push_back(revision->second);
-      }
-      if (found.size() == layers->as_array().size() || layers->as_array().size() == 1) return found;
-      found.clear();
-    }
-  }
-  for (const auto& [hash, texts] : kept) found.push_back(texts);
-  return found;
+  return yarn;
+}
+
+// What a state may be late by, or a deed be judged after.
+bool is_deed(Reason reason) {
+  return reason == Reason::kAuditStaleGrowth || reason == Reason::kAuditGrowthTooFast ||
+         reason == Reason::kAuditGivenUnconfirmed;
 }
 
 }  // namespace
 
-Result<AuditSettings> AuditSettings::read(const AuditTexts& live,
-                                          const std::map<std::string, std::string, std::less<>>& stored) {
-  AuditSettings settings;
-  for (const AuditTexts& texts : stored_texts(stored)) {
-    auto colocation = colocation_in(texts);
-    auto ours = ours_in(texts);
-    if (colocation && ours) settings.layers_.push_back({std::move(*colocation), std::move(*ours)});
-  }
-  const bool all_there_is = settings.layers_.empty();
-  auto colocation = colocation_in(live);
-  if (!colocation && all_there_is) return std::unexpected(std::move(colocation).error());
-  auto ours = ours_in(live);
-  if (!ours && all_there_is) return std::unexpected(std::move(ours).error());
-  if (colocation && ours) settings.layers_.push_back({std::move(*colocation), std::move(*ours)});
-  return settings;
+AuditAmounts AuditYarn::may_act_on() const {
+  const AuditAmounts told = offered.value_or(AuditAmounts{});
+  if (sold && book_generation == offer_generation) return larger(told, confirmed);
+  return larger(larger(told, confirmed), up_to);
 }
 
-void AuditSettings::take_overrides(std::optional<std::string_view> written, base::WallTime now) {
-  const auto read = written ? Json::parse(*written) : Result<Json>(Json());
-  if (!read) return;
-  if (const Json* cluster = read->member("cluster")) take_override(*cluster, now);
-  if (const Json* pools = read->member("pools"); pools != nullptr && pools->is_array()) {
-    for (const Json& pool : pools->as_array()) take_override(pool, now);
-  }
-}
-
-void AuditSettings::take_override(const Json& line, base::WallTime now) {
-  const auto until = base::parse_rfc3339(text(line.member("until")));
-  if (!line.is_object() || !until || *until <= now) return;
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
-  number(line, "cpu", cpu);
-  number(line, "memory", memory);
-  override_cpu_percent_ = std::max(override_cpu_percent_, cpu);
-  override_memory_percent_ = std::max(override_memory_percent_, memory);
-}
-
-AuditRules AuditSettings::of(const Json& node) const {
-  std::optional<AuditRules> generous;
-  for (const Layer& layer : layers_) {
-    AuditRules rules;
-    take(layer.colocation, rules);
-    rules = by_first_match(layer.colocation.member("nodeConfigs"), node, rules, take);
-    std::string ignored;
-    take(annotation(node, "node.koordinator.sh/colocation-strategy", ignored), rules);
-    label_percent(node, "node.koordinator.sh/cpu-reclaim-ratio", rules.cpu_threshold_percent);
-    label_percent(node, "node.koordinator.sh/memory-reclaim-ratio", rules.memory_threshold_percent);
-    take_ours(layer.ours, node, rules);
-    generous = generous ? more_generous(*generous, rules) : rules;
-  }
-  AuditRules rules = generous.value_or(AuditRules());
-  rules.cpu_threshold_percent = std::max(rules.cpu_threshold_percent, override_cpu_percent_);
-  rules.memory_threshold_percent = std::max(rules.memory_threshold_percent, override_memory_percent_);
-  return rules;
+AuditAmounts AuditYarn::may_hold() const {
+  return sold ? *sold : may_act_on();
 }
 
 AuditSight sight_of(const Json& node, const AuditSettings& settings) {
@@ -316,8 +126,10 @@ AuditSight sight_of(const Json& node, const AuditSettings& settings) {
   const Json* allocatable = node.at("status", "allocatable");
   sight.allocatable = native(allocatable, sight.unreadable);
   sight.offered = batch(allocatable, sight.unreadable);
-  if (sight.offered) sight.writer = writer_of(node);
-  for (const std::string_view name : {kBatchCpu, kBatchMemory, std::string_view("kubernetes.io/mid-cpu"),
+  if (sight.offered) sight.writer = writer_of(node, "f:status", "f:allocatable", kAuditBatchCpu);
+  sight.yarn = yarn_of(node, sight.unreadable);
+  if (sight.yarn.offered) sight.yarn_writer = writer_of(node, "f:metadata", "f:annotations", kYarnOffer);
+  for (const std::string_view name : {kAuditBatchCpu, kAuditBatchMemory, std::string_view("kubernetes.io/mid-cpu"),
                                       std::string_view("kubernetes.io/mid-memory")}) {
     const Json* list = allocatable == nullptr ? nullptr : allocatable->member(name);
     if (amount(list, 0, sight.unreadable).value_or(0) < 0) sight.negative = true;
@@ -338,23 +150,24 @@ AuditSight sight_of(const Json& node, const AuditSettings& settings) {
   return sight;
 }
 
-void take_metric(AuditSight& sight, const Json& metric) {
-  const auto stamp = metric.text_at("status", "updateTime");
-  if (!stamp.empty()) sight.stamp = stamp;
-  sight.system_used = native(metric.at("status", "nodeMetric", "systemUsage", "resources"), sight.unreadable);
-  sight.online_used = {};
+AuditMetric read_metric(const Json& metric) {
+  AuditMetric read;
+  read.stamp = metric.text_at("status", "updateTime");
+  read.system_used = native(metric.at("status", "nodeMetric", "systemUsage", "resources"), read.unreadable);
   if (const Json* used = metric.at("status", "podsMetric"); used != nullptr && used->is_array()) {
     for (const Json& pod : used->as_array()) {
       if (below_batch(text(pod.member("priority")))) continue;
-      sight.online_used += native(pod.at("podUsage", "resources"), sight.unreadable);
+      read.online_used += native(pod.at("podUsage", "resources"), read.unreadable);
     }
   }
+  return read;
 }
 
-void drop_metric(AuditSight& sight) {
-  sight.stamp.reset();
-  sight.system_used = {};
-  sight.online_used = {};
+void take_metric(AuditSight& sight, const AuditMetric& metric) {
+  if (!metric.stamp.empty()) sight.stamp = metric.stamp;
+  sight.system_used = metric.system_used;
+  sight.online_used = metric.online_used;
+  if (!metric.unreadable.empty()) sight.unreadable = metric.unreadable;
 }
 
 Result<AuditPod> read_pod(std::string_view bytes) {
@@ -436,132 +249,295 @@ bool is_mistake(Reason reason) {
     case Reason::kAuditStaleOffer:
     case Reason::kAuditGrowthTooFast:
     case Reason::kAuditForeignWriter:
+    case Reason::kAuditBothOffered:
+    case Reason::kAuditYarnOffer:
+    case Reason::kAuditGivenUnconfirmed:
       return true;
     default:
       return false;
   }
 }
 
-std::vector<Auditor::Excess> Auditor::excesses(const AuditSight& sight, const Seen* before, base::MonotonicTime now,
-                                               base::WallTime wall) const {
-  std::vector<Excess> found;
-  if (!sight.unreadable.empty()) found.push_back({Reason::kAuditUnreadable, {}, sight.unreadable});
-  if (sight.negative) found.push_back({Reason::kAuditNegative, {1, 1}, "below 0"});
-  if (!sight.offered) return found;
-  const AuditAmounts& offered = *sight.offered;
-  const AuditAmounts tolerated{times(offered.cpu, sight.rules.diff_threshold),
-                               times(offered.memory, sight.rules.diff_threshold)};
+// Reports: by their stamp where a clock can be believed, by their standing still where it cannot.
+bool Auditor::is_stale(const Seen& seen) {
+  return !stale_in(seen).has_value();
+}
 
-  // The same thing sold on both sides: what Kubernetes is told, and what YARN holds, of one origin.
-  if (sight.origin) {
-    AuditAmounts both = offered;
-    both += sight.third_party;
-    AuditAmounts over = beyond(both, *sight.origin);
-    // What YARN holds above the origin is no offer of Kubernetes' side.
-    over = {std::min(over.cpu, std::max<std::int64_t>(offered.cpu, 0)),
-            std::min(over.memory, std::max<std::int64_t>(offered.memory, 0))};
-    if (any(over) && any(sight.third_party)) {
-      const bool small = over.cpu <= tolerated.cpu && over.memory <= tolerated.memory;
-      found.push_back({small ? Reason::kAuditUsageRose : Reason::kAuditSoldTwice, over,
-                       base::cat("offered ", show(offered), ", YARN holds ", show(sight.third_party), ", of ",
-                                 show(*sight.origin))});
-    }
-  }
-  if (const AuditAmounts most = ceiling_of(sight); sight.stamp) {
-    AuditAmounts all = offered;
-    if (sight.origin) all = {std::max(all.cpu, sight.origin->cpu), std::max(all.memory, sight.origin->memory)};
-    const AuditAmounts over = beyond(all, most);
-    if (any(over)) {
-      const bool small = over.cpu <= tolerated.cpu && over.memory <= tolerated.memory;
-      found.push_back({small ? Reason::kAuditUsageRose : Reason::kAuditAboveCeiling, over,
-                       base::cat("offered ", show(all), " of ", show(most), " under the line")});
-    }
-  }
-  // Reports: by their stamp where a clock can be believed, by their standing still where it cannot.
-  const auto stamp = sight.stamp ? base::parse_rfc3339(*sight.stamp) : std::nullopt;
+// How long the last report is not too old yet; nullopt: it is, or there is none.
+std::optional<base::Duration> Auditor::stale_in(const Seen& seen) {
+  const auto stamp = seen.sight.stamp ? base::parse_rfc3339(*seen.sight.stamp) : std::nullopt;
+  if (!stamp) return std::nullopt;
   const base::Duration degrade =
-      std::chrono::minutes(std::clamp<std::int64_t>(sight.rules.degrade_minutes, 0, 1 << 20));
-  const bool stale = !stamp || wall.since_epoch - stamp->since_epoch > degrade;
-  if (stale && !sight.rules.decays && any(offered)) {
-    found.push_back({Reason::kAuditStaleOffer, offered, base::cat("last report ", sight.stamp.value_or("never"))});
-  }
-  if (before == nullptr || !before->sight.offered) return found;
-  const AuditAmounts was = before->sight.origin.value_or(*before->sight.offered);
-  const AuditAmounts is = sight.origin.value_or(offered);
-  const AuditAmounts grown = beyond(is, was);
-  if (any(grown) && stale && before->sight.stamp == sight.stamp) {
-    found.push_back({Reason::kAuditStaleGrowth, grown, base::cat("from ", show(was), " to ", show(is))});
-  }
-  if (any(grown) && sight.rules.slewed) {
-    const base::Duration saved = std::min<base::Duration>(now - before->offered_at + options_.lag, kSlewMax);
-    const double minutes = static_cast<double>(saved.count()) / 6e10;
-    const double share = (static_cast<double>(sight.rules.slew_permille_per_minute) * minutes +
-                          static_cast<double>(sight.rules.dead_band_permille)) /
-                         1000;
-    const AuditAmounts reach{times(sight.capacity.cpu, share), times(sight.capacity.memory, share)};
-    if (const AuditAmounts over = beyond(grown, reach); any(over)) {
-      found.push_back(
-          {Reason::kAuditGrowthTooFast, over, base::cat("grew by ", show(grown), ", allowed ", show(reach))});
+      std::chrono::minutes(std::clamp<std::int64_t>(seen.sight.rules.degrade_minutes, 0, 1 << 20));
+  const base::Duration left = degrade - (seen.wall.since_epoch - stamp->since_epoch);
+  return left < base::Duration(0) ? std::nullopt : std::optional(left + base::Duration(1));
+}
+
+base::Duration Auditor::lag_of(Reason reason) const {
+  if (is_deed(reason)) return kWatchSkew;
+  // What is below nothing needs no time to be followed.
+  return is_mistake(reason) && reason != Reason::kAuditNegative ? options_.lag : base::Duration(0);
+}
+
+std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
+  const AuditSight& sight = seen.sight;
+  const AuditRules& rules = sight.rules;
+  std::vector<Excess> found;
+  if (!sight.unreadable.empty()) found.push_back({Reason::kAuditUnreadable, {}, sight.unreadable, sight.writer});
+  if (sight.negative) found.push_back({Reason::kAuditNegative, {1, 1}, "below 0", sight.writer});
+  const AuditAmounts offered = not_below_zero(sight.offered.value_or(AuditAmounts{}));
+  const AuditAmounts to_yarn = not_below_zero(sight.yarn.offered.value_or(AuditAmounts{}));
+  const AuditAmounts real_offered = rules.kubernetes.real(offered);
+  const AuditAmounts real_to_yarn = rules.yarn.real(to_yarn);
+  const AuditAmounts yarn_holds =
+      sight.yarn.has_book ? rules.yarn.real(sight.yarn.may_hold()) : not_below_zero(sight.third_party);
+  const bool strict = rules.strict && sight.yarn.has_book;
+  // What moved by less is not worth a write.
+  const auto note = [&](Reason reason, const AuditAmounts& over, const AuditAmounts& of, std::string example,
+                        const std::string& writer) {
+    if (!any(over)) return;
+    const AuditAmounts tolerated = times(of, rules.diff_threshold);
+    const bool small = over.cpu <= tolerated.cpu && over.memory <= tolerated.memory;
+    found.push_back({small ? Reason::kAuditUsageRose : reason, over, std::move(example), writer});
+  };
+
+  // The same thing sold on both sides. What the other side holds above the origin is no offer of this one.
+  if (sight.origin && !strict && !rules.class_aware) {
+    if (any(yarn_holds)) {
+      note(Reason::kAuditSoldTwice, smaller(beyond(sum(real_offered, yarn_holds), *sight.origin), real_offered),
+           offered,
+           base::cat("offered ", show(offered), ", YARN holds ", show(yarn_holds), ", of ", show(*sight.origin)),
+           sight.writer);
     }
+    if (sight.yarn.has_book && any(sight.sold)) {
+      const AuditAmounts both = sum(real_to_yarn, rules.kubernetes.real(sight.sold));
+      note(Reason::kAuditYarnOffer, smaller(beyond(both, *sight.origin), real_to_yarn), to_yarn,
+           base::cat("YARN is offered ", show(to_yarn), ", pods hold ", show(sight.sold), ", of ", show(*sight.origin)),
+           sight.yarn_writer);
+    }
+  }
+  if (sight.origin && strict) {
+    const AuditAmounts over = beyond_rounding(beyond(sum(real_offered, real_to_yarn), *sight.origin));
+    if (any(over)) {
+      found.push_back(
+          {Reason::kAuditBothOffered, over,
+           base::cat("Kubernetes is offered ", show(offered), ", YARN ", show(to_yarn), ", of ", show(*sight.origin)),
+           sight.writer});
+    }
+  }
+  if (sight.stamp) {
+    const AuditAmounts most = ceiling_of(sight);
+    const AuditAmounts all = larger(
+        larger(real_offered, sight.offered ? sight.origin.value_or(AuditAmounts{}) : AuditAmounts{}), real_to_yarn);
+    note(Reason::kAuditAboveCeiling, beyond(all, most), larger(offered, to_yarn),
+         base::cat("offered ", show(all), " of ", show(most), " under the line"), sight.writer);
+  }
+  if (is_stale(seen) && !rules.decays && any(larger(offered, to_yarn))) {
+    found.push_back({Reason::kAuditStaleOffer, larger(offered, to_yarn),
+                     base::cat("last report ", sight.stamp.value_or("never")), sight.writer});
+  }
+  // Work that runs on after a cut is no mistake: it is told beside.
+  AuditAmounts over = beyond(sight.sold, offered);
+  over += sight.yarn.has_book ? beyond(sight.yarn.sold.value_or(AuditAmounts{}), to_yarn)
+                              : beyond(sight.third_party, sight.origin.value_or(AuditAmounts{}));
+  if (any(over)) {
+    found.push_back(
+        {Reason::kAuditOriginDropped, over,
+         base::cat("pods hold ", show(sight.sold), ", YARN ", show(yarn_holds), ", offered ", show(offered)),
+         sight.writer});
   }
   return found;
 }
 
-void Auditor::note(const AuditSight& sight, const Excess& excess, base::Duration elapsed) {
-  AuditFinding& finding = findings_[{sight.node, excess.reason}];
-  finding.reason = excess.reason;
-  finding.node = sight.node;
-  ++finding.looks;
+AuditAmounts Auditor::too_fast(const Seen& seen, const Deed& deed) const {
+  const AuditRules& rules = seen.sight.rules;
+  if (!rules.slewed) return {};
+  const double minutes = static_cast<double>(deed.saved.count()) / 6e10;
+  const double share =
+      (static_cast<double>(rules.slew_permille_per_minute) * minutes + static_cast<double>(rules.dead_band_permille)) /
+      1000;
+  return beyond(deed.excess.amount, times(seen.sight.capacity, share));
+}
+
+// What one side was given of what the other may still act on. The write was decided on the node as it was before, with
+// YARN's book of then.
+void Auditor::given(const AuditSight& before, const Seen& seen, std::vector<Excess>& found) {
+  const AuditSight& sight = seen.sight;
+  const AuditRules& rules = sight.rules;
+  if (!rules.strict || !sight.yarn.has_book || !before.yarn.has_book || !sight.origin) return;
+  const AuditAmounts kubernetes = not_below_zero(sight.offered.value_or(AuditAmounts{}));
+  const AuditAmounts yarn = not_below_zero(sight.yarn.offered.value_or(AuditAmounts{}));
+  const auto told = [&](const AuditAmounts& real_now, const AuditAmounts& real_before, const AuditAmounts& not_free,
+                        std::string_view side, const std::string& writer) {
+    const AuditAmounts grown = beyond(real_now, real_before);
+    const AuditAmounts over = beyond_rounding(smaller(grown, beyond(sum(real_now, not_free), *sight.origin)));
+    if (!any(over)) return;
+    found.push_back({Reason::kAuditGivenUnconfirmed, over,
+                     base::cat(side, " was given ", show(grown), " while the other may act on ", show(not_free), " of ",
+                               show(*sight.origin)),
+                     writer});
+  };
+  told(rules.kubernetes.real(kubernetes), rules.kubernetes.real(before.offered.value_or(AuditAmounts{})),
+       rules.yarn.real(larger(before.yarn.may_act_on(), before.yarn.may_hold())), "Kubernetes", sight.writer);
+  AuditAmounts carried = larger(before.offered.value_or(AuditAmounts{}), before.sold);
+  for (const auto& [amounts, until] : seen.carried) carried = larger(carried, amounts);
+  told(rules.yarn.real(yarn), rules.yarn.real(before.yarn.offered.value_or(AuditAmounts{})),
+       rules.kubernetes.real(carried), "YARN", sight.yarn_writer);
+}
+
+void Auditor::notice_deeds(const AuditSight& before, Seen& seen) const {
+  const AuditSight& sight = seen.sight;
+  const bool moved =
+      before.offered != sight.offered || before.origin != sight.origin || before.yarn.offered != sight.yarn.offered;
+  if (!moved) return;
+  for (Deed& deed : seen.deeds) deed.over = true;
+  std::vector<Excess> found;
+  given(before, seen, found);
+  if (sight.offered && before.offered) {
+    const AuditAmounts was = before.origin.value_or(*before.offered);
+    const AuditAmounts is = sight.origin.value_or(*sight.offered);
+    const AuditAmounts grown = beyond(is, was);
+    const std::string example = base::cat("from ", show(was), " to ", show(is));
+    if (any(grown) && is_stale(seen)) found.push_back({Reason::kAuditStaleGrowth, grown, example, sight.writer});
+    if (any(grown)) found.push_back({Reason::kAuditGrowthTooFast, grown, example, sight.writer});
+  }
+  for (Excess& excess : found) {
+    Deed deed{std::move(excess), seen.at, sight.stamp,
+              std::min<base::Duration>(seen.at - seen.offered_at + options_.lag, kSlewMax), false};
+    if (deed.excess.reason == Reason::kAuditGrowthTooFast && !any(too_fast(seen, deed))) continue;
+    seen.deeds.push_back(std::move(deed));
+  }
+}
+
+void Auditor::judge(Seen& seen) {
+  std::erase_if(seen.deeds, [&](const Deed& deed) {
+    switch (deed.excess.reason) {
+      case Reason::kAuditStaleGrowth:
+        if (deed.stamp != seen.sight.stamp) return true;  // it was seen after what it led to
+        break;
+      case Reason::kAuditGrowthTooFast:
+        if (!any(too_fast(seen, deed))) return true;
+        break;
+      default:
+        if (!seen.sight.rules.strict) return true;
+    }
+    return deed.over && seen.at - deed.at >= kWatchSkew;
+  });
+  std::map<Reason, Active> active;
+  const auto take = [&](Excess excess, base::MonotonicTime since) {
+    const Reason reason = excess.reason;
+    const auto held = active.find(reason);
+    if (held != active.end()) {
+      if (excess.amount.cpu > held->second.excess.amount.cpu) held->second.excess = std::move(excess);
+      return;
+    }
+    const auto before = seen.active.find(reason);
+    Active next{std::move(excess), since, std::nullopt};
+    if (before != seen.active.end()) {
+      next.since = std::min(before->second.since, since);
+      next.told_as = before->second.told_as;
+    }
+    active.emplace(reason, std::move(next));
+  };
+  for (Excess& excess : states(seen)) take(std::move(excess), seen.at);
+  for (const Deed& deed : seen.deeds) {
+    Excess excess = deed.excess;
+    if (excess.reason == Reason::kAuditGrowthTooFast) {
+      excess.amount = too_fast(seen, deed);
+      excess.example += base::cat(", which is ", show(excess.amount), " too much");
+    }
+    take(std::move(excess), deed.at);
+  }
+  seen.active = std::move(active);
+  for (auto& [reason, each] : seen.active) {
+    const bool followed = seen.at - each.since < lag_of(reason);
+    add(seen, each, followed ? Reason::kAuditFollowing : reason, base::Duration(0));
+  }
+}
+
+void Auditor::add(const Seen& seen, Active& active, Reason reason, base::Duration elapsed) {
+  const Excess& excess = active.excess;
+  std::string example = excess.example;
+  const bool ours = excess.writer.starts_with(options_.writer);
+  if (is_mistake(reason) && !ours && !excess.writer.empty()) {
+    example = base::cat(model::reason_id(reason), " by ", excess.writer, ": ", example);
+    reason = Reason::kAuditForeignWriter;
+  }
+  AuditFinding& finding = findings_[{seen.sight.node, reason}];
+  finding.reason = reason;
+  finding.node = seen.sight.node;
+  if (active.told_as != reason) ++finding.times;
+  active.told_as = reason;
   const double seconds = static_cast<double>(elapsed.count()) / 1e9;
   finding.cpu_core_s += static_cast<double>(excess.amount.cpu) / 1000 * seconds;
   finding.memory_gib_s += static_cast<double>(excess.amount.memory) / (1 << 30) * seconds;
-  if (finding.example.empty() || excess.amount.cpu > finding.worst.cpu) finding.example = excess.example;
-  finding.worst.cpu = std::max(finding.worst.cpu, excess.amount.cpu);
-  finding.worst.memory = std::max(finding.worst.memory, excess.amount.memory);
+  if (finding.example.empty() || excess.amount.cpu > finding.worst.cpu) finding.example = std::move(example);
+  finding.worst = larger(finding.worst, excess.amount);
 }
 
-void Auditor::look(const std::vector<AuditSight>& sights, base::MonotonicTime now, base::WallTime wall) {
-  const base::Duration elapsed = last_look_ ? now - *last_look_ : base::Duration(0);
-  last_look_ = now;
-  ++looks_;
-  for (const AuditSight& sight : sights) {
-    const auto at = nodes_.find(sight.node);
-    const bool first = at == nodes_.end();
-    const auto found = excesses(sight, first ? nullptr : &at->second, now, wall);
-    Seen& seen = nodes_[sight.node];
-    if (first || seen.sight.origin != sight.origin) seen.offered_at = now;
-    seen.sight = sight;
-    std::map<Reason, base::MonotonicTime> since;
-    for (const Excess& excess : found) {
-      const auto begun = seen.since.find(excess.reason);
-      since[excess.reason] = begun == seen.since.end() ? now : begun->second;
-      Excess told = excess;
-      // Growth is a deed and counts at once, negative too; a state may last as long as it takes to follow.
-      const bool at_once = excess.reason == Reason::kAuditNegative || excess.reason == Reason::kAuditStaleGrowth ||
-                           excess.reason == Reason::kAuditGrowthTooFast || !is_mistake(excess.reason);
-      const bool ours = sight.writer.starts_with(options_.writer);
-      if (!at_once && now - since[excess.reason] < options_.lag) {
-        told.reason = Reason::kAuditFollowing;
-      } else if (is_mistake(excess.reason) && !ours && !sight.writer.empty()) {
-        told.reason = Reason::kAuditForeignWriter;
-        told.example = base::cat(model::reason_id(excess.reason), " by ", sight.writer, ": ", excess.example);
-      }
-      note(sight, told, elapsed);
+// What holds, holds until `to`: within its lag it is followed, after that it is what it is.
+void Auditor::pass(Seen& seen, base::MonotonicTime to) {
+  for (auto& [reason, each] : seen.active) {
+    const base::MonotonicTime late = std::clamp(each.since + lag_of(reason), seen.at, to);
+    if (late > seen.at) add(seen, each, Reason::kAuditFollowing, late - seen.at);
+    if (to > late) add(seen, each, reason, to - late);
+  }
+  seen.wall = seen.wall + (to - seen.at);
+  seen.at = to;
+}
+
+void Auditor::advance(Seen& seen, base::MonotonicTime now) {
+  if (!seen.looked_at) return;
+  while (seen.at < now) {
+    // Time alone changes what holds: a report becomes too old, growth that is over was told for long enough.
+    base::MonotonicTime to = now;
+    if (const auto left = stale_in(seen)) to = std::min(to, seen.at + *left);
+    for (const Deed& deed : seen.deeds) {
+      if (deed.over) to = std::min(to, std::max(deed.at + kWatchSkew, seen.at + base::Duration(1)));
     }
-    // Work that runs on after a cut is no mistake: it is told beside.
-    const AuditAmounts yarn_over = beyond(sight.third_party, sight.origin.value_or(AuditAmounts{}));
-    const AuditAmounts offered = sight.offered.value_or(AuditAmounts{});
-    AuditAmounts over =
-        beyond(sight.sold, {std::max<std::int64_t>(offered.cpu, 0), std::max<std::int64_t>(offered.memory, 0)});
-    over += yarn_over;
-    if (any(over)) {
-      note(sight,
-           {Reason::kAuditOriginDropped, over,
-            base::cat("pods hold ", show(sight.sold), ", YARN ", show(sight.third_party), ", offered ",
-                      show(sight.offered.value_or(AuditAmounts{})))},
-           elapsed);
-    }
-    seen.since = std::move(since);
+    pass(seen, to);
+    judge(seen);
+  }
+}
+
+void Auditor::see(const AuditSight& sight, base::MonotonicTime now, base::WallTime wall) {
+  ++changes_;
+  const auto [at, first] = nodes_.try_emplace(sight.node);
+  Seen& seen = at->second;
+  advance(seen, now);
+  const AuditSight before = std::exchange(seen.sight, sight);
+  const bool known = !first && seen.looked_at;
+  seen.looked_at = true;
+  seen.at = now;
+  seen.wall = wall;
+  std::erase_if(seen.carried, [&](const auto& each) { return now - each.second >= kAuditBindLag; });
+  if (known) notice_deeds(before, seen);
+  if (known && before.offered && before.offered != sight.offered) seen.carried.emplace_back(*before.offered, now);
+  if (first || before.origin != sight.origin) seen.offered_at = now;
+  judge(seen);
+}
+
+void Auditor::gone(const std::string& node, base::MonotonicTime now) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end()) return;
+  advance(at->second, now);
+  nodes_.erase(at);
+}
+
+void Auditor::until(base::MonotonicTime now, base::WallTime wall) {
+  for (auto& [name, seen] : nodes_) {
+    advance(seen, now);
+    seen.wall = wall;
+  }
+}
+
+void Auditor::look_away(base::MonotonicTime now) {
+  for (auto& [name, seen] : nodes_) {
+    advance(seen, now);
+    seen.looked_at = false;
+    seen.active.clear();
+    seen.deeds.clear();
+    seen.carried.clear();
   }
 }
 

@@ -5,9 +5,20 @@
 //   (cpu)
 //
 // It is an upper bound of every calculation policy that looks at use; `request` is held to capacity × threshold only.
+// What a side is told counts with what is real of it (told × 100 / over-report), and then
+//
+//   origin ≤ ceiling    offered to either side ≤ ceiling
+//   offered to Kubernetes + held by YARN ≤ origin
+//   offered to YARN + held by Kubernetes' pods ≤ origin             where an operator keeps a book
+//   offered to Kubernetes + offered to YARN ≤ origin                and the ledger is strict
+//   what one side is given ≤ origin − what the other may still act on                      (the same)
+//
+// What is seen of a node holds until the next thing is seen of it, so an excess lasts from event to event, and its
+// integral is exact to them.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,73 +28,41 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "cli/audit_read.h"
+#include "cli/audit_settings.h"
 #include "model/reason.h"
 
 namespace tidemark::cli {
 
-// CPU in thousandths of a core, memory in bytes.
-struct AuditAmounts {
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
-  bool operator==(const AuditAmounts&) const = default;
+// What a YARN operator that takes our offers says of a node, and what it was offered; in YARN's own currency.
+struct AuditYarn {
+  bool has_book = false;
+  std::int64_t book_generation = -1;
+  AuditAmounts confirmed;
+  std::optional<AuditAmounts> sold;  // nullopt: it does not say
+  std::optional<AuditAmounts> offered;
+  std::int64_t offer_generation = 0;
+  AuditAmounts up_to;
+  bool operator==(const AuditYarn&) const = default;
+
+  // At most, where it is not known exactly.
+  AuditAmounts may_hold() const;
+  AuditAmounts may_act_on() const;
 };
 
-// What settings say about one node, as far as the auditor goes by them. Where it cannot tell which of several hold, the
-// most generous.
-struct AuditRules {
-  std::int64_t cpu_threshold_percent = 60;
-  std::int64_t memory_threshold_percent = 65;
-  bool cpu_by_use = true;
-  bool memory_by_use = true;
-  double diff_threshold = 0.1;  // what moved by less is not worth a write
-  std::int64_t degrade_minutes = 15;
-  // profile tidemark: an offer without reports is held and decays, growth is slewed.
-  bool decays = false;
-  bool slewed = false;
-  std::int64_t slew_permille_per_minute = 100;
-  std::int64_t dead_band_permille = 10;
-};
-// Texts of colocation-config and of tidemark-config; nullopt: not there.
-struct AuditTexts {
-  std::optional<std::string> colocation;
-  std::optional<std::string> ours;
-};
-
-// What may be in force on a node: what the ConfigMaps say, and every revision that a roll-out under way has in force
-// somewhere. Which of them a node runs is not asked.
-class AuditSettings {
- public:
-  // `stored`: the data of tidemark-config-revisions. A live text that cannot be read is none where a stored one can.
-  static Result<AuditSettings> read(const AuditTexts& live,
-                                    const std::map<std::string, std::string, std::less<>>& stored = {});
-  // Text of the overrides of the water line; those in force count on every node. What cannot be read counts as none.
-  void take_overrides(std::optional<std::string_view> text, base::WallTime now);
-  AuditRules of(const Json& node) const;
-
- private:
-  struct Layer {
-    Json colocation;
-    Json ours;
-  };
-  void take_override(const Json& line, base::WallTime now);
-
-  std::vector<Layer> layers_;  // one at least
-  // The highest line that somebody put anywhere for a while.
-  std::int64_t override_cpu_percent_ = 0;
-  std::int64_t override_memory_percent_ = 0;
-};
-
-// One look at one node.
+// What is known of one node.
 struct AuditSight {
   std::string node;
-  std::string writer;  // field manager of the batch resources; "" where nobody offers any
+  std::string writer;       // field manager of the batch resources; "" where nobody offers any
+  std::string yarn_writer;  // of the offer to YARN
   AuditAmounts capacity;
   AuditAmounts allocatable;
   std::optional<AuditAmounts> offered;  // batch of the node's status
   bool negative = false;                // any of the batch and mid resources
   std::optional<AuditAmounts> origin;   // of the annotation
   AuditAmounts third_party;             // batch that others hold
-  std::optional<std::string> stamp;     // status.updateTime of the NodeMetric
+  AuditYarn yarn;
+  std::optional<std::string> stamp;  // status.updateTime of the NodeMetric
   AuditAmounts system_used;
   AuditAmounts online_used;
   AuditAmounts sold;  // requests for batch of pods on the node
@@ -92,9 +71,15 @@ struct AuditSight {
   std::string unreadable;  // what could not be read; "" where all could
 };
 AuditSight sight_of(const Json& node, const AuditSettings& settings);
-// What its NodeMetric says; without one nothing is reported.
-void take_metric(AuditSight& sight, const Json& metric);
-void drop_metric(AuditSight& sight);
+
+struct AuditMetric {
+  std::string stamp;  // "" where there is none
+  AuditAmounts system_used;
+  AuditAmounts online_used;
+  std::string unreadable;
+};
+AuditMetric read_metric(const Json& metric);
+void take_metric(AuditSight& sight, const AuditMetric& metric);
 
 // What a pod holds of batch. Read straight from the bytes: there are many.
 struct AuditPod {
@@ -111,45 +96,86 @@ struct AuditOptions {
   std::string writer = "tidemark";                // field managers that begin so are ours
 };
 
+// Growth is told when no report, and no other settings, came so long after it: each kind of object is watched by
+// itself, and what the growth rests on may be seen after it.
+inline constexpr base::Duration kWatchSkew = std::chrono::seconds(2);
+// So long after a cut a scheduler may bind by what a node carried before; a little less than the manager waits, which
+// sees the cut at another moment.
+inline constexpr base::Duration kAuditBindLag = std::chrono::seconds(8);
+
 // One kind of excess on one node, summed up.
 struct AuditFinding {
   model::Reason reason = model::Reason::kAuditNegative;
   std::string node;
-  std::int64_t looks = 0;
+  std::int64_t times = 0;  // it began
   double cpu_core_s = 0;
   double memory_gib_s = 0;
   AuditAmounts worst;
-  std::string example;  // the numbers of the worst look
+  std::string example;  // the numbers at its worst
 };
 
 class Auditor {
  public:
   explicit Auditor(AuditOptions options) : options_(std::move(options)) {}
-  // All nodes of one look; `now` never goes back.
-  void look(const std::vector<AuditSight>& sights, base::MonotonicTime now, base::WallTime wall);
+
+  // What holds of a node from `now` on, which never goes back.
+  void see(const AuditSight& sight, base::MonotonicTime now, base::WallTime wall);
+  void gone(const std::string& node, base::MonotonicTime now);
+  // Brings all sums up to `now`.
+  void until(base::MonotonicTime now, base::WallTime wall);
+  // From `now` on nobody looks, until the nodes are seen again: nothing of that time is counted.
+  void look_away(base::MonotonicTime now);
 
   std::vector<AuditFinding> findings() const;  // mistakes first, then the largest
-  std::int64_t looks() const { return looks_; }
+  std::int64_t changes() const { return changes_; }
   std::size_t nodes() const { return nodes_.size(); }
 
  private:
-  struct Seen {
-    AuditSight sight;
-    base::MonotonicTime offered_at;                      // when the origin was last seen to change
-    std::map<model::Reason, base::MonotonicTime> since;  // excesses that have not gone away yet
-  };
   struct Excess {
-    model::Reason reason;
+    model::Reason reason = model::Reason::kAuditNegative;
     AuditAmounts amount;
     std::string example;
+    std::string writer;  // of what is too much
+    bool operator==(const Excess&) const = default;
   };
-  std::vector<Excess> excesses(const AuditSight& sight, const Seen* before, base::MonotonicTime now,
-                               base::WallTime wall) const;
-  void note(const AuditSight& sight, const Excess& excess, base::Duration elapsed);
+  struct Active {
+    Excess excess;
+    base::MonotonicTime since;
+    std::optional<model::Reason> told_as;
+  };
+  // A growth that should not have been. It lasts until the offer moves again, or what excuses it comes.
+  struct Deed {
+    Excess excess;
+    base::MonotonicTime at;
+    std::optional<std::string> stamp;  // the last report then
+    base::Duration saved{0};           // growth that was saved up, of one that was too fast
+    bool over = false;                 // the offer moved again
+  };
+  struct Seen {
+    AuditSight sight;
+    bool looked_at = true;
+    base::MonotonicTime at;          // up to which it is summed up
+    base::WallTime wall;             // the same moment
+    base::MonotonicTime offered_at;  // when the origin was last seen to change
+    std::map<model::Reason, Active> active;
+    std::vector<Deed> deeds;
+    // What Kubernetes was offered, and until when, of the last kAuditBindLag.
+    std::deque<std::pair<AuditAmounts, base::MonotonicTime>> carried;
+  };
+  static bool is_stale(const Seen& seen);
+  static std::optional<base::Duration> stale_in(const Seen& seen);
+  base::Duration lag_of(model::Reason reason) const;
+  std::vector<Excess> states(const Seen& seen) const;
+  static void given(const AuditSight& before, const Seen& seen, std::vector<Excess>& found);
+  void notice_deeds(const AuditSight& before, Seen& seen) const;
+  AuditAmounts too_fast(const Seen& seen, const Deed& deed) const;
+  void judge(Seen& seen);
+  void pass(Seen& seen, base::MonotonicTime to);
+  void advance(Seen& seen, base::MonotonicTime now);
+  void add(const Seen& seen, Active& active, model::Reason reason, base::Duration elapsed);
 
   AuditOptions options_;
-  std::int64_t looks_ = 0;
-  std::optional<base::MonotonicTime> last_look_;
+  std::int64_t changes_ = 0;
   std::map<std::string, Seen> nodes_;
   std::map<std::pair<std::string, model::Reason>, AuditFinding> findings_;
 };

@@ -37,17 +37,27 @@ AuditSettings settings(std::string_view colocation = R"({"enable":true})", std::
 }
 AuditSight sight(std::string_view batch_cpu, std::string_view more = "", base::Duration age = 10s) {
   AuditSight sight = sight_of(node_json(batch_cpu, more), settings());
-  take_metric(sight, metric_json(age));
+  take_metric(sight, read_metric(metric_json(age)));
   return sight;
 }
 
-std::vector<Reason> seen(const std::vector<AuditSight>& sights, AuditOptions options = {}) {
-  Auditor auditor(std::move(options));
-  base::MonotonicTime now{1h};
-  for (int i = 0; i < 20; ++i, now = now + 1s) auditor.look(sights, now, kNow);
+std::vector<Reason> found(const Auditor& auditor) {
   std::vector<Reason> reasons;
   for (const auto& each : auditor.findings()) reasons.push_back(each.reason);
   return reasons;
+}
+std::vector<Reason> seen(const AuditSight& sight, AuditOptions options = {}) {
+  Auditor auditor(std::move(options));
+  auditor.see(sight, {1h}, kNow);
+  auditor.until({1h + 20s}, kNow);
+  return found(auditor);
+}
+const AuditFinding& of(const std::vector<AuditFinding>& findings, Reason reason) {
+  static const AuditFinding kNone;
+  for (const auto& each : findings) {
+    if (each.reason == reason) return each;
+  }
+  return kNone;
 }
 
 constexpr std::string_view kYarnHolds = R"(,"node.koordinator.sh/thirdPartyAllocations":
@@ -55,40 +65,179 @@ constexpr std::string_view kYarnHolds = R"(,"node.koordinator.sh/thirdPartyAlloc
 
 TEST(Audit, TheCeilingIsWhatIsLeftUnderTheLine) {
   EXPECT_EQ(ceiling_of(sight("14200")).cpu, 14'201);
-  EXPECT_EQ(seen({sight("14200")}), std::vector<Reason>{});
+  EXPECT_EQ(seen(sight("14200")), std::vector<Reason>{});
 }
 
 TEST(Audit, WhatIsAboveTheCeilingIsAMistakeOnceItLasts) {
-  EXPECT_EQ(seen({sight("20000")}), (std::vector<Reason>{Reason::kAuditAboveCeiling, Reason::kAuditFollowing}));
-  EXPECT_EQ(seen({sight("15000")}), std::vector<Reason>{Reason::kAuditUsageRose}) << "not worth a write";
-  EXPECT_EQ(seen({sight("20000")}, {.lag = 1h}), std::vector<Reason>{Reason::kAuditFollowing});
+  EXPECT_EQ(seen(sight("20000")), (std::vector<Reason>{Reason::kAuditAboveCeiling, Reason::kAuditFollowing}));
+  EXPECT_EQ(seen(sight("15000")), std::vector<Reason>{Reason::kAuditUsageRose}) << "not worth a write";
+  EXPECT_EQ(seen(sight("20000"), {.lag = 1h}), std::vector<Reason>{Reason::kAuditFollowing});
 }
 
 TEST(Audit, TheSameCapacityIsNotForBoth) {
-  EXPECT_EQ(seen({sight("5200", kYarnHolds)}), std::vector<Reason>{});
-  EXPECT_EQ(seen({sight("14200", kYarnHolds)}),
-            (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
+  EXPECT_EQ(seen(sight("5200", kYarnHolds)), std::vector<Reason>{});
+  EXPECT_EQ(seen(sight("14200", kYarnHolds)), (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
 }
 
 TEST(Audit, LessThanNothingIsAMistakeAtOnce) {
   Auditor auditor({});
-  auditor.look({sight("-1")}, {1s}, kNow);
+  auditor.see(sight("-1"), {1s}, kNow);
   ASSERT_EQ(auditor.findings().size(), 1u);
   EXPECT_EQ(auditor.findings()[0].reason, Reason::kAuditNegative);
 }
 
-TEST(Audit, AnOfferOnOldReportsIsAMistakeAndSoIsItsGrowth) {
-  EXPECT_EQ(seen({sight("9000", "", 16min)}), (std::vector<Reason>{Reason::kAuditStaleOffer, Reason::kAuditFollowing}));
+TEST(Audit, AnOfferOnOldReportsIsAMistakeFromTheMomentThatTheyAreTooOld) {
+  EXPECT_EQ(seen(sight("9000", "", 16min)), (std::vector<Reason>{Reason::kAuditStaleOffer, Reason::kAuditFollowing}));
+  // The report is 15 minutes old in 30 s; 10 s later it should have been followed.
   Auditor auditor({});
-  auto before = sight("9000", "", 16min);
-  before.origin = AuditAmounts{9000, 0};
-  auditor.look({before}, {1s}, kNow);
-  auditor.look({sight("9000", "", 16min)}, {2s}, kNow);  // its origin is 14200
-  EXPECT_EQ(auditor.findings()[0].reason, Reason::kAuditStaleGrowth);
+  auditor.see(sight("9000", "", 14min + 30s), {1s}, kNow);
+  auditor.until({101s}, {kNow.since_epoch + 100s});
+  const auto findings = auditor.findings();
+  EXPECT_NEAR(of(findings, Reason::kAuditStaleOffer).cpu_core_s, 9 * 60, 1e-6);
+  EXPECT_NEAR(of(findings, Reason::kAuditFollowing).cpu_core_s, 9 * 10, 1e-6);
+}
+
+// An excess lasts from event to event, whenever they come.
+TEST(Audit, SumsAreExactToTheEvent) {
+  Auditor auditor({});
+  auditor.see(sight("20000"), {0s}, kNow);       // 5799m above the 14201m under the line, worth a write
+  auditor.see(sight("24000"), {12500ms}, kNow);  // 9799m
+  auditor.see(sight("14200"), {13000ms}, kNow);  // as it should be
+  auditor.see(sight("20000"), {500s}, kNow);     // again, and followed in time
+  auditor.see(sight("14200"), {500s + 1ms}, kNow);
+  auditor.until({600s}, kNow);
+  const auto findings = auditor.findings();
+  const auto& above = of(findings, Reason::kAuditAboveCeiling);
+  EXPECT_NEAR(above.cpu_core_s, 5.799 * 2.5 + 9.799 * 0.5, 1e-6);
+  EXPECT_EQ(above.times, 1);
+  EXPECT_EQ(above.worst.cpu, 9'799);
+  EXPECT_NEAR(of(findings, Reason::kAuditFollowing).cpu_core_s, 5.799 * 10 + 5.799 * 0.001, 1e-6);
+  EXPECT_EQ(of(findings, Reason::kAuditFollowing).times, 2);
+}
+
+TEST(Audit, WhileNobodyLooksNothingCounts) {
+  Auditor auditor({});
+  auditor.see(sight("20000"), {0s}, kNow);
+  auditor.look_away({15s});
+  auditor.until({100s}, kNow);
+  auditor.see(sight("20000"), {100s}, kNow);
+  auditor.until({111s}, kNow);
+  EXPECT_NEAR(of(auditor.findings(), Reason::kAuditAboveCeiling).cpu_core_s, 5.799 * (5 + 1), 1e-6);
+}
+
+// Reports and nodes are watched each by itself: what growth rests on may be seen after it.
+TEST(Audit, GrowthWithoutAReportIsToldWhenNoneComesAfterIt) {
+  const auto grow = [](base::Duration report_after) {
+    Auditor auditor({});
+    auto before = sight("9000", "", 16min);
+    before.origin = AuditAmounts{9000, 0};
+    auditor.see(before, {1s}, kNow);
+    auditor.see(sight("9000", "", 16min), {2s}, kNow);  // its origin is 14200
+    auditor.see(sight("9000", "", 0s), {2s + report_after}, kNow);
+    auditor.until({30s}, kNow);
+    return found(auditor);
+  };
+  EXPECT_EQ(grow(kWatchSkew + 1s), (std::vector<Reason>{Reason::kAuditStaleGrowth, Reason::kAuditFollowing}));
+  EXPECT_EQ(grow(kWatchSkew - 1s), std::vector<Reason>{Reason::kAuditFollowing});
+}
+
+// ---- the ledger of a pool ----
+
+constexpr std::string_view kOver =
+    "profile: koordinator\nledger: {kubernetes: {overReport: {cpuPercent: 120}}, "
+    "yarn: {overReport: {cpuPercent: 150, entries: [{class: spark, cpuPercent: 200}]}}}\n";
+constexpr std::string_view kStrict = "ledger: {mode: strict}\n";
+
+std::string amounts(std::int64_t cpu) {
+  return base::cat(R"({\"kubernetes.io/batch-cpu\":\")", cpu, R"(\"})");
+}
+// What YARN's operator says, and what it was offered.
+std::string book(std::int64_t sold, std::int64_t confirmed = 0, std::int64_t generation = 1) {
+  return base::cat(R"(,"tidemark.io/yarn-book":"{\"schema\":1,\"generation\":)", generation, R"(,\"confirmed\":)",
+                   amounts(confirmed), R"(,\"sold\":[{\"class\":\"\",\"resources\":)", amounts(sold), R"(}]}")");
+}
+constexpr std::string_view kSilentBook = R"(,"tidemark.io/yarn-book":"{\"schema\":1,\"generation\":1}")";
+std::string offer(std::int64_t cpu, std::int64_t up_to, std::int64_t generation = 1) {
+  return base::cat(R"(,"tidemark.io/yarn-offer":"{\"schema\":1,\"generation\":)", generation, R"(,\"resources\":)",
+                   amounts(cpu), R"(,\"upTo\":)", amounts(up_to), R"(}")");
+}
+AuditSight in_ledger(std::string_view ours, std::string_view batch_cpu, const std::string& more) {
+  AuditSight sight = sight_of(node_json(batch_cpu, more), settings("{}", ours));
+  take_metric(sight, read_metric(metric_json(10s)));
+  return sight;
+}
+
+TEST(Audit, WhatASideIsToldCountsWithWhatIsRealOfIt) {
+  EXPECT_EQ(seen(in_ledger(kOver, "17040", "")), std::vector<Reason>{}) << "120 % of what is under the line";
+  EXPECT_EQ(seen(in_ledger(kOver, "20000", "")),
+            (std::vector<Reason>{Reason::kAuditAboveCeiling, Reason::kAuditFollowing}));
+  // YARN holds 6000 by its own count: 3000 are real, by the most that any of its work is told.
+  EXPECT_EQ(seen(in_ledger(kOver, "13440", book(6000, 6000) + offer(6000, 6000))), std::vector<Reason>{});
+  EXPECT_EQ(seen(in_ledger("", "13440", book(6000, 6000) + offer(6000, 6000))),
+            (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
+  const auto pool =
+      settings("{}", base::cat("pools: [{name: a, nodeSelector: {matchLabels: {size: small}}, ledger: {yarn: "
+                               "{overReport: {cpuPercent: 100}}}}]\n",
+                               kOver));
+  EXPECT_EQ(pool.of(node_json("1")).kubernetes.real({1200, 7}), (AuditAmounts{1000, 7}));
+}
+
+TEST(Audit, YarnsBookIsWhatYarnHolds) {
+  EXPECT_EQ(seen(in_ledger("", "10200", book(4000, 4000) + offer(4000, 4000) + std::string(kYarnHolds))),
+            std::vector<Reason>{})
+      << "third parties are not asked where there is a book";
+  EXPECT_EQ(seen(in_ledger("", "14200", book(4000, 4000) + offer(4000, 4000))),
+            (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
+  // A book that does not say what is held: all that it may be.
+  EXPECT_EQ(seen(in_ledger("", "5200", std::string(kSilentBook) + offer(1000, 9000))), std::vector<Reason>{});
+  EXPECT_EQ(seen(in_ledger("", "10200", std::string(kSilentBook) + offer(1000, 9000))),
+            (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
+  // What YARN is offered is not what pods hold.
+  auto sight = in_ledger("", "14200", book(0) + offer(14200, 14200));
+  EXPECT_EQ(seen(sight), std::vector<Reason>{});
+  sight.sold = {6000, 0};
+  sight.yarn_writer = "tidemark-manager";
+  EXPECT_EQ(seen(sight), (std::vector<Reason>{Reason::kAuditYarnOffer, Reason::kAuditFollowing}));
+  // It may run on after a cut.
+  EXPECT_EQ(seen(in_ledger("", "10200", book(4000, 1000) + offer(1000, 4000))),
+            std::vector<Reason>{Reason::kAuditOriginDropped});
+}
+
+TEST(Audit, InAStrictLedgerBothOffersTogetherAreNoMoreThanThereIs) {
+  EXPECT_EQ(seen(in_ledger(kStrict, "7100", book(0) + offer(7100, 7100))), std::vector<Reason>{});
+  EXPECT_EQ(seen(in_ledger(kStrict, "14200", book(0) + offer(7100, 7100))),
+            (std::vector<Reason>{Reason::kAuditBothOffered, Reason::kAuditFollowing}));
+  EXPECT_EQ(seen(in_ledger("", "14200", book(0) + offer(7100, 7100))), std::vector<Reason>{}) << "a shared one";
+}
+
+TEST(Audit, InAStrictLedgerNothingIsGivenBeforeTheCutIsConfirmed) {
+  const auto moved = [](const AuditSight& before, base::Duration cut_lasts, const AuditSight& cut,
+                        const AuditSight& given) {
+    Auditor auditor({});
+    auditor.see(before, {0s}, kNow);
+    auditor.see(cut, {1s}, kNow);
+    auditor.see(given, {1s + cut_lasts}, kNow);
+    auditor.until({5min}, kNow);
+    return found(auditor);
+  };
+  const std::vector<Reason> caught{Reason::kAuditGivenUnconfirmed, Reason::kAuditFollowing};
+  // From YARN to Kubernetes: its operator has confirmed the cut, or not yet.
+  const auto all_yarns = in_ledger(kStrict, "0", book(0, 14200, 1) + offer(14200, 14200, 1));
+  const auto yarn_cut = in_ledger(kStrict, "0", book(0, 14200, 1) + offer(0, 14200, 2));
+  const auto confirmed = in_ledger(kStrict, "0", book(0, 0, 2) + offer(0, 14200, 2));
+  const auto to_kubernetes = in_ledger(kStrict, "14200", book(0, 0, 2) + offer(0, 14200, 2));
+  EXPECT_EQ(moved(all_yarns, 1s, confirmed, to_kubernetes), std::vector<Reason>{});
+  EXPECT_EQ(moved(all_yarns, 1min, yarn_cut, to_kubernetes), caught);
+  // The other way round: a scheduler may bind for a while by what the node carried.
+  const auto all_kubernetes = in_ledger(kStrict, "14200", book(0, 0) + offer(0, 0));
+  const auto kubernetes_cut = in_ledger(kStrict, "0", book(0, 0) + offer(0, 0));
+  const auto to_yarn = in_ledger(kStrict, "0", book(0, 0) + offer(14200, 14200, 2));
+  EXPECT_EQ(moved(all_kubernetes, kAuditBindLag, kubernetes_cut, to_yarn), std::vector<Reason>{});
+  EXPECT_EQ(moved(all_kubernetes, kAuditBindLag - 1s, kubernetes_cut, to_yarn), caught);
 }
 
 TEST(Audit, WhatSomebodyElseWroteIsTheirs) {
-  EXPECT_EQ(seen({sight("20000")}, {.writer = "koord-manager"}),
+  EXPECT_EQ(seen(sight("20000"), {.writer = "koord-manager"}),
             (std::vector<Reason>{Reason::kAuditForeignWriter, Reason::kAuditFollowing}));
 }
 
@@ -109,7 +258,7 @@ TEST(Audit, WhatPodsHoldIsAddedUpUntilTheyAreOver) {
 
   auto node = sight("2000");
   take_pod(node, *running);
-  EXPECT_EQ(seen({node}), std::vector<Reason>{Reason::kAuditOriginDropped});
+  EXPECT_EQ(seen(node), std::vector<Reason>{Reason::kAuditOriginDropped});
 }
 
 TEST(Audit, SettingsOfTheNodeCountAndTheMostGenerousWhereItCannotTell) {

@@ -9,86 +9,11 @@
 
 #include "base/text.h"
 #include "cli/get.h"
-#include "cli/list_pages.h"
 
 namespace tidemark::cli {
 namespace {
 
-// So many at once: a pod is small once it is read.
-constexpr int kPodsPage = 2000;
-
-using Data = std::map<std::string, std::string, std::less<>>;
-
-net::Task<Result<Data>> data_of(kube::Client& client, std::string ns, std::string name, base::Duration limit) {
-  TM_CO_TRY(const auto bytes, co_await get_if_there(client, kube::kConfigMaps, std::move(ns), std::move(name), limit));
-  Data data;
-  if (!bytes) co_return data;
-  TM_CO_TRY(const Json map, Json::parse(*bytes));
-  const Json* members = map.member("data");
-  if (members == nullptr || !members->is_object()) co_return data;
-  for (const auto& [key, text] : members->as_object()) {
-    if (text.is_string()) data.emplace(key, text.as_string());
-  }
-  co_return data;
-}
-
-std::optional<std::string> text_in(const Data& data, std::string_view key) {
-  const auto at = data.find(key);
-  return at == data.end() ? std::nullopt : std::optional(at->second);
-}
-
-net::Task<Result<std::vector<AuditSight>>> look(net::EventLoop& loop, kube::Client& client,
-                                                const CheckOptions& options) {
-  // What a manager had in force first: settings that it takes between two answers are in the later ones.
-  TM_CO_TRY(const auto stored,
-            co_await data_of(client, options.config_namespace, "tidemark-config-revisions", options.limit));
-  TM_CO_TRY(const auto slo, co_await data_of(client, options.config_namespace, options.config_name, options.limit));
-  TM_CO_TRY(const auto ours, co_await data_of(client, options.config_namespace, "tidemark-config", options.limit));
-  TM_CO_TRY(const auto orders, co_await data_of(client, options.config_namespace, "tidemark-state", options.limit));
-  TM_CO_TRY(auto settings,
-            AuditSettings::read({text_in(slo, "colocation-config"), text_in(ours, "config.yaml")}, stored));
-  settings.take_overrides(text_in(orders, "overrides.json"), loop.clock().wall());
-  // What is offered first: what it rests on is then as new or newer, and a cut that comes between is no excess.
-  std::map<std::string, AuditSight, std::less<>> sights;
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kNodes, {}, options.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(const Json node, Json::parse(item));
-        auto sight = sight_of(node, settings);
-        std::string name = sight.node;
-        sights.insert_or_assign(std::move(name), std::move(sight));
-        return {};
-      },
-      [&] { sights.clear(); }));
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kNodeMetrics, {}, options.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(const Json metric, Json::parse(item));
-        const auto at = sights.find(metric.text_at("metadata", "name"));
-        if (at != sights.end()) take_metric(at->second, metric);
-        return {};
-      },
-      [&] {
-        for (auto& [name, sight] : sights) drop_metric(sight);
-      }));
-  kube::ListOptions pods;
-  pods.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
-  pods.page_size = kPodsPage;
-  TM_CO_TRY_VOID(co_await list_pages(
-      loop, client, kube::kPods, std::move(pods), options.limit,
-      [&](std::string_view item) -> Result<void> {
-        TM_TRY(const AuditPod pod, read_pod(item));
-        if (const auto at = sights.find(pod.node); at != sights.end()) take_pod(at->second, pod);
-        return {};
-      },
-      [&] {
-        for (auto& [name, sight] : sights) sight.sold = {};
-      }));
-  std::vector<AuditSight> seen;
-  seen.reserve(sights.size());
-  for (auto& [name, sight] : sights) seen.push_back(std::move(sight));
-  co_return seen;
-}
+constexpr base::Duration kTick = std::chrono::seconds(1);  // for what time alone changes
 
 std::string decimals(double value) {
   char text[64];
@@ -96,21 +21,9 @@ std::string decimals(double value) {
   return text;
 }
 
-// Looking again may help.
-bool passes(const Error& error) {
-  switch (error.kind) {
-    case ErrorKind::kInvalid:
-    case ErrorKind::kDenied:
-    case ErrorKind::kUnsupported:
-      return false;
-    default:
-      return true;
-  }
-}
-
 struct Sum {
   std::size_t nodes = 0;
-  std::int64_t looks = 0;
+  std::int64_t times = 0;
   double cpu_core_s = 0;
   double memory_gib_s = 0;
 };
@@ -124,7 +37,7 @@ CheckReport report(const Auditor& auditor, const FailedLooks& failed, const Chec
     if (sums.empty() || sums.back().first != each.reason) sums.emplace_back(each.reason, Sum{});
     Sum& sum = sums.back().second;
     ++sum.nodes;
-    sum.looks += each.looks;
+    sum.times += each.times;
     sum.cpu_core_s += each.cpu_core_s;
     sum.memory_gib_s += each.memory_gib_s;
   }
@@ -135,8 +48,9 @@ CheckReport report(const Auditor& auditor, const FailedLooks& failed, const Chec
     Json json = Json::object({{"schema", 1},
                               {"clean", out.clean},
                               {"nodes", static_cast<std::int64_t>(auditor.nodes())},
-                              {"looks", auditor.looks()},
-                              {"looksFailed", failed.count},
+                              {"changes", auditor.changes()},
+                              {"failures", failed.count},
+                              {"blindSeconds", static_cast<double>(failed.blind.count()) / 1e9},
                               {"causes", Json::array()},
                               {"findings", Json::array()}});
     if (failed.count > 0) json["lastFailure"] = Json(failed.last);
@@ -145,7 +59,7 @@ CheckReport report(const Auditor& auditor, const FailedLooks& failed, const Chec
                                                         {"sentence", Json(model::reason_sentence(reason))},
                                                         {"mistake", is_mistake(reason)},
                                                         {"nodes", static_cast<std::int64_t>(sum.nodes)},
-                                                        {"looks", sum.looks},
+                                                        {"times", sum.times},
                                                         {"cpuCoreSeconds", sum.cpu_core_s},
                                                         {"memoryGiBSeconds", sum.memory_gib_s}}));
     }
@@ -153,7 +67,7 @@ CheckReport report(const Auditor& auditor, const FailedLooks& failed, const Chec
       const AuditFinding& each = findings[i];
       json["findings"].as_array().push_back(Json::object({{"id", Json(model::reason_id(each.reason))},
                                                           {"node", Json(each.node)},
-                                                          {"looks", each.looks},
+                                                          {"times", each.times},
                                                           {"worstCpuMilli", each.worst.cpu},
                                                           {"worstMemoryBytes", each.worst.memory},
                                                           {"example", Json(each.example)}}));
@@ -161,14 +75,16 @@ CheckReport report(const Auditor& auditor, const FailedLooks& failed, const Chec
     out.text = json.dump_pretty() + "\n";
     return out;
   }
-  out.text = base::cat(out.clean ? "clean: " : "NOT CLEAN: ", auditor.nodes(), " nodes, ", auditor.looks(), " looks\n");
+  out.text = base::cat(out.clean ? "clean: " : "NOT CLEAN: ", auditor.nodes(), " nodes, ", auditor.changes(),
+                       " changes seen\n");
   if (failed.count > 0) {
-    out.text += base::cat("and ", failed.count, failed.count == 1 ? " look" : " looks",
-                          " failed, at which nothing was seen; the last one: ", failed.last, "\n");
+    out.text += base::cat("and ", failed.count, failed.count == 1 ? " list or watch" : " lists or watches",
+                          " failed; for ", decimals(static_cast<double>(failed.blind.count()) / 1e9),
+                          " s not everything was seen; the last one: ", failed.last, "\n");
   }
   for (const auto& [reason, sum] : sums) {
     out.text += base::cat(is_mistake(reason) ? "mistake " : "known   ", model::reason_id(reason), "  ",
-                          model::reason_sentence(reason), ": ", sum.nodes, " nodes, ", sum.looks, " times, ",
+                          model::reason_sentence(reason), ": ", sum.nodes, " nodes, ", sum.times, " times, ",
                           decimals(sum.cpu_core_s), " core-seconds, ", decimals(sum.memory_gib_s), " GiB-seconds\n");
   }
   for (std::size_t i = 0; i < shown; ++i) {
@@ -181,24 +97,29 @@ CheckReport report(const Auditor& auditor, const FailedLooks& failed, const Chec
 
 net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options) {
   Auditor auditor(options.audit);
-  FailedLooks failed;
+  LedgerWatch watch(loop, client, auditor, options.watch);
   const auto end = loop.clock().monotonic() + options.length;
+  // One question first: its answer tells best why there is none.
   while (true) {
-    auto sights = co_await look(loop, client, options);
-    const auto left = end - loop.clock().monotonic();
-    if (sights) {
-      auditor.look(*sights, loop.clock().monotonic(), loop.clock().wall());
-    } else {
-      ++failed.count;
-      failed.last = sights.error().message;
-      if (auditor.looks() == 0 && (left <= base::Duration(0) || !passes(sights.error()))) {
-        co_return std::unexpected(std::move(sights).error());
-      }
-    }
-    if (left <= base::Duration(0)) break;
-    co_await loop.sleep(std::min<base::Duration>(options.every, left));
+    const auto reached = co_await get_if_there(client, kube::kConfigMaps, options.watch.config_namespace,
+                                               options.watch.config_name, options.watch.limit);
+    if (reached) break;
+    if (loop.clock().monotonic() >= end || !may_pass(reached.error())) co_return std::unexpected(reached.error());
+    co_await loop.sleep(kTick);
   }
-  co_return report(auditor, failed, options);
+  watch.start();
+  while (true) {
+    const auto left = end - loop.clock().monotonic();
+    if (watch.saw_all() && left <= base::Duration(0)) break;
+    if (!watch.saw_all() && watch.hopeless()) co_return std::unexpected(*watch.hopeless());
+    if (!watch.saw_all() && left <= base::Duration(0) && watch.failed().count > 0) {
+      co_return fail(ErrorKind::kUnavailable, watch.failed().last);
+    }
+    co_await watch.news().wait_for(left > base::Duration(0) ? std::min<base::Duration>(left, kTick) : kTick);
+    watch.news().clear();
+    watch.tick();
+  }
+  co_return report(auditor, watch.failed(), options);
 }
 
 }  // namespace tidemark::cli

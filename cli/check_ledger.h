@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "cli/audit.h"
+#include "cli/ledger_watch.h"
 #include "kube/client.h"
 #include "net/loop.h"
 
@@ -16,27 +17,20 @@ namespace tidemark::cli {
 
 struct CheckOptions {
   AuditOptions audit;
+  LedgerWatchOptions watch;
   base::Duration length = std::chrono::seconds(30);
-  base::Duration every = std::chrono::seconds(1);
-  std::string config_namespace = "koordinator-system";
-  std::string config_name = "slo-controller-config";
   std::size_t shown_max = 20;
   bool json = false;
-  base::Duration limit = std::chrono::seconds(30);  // for one answer of the API server
 };
 
 struct CheckReport {
   std::string text;
   bool clean = false;  // nothing that must not be was seen
 };
-// Looks that fail are counted, and the watching goes on. An error where none succeeded; at once where the first says
-// that no other would.
+// Lists and watches that fail are counted, and the watching goes on; the time in which not everything was seen is told
+// and counts for nothing. An error where everything was never seen; at once where a failure says that it never will.
 net::Task<Result<CheckReport>> check_ledger(net::EventLoop& loop, kube::Client& client, CheckOptions options);
 
-struct FailedLooks {
-  std::int64_t count = 0;
-  std::string last;  // what was wrong
-};
 CheckReport report(const Auditor& auditor, const FailedLooks& failed, const CheckOptions& options);
 
 }  // namespace tidemark::cli

@@ -27,7 +27,7 @@ class CheckLedgerTest : public ::testing::Test {
         loop, *between, [] { return std::string(); },
         kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
     options.length = 10s;
-    options.limit = 500ms;
+    options.watch.limit = 500ms;
     options.audit.lag = 0s;
     call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
   }
@@ -67,21 +67,82 @@ class CheckLedgerTest : public ::testing::Test {
   CheckOptions options;
 };
 
-TEST_F(CheckLedgerTest, ALookThatFailsThrowsNothingAwayThatWasSeen) {
+TEST_F(CheckLedgerTest, WhatFailsThrowsNothingAwayThatWasSeenAndItsTimeIsTold) {
   node("n", "20000");  // and no report at all
-  away(2s, 5s);
+  between->streams_break_at = clock.monotonic() + 4s;
+  away(4s, 7s);
+  options.json = true;
   const auto report = check();
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_FALSE(report->clean);
-  EXPECT_NE(report->text.find("NOT CLEAN: 1 nodes"), std::string::npos) << report->text;
-  EXPECT_NE(report->text.find("failed, at which nothing was seen; the last one: "), std::string::npos) << report->text;
-  EXPECT_NE(report->text.find("the server went away"), std::string::npos) << report->text;
+  const Json json = *Json::parse(report->text);
+  EXPECT_GE(json.at("failures")->as_int(), 4) << "of each kind";
+  EXPECT_FALSE(json.text_at("lastFailure").empty());
+  const double blind_s = json.at("blindSeconds")->as_double();
+  EXPECT_GE(blind_s, 3);
+  EXPECT_LT(blind_s, 6);
+  EXPECT_NEAR(json.at("causes")->as_array()[0].at("cpuCoreSeconds")->as_double(), 20 * (10 - blind_s), 0.1);
 
-  options.json = true;
+  options.json = false;
   options.length = 0s;
-  const auto clean = check();
-  ASSERT_TRUE(clean);
-  EXPECT_EQ(Json::parse(clean->text)->at("looksFailed")->as_int(), 0);
+  const auto once = check();
+  ASSERT_TRUE(once);
+  EXPECT_TRUE(once->text.starts_with("NOT CLEAN: 1 nodes")) << once->text;
+  EXPECT_EQ(once->text.find("failed"), std::string::npos) << once->text;
+}
+
+// Between two looks of one that polls each second.
+TEST_F(CheckLedgerTest, WhatComesAndGoesIsSeenToTheEvent) {
+  node("n", "0");
+  const auto set = [this](std::string_view batch_cpu) -> net::Task<void> {
+    net::HttpRequest request;
+    request.method = "PATCH";
+    request.target = "/api/v1/nodes/n/status";
+    request.body = base::cat(R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":")", batch_cpu, R"("}}})");
+    request.headers.set("content-type", "application/merge-patch+json");
+    const auto answer = co_await transport->fetch(std::move(request), 10s);
+    EXPECT_TRUE(answer && answer->status == 200);
+  };
+  auto change = [&]() -> net::Task<void> {
+    co_await loop.sleep(3100ms);
+    co_await set("20000");
+    co_await loop.sleep(350ms);
+    co_await set("8000");
+    co_await loop.sleep(100ms);
+    co_await set("0");
+  };
+  net::Scope scope(loop);
+  scope.spawn(change());
+  options.json = true;
+  const auto report = check();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(report->clean);
+  const Json json = *Json::parse(report->text);
+  const Json& cause = json.at("causes")->as_array()[0];
+  EXPECT_EQ(cause.text_at("id"), "TM-AUDIT-005") << report->text;
+  EXPECT_NEAR(cause.at("cpuCoreSeconds")->as_double(), 20 * 0.35 + 8 * 0.1, 1e-6);
+  EXPECT_EQ(cause.at("times")->as_int(), 1);
+}
+
+TEST_F(CheckLedgerTest, SettingsCountFromTheMomentThatTheyAreThere) {
+  node("n", "20000");  // and no report at all, which profile tidemark lets decay
+  auto change = [&]() -> net::Task<void> {
+    co_await loop.sleep(4s);
+    net::HttpRequest request;
+    request.method = "POST";
+    request.target = "/api/v1/namespaces/koordinator-system/configmaps";
+    request.body = R"({"metadata":{"name":"tidemark-config"},"data":{"config.yaml":"profile: tidemark"}})";
+    request.headers.set("content-type", "application/json");
+    const auto answer = co_await transport->fetch(std::move(request), 10s);
+    EXPECT_TRUE(answer && answer->status == 201);
+  };
+  net::Scope scope(loop);
+  scope.spawn(change());
+  options.json = true;
+  const auto report = check();
+  ASSERT_TRUE(report) << report.error().message;
+  const Json json = *Json::parse(report->text);
+  EXPECT_NEAR(json.at("causes")->as_array()[0].at("cpuCoreSeconds")->as_double(), 20 * 4, 1e-6) << report->text;
 }
 
 // The time is for one answer: a list of many pages takes as long as it takes.
@@ -89,11 +150,11 @@ TEST_F(CheckLedgerTest, ManyPagesAreReadEachInItsTime) {
   for (int i = 0; i < 1200; ++i) node(base::cat("n", i), "0");
   node("z", "20000");
   options.length = 0s;
-  options.limit = 500ms;
+  options.watch.limit = 500ms;
   between->delay = 300ms;
   auto report = check();
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_NE(report->text.find("NOT CLEAN: 1201 nodes, 1 looks"), std::string::npos) << report->text;
+  EXPECT_NE(report->text.find("NOT CLEAN: 1201 nodes, "), std::string::npos) << report->text;
   between->delay = 700ms;
   EXPECT_FALSE(check());
 }

@@ -17,11 +17,12 @@ namespace tidemark::cli {
 inline constexpr base::Duration kWholeListMax = std::chrono::minutes(10);  // all pages together
 
 // Each object goes to `on_item` as bytes and is not kept. `limit` is for one page. A kind that the cluster does not
-// have is an empty list. `on_restart`: drop what was collected, all of it comes again.
-inline net::Task<Result<void>> list_pages(net::EventLoop& loop, kube::Client& client, kube::Resource resource,
-                                          kube::ListOptions list, base::Duration limit,
-                                          std::function<Result<void>(std::string_view item)> on_item,
-                                          std::function<void()> on_restart) {
+// have is an empty list. `on_restart`: drop what was collected, all of it comes again. Answers the revision that a
+// watch goes on from; "" where the cluster does not have the kind.
+inline net::Task<Result<std::string>> list_pages(net::EventLoop& loop, kube::Client& client, kube::Resource resource,
+                                                 kube::ListOptions list, base::Duration limit,
+                                                 std::function<Result<void>(std::string_view item)> on_item,
+                                                 std::function<void()> on_restart) {
   net::Event news(loop);
   bool done = false;
   Result<std::string> listed;
@@ -46,9 +47,9 @@ inline net::Task<Result<void>> list_pages(net::EventLoop& loop, kube::Client& cl
     }
     news.clear();
   }
-  if (!listed && listed.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+  if (!listed && listed.error().kind == ErrorKind::kNotFound) co_return std::string();
   if (!listed) co_return std::unexpected(std::move(listed).error().within(base::cat("listing ", resource.kind)));
-  co_return Result<void>();
+  co_return listed;
 }
 
 }  // namespace tidemark::cli

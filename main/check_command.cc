@@ -19,14 +19,14 @@ int run_check(const std::vector<std::string>& args) {
   std::int64_t shown = static_cast<std::int64_t>(options.shown_max);
   using std::chrono::milliseconds, std::chrono::hours;
   declare_cluster_flags(flags, cluster_options);
-  declare_settings_flags(flags, options.config_namespace, options.config_name);
+  declare_settings_flags(flags, options.watch.config_namespace, options.watch.config_name);
   flags.group("Check");
-  flags.duration("for", options.length, base::Duration(0), hours(24 * 31), "how long to watch; 0s is one look");
-  flags.duration("every", options.every, milliseconds(100), hours(1), "pause between two looks");
+  flags.duration("for", options.length, base::Duration(0), hours(24 * 31),
+                 "how long to watch; 0s: what is wrong at once");
   flags.duration("lag", options.audit.lag, base::Duration(0), hours(1), "how soon a change must be followed");
   flags.text("writer", options.audit.writer, "how the field manager begins that should offer batch resources")
       .placeholder("NAME");
-  declare_answer_flags(flags, form, options.limit);
+  declare_answer_flags(flags, form, options.watch.limit);
   flags.integer("limit", shown, 0, 1'000'000, "findings shown one by one");
   declare_log_flags(flags, log_options);
   flags.arguments("ledger", 1, 1);

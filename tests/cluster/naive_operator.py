@@ -1,6 +1,7 @@
 """An operator as one would write it in an afternoon, and wrong in four ways: it sells the same idle capacity to Kubernetes and
 to YARN, takes any report for a fresh one, knows no water line, and lets offers jump. `tidemark check ledger` must catch it."""
 
+import json
 import threading
 
 from cluster import colocation
@@ -10,7 +11,9 @@ FIELD_MANAGER = "naive-operator"
 
 
 class NaiveOperator:
-    def __init__(self, nodes: list[str], every_s: float = 0.3):
+    def __init__(self, nodes: list[str], every_s: float = 0.3, with_book: bool = False):
+        """`with_book`: YARN's part stands in the book of an operator that takes offers, not in third-party allocations."""
+        self._with_book = with_book
         self._nodes = nodes
         self._every_s = every_s
         self._api = colocation.client()
@@ -41,8 +44,13 @@ class NaiveOperator:
             ", ".join(f'"{name}": "{amount}"' for name, amount in batch.items())
         )
         origin = '{"resources": {%s}}' % ", ".join(f'"{name}": "{amount}"' for name, amount in batch.items())
+        yarn = {"node.koordinator.sh/thirdPartyAllocations": allocations}
+        if self._with_book:
+            book = {"schema": 1, "generation": 1, "confirmed": batch, "sold": [{"class": "", "resources": batch}]}
+            offer = {"schema": 1, "generation": 1, "resources": batch, "upTo": batch}
+            yarn = {"tidemark.io/yarn-book": json.dumps(book), "tidemark.io/yarn-offer": json.dumps(offer)}
         change = {
-            "metadata": {"annotations": {colocation.ORIGIN: origin, "node.koordinator.sh/thirdPartyAllocations": allocations}},
+            "metadata": {"annotations": {colocation.ORIGIN: origin, **yarn}},
             "status": {"capacity": batch, "allocatable": batch},
         }
         must(self._api.request("PATCH", f"/api/v1/nodes/{node}/status", change, content=MERGE, fieldManager=FIELD_MANAGER))

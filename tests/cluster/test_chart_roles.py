@@ -292,6 +292,9 @@ class Roles(WithManager):
             for role in PEOPLE:
                 must(self.command(role, *words))
 
+        for role in PEOPLE:
+            self.assertRegex(self.command(role, "check", "ledger", "--for=2s").stdout, "(?i)clean: [0-9]+ nodes, [1-9]")
+
         # What was learned, stored and published, and read by people.
         self.pod_of_a_deployment("roles-web", "roles-1")
         uses = {"name": "roles-web", "namespace": "default", "priority": "koord-prod", "qos": "LS", "podUsage": {"resources": {"cpu": "0", "memory": "0"}}}

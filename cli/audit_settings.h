@@ -1,0 +1,83 @@
+// What the auditor takes from the settings: from the texts themselves, by a way of its own (nothing of policy/ is
+// asked).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/audit_read.h"
+
+namespace tidemark::cli {
+
+// What a side is told of 100 that are real, in percent.
+struct AuditOverReport {
+  std::int64_t cpu = 100;
+  std::int64_t memory = 100;
+  AuditAmounts entries;  // the largest that any entry says
+  // At least so much of what it is told is real.
+  AuditAmounts real(const AuditAmounts& told) const;
+};
+
+// What settings say about one node, as far as the auditor goes by them. Where it cannot tell which of several hold, the
+// most generous.
+struct AuditRules {
+  std::int64_t cpu_threshold_percent = 60;
+  std::int64_t memory_threshold_percent = 65;
+  bool cpu_by_use = true;
+  bool memory_by_use = true;
+  double diff_threshold = 0.1;  // what moved by less is not worth a write
+  std::int64_t degrade_minutes = 15;
+  // profile tidemark: an offer without reports is held and decays, growth is slewed.
+  bool decays = false;
+  bool slewed = false;
+  std::int64_t slew_permille_per_minute = 100;
+  std::int64_t dead_band_permille = 10;
+  // The pool's ledger. Where it is class-aware, less timely work of the other side does not count, and the auditor does
+  // not know which that is.
+  bool strict = false;
+  bool class_aware = false;
+  AuditOverReport kubernetes;
+  AuditOverReport yarn;
+};
+// Texts of colocation-config and of tidemark-config; nullopt: not there.
+struct AuditTexts {
+  std::optional<std::string> colocation;
+  std::optional<std::string> ours;
+};
+
+// What may be in force on a node: what the ConfigMaps say, and every revision that a roll-out under way has in force
+// somewhere. Which of them a node runs is not asked.
+class AuditSettings {
+ public:
+  // `stored`: the data of tidemark-config-revisions. A live text that cannot be read is none where a stored one can.
+  static Result<AuditSettings> read(const AuditTexts& live,
+                                    const std::map<std::string, std::string, std::less<>>& stored = {});
+  // Text of the overrides of the water line; those in force count on every node. What cannot be read counts as none.
+  void take_overrides(std::optional<std::string_view> text, base::WallTime now);
+  // Of a node only its labels and the annotation of its strategy are asked for.
+  AuditRules of(const Json& node) const;
+  // When an override ends, next.
+  std::optional<base::WallTime> changes_at() const { return changes_at_; }
+
+ private:
+  struct Layer {
+    Json colocation;
+    Json ours;
+  };
+  void take_override(const Json& line, base::WallTime now);
+
+  std::vector<Layer> layers_;  // one at least
+  // The highest line that somebody put anywhere for a while.
+  std::int64_t override_cpu_percent_ = 0;
+  std::int64_t override_memory_percent_ = 0;
+  std::optional<base::WallTime> changes_at_;
+};
+
+}  // namespace tidemark::cli
