@@ -1,6 +1,5 @@
 #include "cli/cluster_now.h"
 
-#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -42,7 +41,7 @@ net::Task<Result<void>> read_cluster(net::EventLoop& loop, kube::Client& client,
       },
       [&] { now.topologies.clear(); }));
   kube::ListOptions pods;
-  pods.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+  pods.field_selector = kBoundPods;
   TM_CO_TRY_VOID(co_await list_pages(
       loop, client, kube::kPods, std::move(pods), options.limit,
       [&](std::string_view item) -> Result<void> {
@@ -52,6 +51,10 @@ net::Task<Result<void>> read_cluster(net::EventLoop& loop, kube::Client& client,
       },
       [&] { now.pods.clear(); }));
   for (const auto& pod : now.pods) now.pods_of[pod.node_name.view()].push_back(&pod);
+  co_return co_await read_settings(client, std::move(options), now);
+}
+
+net::Task<Result<void>> read_settings(kube::Client& client, ClusterQuestion options, ClusterNow& now) {
   const auto map = [&](std::string_view name) {
     return config_map(client, options.config_namespace, std::string(name), options.limit, now.interner);
   };
@@ -74,25 +77,29 @@ net::Task<Result<void>> read_cluster(net::EventLoop& loop, kube::Client& client,
   co_return Result<void>();
 }
 
-manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
-                              const policy::PluginSet& plugins, const base::Clock& clock) {
+AboutNode about(const ClusterNow& now, const kube::Node& node) {
   const auto metric = now.metrics.find(node.meta.name.view());
   const auto topology = now.topologies.find(node.meta.name.view());
   const auto pods = now.pods_of.find(node.meta.name.view());
+  return {pods == now.pods_of.end() ? std::span<const manager::PodProjection* const>() : pods->second,
+          metric == now.metrics.end() ? nullptr : &metric->second,
+          topology == now.topologies.end() ? nullptr : &topology->second};
+}
+
+manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
+                              const policy::PluginSet& plugins, const base::Clock& clock) {
+  return decided(now, node, revision, plugins, clock, about(now, node));
+}
+
+manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
+                              const policy::PluginSet& plugins, const base::Clock& clock, const AboutNode& about) {
   manager::StandingInputs standing = manager::left_to_others(node);
   standing.desired = now.desired ? &*now.desired : nullptr;
   standing.desired_known = now.desired.has_value();
   standing.overrides = now.overrides_known();
   const manager::NodeSurroundings around{
-      pods == now.pods_of.end() ? std::span<const manager::PodProjection* const>() : pods->second,
-      metric == now.metrics.end() ? nullptr : &metric->second,
-      topology == now.topologies.end() ? nullptr : &topology->second,
-      revision,
-      plugins,
-      policy::OfferState(),
-      clock.wall(),
-      clock.monotonic(),
-      std::move(standing)};
+      about.pods,   about.metric,      about.topology,      revision,      plugins, about.state,
+      clock.wall(), clock.monotonic(), std::move(standing), about.waiting, false,   about.expected};
   return manager::decide_node(node, around);
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,8 +52,27 @@ struct ClusterQuestion {
 net::Task<Result<void>> read_cluster(net::EventLoop& loop, kube::Client& client, ClusterQuestion question,
                                      ClusterNow& now);
 
+// The settings and orders alone.
+net::Task<Result<void>> read_settings(kube::Client& client, ClusterQuestion question, ClusterNow& now);
+
+inline constexpr std::string_view kBoundPods = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
+
+// What of the cluster a node's offer rests on. Null where there is none.
+struct AboutNode {
+  std::span<const manager::PodProjection* const> pods;
+  const kube::NodeMetric* metric = nullptr;
+  const kube::NodeResourceTopology* topology = nullptr;
+  policy::OfferState state = {};
+  const policy::Waiting* waiting = nullptr;
+  const manager::ExpectedUse* expected = nullptr;
+};
+AboutNode about(const ClusterNow& now, const kube::Node& node);
+
 // What a manager that starts now would decide, by these settings.
 manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
                               const policy::PluginSet& plugins, const base::Clock& clock);
+// By the settings and orders of `now`, and the rest as it is said.
+manager::NodeDecision decided(const ClusterNow& now, const kube::Node& node, const manager::Revision& revision,
+                              const policy::PluginSet& plugins, const base::Clock& clock, const AboutNode& about);
 
 }  // namespace tidemark::cli

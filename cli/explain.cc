@@ -8,12 +8,12 @@
 #include "base/text.h"
 #include "cli/get.h"
 #include "cli/pools.h"
+#include "cli/surroundings.h"
 #include "kube/decode.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/evictions/budget_store.h"
-#include "manager/profiles/profile_reader.h"
 #include "manager/settings/effective.h"
 #include "manager/state/desired_store.h"
 #include "model/names.h"
@@ -91,24 +91,11 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));
-  std::optional<manager::StoredProfiles> profiles;
-  std::string profiles_problem;
   const policy::TidemarkConfig& ours = settings.revision.tidemark;
-  if (policy::pool_of(ours, manager::labels_of(node)).profile == policy::Profile::kTidemark && ours.profiles.learn) {
-    auto read =
-        co_await manager::read_profiles(client, options.config_namespace, "", loop.clock().wall(), options.limit);
-    if (read) {
-      profiles = std::move(*read);
-    } else {
-      profiles_problem = read.error().message;
-    }
-  }
-  const base::WallTime now = loop.clock().wall();
-  const manager::ExpectedUse expected = [&profiles, now](std::string_view workload) {
-    const auto* profile = profiles ? profiles->book.find(workload) : nullptr;
-    const auto usage = profile == nullptr ? std::nullopt : policy::usage_now(*profile, now);
-    return usage ? std::optional(usage->p95) : std::nullopt;
-  };
+  const Surroundings beside =
+      co_await read_surroundings(loop, client, options.config_namespace, options.limit,
+                                 wanted_by(ours, policy::pool_of(ours, manager::labels_of(node))), ours.classes);
+  const manager::ExpectedUse expected = beside.expected(loop.clock().wall());
   std::vector<const manager::PodProjection*> bound;
   for (const auto& pod : pods) bound.push_back(&pod);
   const manager::NodeSurroundings around{bound,
@@ -120,13 +107,15 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                                          loop.clock().wall(),
                                          loop.clock().monotonic(),
                                          standing,
-                                         nullptr,
+                                         &beside.waiting,
                                          false,
                                          &expected};
   const auto decision = manager::decide_node(node, around);
   std::vector<std::string> notes = decision.notes;
   if (decision.pool->ledger != policy::LedgerConfig()) {
-    notes.emplace_back("the ledger as if no batch pod waited; the manager knows whether one does");
+    notes.push_back(beside.waiting_pods == 0
+                        ? std::string("no batch pod waits for room")
+                        : base::cat(beside.waiting_pods, " batch pods wait for room; the ledger goes by that"));
   }
   for (const auto line : base::split(settings.notes, '\n')) {
     if (!line.empty()) notes.emplace_back(line);
@@ -136,10 +125,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
         "how far an offer has moved is the manager's memory; shown is what one that starts now would do");
   }
   if (!overrides) notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
-  if (!profiles_problem.empty()) {
-    notes.emplace_back(
-        base::cat("profiles of workloads could not be read, so young pods are shown by request: ", profiles_problem));
-  }
+  notes.insert(notes.end(), beside.notes.begin(), beside.notes.end());
   std::vector<policy::Source> sources;
   sources.push_back({base::cat("Node ", options.node),
                      node.meta.resource_version,

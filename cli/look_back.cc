@@ -16,6 +16,7 @@
 #include "policy/pools/pools.h"
 #include "policy/render/offer_text.h"
 #include "policy/render/overcommit_text.h"
+#include "policy/render/sources_text.h"
 
 namespace tidemark::cli {
 namespace {
@@ -42,20 +43,49 @@ std::string done_text(const manager::DecisionDone& done) {
   return out;
 }
 
+// What the decision rested on, as far as a record tells: what objects said, not which revisions of them.
+std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, std::string_view settings) {
+  const std::string& node = record.snapshot.name;
+  const auto& metric = record.snapshot.metric;
+  std::vector<policy::Source> sources;
+  const auto add = [&](std::string object, std::string_view gives, std::vector<std::string_view> terms) {
+    sources.push_back({std::move(object), "", std::nullopt, std::nullopt, gives, std::move(terms), true});
+  };
+  add(base::cat("Node ", node), "capacity, what the kubelet reserves, the node's own settings, what third parties hold",
+      {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode"});
+  if (metric) {
+    add(base::cat("NodeMetric ", node), "what the system, pods and host applications use",
+        {"systemUsed", "highPriority", "prodReclaimable", "nodeUnused"});
+    if (metric->update_time) sources.back().age = record.basis.now - *metric->update_time;
+  }
+  add(base::cat("pods of ", node), "what they request", {"highPriority", "prodRequest"});
+  sources.back().count = record.snapshot.pods.size();
+  add(base::cat("settings ", settings), "percentages, policies and ratios, pool, calendar, profile, ledger",
+      {"margin", "cap", "policy", "normalization", "amplification", "pool", "offer"});
+  if (!record.basis.overrides.empty()) {
+    add("overrides of the water line", "where somebody put the line for a while", {"offer"});
+    sources.back().count = record.basis.overrides.size();
+  }
+  add("memory of the manager", "what the node was offered, and could be offered lately", {"offer"});
+  return sources;
+}
+
 std::string explanation(const manager::NodeDecision& decision, std::string_view settings, std::string_view pool,
-                        const std::vector<std::string>& notes, bool json) {
+                        const std::vector<policy::Source>& sources, const std::vector<std::string>& notes, bool json) {
   const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides};
   if (json) {
     Json out = policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
     out["pool"] = Json(pool);
     out["settings"] = Json(settings);
     out["offer"] = policy::render_json(decision.offer, names);
+    out["sources"] = policy::render_json(sources);
     out["notes"] = Json::array();
     for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
     return out.dump_pretty() + "\n";
   }
   std::string out = policy::render_text(decision.offer.plan, decision.snapshot, decision.strategy());
   out += policy::render_text(decision.offer, names);
+  out += policy::render_text(sources);
   out += base::cat("settings: ", settings, ", pool ", pool, "\n");
   for (const auto& note : notes) out += base::cat("note: ", note, "\n");
   return out;
@@ -148,8 +178,8 @@ Result<std::string> explain_node_at(const LookBack& options) {
     }
     if (const std::string hurt = describe(damage); !hurt.empty()) notes.push_back(base::cat("the journal: ", hurt));
     const auto* revision = decisions.settings(record.settings);
-    return explanation(decision, revision->hash, policy::pool_of(revision->tidemark, record.basis.labels).name, notes,
-                       options.json);
+    return explanation(decision, revision->hash, policy::pool_of(revision->tidemark, record.basis.labels).name,
+                       sources_then(record, revision->hash), notes, options.json);
   }
   return out_of_reach(options, oldest, damage);
 }

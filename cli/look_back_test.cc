@@ -104,6 +104,24 @@ TEST_F(LookBackTest, WhatIsDamagedInTheMiddleIsNotExact) {
   EXPECT_TRUE(says(report.text, "damaged bytes")) << report.text;
 }
 
+TEST_F(LookBackTest, WhatItRestedOnIsSaidAsFarAsItIsKept) {
+  write(bytes);
+  const std::string text = explain(5min);
+  EXPECT_TRUE(says(text, "\nfrom\n  Node n1")) << text;
+  EXPECT_TRUE(says(text, "as recorded")) << text;
+  const auto json = explain_node_at({folder, "n1", kStart + 5min, true});
+  ASSERT_TRUE(json);
+  const Json told = *Json::parse(*json);
+  const auto& sources = told.member("sources")->as_array();
+  ASSERT_GE(sources.size(), 4u);
+  EXPECT_EQ(sources[0].text_at("object"), "Node n1");
+  EXPECT_TRUE(sources[0].member("recorded")->as_bool());
+  EXPECT_TRUE(sources[0].member("revision")->is_null());
+  for (const Json& source : sources) {
+    if (source.text_at("object") == "pods of n1") EXPECT_NE(source.member("count"), nullptr);
+  }
+}
+
 // Another process leads: what stands in this one's journal is long replaced.
 TEST_F(LookBackTest, ALongSilenceIsSaid) {
   write(bytes);

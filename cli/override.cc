@@ -1,16 +1,10 @@
 #include "cli/override.h"
 
-#include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/text.h"
-#include "cli/cluster_now.h"
 #include "cli/pools.h"
-#include "kube/decode.h"
-#include "manager/specs/node_slo.h"
 #include "manager/state/desired_store.h"
-#include "policy/overcommit/writes.h"
 #include "policy/render/override_text.h"
 
 namespace tidemark::cli {
@@ -20,7 +14,6 @@ using base::cat;
 using policy::LinePhase;
 
 constexpr int kStoreTriesMax = 10;
-constexpr base::Duration kLookEvery = std::chrono::seconds(2);
 
 std::string scope_text(std::string_view pool) {
   return pool.empty() ? "cluster" : cat("pool ", pool);
@@ -93,49 +86,6 @@ std::string side_text(std::string_view name, const policy::LineTerms& before, co
              : cat("  ", name, ": ", one(before), " -> ", one(after), "\n");
 }
 
-// One look at whether the nodes of the scope follow the override.
-net::Task<Result<OverrideWait>> look(net::EventLoop& loop, kube::Client& client, const OverrideOptions& options) {
-  ClusterNow now;
-  TM_CO_TRY_VOID(co_await read_cluster(
-      loop, client, {options.settings.config_namespace, options.settings.config_name, options.settings.limit}, now));
-  std::map<std::string, manager::NodeSloProjection, std::less<>> slos;
-  auto listed = co_await client.list(
-      kube::kNodeSlos, {},
-      [&](std::string_view page) -> Result<void> {
-        TM_TRY_VOID(kube::decode_list(page, [&](std::string_view item) -> Result<void> {
-          TM_TRY(auto slo, manager::decode_node_slo_projection(item, now.interner));
-          std::string name(slo.meta.name);
-          slos.insert_or_assign(std::move(name), std::move(slo));
-          return {};
-        }));
-        return {};
-      },
-      [&] { slos.clear(); }, options.settings.limit);
-  if (!listed && listed.error().kind != ErrorKind::kNotFound) {
-    co_return std::unexpected(std::move(listed).error().within("listing NodeSLOs"));
-  }
-  OverrideWait out;
-  for (const kube::Node& node : now.nodes) {
-    TM_CO_TRY(const auto settings, manager::effective_settings(now.maps, node, options.settings.zones));
-    if (!options.pool.empty() && settings.pool != options.pool) continue;
-    const auto decision = decided(now, node, settings.revision, {}, loop.clock());
-    if (!decision.writes()) continue;  // observed, or left to somebody else
-    ++out.nodes;
-    const auto slo = slos.find(std::string_view(node.meta.name.view()));
-    const auto told = manager::decide_node_slo(&node, slo == slos.end() ? nullptr : &slo->second, settings.revision,
-                                               loop.clock().wall(), now.overrides_known());
-    const bool offers = decision.plan().action == policy::PlanAction::kHold ||
-                        !policy::needs_write(decision.snapshot.published, decision.plan().publish, base::Duration(0),
-                                             decision.strategy().values)
-                             .write;
-    const bool agent = told.plan.action == manager::NodeObjectPlan::Action::kNone;
-    if (!agent || !offers) out.not_reached.emplace_back(node.meta.name.view());
-  }
-  std::ranges::sort(out.not_reached);
-  out.reached = out.not_reached.empty();
-  co_return out;
-}
-
 }  // namespace
 
 net::Task<Result<OverrideReport>> give_override(net::EventLoop& loop, kube::Client& client, OverrideOptions options) {
@@ -176,18 +126,6 @@ net::Task<Result<OverrideReport>> give_override(net::EventLoop& loop, kube::Clie
   report.line = OverrideReport::Line{before, pool->at(now)};
   if (report.after) report.notes = notes_of(*pool, *report.after, report.line->after, now);
   co_return report;
-}
-
-net::Task<Result<OverrideWait>> wait_for_override(net::EventLoop& loop, kube::Client& client, OverrideOptions options,
-                                                  base::Duration limit,
-                                                  std::function<void(const OverrideWait&)> on_progress) {
-  const base::MonotonicTime deadline = loop.clock().monotonic() + limit;
-  while (true) {
-    TM_CO_TRY(OverrideWait seen, co_await look(loop, client, options));
-    if (on_progress) on_progress(seen);
-    if (seen.reached || loop.clock().monotonic() + kLookEvery > deadline) co_return seen;
-    co_await loop.sleep(kLookEvery);
-  }
 }
 
 std::string render_text(const OverrideReport& report) {

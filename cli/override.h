@@ -3,7 +3,6 @@
 // holds as soon as one does, until its end.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,16 +44,5 @@ net::Task<Result<OverrideReport>> give_override(net::EventLoop& loop, kube::Clie
 
 std::string render_text(const OverrideReport& report);
 Json render_json(const OverrideReport& report);
-
-struct OverrideWait {
-  bool reached = false;
-  std::size_t nodes = 0;
-  std::vector<std::string> not_reached;  // by name
-};
-// Until the manager has told the agent of every node of the scope that it writes: its NodeSLO says what the override
-// makes of it, and what it offers is not worth a write any more.
-net::Task<Result<OverrideWait>> wait_for_override(net::EventLoop& loop, kube::Client& client, OverrideOptions options,
-                                                  base::Duration limit,
-                                                  std::function<void(const OverrideWait&)> on_progress);
 
 }  // namespace tidemark::cli

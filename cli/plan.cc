@@ -6,15 +6,18 @@
 
 #include "base/text.h"
 #include "cli/cluster_now.h"
+#include "cli/in_force.h"
 #include "cli/manifests.h"
 #include "cli/plan_changes.h"
+#include "cli/surroundings.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/settings/effective.h"
 #include "manager/specs/node_slo.h"
+#include "manager/state/mark_write.h"
 #include "model/names.h"
+#include "policy/motion/motion.h"
 #include "policy/render/admission_text.h"
-#include "policy/rollout/stored.h"
 #include "policy/settings/check.h"
 
 namespace tidemark::cli {
@@ -75,33 +78,37 @@ std::string list_text(const std::vector<std::string>& problems, bool json) {
   return out;
 }
 
-// Of most clusters one set of settings is in force on every node; while a roll-out is under way each is asked for.
-class InForce {
- public:
-  InForce(const ClusterNow& now, const PlanOptions& options) : now_(now), options_(options) {
-    if (!now.maps.revisions) return;
-    const auto stored = policy::decode_stored(manager::data_of(*now.maps.revisions));
-    by_node_ = stored.state && stored.state->layers.size() > 1;
-    if (!by_node_) return;
-    if (const auto* target = policy::find_revision(stored.book, stored.state->target())) target_ = target->texts;
-  }
-  Result<const manager::EffectiveSettings*> on(const kube::Node& node) {
-    if (!known_ || by_node_) {
-      TM_TRY(known_, manager::effective_settings(now_.maps, node, options_.zones));
-    }
-    return &*known_;
-  }
-  bool by_node() const { return by_node_; }
-  // Of the settings that every node is to have once a roll-out is over; nullopt: those in force on any node.
-  const std::optional<policy::SettingsTexts>& target() const { return target_; }
+// The longest that growth has been waiting for when a manager looks again: it gives for two minutes at most.
+constexpr base::Duration kSinceLastStep = std::chrono::minutes(2);
+// As in policy/motion: how long a report counts as fresh where the pool says nothing else.
+constexpr base::Duration kFreshFor = policy::MotionConfig().hold;
 
- private:
-  const ClusterNow& now_;
-  const PlanOptions& options_;
-  bool by_node_ = false;
-  std::optional<policy::SettingsTexts> target_;
-  std::optional<manager::EffectiveSettings> known_;
-};
+// What a manager that runs remembers of the node: that it offers what the node carries, since a while, and that reports
+// come, where the last one is young.
+policy::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
+                                          const base::Clock& clock) {
+  policy::OfferState state;
+  const auto carried = manager::carried_by(node).origin;
+  if (!carried || metric == nullptr || !metric->updated || clock.wall() - *metric->updated > kFreshFor) return state;
+  state.motion.offered = *carried;
+  state.motion.changed_at = clock.monotonic() + -kSinceLastStep;
+  state.motion.stamp = metric->updated;
+  state.motion.stamp_at = clock.monotonic();
+  state.motion.stamp_moved = true;
+  return state;
+}
+
+// Growth at once: what an offer comes to in the end, the dead band aside.
+manager::Revision without_slew(manager::Revision revision) {
+  constexpr std::int64_t kWholeNodesPermille = 100'000;
+  revision.tidemark.rest.motion.slew_permille_per_minute = kWholeNodesPermille;
+  for (auto& pool : revision.tidemark.pools) pool.motion.slew_permille_per_minute = kWholeNodesPermille;
+  return revision;
+}
+
+SurroundingsWanted either(const SurroundingsWanted& a, const SurroundingsWanted& b) {
+  return {a.profiles || b.profiles, a.waiting || b.waiting};
+}
 
 }  // namespace
 
@@ -117,8 +124,11 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
   check(wanted, now, options, problems, view.warnings);
   if (!problems.empty()) co_return PlanReport{list_text(problems, options.json), false};
 
-  InForce in_force(now, options);
+  InForce in_force(now.maps, options.zones);
   std::optional<manager::Revision> after;
+  std::optional<manager::Revision> unslewed;  // the same, with growth at once
+  std::optional<Surroundings> beside;
+  manager::ExpectedUse expected;
   std::vector<NodeChange> changes;
   bool moves = false;
   for (const kube::Node& node : now.nodes) {
@@ -134,10 +144,22 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
       if (!after || !after->colocation.config) {
         co_return fail(ErrorKind::kInvalid, "the settings in force beside the new ones cannot be used together");
       }
+      unslewed = without_slew(*after);
     }
     const auto labels = manager::labels_of(node);
-    const auto was = decided(now, node, before->revision, options.plugins, loop.clock());
-    const auto is = decided(now, node, *after, options.plugins, loop.clock());
+    if (!beside) {
+      const auto both = either(wanted_by(before->revision.tidemark), wanted_by(after->tidemark));
+      beside = co_await read_surroundings(loop, client, options.config_namespace, options.limit, both,
+                                          after->tidemark.classes);
+      expected = beside->expected(loop.clock().wall());
+    }
+    AboutNode around = about(now, node);
+    around.state = as_a_manager_remembers(node, around.metric, loop.clock());
+    around.waiting = &beside->waiting;
+    around.expected = &expected;
+    const auto was = decided(now, node, before->revision, options.plugins, loop.clock(), around);
+    const auto is = decided(now, node, *after, options.plugins, loop.clock(), around);
+    const auto ends = is.offer.motion ? decided(now, node, *unslewed, options.plugins, loop.clock(), around) : is;
     moves = moves || is.offer.motion;
     const auto slo = [&](const manager::Revision& revision) {
       return manager::decide_node_slo(&node, nullptr, revision, loop.clock().wall(), now.overrides_known()).spec;
@@ -145,14 +167,18 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
     changes.push_back({std::string(node.meta.name.view()),
                        offered_of(was, policy::pool_of(before->revision.tidemark, labels).name),
                        offered_of(is, policy::pool_of(after->tidemark, labels).name),
+                       offered_of(ends, policy::pool_of(after->tidemark, labels).name),
                        changed_parts(slo(before->revision), slo(*after))});
   }
   if (in_force.by_node())
     view.notes.emplace_back("a roll-out is under way; before is what is in force on each node now");
   if (moves) {
-    view.notes.emplace_back("with profile tidemark an offer grows in steps: shown is the first of them");
+    view.notes.emplace_back(
+        "with profile tidemark an offer grows in steps: shown is the next one, and where it ends while nothing else "
+        "changes");
   }
   for (const auto& note : now.notes) view.notes.push_back(note);
+  if (beside) view.notes.insert(view.notes.end(), beside->notes.begin(), beside->notes.end());
   view.notes.emplace_back(
       "observed nodes are shown as if they were written; nodes that are off offer nothing, whatever is set");
   view.notes.emplace_back("new settings reach the nodes as their roll-out says (tidemark list revisions)");

@@ -20,6 +20,7 @@ struct Sum {
   std::int64_t off = 0;
   Offered before;
   Offered after;
+  Offered end;
 };
 
 void add(Offered& sum, const Offered& more) {
@@ -41,6 +42,7 @@ std::map<std::string, Sum> sums_of(const std::vector<NodeChange>& nodes) {
       sum->off += node.after.off ? 1 : 0;
       add(sum->before, node.before);
       add(sum->after, node.after);
+      add(sum->end, node.end);
     }
   }
   return sums;
@@ -50,8 +52,8 @@ std::map<std::string, Sum> sums_of(const std::vector<NodeChange>& nodes) {
 std::vector<NodeChange> by_size(std::vector<NodeChange> nodes) {
   std::erase_if(nodes, [](const NodeChange& node) { return !node.changes(); });
   const auto size = [](const NodeChange& node) {
-    return std::pair(std::abs(node.after.batch_cpu - node.before.batch_cpu),
-                     std::abs(node.after.batch_memory - node.before.batch_memory));
+    return std::pair(std::abs(node.end.batch_cpu - node.before.batch_cpu),
+                     std::abs(node.end.batch_memory - node.before.batch_memory));
   };
   std::sort(nodes.begin(), nodes.end(), [&](const NodeChange& a, const NodeChange& b) {
     if (size(a) != size(b)) return size(a) > size(b);
@@ -66,16 +68,19 @@ std::string cores(std::int64_t milli) {
 std::string gib(std::int64_t bytes) {
   return cat(bytes >> 30, ".", ((bytes & ((std::int64_t{1} << 30) - 1)) * 10) >> 30);
 }
-std::string between(const std::string& before, const std::string& after, std::string_view unit) {
-  return before == after ? cat(after, unit) : cat(before, " -> ", after, unit);
+// "1.0 -> 2.0 -> 8.0 cores": now, by the next step, in the end; what stays is said once.
+std::string between(const std::string& before, const std::string& after, const std::string& end,
+                    std::string_view unit) {
+  if (after == end) return before == end ? cat(end, unit) : cat(before, " -> ", end, unit);
+  return cat(before, " -> ", after, " -> ", end, unit);
 }
 
 std::string sum_line(std::string_view name, const Sum& sum) {
   return cat(name, ": ", sum.changed, " of ", sum.nodes, " nodes change; batch ",
-             between(cores(sum.before.batch_cpu), cores(sum.after.batch_cpu), " cores"), ", ",
-             between(gib(sum.before.batch_memory), gib(sum.after.batch_memory), " GiB"), "; mid ",
-             between(cores(sum.before.mid_cpu), cores(sum.after.mid_cpu), " cores"), ", ",
-             between(gib(sum.before.mid_memory), gib(sum.after.mid_memory), " GiB"),
+             between(cores(sum.before.batch_cpu), cores(sum.after.batch_cpu), cores(sum.end.batch_cpu), " cores"), ", ",
+             between(gib(sum.before.batch_memory), gib(sum.after.batch_memory), gib(sum.end.batch_memory), " GiB"),
+             "; mid ", between(cores(sum.before.mid_cpu), cores(sum.after.mid_cpu), cores(sum.end.mid_cpu), " cores"),
+             ", ", between(gib(sum.before.mid_memory), gib(sum.after.mid_memory), gib(sum.end.mid_memory), " GiB"),
              sum.slo_changed == 0 ? "" : cat("; NodeSLO of ", sum.slo_changed),
              sum.off == 0 ? "" : cat("; ", sum.off, " off"), "\n");
 }
@@ -101,7 +106,8 @@ Json sum_json(const Sum& sum) {
                        {"nodeSlosChanged", sum.slo_changed},
                        {"off", sum.off},
                        {"before", offered_json(sum.before)},
-                       {"after", offered_json(sum.after)}});
+                       {"after", offered_json(sum.after)},
+                       {"end", offered_json(sum.end)}});
 }
 
 Json texts(const std::vector<std::string>& list) {
@@ -144,13 +150,16 @@ std::string plan_text(std::vector<NodeChange> nodes, const PlanView& view) {
   const auto changed = by_size(std::move(nodes));
   for (std::size_t i = 0; i < std::min(view.shown_max, changed.size()); ++i) {
     const NodeChange& node = changed[i];
-    out += cat(node.node, " (",
-               node.before.pool == node.after.pool ? node.after.pool : cat(node.before.pool, " -> ", node.after.pool),
-               "): batch ", between(cores(node.before.batch_cpu), cores(node.after.batch_cpu), " cores"), ", ",
-               between(gib(node.before.batch_memory), gib(node.after.batch_memory), " GiB"));
-    if (node.before.mid_cpu != node.after.mid_cpu || node.before.mid_memory != node.after.mid_memory) {
-      out += cat("; mid ", between(cores(node.before.mid_cpu), cores(node.after.mid_cpu), " cores"), ", ",
-                 between(gib(node.before.mid_memory), gib(node.after.mid_memory), " GiB"));
+    out += cat(
+        node.node, " (",
+        node.before.pool == node.after.pool ? node.after.pool : cat(node.before.pool, " -> ", node.after.pool),
+        "): batch ",
+        between(cores(node.before.batch_cpu), cores(node.after.batch_cpu), cores(node.end.batch_cpu), " cores"), ", ",
+        between(gib(node.before.batch_memory), gib(node.after.batch_memory), gib(node.end.batch_memory), " GiB"));
+    if (node.before.mid_cpu != node.end.mid_cpu || node.before.mid_memory != node.end.mid_memory) {
+      out += cat(
+          "; mid ", between(cores(node.before.mid_cpu), cores(node.after.mid_cpu), cores(node.end.mid_cpu), " cores"),
+          ", ", between(gib(node.before.mid_memory), gib(node.after.mid_memory), gib(node.end.mid_memory), " GiB"));
     }
     if (!node.slo_parts.empty()) out += cat("; NodeSLO: ", base::join(node.slo_parts, ", "));
     out += cat(" [", model::reason_id(node.after.reason), "]\n");
@@ -176,6 +185,7 @@ Json plan_json(std::vector<NodeChange> nodes, const PlanView& view) {
     out["nodes"].as_array().push_back(Json::object({{"node", Json(changed[i].node)},
                                                     {"before", node_json(changed[i].before)},
                                                     {"after", node_json(changed[i].after)},
+                                                    {"end", node_json(changed[i].end)},
                                                     {"nodeSlo", texts(changed[i].slo_parts)}}));
   }
   out["left_off"] = static_cast<std::int64_t>(changed.size() - std::min(view.shown_max, changed.size()));

@@ -29,9 +29,10 @@ Offered offered_of(const manager::NodeDecision& decision, const std::string& poo
 struct NodeChange {
   std::string node;
   Offered before;
-  Offered after;
+  Offered after;                       // by the next step
+  Offered end;                         // once growth is over
   std::vector<std::string> slo_parts;  // of the node's NodeSLO that change
-  bool changes() const { return before != after || !slo_parts.empty(); }
+  bool changes() const { return before != after || before != end || !slo_parts.empty(); }
 };
 std::vector<std::string> changed_parts(const policy::SloSpec& before, const policy::SloSpec& after);
 

@@ -15,6 +15,7 @@ NodeChange change(const std::string& node, const std::string& pool, std::int64_t
   out.node = node;
   out.before = {before, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool, false};
   out.after = {after, std::int64_t{4} << 30, 0, 0, model::Reason::kPublished, pool, false};
+  out.end = out.after;
   return out;
 }
 
@@ -42,13 +43,26 @@ TEST(PlanChanges, TenThousandNodesAreAFewLines) {
 
 TEST(PlanChanges, NodesThatAreOffAreCounted) {
   auto off = change("a", "x", 0, 0);
-  off.before.off = off.after.off = true;
-  off.before.reason = off.after.reason = model::Reason::kStateOff;
+  off.before.off = off.after.off = off.end.off = true;
+  off.before.reason = off.after.reason = off.end.reason = model::Reason::kStateOff;
   EXPECT_EQ(plan_text({off, change("b", "x", 1000, 2000)}, {}),
             "b (x): batch 1.0 -> 2.0 cores, 4.0 GiB [TM-NODE-001]\n"
             "pool x: 1 of 2 nodes change; batch 1.0 -> 2.0 cores, 8.0 GiB; mid 0.0 cores, 0.0 GiB; 1 off\n"
             "all: 1 of 2 nodes change; batch 1.0 -> 2.0 cores, 8.0 GiB; mid 0.0 cores, 0.0 GiB; 1 off\n");
   EXPECT_EQ(plan_json({off}, {}).at("pools", "x", "off")->as_int(), 1);
+}
+
+TEST(PlanChanges, WhatGrowsInStepsSaysTheNextOneAndTheEnd) {
+  auto node = change("a", "x", 1000, 2000);
+  node.end.batch_cpu = 8000;
+  auto later = change("b", "x", 1000, 1000);  // nothing yet, and much in the end
+  later.end.batch_cpu = 9000;
+  EXPECT_EQ(plan_text({node, later}, {}),
+            "b (x): batch 1.0 -> 1.0 -> 9.0 cores, 4.0 GiB [TM-NODE-001]\n"
+            "a (x): batch 1.0 -> 2.0 -> 8.0 cores, 4.0 GiB [TM-NODE-001]\n"
+            "pool x: 2 of 2 nodes change; batch 2.0 -> 3.0 -> 17.0 cores, 8.0 GiB; mid 0.0 cores, 0.0 GiB\n"
+            "all: 2 of 2 nodes change; batch 2.0 -> 3.0 -> 17.0 cores, 8.0 GiB; mid 0.0 cores, 0.0 GiB\n");
+  EXPECT_EQ(plan_json({node}, {}).at("all", "end", "batchCpuMilli")->as_int(), 8000);
 }
 
 TEST(PlanChanges, ANodeSloThatChangesIsAChange) {

@@ -45,6 +45,13 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
 
 int ask_cluster(std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
                 const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&)>& ask) {
+  return ask_cluster(command, log_options, options,
+                     [&](net::EventLoop& loop, kube::Client& client, const base::Log&) { return ask(loop, client); });
+}
+
+int ask_cluster(
+    std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
+    const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&, const base::Log&)>& ask) {
   const base::SystemClock clock;
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);
@@ -58,7 +65,7 @@ int ask_cluster(std::string_view command, const LogOptions& log_options, const C
   {
     net::Scope scope(loop);
     auto wait = [&]() -> net::Task<void> {
-      answer = co_await ask(loop, *cluster->client);
+      answer = co_await ask(loop, *cluster->client, log);
       loop.stop();
     };
     scope.spawn(wait());

@@ -39,5 +39,8 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
 // One question to the cluster, for a command that answers a text: prints it, or what went wrong; answers the exit code.
 int ask_cluster(std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
                 const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&)>& ask);
+int ask_cluster(
+    std::string_view command, const LogOptions& log_options, const ClusterOptions& options,
+    const std::function<net::Task<Result<std::string>>(net::EventLoop&, kube::Client&, const base::Log&)>& ask);
 
 }  // namespace tidemark::main

@@ -3,8 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "cli/override.h"
+#include "cli/override_wait.h"
 #include "main/cluster.h"
 #include "main/person.h"
 #include "main/process.h"
@@ -111,6 +113,7 @@ int finish_wait(const cli::OverrideWait& waited, base::Duration limit) {
   if (waited.reached) return kDone;
   return failed({ErrorKind::kDeadline,
                  base::cat("stored, but not followed by all nodes after ", base::format_go_duration(limit),
+                           waited.trouble.empty() ? "" : "; ", waited.trouble,
                            " (is a manager running? with profile tidemark an offer grows in steps): ",
                            first_names(waited.not_reached)),
                  0, 0});
@@ -151,15 +154,16 @@ int run_override(const std::vector<std::string>& args) {
   std::optional<cli::OverrideWait> waited;
   const int code = ask_cluster(
       "override", log_options, cluster_options,
-      [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+      [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
         TM_CO_TRY(const auto report, co_await cli::give_override(loop, client, options));
         if (asked_for.wait > base::Duration(0) && !options.dry_run) {
-          TM_CO_TRY(waited, co_await cli::wait_for_override(
-                                loop, client, options, asked_for.wait, [&](const cli::OverrideWait& seen) {
-                                  if (quiet) return;
-                                  progress.show(base::cat("followed by ", seen.nodes - seen.not_reached.size(), " of ",
-                                                          seen.nodes, " nodes"));
-                                }));
+          waited = co_await cli::wait_for_override(
+              loop, client, log, base::Random(base::Random::seed_from_system()), options, asked_for.wait,
+              [&](const cli::OverrideWait& seen) {
+                if (quiet) return;
+                progress.show(base::cat("followed by ", seen.nodes - seen.not_reached.size(), " of ", seen.nodes,
+                                        " nodes", seen.trouble.empty() ? "" : "; ", seen.trouble));
+              });
           progress.end();
         }
         if (!quiet) co_return cli::render_text(report);

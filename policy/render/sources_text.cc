@@ -15,8 +15,8 @@ std::int64_t seconds(base::Duration age) {
 
 std::string state_of(const Source& source) {
   if (source.count) return cat(*source.count, *source.count == 1 ? " object" : " objects");
-  if (source.revision.empty()) return "does not exist";
-  std::string out = cat("revision ", source.revision);
+  if (source.revision.empty() && !source.recorded) return "does not exist";
+  std::string out = source.recorded ? std::string("as recorded") : cat("revision ", source.revision);
   if (!source.age) return out;
   // A node's clock may be ahead of this one.
   if (*source.age < base::Duration(0)) return cat(out, ", of ", -seconds(*source.age), " s from now");
@@ -47,6 +47,7 @@ Json render_json(std::span<const Source> sources) {
   for (const Source& source : sources) {
     Json shown = Json::object({{"object", Json(source.object)}});
     shown["revision"] = source.revision.empty() ? Json(nullptr) : Json(source.revision);
+    if (source.recorded) shown["recorded"] = Json(true);
     if (source.age) shown["ageSeconds"] = Json(seconds(*source.age));
     if (source.count) shown["count"] = Json(static_cast<std::int64_t>(*source.count));
     shown["gives"] = Json(source.gives);

@@ -21,6 +21,7 @@ struct Source {
   std::optional<std::size_t> count;     // of several objects together
   std::string_view gives;               // for people
   std::vector<std::string_view> terms;  // by their names in the JSON
+  bool recorded = false;                // what it said was kept, not which revision it was
 };
 
 std::string render_text(std::span<const Source> sources);

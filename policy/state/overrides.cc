@@ -68,8 +68,9 @@ const LineOverride* alive(const LineOverride* line, WallTime now) {
 }
 
 void drop_ended(Overrides& overrides, WallTime now) {
-  if (overrides.cluster && now >= overrides.cluster->until) overrides.cluster.reset();
-  std::erase_if(overrides.pools, [now](const PoolOverride& each) { return now >= each.line.until; });
+  const auto over = [now](const LineOverride& line) { return now - line.until >= kOverrideKeptEnded; };
+  if (overrides.cluster && over(*overrides.cluster)) overrides.cluster.reset();
+  std::erase_if(overrides.pools, [&](const PoolOverride& each) { return over(each.line); });
 }
 
 bool same(const LineOverride& a, const LineOverride& b) {
@@ -181,7 +182,7 @@ Result<OverrideCommanded> command_override(const Overrides& before, std::string_
   if (const auto* held = out.overrides.of(pool)) out.before = *held;
   if (command.line) {
     TM_TRY(out.after, made(command, now));
-    if (out.before && same(*out.before, *out.after)) {
+    if (out.before && now < out.before->until && same(*out.before, *out.after)) {
       out.after = out.before;
       out.effect = OverrideEffect::kAlready;
       return out;
@@ -198,6 +199,9 @@ Result<OverrideCommanded> command_override(const Overrides& before, std::string_
   auto& pools = out.overrides.pools;
   std::erase_if(pools, [pool](const PoolOverride& each) { return each.pool == pool; });
   if (!out.after) return out;
+  if (pools.size() >= kOverridesPoolsMax) {
+    std::erase_if(pools, [now](const PoolOverride& each) { return now >= each.line.until; });
+  }
   if (pools.size() >= kOverridesPoolsMax) {
     return fail(ErrorKind::kExhausted, kOverridesPoolsMax, " pools are overridden already; take some back first");
   }

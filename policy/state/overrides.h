@@ -25,6 +25,9 @@ inline constexpr std::int64_t kOverridesSchema = 1;
 // What is to hold longer belongs into the calendar, where it is checked, rolled out and can be undone.
 inline constexpr base::Duration kOverrideLastsMax = std::chrono::hours(24 * 7);
 inline constexpr base::Duration kOverrideLastsMin = std::chrono::minutes(1);
+// Whether an override is over is for the manager's clock to say: whoever gives a new one, by a clock that may be wrong,
+// throws away only what ended long ago.
+inline constexpr base::Duration kOverrideKeptEnded = std::chrono::hours(24);
 inline constexpr std::int64_t kOverridePercentMax = 100;
 inline constexpr std::size_t kOverridesPoolsMax = 300;
 inline constexpr std::size_t kOverridesBytesMax = 512 * 1024;

@@ -65,7 +65,24 @@ TEST(Overrides, TakenBackItIsGoneAndThereMustBeOneToTakeBack) {
   EXPECT_FALSE(given(before, "web", clear()).any());
   EXPECT_EQ(command_override(before, "batch", clear(), kNow)->effect, OverrideEffect::kNothing);
   EXPECT_EQ(command_override(before, "", clear(), kNow)->effect, OverrideEffect::kNothing);
-  EXPECT_EQ(command_override(before, "web", clear(), kNow + 2h)->effect, OverrideEffect::kNothing) << "it has ended";
+}
+
+// The manager says what is over, by its clock; whoever gives an order may have a clock that is hours ahead.
+TEST(Overrides, AClockThatIsAheadThrowsNothingAway) {
+  auto before = given({}, "web", order({60, 55}, 2h));
+  before = given(before, "", order({70, std::nullopt}, 1h));
+  const auto late = *command_override(before, "batch", order({50, 50}, 6h), kNow + 3h);
+  ASSERT_NE(late.overrides.of("web"), nullptr);
+  EXPECT_EQ(*late.overrides.of("web"), *before.of("web"));
+  EXPECT_TRUE(late.overrides.cluster);
+  const auto cleared = *command_override(before, "web", clear(), kNow + 3h);
+  EXPECT_EQ(cleared.effect, OverrideEffect::kSet) << "by the manager's clock it may hold still";
+  EXPECT_EQ(cleared.overrides.of("web"), nullptr);
+  const auto again = *command_override(before, "web", order({60, 55}, 8h), kNow + 3h);
+  EXPECT_EQ(again.effect, OverrideEffect::kSet);
+  const auto day = *command_override(before, "batch", order({50, 50}, 48h), kNow + 2h + kOverrideKeptEnded);
+  EXPECT_EQ(day.overrides.pools.size(), 1u) << "what ended a day ago goes";
+  EXPECT_FALSE(day.overrides.cluster);
 }
 
 TEST(Overrides, BadOrdersAreRefusedWithTheReason) {
@@ -88,7 +105,8 @@ TEST(Overrides, ThereIsRoomForSoManyPoolsAndNoMore) {
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().kind, ErrorKind::kExhausted);
   EXPECT_TRUE(command_override(overrides, "pool-7", order({60, 50}, 1h), kNow)) << "its own place";
-  EXPECT_TRUE(command_override(overrides, "one-more", order({50, 50}, 4h), kNow + 2h)) << "those that ended make room";
+  EXPECT_TRUE(command_override(overrides, "one-more", order({50, 50}, 48h), kNow + 1h + kOverrideKeptEnded))
+      << "those that ended long ago make room";
 }
 
 TEST(Overrides, OfAPoolHoldItsOwnAndTheClustersUntilEachEnds) {

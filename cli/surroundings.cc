@@ -1,0 +1,78 @@
+#include "cli/surroundings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/list_pages.h"
+#include "manager/capacity/pod_projection.h"
+#include "manager/capacity/waiting_pods.h"
+#include "policy/profile/usage_profile.h"
+
+namespace tidemark::cli {
+
+manager::ExpectedUse Surroundings::expected(base::WallTime now) const {
+  return [this, now](std::string_view workload) -> std::optional<model::Resources> {
+    const auto* profile = profiles ? profiles->book.find(workload) : nullptr;
+    const auto usage = profile == nullptr ? std::nullopt : policy::usage_now(*profile, now);
+    return usage ? std::optional(usage->p95) : std::nullopt;
+  };
+}
+
+SurroundingsWanted wanted_by(const policy::TidemarkConfig& config, const policy::Pool& pool) {
+  return {pool.profile == policy::Profile::kTidemark && config.profiles.learn, pool.ledger != policy::LedgerConfig()};
+}
+
+SurroundingsWanted wanted_by(const policy::TidemarkConfig& config) {
+  SurroundingsWanted all = wanted_by(config, config.rest);
+  for (const auto& pool : config.pools) {
+    const auto one = wanted_by(config, pool);
+    all = {all.profiles || one.profiles, all.waiting || one.waiting};
+  }
+  return all;
+}
+
+net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& client, std::string config_namespace,
+                                          base::Duration limit, SurroundingsWanted wanted,
+                                          std::vector<policy::WorkClass> classes) {
+  Surroundings out;
+  if (wanted.profiles) {
+    auto read = co_await manager::read_profiles(client, config_namespace, "", loop.clock().wall(), limit);
+    if (read) {
+      out.profiles = std::move(*read);
+    } else {
+      out.notes.push_back(base::cat("profiles of workloads could not be read, so young pods are shown by request: ",
+                                    read.error().message));
+    }
+  }
+  if (!wanted.waiting) co_return out;
+  kube::Interner interner;
+  std::optional<std::int64_t> order;
+  kube::ListOptions list;
+  list.field_selector = manager::kWaitingPods;
+  const auto done = co_await list_pages(
+      loop, client, kube::kPods, std::move(list), limit,
+      [&](std::string_view item) -> Result<void> {
+        TM_TRY(const auto pod, manager::decode_pod_projection(item, interner));
+        const auto own = manager::waits_as(pod, classes);
+        if (!own) return {};
+        ++out.waiting_pods;
+        order = std::max(order.value_or(*own), *own);
+        return {};
+      },
+      [&] {
+        out.waiting_pods = 0;
+        order.reset();
+      });
+  if (!done) {
+    out.notes.push_back(
+        base::cat("pods that wait could not be listed, so the ledger is as if none did: ", done.error().message));
+    out.waiting_pods = 0;
+    co_return out;
+  }
+  const base::MonotonicTime now = loop.clock().monotonic();
+  out.waiting = policy::wait(policy::wait({}, order, now + -policy::kWaitsAfter).state, order, now).state;
+  co_return out;
+}
+
+}  // namespace tidemark::cli
