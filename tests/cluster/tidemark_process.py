@@ -15,10 +15,10 @@ STOP_S = 20
 
 
 class Component:
-    def __init__(self, *arguments: str):
+    def __init__(self, *arguments: str, binary: str | None = None):
         self._log = tempfile.NamedTemporaryFile(prefix="tidemark-", suffix=".log")
         self.process = subprocess.Popen(
-            [os.environ["TIDEMARK_BINARY"], *arguments], stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT
+            [binary or os.environ["TIDEMARK_BINARY"], *arguments], stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT
         )
 
     @property

@@ -1,0 +1,232 @@
+"""A cluster on which a manager of ours has left everything that it leaves: made, written out as files, and put back.
+
+What an earlier version left is in tests/golden/previous, recorded with `record` below by a binary of that version. Times move by
+as much as has passed since, so that it is as if the recording had ended now.
+"""
+
+import datetime
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, SETTINGS, must
+from cluster.tidemark_process import Component, wait_for
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "previous"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
+RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
+PODS = "/api/v1/namespaces/default/pods"
+CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+POOLS = {
+    "previous-plain": {}, "previous-web": {"pool": "web"}, "previous-night": {"pool": "night"}, "previous-idle": {"pool": "idle"},
+    "previous-off": {}, "previous-seen": {},
+}
+NODES = tuple(POOLS)
+SELLS = ("previous-plain", "previous-web", "previous-night")
+ORDERS = (
+    ("off", "node", "previous-off", "--now", "--reason=a disk is changed", "--yes"),
+    ("observe", "node", "previous-seen", "--reason=only looked at", "--yes"),
+    ("off", "pool", "idle", "--now", "--reason=not yet", "--yes"),
+    ("override", "pool", "web", "--cpu=50", "--for=5h", "--reason=a fire drill", "--yes"),
+)
+BY = "--by=ann@ops"
+RECLAIM = (65, 60)  # an edit, so that there is a revision to go back to
+MAP_GONE = {"kube-root-ca.crt"}  # the cluster's own
+RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+# Whoever makes an object anew gets these anew.
+GIVEN = ("resourceVersion", "managedFields", "uid", "creationTimestamp", "generation", "selfLink")
+
+
+def tidemark_config() -> dict:
+    def pool(name: str, **more) -> dict:
+        return {"name": name, "nodeSelector": {"matchLabels": {"pool": name}}, **more}
+
+    return {
+        "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},
+        "classes": [{"name": "spark", "order": 1}],
+        "calendars": [{"name": "always", "zone": "UTC", "lead": "0s", "entries": [{"name": "all-day", "cron": "0 0 * * *", "for": "24h", "cpu": 70}]}],
+        "pools": [
+            pool("web", calendar="always", business="search"),
+            pool("night", profile="tidemark", motion={"deadBandPermille": 10, "slewPermillePerMinute": 1000, "hold": "10m"}, warmUp="0s"),
+            pool("idle"),
+        ],
+        "profiles": {"learn": True, "sampleEvery": "1s", "storeEvery": "1s", "recommendations": {"publish": True, "knownHours": 1, "marginPercent": 0, "every": "1s"}},
+    }
+
+
+def report(api, node: str, at_s: float = 0) -> None:
+    used, none = {"resources": {"cpu": "4", "memory": "8Gi"}}, {"resources": {"cpu": "2", "memory": "4Gi"}}
+    pods = [{"name": f"web-{node}", "namespace": "default", "priority": "koord-prod", "qos": "LS", "podUsage": none}]
+    colocation.put_metric(api, node, {"nodeMetric": {"nodeUsage": used, "systemUsage": none}, "podsMetric": pods}, at_s)
+
+
+def put_online_pod(api, node: str) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-7d9c6b5f4", "uid": "00000000-0000-0000-0000-000000000001", "controller": True}
+    requests = {"cpu": "3", "memory": "6Gi"}
+    must(api.request("POST", PODS, {
+        "metadata": {"name": f"web-{node}", "labels": {"pod-template-hash": "7d9c6b5f4", "koordinator.sh/qosClass": "LS"}, "ownerReferences": [owner]},
+        "spec": {"nodeName": node, "containers": [{"name": "main", "image": "none", "resources": {"requests": requests}}]},
+    }))
+    started = {"phase": "Running", "startTime": colocation.time_stamp(7200)}
+    must(api.request("PATCH", f"{PODS}/web-{node}/status", {"status": started}, content=MERGE))
+
+
+def put_inputs(api) -> None:
+    """Nodes, what runs on them, and settings: all that no manager writes."""
+    colocation.put_settings(api, {"enable": True, "cpuReclaimThresholdPercent": RECLAIM[0]})
+    colocation.put_data(api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"enable": True, "cpuSuppressThresholdPercent": 66}})})
+    must(api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(tidemark_config())}}))
+    for node, labels in POOLS.items():
+        colocation.put_node(api, node, capacity=CAPACITY, labels=labels)
+        put_online_pod(api, node)
+        report(api, node)
+    for node in SELLS:
+        requests = {"kubernetes.io/batch-cpu": "3000", "kubernetes.io/batch-memory": "4Gi"}
+        colocation.put_pod(api, node, {"name": f"batch-{node}", "prio": "koord-batch", "qos": "BE", "requests": requests, "phase": "Running"})
+
+
+def run(binary: str, journal: Path, *more: str) -> Component:
+    component = Component(
+        "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr=127.0.0.1:0", "--kube-api-qps=200", "--kube-api-burst=200",
+        "--journal-dir", str(journal), *more, binary=binary,
+    )
+    try:
+        wait_for(component.ready, "a ready manager", component)
+        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "its turn to lead", component)
+    except AssertionError:
+        component.kill()
+        raise
+    return component
+
+
+def leave_everything(api, binary: str, component: Component) -> None:
+    """Whatever a manager leaves, by the time this is over it has left it."""
+    def has(node: str) -> bool:
+        return bool(colocation.offered(api, node).get("kubernetes.io/batch-cpu"))
+
+    def offered() -> bool:
+        for node in NODES:
+            report(api, node)  # a node of the safe profile waits for one that this process has seen
+        return all(has(node) for node in NODES)
+
+    wait_for(offered, "offers on every node", component, 120)
+    colocation.put_settings(api, {"enable": True, "cpuReclaimThresholdPercent": RECLAIM[1]})
+    for words in ORDERS:
+        done = subprocess.run(
+            [binary, *words, BY, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"{words} ended with {done.returncode}: {done.stderr}")
+
+    def learned() -> bool:
+        for node in NODES:
+            report(api, node)
+        return records("profiles") >= 1 and bool(api.request("GET", RECOMMENDATIONS).get("items"))
+
+    def records(kind: str) -> float:
+        return component.metrics().get(f'tidemark_history_records{{component="{kind}"}}', 0)
+
+    wait_for(learned, "what is learned to be stored", component, 120)
+    wait_for(lambda: not has("previous-off") and not has("previous-idle"), "the orders to be obeyed", component)
+    wait_settled(component)
+
+
+def wait_settled(component: Component) -> None:
+    def quiet() -> bool:
+        told = component.metrics()
+        return not any(value for name, value in told.items() if name.startswith("tidemark_work_queue_depth")) and told.get("tidemark_settings_nodes_unconfirmed") == 0
+
+    wait_for(quiet, "nothing left to do", component, 120)
+
+
+# ---- as files
+
+def everything(api) -> dict[str, list[dict]]:
+    """By the path of their collection, as the API server has them, without what it gives each object anew."""
+    found = {}
+    for path, ours in (
+        ("/api/v1/nodes", lambda name: name in NODES), (NODEMETRICS, lambda name: name in NODES), (NODESLOS, lambda name: name in NODES),
+        (PODS, lambda name: name.endswith(NODES)), (SETTINGS, lambda name: name not in MAP_GONE), (LEASES, lambda name: True), (RECOMMENDATIONS, lambda name: True),
+    ):
+        found[path] = [each for each in api.request("GET", path).get("items", []) if ours(each["metadata"]["name"])]
+        for each in found[path]:
+            for key in GIVEN:
+                each["metadata"].pop(key, None)
+    return found
+
+
+def moved(value, by: datetime.timedelta):
+    """Every moment in it later by so much, in the form that it has."""
+    def later(match: re.Match) -> str:
+        digits = match[1] or ""
+        then = datetime.datetime.strptime(match[0][: 19], "%Y-%m-%dT%H:%M:%S") + by
+        return then.strftime("%Y-%m-%dT%H:%M:%S") + digits + "Z"
+
+    if isinstance(value, str):
+        return RFC3339.sub(later, value)
+    if isinstance(value, list):
+        return [moved(each, by) for each in value]
+    if isinstance(value, dict):
+        return {key: moved(each, by) for key, each in value.items()}
+    return value
+
+
+def recorded() -> tuple[dict[str, list[dict]], datetime.timedelta]:
+    """What was recorded, as if that had ended now; and how long ago it did."""
+    written = json.loads((GOLDEN / "objects.json").read_text())
+    end = datetime.datetime.strptime(written["recorded"], "%Y-%m-%dT%H:%M:%SZ")
+    by = datetime.timedelta(seconds=int((datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None) - end).total_seconds()))
+    return moved(written["objects"], by), by
+
+
+def put_back(api, objects: dict[str, list[dict]]) -> None:
+    must(api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
+    uids = {}
+    for path, each_of in objects.items():
+        for each in each_of:
+            name, status = each["metadata"]["name"], each.get("status")
+            for owner in each["metadata"].get("ownerReferences", []):
+                owner["uid"] = uids.get(owner["name"], owner["uid"])
+            if path == PODS:  # what its admission gave it
+                each["spec"] = {key: each["spec"][key] for key in ("nodeName", "containers", "priority", "priorityClassName") if key in each["spec"]}
+                for container in each["spec"]["containers"]:
+                    container.pop("volumeMounts", None)
+            made = must(api.request("POST", path, {key: part for key, part in each.items() if key != "status"}))
+            uids[name] = made["metadata.uid"]
+            if status is not None and path in ("/api/v1/nodes", NODEMETRICS, PODS, RECOMMENDATIONS):
+                must(api.request("PATCH", f"{path}/{name}/status", {"status": status}, content=MERGE))
+
+
+def take_away(api) -> None:
+    colocation.delete(api, *NODES)
+    for path in (SETTINGS, LEASES, RECOMMENDATIONS):
+        for each in api.request("GET", path).get("items", []):
+            if each["metadata"]["name"] not in MAP_GONE:
+                api.request("DELETE", f"{path}/{each['metadata']['name']}")
+
+
+def record(binary: str) -> None:
+    """Writes tests/golden/previous anew, with the cluster that the environment names."""
+    colocation.install_crds()
+    api = colocation.client()
+    take_away(api)
+    journal = GOLDEN / "journal"
+    shutil.rmtree(journal, ignore_errors=True)
+    put_inputs(api)
+    component = run(binary, journal)
+    try:
+        leave_everything(api, binary, component)
+    finally:
+        component.stop()
+    written = {"recorded": colocation.time_stamp(), "objects": everything(api)}
+    (GOLDEN / "objects.json").write_text(json.dumps(written, indent=1, sort_keys=True) + "\n")
+    take_away(api)
+
+
+if __name__ == "__main__":
+    record(sys.argv[1])

@@ -1,0 +1,114 @@
+"""What our previous version left on a cluster (tests/golden/previous, written by a binary of it) is taken over by this one."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from cluster import colocation, previous
+from cluster.colocation import NODESLOS, must
+from cluster.manager_case import WithManager
+from cluster.test_manager import amounts
+from cluster.test_swap import Watched, numbers
+from cluster.tidemark_process import Component, wait_for
+
+EPOCH = "tidemark.io/capacity-epoch"
+
+
+def tidemark(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+class TakenOver(WithManager):
+    def setUp(self):
+        previous.take_away(self.api)
+        self.addCleanup(previous.take_away, self.api)
+        self.objects, self.moved_by = previous.recorded()
+        previous.put_back(self.api, self.objects)
+        self.journal = Path(tempfile.mkdtemp(prefix="tidemark-previous-"))
+        self.addCleanup(shutil.rmtree, self.journal, True)
+        for segment in (previous.GOLDEN / "journal").glob("*.tmj"):
+            shutil.copy(segment, self.journal)
+        for node in previous.NODES:  # their agents went on reporting
+            previous.report(self.api, node)
+
+    def nodes_now(self) -> tuple[dict[str, dict], str]:
+        listed = must(self.api.request("GET", "/api/v1/nodes"))
+        return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in previous.NODES}, listed["metadata.resourceVersion"]
+
+    def specs(self) -> dict[str, dict]:
+        return {node: must(self.api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in previous.NODES}
+
+    def take_over(self, before: dict[str, dict]) -> Component:
+        component = previous.run(os.environ["TIDEMARK_BINARY"], self.journal)
+        self.addCleanup(component.stop)
+
+        def written() -> bool:
+            now, _ = self.nodes_now()
+            return all(int(now[name]["metadata"]["annotations"][EPOCH]) == int(before[name]["metadata"]["annotations"][EPOCH]) + 1 for name in previous.SELLS)
+
+        wait_for(written, "the next epoch on every node that sells", component)
+        previous.wait_settled(component)
+        return component
+
+    def told(self, *words: str) -> dict:
+        done = tidemark(*words, "-o", "json", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_no_number_moves_and_nothing_is_forgotten(self):
+        before, version = self.nodes_now()
+        wanted = {name: numbers(node) for name, node in before.items()}
+        for name in previous.SELLS:
+            self.assertGreater(wanted[name]["allocatable"]["kubernetes.io/batch-cpu"], 0, "the recording sells something")
+        specs = self.specs()
+        watched = Watched(version)
+        self.addCleanup(watched.close)
+        component = self.take_over(before)
+        watched.close()
+        for event in watched.seen:
+            name = event["object"]["metadata"]["name"]
+            if name in wanted:
+                self.assertEqual(wanted[name], numbers(event["object"]), f"a number of {name} moved")
+        self.assertEqual(specs, self.specs(), "what agents go by")
+
+        wanted_metrics = {
+            "tidemark_manager_state_good": 1, "tidemark_manager_config_good": 1, "tidemark_settings_revision": 2, "tidemark_settings_nodes_behind": 0,
+            "tidemark_settings_held": 0, 'tidemark_override_cpu_percent{pool="web"}': 50,
+            'tidemark_history_records{component="profiles"}': 1, 'tidemark_history_refused_total{component="profiles"}': 0,
+            'tidemark_history_refused_total{component="forecast"}': 0, 'tidemark_history_refused_total{component="least"}': 0,
+        }
+        found = {}
+
+        def as_left() -> bool:
+            told = component.metrics()
+            found.update({name: told.get(name) for name in wanted_metrics})
+            return found == wanted_metrics
+
+        try:
+            wait_for(as_left, "what was left in the metrics", component)
+        except AssertionError:
+            self.assertEqual(wanted_metrics, found)
+        self.assertEqual([], re.findall(r"^\S+ ERROR .*", component.log, re.M))
+
+        revisions = self.told("list", "revisions")
+        self.assertEqual([1, 2], [each["number"] for each in revisions["revisions"]])
+        self.assertEqual(len(previous.NODES), self.told("explain", "workload", "default/Deployment/web")["podsNow"])
+        states = tidemark("report", "states", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]).stdout
+        for why in ("a disk is changed", "only looked at", "not yet", "a fire drill"):
+            self.assertIn(why, states)
+        recommended = previous.everything(self.api)[previous.RECOMMENDATIONS]
+        self.assertEqual([each["status"]["podStatus"] for each in self.objects[previous.RECOMMENDATIONS]], [each["status"]["podStatus"] for each in recommended])
+
+        # An order that the previous version wrote is lifted by this one.
+        lifted = tidemark("on", "node", "previous-off", "--reason=done", "--by=ann@ops", "--yes", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"])
+        self.assertEqual(0, lifted.returncode, lifted.stderr)
+        wait_for(lambda: amounts(colocation.offered(self.api, "previous-off")) == wanted["previous-plain"]["allocatable"], "it to sell again", component)
+
+
+if __name__ == "__main__":
+    unittest.main()
