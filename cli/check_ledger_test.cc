@@ -162,9 +162,12 @@ TEST_F(CheckLedgerTest, ManyPagesAreReadEachInItsTime) {
 TEST_F(CheckLedgerTest, AServerThatComesLateIsWaitedFor) {
   node("n", "20000");  // and no report at all
   away(0s, 5s);
+  options.json = true;
   const auto report = check();
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_FALSE(report->clean);
+  const Json json = *Json::parse(report->text);
+  EXPECT_NEAR(json.at("causes")->as_array()[0].at("cpuCoreSeconds")->as_double(), 20 * 10, 0.1) << "for the whole time";
 }
 
 TEST_F(CheckLedgerTest, WhereNoLookSucceedsItIsAnError) {
