@@ -26,7 +26,7 @@ constexpr base::Duration kGuard = 5min;  // a test that hangs ends after it; not
 constexpr base::Duration kCallLimit = 30s;
 constexpr base::Duration kLookAgain = 20ms;
 
-class EmbeddedTest : public ::testing::Test {
+class EmbeddedConcurrentTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = ::testing::TempDir() + "tidemark-embedded-XXXXXX";
@@ -80,7 +80,7 @@ class EmbeddedTest : public ::testing::Test {
   std::unique_ptr<kube::Client> client;
 };
 
-TEST_F(EmbeddedTest, TheManagerServesItsNodesAndASecondLifeFindsThemAgain) {
+TEST_F(EmbeddedConcurrentTest, TheManagerServesItsNodesAndASecondLifeFindsThemAgain) {
   start();
   ASSERT_FALSE(HasFatalFailure());
   const auto made = net::testing::run_task(
@@ -96,7 +96,7 @@ TEST_F(EmbeddedTest, TheManagerServesItsNodesAndASecondLifeFindsThemAgain) {
   stop();
 }
 
-TEST_F(EmbeddedTest, ItMayBeDrainedBeforeItsManagerHasBegun) {
+TEST_F(EmbeddedConcurrentTest, ItMayBeDrainedBeforeItsManagerHasBegun) {
   for (int i = 0; i < 3; ++i) {
     start();
     ASSERT_FALSE(HasFatalFailure());
@@ -104,7 +104,7 @@ TEST_F(EmbeddedTest, ItMayBeDrainedBeforeItsManagerHasBegun) {
   }
 }
 
-TEST_F(EmbeddedTest, ItMayBeDestroyedWithoutADrain) {
+TEST_F(EmbeddedConcurrentTest, ItMayBeDestroyedWithoutADrain) {
   start();
   ASSERT_FALSE(HasFatalFailure());
   net::testing::run_task(loop, wait_for(kube::kNamespaces, "default"), kGuard);

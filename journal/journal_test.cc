@@ -69,6 +69,8 @@ class Journal : public ::testing::Test {
   std::string directory;
 };
 
+using JournalConcurrent = Journal;  // with the worker's thread: run under the thread sanitizer too
+
 TEST_F(Journal, WhatIsAppendedIsReadInOrderAcrossProcesses) {
   EXPECT_EQ(open()->append({{record(1), {}}, {record(2), {}}}, {}).kept, 2u);
   EXPECT_EQ(open()->append({{record(3), {}}}, {}).kept, 1u);
@@ -203,7 +205,7 @@ TEST_F(Journal, AFolderThatWentAwayCostsNoSegmentThatIsThere) {
   EXPECT_EQ(read_all(), (std::vector<std::string>{record(1), record(2), record(4)}));
 }
 
-TEST_F(Journal, AWriterOnALoopKeepsEverythingAndDrains) {
+TEST_F(JournalConcurrent, AWriterOnALoopKeepsEverythingAndDrains) {
   base::SystemClock clock;
   net::EventLoop loop(clock);
   base::Registry metrics;
@@ -227,7 +229,7 @@ TEST_F(Journal, AWriterOnALoopKeepsEverythingAndDrains) {
 }
 
 // The disk has room for the note of what was lost, and not for the record after it.
-TEST_F(Journal, WhatWasLostIsToldOnce) {
+TEST_F(JournalConcurrent, WhatWasLostIsToldOnce) {
   base::SystemClock clock;
   net::EventLoop loop(clock);
   base::Registry metrics;
@@ -258,7 +260,7 @@ TEST_F(Journal, WhatWasLostIsToldOnce) {
   EXPECT_NE(metrics.text().find("tidemark_journal_records_total 2"), std::string::npos) << metrics.text();
 }
 
-TEST_F(Journal, AFolderThatCannotBeUsedCostsRecordsAndNothingElse) {
+TEST_F(JournalConcurrent, AFolderThatCannotBeUsedCostsRecordsAndNothingElse) {
   std::ofstream(folder + "/a") << "a file in the way";
   base::testing::Clock clock;
   net::EventLoop loop(clock);
@@ -275,7 +277,7 @@ TEST_F(Journal, AFolderThatCannotBeUsedCostsRecordsAndNothingElse) {
 }
 
 // What only this record rests on waits with it; what many share is there anyway.
-TEST_F(Journal, WhatWaitsIsBoundedWithTheBlobsThatAreItsOwn) {
+TEST_F(JournalConcurrent, WhatWaitsIsBoundedWithTheBlobsThatAreItsOwn) {
   std::ofstream(folder + "/a") << "a file in the way";
   base::testing::Clock clock;
   net::EventLoop loop(clock);

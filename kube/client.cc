@@ -41,18 +41,8 @@ double seconds_of(base::Duration d) {
 std::string_view outcome_of(const Error* error, bool answered) {
   if (error == nullptr) return "ok";
   if (!answered) return error->kind == ErrorKind::kDeadline ? "no_answer" : "unreachable";
-  switch (error->code) {
-    case 404:
-      return "not_found";
-    case 409:
-      return "conflict";
-    case 410:
-      return "gone";
-    case 429:
-      return "throttled";
-    default:
-      return error->code >= 500 ? "server_error" : "refused";
-  }
+  const std::string_view outcome = outcome_of_status(error->code);
+  return outcome == "ok" ? "refused" : outcome;  // an answer that is no success, but was none either
 }
 
 // "/path?a=b&c=d" with values escaped; empty values are left out.

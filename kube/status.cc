@@ -129,6 +129,21 @@ std::int64_t parse_retry_after_ms(std::string_view text, base::WallTime now) {
   return bounded_ms(std::clamp(*date - from, std::chrono::seconds(0), kRetryAfterMax));
 }
 
+std::string_view outcome_of_status(int http_status) {
+  switch (http_status) {
+    case 404:
+      return "not_found";
+    case 409:
+      return "conflict";
+    case 410:
+      return "gone";
+    case 429:
+      return "throttled";
+    default:
+      return http_status < 400 ? "ok" : http_status >= 500 ? "server_error" : "refused";
+  }
+}
+
 Error status_error(int http_status, std::string_view retry_after, std::string_view body, base::WallTime now,
                    std::string_view doing) {
   const auto status = parse_status(body);

@@ -23,6 +23,10 @@ std::optional<Status> parse_status(std::string_view bytes);
 
 ErrorKind kind_of(int http_status, std::string_view reason);
 
+// What became of a request, in the word that metrics of clients and of our server share: "ok", "not_found", "conflict",
+// "gone", "throttled", "server_error", "refused" (every other one that is no success).
+std::string_view outcome_of_status(int http_status);
+
 // `retry_after` is the header's text: seconds, or an HTTP date relative to `now`. `doing` names the call.
 Error status_error(int http_status, std::string_view retry_after, std::string_view body, base::WallTime now,
                    std::string_view doing);

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using model::Reason;
 
-class DecisionJournalTest : public ::testing::Test {
+class DecisionJournalConcurrentTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "decisions-XXXXXX").string();
@@ -66,7 +66,7 @@ class DecisionJournalTest : public ::testing::Test {
   std::unique_ptr<DecisionJournal> journal;
 };
 
-TEST_F(DecisionJournalTest, AWriteThatIsRefusedAgainAndAgainIsKeptOnceAnHour) {
+TEST_F(DecisionJournalConcurrentTest, AWriteThatIsRefusedAgainAndAgainIsKeptOnceAnHour) {
   for (int i = 0; i < 100; ++i) decide_and_end(30s, RecordedResult::kFailed, "forbidden");
   EXPECT_EQ(kept(), 1u);
   decide_and_end(30s, RecordedResult::kFailed, "the server is away");
@@ -75,7 +75,7 @@ TEST_F(DecisionJournalTest, AWriteThatIsRefusedAgainAndAgainIsKeptOnceAnHour) {
   EXPECT_EQ(kept(), 3u);
 }
 
-TEST_F(DecisionJournalTest, ThatItLeadsIsKeptWhereItChanges) {
+TEST_F(DecisionJournalConcurrentTest, ThatItLeadsIsKeptWhereItChanges) {
   journal->leads(false, 1, {});
   EXPECT_EQ(kept(), 0u) << "it never led";
   const base::WallTime then{5h};
@@ -88,7 +88,7 @@ TEST_F(DecisionJournalTest, ThatItLeadsIsKeptWhereItChanges) {
   EXPECT_EQ(decode_lead(segment->records()[0].substr(0, 3)), std::nullopt);
 }
 
-TEST_F(DecisionJournalTest, ALeaseLostAndWonAgainBetweenTwoLooksIsATermOfItsOwn) {
+TEST_F(DecisionJournalConcurrentTest, ALeaseLostAndWonAgainBetweenTwoLooksIsATermOfItsOwn) {
   journal->leads(true, 2, {});
   journal->leads(true, 4, base::WallTime{1h});
   journal->leads(true, 4, base::WallTime{2h});
@@ -97,7 +97,7 @@ TEST_F(DecisionJournalTest, ALeaseLostAndWonAgainBetweenTwoLooksIsATermOfItsOwn)
   EXPECT_EQ(decode_lead(segment->records()[1]), (LeadRecord{base::WallTime{1h}, true, 4}));
 }
 
-TEST_F(DecisionJournalTest, WhatIsWrittenIsKeptAndWhatFailsAfterIt) {
+TEST_F(DecisionJournalConcurrentTest, WhatIsWrittenIsKeptAndWhatFailsAfterIt) {
   decide_and_end(30s, RecordedResult::kFailed, "forbidden");
   for (int i = 0; i < 3; ++i) decide_and_end(30s, RecordedResult::kWritten);
   EXPECT_EQ(kept(), 4u);

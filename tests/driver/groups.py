@@ -36,6 +36,8 @@ PROGRAM_LIMIT_DEFAULT_S = 600.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
 # told loudly and does not fail the run: a race between two strangers is worth a look, not a landing. Never unit tests, never long.
 SECOND_TRY = {"contract", "node", "cluster", "yarn", "vm"}
+# Building these under tsan takes longer than all of tsan else. Suites that want it have Concurrent in their name, here as there.
+TSAN_IN_LONG = {"kube_memory_test", "manager_test", "embedded_test"}
 LONG_FUZZ_S = 2700  # for all fuzzers together, one on each core; the soak and the kills need the rest of the budget
 
 @dataclass
@@ -106,6 +108,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         return
     if group == "long":
         _fuzz(run)
+        _tsan(run, "long", "build-tsan-long", sorted(TSAN_IN_LONG))
     programs, files = build.listed("dev", f"{group}-tests"), _python_files(ROOT / "tests" / group)
     suite = group == "contract"
     if not programs and not files and not suite:
@@ -169,10 +172,15 @@ def _unit(run: Run, built: bool) -> None:
         with run.timed("unit"):
             _run_all(run, "unit", "asan", build.listed("asan", "unit-tests"))
     concurrent = [name for name, path in build.listed("dev", "unit-tests") if _has_concurrent(path)]
-    if concurrent and run.build("build-tsan", "tsan", concurrent):
-        tests = [(name, path) for name, path in build.listed("tsan", "unit-tests") if name in concurrent]
-        with run.timed("unit"):
-            _run_all(run, "unit", "tsan", tests, ["--gtest_filter=*Concurrent*"])
+    _tsan(run, "unit", "build-tsan", [name for name in concurrent if name not in TSAN_IN_LONG])
+
+
+def _tsan(run: Run, group: str, build_name: str, concurrent: list[str]) -> None:
+    if not concurrent or not run.build(build_name, "tsan", concurrent):
+        return
+    tests = [(name, path) for name, path in build.listed("tsan", "unit-tests") if name in concurrent]
+    with run.timed(group):
+        _run_all(run, group, "tsan", tests, ["--gtest_filter=*Concurrent*"])
 
 
 def _fuzz(run: Run) -> None:
