@@ -48,7 +48,7 @@ struct ServerConfig {
   std::size_t lists_waiting_max = 1000;
   base::Duration lists_wait = std::chrono::seconds(5);
   std::size_t lists_rate_min = 64 * 1024;  // bytes a second, after write_timeout: who reads slower is cut off
-  base::Registry* metrics = nullptr;  // of the component that serves it; null: none
+  base::Registry* metrics = nullptr;       // of the component that serves it; null: none
   StoreConfig store;
 };
 
