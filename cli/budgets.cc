@@ -10,6 +10,7 @@
 #include "cli/get.h"
 #include "manager/evictions/budget_store.h"
 #include "model/names.h"
+#include "model/reason.h"
 #include "policy/budget/stored.h"
 #include "policy/render/budget_text.h"
 
@@ -84,6 +85,7 @@ net::Task<Result<std::string>> resume_pool(net::EventLoop& loop, kube::Client& c
   kube::WriteOptions write;
   write.ns = options.config_namespace;
   write.dry_run = options.dry_run;
+  write.note.reason = model::reason_id(model::Reason::kWriteAsked);
   auto answer = co_await client.patch(kube::kConfigMaps, model::kBudgetsName, kube::PatchType::kMerge, body.dump(),
                                       write, options.limit);
   if (!answer) co_return std::unexpected(std::move(answer).error().within("leaving the request"));

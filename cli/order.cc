@@ -375,6 +375,7 @@ class Writing {
     auto body = manager::mark_write(mark, ordered.marks, now, off ? &node : nullptr).body;
     kube::WriteOptions options;
     options.subresource = "status";
+    options.note = {model::reason_id(model::Reason::kWriteAsked), manager::mark_json(mark)};
     auto patched = co_await client_.patch(kube::kNodes, node.meta.name.view(), kube::PatchType::kJson, std::move(body),
                                           options, options_.limit);
     if (patched) co_return true;

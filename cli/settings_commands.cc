@@ -11,6 +11,7 @@
 #include "kube/objects.h"
 #include "manager/settings/effective.h"
 #include "model/names.h"
+#include "model/reason.h"
 #include "policy/render/rollout_text.h"
 #include "policy/rollout/stored.h"
 
@@ -78,6 +79,10 @@ net::Task<Result<void>> put(kube::Client& client, const SettingsOptions& options
   kube::WriteOptions write;
   write.ns = options.config_namespace;
   write.dry_run = dry_run;
+  write.note.reason = model::reason_id(model::Reason::kWriteAsked);
+  Json was = Json::object();
+  for (const auto& [key, text] : before.data) was[key] = Json(text);
+  if (before.exists) write.note.before = was.dump();
   if (!wanted) {
     if (!before.exists) co_return Result<void>();
     auto removed = co_await client.remove(kube::kConfigMaps, before.name, before.uid, write, options.limit);
@@ -110,6 +115,7 @@ net::Task<Result<void>> leave_request(kube::Client& client, const SettingsOption
       {{"data", Json::object({{policy::kRequestKey, Json(policy::encode_request(request, change.reason))}})}});
   kube::WriteOptions write;
   write.ns = options.config_namespace;
+  write.note.reason = model::reason_id(model::Reason::kWriteAsked);
   auto answer = co_await client.patch(kube::kConfigMaps, model::kRevisionsName, kube::PatchType::kMerge, body.dump(),
                                       write, options.limit);
   if (!answer) co_return std::unexpected(std::move(answer).error().within("leaving the request"));

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "kube/config.h"
+#include "main/person.h"
 
 namespace tidemark::main {
 namespace {
@@ -59,6 +60,8 @@ int ask_cluster(
   net::EventLoop loop(clock);
   kube::ClientConfig client_config;
   client_config.user_agent = base::cat("tidemark-", command, "/" TIDEMARK_VERSION);
+  AuditOutput audit(loop, log, nullptr, options.audit);
+  audit.listen_to(client_config, somebody());
   auto cluster = connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), options, client_config);
   if (!cluster) return failed(cluster.error());
   std::optional<Result<std::string>> answer;
@@ -66,6 +69,7 @@ int ask_cluster(
     net::Scope scope(loop);
     auto wait = [&]() -> net::Task<void> {
       answer = co_await ask(loop, *cluster->client, log);
+      co_await audit.drain();
       loop.stop();
     };
     scope.spawn(wait());

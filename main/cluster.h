@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "main/audit.h"
 #include "main/process.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -21,6 +22,7 @@ namespace tidemark::main {
 struct ClusterOptions {
   std::string kubeconfig;
   std::string context;
+  AuditOptions audit;  // of commands that write
 };
 void declare_cluster_flags(base::Flags& flags, ClusterOptions& options);
 

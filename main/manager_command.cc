@@ -17,6 +17,7 @@ int run_manager(const std::vector<std::string>& args) {
   options.zones = zones_of_machine();
   LogOptions log_options;
   declare_cluster_flags(flags, cluster_options);
+  declare_audit_flags(flags, cluster_options.audit);
   manager::declare_flags(flags, options);
   declare_log_flags(flags, log_options);
   manager::PeerFlags peer_flags;
@@ -38,6 +39,14 @@ int run_manager(const std::vector<std::string>& args) {
   client_config.read_only = options.mode == "observe";
   client_config.user_agent = "tidemark-manager/" TIDEMARK_VERSION;
   client_config.metrics = &metrics;
+  const std::string identity = host_identity(random.next());
+  if (cluster_options.audit.file.empty() && !options.journal.directory.empty()) {
+    cluster_options.audit.file = options.journal.directory + "/audit.jsonl";
+  } else if (cluster_options.audit.file == "none") {
+    cluster_options.audit.file.clear();
+  }
+  AuditOutput audit(loop, log, &metrics, cluster_options.audit);
+  audit.listen_to(client_config, "manager " + identity);
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
   for (const auto& what : peer_flags.without_effect(parsed)) log.warn("a flag without effect", {{"what", what}});
@@ -53,10 +62,13 @@ int run_manager(const std::vector<std::string>& args) {
 
   kube::Client election(loop, *cluster->transport, cluster->bearer, manager::election_client_config(), random.fork());
   auto manager = manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(),
-                                        std::move(options), host_identity(random.next()));
+                                        std::move(options), identity);
   if (!manager) return failed(manager.error());
   (*manager)->start();
-  signals.run(log, [&] { return (*manager)->drain(); });
+  signals.run(log, [&]() -> net::Task<void> {
+    co_await (*manager)->drain();
+    co_await audit.drain();
+  });
   manager->reset();
   return kDone;
 }

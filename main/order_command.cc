@@ -128,6 +128,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
   declare_cluster_flags(flags, cluster_options);
+  declare_audit_flags(flags, cluster_options.audit);
   declare(flags, wish, asked_for, options);
   declare_log_flags(flags, log_options);
   flags.arguments("node NAME... | pool NAME | cluster", 1, kNodesNamedMax);
@@ -149,6 +150,8 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   client_config.queries_per_second = kQueriesPerSecond;
   client_config.burst = kQueriesPerSecond;
   client_config.user_agent = "tidemark-order/" TIDEMARK_VERSION;
+  AuditOutput audit(loop, log, &metrics, cluster_options.audit);
+  audit.listen_to(client_config, somebody());
   base::Random random(base::Random::seed_from_system());
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
@@ -198,6 +201,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     net::Scope scope(loop);
     auto run = [&]() -> net::Task<void> {
       code = co_await act();
+      co_await audit.drain();
       loop.stop();
     };
     scope.spawn(run());

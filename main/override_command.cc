@@ -132,6 +132,7 @@ int run_override(const std::vector<std::string>& args) {
   LogOptions log_options;
   log_options.level = base::LogLevel::kWarn;
   declare_cluster_flags(flags, cluster_options);
+  declare_audit_flags(flags, cluster_options.audit);
   declare(flags, asked_for, options);
   declare_log_flags(flags, log_options);
   flags.arguments("pool NAME | cluster", 1, 2);

@@ -22,6 +22,7 @@ class Command {
   }
 
   void declare_change() {
+    declare_audit_flags(flags_, cluster_.audit);
     flags_.group("Change");
     flags_.boolean("dry-run", change.dry_run, "only say what would be done");
     declare_reason_flag(flags_, change.reason);

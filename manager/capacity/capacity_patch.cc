@@ -66,6 +66,18 @@ std::string capacity_patch(const CapacityWrite& write) {
   return out;
 }
 
+std::string amounts_json(const model::ExtendedResources& amounts) {
+  std::string out;
+  base::JsonWriter json(out);
+  json.begin_object();
+  if (amounts.batch_cpu) json.member(model::kBatchCpu, amounts.batch_cpu->value);
+  if (amounts.batch_memory) json.member(model::kBatchMemory, amounts.batch_memory->value);
+  if (amounts.mid_cpu) json.member(model::kMidCpu, amounts.mid_cpu->value);
+  if (amounts.mid_memory) json.member(model::kMidMemory, amounts.mid_memory->value);
+  json.end_object();
+  return out;
+}
+
 std::int64_t read_epoch(std::string_view annotation) {
   const auto epoch = base::parse_int(annotation);
   return epoch && *epoch > 0 && *epoch <= kEpochMax ? *epoch : 0;

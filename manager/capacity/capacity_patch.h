@@ -40,6 +40,8 @@ struct CapacityWrite {
 };
 
 std::string capacity_patch(const CapacityWrite& write);
+// For the audit: {"kubernetes.io/batch-cpu":4000,…}; what is not there is left out.
+std::string amounts_json(const model::ExtendedResources& amounts);
 
 // No lease comes this far; a larger number is somebody's own text, and one that a Lease could not pass.
 inline constexpr std::int64_t kEpochMax = 1'000'000'000;

@@ -424,6 +424,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     write.epoch = epoch;
     kube::WriteOptions options;
     options.subresource = "status";
+    options.note = {model::reason_id(decision.write.reason), amounts_json(decision.node.snapshot.published),
+                    decision.config_hash};
     const bool ahead = repair || decision.write.reason == model::Reason::kWriteState;
     if (amounts) hooks_.before_write(node_name, in_full(write, decision.node.snapshot.published));
     auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge,

@@ -99,8 +99,10 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
   }
 
   const std::string body = zone_patch({*topology, plan, decision.changes, epoch});
+  kube::WriteOptions options;
+  options.note.reason = model::reason_id(decision.write.reason);
   auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodeResourceTopologies, node.value,
-                                                        kube::PatchType::kJson, body, {}, write_limit_);
+                                                        kube::PatchType::kJson, body, options, write_limit_);
   metrics_
       .counter("slo_controller_node_resource_reconcile_count", "What became of a node, by the peer's names.",
                {{"status", patched ? "succeeded" : "failed"}, {"reason", "updateNodeResourceTopology"}})

@@ -59,9 +59,11 @@ std::string body_of(std::string_view name, std::string_view revision, const MapC
 }  // namespace
 
 net::Task<Result<std::string>> write_map(kube::Writer& writer, std::string ns, std::string name, std::string revision,
-                                         MapChanges data, MapChanges annotations, base::Duration limit) {
+                                         MapChanges data, MapChanges annotations, base::Duration limit,
+                                         kube::WriteNote note) {
   kube::WriteOptions options;
   options.ns = ns;
+  options.note = std::move(note);
   std::string body = body_of(name, revision, data, annotations);
   co_return revision.empty()
       ? co_await writer.create(kube::kConfigMaps, std::move(body), options, "", limit)

@@ -28,7 +28,8 @@ using MapChanges = std::map<std::string, std::optional<std::string>, std::less<>
 // Over `revision`, or as a new object where that is empty: kConflict or kAlreadyExists where somebody was quicker.
 // Answers the object as the server has it then.
 net::Task<Result<std::string>> write_map(kube::Writer& writer, std::string ns, std::string name, std::string revision,
-                                         MapChanges data, MapChanges annotations, base::Duration limit);
+                                         MapChanges data, MapChanges annotations, base::Duration limit,
+                                         kube::WriteNote note = {});
 
 class OwnedMap {
  public:

@@ -119,14 +119,16 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
   using Action = NodeObjectPlan::Action;
   const std::string what = base::cat(verb_of(plan.action), kind_.resource.kind);
   Result<void> written;
+  kube::WriteOptions options;
+  options.note = {model::reason_id(plan.reason), plan.before, plan.config_hash};
   if (plan.action == Action::kRemove) {
-    written = co_await writes_.writer.remove(kind_.resource, node.value, plan.uid, {}, writes_.limit);
+    written = co_await writes_.writer.remove(kind_.resource, node.value, plan.uid, options, writes_.limit);
     if (!written && written.error().kind == ErrorKind::kNotFound) written = {};
   } else {
     auto answer =
         plan.action == Action::kCreate
-            ? co_await writes_.writer.create(kind_.resource, plan.body, {}, "", writes_.limit)
-            : co_await writes_.writer.patch(kind_.resource, node.value, plan.patch, plan.body, {}, writes_.limit);
+            ? co_await writes_.writer.create(kind_.resource, plan.body, options, "", writes_.limit)
+            : co_await writes_.writer.patch(kind_.resource, node.value, plan.patch, plan.body, options, writes_.limit);
     if (!answer) written = std::unexpected(std::move(answer).error());
   }
   const bool stale =

@@ -34,6 +34,8 @@ struct NodeObjectPlan {
   std::string body;  // the whole object, or the patch
   kube::PatchType patch = kube::PatchType::kMerge;
   std::string uid;                              // of the object to remove: another of the same name stays
+  std::string config_hash{};                    // of the settings that it was decided by
+  std::string before{};                         // what it says now, as JSON, where that is known; for the audit
   std::optional<base::Duration> again_after{};  // time alone changes what it should say
 };
 

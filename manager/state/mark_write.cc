@@ -105,6 +105,13 @@ void write_stop(JsonPatch& patch, const kube::Node& node, const policy::NodeMark
 
 }  // namespace
 
+std::string mark_json(const MarkOnNode& mark) {
+  Json out = Json::object();
+  if (mark.label) out[model::kStateLabel] = Json(*mark.label);
+  if (mark.detail) out[model::kStateDetailAnnotation] = Json(*mark.detail);
+  return out.dump();
+}
+
 MarkOnNode mark_of(const kube::Node& node) {
   MarkOnNode mark;
   if (const auto* label = node.meta.labels.find(model::kStateLabel)) mark.label = label->view();

@@ -30,6 +30,7 @@ struct MarkOnNode {
 // `node` was decoded with fields that keep both keys. That it has labels and annotations at all is assumed where none
 // was kept; a server that knows better refuses the patch, and exact_mark() tells.
 MarkOnNode mark_of(const kube::Node& node);
+std::string mark_json(const MarkOnNode& mark);  // for the audit
 policy::NodeReading read_marks(const MarkOnNode& mark);
 
 // From the bytes of the whole node.

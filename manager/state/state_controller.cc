@@ -171,6 +171,7 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, Stand
   auto marked = mark_write(*exact, standing.advanced.marks, loop_.clock().wall(), nullptr);
   kube::WriteOptions options;
   options.subresource = "status";
+  options.note = {model::reason_id(standing.advanced.reasons.front()), mark_json(*exact)};
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kJson,
                                                 std::move(marked.body), options, context_.write_limit);
   if (!patched) {
@@ -194,6 +195,7 @@ net::Task<Result<void>> StateController::write_condition(model::NodeName name, S
   const std::string body = condition_patch(*condition, before, loop_.clock().wall());
   kube::WriteOptions options;
   options.subresource = "status";
+  options.note.reason = model::reason_id(standing.watched ? *standing.watched : policy::reason_of(standing.state));
   const UnderWay under_way(writing_);
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kStrategicMerge, body,
                                                 options, context_.write_limit);

@@ -1,0 +1,72 @@
+"""The audit, on the real API server: one line for each write that leaves a process, and the server's own audit log agrees."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import must
+from cluster.test_manager import LEFT, SETTINGS
+from cluster.test_state import STATE_MAP, WithState
+from cluster.tidemark_process import wait_for
+
+
+def lines_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+class Audit(WithState):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_a_write_of_the_manager_is_told_with_its_reason_and_the_servers_id_of_it(self):
+        node = self.node("audit-a")
+        component = self.run_manager("--leader-elect=false", f"--journal-dir={self.folder / 'journal'}")
+        self.wait_offered(node, LEFT, component)
+        wait_for(lambda: colocation.CONFIG_HASH in must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations", {}), "the hash", component)
+        component.stop()  # what was written is on disk when a manager has ended in order
+        file = self.folder / "journal" / "audit.jsonl"
+        lines = lines_of(file)
+        told = next(line for line in lines if line["object"] == {"kind": "Node", "name": node, "part": "status"} and "batch-cpu" in json.dumps(line["new"]))
+        found = must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations", {})
+        self.assertEqual("patch", told["verb"])
+        self.assertEqual("done", told["outcome"])
+        self.assertTrue(told["actor"].startswith("manager "), told["actor"])
+        self.assertRegex(told["reason"], r"^TM-WRITE-\d{3}$")
+        self.assertEqual(found[colocation.CONFIG_HASH], told["config"], "the settings that it was decided by")
+        self.assertEqual({}, told["old"])
+        self.assertEqual(LEFT, told["new"]["status"]["allocatable"]["kubernetes.io/batch-cpu"])
+        for kind in ("NodeSLO", "NodeMetric"):
+            self.assertTrue([line for line in lines if line["object"] == {"kind": kind, "name": node}], f"no line of {kind}: {lines}")
+        self.assertFalse([line for line in lines if line["object"]["kind"] in ("Event", "Lease")])
+        self.assertEqual(0o600, file.stat().st_mode & 0o777)
+        log = os.environ.get("TIDEMARK_TEST_AUDIT_LOG")
+        if log is None:
+            self.skipTest("TIDEMARK_TEST_AUDIT_LOG: this API server keeps no audit log")
+        wait_for(lambda: told["trace"] in Path(log).read_text(errors="replace"), f"the request {told['trace']} in the server's own audit log")
+
+    def test_what_a_person_orders_is_told_where_a_file_is_named(self):
+        node = self.node("audit-b")
+        file = self.folder / "orders.jsonl"
+        arguments = ["off", "node", node, "--now", "--reason", "a test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]]
+        command = [os.environ["TIDEMARK_BINARY"], *arguments]
+        subprocess.run([*command, "--dry-run"], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=120, env={**os.environ, "TIDEMARK_AUDIT_FILE": str(file)})
+        self.assertFalse(file.exists(), "a dry run changes nothing, so there is nothing to tell")
+        subprocess.run(command, stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=120, env={**os.environ, "TIDEMARK_AUDIT_FILE": str(file)})
+        (told,) = lines_of(file)
+        self.assertEqual({"kind": "Node", "name": node, "part": "status"}, told["object"])
+        self.assertEqual("TM-WRITE-013", told["reason"])
+        self.assertIn("@", told["actor"])
+        self.assertIn("a test", json.dumps(told["new"]), "why, in the person's own words")
+        subprocess.run([os.environ["TIDEMARK_BINARY"], "off", "cluster", "--yes", *arguments[3:], "--audit-file", str(file)], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=120)
+        self.assertIn(("ConfigMap", STATE_MAP), {(line["object"]["kind"], line["object"]["name"]) for line in lines_of(file)})
+
+
+if __name__ == "__main__":
+    unittest.main()
