@@ -75,6 +75,18 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
   const auto calendar =
       settings ? manager::slo_calendar(node, settings->revision, loop.clock().wall(), overrides ? &*overrides : nullptr)
                : std::nullopt;
+  std::optional<manager::NodeSloProjection> object;
+  if (slo_bytes) {
+    TM_CO_TRY(object, manager::decode_node_slo_projection(*slo_bytes, interner));
+  }
+  const auto own = manager::own_settings(node, object ? &*object : nullptr);
+  if (!own.problem.empty()) {
+    shown.notes.push_back(base::cat("annotation ", model::kNodeSettingsAnnotation, ": ",
+                                    model::reason_sentence(*own.note), ": ", own.problem));
+  }
+  policy::SloLayers layers;
+  if (settings) layers.pool = &policy::pool_of(settings->revision.tidemark, labels).nodeslo;
+  if (own.in_force) layers.node = &own.in_force->slo;
   const auto live = [&](std::string_view key) { return manager::config_source(maps.slo ? &*maps.slo : nullptr, key); };
   const auto refused = [&](std::string_view problem) {
     if (settings && !problem.empty())
@@ -83,18 +95,17 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
   refused(policy::next_config({}, live(model::kColocationConfigKey)).problem);
   for (const auto& info : policy::slo_parts()) {
     refused(policy::next_slo_part(info.part, live(info.key)).problem);
-    shown.parts.push_back(policy::slo_in_force(info.part, source(info.key), labels, bandwidth, calendar));
+    shown.parts.push_back(policy::slo_in_force(info.part, source(info.key), labels, bandwidth, calendar, layers));
     auto step = policy::next_slo_part(info.part, source(info.key));
     if (step.next) config.parts[static_cast<std::size_t>(info.part)] = std::move(*step.next);
   }
-  if (slo_bytes) {
-    TM_CO_TRY(const kube::NodeSlo slo, kube::decode_node_slo(*slo_bytes, {}, interner));
-    const auto found = policy::slo_fingerprint_of_object(slo.spec);
+  if (object) {
     const auto wanted = policy::slo_fingerprint(policy::slo_for(
-        config, labels, bandwidth, calendar ? std::optional(policy::slo_shift(calendar->line)) : std::nullopt));
+        config, labels, bandwidth, calendar ? std::optional(policy::slo_shift(calendar->line)) : std::nullopt, layers));
     shown.object.emplace();
     for (std::size_t i = 0; i < policy::kSloParts; ++i) {
-      if (found.parts[i] != wanted.parts[i]) shown.object->differs.emplace_back(policy::slo_parts()[i].field);
+      if (object->fingerprint.parts[i] != wanted.parts[i])
+        shown.object->differs.emplace_back(policy::slo_parts()[i].field);
     }
   }
   co_return options.json ? policy::render_json(shown).dump_pretty() + "\n" : policy::render_text(shown);

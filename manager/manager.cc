@@ -355,6 +355,7 @@ class RunningManager final : public Manager {
             options_.controllers.node_metric,
             [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); },
             [this] { return orders_.overrides(); },
+            &recorder_,
             [this](const kube::Node& node) { return grants_.told(node); }};
   }
 

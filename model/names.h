@@ -85,6 +85,7 @@ inline constexpr std::string_view kAmplificationConfigKey = "resource-amplificat
 inline constexpr std::string_view kTidemarkConfigName = "tidemark-config";
 inline constexpr std::string_view kTidemarkConfigKey = "config.yaml";
 inline constexpr std::string_view kRevisionsName = "tidemark-config-revisions";
+inline constexpr std::string_view kNodeSettingsAnnotation = "tidemark.io/settings";  // of the node itself
 inline constexpr std::string_view kConfigHashAnnotation = "tidemark.io/config-hash";
 
 // What evictions let pools and jobs do: the ConfigMap, and its keys.

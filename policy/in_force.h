@@ -16,6 +16,7 @@ enum class FieldOrigin : std::uint8_t {
   kDefault,
   kCluster,     // the cluster's strategy
   kEntry,       // the entry that was chosen for the node
+  kPool,        // tidemark-config, for the node's pool
   kAnnotation,  // an annotation of the node
   kLabel,       // a label of the node
 };

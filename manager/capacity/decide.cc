@@ -240,6 +240,7 @@ kube::NodeFields node_fields() {
                              model::kYarnBookAnnotation,
                              model::kYarnOfferAnnotation,
                              kEpochAnnotation,
+                             model::kNodeSettingsAnnotation,
                              model::kConfigHashAnnotation};
   fields.condition_messages = {model::kStateCondition};
   return fields;

@@ -11,6 +11,29 @@
 namespace tidemark::manager {
 namespace {
 
+constexpr std::string_view kSchema = "schema";
+constexpr std::string_view kEvictions = "evictions";
+constexpr std::string_view kOwnSettings = "settings";
+
+// Under our key lie what the node is told of evictions and its own settings, side by side. nullopt: all stays.
+std::optional<std::string> told(const std::optional<std::string>& grant, const OwnSettings& own,
+                                const NodeSloProjection* object) {
+  if (object != nullptr && !object->ours_known) return std::nullopt;
+  const bool had = object != nullptr && !object->settings.empty();
+  if (!own.in_force && !had) return grant;
+  std::string evictions;
+  if (grant) {
+    evictions = *grant;
+  } else if (object != nullptr && object->grant) {
+    evictions = policy::grant_json(*object->grant);
+  }
+  Json out = evictions.empty() ? Json::object() : Json::parse(evictions).value_or(Json::object());
+  if (own.in_force) out[kOwnSettings] = policy::node_settings_json(*own.in_force);
+  if (out.member(kEvictions) == nullptr && !own.in_force) return "";
+  out[kSchema] = Json(policy::kGrantSchema);
+  return out.dump();
+}
+
 std::string object_json(std::string_view node, const policy::SloSpec& spec) {
   std::string text;
   base::JsonWriter out(text);
@@ -24,7 +47,8 @@ std::string object_json(std::string_view node, const policy::SloSpec& spec) {
 }  // namespace
 
 std::size_t NodeSloProjection::bytes() const {
-  return sizeof(NodeSloProjection) + meta.name.bytes() + meta.uid.bytes() + kube::string_bytes(meta.resource_version);
+  return sizeof(NodeSloProjection) + meta.name.bytes() + meta.uid.bytes() + kube::string_bytes(meta.resource_version) +
+         kube::string_bytes(settings);
 }
 
 Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner) {
@@ -37,10 +61,34 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
       const Json* ours = spec->at("extensions", "Object", "tidemark");
       if (ours != nullptr) {
         if (auto grant = policy::read_grant(*ours)) kept.grant = std::move(*grant);
+        if (const Json* settings = ours->member(kOwnSettings)) kept.settings = settings->dump();
+        const Json* schema = ours->member(kSchema);
+        kept.ours_known = schema != nullptr && schema->get_int() == policy::kGrantSchema;
       }
     }
   }
   return kept;
+}
+
+OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object) {
+  OwnSettings own;
+  const auto* text = node.meta.annotations.find(model::kNodeSettingsAnnotation);
+  if (text == nullptr) return own;
+  auto read = policy::parse_node_settings(text->view());
+  if (read) {
+    own.in_force = std::move(*read);
+    own.note = model::Reason::kSloNodeSettings;
+    return own;
+  }
+  own.problem = policy::to_string(read.error());
+  own.note = model::Reason::kSloNodeSettingsRefused;
+  if (object == nullptr || object->settings.empty()) return own;
+  // The node's NodeSLO remembers what was good.
+  if (auto last_good = policy::parse_node_settings(object->settings)) {
+    own.in_force = std::move(*last_good);
+    own.note = model::Reason::kSloNodeSettingsKept;
+  }
+  return own;
 }
 
 std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
@@ -60,7 +108,7 @@ std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Re
 
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides,
-                                std::optional<std::string> ours) {
+                                const std::optional<std::string>& ours) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -77,8 +125,15 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
     shift = policy::slo_shift(calendar->line);
     if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
   }
-  decision.spec = policy::slo_for(settings.nodeslo, labels_of(*node), bandwidth, shift);
-  decision.spec.ours = std::move(ours);
+  auto own = own_settings(*node, object);
+  const auto labels = labels_of(*node);
+  const policy::SloLayers layers{&policy::pool_of(settings.tidemark, labels).nodeslo,
+                                 own.in_force ? &own.in_force->slo : nullptr};
+  decision.spec = policy::slo_for(settings.nodeslo, labels, bandwidth, shift, layers);
+  decision.spec.ours = told(ours, own, object);
+  decision.own_note = own.note;
+  decision.own_problem = std::move(own.problem);
+  decision.plan.config_hash = settings.hash;
   if (object == nullptr) {
     decision.plan.action = Action::kCreate;
     decision.plan.reason = model::Reason::kObjectMissing;

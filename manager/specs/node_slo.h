@@ -13,6 +13,7 @@
 #include "manager/settings/revision.h"
 #include "manager/specs/node_objects.h"
 #include "policy/budget/grants.h"
+#include "policy/nodeslo/layer.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/nodeslo/origin.h"
 #include "policy/state/overrides.h"
@@ -30,18 +31,31 @@ struct NodeSloProjection {
   Meta meta;
   policy::SloFingerprint fingerprint;
   std::optional<policy::NodeGrant> grant;  // of evictions, as it stands there
+  std::string settings;                    // of the node itself, as they were good last; JSON, "" where there are none
+  bool ours_known = true;                  // false: what stands under our key is of another version, and stays
   std::size_t bytes() const;
 };
 Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner);
 
+// What the node says of its own settings (annotation tidemark.io/settings), and what is gone by.
+struct OwnSettings {
+  std::optional<policy::NodeSettings> in_force;
+  std::optional<model::Reason> note;  // kSloNodeSettings, …Kept, …Refused; nullopt: it has none
+  std::string problem;                // what is wrong with the annotation
+};
+OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object);
+
 struct NodeSloDecision {
   policy::SloSpec spec;  // nothing in it where the node is gone
   NodeObjectPlan plan;
+  std::optional<model::Reason> own_note;  // as OwnSettings
+  std::string own_problem;
 };
-// Node and object may be null. `ours`: what the node is told beside the settings (policy::SloSpec).
+// Node and object may be null. `ours`: what the node is told beside the settings, as JSON; nullopt: what stands there
+// stays, "": nothing. The node's own settings are put beside it.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides = nullptr,
-                                std::optional<std::string> ours = std::nullopt);
+                                const std::optional<std::string>& ours = std::nullopt);
 
 // Where the calendar of the node's pool, or an override, has the water line now, over the base line of the node's
 // strategy; nullopt where the pool has neither. It refers to the settings. `overrides` may be null.

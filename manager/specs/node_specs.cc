@@ -31,7 +31,8 @@ bool same_inputs(const kube::Node& a, const kube::Node& b) {
   };
   return std::equal(a.meta.labels.begin(), a.meta.labels.end(), b.meta.labels.begin(), b.meta.labels.end(),
                     same_label) &&
-         same_annotation(model::kNetworkBandwidthAnnotation) && same_annotation(model::kColocationStrategyAnnotation);
+         same_annotation(model::kNetworkBandwidthAnnotation) && same_annotation(model::kColocationStrategyAnnotation) &&
+         same_annotation(model::kNodeSettingsAnnotation);
 }
 
 // The peer's names of what it parses, part by part.
@@ -48,6 +49,7 @@ NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner&
       nodes_(nodes),
       metrics_(metrics),
       settings_(settings),
+      log_(log),
       registry_(registry),
       options_(std::move(options)),
       slos_(loop, client, client, log, registry, random.fork(), informer(kube::kNodeSlos),
@@ -149,15 +151,43 @@ NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
   if (held(nodes_.find(key), &policy::PoolModes::node_slo)) return {};
   const kube::Node* found = nodes_.find(key);
-  auto ours = found != nullptr && options_.ours ? options_.ours(*found) : std::nullopt;
+  const auto ours = found != nullptr && options_.ours ? options_.ours(*found) : std::nullopt;
   auto decision = decide_node_slo(found, slos_.find(key), settings_of(node), loop_.clock().wall(),
-                                  options_.overrides ? options_.overrides() : nullptr, std::move(ours));
+                                  options_.overrides ? options_.overrides() : nullptr, ours);
+  if (options_.leading()) trouble_of_own_settings(node.value, found, decision);
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {
     count_parse("slo_controller_nodeslo_spec_parse_count", kParseNames[i],
                 decision.spec.parts[i].note != model::Reason::kSloBandwidthUnreadable);
   }
   return std::move(decision.plan);
+}
+
+void NodeSpecs::trouble_of_own_settings(const std::string& name, const kube::Node* node,
+                                        const NodeSloDecision& decision) {
+  const auto known = bad_settings_.find(name);
+  if (decision.own_problem.empty()) {
+    if (known == bad_settings_.end()) return;
+    bad_settings_.erase(known);
+  } else {
+    if (known != bad_settings_.end() && known->second == decision.own_problem) return;
+    bad_settings_.insert_or_assign(name, decision.own_problem);
+    const std::string_view why = model::reason_sentence(*decision.own_note);
+    log_.error(why, {{"node", name},
+                     {"annotation", model::kNodeSettingsAnnotation},
+                     {"reason", model::reason_id(*decision.own_note)},
+                     {"problem", decision.own_problem}});
+    if (options_.recorder != nullptr) {
+      options_.recorder->record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning,
+                                "NodeSettingsInvalid",
+                                base::cat(why, " [", model::reason_id(*decision.own_note), "] ",
+                                          model::kNodeSettingsAnnotation, ": ", decision.own_problem));
+    }
+  }
+  registry_
+      .gauge("tidemark_node_settings_invalid",
+             "Nodes whose own settings (annotation tidemark.io/settings) are refused.")
+      .set(static_cast<double>(bad_settings_.size()));
 }
 
 NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "kube/recorder.h"
 #include "manager/settings/settings.h"
 #include "manager/specs/node_objects.h"
 #include "manager/specs/node_slo.h"
@@ -31,7 +33,8 @@ struct NodeSpecsOptions {
   // Whether a node's objects stay as they are, by what its pool's settings say of this part. Null: never.
   std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
   std::function<const policy::Overrides*()> overrides;  // of the water line; null, as its answer: none
-  // What a node is told in its NodeSLO beside the settings (policy::SloSpec::ours). Null: nothing.
+  kube::EventRecorder* recorder = nullptr;
+  // What a node is told in its NodeSLO beside the settings (decide_node_slo). Null: nothing.
   std::function<std::optional<std::string>(const kube::Node&)> ours;
 };
 
@@ -57,6 +60,7 @@ class NodeSpecs {
   bool held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const;
   NodeObjectPlan decide_slo(const model::NodeName& node);
   NodeObjectPlan decide_metric(const model::NodeName& node);
+  void trouble_of_own_settings(const std::string& name, const kube::Node* node, const NodeSloDecision& decision);
   void node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after);
   void count_parse(std::string_view metric, std::string_view what, bool succeeded);
   net::Task<void> start_slo_workers();
@@ -67,9 +71,11 @@ class NodeSpecs {
   kube::Informer<kube::Node>& nodes_;
   kube::Informer<kube::NodeMetric>& metrics_;
   Settings& settings_;
+  base::Log log_;
   base::Registry& registry_;
   NodeSpecsOptions options_;
   kube::Informer<NodeSloProjection> slos_;
+  std::map<std::string, std::string, std::less<>> bad_settings_;  // what is wrong with those of a node
   base::TokenBucket budget_;
   NodeObjects slo_writes_;
   NodeObjects metric_writes_;

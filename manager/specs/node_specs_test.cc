@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "manager/testing/cluster.h"
+#include "model/names.h"
 
 namespace tidemark::manager {
 namespace {
@@ -70,6 +71,56 @@ TEST_F(NodeSpecsTest, EveryNodeHasBothFromTheStartAndWhenItAppears) {
   run_for(1s);
   EXPECT_EQ(threshold("n2"), Json(65));
   EXPECT_EQ(interval("n2"), Json(60));
+}
+
+TEST_F(NodeSpecsTest, SettingsOfThePoolAndOfTheNodeLieOverTheClusters) {
+  setting("resource-threshold-config", kPools);
+  Json map = Json::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+  map["metadata"] = Json::object({{"name", model::kTidemarkConfigName}});
+  map["data"] = Json::object(
+      {{model::kTidemarkConfigKey,
+        R"({"schema":1,"mode":"enforce","pools":[{"name":"night","nodeSelector":{"matchLabels":{"time":"night"}},
+    "nodeSlo":{"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":45}}}]})"}});
+  must("POST", testing::kConfigPath, map);
+  node("n1", Json::object({{"time", "night"}, {"pool", "a"}}));
+  node("n2", Json::object({{"pool", "a"}}));
+  start();
+  EXPECT_EQ(threshold("n1"), Json(45));
+  EXPECT_EQ(threshold("n2"), Json(50)) << "another pool";
+
+  const auto annotate = [&](std::string_view text) {
+    Json value = text.empty() ? Json(nullptr) : Json(text);
+    patch_node(
+        "n2",
+        Json::object(
+            {{"metadata", Json::object({{"annotations", Json::object({{"tidemark.io/settings", std::move(value)}})}})}})
+            .dump());
+  };
+  const auto remembered = [&] {
+    const auto found = slo("n2");
+    const Json* settings = found->at("spec", "extensions", "Object", "tidemark", "settings");
+    return settings == nullptr ? "" : settings->dump();
+  };
+  annotate("schema: 1\nnodeSlo: {resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 33}}");
+  EXPECT_EQ(threshold("n2"), Json(33));
+  EXPECT_EQ(remembered(),
+            R"({"schema":1,"nodeSlo":{"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":33}}})");
+
+  // A bad text changes nothing, over a restart too, and edits of the cluster still come through.
+  annotate("schema: 1\nnodeSlo: {resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 12, enable: maybe}}");
+  EXPECT_EQ(threshold("n2"), Json(33));
+  EXPECT_EQ(replicas[0]->metric("tidemark_node_settings_invalid"), 1);
+  replicas.clear();
+  start();
+  setting("resource-threshold-config", R"({"clusterStrategy":{"enable":true,"memoryEvictThresholdPercent":77}})");
+  run_for(1s);
+  EXPECT_EQ(threshold("n2"), Json(33));
+  EXPECT_EQ(*slo("n2")->at("spec", "resourceUsedThresholdWithBE", "memoryEvictThresholdPercent"), Json(77));
+
+  annotate("");
+  EXPECT_EQ(threshold("n2"), Json(65));
+  EXPECT_EQ(slo("n2")->at("spec", "extensions")->dump(), R"({"Object":{}})") << "nothing of it stays behind";
+  EXPECT_EQ(replicas[0]->metric("tidemark_node_settings_invalid"), 0);
 }
 
 TEST_F(NodeSpecsTest, NothingIsWrittenWhileNothingChanges) {

@@ -16,7 +16,6 @@ namespace {
 using base::JsonObject;
 using model::Reason;
 
-constexpr std::string_view kApplications = "applications";
 constexpr std::string_view kBandwidth = "totalNetworkBandwidth";
 constexpr std::string_view kExtensions = "extensions";
 constexpr std::string_view kObject = "Object";
@@ -67,13 +66,13 @@ const ObjectSchema& config_schema(SloPart part) {
 
 std::string part_text(SloPart part, const JsonObject& strategy) {
   if (part != SloPart::kHostApplications) return write_typed(*slo_part_info(part).schema, strategy);
-  const Json* list = strategy.find(kApplications);
+  const Json* list = strategy.find(kSloApplications);
   if (list == nullptr || list->as_array().empty()) return "";
   return write_typed_list(kHostApplicationSchema, list->as_array());
 }
 
-// A list of host applications replaces the one below it, everything else is merged over it.
-JsonObject over(SloPart part, const JsonObject& below, const JsonObject& own) {
+// As the peer: a list of host applications replaces the one below it, everything else is merged over it.
+JsonObject peers_over(SloPart part, const JsonObject& below, const JsonObject& own) {
   if (part == SloPart::kHostApplications) return own;
   // A text that names no field of the strategy leaves what is below; merging nothing would reset the bandwidth, which
   // is always written.
@@ -83,7 +82,7 @@ JsonObject over(SloPart part, const JsonObject& below, const JsonObject& own) {
 
 SloStrategy strategy_over(SloPart part, const JsonObject& below, JsonObject own) {
   SloStrategy strategy;
-  strategy.merged = over(part, below, own);
+  strategy.merged = peers_over(part, below, own);
   strategy.own = std::move(own);
   strategy.text = part_text(part, strategy.merged);
   return strategy;
@@ -153,23 +152,23 @@ const SloStrategy& chosen(const SloPartConfig& config, const std::optional<std::
   return entry ? config.entries[*entry].strategy : config.cluster;
 }
 
-void take_bandwidth(SloNodePart& part, const SloStrategy& strategy, std::string_view annotation) {
+void take_bandwidth(SloNodePart& part, std::string_view annotation) {
   const auto quantity = model::Quantity::parse(annotation);
   if (!quantity) {
     part.text = "";  // as the peer: such a node has no systemStrategy at all
     part.note = Reason::kSloBandwidthUnreadable;
     return;
   }
-  JsonObject system = strategy.merged;
+  JsonObject system = part.strategy;
   system.set(kBandwidth, Json(quantity->to_string()));
   part.text = part_text(SloPart::kSystem, system);
   part.note = Reason::kSloBandwidthFromAnnotation;
 }
 
-void move_lines(SloNodePart& part, const SloStrategy& strategy, SloShift shift) {
-  JsonObject threshold = strategy.merged;
+void move_lines(SloNodePart& part, SloShift shift) {
+  JsonObject threshold = part.strategy;
   part.note = Reason::kSloLineBase;
-  for (const MovedLine& line : moved_lines(strategy.merged, shift)) {
+  for (const MovedLine& line : moved_lines(part.strategy, shift)) {
     if (line.reason == Reason::kSloLineBase) continue;
     threshold.set(line.field, Json(line.moved));
     if (part.note != Reason::kSloLineAtBound) part.note = line.reason;
@@ -178,14 +177,22 @@ void move_lines(SloNodePart& part, const SloStrategy& strategy, SloShift shift) 
 }
 
 SloNodePart part_for_node(SloPart part, const SloPartConfig& config, std::span<const model::Label> labels,
-                          std::optional<std::string_view> bandwidth, std::optional<SloShift> shift) {
+                          std::optional<std::string_view> bandwidth, std::optional<SloShift> shift,
+                          const SloLayers& layers) {
   SloNodePart out;
   const auto match = std::ranges::find_if(config.entries, [&](const auto& e) { return e.selector.matches(labels); });
   if (match != config.entries.end()) out.entry = static_cast<std::size_t>(match - config.entries.begin());
   const SloStrategy& strategy = chosen(config, out.entry);
   out.text = strategy.text;
-  if (part == SloPart::kSystem && bandwidth) take_bandwidth(out, strategy, *bandwidth);
-  if (part == SloPart::kThreshold && shift) move_lines(out, strategy, *shift);
+  out.strategy = strategy.merged;
+  for (const SloLayer* layer : {layers.pool, layers.node}) {
+    const JsonObject* own = layer == nullptr ? nullptr : layer->of(part);
+    if (own == nullptr) continue;
+    out.strategy = over(part, std::move(out.strategy), *own);
+    out.text = part_text(part, out.strategy);
+  }
+  if (part == SloPart::kSystem && bandwidth) take_bandwidth(out, *bandwidth);
+  if (part == SloPart::kThreshold && shift) move_lines(out, *shift);
   return out;
 }
 
@@ -219,7 +226,7 @@ Result<SloPartConfig> parse_slo_part(SloPart part, std::string_view text) {
   SloPartConfig config;
   JsonObject own;
   if (part == SloPart::kHostApplications) {
-    if (const Json* list = document.find(kApplications)) own.set(kApplications, *list);
+    if (const Json* list = document.find(kSloApplications)) own.set(kSloApplications, *list);
   } else if (const Json* cluster = document.find("clusterStrategy")) {
     own = cluster->as_object();
   }
@@ -250,11 +257,11 @@ bool SloSpec::operator==(const SloSpec& other) const {
 }
 
 SloSpec slo_for(const SloConfig& config, std::span<const model::Label> labels,
-                std::optional<std::string_view> bandwidth, std::optional<SloShift> shift) {
+                std::optional<std::string_view> bandwidth, std::optional<SloShift> shift, const SloLayers& layers) {
   SloSpec spec;
   for (const SloPartInfo& info : kParts) {
     spec.parts[static_cast<std::size_t>(info.part)] =
-        part_for_node(info.part, config.of(info.part), labels, bandwidth, shift);
+        part_for_node(info.part, config.of(info.part), labels, bandwidth, shift, layers);
   }
   return spec;
 }
@@ -304,7 +311,7 @@ SloFingerprint slo_fingerprint_of_object(std::string_view spec) {
     if (part == nullptr) continue;
     JsonObject strategy;
     if (info.part == SloPart::kHostApplications) {
-      strategy.set(kApplications, *part);
+      strategy.set(kSloApplications, *part);
     } else {
       strategy = part->as_object();
     }

@@ -2,14 +2,13 @@
 //
 //   defaults ← clusterStrategy ← first matching entry of nodeStrategies        merged at load
 //   (policy/nodeslo/typed_json.h) host applications: the first matching entry of nodeConfigs replaces the cluster's
-//   list systemStrategy.totalNetworkBandwidth ← annotation node.koordinator.sh/network-bandwidth
+//   list
+//   ← nodeSlo of the node's pool ← annotation tidemark.io/settings                 where there are any
+//   (policy/nodeslo/layer.h) systemStrategy.totalNetworkBandwidth ← annotation node.koordinator.sh/network-bandwidth
 //   the agent's lines in resourceUsedThresholdWithBE ← calendar of the node's pool (policy/nodeslo/line.h)
 //
 // and the part `extensions` stays as it is on the object, but for the one key of ours in it, where that is asked for.
 // No range is checked here, as in the peer: the API server's schema does that when the object is written.
-//
-// Settings of pools and of the node itself, when they come, are two more layers in part_for_node(): between the entry
-// and the annotation.
 #pragma once
 
 #include <array>
@@ -26,23 +25,12 @@
 #include "model/reason.h"
 #include "model/selector.h"
 #include "policy/config_source.h"
+#include "policy/nodeslo/layer.h"
 #include "policy/nodeslo/line.h"
+#include "policy/nodeslo/parts.h"
 #include "policy/nodeslo/typed_json.h"
 
 namespace tidemark::policy {
-
-enum class SloPart : std::uint8_t { kThreshold, kQos, kCpuBurst, kSystem, kHostApplications };
-inline constexpr std::size_t kSloParts = 5;
-
-struct SloPartInfo {
-  SloPart part;
-  std::string_view key;    // in the ConfigMap
-  std::string_view field;  // in NodeSLO.spec
-  std::string_view list;   // of the entries: "nodeStrategies", "nodeConfigs"
-  const ObjectSchema* schema = nullptr;
-};
-const std::array<SloPartInfo, kSloParts>& slo_parts();
-const SloPartInfo& slo_part_info(SloPart part);
 
 // One strategy: what its own text gives, and what it is with everything below it.
 struct SloStrategy {
@@ -88,6 +76,7 @@ struct SloNodePart {
   std::string text;                   // "" where the spec leaves the part out
   std::optional<std::size_t> entry;   // index in SloPartConfig::entries
   std::optional<model::Reason> note;  // kSloBandwidth…, and kSloLine… where there is a calendar
+  base::JsonObject strategy;          // what `text` says, before bandwidth and calendar
 };
 struct SloSpec {
   std::array<SloNodePart, kSloParts> parts;
@@ -97,7 +86,8 @@ struct SloSpec {
 };
 // `shift`: by how much the calendar of the node's pool moves the agent's lines; nullopt where it has none.
 SloSpec slo_for(const SloConfig& config, std::span<const model::Label> labels,
-                std::optional<std::string_view> bandwidth, std::optional<SloShift> shift = std::nullopt);
+                std::optional<std::string_view> bandwidth, std::optional<SloShift> shift = std::nullopt,
+                const SloLayers& layers = {});
 
 // The extensions of an object that has none yet.
 inline constexpr std::string_view kSloNoExtensions = R"({"Object":{}})";

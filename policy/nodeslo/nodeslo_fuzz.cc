@@ -29,6 +29,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TM_CHECK(policy::slo_fingerprint_of_object(policy::slo_spec_json(moved)) == policy::slo_fingerprint(moved),
            "a moved line is found right");
 
+  // Settings of a node are refused with a reason, or say the same when they are read again from what remembers them,
+  // and give a spec that is found right.
+  if (const auto own = policy::parse_node_settings(text)) {
+    const auto again = policy::parse_node_settings(policy::node_settings_json(*own).dump());
+    TM_CHECK(again && *again == *own, "what was good stays good");
+    const auto laid = policy::slo_for(config, {}, std::nullopt, std::nullopt, {nullptr, &own->slo});
+    TM_CHECK(policy::slo_fingerprint_of_object(policy::slo_spec_json(laid)) == policy::slo_fingerprint(laid),
+             "a node's own settings are found right");
+  } else {
+    TM_CHECK(!policy::to_string(own.error()).empty(), "a refusal says what is wrong");
+  }
+
   const auto found = policy::slo_fingerprint_of_object(text);
   const auto patch = policy::slo_patch(spec, found, "1");
   auto right = policy::slo_fingerprint(spec);

@@ -28,7 +28,8 @@ std::string by_text(const LineOverrides& overrides, std::optional<std::int64_t> 
 }  // namespace
 
 PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
-                         std::optional<std::string_view> bandwidth, const std::optional<SloCalendar>& calendar) {
+                         std::optional<std::string_view> bandwidth, const std::optional<SloCalendar>& calendar,
+                         const SloLayers& layers) {
   const SloPartInfo& info = slo_part_info(part);
   PartInForce out;
   out.key = info.key;
@@ -43,7 +44,7 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
   SloPartConfig& running = config.parts[static_cast<std::size_t>(part)];
   if (step.next) running = std::move(*step.next);
   const auto shift = calendar ? std::optional(slo_shift(calendar->line)) : std::nullopt;
-  const SloSpec spec = slo_for(config, labels, bandwidth, shift);
+  const SloSpec spec = slo_for(config, labels, bandwidth, shift, layers);
   const SloNodePart& node = spec.parts[static_cast<std::size_t>(part)];
   out.entry = node.entry;
   if (node.note) out.notes.push_back(*node.note);
@@ -57,15 +58,29 @@ PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<con
     entry = leaves_of(*info.schema, strategy.own);
   }
   const std::vector<MovedLine> lines =
-      part == SloPart::kThreshold && calendar ? moved_lines(strategy.merged, *shift) : std::vector<MovedLine>();
+      part == SloPart::kThreshold && calendar ? moved_lines(node.strategy, *shift) : std::vector<MovedLine>();
+  const auto layer = [&](const SloLayer* from) {
+    const base::JsonObject* own = from == nullptr ? nullptr : from->of(part);
+    return own == nullptr ? std::vector<Leaf>() : leaves_of(*info.schema, *own);
+  };
+  const std::vector<Leaf> of_pool = layer(layers.pool);
+  const std::vector<Leaf> of_node = layer(layers.node);
+  if (!of_node.empty()) out.notes.push_back(model::Reason::kSloNodeSettings);
+  // A list that a layer gives is all of it: what the layers below say of the same places is gone.
+  const bool whole = part == SloPart::kHostApplications;
   const std::vector<Leaf> cluster = leaves_of(*info.schema, running.cluster.own);
-  for (Leaf& leaf : leaves_of(*info.schema, strategy.merged)) {
+  for (Leaf& leaf : leaves_of(*info.schema, node.strategy)) {
     FieldInForce field{std::move(leaf.path), std::move(leaf.value), FieldOrigin::kDefault, ""};
     if (field.path == kBandwidthPath && node.note == model::Reason::kSloBandwidthFromAnnotation) {
       field.origin = FieldOrigin::kAnnotation;
       field.from = model::kNetworkBandwidthAnnotation;
       // As it was written into the spec.
       if (const auto text = Json::parse(node.text)) field.value = text->at(kBandwidthPath)->dump();
+    } else if (names(of_node, field.path) || (whole && !of_node.empty())) {
+      field.origin = FieldOrigin::kAnnotation;
+      field.from = model::kNodeSettingsAnnotation;
+    } else if (names(of_pool, field.path) || (whole && !of_pool.empty())) {
+      field.origin = FieldOrigin::kPool;
     } else if (names(entry, field.path)) {
       field.origin = FieldOrigin::kEntry;
     } else if (names(cluster, field.path)) {

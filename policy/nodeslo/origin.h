@@ -22,6 +22,6 @@ struct SloCalendar {
 // Of one key as it is now, by itself: no earlier text is known here.
 PartInForce slo_in_force(SloPart part, const ConfigSource& source, std::span<const model::Label> labels,
                          std::optional<std::string_view> bandwidth,
-                         const std::optional<SloCalendar>& calendar = std::nullopt);
+                         const std::optional<SloCalendar>& calendar = std::nullopt, const SloLayers& layers = {});
 
 }  // namespace tidemark::policy

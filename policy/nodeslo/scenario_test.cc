@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/yaml.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/testing/scenario.h"
 
@@ -56,6 +57,10 @@ class Scenario {
       }
     } else if (verb == "bandwidth") {
       bandwidth_ = line == "(none)" ? std::nullopt : std::optional<std::string>(line);
+    } else if (verb == "pool") {
+      return layer(line, pool_);
+    } else if (verb == "node") {
+      return annotation(line);
     } else {
       throw std::runtime_error(cat("no such verb: ", verb));
     }
@@ -63,6 +68,36 @@ class Scenario {
   }
 
  private:
+  static std::vector<std::string> told(const std::vector<Problem>& problems) {
+    std::vector<std::string> out;
+    for (const auto line : base::split(to_string(problems), '\n')) {
+      if (!line.empty()) out.push_back(cat("> ", line));
+    }
+    return out;
+  }
+
+  // As tidemark-config says it of a pool.
+  static std::vector<std::string> layer(std::string_view line, SloLayer& into) {
+    Problems problems;
+    const auto value = base::parse_yaml(line);
+    if (!value) return {cat("> ", value.error().message)};
+    auto read = read_slo_layer(&*value, "nodeSlo", problems);
+    if (problems.any()) return told(problems.take());
+    into = std::move(read);
+    return {};
+  }
+
+  std::vector<std::string> annotation(std::string_view line) {
+    if (line == "(none)") {
+      node_ = {};
+      return {};
+    }
+    auto read = parse_node_settings(line);
+    if (!read) return told(read.error());
+    node_ = std::move(*read);
+    return {cat("> ", node_settings_json(node_).dump())};
+  }
+
   std::vector<std::string> config(std::string_view line) {
     const SloPart part = part_of(first_word(line));
     ConfigSource source;
@@ -88,7 +123,7 @@ class Scenario {
   std::string show(SloPart part) {
     const std::optional<std::string_view> bandwidth =
         bandwidth_ ? std::optional<std::string_view>(*bandwidth_) : std::nullopt;
-    const auto spec = slo_for(config_, labels_, bandwidth);
+    const auto spec = slo_for(config_, labels_, bandwidth, std::nullopt, {&pool_, &node_.slo});
     const auto& shown = spec.parts[static_cast<std::size_t>(part)];
     const auto& entries = config_.of(part).entries;
     return cat("> ", shown.entry ? cat("entry ", entries[*shown.entry].name) : "cluster",
@@ -99,10 +134,12 @@ class Scenario {
   SloConfig config_;
   std::vector<model::Label> labels_;
   std::optional<std::string> bandwidth_;
+  SloLayer pool_;
+  NodeSettings node_;
 };
 
 TEST(NodeSloScenario, Files) {
-  testing::play_scenarios("policy/nodeslo/testdata", 6, [] {
+  testing::play_scenarios("policy/nodeslo/testdata", 7, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view line) { return scenario->run(line); };
   });
 }

@@ -103,6 +103,7 @@ void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& 
   read_motion(form, pool.motion, problems);
   read_warm_up(form, pool.warm_up);
   read_evictions(form, pool.budget, problems);
+  pool.nodeslo = over(pool.nodeslo, read_slo_layer(form.member("nodeSlo"), form.place("nodeSlo"), problems));
 }
 
 void read_pools(Form& form, TidemarkConfig& config, Problems& problems) {

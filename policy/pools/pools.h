@@ -19,6 +19,7 @@
 #include "policy/calendar/calendar.h"
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
+#include "policy/nodeslo/layer.h"
 #include "policy/profile.h"
 #include "policy/profile/settings.h"
 
@@ -51,6 +52,7 @@ struct Pool {
   MotionConfig motion;               // with profile tidemark only
   base::Duration warm_up = kWarmUp;  // the same: for how long a pod that started counts with more than it uses
   BudgetSettings budget;
+  SloLayer nodeslo;  // over what slo-controller-config says for its nodes
 };
 
 // More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than

@@ -121,6 +121,30 @@ evictions: {perJobHour: 0, perPoolHour: -1, breaker: {window: 2h, atLeast: 0, ra
   EXPECT_EQ(wrong.error().size(), 7U) << to_string(wrong.error());
 }
 
+TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {
+  const auto config = must(R"(
+schema: 1
+mode: enforce
+nodeSlo:
+  resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 60, memoryEvictThresholdPercent: 75}
+pools:
+- name: night
+  nodeSelector: {matchLabels: {stage: night}}
+  nodeSlo: {resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 50}, systemStrategy: {watermarkScaleFactor: 200}}
+- {name: day, nodeSelector: {}}
+)");
+  const auto shown = [](const Pool& pool) { return slo_layer_json(pool.nodeslo).dump(); };
+  EXPECT_EQ(shown(config.rest),
+            R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":60,"memoryEvictThresholdPercent":75}})");
+  EXPECT_EQ(shown(config.pools[0]),
+            R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":50,"memoryEvictThresholdPercent":75},)"
+            R"("systemStrategy":{"watermarkScaleFactor":200}})");
+  EXPECT_EQ(shown(config.pools[1]), shown(config.rest));
+  EXPECT_EQ(
+      refusal("schema: 1\nmode: enforce\nnodeSlo: {resourceUsedThresholdWithBe: {enable: true}}"),
+      "nodeSlo.\"resourceUsedThresholdWithBe\": there is no such setting; did you mean resourceUsedThresholdWithBE?");
+}
+
 TEST(TidemarkConfigText, EverythingThatIsWrongIsToldAtOnceWithItsPlace) {
   EXPECT_EQ(refusal(R"(
 schema: 1

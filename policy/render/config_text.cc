@@ -23,6 +23,8 @@ std::string place(const PartInForce& part, const FieldInForce& field) {
       return part.list == "nodeConfigs" ? "the cluster's settings" : "clusterStrategy";
     case FieldOrigin::kEntry:
       return entry_place(part);
+    case FieldOrigin::kPool:
+      return "tidemark-config: nodeSlo of the pool";
     case FieldOrigin::kAnnotation:
       return base::cat("annotation ", field.from);
     case FieldOrigin::kLabel:
@@ -49,6 +51,8 @@ std::string_view word(FieldOrigin origin) {
       return "cluster";
     case FieldOrigin::kEntry:
       return "entry";
+    case FieldOrigin::kPool:
+      return "pool";
     case FieldOrigin::kAnnotation:
       return "annotation";
     case FieldOrigin::kLabel:

@@ -18,7 +18,7 @@ const std::array kLabels{Label{"pool", "a"}, Label{std::string(model::kMemoryRec
                          Label{std::string(model::kCpuReclaimRatioLabel), "half"}};
 
 std::string origin_of(const PartInForce& part, std::string_view path) {
-  constexpr std::array kWords{"default", "cluster", "entry", "annotation", "label"};
+  constexpr std::array kWords{"default", "cluster", "entry", "pool", "annotation", "label"};
   for (const auto& field : part.fields) {
     if (field.path == path) return field.value + " " + kWords[static_cast<std::size_t>(field.origin)];
   }
@@ -73,6 +73,22 @@ TEST(SloInForce, EachValueComesFromTheTopmostLayerThatNamesIt) {
   const auto burst = slo_in_force(SloPart::kCpuBurst, {true, std::nullopt}, {}, std::nullopt);
   EXPECT_EQ(origin_of(burst, "policy"), "\"none\" default");
   EXPECT_EQ(burst.reason, model::Reason::kConfigDefaults);
+}
+
+TEST(SloInForce, SettingsOfThePoolAndOfTheNodeAreToldAsSuch) {
+  SloLayer pool;
+  Problems problems;
+  const auto text = Json::parse(R"({"systemStrategy":{"minFreeKbytesFactor":120,"watermarkScaleFactor":170}})");
+  pool = read_slo_layer(&*text, "", problems);
+  ASSERT_FALSE(problems.any());
+  const auto node = parse_node_settings(R"({"schema":1,"nodeSlo":{"systemStrategy":{"watermarkScaleFactor":180}}})");
+  ASSERT_TRUE(node);
+  const auto part =
+      slo_in_force(SloPart::kSystem, {true, kSystem}, kLabels, std::nullopt, std::nullopt, {&pool, &node->slo});
+  EXPECT_EQ(origin_of(part, "minFreeKbytesFactor"), "120 pool");
+  EXPECT_EQ(origin_of(part, "watermarkScaleFactor"), "180 annotation");
+  EXPECT_EQ(origin_of(part, "totalNetworkBandwidth"), "\"0\" entry");
+  EXPECT_EQ(part.notes, std::vector<model::Reason>{model::Reason::kSloNodeSettings});
 }
 
 // Contract, conventions: an element of a list is read over the one below it. Here it can be seen.

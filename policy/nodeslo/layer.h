@@ -1,0 +1,61 @@
+// What lies over the strategies of slo-controller-config: settings of a pool (tidemark-config, `nodeSlo`), and over
+// those settings of the node itself (annotation tidemark.io/settings).
+//
+//   nodeSlo:                                  # names and values as in NodeSLO.spec; only what is to differ
+//     resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 55}
+//     cpuBurstStrategy: {policy: auto}
+//     hostApplications: [...]                 # a list replaces the one below it
+//
+// A text with anything wrong in it (a field that nobody knows, a value out of range) is refused whole. Nothing is reset
+// by not being named: totalNetworkBandwidth stays, where the peer's own entries set it back to 0.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "policy/nodeslo/parts.h"
+#include "policy/pools/form.h"
+
+namespace tidemark::policy {
+
+inline constexpr std::int64_t kNodeSettingsSchema = 1;
+inline constexpr std::size_t kNodeSettingsBytesMax = std::size_t{16} << 10;
+
+struct SloLayer {
+  // By part, what its text gives and nothing else; of host applications {"applications": […]}.
+  std::array<std::optional<base::JsonObject>, kSloParts> parts;
+
+  const base::JsonObject* of(SloPart part) const;
+  bool empty() const;
+  bool operator==(const SloLayer& other) const;
+};
+
+// Both as one: what `above` gives wins.
+SloLayer over(const SloLayer& below, const SloLayer& above);
+base::JsonObject over(SloPart part, base::JsonObject below, const base::JsonObject& above);
+
+// `value` may be null for a member that is absent.
+SloLayer read_slo_layer(const Json* value, const std::string& place, Problems& problems);
+Json slo_layer_json(const SloLayer& layer);
+
+// What lies over the strategies on one node; either may be null.
+struct SloLayers {
+  const SloLayer* pool = nullptr;
+  const SloLayer* node = nullptr;
+};
+
+// The annotation of a node: schema 1, YAML (of which JSON is a part).
+struct NodeSettings {
+  SloLayer slo;
+  bool operator==(const NodeSettings&) const = default;
+};
+std::expected<NodeSettings, std::vector<Problem>> parse_node_settings(std::string_view text);
+Json node_settings_json(const NodeSettings& settings);
+
+}  // namespace tidemark::policy
