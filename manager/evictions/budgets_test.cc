@@ -332,6 +332,28 @@ TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {
   EXPECT_EQ(slo("n1").at("spec", "extensions")->dump(), R"({"Object":{}})");
 }
 
+TEST_F(GrantsTest, WithoutOurSettingsOursIsTakenAwayAndNothingElse) {
+  granting(40);
+  start();
+  run_for(5s);
+  ASSERT_EQ(granted("n1"), 20);
+  replicas.clear();
+  // Somebody else's beside ours, and what a later version of ours may have left on another node.
+  const auto merge = [&](std::string_view node, std::string_view object) {
+    must("PATCH", cat(testing::kNodeSlosPath, "/", node),
+         *Json::parse(cat(R"({"spec":{"extensions":{"Object":)", object, "}}}")), kMerge);
+  };
+  merge("n1", R"({"other":{"a":1}})");
+  merge("n2", R"({"tidemark":{"schema":9}})");
+  for (const std::string_view name : {"/tidemark-config", "/tidemark-config-revisions"}) {
+    EXPECT_EQ(call("DELETE", cat(kConfigPath, name), nullptr).status, 200);
+  }
+  start("two");
+  run_for(10s);
+  EXPECT_EQ(slo("n1").at("spec", "extensions")->dump(), R"({"Object":{"other":{"a":1}}})");
+  EXPECT_EQ(slo("n2").at("spec", "extensions", "Object", "tidemark", "schema")->dump(), "9") << "not ours to judge";
+}
+
 TEST_F(BudgetsTest, WithoutOurSettingsNothingIsWrittenAndNothingStops) {
   start();
   pod("stays", "n1", "3000");

@@ -38,6 +38,7 @@ void NodeGrants::learn() {
   context_.carried([this](const std::string& name, const policy::NodeGrant& grant) {
     const kube::Node* node = context_.nodes.find({"", name});
     if (node != nullptr) pools_[context_.pool_of(*node).name].insert_or_assign(name, grant);
+    if (!context_.asked_for()) context_.look_at(name);
   });
 }
 
@@ -75,7 +76,9 @@ void NodeGrants::step() {
 }
 
 std::optional<std::string> NodeGrants::told(const kube::Node& node) const {
-  if (!learned_ || !context_.asked_for()) return std::nullopt;
+  if (!learned_) return std::nullopt;
+  // Without our settings nobody is granted anything, and what an earlier time left there is taken away.
+  if (!context_.asked_for()) return "";
   const policy::Pool& pool = context_.pool_of(node);
   if (!pool.budget.grants || !pool.budget.pool_per_hour) return "";
   const auto book = pools_.find(pool.name);
