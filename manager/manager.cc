@@ -293,6 +293,7 @@ class RunningManager final : public Manager {
               if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
               contests_.after_write(node, end == WriteEnd::kDone);
             },
+            [this](const kube::Node& node) { return specs_.told(node); },
             [this](std::string_view workload) { return profiles_.expected(workload); },
             &least_};
   }
@@ -356,6 +357,11 @@ class RunningManager final : public Manager {
             [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); },
             [this] { return orders_.overrides(); },
             &recorder_,
+            [this](const kube::Node& node) {
+              if (node.meta.annotations.get(model::kConfigHashAnnotation) != settings_.for_node(node).hash) {
+                queue_.add(std::string(node.meta.name));
+              }
+            },
             [this](const kube::Node& node) { return grants_.told(node); }};
   }
 

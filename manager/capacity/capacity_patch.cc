@@ -55,7 +55,7 @@ std::string capacity_patch(const CapacityWrite& write) {
     json.key(model::kYarnOfferAnnotation).null();
   }
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
-  json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
+  if (!write.config_hash.empty()) json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
   json.end_object();
   json.end_object();
   json.key("status").begin_object();

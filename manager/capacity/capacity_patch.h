@@ -28,7 +28,7 @@ struct CapacityWrite {
   std::int64_t epoch = 0;
   bool batch = true;        // false: neither batch amounts nor the origin are in the patch, so they stay as they are
   bool mid = true;          // the same for mid
-  std::string config_hash;  // of the settings that it was decided by
+  std::string config_hash;  // of the settings that are in force on the node in all they say; "": what it carries stays
   // The ratio annotations ride on the same write, so that a node never carries amounts of one ratio and the text of
   // another.
   std::optional<std::string> normalization;  // "1.25"; nullopt: it stays

@@ -52,11 +52,16 @@ TEST(CapacityPatch, WhatIsSwitchedOffIsNotInIt) {
   CapacityWrite write;
   write.resource_version = "1";
   write.batch = false;
+  write.config_hash = "0123456789abcdef";
   const Json mid_only = *Json::parse(capacity_patch(write));
   EXPECT_EQ(mid_only.at("metadata", "annotations")->as_object().size(), 2u) << "epoch and settings alone";
   EXPECT_EQ(*mid_only.at("status"), *Json::parse(R"({
       "capacity": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null},
       "allocatable": {"kubernetes.io/mid-cpu": null, "kubernetes.io/mid-memory": null}})"));
+  write.config_hash.clear();
+  EXPECT_EQ(Json::parse(capacity_patch(write))->at("metadata", "annotations")->as_object().size(), 1u)
+      << "what the node carries stays";
+  write.config_hash = "0123456789abcdef";
   write.batch = true;
   write.mid = false;
   const Json batch_only = *Json::parse(capacity_patch(write));

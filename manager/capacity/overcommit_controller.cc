@@ -213,7 +213,9 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   }
   if (!decision.write.write) decision.write = yarn_needs_write(node, decision.node);
   const bool ours = plugins_.batch_resource || plugins_.mid_resource;
-  if (!decision.write.write && ours && node.meta.annotations.get(model::kConfigHashAnnotation) != revision.hash) {
+  const bool carries = node.meta.annotations.get(model::kConfigHashAnnotation) == revision.hash;
+  decision.told = carries || !hooks_.told || hooks_.told(node);
+  if (!decision.write.write && ours && !carries && decision.told) {
     decision.write = {true, model::Reason::kWriteSettings};
   }
   return decision;
@@ -407,7 +409,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
     write.batch = amounts && plugins_.batch_resource;
     write.mid = amounts && plugins_.mid_resource;
-    write.config_hash = decision.config_hash;
+    if (decision.told) write.config_hash = decision.config_hash;
     const auto& ratio = decision.node.plan().normalization;
     if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
     write.amplification_action = decision.node.plan().amplification.action;

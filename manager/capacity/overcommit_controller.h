@@ -68,6 +68,8 @@ struct OvercommitHooks {
   // Around each write of a node's amounts, so that what others write can be told from what we do.
   std::function<void(const model::NodeName&, const model::ExtendedResources&)> before_write;
   std::function<void(const model::NodeName&, WriteEnd end)> after_write;
+  // Whether the node's NodeSLO says what the settings say: before that nobody is told that they are in force.
+  std::function<bool(const kube::Node&)> told;
   ExpectedUse expected;          // what pods that warm up are about to use
   LeastOffers* least = nullptr;  // what nodes could offer lately; null: nobody learns it
 };
@@ -105,7 +107,8 @@ class OvercommitController {
   struct Decision {
     NodeDecision node;
     policy::WriteDecision write;
-    std::string config_hash;
+    std::string config_hash;          // of what it was decided by
+    bool told = true;                 // and all of that is in force on the node
     model::Resources batch_requests;  // of the pods on the node
     std::optional<base::Duration> again_after;
   };

@@ -147,13 +147,26 @@ bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* m
   return node != nullptr && options_.held && options_.held(*node, mode);
 }
 
+NodeSloDecision NodeSpecs::slo_decision(const kube::Node* node, const kube::ObjectKey& key) const {
+  const auto ours = node != nullptr && options_.ours ? options_.ours(*node) : std::nullopt;
+  return decide_node_slo(node, slos_.find(key), settings_of(model::NodeName(key.name)), loop_.clock().wall(),
+                         options_.overrides ? options_.overrides() : nullptr, ours);
+}
+
+bool NodeSpecs::told(const kube::Node& node) const {
+  if (!options_.node_slos || held(&node, &policy::PoolModes::node_slo)) return true;
+  if (!slos_.synced()) return false;
+  return slo_decision(&node, {"", std::string(node.meta.name)}).plan.action == NodeObjectPlan::Action::kNone;
+}
+
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
-  if (held(nodes_.find(key), &policy::PoolModes::node_slo)) return {};
   const kube::Node* found = nodes_.find(key);
-  const auto ours = found != nullptr && options_.ours ? options_.ours(*found) : std::nullopt;
-  auto decision = decide_node_slo(found, slos_.find(key), settings_of(node), loop_.clock().wall(),
-                                  options_.overrides ? options_.overrides() : nullptr, ours);
+  if (held(found, &policy::PoolModes::node_slo)) return {};
+  auto decision = slo_decision(found, key);
+  if (found != nullptr && decision.plan.action == NodeObjectPlan::Action::kNone && options_.on_told) {
+    options_.on_told(*found);
+  }
   if (options_.leading()) trouble_of_own_settings(node.value, found, decision);
   if (decision.plan.action == NodeObjectPlan::Action::kRemove) return std::move(decision.plan);
   for (std::size_t i = 0; i < policy::kSloParts; ++i) {

@@ -34,6 +34,8 @@ struct NodeSpecsOptions {
   std::function<bool(const kube::Node&, policy::Mode policy::PoolModes::*)> held;
   std::function<const policy::Overrides*()> overrides;  // of the water line; null, as its answer: none
   kube::EventRecorder* recorder = nullptr;
+  // The node's NodeSLO was seen to say what the settings say. Null: nobody asks.
+  std::function<void(const kube::Node&)> on_told;
   // What a node is told in its NodeSLO beside the settings (decide_node_slo). Null: nothing.
   std::function<std::optional<std::string>(const kube::Node&)> ours;
 };
@@ -53,11 +55,14 @@ class NodeSpecs {
   void look_at_all();  // all nodes, and all objects whose node may be gone
   std::string not_ready() const;
   const kube::Informer<NodeSloProjection>& slos() const { return slos_; }
+  // Whether the node's NodeSLO says what the settings say, as far as this manager keeps it.
+  bool told(const kube::Node& node) const;
   bool writing() const { return slo_writes_.writing() + metric_writes_.writing() > 0; }
 
  private:
   const Revision& settings_of(const model::NodeName& node) const;  // until the loop runs again
   bool held(const kube::Node* node, policy::Mode policy::PoolModes::* mode) const;
+  NodeSloDecision slo_decision(const kube::Node* node, const kube::ObjectKey& key) const;
   NodeObjectPlan decide_slo(const model::NodeName& node);
   NodeObjectPlan decide_metric(const model::NodeName& node);
   void trouble_of_own_settings(const std::string& name, const kube::Node* node, const NodeSloDecision& decision);

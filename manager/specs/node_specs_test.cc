@@ -123,6 +123,39 @@ TEST_F(NodeSpecsTest, SettingsOfThePoolAndOfTheNodeLieOverTheClusters) {
   EXPECT_EQ(replicas[0]->metric("tidemark_node_settings_invalid"), 0);
 }
 
+// Whoever reads the hash on a node takes the settings for in force there, by its agent too.
+TEST_F(NodeSpecsTest, TheHashOfAnEditIsToldWhenTheNodeSloSaysIt) {
+  constexpr int kNodes = 60;  // more than the budget writes at once
+  setting("resource-threshold-config", R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":60}})");
+  for (int i = 0; i < kNodes; ++i) {
+    node(base::cat("n", i));
+    metric(base::cat("n", i), "2");
+  }
+  start();
+  run_for(30s);
+  const auto hash_of = [&](int i) {
+    const Json found = read_node(base::cat("n", i));
+    return std::string(found.text_at("metadata", "annotations", model::kConfigHashAnnotation));
+  };
+  const std::string before = hash_of(0);
+  ASSERT_FALSE(before.empty());
+  setting("resource-threshold-config", R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":40}})");
+  int told = 0;
+  int steps_between = 0;
+  for (int step = 0; step < 300 && told < kNodes; ++step) {
+    run_for(100ms);
+    told = 0;
+    for (int i = 0; i < kNodes; ++i) {
+      if (hash_of(i) == before) continue;
+      ++told;
+      EXPECT_EQ(threshold(base::cat("n", i)), Json(40)) << "n" << i;
+    }
+    if (told > 0 && told < kNodes) ++steps_between;
+  }
+  EXPECT_EQ(told, kNodes);
+  EXPECT_GT(steps_between, 0) << "the test saw them on their way";
+}
+
 TEST_F(NodeSpecsTest, NothingIsWrittenWhileNothingChanges) {
   node("n1");
   metric("n1", "2");

@@ -413,6 +413,7 @@ TEST_F(StateTest, DrainingIsNotOverWhileSomeOfWhatIsSoldMayBeMissing) {
 TEST_F(StateTest, MarksAreWrittenBeforeConditions) {
   for (int i = 0; i < 40; ++i) node(base::cat("n", i));
   start();
+  run_for(10s);  // until every node has its objects
   order_cluster(off());
   run_for(6s);  // at nine writes a second
   int marked = 0;

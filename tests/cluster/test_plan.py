@@ -10,6 +10,7 @@ from pathlib import Path
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.test_manager import WithApi, amounts
+from cluster.tidemark_process import wait_for
 
 
 def manifest(name: str, **data: str) -> str:
@@ -33,6 +34,9 @@ class Plan(WithApi):
         component = self.run_manager("--leader-elect=false")
         for node in [*big, small]:
             self.wait_offered(node, "17200", component)
+        annotations = lambda node: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations", {})
+        for node in [*big, small]:  # the last write of a new node: its NodeSLO is there too
+            wait_for(lambda: colocation.CONFIG_HASH in annotations(node), f"the hash on {node}", component)
         revision = lambda node: must(self.api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.resourceVersion")
         before = revision(big[0])
         new = {"enable": True, "nodeConfigs": [{"name": "big", "nodeSelector": {"matchLabels": {"size": "big"}}, "cpuReclaimThresholdPercent": 80}]}

@@ -120,6 +120,8 @@ class Rollouts(WithManager):
 
     def test_an_edit_without_a_tidemark_config_is_on_every_node_at_once_and_each_carries_its_hash(self):
         component = self.start(None)
+        # Not before its NodeSLO is there.
+        wait_for(lambda: all(carried for _, carried in self.look().values()), "a hash on every node", component)
         hashes = {carried for _, carried in self.look().values()}
         self.assertEqual(1, len(hashes), hashes)
         colocation.put_settings(self.api, reclaim(50))
