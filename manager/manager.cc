@@ -31,6 +31,7 @@
 #include "manager/specs/node_specs.h"
 #include "manager/state/contests.h"
 #include "manager/state/node_changes.h"
+#include "manager/state/object_contests.h"
 #include "manager/state/state_controller.h"
 #include "manager/state/state_source.h"
 #include "model/names.h"
@@ -81,9 +82,11 @@ class RunningManager final : public Manager {
             loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
             [this] { return may_write(); }, [this] { enqueue_all(); }),
         contests_(loop, contest_context(client), log_, metrics),
+        object_contests_(loop, object_contest_context(client), log_, metrics),
         states_(loop, state_context(client), log_, metrics, random.fork()),
         lanes_(client),
-        zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_)),
+        zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_),
+               &object_contests_),
         journal_(loop, log_, metrics, options_.journal, identity),
         least_(
             history_context(client), [this] { return has_motion(settings_); },
@@ -121,8 +124,12 @@ class RunningManager final : public Manager {
         forecasts_.leadership_changed();
         least_.leadership_changed();
         grants_.look();
-        if (!leading) return contests_.leave();
+        if (!leading) {
+          object_contests_.leave();
+          return contests_.leave();
+        }
         contests_.take_over();
+        object_contests_.take_over();
         enqueue_all();
         specs_.look_at_all();
         profiles_.look();
@@ -265,6 +272,7 @@ class RunningManager final : public Manager {
     inputs.only_watched = held.reason;
     inputs.watched_why = std::move(held.why);
     inputs.watched_again_after = held.again_after;
+    inputs.objects_left = object_contests_.left(node);
     return inputs;
   }
 
@@ -334,6 +342,18 @@ class RunningManager final : public Manager {
             options_.contest};
   }
 
+  ObjectContestContext object_contest_context(kube::Client& client) {
+    auto of_amounts = contest_context(client);
+    return {of_amounts.reader,
+            of_amounts.recorder,
+            of_amounts.nodes,
+            std::move(of_amounts.leading),
+            std::move(of_amounts.pool_of),
+            std::move(of_amounts.look_at),
+            std::move(of_amounts.look_at_all),
+            of_amounts.config};
+  }
+
   StateContext state_context(kube::Client& client) {
     return {client,
             recorder_,
@@ -362,7 +382,8 @@ class RunningManager final : public Manager {
                 queue_.add(std::string(node.meta.name));
               }
             },
-            [this](const kube::Node& node) { return grants_.told(node); }};
+            [this](const kube::Node& node) { return grants_.told(node); },
+            &object_contests_};
   }
 
   HistoryContext history_context(kube::Client& client) {
@@ -458,6 +479,7 @@ class RunningManager final : public Manager {
     nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
       const bool marked = after != nullptr && mark_changed(before, *after);
       contests_.node_changed(key.name, before, after);
+      object_contests_.node_changed(key.name, before, after);
       queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : workers_.urgency_of(key.name));
       if (state_may_change(before, after)) states_.node_changed(key.name);
       if (marked) specs_.look_at(key.name);
@@ -505,7 +527,10 @@ class RunningManager final : public Manager {
       log_.warn("waiting for the API server", {{"missing", not_ready()}});
     }
     co_await orders_.wait_taken();
-    if (may_write()) contests_.take_over();  // whoever led before the nodes were known found nothing to take over
+    if (may_write()) {  // whoever led before the nodes were known found nothing to take over
+      contests_.take_over();
+      object_contests_.take_over();
+    }
     forecasts_.start();
     least_.start();
     co_await budgets_.begin();
@@ -566,6 +591,7 @@ class RunningManager final : public Manager {
   BudgetController budgets_;
   StateSource orders_;
   Contests contests_;
+  ObjectContests object_contests_;
   StateController states_;
   WriteLanes lanes_;
   TopologyController zones_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/hash.h"
+#include "base/text.h"
 #include "manager/capacity/capacity_patch.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/own_writes.h"
@@ -20,7 +22,7 @@ constexpr base::Duration kFightWindow = std::chrono::minutes(5);
 TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
                                        const kube::Informer<kube::NodeResourceTopology>& topologies,
                                        Leadership leadership, kube::Interner& interner, base::Log log,
-                                       base::Registry& metrics, base::Duration write_limit)
+                                       base::Registry& metrics, base::Duration write_limit, ObjectContests* contests)
     : loop_(loop),
       lanes_(lanes),
       topologies_(topologies),
@@ -28,6 +30,7 @@ TopologyController::TopologyController(net::EventLoop& loop, const WriteLanes& l
       interner_(interner),
       log_(std::move(log)),
       write_limit_(write_limit),
+      contests_(contests),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_zone_conflicts_total",
                                  "Writes of zones refused because somebody changed the topology meanwhile.")) {}
@@ -37,6 +40,27 @@ std::vector<TopologyController::Carried> TopologyController::carried_by(const mo
   carried.reserve(view.zones.size());
   for (const auto& zone : view.zones) carried.push_back({zone.batch_cpu, zone.batch_memory});
   return carried;
+}
+
+bool TopologyController::lacks(const std::vector<Carried>& now, const std::vector<Carried>& written) {
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (i >= now.size() || (written[i].cpu && !now[i].cpu) || (written[i].memory && !now[i].memory)) return true;
+  }
+  return false;
+}
+
+std::uint64_t TopologyController::content_of(const std::vector<Carried>& zones) {
+  base::TextHash hash;
+  const auto add = [&](const auto& amounts) {
+    if (amounts)
+      hash.add(base::cat(amounts->capacity.value, ",", amounts->allocatable.value, ",", amounts->available.value));
+    hash.add(";");
+  };
+  for (const Carried& zone : zones) {
+    add(zone.cpu);
+    add(zone.memory);
+  }
+  return hash.value();
 }
 
 // The cache has not seen our own write yet.
@@ -90,6 +114,14 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
   auto decision = policy::needs_zone_write(view, plan, since_write, values);
+  if (contests_ != nullptr) {
+    const auto carried = carried_by(view);
+    const auto at = written_.find(node);
+    const bool others = at != written_.end() && repair && !lacks(carried, at->second.zones);
+    const auto held = contests_->look(KeptObject::kZones, node,
+                                      {content_of(carried), revision_number(topology->meta.resource_version), others});
+    if (held.reason) co_return Result<void>();
+  }
   if (!decision.write.write) co_return Result<void>();
   if (repair) decision.write.reason = model::Reason::kWriteRepaired;
   if (!leadership_.leading()) co_return Result<void>();
@@ -119,6 +151,9 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
                     carried_by(kube::to_topology_view(after, notes)),
                     repairs,
                     repaired_at};
+  if (contests_ != nullptr) {
+    contests_->wrote(KeptObject::kZones, node, content_of(written_[node].zones), written_[node].revision);
+  }
   metrics_
       .counter("tidemark_manager_zone_writes_total", "Topologies written, by why it was worth a write.",
                {{"reason", model::reason_id(decision.write.reason)}})

@@ -20,6 +20,7 @@
 #include "kube/node_resource_topology.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/leadership.h"
+#include "manager/state/object_contests.h"
 #include "model/names.h"
 #include "model/strategy.h"
 #include "model/topology.h"
@@ -32,7 +33,8 @@ class TopologyController {
  public:
   TopologyController(net::EventLoop& loop, const WriteLanes& lanes,
                      const kube::Informer<kube::NodeResourceTopology>& topologies, Leadership leadership,
-                     kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit);
+                     kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit,
+                     ObjectContests* contests = nullptr);
 
   // kConflict: somebody changed the topology meanwhile; decide the node again.
   net::Task<Result<void>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values);
@@ -59,6 +61,9 @@ class TopologyController {
     base::MonotonicTime repaired_at;
   };
   static std::vector<Carried> carried_by(const model::TopologyView& view);
+  // Where nothing is left of ours, or a part of it, nobody writes other numbers: the topology was made anew.
+  static bool lacks(const std::vector<Carried>& now, const std::vector<Carried>& written);
+  static std::uint64_t content_of(const std::vector<Carried>& zones);
   bool is_fought_over(const Written& written) const;
   bool is_behind(const Written& written, const kube::NodeResourceTopology& topology) const;
 
@@ -69,6 +74,7 @@ class TopologyController {
   kube::Interner& interner_;
   base::Log log_;
   base::Duration write_limit_;
+  ObjectContests* contests_;  // null: nobody else is looked for
   std::unordered_map<model::NodeName, Written> written_;
   base::Registry& metrics_;
   base::Counter& conflicts_;

@@ -1,11 +1,14 @@
 #include "manager/specs/node_metric_spec.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "manager/capacity/decide.h"
+#include "manager/leadership.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
@@ -30,6 +33,17 @@ bool says(const kube::NodeMetric& object, const policy::CollectPolicy& wanted) {
 
 }  // namespace
 
+std::uint64_t content_of(const kube::NodeMetric& metric) {
+  base::TextHash hash;
+  if (metric.policy) {
+    hash.add(base::cat(metric.policy->aggregate_duration_s.value_or(-1), ";",
+                       metric.policy->report_interval_s.value_or(-1), ";"));
+    for (const auto duration : metric.policy->aggregate_durations) hash.add(base::cat(duration.count(), ";"));
+    hash.add(metric.policy->memory_collect_policy.view());
+  }
+  return std::max<std::uint64_t>(hash.value(), 1);
+}
+
 NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMetric* object,
                                       const policy::ConfigState& config) {
   using Action = NodeObjectPlan::Action;
@@ -48,6 +62,10 @@ NodeMetricDecision decide_node_metric(const kube::Node* node, const kube::NodeMe
   }
   decision.collect = policy::collect_policy(strategy_of_node(*node, *config.config, policy::Profile::kKoordinator));
   const policy::CollectPolicy& wanted = decision.collect->policy;
+  if (object != nullptr) {
+    plan.content = content_of(*object);
+    plan.revision = revision_number(object->meta.resource_version);
+  }
   if (object == nullptr) {
     plan.action = Action::kCreate;
     plan.reason = model::Reason::kObjectMissing;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "manager/leadership.h"
 
 namespace tidemark::manager {
 namespace {
@@ -74,7 +76,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::settle(model::NodeName node) {
   NodeObjectPlan plan = kind_.decide(node);
   if (plan.again_after) look_again(node.value, *plan.again_after);
   if (plan.action != Action::kRemove) orphans_.erase(node);
-  if (plan.action == Action::kNone) co_return Done::kSettled;
+  if (left_to_others(plan, node) || plan.action == Action::kNone) co_return Done::kSettled;
   if (plan.action == Action::kRemove && !orphan_for_long(node)) co_return Done::kOrphan;
 
   const auto turn = writes_.budget.reserve(loop_.clock().monotonic(), kTurnMax);
@@ -88,6 +90,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::settle(model::NodeName node) {
     const Action meant = plan.action;
     plan = kind_.decide(node);
     if (plan.action != meant) co_return Done::kStale;
+    if (left_to_others(plan, node)) co_return Done::kSettled;
   }
 
   if (plan.action == Action::kRemove) {
@@ -100,6 +103,14 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::settle(model::NodeName node) {
   auto done = co_await carry_out(std::move(plan), node);
   --writing_;
   co_return done;
+}
+
+bool NodeObjects::left_to_others(const NodeObjectPlan& plan, const model::NodeName& node) {
+  if (writes_.contests == nullptr || plan.action == NodeObjectPlan::Action::kRemove || plan.content == 0) return false;
+  const bool differs = plan.action == NodeObjectPlan::Action::kPatch;
+  const auto held = writes_.contests->look(kind_.kept, node, {plan.content, plan.revision, differs});
+  if (held.again_after) look_again(node.value, *held.again_after);
+  return held.reason.has_value();
 }
 
 bool NodeObjects::orphan_for_long(const model::NodeName& node) {
@@ -129,6 +140,11 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
         plan.action == Action::kCreate
             ? co_await writes_.writer.create(kind_.resource, plan.body, options, "", writes_.limit)
             : co_await writes_.writer.patch(kind_.resource, node.value, plan.patch, plan.body, options, writes_.limit);
+    if (answer && writes_.contests != nullptr) {
+      const auto meta = Json::parse(*answer);
+      const std::string_view revision = meta ? meta->text_at("metadata", "resourceVersion") : "";
+      writes_.contests->wrote(kind_.kept, node, kind_.content_of(*answer), revision_number(revision));
+    }
     if (!answer) written = std::unexpected(std::move(answer).error());
   }
   const bool stale =

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "kube/client.h"
 #include "kube/work_queue.h"
+#include "manager/state/object_contests.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/loop.h"
@@ -34,6 +35,8 @@ struct NodeObjectPlan {
   std::string body;  // the whole object, or the patch
   kube::PatchType patch = kube::PatchType::kMerge;
   std::string uid;                              // of the object to remove: another of the same name stays
+  std::uint64_t content = 0;                    // a hash of what of it is ours to say; 0 where there is no object
+  std::uint64_t revision = 0;                   // of the object it was decided on
   std::string config_hash{};                    // of the settings that it was decided by
   std::string before{};                         // what it says now, as JSON, where that is known; for the audit
   std::optional<base::Duration> again_after{};  // time alone changes what it should say
@@ -45,6 +48,9 @@ struct NodeObjectKind {
   std::string_view peer_metric;  // the peer's count of what becomes of them
   // From caches and settings; called once they are filled.
   std::function<NodeObjectPlan(const model::NodeName&)> decide;
+  KeptObject kept = KeptObject::kNodeSlo;
+  // NodeObjectPlan::content of an object as the server has it; 0 where it cannot be read.
+  std::function<std::uint64_t(std::string_view bytes)> content_of;
 };
 
 struct NodeObjectWrites {
@@ -52,7 +58,8 @@ struct NodeObjectWrites {
   kube::Writer& writer;
   base::TokenBucket& budget;
   std::function<bool()> leading;
-  base::Duration limit;  // of one request
+  base::Duration limit;                // of one request
+  ObjectContests* contests = nullptr;  // null: nobody else is looked for
 };
 
 class NodeObjects {
@@ -71,6 +78,7 @@ class NodeObjects {
   enum class Done : std::uint8_t { kSettled, kRefused, kStale, kOrphan };
   void look_again(const std::string& node, base::Duration after);
   net::Task<Result<Done>> settle(model::NodeName node);
+  bool left_to_others(const NodeObjectPlan& plan, const model::NodeName& node);
   net::Task<Result<Done>> carry_out(NodeObjectPlan plan, model::NodeName node);
   bool orphan_for_long(const model::NodeName& node);
   net::Task<Result<bool>> node_is_gone(const model::NodeName& node);

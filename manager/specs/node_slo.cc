@@ -1,11 +1,15 @@
 #include "manager/specs/node_slo.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "manager/capacity/decide.h"
+#include "manager/leadership.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
@@ -68,6 +72,13 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
     }
   }
   return kept;
+}
+
+std::uint64_t content_of(const NodeSloProjection& slo) {
+  base::TextHash hash;
+  for (const std::uint64_t part : slo.fingerprint.parts) hash.add(base::cat(part, ";"));
+  hash.add(base::cat(slo.fingerprint.ours));
+  return std::max<std::uint64_t>(hash.value(), 1);
 }
 
 OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object) {
@@ -140,6 +151,8 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
     decision.plan.body = object_json(node->meta.name, decision.spec);
     return decision;
   }
+  decision.plan.content = content_of(*object);
+  decision.plan.revision = revision_number(object->meta.resource_version);
   decision.plan.body = policy::slo_patch(decision.spec, object->fingerprint, object->meta.resource_version);
   if (decision.plan.body.empty()) return decision;
   decision.plan.action = Action::kPatch;

@@ -37,6 +37,8 @@ struct NodeSloProjection {
 };
 Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner);
 
+std::uint64_t content_of(const NodeSloProjection& slo);  // NodeObjectPlan::content
+
 // What the node says of its own settings (annotation tidemark.io/settings), and what is gone by.
 struct OwnSettings {
   std::optional<policy::NodeSettings> in_force;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "manager/capacity/decide.h"
 #include "manager/specs/node_metric_spec.h"
 #include "model/names.h"
 
@@ -57,13 +58,21 @@ NodeSpecs::NodeSpecs(net::EventLoop& loop, kube::Client& client, kube::Interner&
       budget_(options_.queries_per_second * kBudgetShare,
               std::max<std::int64_t>(
                   1, static_cast<std::int64_t>(static_cast<double>(options_.query_burst) * kBudgetShare))),
-      slo_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit},
+      slo_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit, options_.contests},
                   {kube::kNodeSlos, "nodeslo", "slo_controller_nodeslo_reconcile_count",
-                   [this](const model::NodeName& node) { return decide_slo(node); }},
+                   [this](const model::NodeName& node) { return decide_slo(node); }, KeptObject::kNodeSlo,
+                   [&interner](std::string_view bytes) {
+                     const auto slo = decode_node_slo_projection(bytes, interner);
+                     return slo ? content_of(*slo) : 0;
+                   }},
                   log, registry, random.fork()),
-      metric_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit},
+      metric_writes_(loop, {client, client, budget_, options_.leading, options_.write_limit, options_.contests},
                      {kube::kNodeMetrics, "nodemetric", "slo_controller_nodemetric_reconcile_count",
-                      [this](const model::NodeName& node) { return decide_metric(node); }},
+                      [this](const model::NodeName& node) { return decide_metric(node); }, KeptObject::kNodeMetric,
+                      [&interner](std::string_view bytes) {
+                        const auto metric = kube::decode_node_metric(bytes, metric_fields(), interner);
+                        return metric ? content_of(*metric) : 0;
+                      }},
                      log, registry, random.fork()),
       scope_(loop) {
   nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {

@@ -38,6 +38,7 @@ struct NodeSpecsOptions {
   std::function<void(const kube::Node&)> on_told;
   // What a node is told in its NodeSLO beside the settings (decide_node_slo). Null: nothing.
   std::function<std::optional<std::string>(const kube::Node&)> ours;
+  ObjectContests* contests = nullptr;  // null: nobody else is looked for
 };
 
 class NodeSpecs {

@@ -156,6 +156,95 @@ TEST_F(NodeSpecsTest, TheHashOfAnEditIsToldWhenTheNodeSloSaysIt) {
   EXPECT_GT(steps_between, 0) << "the test saw them on their way";
 }
 
+// ---- somebody else writes the same objects ----
+
+class RivalTest : public NodeSpecsTest {
+ protected:
+  // As another manager writes a NodeSLO or the spec of a NodeMetric.
+  void rival(std::string_view path, std::string_view name, std::string_view spec) {
+    must("PATCH", base::cat(path, "/", name, "?fieldManager=koord-manager"),
+         *Json::parse(base::cat(R"({"spec":)", spec, "}")), kMerge);
+    run_for(2s);
+  }
+  void rival_slo(std::string_view name, int percent) {
+    rival(kNodeSlosPath, name,
+          base::cat(R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":)", percent, "}}"));
+  }
+  std::string condition(std::string_view name) {
+    const Json found = read_node(name);
+    const Json* list = found.at("status", "conditions");
+    if (list == nullptr) return "";
+    for (const Json& each : list->as_array()) {
+      if (each.text_at("type") == model::kStateCondition) return std::string(each.text_at("message"));
+    }
+    return "";
+  }
+  double contested(std::string_view component) {
+    return replicas.back()->metric(base::cat("tidemark_manager_contested_objects{component=\"", component, "\"}"));
+  }
+};
+
+TEST_F(RivalTest, AnObjectThatIsReplacedAgainAndAgainIsLeftToTheOther) {
+  node("n1");
+  node("n2");
+  metric("n1", "2");
+  start();
+  rival_slo("n1", 11);
+  EXPECT_EQ(threshold("n1"), Json(65)) << "once is a slip, and repaired";
+  rival_slo("n1", 12);
+  EXPECT_EQ(threshold("n1"), Json(65));
+  rival_slo("n1", 13);
+  EXPECT_EQ(threshold("n1"), Json(13)) << "left to the other one";
+  EXPECT_EQ(contested("nodeslo"), 1);
+  EXPECT_EQ(replicas[0]->metric(R"(tidemark_manager_object_overwrites_total{component="nodeslo"})"), 3);
+  EXPECT_NE(condition("n1").find("NodeSLO (by somebody who is not named)"), std::string::npos) << condition("n1");
+  EXPECT_EQ(interval("n1"), Json(60)) << "the other objects go on";
+  EXPECT_NE(offered("n1"), "");
+  EXPECT_EQ(threshold("n2"), Json(65));
+
+  // The next process stands back without another fight, and comes back when nobody wrote for long enough.
+  replicas.clear();
+  start("two");
+  run_for(1min);
+  EXPECT_EQ(threshold("n1"), Json(13));
+  EXPECT_EQ(contested("nodeslo"), 1);
+  EXPECT_NE(condition("n1").find("NodeSLO (by somebody who is not named)"), std::string::npos) << condition("n1");
+  run_for(10min);
+  EXPECT_EQ(threshold("n1"), Json(65));
+  EXPECT_EQ(contested("nodeslo"), 0);
+  run_for(1min);
+  EXPECT_EQ(condition("n1").find("NodeSLO"), std::string::npos) << condition("n1");
+}
+
+TEST_F(RivalTest, SeveralOfAPoolAreTheWholePools) {
+  for (const char* name : {"n1", "n2", "n3", "n4"}) node(name);
+  start();
+  for (const char* name : {"n1", "n2", "n3"}) {
+    for (const int seconds : {31, 32, 33}) {
+      rival(kNodeMetricsPath, name, base::cat(R"({"metricCollectPolicy":{"reportIntervalSeconds":)", seconds, "}}"));
+    }
+    EXPECT_EQ(interval(name), Json(33));
+  }
+  EXPECT_EQ(contested("nodemetric"), 3);
+  rival(kNodeMetricsPath, "n4", R"({"metricCollectPolicy":{"reportIntervalSeconds":34}})");
+  EXPECT_EQ(interval("n4"), Json(34)) << "it is not fought for node by node";
+  EXPECT_NE(condition("n4").find("NodeMetric (as in pool default)"), std::string::npos) << condition("n4");
+  EXPECT_EQ(threshold("n4"), Json(65));
+}
+
+TEST_F(RivalTest, EditsOfTheSettingsAreNobodyElse) {
+  node("n1");
+  start();
+  for (const int percent : {40, 41, 42, 43, 44, 45}) {
+    setting("resource-threshold-config",
+            base::cat(R"({"clusterStrategy":{"cpuSuppressThresholdPercent":)", percent, "}}"));
+    run_for(2s);
+    EXPECT_EQ(threshold("n1"), Json(percent));
+  }
+  EXPECT_EQ(contested("nodeslo"), 0);
+  EXPECT_EQ(condition("n1"), "");
+}
+
 TEST_F(NodeSpecsTest, NothingIsWrittenWhileNothingChanges) {
   node("n1");
   metric("n1", "2");
@@ -235,6 +324,7 @@ TEST_F(NodeSpecsTest, AForeignEditIsRepaired) {
   patch(kNodeSlosPath, "n1", R"({"spec":{"cpuBurstStrategy":null,"hostApplications":[{"name":"x"}]}})");
   EXPECT_EQ(slo("n1")->text_at("spec", "cpuBurstStrategy", "policy"), "none");
   EXPECT_EQ(slo("n1")->at("spec", "hostApplications"), nullptr);
+  run_for(6min);  // a third one sooner would be another manager's
   patch(kNodeSlosPath, "n1", R"({"spec":null})");
   EXPECT_EQ(threshold("n1"), Json(65));
   remove(kNodeSlosPath, "n1");

@@ -16,6 +16,8 @@ namespace {
 using model::Reason;
 
 constexpr std::string_view kIfWritten = ". If it were written: ";
+constexpr std::string_view kOffersOnlyCut = "; what was ordered for the cluster cannot be read: offers are only cut";
+constexpr std::string_view kObjectsLeft = "; left to another writer, and only observed: ";
 
 std::string_view reason_word(Reason reason) {
   switch (reason) {
@@ -69,6 +71,7 @@ Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, pol
     out.state.again_after = inputs.watched_again_after;
   }
   out.watched_why = inputs.watched_why;
+  out.objects_left = inputs.objects_left;
   return out;
 }
 
@@ -82,13 +85,15 @@ std::string standing_text(const Standing& standing) {
   if (standing.guard.stopped) text += base::cat("; ", policy::why(Reason::kBudgetStopped));
   if (standing.trouble) text += base::cat("; ", model::reason_sentence(*standing.trouble));
   if (!standing.problem.empty()) text += base::cat(": ", standing.problem);
-  if (!standing.may_grow) text += "; what was ordered for the cluster cannot be read: offers are only cut";
+  if (!standing.objects_left.empty()) text += base::cat(kObjectsLeft, standing.objects_left);
+  if (!standing.may_grow) text += kOffersOnlyCut;
   return text;
 }
 
 std::optional<StateCondition> condition_of(const Standing& standing) {
-  const bool said_nothing = !standing.watched && !standing.trouble && !standing.guard.stopped &&
-                            !standing.advanced.marks.any() && standing.state.strictest() == policy::NodeState::kOn &&
+  const bool said_nothing = !standing.watched && standing.objects_left.empty() && !standing.trouble &&
+                            !standing.guard.stopped && !standing.advanced.marks.any() &&
+                            standing.state.strictest() == policy::NodeState::kOn &&
                             standing.state.decided_by == Reason::kStateDefault;
   if (said_nothing) return std::nullopt;
   StateCondition condition;
@@ -110,10 +115,16 @@ std::optional<StateCondition> condition_of(const Standing& standing) {
 StandingInputs left_to_others(const kube::Node& node) {
   StandingInputs inputs;
   const kube::NodeCondition* condition = node.condition(model::kStateCondition);
-  if (condition == nullptr || condition->reason.view() != kSecondWriter) return inputs;
+  if (condition == nullptr) return inputs;
+  const std::string_view message = condition->message.view();
+  // "…; left to another writer, and only observed: KIND (WHO); KIND (WHO)"
+  if (const auto left = message.find(kObjectsLeft); left != std::string_view::npos) {
+    std::string_view objects = message.substr(left + kObjectsLeft.size());
+    inputs.objects_left = objects.substr(0, objects.find(kOffersOnlyCut));
+  }
+  if (condition->reason.view() != kSecondWriter) return inputs;
   inputs.only_watched = Reason::kContestStanding;
   // "REASON: WHOM. If it were written: STATE"
-  const std::string_view message = condition->message.view();
   const auto from = message.find(": ");
   const auto to = message.find(kIfWritten);
   if (from < to && to != std::string_view::npos) inputs.watched_why = message.substr(from + 2, to - from - 2);

@@ -31,6 +31,7 @@ struct StandingInputs {
   std::optional<model::Reason> only_watched;
   std::string watched_why;                            // for people: whom it was left to
   std::optional<base::Duration> watched_again_after;  // when time alone may end that
+  std::string objects_left;  // which objects of the node are left to whom (ObjectContests::left)
 };
 
 struct Standing {
@@ -44,6 +45,7 @@ struct Standing {
   policy::PoolGuard guard;               // what the pool's evictions let it do
   std::optional<model::Reason> watched;  // nothing is written because of this
   std::string watched_why;
+  std::string objects_left;
 
   // Whether anything at all may be written to the node.
   bool writes() const { return !watched && state.strictest() != policy::NodeState::kObserve; }

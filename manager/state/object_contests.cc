@@ -1,0 +1,258 @@
+#include "manager/state/object_contests.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "manager/state/mark_write.h"
+#include "manager/state/standing.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+using model::Reason;
+using policy::ContestEvent;
+
+constexpr std::string_view kOurFieldManager = "tidemark";
+constexpr std::string_view kUnnamed = "somebody who is not named";
+constexpr base::Duration kReadLimit = std::chrono::seconds(4);
+
+struct KeptInfo {
+  const kube::Resource& resource;
+  std::string_view fields;     // in managedFields
+  std::string_view component;  // of metrics
+};
+constexpr std::array<KeptInfo, kKeptObjects> kKept{{
+    {kube::kNodeSlos, "f:spec", "nodeslo"},
+    {kube::kNodeMetrics, "f:spec", "nodemetric"},
+    {kube::kNodeResourceTopologies, "f:zones", "zones"},
+}};
+const KeptInfo& info_of(KeptObject object) {
+  return kKept[static_cast<std::size_t>(object)];
+}
+KeptObject object_at(std::size_t index) {
+  return static_cast<KeptObject>(index);
+}
+
+// Ordered on by somebody, since `generation`.
+bool ordered_on(const kube::Node& before, const kube::Node& after, std::int64_t generation, base::WallTime now) {
+  const auto was = mark_of(before);
+  const auto is = mark_of(after);
+  if (was.label == is.label && was.detail == is.detail) return false;
+  const auto marks = read_marks(is).marks;
+  const auto state = policy::effective(marks, policy::Mode::kEnforce, now);
+  return state.order && state.strictest() == policy::NodeState::kOn && marks.generation > generation;
+}
+
+}  // namespace
+
+std::string other_writer_of(KeptObject object, std::string_view bytes) {
+  const auto tree = Json::parse(bytes);
+  const Json* managed = tree ? tree->at("metadata", "managedFields") : nullptr;
+  if (managed == nullptr || !managed->is_array()) return "";
+  std::string found;
+  std::string_view latest;
+  for (const Json& entry : managed->as_array()) {
+    const std::string_view manager = entry.text_at("manager");
+    if (manager == kOurFieldManager || entry.at("fieldsV1", info_of(object).fields) == nullptr) continue;
+    const std::string_view time = entry.text_at("time");  // RFC 3339 in UTC: sorts as text
+    if (!found.empty() && time < latest) continue;
+    latest = time;
+    found = base::cat(manager, " (", entry.text_at("operation"), ")");
+  }
+  return found;
+}
+
+ObjectContests::ObjectContests(net::EventLoop& loop, ObjectContestContext context, const base::Log& log,
+                               base::Registry& metrics)
+    : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {}
+
+void ObjectContests::wrote(KeptObject object, const model::NodeName& node, std::uint64_t content,
+                           std::uint64_t revision) {
+  Entry& entry = of(object)[node.value];
+  entry.ours = content;
+  entry.revision = revision;
+}
+
+ObjectContests::Held ObjectContests::look(KeptObject object, const model::NodeName& name, const ObjectSeen& seen) {
+  const kube::Node* node = context_.nodes.find({"", name.value});
+  if (node == nullptr || !context_.leading()) return {};
+  const auto found = of(object).find(name.value);
+  if (found != of(object).end()) {
+    Entry& entry = found->second;
+    const bool stood = entry.contest.standing_back;
+    ContestEvent event = ContestEvent::kNothing;
+    if (stood) {
+      if (seen.content != entry.seen) event = ContestEvent::kForeign;
+      entry.seen = seen.content;
+    } else if (seen.differs && entry.ours && seen.content != *entry.ours && seen.revision > entry.revision &&
+               seen.revision != entry.counted) {
+      event = ContestEvent::kOverwritten;
+      entry.counted = seen.revision;
+    }
+    auto step = policy::step(entry.contest, event, context_.config, loop_.clock().monotonic());
+    entry.contest = std::move(step.state);
+    if (event == ContestEvent::kOverwritten) {
+      metrics_
+          .counter("tidemark_manager_object_overwrites_total",
+                   "Objects of nodes that this manager wrote and somebody else replaced, by kind.",
+                   {{"component", info_of(object).component}})
+          .add();
+      log_.warn("somebody else replaced what this manager wrote into an object of a node",
+                {{"kind", info_of(object).resource.kind},
+                 {"node", name.value},
+                 {"reason", step.reason ? model::reason_id(*step.reason) : ""}});
+    }
+    if (!stood && entry.contest.standing_back) {
+      entry.seen = seen.content;
+      stands_back(object, *node, entry);
+    }
+    if (stood && !entry.contest.standing_back) returns(object, name.value, entry, Reason::kContestReturn);
+    if (entry.contest.standing_back) return {Reason::kContestObject, step.again_after};
+  }
+  if (pool_left(object, context_.pool_of(*node))) return {Reason::kContestObjectPool, std::nullopt};
+  return {};
+}
+
+bool ObjectContests::pool_left(KeptObject object, const std::string& pool) const {
+  const auto& counts = standing_back_[static_cast<std::size_t>(object)];
+  const auto found = counts.find(pool);
+  return found != counts.end() && found->second >= kNodesForPool;
+}
+
+void ObjectContests::stands_back(KeptObject object, const kube::Node& node, Entry& entry) {
+  entry.ours.reset();
+  entry.pool = context_.pool_of(node);
+  entry.mark_generation = read_marks(mark_of(node)).marks.generation;
+  const std::string name(node.meta.name);
+  const bool whole_pool = count(object, entry.pool, 1);
+  log_.error(model::reason_sentence(Reason::kContestObject), {{"kind", info_of(object).resource.kind},
+                                                              {"node", name},
+                                                              {"pool", entry.pool},
+                                                              {"reason", model::reason_id(Reason::kContestObject)}});
+  if (entry.writer.empty()) scope_.spawn(find_writer(object, name));
+  if (!whole_pool) return context_.look_at(name);
+  log_.error(model::reason_sentence(Reason::kContestObjectPool),
+             {{"kind", info_of(object).resource.kind},
+              {"pool", entry.pool},
+              {"reason", model::reason_id(Reason::kContestObjectPool)}});
+  context_.look_at_all();
+}
+
+void ObjectContests::returns(KeptObject object, const std::string& name, Entry& entry, Reason reason) {
+  entry.writer.clear();
+  const std::string_view kind = info_of(object).resource.kind;
+  log_.warn(model::reason_sentence(reason), {{"kind", kind}, {"node", name}, {"reason", model::reason_id(reason)}});
+  if (const kube::Node* node = context_.nodes.find({"", name})) {
+    context_.recorder.record(
+        {"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kNormal, "CoLocationResumed",
+        base::cat(kind, ": ", model::reason_sentence(reason), " [", model::reason_id(reason), "]"));
+  }
+  if (count(object, entry.pool, -1)) return context_.look_at_all();
+  context_.look_at(name);
+}
+
+// True where the whole pool came under, or left, the rule.
+bool ObjectContests::count(KeptObject object, const std::string& pool, int by) {
+  std::int64_t& nodes = standing_back_[static_cast<std::size_t>(object)][pool];
+  const bool before = nodes >= kNodesForPool;
+  nodes += by;
+  std::int64_t all = 0;
+  for (const auto& [each, standing] : standing_back_[static_cast<std::size_t>(object)]) all += standing;
+  metrics_
+      .gauge("tidemark_manager_contested_objects", "Nodes whose object is left to another writer, by kind of object.",
+             {{"component", info_of(object).component}})
+      .set(static_cast<double>(all));
+  return before != (nodes >= kNodesForPool);
+}
+
+net::Task<void> ObjectContests::find_writer(KeptObject object, std::string name) {
+  auto bytes = co_await context_.reader.get(info_of(object).resource, "", name, kReadLimit);
+  const auto found = of(object).find(name);
+  if (found == of(object).end() || !found->second.contest.standing_back) co_return;
+  Entry& entry = found->second;
+  if (bytes) entry.writer = other_writer_of(object, *bytes);
+  if (entry.writer.empty()) entry.writer = kUnnamed;  // or the server keeps no managedFields
+  const std::string_view kind = info_of(object).resource.kind;
+  log_.error("the other writer of an object", {{"kind", kind}, {"node", name}, {"writer", entry.writer}});
+  if (const kube::Node* node = context_.nodes.find({"", name})) {
+    context_.recorder.record(
+        {"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning, "CoLocationSecondWriter",
+        base::cat(kind, ", by ", entry.writer, ": ", model::reason_sentence(Reason::kContestObject), " [",
+                  model::reason_id(Reason::kContestObject), "]"));
+  }
+  context_.look_at(name);
+}
+
+void ObjectContests::node_changed(const std::string& name, const kube::Node* before, const kube::Node* after) {
+  const bool gone = after == nullptr || (before != nullptr && before->meta.uid != after->meta.uid);
+  for (std::size_t i = 0; i < kKeptObjects; ++i) {
+    const auto found = entries_[i].find(name);
+    if (found == entries_[i].end()) continue;
+    if (gone) {
+      const bool counted = found->second.contest.standing_back;
+      const std::string pool = found->second.pool;
+      entries_[i].erase(found);
+      if (counted && count(object_at(i), pool, -1)) context_.look_at_all();
+      continue;
+    }
+    Entry& entry = found->second;
+    if (before == nullptr || !entry.contest.standing_back) continue;
+    if (!ordered_on(*before, *after, entry.mark_generation, loop_.clock().wall())) continue;
+    entry.contest = {};
+    returns(object_at(i), name, entry, Reason::kContestOrdered);
+  }
+}
+
+void ObjectContests::take_over() {
+  context_.nodes.for_each([this](const kube::ObjectKey& key, const kube::Node& node) {
+    const std::string left = left_to_others(node).objects_left;
+    if (left.empty()) return;
+    for (std::size_t i = 0; i < kKeptObjects; ++i) {
+      // "KIND (WHO)"; what only follows its pool comes under the rule again by the others.
+      const std::string begin = base::cat(kKept[i].resource.kind, " (by ");
+      const auto at = left.find(begin);
+      if (at == std::string::npos) continue;
+      Entry& entry = entries_[i][key.name];
+      if (entry.contest.standing_back) continue;
+      entry.contest.standing_back = true;
+      entry.contest.times = 1;
+      entry.contest.foreign_at = loop_.clock().monotonic();
+      const std::string_view rest = std::string_view(left).substr(at + begin.size());
+      entry.writer = rest.substr(0, rest.find(");"));
+      if (entry.writer.ends_with("))")) entry.writer.pop_back();
+      stands_back(object_at(i), node, entry);
+    }
+  });
+}
+
+void ObjectContests::leave() {
+  for (std::size_t i = 0; i < kKeptObjects; ++i) {
+    entries_[i].clear();
+    const auto pools = standing_back_[i];
+    for (const auto& [pool, nodes] : pools) count(object_at(i), pool, -static_cast<int>(nodes));
+    standing_back_[i].clear();
+  }
+}
+
+std::string ObjectContests::left(const kube::Node& node) const {
+  std::string text;
+  const std::string name(node.meta.name);
+  for (std::size_t i = 0; i < kKeptObjects; ++i) {
+    if (standing_back_[i].empty()) continue;
+    std::string why;
+    const auto found = entries_[i].find(name);
+    if (found != entries_[i].end() && found->second.contest.standing_back) {
+      why = base::cat("by ", found->second.writer.empty() ? kUnnamed : std::string_view(found->second.writer));
+    } else if (const std::string pool = context_.pool_of(node); pool_left(object_at(i), pool)) {
+      why = base::cat("as in pool ", pool);
+    } else {
+      continue;
+    }
+    text += base::cat(text.empty() ? "" : "; ", kKept[i].resource.kind, " (", why, ")");
+  }
+  return text;
+}
+
+}  // namespace tidemark::manager
