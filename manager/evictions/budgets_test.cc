@@ -275,11 +275,14 @@ TEST_F(BudgetsTest, AJobThatIsEvictedOftenIsNamed) {
 
 class GrantsTest : public BudgetsTest {
  protected:
-  void granting(int limit) {
+  // `one_by_one`: an edit reaches one node a minute.
+  void granting(int limit, bool one_by_one = false) {
     Json map = name_only("tidemark-config");
     map["data"] = Json::object(
-        {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {perPoolHour: ",
-                                  limit, ", grants: true}}"))}});
+        {{"config.yaml", Json(cat("{schema: 1, mode: enforce, rollout: {",
+                                  one_by_one ? "nodesPerMinute: 1, canarySoak: 0s, stopOnEvictions: {watched: false}"
+                                             : "pace: at-once",
+                                  "}, evictions: {perPoolHour: ", limit, ", grants: true}}"))}});
     if (call("POST", kConfigPath, map).status == 409) {
       must("PATCH", cat(kConfigPath, "/tidemark-config"), Json::object({{"data", map["data"]}}), kMerge);
     }
@@ -313,6 +316,28 @@ TEST_F(GrantsTest, EachNodeIsToldItsPartAndNothingIsWrittenTwice) {
   run_for(26h);
   EXPECT_EQ(granted("n3"), 13);
   EXPECT_EQ(granted("n1"), 13);
+}
+
+TEST_F(GrantsTest, WhileALimitIsRolledOutTheSmallerOneHoldsForTheWholePool) {
+  granting(40, true);
+  auto& manager = start();
+  run_for(5s);
+  ASSERT_EQ(granted("n1") + granted("n2"), 40);
+  granting(10, true);
+  run_for(20s);
+  const auto behind = [&] { return manager.metric("tidemark_settings_nodes_behind"); };
+  ASSERT_EQ(behind(), 1) << "the test looks while one node has the new limit and one has not";
+  EXPECT_EQ(granted("n1"), 5);
+  EXPECT_EQ(granted("n2"), 5) << "also where the node seen last has the old one";
+  run_for(26h);
+  ASSERT_EQ(behind(), 0);
+  granting(40, true);
+  run_for(20s);
+  ASSERT_EQ(behind(), 1);
+  EXPECT_EQ(granted("n1") + granted("n2"), 10) << "more only when every node may have it";
+  run_for(5min);
+  EXPECT_EQ(behind(), 0);
+  EXPECT_EQ(granted("n1") + granted("n2"), 40);
 }
 
 TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {

@@ -1,5 +1,6 @@
 #include "manager/evictions/node_grants.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -53,7 +54,11 @@ void NodeGrants::step() {
     context_.nodes.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
       const policy::Pool& pool = context_.pool_of(node);
       Members& of = members[pool.name];
-      if (pool.budget.grants) of.limit = pool.budget.pool_per_hour;
+      // While settings are rolled out the pool has nodes of more than one limit. All of them together go by the
+      // smallest: a cut holds from its first node on, and what a larger one gives comes with its last. A node whose
+      // settings grant nothing takes nobody's part.
+      if (!pool.budget.grants || !pool.budget.pool_per_hour) return;
+      of.limit = std::min(of.limit.value_or(*pool.budget.pool_per_hour), *pool.budget.pool_per_hour);
       of.nodes.push_back(key.name);
     });
   }
