@@ -8,10 +8,15 @@ import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-# What service accounts ask for, and are answered, is written down: tests hold it against the roles that deploy/chart gives them.
+# What service accounts ask for, and are answered, is written down: tests hold it against the roles that deploy/chart gives them. What anybody writes into the
+# status of a node is, too: a test holds a manager's own audit against it.
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
-    "rules": [{"level": "Metadata", "userGroups": ["system:serviceaccounts"]}, {"level": "None"}],
+    "rules": [
+        {"level": "Metadata", "userGroups": ["system:serviceaccounts"]},
+        {"level": "Metadata", "verbs": ["patch"], "resources": [{"group": "", "resources": ["nodes/status"]}]},
+        {"level": "None"},
+    ],
 }
 
 # user → groups. `nobody` may do what any authenticated user may, which is next to nothing: for tests of refusals.
