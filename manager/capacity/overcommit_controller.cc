@@ -346,13 +346,17 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
   TM_CO_TRY(Settled settled, co_await settle_node(node_name));
   const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
   if (ours) {
-    TM_CO_TRY_VOID(co_await zones_.settle(std::move(node_name), std::move(settled.zones), std::move(settled.values)));
+    TM_CO_TRY_VOID(co_await zones_.settle(std::move(node_name), std::move(settled.zones), std::move(settled.values),
+                                          settled.zones_follow));
   }
   co_return settled.outcome;
 }
 
 OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision) {
-  return {{done, decision.again_after}, decision.node.plan().zones, within_sense(decision.node)};
+  const auto& zones = decision.node.plan().zones;
+  const bool follow = decision.node.strategy().profile == policy::Profile::kTidemark ||
+                      zones.reason == model::Reason::kZonesScaled || zones.reason == model::Reason::kZonesHeld;
+  return {{done, decision.again_after}, zones, within_sense(decision.node), follow};
 }
 
 net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name) {
@@ -375,7 +379,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
                  {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
       leadership_.found_higher(on_node_epoch);
-      co_return Settled{{Done::kSuperseded, std::nullopt}, {}, {}};
+      co_return Settled{{Done::kSuperseded, std::nullopt}, {}, {}, false};
     }
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
@@ -400,7 +404,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
       co_return settled(Done::kUnchanged, decision);
     }
-    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
+    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}, false};
 
     CapacityWrite write;
     write.resource_version = node->meta.resource_version;

@@ -82,7 +82,7 @@ bool TopologyController::overwritten(const kube::NodeResourceTopology& topology)
 }
 
 net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
-                                                   model::ColocationStrategy values) {
+                                                   model::ColocationStrategy values, bool follows) {
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
   if (topology == nullptr || plan.zones.empty()) co_return Result<void>();
 
@@ -113,7 +113,7 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
     // What was changed is put right by any amount, not only by a tenth.
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
-  auto decision = policy::needs_zone_write(view, plan, since_write, values);
+  auto decision = policy::needs_zone_write(view, plan, since_write, values, follows);
   if (contests_ != nullptr) {
     const auto carried = carried_by(view);
     const auto at = written_.find(node);

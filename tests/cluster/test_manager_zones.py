@@ -160,6 +160,16 @@ class Zones(WithTopology):
         told = explain_json(node)
         self.assertEqual([2400, 5400], [each["batch-cpu"]["offered"] for each in told["zones"]["zones"]])
 
+    def test_zones_follow_what_the_pools_ledger_leaves_to_the_node(self):
+        half = "schema: 1\nmode: enforce\nledger: {kubernetes: {maxPercent: 50}}\n"
+        must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": half}}))
+        node = self.node("zones-follow")
+        self.topology(node)
+        component = self.run_manager("--leader-elect=false")
+        self.wait_batch(node, "3900", component)
+        self.wait_equal([["1200"], ["2700"]], lambda: [sorted(cpu or []) for cpu, _ in self.zones(node)], "half of each zone", component)
+        self.assertEqual("TM-ZONE-006", explain_json(node)["zones"]["reason"]["id"])
+
     def test_a_foreign_edit_and_a_topology_made_anew_are_put_right(self):
         node = self.node("zones-edit")
         self.topology(node)
