@@ -110,7 +110,24 @@ model::PodView to_pod_view(const Pod& pod) {
   return view;
 }
 
-model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
+namespace {
+
+// Nobody uses less than nothing; taken at its word it would be sold.
+bool none_below_zero(model::NodeMetricView& view) {
+  bool none = true;
+  const auto at_least_zero = [&none](model::Resources& used) {
+    none = none && used.cpu >= model::CpuMilli{} && used.memory >= model::MemoryBytes{};
+    used = model::max(used, model::Resources{});
+  };
+  if (view.node_usage) at_least_zero(*view.node_usage);
+  at_least_zero(view.system_usage);
+  for (auto& pod : view.pods) at_least_zero(pod.usage);
+  for (auto& application : view.host_applications) at_least_zero(application.usage);
+  at_least_zero(view.prod_reclaimable);
+  return none;
+}
+
+model::NodeMetricView read_metric(const NodeMetric& metric, bool& below_zero) {
   model::NodeMetricView view;
   view.update_time = metric.updated;
   view.has_node_metric = metric.has_node_metric;
@@ -126,7 +143,15 @@ model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
                                       model::parse_qos(application.qos)});
   }
   if (metric.prod_reclaimable) view.prod_reclaimable = native_resources(*metric.prod_reclaimable);
+  below_zero = !none_below_zero(view);
   return view;
+}
+
+}  // namespace
+
+model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
+  bool below_zero = false;
+  return read_metric(metric, below_zero);
 }
 
 Conversion to_node_snapshot(const Node& node, std::vector<model::PodView> pods, const NodeMetric* metric,
@@ -152,7 +177,11 @@ Conversion to_node_snapshot(const Node& node, std::vector<model::PodView> pods, 
         node, model::kThirdPartyAllocationsAnnotation, model::parse_third_party_allocations, out.notes);
   }
   snapshot.pods = std::move(pods);
-  if (metric != nullptr) snapshot.metric = to_node_metric_view(*metric);
+  if (metric != nullptr) {
+    bool below_zero = false;
+    snapshot.metric = read_metric(*metric, below_zero);
+    if (below_zero) out.notes.emplace_back("NodeMetric: something below 0 was measured, and counts as 0");
+  }
   if (topology != nullptr) snapshot.topology = to_topology_view(*topology, out.notes);
   snapshot.normalization_annotation = text_of(node, model::kNormalizationRatioAnnotation);
   snapshot.amplification_annotation = text_of(node, model::kAmplificationRatioAnnotation);

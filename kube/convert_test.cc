@@ -121,6 +121,24 @@ TEST_F(ConvertTest, NodeUsageNeedsBothResources) {
   EXPECT_TRUE(half.has_node_metric);
 }
 
+// Taken at their word they would be sold: a pod that "uses" minus ten cores made ten cores more.
+TEST_F(ConvertTest, WhatIsBelowZeroCountsAsZeroAndIsTold) {
+  const NodeMetric odd = metric(
+      R"({"metadata":{"name":"n"},"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"-1","memory":"-1Gi"}},)"
+      R"("systemUsage":{"resources":{"cpu":"-9223372036854775808","memory":"1Gi"}}},)"
+      R"("podsMetric":[{"name":"p","namespace":"d","podUsage":{"resources":{"cpu":"-10","memory":"1"}}}],)"
+      R"("hostApplicationMetric":[{"name":"h","usage":{"resources":{"cpu":"-1","memory":"2"}}}],)"
+      R"("prodReclaimableMetric":{"resource":{"resources":{"cpu":"-3","memory":"3"}}}}})");
+  const Conversion made = to_node_snapshot(node(R"({"metadata":{"name":"n"}})"), {}, &odd);
+  EXPECT_EQ(made.notes.size(), 1U);
+  const model::NodeMetricView& view = *made.snapshot.metric;
+  EXPECT_EQ(view.node_usage, model::Resources());
+  EXPECT_EQ(view.system_usage, (model::Resources{{0}, {std::int64_t{1} << 30}}));
+  EXPECT_EQ(view.pods.at(0).usage, (model::Resources{{0}, {1}}));
+  EXPECT_EQ(view.host_applications.at(0).usage, (model::Resources{{0}, {2}}));
+  EXPECT_EQ(view.prod_reclaimable, (model::Resources{{0}, {3}}));
+}
+
 TEST_F(ConvertTest, TheFiltersKeepWhatIsRead) {
   EXPECT_TRUE(overcommit_pod_fields().meta.labels.keeps(model::kQosClassLabel));
   EXPECT_FALSE(overcommit_pod_fields().meta.labels.keeps("app"));

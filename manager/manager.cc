@@ -263,7 +263,7 @@ class RunningManager final : public Manager {
   StandingInputs standing_inputs(const kube::Node& node) {
     StandingInputs inputs = orders_.inputs();
     inputs.sold_known = caches().whole();
-    inputs.budgets = &budgets_.state();
+    budgets_.enter(inputs);
     if (only_observes()) {
       inputs.only_watched = model::Reason::kStateByManager;
       return inputs;

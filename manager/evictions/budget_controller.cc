@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "model/names.h"
 #include "policy/budget/stored.h"
 #include "policy/render/budget_text.h"
@@ -79,6 +80,8 @@ BudgetController::BudgetController(BudgetContext context, const base::Log& log, 
       wake_(context_.loop),
       errors_(context_.metrics.counter("tidemark_budgets_store_errors_total",
                                        "Writes of what evictions let pools do that failed.")),
+      held_(context_.metrics.gauge("tidemark_budgets_held",
+                                   "1 while a newer version wrote what is stored of evictions: it is kept as it is.")),
       scope_(context_.loop) {}
 
 void BudgetController::start() {
@@ -92,15 +95,34 @@ net::Task<void> BudgetController::begin() {
   const StoredBudgets& stored = store_.stored();
   if (stored.state) state_ = *stored.state;
   context_.evictions.begin(stored.counts.value_or(policy::EvictionBook()));
+  look_for_newer();
   begun_ = true;
   scope_.spawn(run());
 }
 
 void BudgetController::store_changed() {
   if (!begun_) return;
+  look_for_newer();
   // A leader goes by what it stepped itself; only a request is news to it.
   if (!context_.leading() && store_.stored().state) take(*store_.stored().state);
   wake_.set();
+}
+
+void BudgetController::enter(StandingInputs& inputs) const {
+  inputs.budgets = &state_;
+  inputs.desired_known = inputs.desired_known && !newer_;
+}
+
+// A breaker that the newer version opened would be closed if what it wrote were taken for nothing.
+void BudgetController::look_for_newer() {
+  const bool before = std::exchange(newer_, store_.stored().newer);
+  held_.set(newer_ ? 1 : 0);
+  if (newer_ == before) return;
+  if (newer_ && context_.leading()) {
+    context_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "EvictionsNotRead",
+                             base::cat(kBudgetsNewer, ": ", store_.stored().problem));
+  }
+  context_.on_change();
 }
 
 void BudgetController::take(policy::BudgetState state) {
@@ -127,7 +149,7 @@ net::Task<void> BudgetController::tick() {
   take(std::move(done.state));
   tell(done.changes);
   show();
-  if (context_.asked_for() || store_.exists()) co_await store();
+  if ((context_.asked_for() || store_.exists()) && !newer_) co_await store();
 }
 
 bool BudgetController::worth_storing(const policy::BudgetState& wanted) const {

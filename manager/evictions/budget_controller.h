@@ -18,6 +18,7 @@
 #include "kube/recorder.h"
 #include "manager/evictions/budget_store.h"
 #include "manager/evictions/eviction_watch.h"
+#include "manager/state/standing.h"
 #include "net/loop.h"
 #include "policy/budget/budget.h"
 #include "policy/pools/pools.h"
@@ -54,6 +55,7 @@ class BudgetController {
   net::Task<void> begin();
 
   // Until the loop runs again.
+  void enter(StandingInputs& inputs) const;
   const policy::BudgetState& state() const { return state_; }
 
  private:
@@ -64,6 +66,7 @@ class BudgetController {
   bool hour_limited() const;
   bool worth_storing(const policy::BudgetState& wanted) const;
   net::Task<void> store();
+  void look_for_newer();
   void tell(const std::vector<policy::BudgetChange>& changes);
   void show();
   void show_pool(std::string_view pool, double phase, double given_up, double exhausted);
@@ -74,11 +77,13 @@ class BudgetController {
   BudgetStore store_;
   policy::BudgetState state_;
   bool begun_ = false;
+  bool newer_ = false;                                   // what is stored is a newer version's, and kept
   std::optional<base::MonotonicTime> stored_at_;         // our last write of state
   std::optional<base::MonotonicTime> counts_stored_at_;  // of counts
   std::map<std::string, std::int64_t> stored_hour_;      // what they said of the last hour
   net::Event wake_;
   base::Counter& errors_;
+  base::Gauge& held_;
   std::vector<std::string> shown_;         // pools that gauges stand for
   std::set<policy::PoolAnd> shown_rates_;  // and classes
   net::Scope scope_;                       // last: its tasks use everything above

@@ -12,28 +12,31 @@ namespace {
 
 template <class T>
 void read(const kube::ConfigMap& map, std::string_view key, Result<T> (*decode_text)(std::string_view),
-          std::optional<T>& out, std::string& problem) {
+          std::optional<T>& out, StoredBudgets& stored) {
   const auto* text = map.data.find(key);
   if (text == nullptr) return;
   auto value = decode_text(text->view());
   if (value) {
     out = std::move(*value);
-  } else {
-    problem += base::cat(problem.empty() ? "" : "\n", key, ": ", value.error().message);
+    return;
   }
+  stored.problem += base::cat(stored.problem.empty() ? "" : "\n", key, ": ", value.error().message);
+  // A request is its writer's: nothing is written over it anyway.
+  if (key != model::kBudgetsStateKey && key != model::kBudgetsCountsKey) return;
+  stored.newer = stored.newer || value.error().kind == ErrorKind::kUnsupported;
 }
 
 }  // namespace
 
 StoredBudgets read_budgets(const kube::ConfigMap& map) {
   StoredBudgets stored;
-  read(map, model::kBudgetsStateKey, policy::decode_budgets, stored.state, stored.problem);
-  read(map, model::kBudgetsCountsKey, policy::decode_counts, stored.counts, stored.problem);
+  read(map, model::kBudgetsStateKey, policy::decode_budgets, stored.state, stored);
+  read(map, model::kBudgetsCountsKey, policy::decode_counts, stored.counts, stored);
   for (const auto& [key, text] : map.data) {
     const bool is_request = key.view() == model::kBudgetsRequestKey || key.view().starts_with(policy::kResumeKeys);
     if (!is_request || stored.requests.size() >= policy::kResumeRequestsMax) continue;
     std::optional<policy::ResumeRequest> request;
-    read(map, key.view(), policy::decode_resume, request, stored.problem);
+    read(map, key.view(), policy::decode_resume, request, stored);
     if (!request) continue;
     stored.request_keys.emplace_back(key.view());
     const bool there =
@@ -60,7 +63,7 @@ void BudgetStore::take(const kube::ConfigMap* map) {
   const std::string told = std::move(stored_.problem);
   stored_ = read_budgets(*map);
   if (!stored_.problem.empty() && stored_.problem != told) {
-    log_.error(model::reason_sentence(model::Reason::kBudgetUnreadable),
+    log_.error(stored_.newer ? kBudgetsNewer : model::reason_sentence(model::Reason::kBudgetUnreadable),
                {{"config_map", model::kBudgetsName}, {"problem", stored_.problem}});
   }
 }

@@ -24,7 +24,10 @@ struct StoredBudgets {
   std::vector<policy::ResumeRequest> requests;  // each once
   std::vector<std::string> request_keys;        // under which they are
   std::string problem;                          // parts that could not be read, one a line
+  bool newer = false;                           // a newer version wrote the state or the counts: this one may not write
 };
+inline constexpr std::string_view kBudgetsNewer =
+    "a newer version wrote what is stored of evictions; it is kept as it is, and offers are only cut";
 // Total: what cannot be read is left out and told.
 StoredBudgets read_budgets(const kube::ConfigMap& map);
 

@@ -394,11 +394,43 @@ TEST_F(BudgetsTest, WithoutOurSettingsNothingIsWrittenAndNothingStops) {
 TEST_F(BudgetsTest, WhatCannotBeReadIsTakenAnew) {
   tidemark();
   Json map = name_only(model::kBudgetsName);
-  map["data"] = Json::object({{"state.json", "{"}, {"counts.json", R"({"schema":9})"}, {"request.json", "[]"}});
+  map["data"] = Json::object({{"state.json", "{"}, {"counts.json", R"({"schema":"one"})"}, {"request.json", "[]"}});
   must("POST", kConfigPath, map);
   start();
   spike();
   EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kOpen);
+}
+
+// Its breaker may be open: what it says is neither taken for nothing nor written over.
+TEST_F(BudgetsTest, WhatANewerVersionStoredIsKeptAndOffersAreOnlyCut) {
+  tidemark();
+  start();
+  pod("stays", "n1", "3000");
+  run_for(10s);
+  const std::string before = offered("n1");
+  replicas.clear();
+  const std::string newer = R"({"schema":2,"pools":{"default":"open"}})";
+  const Json data = Json::object({{"data", Json::object({{"state.json", Json(newer)}})}});
+  must("PATCH", cat(kConfigPath, "/", model::kBudgetsName), data, kMerge);
+  auto& manager = start("two");
+  run_for(15min);  // counts would be stored by then
+  const auto kept = [&] { return std::string(budgets()->text_at("data", "state.json")); };
+  EXPECT_EQ(kept(), newer);
+  EXPECT_EQ(manager.metric("tidemark_budgets_held"), 1);
+  metric("n1", "6");
+  run_for(2s);
+  const std::string cut = offered("n1");
+  EXPECT_NE(cut, before);
+  metric("n1", "4");
+  run_for(2s);
+  EXPECT_EQ(offered("n1"), cut) << "nothing grows";
+
+  must("PATCH", cat(kConfigPath, "/", model::kBudgetsName),
+       Json::object({{"data", Json::object({{"state.json", Json()}})}}), kMerge);
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), before);
+  EXPECT_EQ(manager.metric("tidemark_budgets_held"), 0);
+  EXPECT_EQ(stored().pools.size(), 1U);
 }
 
 }  // namespace

@@ -233,7 +233,7 @@ void all(auto& a, auto&... values) {
 
 // What records of an older schema do not have: there it keeps its default.
 inline constexpr std::int64_t kSchemaOfWarmUp = 2;
-inline constexpr std::int64_t kSchemaOfEvictions = 2;
+inline constexpr std::int64_t kSchemaOfEvictions = 3;
 template <class A, class... Values>
 void since(A& a, std::int64_t schema, Values&... values) {
   if constexpr (A::kReads) {

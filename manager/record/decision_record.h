@@ -22,11 +22,12 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::int64_t kRecordSchema = 2;           // of what is written; the one before is read too
-inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, least_ever and evictions
+inline constexpr std::int64_t kRecordSchema = 3;           // of what is written; the one before is read too
+inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
+inline constexpr std::int64_t kRecordSchemaBooks = 3;      // the first one with both sides' books, and with evictions
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
-inline constexpr std::int64_t kPolicyVersion = 1;
+inline constexpr std::int64_t kPolicyVersion = 2;
 
 inline constexpr char kDecisionRecord = journal::kFirstOfOwner;
 inline constexpr char kLeadRecord = journal::kFirstOfOwner + 1;
@@ -51,7 +52,7 @@ struct DecisionOutcome {
   std::optional<policy::LedgerPlan> ledger;
   std::optional<model::Resources> yarn_offer;
   std::optional<base::Duration> again_after;
-  bool truthful = false;  // this and the next since schema 2
+  bool truthful = false;  // this and the next since schema 3
   std::optional<policy::StopTerms> stopped;
   bool operator==(const DecisionOutcome&) const = default;
 };

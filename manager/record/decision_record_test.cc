@@ -115,7 +115,7 @@ TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
   EXPECT_NE(changes[0].before, changes[0].after);
 }
 
-// A record of the schema before this one knows neither overrides nor pods that warm up.
+// A record of the schema before this one knows neither books nor what evictions do.
 class OldWriter : public FieldWriter {
  public:
   using FieldWriter::FieldWriter;
@@ -132,7 +132,6 @@ TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
     for (auto& pod : snapshot.pods) {  // as a record numbers them
       pod.id.high = 0;
       pod.id.low = ++number;
-      pod.warm_up.reset();
     }
     const auto decision = decide(snapshot, testing::draw_basis(random, kStart), revision);
     auto entry = draft(decision, settings_blob(revision));
@@ -148,7 +147,7 @@ TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
     writer.natural(entry.needs[1]->hash);
     const model::NodeSnapshot& went_in = snapshot;
     io(writer, went_in);
-    all(writer, basis.plugins, basis.state, basis.origin, basis.mono);
+    all(writer, basis.plugins, basis.state, basis.origin, basis.mono, basis.overrides, basis.least_ever);
     writer.text(outcome);
     entry.payload = payload;
     const DecisionDone done;
@@ -163,7 +162,8 @@ TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
     const auto replayed = decisions.replay(segment.records()[0]);
     ASSERT_TRUE(replayed) << replayed.error().message;
     EXPECT_TRUE(replayed->same) << "seed " << seed;
-    EXPECT_TRUE(replayed->record.basis.overrides.empty());
+    EXPECT_EQ(replayed->record.basis.overrides, basis.overrides);
+    EXPECT_EQ(replayed->record.basis.guard, policy::PoolGuard());
     start.schema = kRecordSchema - 2;
     EXPECT_FALSE(RecordedDecisions::make(journal::Segment::parse(segment_of({entry}, start))));
   }
@@ -248,7 +248,7 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     io(writer, outcome);
     hash.add(bytes);
   }
-  EXPECT_EQ(kPolicyVersion, 1);
+  EXPECT_EQ(kPolicyVersion, 2);
   EXPECT_EQ(hash.hex(), "7a8da60491a0107a");
 }
 

@@ -108,14 +108,15 @@ void StateSource::take(const kube::ConfigMap* map) {
   const bool good = step.reason == Reason::kStateDesiredRead || step.reason == Reason::kStateDesiredNone;
   good_.set(good && overrides_.good() ? 1 : 0);
   if (!good) {
-    log_.error(
-        model::reason_sentence(step.reason),
-        {{"config_map", model::kStateName}, {"reason", model::reason_id(step.reason)}, {"problem", step.problem}});
+    log_.error(model::reason_sentence(step.reason), {{"config_map", model::kStateName},
+                                                     {"key", model::kStateKey},
+                                                     {"reason", model::reason_id(step.reason)},
+                                                     {"problem", step.problem}});
     if (unreadable && map != nullptr) {
-      recorder_.record(
-          {"v1", "ConfigMap", ns_, std::string(model::kStateName), std::string(map->meta.uid)},
-          kube::EventSeverity::kWarning, "TidemarkStateInvalid",
-          base::cat(model::reason_sentence(step.reason), ": ", step.problem, " [", model::reason_id(step.reason), "]"));
+      recorder_.record({"v1", "ConfigMap", ns_, std::string(model::kStateName), std::string(map->meta.uid)},
+                       kube::EventSeverity::kWarning, "TidemarkStateInvalid",
+                       base::cat(model::reason_sentence(step.reason), ": ", model::kStateKey, ": ", step.problem, " [",
+                                 model::reason_id(step.reason), "]"));
     }
   } else if (step.reason != told_) {
     log_.info(model::reason_sentence(step.reason), {{"config_map", model::kStateName}});

@@ -34,20 +34,21 @@ std::int64_t seconds(base::Duration duration) {
   return std::chrono::floor<std::chrono::seconds>(duration).count();
 }
 
+std::unexpected<Error> lacks(std::string_view what) {
+  return fail(ErrorKind::kInvalid, what, " is missing or not what it should be");
+}
+
 Result<Json> read_object(std::string_view text) {
   if (text.size() > kBudgetBytesMax) return fail(ErrorKind::kExhausted, text.size(), " bytes");
   TM_TRY(auto value, Json::parse(text));
   if (!value.is_object()) return fail(ErrorKind::kInvalid, "wanted an object");
   const Json* schema = value.member("schema");
   const std::int64_t written = schema == nullptr ? 0 : schema->get_int().value_or(0);
-  if (written != kBudgetSchema) {
+  if (written > kBudgetSchema) {
     return fail(ErrorKind::kUnsupported, "written with schema ", written, "; this version reads ", kBudgetSchema);
   }
+  if (written != kBudgetSchema) return lacks("schema");
   return value;
-}
-
-std::unexpected<Error> lacks(std::string_view what) {
-  return fail(ErrorKind::kInvalid, what, " is missing or not what it should be");
 }
 
 std::int64_t number(const Json& value, std::string_view key, std::int64_t most = kCountMax) {

@@ -7,7 +7,8 @@
 //                   taken up
 //   request.json    the last one again, for managers that know only this key
 //
-// Each carries `schema` and the version of the policy that wrote it. A newer schema is not read.
+// Each carries `schema` and the version of the policy that wrote it. A newer schema is kUnsupported, and nobody writes
+// over it.
 #pragma once
 
 #include <cstdint>

@@ -109,6 +109,22 @@ class TakenOver(WithManager):
         self.assertEqual(0, lifted.returncode, lifted.stderr)
         wait_for(lambda: amounts(colocation.offered(self.api, "previous-off")) == wanted["previous-plain"]["allocatable"], "it to sell again", component)
 
+    def test_its_journal_is_told_and_made_again(self):
+        end = json.loads((previous.GOLDEN / "objects.json").read_text())["recorded"]
+        for node in previous.SELLS:
+            done = tidemark("explain", "node", node, "--at", end, "--journal-dir", str(self.journal), "-o", "json")
+            self.assertEqual(0, done.returncode, done.stderr)
+            found = amounts(self.node_of(node)["status"]["allocatable"])["kubernetes.io/batch-cpu"]
+            told = json.loads(done.stdout)
+            self.assertIn(f"the node was to carry batch-cpu {found}", " ".join(told["notes"]))
+        done = tidemark("replay", "--journal-dir", str(self.journal), "-o", "json")
+        report = json.loads(done.stdout)
+        self.assertEqual((0, 0, 0), (done.returncode, report["unreadable"], report["differ"]), done.stdout)
+        self.assertGreaterEqual(report["decisions"], len(previous.SELLS))
+
+    def node_of(self, name: str) -> dict:
+        return next(each for each in self.objects["/api/v1/nodes"] if each["metadata"]["name"] == name)
+
 
 if __name__ == "__main__":
     unittest.main()
