@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/classes.h"
 #include "cli/order_wait.h"
 #include "cli/testing/failing_transport.h"
 #include "kube/memory/local_transport.h"
@@ -313,6 +314,39 @@ TEST_F(OrderTest, APoolIsWhatTheSettingsSay) {
   const auto refused = give(options);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("did you mean night?"), std::string::npos) << refused.error().message;
+}
+
+TEST_F(OrderTest, AClassMustBeThere) {
+  node("n", "");
+  auto options = order(policy::Wish::kOff, {"n"});
+  options.command.only.classes = {"sparc"};
+  const auto check = [&] { return net::testing::run_task(loop, clock, check_classes(loop, *client, options)); };
+  auto checked = check();
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().kind, ErrorKind::kNotFound);
+  EXPECT_NE(checked.error().message.find("names none"), std::string::npos) << checked.error().message;
+  call(
+      "POST", std::string(kMaps),
+      R"({"metadata":{"name":"tidemark-config"},"data":{"config.yaml":"schema: 1\nmode: enforce\nclasses:\n- {name: spark, order: 3}\n- {name: training, order: 2}\n"}})");
+  checked = check();
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("did you mean spark? There are: training, spark"), std::string::npos)
+      << checked.error().message;
+  options.command.only.classes = {"spark"};
+  EXPECT_EQ(check().value_or("?"), "");
+  ASSERT_FALSE(give(options)->failed());
+  // One that is gone from the settings is switched on where it is off, and not switched off.
+  call("PATCH", base::cat(kMaps, "/tidemark-config"),
+       R"({"data":{"config.yaml":"schema: 1\nmode: enforce\nclasses:\n- {name: training, order: 2}\n"}})", kMerge);
+  EXPECT_FALSE(check());
+  options.command.wish = policy::Wish::kOn;
+  EXPECT_EQ(check().value_or("?"), "");
+  ASSERT_FALSE(give(options)->failed());
+  EXPECT_FALSE(check()) << "it is off nowhere any more";
+  // Settings that cannot be read hold nobody up.
+  call("PATCH", base::cat(kMaps, "/tidemark-config"), R"({"data":{"config.yaml":"schema: 9\n"}})", kMerge);
+  options.command.wish = policy::Wish::kOff;
+  EXPECT_NE(check().value_or("").find("is not known"), std::string::npos);
 }
 
 TEST_F(OrderTest, OneSideAlone) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/classes.h"
 #include "cli/order.h"
 #include "cli/order_wait.h"
 #include "main/cluster.h"
@@ -161,6 +162,11 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   int code = kFailed;
   auto act = [&]() -> net::Task<int> {
     kube::Client& client = *cluster->client;
+    const auto classes = co_await cli::check_classes(loop, client, options);
+    if (!classes && classes.error().kind == ErrorKind::kNotFound) {
+      co_return wrong_use(base::cat("--only: ", classes.error().message), flags);
+    }
+    if (!classes) co_return failed(classes.error());
     if (ask) {
       auto count = co_await cli::count_nodes(client, options);
       if (!count) co_return failed(count.error());
@@ -174,6 +180,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     });
     progress.end();
     if (!report) co_return failed(report.error());
+    if (!classes->empty()) report->notes.push_back(*classes);
     std::optional<cli::WaitReport> waited;
     if (asked_for.wait > base::Duration(0) && !options.dry_run) {
       waited = co_await cli::wait_for_order(

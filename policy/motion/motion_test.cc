@@ -5,7 +5,10 @@
 #include <array>
 #include <memory>
 #include <random>
+#include <ratio>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "policy/testing/scenario.h"
@@ -185,6 +188,61 @@ TEST(MotionProperty, NeverNegativeNeverAboveWhatIsWantedNeverGrowingOnWhatIsNotF
       }
       if (step.plan.again_after) ASSERT_GT(step.plan.again_after->count(), 0) << "seed " << seed;
       state = step.state;
+    }
+  }
+}
+
+// Over any stretch of time, however it is cut into looks: growth is within the slew, with two minutes of credit at its
+// begin; a cut is there at the next look.
+TEST(MotionProperty, OverAnyTimeGrowthIsWithinTheSlewAndCutsAreAtOnce) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    std::mt19937_64 random(seed);
+    MotionConfig config;
+    config.slew_permille_per_minute = 1 + static_cast<std::int64_t>(random() % 500);
+    config.dead_band_permille = static_cast<std::int64_t>(random() % 50);
+    config.hold = std::chrono::seconds(30 + random() % 600);
+    config.forget = config.hold + std::chrono::seconds(random() % 4'000);
+    MotionInput input;
+    input.capacity = {CpuMilli{64'000}, MemoryBytes{1'000'000}};
+    MotionState state;
+    base::MonotonicTime now{std::chrono::hours(1)};
+    std::vector<std::pair<base::MonotonicTime, Resources>> path;
+    for (int i = 0; i < 150; ++i) {
+      const auto pace = random() % 10;
+      now = now + (pace == 0   ? base::Duration(std::chrono::hours(random() % 5))
+                   : pace <= 3 ? base::Duration(std::chrono::minutes(random() % 8))
+                               : base::Duration(std::chrono::milliseconds(random() % 20'000)));
+      if (random() % 3 == 0) {
+        input.wanted = {CpuMilli{static_cast<std::int64_t>(random() % 64'000)},
+                        MemoryBytes{static_cast<std::int64_t>(random() % 1'000'000)}};
+      }
+      if (random() % 3 != 0) input.stamp = base::WallTime{now.since_start};
+      const auto before = state.offered;
+      const auto step = move(state, input, config, now);
+      state = step.state;
+      if (!state.offered) continue;
+      const Resources offered = *state.offered;
+      if (before) {
+        ASSERT_LE(offered.cpu, std::max(input.wanted.cpu, before->cpu)) << "seed " << seed;
+        if (input.wanted.cpu < before->cpu) {
+          ASSERT_LE(offered.cpu, input.wanted.cpu) << "a cut waited, seed " << seed;
+        }
+        if (input.wanted.memory < before->memory) {
+          ASSERT_LE(offered.memory, input.wanted.memory) << "a cut waited, seed " << seed;
+        }
+      } else {
+        path.clear();
+      }
+      path.emplace_back(now, offered);
+      for (const auto& [when, had] : path) {
+        const double minutes = std::chrono::duration<double, std::ratio<60>>(now - when).count() + 2;
+        const double share = static_cast<double>(config.slew_permille_per_minute) / 1000 * minutes;
+        ASSERT_LE(static_cast<double>(offered.cpu.value), static_cast<double>(had.cpu.value) + share * 64'000 + 1)
+            << "seed " << seed << " look " << i;
+        ASSERT_LE(static_cast<double>(offered.memory.value),
+                  static_cast<double>(had.memory.value) + share * 1'000'000 + 1)
+            << "seed " << seed << " look " << i;
+      }
     }
   }
 }
