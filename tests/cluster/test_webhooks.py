@@ -93,7 +93,7 @@ class Pods(WithWebhooks):
 
     def test_what_was_ordered_off_is_off_for_new_pods_too(self):
         """`tidemark off` of the cluster, of a pool and of a class, and `on`."""
-        must(self.api.request("POST", colocation.SETTINGS, ours("schema: 1\nmode: enforce\npools:\n- {name: night, nodeSelector: {matchLabels: {pool: night}}}\n")))
+        must(self.api.request("POST", colocation.SETTINGS, ours("schema: 1\nmode: enforce\npools:\n- {name: night, nodeSelector: {matchLabels: {pool: night}}}\nclasses:\n- {name: transcode, order: 1}\n")))
         self.profile("spark", BATCH)
         component = self.manager("--webhook-while-off=refuse")
         self.wait_profile(component, {"app": "spark"}, {"by": "profile"})
