@@ -1,0 +1,300 @@
+"""Garbage in every annotation, label, key and field that is read, on the real API server: the manager lives and stays ready, no
+other node's number moves, no number is negative or more than there is, somebody is told, and all is well when it is gone.
+
+What is read is taken from the code: a key that is in no table here fails a test."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import MERGE, NODEMETRICS, SETTINGS, must
+from cluster.test_manager import CAPACITY, WithApi, amounts
+from cluster.tidemark_process import Component, wait_for
+
+ROOT = Path(__file__).parents[2]
+TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
+TOLD = {  # what `explain node` says of a key that cannot be read
+    "node.koordinator.sh/colocation-strategy": "TM-CONFIG-008", "node.koordinator.sh/reservation": "annotation node.koordinator.sh/reservation",
+    "node.koordinator.sh/thirdPartyAllocations": "annotation node.koordinator.sh/thirdPartyAllocations", "node.koordinator.sh/cpu-reclaim-ratio": "TM-CONFIG-009",
+    "node.koordinator.sh/memory-reclaim-ratio": "TM-CONFIG-009", "node.koordinator.sh/mid-static-cpu-reserved-ratio": "TM-CONFIG-009",
+    "node.koordinator.sh/mid-static-memory-reserved-ratio": "TM-CONFIG-009", "tidemark.io/yarn-book": "tidemark.io/yarn-book", "tidemark.io/state": "unreadable mark",
+    "tidemark.io/state-detail": "unreadable mark",
+}
+STATE_KEYS = {"tidemark.io/state", "tidemark.io/state-detail"}
+SHARES = 3  # nodes that share the values of a key
+FAST = ("--leader-elect=false", "--kube-api-qps=500", "--kube-api-burst=500")
+MEMORY_BYTES = 128 << 30
+CPU_MILLI = 32000
+LARGE = "x" * (200 << 10)
+DEEP = "[" * 5000
+DEEP_OBJECT = '{"a":' * 5000
+
+# Of any text, whatever it is meant to be.
+TEXTS = (
+    "", "{", "[]", "7", "null", "true", '"text"', "{}", '{"schema":99}', "NaN", "-1", "1e999", "9" * 400, "-" + "9" * 30, "0x10", " \t\n", "\u0000"[:0] + "\u2028\ufeff",
+    '{"resources":{"cpu":1},"resources":{"cpu":"NaN"}}', DEEP, DEEP_OBJECT, LARGE,
+)
+# Of a label's value, which the API server holds to 63 letters, digits, dots and dashes.
+LABELS = ("", "NaN", "0", "9" * 63, "1e308", "0x10", "banana", "0.00000000000001", "a-b", "True")
+AMOUNTS = ("-5", "1e30", "9" * 60, "0.0000001", "5", "-9223372036854775808", "9223372036854775807", "1Ei", "999999Ei")
+# The right shape, and what should not be in it.
+SHAPED = {
+    "node.koordinator.sh/colocation-strategy": ['{"enable":"yes"}', '{"cpuReclaimThresholdPercent":-7}', '{"cpuReclaimThresholdPercent":1e30}', '{"degradeTimeMinutes":-1}'],
+    "node.koordinator.sh/reservation": ['{"resources":{"cpu":"%s"}}' % each for each in AMOUNTS] + ['{"reservedCPUs":"0-99999999"}', '{"reservedCPUs":"3-1"}'],
+    "node.koordinator.sh/originExtendedAllocatable": ['{"resources":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
+    "node.koordinator.sh/network-bandwidth": list(AMOUNTS),
+    "node.koordinator.sh/thirdPartyAllocations": ['{"allocations":[{"name":"yarn","priority":"koord-batch","resources":{"kubernetes.io/batch-cpu":"%s"}}]}' % each for each in AMOUNTS],
+    "node.koordinator.sh/cpu-normalization-ratio": ["-1.00", "1e300", "0", "inf"],
+    "node.koordinator.sh/resource-amplification-ratio": ['{"cpu":-1}', '{"cpu":1e300}', '{"cpu":"NaN"}'],
+    "tidemark.io/state-detail": ['{"schema":2,"state":"off"}', '{"schema":1,"generation":-1,"state":"on"}'],
+    "tidemark.io/yarn-book": ['{"schema":1,"generation":1,"confirmed":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
+    "tidemark.io/yarn-offer": ['{"schema":1,"generation":1,"resources":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
+    "tidemark.io/capacity-epoch": ["-1", "99999999999999999999", "1.5"],
+}
+NODE_ANNOTATIONS = (*SHAPED, "tidemark.io/config-hash")
+NODE_LABELS = (
+    "node.koordinator.sh/cpu-reclaim-ratio", "node.koordinator.sh/memory-reclaim-ratio", "node.koordinator.sh/mid-static-cpu-reserved-ratio",
+    "node.koordinator.sh/mid-static-memory-reserved-ratio", "node.koordinator.sh/cpu-normalization-enabled", "tidemark.io/state", "pool",
+)
+POD_LABELS = ("koordinator.sh/qosClass", "koordinator.sh/priority-class", "koordinator.sh/priority", "tidemark.io/class", "tidemark.io/job")
+POD_ANNOTATIONS = ("scheduling.koordinator.sh/resource-status", "node.koordinator.sh/extended-resource-spec", "tidemark.io/profiles")
+
+TOPOLOGY_ANNOTATIONS = ("node.koordinator.sh/cpu-basic-info",)
+# Of NodeMetric.status, each on a node of its own: where a value is put, and which values.
+USED = {"resources": {"cpu": "2", "memory": "2Gi"}}
+METRIC_FIELDS = {
+    **{f"{use}.{amount}": (lambda value, use=use, amount=amount: {"nodeMetric": {use: {"resources": {**USED["resources"], amount: value}}}}, AMOUNTS)
+       for use in ("nodeUsage", "systemUsage") for amount in ("cpu", "memory")},
+    "podUsage.cpu": (lambda value: {"podsMetric": [{"name": "p", "namespace": "default", "priority": "koord-prod", "qos": "LS", "podUsage": {"resources": {"cpu": value}}}]}, AMOUNTS),
+    "pod.qos": (lambda value: {"podsMetric": [{"name": "p", "namespace": "default", "priority": "koord-prod", "qos": value, "podUsage": USED}]}, TEXTS),
+    "pod.priority": (lambda value: {"podsMetric": [{"name": "p", "namespace": "default", "priority": value, "qos": "LS", "podUsage": USED}]}, TEXTS),
+    "pod.name": (lambda value: {"podsMetric": [{"name": value, "namespace": value, "priority": "koord-prod", "qos": "LS", "podUsage": USED}] * 2}, TEXTS),
+    "host.usage": (lambda value: {"hostApplicationMetric": [{"name": "h", "priority": "koord-prod", "qos": "LS", "usage": {"resources": {"cpu": value, "memory": value}}}]}, AMOUNTS),
+    "reclaimable": (lambda value: {"prodReclaimableMetric": {"resource": {"resources": {"cpu": value, "memory": value}}}}, AMOUNTS),
+    "duration": (lambda value: {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED, "aggregatedNodeUsages": [{"duration": value, "usage": {"p95": USED}}]}}, ("-5m", "9" * 30 + "h", "", "x", "0s")),
+    "updateTime": (lambda value: {"updateTime": value}, ("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "yesterday", "2026-13-45T00:00:00Z")),
+}
+# A text that is no setting at all: "", "null" and "{}" are settings, the defaults.
+NO_SETTINGS = tuple(text for text in TEXTS if text not in ("", "null", "{}", '{"schema":99}', '{"resources":{"cpu":1},"resources":{"cpu":"NaN"}}', " \t\n"))
+SETTINGS_KEYS = {
+    "colocation-config": (*NO_SETTINGS, '{"enable":"yes"}', '{"cpuReclaimThresholdPercent":-5}', '{"cpuReclaimThresholdPercent":1e30}', '{"nodeConfigs":7}', '{"degradeTimeMinutes":0}'),
+    "cpu-normalization-config": NO_SETTINGS, "resource-amplification-config": NO_SETTINGS, "resource-threshold-config": NO_SETTINGS, "resource-qos-config": NO_SETTINGS,
+    "cpu-burst-config": NO_SETTINGS, "system-config": NO_SETTINGS, "host-application-config": NO_SETTINGS,
+}
+# Of ours everything is garbage that does not carry its schema.
+OUR_MAPS = {
+    colocation.TIDEMARK_CONFIG: ("config.yaml",), "tidemark-state": ("state.json", "overrides.json"), colocation.BUDGETS: ("state.json", "counts.json", "request.json"),
+    colocation.REVISIONS: ("state", "revision-1", "revision-7", "request"), colocation.PROFILES[0]: ("0123456789abcdef",), colocation.FORECASTS: ("0123456789abcdef",),
+    colocation.LEAST_OFFERS[0]: ("0123456789abcdef",),
+}
+OUR_TEXTS = (*(text for text in TEXTS if text != LARGE), '{"schema":1}', '{"schema":-1}', '{"schema":1e99}', '{"schema":"1"}', "schema: 1", "&a [*a]", "a: &a [1]\nb: *a", LARGE)
+# Keys of ours and of the peer that no test of this file has to spoil, and why.
+NOT_SPOILT = {
+    "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory", "kubernetes.io/mid-cpu", "kubernetes.io/mid-memory",  # quantities: the API server reads them first
+    "koordinator.sh/configmap-type", "pod.koordinator.sh/skip-enhanced-validation", "scheduling.koordinator.sh/reserve-pod",  # looked at by webhooks, for being there
+    "config.koordinator.sh/skip-update-resources", "config.koordinator.sh/controller-managed",  # likewise, of profiles
+    "tidemark.io/while-off", "tidemark.io/managed-webhooks", "tidemark.io/old-ca-since", "tidemark.io/next-ca-since",  # test_webhooks, test_webhook_certificates
+    "slo.koordinator.sh/v1alpha1", "config.koordinator.sh/v1alpha1", "analysis.koordinator.sh/v1alpha1",  # API groups
+    "tidemark.io/settings",  # test_second_writer
+    "node.koordinator.sh/cpu-topology",  # written by agents for schedulers
+}
+
+
+class Garbage(WithApi):
+    def setUp(self):
+        colocation.put_settings(self.api, {"enable": True})
+        colocation.put_data(self.api, {"resource-threshold-config": json.dumps({"clusterStrategy": {"enable": True}})})
+        self.put_config()
+        self.used = 2
+        self.witness = self.plain("witness")
+
+    def put_config(self) -> None:
+        safe = {"name": "safe", "nodeSelector": {"matchLabels": {"pool": "safe"}}, "profile": "tidemark", "motion": {"slewPermillePerMinute": 1000, "deadBandPermille": 0}}
+        text = json.dumps({"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "pools": [safe]})
+        must(self.api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": text}}))
+
+    def plain(self, name: str) -> str:
+        return self.node(name, status=self.status(self.used))
+
+    @staticmethod
+    def status(cores: int) -> dict:
+        used = {"resources": {"cpu": str(cores), "memory": f"{cores}Gi"}}
+        return {"nodeMetric": {"nodeUsage": used, "systemUsage": used}, "podsMetric": []}
+
+    def left(self) -> dict[str, int]:
+        return {"kubernetes.io/batch-cpu": CPU_MILLI * 60 // 100 - self.used * 1000, "kubernetes.io/batch-memory": int(MEMORY_BYTES * 0.65) - (self.used << 30)}
+
+    def batch(self, node: str) -> dict[str, int]:
+        return {name: amount for name, amount in amounts(colocation.offered(self.api, node)).items() if "/batch-" in name}
+
+    def wait_good(self, nodes, component: Component) -> None:
+        def right() -> bool:
+            found = {node: self.batch(node) for node in nodes}
+            wanted = self.left()
+            return all(abs(found[node].get(name, -99) - amount) <= 1 for node in nodes for name, amount in wanted.items())
+
+        wait_for(right, f"{self.left()} on {nodes}", component, 120)
+
+    def round(self, nodes, component: Component, looked_at=()) -> None:
+        """Everybody reports something else, the witness last: when it is decided on, all others are too."""
+        self.used = 14 - self.used
+        for node in (*nodes, self.witness):
+            colocation.put_metric(self.api, node, self.status(self.used))
+        self.wait_good([self.witness], component)
+        wait_for(lambda: component.metrics()['tidemark_work_queue_depth{component="overcommit"}'] == 0, "an empty queue", component)
+        self.assertTrue(component.ready(), component.log[-3000:])
+        for each in must(self.api.request("GET", "/api/v1/nodes"))["items"]:
+            if each["metadata"]["name"] in (*nodes, *looked_at):
+                self.within_bounds(each)
+
+    def within_bounds(self, node: dict) -> None:
+        for side in ("capacity", "allocatable"):
+            found = amounts({name: amount for name, amount in node["status"].get(side, {}).items() if name.startswith("kubernetes.io/")})
+            for name, amount in found.items():
+                most = CPU_MILLI if name.endswith("-cpu") else MEMORY_BYTES
+                self.assertTrue(0 <= amount <= most, f"{node['metadata']['name']}: {side} {name} is {amount} with {node['metadata'].get('annotations', {})!s:.500}")
+
+    def spoil(self, path: str, body: dict) -> bool:
+        """False where the API server does not take it."""
+        answer = self.api.request("PATCH", path, body, content=MERGE)
+        self.assertIn(answer.status, (200, 400, 404, 413, 422, 500), f"{path}: {answer.body[:500]!r}")
+        return answer.status == 200
+
+    def look(self, *words: str) -> str:
+        """A command for people over all this: it may refuse, and never crash."""
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+        self.assertIn(done.returncode, (0, 1), f"{words}: {done.stderr[-500:]}")
+        return done.stdout + done.stderr
+
+    def test_annotations_and_labels_of_nodes(self):
+        component = self.run_manager(*FAST)
+        keys = [*(("annotations", key) for key in NODE_ANNOTATIONS), *(("labels", key) for key in NODE_LABELS)]
+        victims = {f"garbage-{i}-{share}": key for i, key in enumerate(keys) for share in range(SHARES)}
+        for node in victims:
+            self.plain(node)
+        self.wait_good([*victims, self.witness], component)
+        taken = 0
+        for at in range(0, len(TEXTS) + max(len(each) for each in SHAPED.values()), SHARES):
+            for node, (place, key) in victims.items():
+                values = [*SHAPED.get(key, []), *TEXTS] if place == "annotations" else LABELS
+                value = values[(at + int(node[-1])) % len(values)]
+                taken += self.spoil(f"/api/v1/nodes/{node}", {"metadata": {place: {key: value}}})
+            self.round(list(victims), component)
+        self.assertGreater(taken, 400)
+        # With each of them unreadable, commands for people tell what they can.
+        for node, (place, key) in victims.items():
+            self.spoil(f"/api/v1/nodes/{node}", {"metadata": {place: {key: "{" if place == "annotations" else "banana"}}})
+        self.round(list(victims), component)
+        for node, (place, key) in victims.items():
+            if not node.endswith("-0"):
+                continue
+            told = self.look("explain", "node", node)
+            if key in TOLD:
+                self.assertIn(TOLD[key], told, key)
+        self.look("report", "states")
+        for node, (place, key) in victims.items():
+            if key in STATE_KEYS:  # an order that nobody can read holds until there is another one
+                self.look("on", "node", node, "--reason=mended", "--by=ann@ops", "--yes")
+            else:
+                must(self.api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {place: {key: None}}}, content=MERGE))
+        self.round(list(victims), component)
+        self.wait_good([*victims, self.witness], component)
+
+    def test_reports_topologies_and_pods(self):
+        component = self.run_manager(*FAST)
+        metrics = {f"report-{i}": field for i, field in enumerate(METRIC_FIELDS)}
+        pods = {f"pods-{i}": (place, key) for i, (place, key) in enumerate([*(("labels", key) for key in POD_LABELS), *(("annotations", key) for key in POD_ANNOTATIONS)])}
+        for node in (*metrics, *pods, "topology"):
+            self.plain(node)
+        for node in pods:
+            colocation.put_pod(self.api, node, {"name": f"pod-{node}", "prio": "koord-prod", "qos": "LS", "requests": {"cpu": "1", "memory": "1Gi"}, "phase": "Running"})
+        zone = {"name": "node-0", "type": "Node", "resources": [{"name": "cpu", "capacity": "32", "allocatable": "32", "available": "32"}]}
+        must(self.api.request("POST", TOPOLOGIES, {"apiVersion": "topology.node.k8s.io/v1alpha1", "kind": "NodeResourceTopology", "metadata": {"name": "topology"}, "topologyPolicies": ["None"], "zones": [zone]}))
+        self.addCleanup(self.api.request, "DELETE", f"{TOPOLOGIES}/topology")
+        self.wait_good([*metrics, "topology", self.witness], component)
+        taken = 0
+        for at in range(len(TEXTS)):
+            for node, field in metrics.items():
+                shape, values = METRIC_FIELDS[field]
+                status = {**self.status(self.used), "updateTime": colocation.time_stamp(), **shape(values[at % len(values)])}
+                taken += self.spoil(f"{NODEMETRICS}/{node}/status", {"status": status})
+            for node, (place, key) in pods.items():
+                value = LABELS[at % len(LABELS)] if place == "labels" else TEXTS[at]
+                taken += self.spoil(f"/api/v1/namespaces/default/pods/pod-{node}", {"metadata": {place: {key: value}}})
+            taken += self.spoil(f"{TOPOLOGIES}/topology", {"metadata": {"annotations": {TOPOLOGY_ANNOTATIONS[0]: TEXTS[at]}}})
+            self.round([*pods, "topology"], component, looked_at=[*metrics])
+        self.assertGreater(taken, 200)
+        for node in (*metrics, *pods, "topology"):
+            self.look("explain", "node", node)
+        for node, (place, key) in pods.items():
+            self.spoil(f"/api/v1/namespaces/default/pods/pod-{node}", {"metadata": {place: {key: None}}})
+        self.spoil(f"{TOPOLOGIES}/topology", {"metadata": {"annotations": {TOPOLOGY_ANNOTATIONS[0]: None}}})
+        for node in metrics:
+            self.api.request("DELETE", f"{NODEMETRICS}/{node}")
+        self.round([*metrics, "topology"], component)
+        self.wait_good([*metrics, "topology", self.witness], component)
+
+    def test_every_key_of_every_config_map(self):
+        self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/tidemark-state")
+        component = self.run_manager(*FAST)
+        self.wait_good([self.witness], component)
+        for at, text in enumerate(OUR_TEXTS):
+            for name, keys in {colocation.SETTINGS_NAME: SETTINGS_KEYS, **OUR_MAPS}.items():
+                data = {key: SETTINGS_KEYS[key][at % len(SETTINGS_KEYS[key])] if name == colocation.SETTINGS_NAME else text for key in keys}
+                if text == LARGE or LARGE in data.values():  # one of them is a fifth of what an object may be
+                    data = dict([next(iter(data.items()))])
+                if not self.spoil(f"{SETTINGS}/{name}", {"data": data}):
+                    self.api.request("POST", SETTINGS, {"metadata": {"name": name}, "data": data})
+            self.round([], component)
+        metrics = component.metrics()
+        self.assertEqual(0, metrics["tidemark_manager_config_good"])
+        self.assertEqual(0, metrics["tidemark_manager_state_good"])
+        for name, keys in {colocation.SETTINGS_NAME: SETTINGS_KEYS, **OUR_MAPS}.items():
+            for key in (name,) if name == colocation.TIDEMARK_CONFIG else keys:
+                if name.startswith("tidemark-history-"):  # read where somebody goes by it: test_profiles
+                    continue
+                if name == colocation.REVISIONS and key == "revision-7" or key == "counts.json":
+                    continue
+                named = name if name != colocation.SETTINGS_NAME else f"key={key}"
+                self.assertTrue([line for line in component.log.splitlines() if named in line and key in line], f"nobody was told of {key} of {name}")
+        for words in (("report", "states"), ("report", "budgets"), ("list", "revisions"), ("preview", "pool", "safe"), ("explain", "node", self.witness), ("explain", "config", self.witness)):
+            self.look(*words)
+        for name in OUR_MAPS:
+            self.api.request("DELETE", f"{SETTINGS}/{name}")
+        self.api.request("DELETE", f"{SETTINGS}/{colocation.SETTINGS_NAME}")
+        colocation.put_settings(self.api, {"enable": True})
+        self.put_config()
+        wait_for(lambda: component.metrics()["tidemark_manager_config_good"] == 1 and component.metrics()["tidemark_manager_state_good"] == 1, "good settings", component, 120)
+        self.round([], component)
+        metrics = component.metrics()
+        self.assertEqual((0, 0), (metrics["tidemark_settings_held"], metrics["tidemark_budgets_held"]))
+
+
+class Complete(unittest.TestCase):
+    def test_no_key_that_the_code_knows_is_missing_here(self):
+        literal = re.compile(r'"((?:[a-z0-9-]+\.)*(?:koordinator\.sh|tidemark\.io|kubernetes\.io)/[A-Za-z0-9_.-]+)"')
+        found = set()
+        for folder in ("model", "kube", "policy", "manager", "cli"):
+            for path in (ROOT / folder).rglob("*"):
+                if path.suffix in (".h", ".cc") and not re.search(r"_test|_fuzz|_bench|/testing/", str(path)):
+                    found |= set(literal.findall(path.read_text()))
+        found = {key for key in found if "koordinator.sh/" in key or "tidemark.io/" in key or key.startswith("kubernetes.io/batch") or key.startswith("kubernetes.io/mid")}
+        here = {*NODE_ANNOTATIONS, *NODE_LABELS, *POD_LABELS, *POD_ANNOTATIONS, *TOPOLOGY_ANNOTATIONS, *NOT_SPOILT}
+        self.assertGreater(len(found), 30)
+        self.assertEqual(set(), found - here, "spoil it in a table above, or say in NOT_SPOILT why not")
+
+    def test_no_key_of_the_settings_is_missing_here(self):
+        names = (ROOT / "model" / "names.h").read_text()
+        keys = set(re.findall(r'string_view k\w+Key = "([^"]+)"', names))
+        self.assertGreater(len(keys), 7)
+        self.assertEqual(set(), keys - set(SETTINGS_KEYS) - {key for each in OUR_MAPS.values() for key in each})
+
+
+if __name__ == "__main__":
+    unittest.main()
