@@ -1,0 +1,276 @@
+// A life of one node, drawn from bytes: settings, then looks at it in which reports come and stop, time passes, work
+// comes and goes on both sides. After each look all that holds for any offer is held against it. For the property test
+// (bytes from a seed) and the fuzzer.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "policy/offer/offer.h"
+
+namespace tidemark::policy::testing {
+
+class Life {
+ public:
+  explicit Life(std::span<const std::uint8_t> bytes) : bytes_(bytes) { settle(); }
+
+  // What does not hold; "" where all does. Until the bytes are used up.
+  std::string live() {
+    constexpr int kLooksMax = 100;
+    for (looks_ = 0; looks_ < kLooksMax && !bytes_.empty(); ++looks_) {
+      pass();
+      if (std::string wrong = look(); !wrong.empty()) return base::cat("look ", looks_, ": ", wrong);
+    }
+    return "";
+  }
+  int looks() const { return looks_; }
+
+ private:
+  static constexpr std::int64_t kCores = 64'000;
+  static constexpr std::int64_t kBytes = 256'000;
+
+  std::uint64_t draw(std::uint64_t below) {
+    std::uint64_t value = 0;
+    for (int i = 0; i < 3 && !bytes_.empty(); ++i) {
+      value = value << 8 | bytes_.front();
+      bytes_ = bytes_.subspan(1);
+    }
+    return value % below;
+  }
+  std::int64_t number(std::int64_t below) { return static_cast<std::int64_t>(draw(static_cast<std::uint64_t>(below))); }
+  bool one_in(std::uint64_t n) { return draw(n) == 0; }
+  // Now and then a number that nobody would write.
+  model::Resources amount(std::int64_t part = 1) {
+    if (one_in(64)) return {model::CpuMilli::max_value(), model::MemoryBytes::max_value()};
+    if (one_in(64)) return {{-5}, {-5}};
+    return {{number(kCores / part)}, {number(kBytes / part)}};
+  }
+  void settle() {
+    pool_.profile = one_in(2) ? Profile::kKoordinator : Profile::kTidemark;
+    strategy_.enabled = true;
+    strategy_.profile = pool_.profile;
+    strategy_.values.cpu_reclaim_threshold_percent = 30 + number(70);
+    strategy_.values.memory_reclaim_threshold_percent = 30 + number(70);
+    pool_.motion.dead_band_permille = number(100);
+    pool_.motion.slew_permille_per_minute = 1 + number(400);
+    pool_.motion.hold = std::chrono::seconds(30 + number(600));
+    pool_.motion.decay_step = std::chrono::seconds(1 + number(300));
+    pool_.motion.decay_steps = 1 + number(10);
+    pool_.motion.forget = pool_.motion.hold + std::chrono::seconds(number(10'000));
+    pool_.ledger.mode = one_in(2) ? LedgerMode::kStrict : LedgerMode::kShared;
+    pool_.ledger.class_aware = one_in(2);
+    for (SideConfig* side : {&pool_.ledger.kubernetes, &pool_.ledger.yarn}) {
+      side->share_min_percent = number(50);
+      side->share_max_percent = side->share_min_percent + number(101 - side->share_min_percent);
+      if (one_in(2)) side->over_report = {50 + number(150), 50 + number(150)};
+    }
+    if (one_in(2)) {
+      CalendarEntry entry;
+      entry.name = "night";
+      entry.when = Recurring{*Cron::parse("0 22 * * *"), std::chrono::hours(8)};
+      entry.line.cpu = entry.line.memory = 30 + number(70);
+      entry.ramp_up = entry.ramp_down = std::chrono::minutes(number(120));
+      calendar_.lead = std::chrono::minutes(number(180));
+      calendar_.entries = {entry};
+      has_calendar_ = true;
+    }
+    node_.capacity = node_.allocatable = {{kCores}, {kBytes}};
+  }
+
+  void report() {
+    auto& metric = node_.metric ? *node_.metric : node_.metric.emplace();
+    metric.update_time = now_;
+    metric.has_node_metric = !one_in(32);
+    metric.system_usage = amount(4);
+    model::Resources all = metric.system_usage;
+    metric.pods.clear();
+    node_.pods.clear();
+    for (auto n = draw(6); n > 0; --n) {
+      const model::PodId id("default", base::cat("pod-", n));
+      const auto priority = one_in(3) ? model::PriorityClass::kBatch : model::PriorityClass::kProd;
+      const auto qos = one_in(3) ? model::Qos::kBe : model::Qos::kLs;
+      const model::Resources request{{number(kCores / 8)}, {number(kBytes / 8)}};
+      const model::Resources usage{{number(kCores / 8)}, {number(kBytes / 8)}};
+      node_.pods.push_back({id, model::PodPhase::kRunning, priority, qos, request, {}, std::nullopt});
+      metric.pods.push_back({id, usage, priority, qos});
+      all += usage;
+    }
+    metric.node_usage = all;
+  }
+  void sell(SideBook& book) {
+    book.sold.reset();
+    if (one_in(8)) return;
+    book.sold.emplace();
+    for (auto n = draw(4); n > 0; --n) {
+      add_sold(*book.sold, number(4), amount(6));
+    }
+  }
+  void wish(SideBook& book) {
+    book.wants_more = one_in(2);
+    book.best_order = number(4);
+  }
+
+  // The world goes on.
+  void pass() {
+    const base::Duration passed =
+        one_in(4) ? base::Duration(std::chrono::hours(number(30))) : std::chrono::milliseconds(number(180'000));
+    now_ = now_ + passed;
+    mono_ = mono_ + passed;
+    if (!one_in(4)) report();
+    if (one_in(40)) node_.metric.reset();
+    if (one_in(3)) sell(kubernetes_);
+    if (one_in(3)) sell(yarn_);
+    if (one_in(3)) wish(kubernetes_);
+    if (one_in(3)) wish(yarn_);
+    if (one_in(16)) yarn_obeys_ = !yarn_obeys_;
+    if (one_in(16)) kubernetes_.taken_back = !kubernetes_.taken_back;
+    if (one_in(16)) yarn_.taken_back = !yarn_.taken_back;
+    if (one_in(2)) yarn_.confirmed = yarn_.told;
+    if (one_in(8)) guard_ = {one_in(2), one_in(2)};
+    least_ever_ = one_in(2) ? std::optional(amount()) : std::nullopt;
+    if (one_in(40)) state_ = OfferState();  // another process
+    if (one_in(40)) strategy_.enabled = !strategy_.enabled;
+  }
+
+  OfferInput input(const model::NodeSnapshot& node) const {
+    return {.node = node,
+            .strategy = strategy_,
+            .pool = pool_,
+            .calendar = has_calendar_ ? &calendar_ : nullptr,
+            .overrides = {},
+            .origin_on_node = origin_,
+            .least_ever = least_ever_,
+            .kubernetes = kubernetes_,
+            .yarn = yarn_,
+            .now = now_,
+            .mono = mono_,
+            .yarn_obeys = yarn_obeys_,
+            .guard = guard_};
+  }
+
+  static bool same(const OfferStep& a, const OfferStep& b) {
+    return a.state == b.state && a.offer.plan == b.offer.plan && a.offer.line == b.offer.line &&
+           a.offer.motion == b.offer.motion && a.offer.ledger == b.offer.ledger &&
+           a.offer.yarn_offer == b.offer.yarn_offer && a.offer.again_after == b.offer.again_after &&
+           a.offer.stopped == b.offer.stopped;
+  }
+  static bool negative(model::Resources amount) { return amount.cpu.value < 0 || amount.memory.value < 0; }
+  static bool above(model::Resources amount, model::Resources most) {
+    return amount.cpu > most.cpu || amount.memory > most.memory;
+  }
+  static model::Resources batch_of(const OvercommitPlan& plan) {
+    return {plan.publish.batch_cpu.value_or(model::CpuMilli{}),
+            plan.publish.batch_memory.value_or(model::MemoryBytes{})};
+  }
+
+  std::string sound(const Offer& offer) const {
+    const OvercommitPlan& plan = offer.plan;
+    if (negative(batch_of(plan))) return "a negative amount of Kubernetes";
+    if (plan.origin && negative(*plan.origin)) return "a negative origin";
+    if (offer.yarn_offer && negative(*offer.yarn_offer)) return "a negative amount of YARN";
+    if (offer.again_after && *offer.again_after <= base::Duration(0)) return "looks again at once, for ever";
+    if (plan.action != PlanAction::kPublish || !plan.origin) return "";
+    if (above(*plan.origin, node_.capacity)) return "more than the node has";
+    if (!offer.ledger) return above(batch_of(plan), *plan.origin) ? "Kubernetes above the origin" : "";
+    const model::Resources ceiling = offer.stopped ? offer.stopped->wanted : *plan.origin;
+    const LedgerPlan& ledger = *offer.ledger;
+    const model::Resources k{ledger.kubernetes.cpu.real, ledger.kubernetes.memory.real};
+    const model::Resources y{ledger.yarn.cpu.real, ledger.yarn.memory.real};
+    if (above(k, ceiling) || above(y, ceiling)) return "a side above the ceiling";
+    const bool strict = pool_.ledger.mode == LedgerMode::kStrict && !offer.shared_for_want_of_yarn;
+    if (strict && above(k + y, ceiling)) return "both sides above the ceiling";
+    if (guard_.truthful && (above(ledger.kubernetes.offer(), k) || above(ledger.yarn.offer(), y))) {
+      return "over-reported while that is given up";
+    }
+    return "";
+  }
+
+  // The offer moves as it may: at once where it falls, in steps where it grows.
+  std::string moves(const OfferState& before, const Offer& offer) const {
+    if (pool_.profile != Profile::kTidemark || !offer.motion || !offer.plan.origin) return "";
+    const model::Resources now = *offer.plan.origin;
+    if (offer.could && above(now, model::max(*offer.could, model::Resources{}))) return "a cut waits";
+    if (!before.motion.offered) return "";
+    const model::Resources had = *before.motion.offered;
+    constexpr std::int64_t kCredit_ms = 120'000;
+    const auto passed = std::min<std::int64_t>(
+        (mono_.since_start - before.motion.changed_at.since_start) / std::chrono::milliseconds(1), kCredit_ms);
+    const auto step = [&](std::int64_t capacity) {
+      return capacity * pool_.motion.slew_permille_per_minute / 1000 * (passed + 1) / 60'000 + 1;
+    };
+    if (above(now, had + model::Resources{{step(kCores)}, {step(kBytes)}})) return "growth is faster than it may be";
+    return "";
+  }
+
+  // Whatever the order in which pods, reports and books are told.
+  std::string without_order(const OfferStep& step) const {
+    model::NodeSnapshot node = node_;
+    std::ranges::reverse(node.pods);
+    if (node.metric) std::ranges::reverse(node.metric->pods);
+    OfferInput other = input(node);
+    if (other.kubernetes.sold) std::ranges::reverse(*other.kubernetes.sold);
+    if (other.yarn.sold) std::ranges::reverse(*other.yarn.sold);
+    return same(step, offer(state_, other)) ? "" : "the order counts";
+  }
+
+  // More use never sells more.
+  std::string monotone(const OfferStep& step, model::Resources more) const {
+    if (!node_.metric || step.offer.plan.action != PlanAction::kPublish || !step.offer.plan.origin) return "";
+    model::NodeSnapshot node = node_;
+    node.metric->system_usage += more;
+    if (node.metric->node_usage) *node.metric->node_usage += more;
+    const auto used = offer(state_, input(node));
+    if (used.offer.plan.action != PlanAction::kPublish || !used.offer.plan.origin) return "";
+    if (above(*used.offer.plan.origin, *step.offer.plan.origin)) return "more use sells more";
+    const bool strict = pool_.ledger.mode == LedgerMode::kStrict && yarn_obeys_;
+    if (!strict && above(batch_of(used.offer.plan), batch_of(step.offer.plan))) return "more use gives Kubernetes more";
+    return "";
+  }
+
+  std::string look() {
+    kubernetes_.told = {node_.published.batch_cpu.value_or(model::CpuMilli{}),
+                        node_.published.batch_memory.value_or(model::MemoryBytes{})};
+    const model::Resources more{{number(kCores / 2)}, {number(kBytes / 2)}};
+    const OfferStep step = offer(state_, input(node_));
+    if (!same(step, offer(state_, input(node_)))) return "the same input gives another offer";
+    for (const std::string& wrong :
+         {sound(step.offer), moves(state_, step.offer), without_order(step), monotone(step, more)}) {
+      if (!wrong.empty()) return wrong;
+    }
+    // It is carried out.
+    state_ = step.state;
+    if (step.offer.plan.action != PlanAction::kHold) {
+      node_.published = step.offer.plan.publish;
+      origin_ = step.offer.plan.origin;
+    }
+    if (step.offer.yarn_offer) yarn_.told = *step.offer.yarn_offer;
+    return "";
+  }
+
+  std::span<const std::uint8_t> bytes_;
+  int looks_ = 0;
+  Pool pool_;
+  Calendar calendar_;
+  bool has_calendar_ = false;
+  NodeStrategy strategy_;
+  model::NodeSnapshot node_;
+  std::optional<model::Resources> origin_;
+  std::optional<model::Resources> least_ever_;
+  SideBook kubernetes_;
+  SideBook yarn_;
+  bool yarn_obeys_ = false;
+  OfferState state_;
+  PoolGuard guard_;
+  base::WallTime now_ = *base::parse_rfc3339("2026-11-21T20:00:00Z");
+  base::MonotonicTime mono_{std::chrono::hours(1)};
+};
+
+}  // namespace tidemark::policy::testing
