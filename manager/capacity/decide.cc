@@ -11,6 +11,7 @@
 #include "manager/state/mark_write.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/quantity.h"
 #include "policy/ledger/books.h"
 #include "policy/profile/warm_up.h"
 
@@ -21,6 +22,15 @@ namespace {
 std::optional<std::string_view> strategy_annotation(const kube::Node& node) {
   const auto* text = node.meta.annotations.find(model::kColocationStrategyAnnotation);
   return text == nullptr ? std::nullopt : std::optional(text->view());
+}
+
+// What only the node's NodeSLO is made of: it says nothing of itself there.
+void note_what_others_read(const kube::Node& node, std::vector<std::string>& notes) {
+  const auto* bandwidth = node.meta.annotations.find(model::kNetworkBandwidthAnnotation);
+  if (bandwidth == nullptr) return;
+  if (const auto read = model::Quantity::parse(bandwidth->view()); !read) {
+    notes.push_back(base::cat("annotation ", model::kNetworkBandwidthAnnotation, ": ", read.error().message));
+  }
 }
 
 bool takes_back(policy::NodeState state) {
@@ -189,6 +199,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   }
   basis.kubernetes.taken_back = takes_back(state.k8s);
   basis.yarn.taken_back = takes_back(state.yarn);
+  note_what_others_read(node, conversion.notes);
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);

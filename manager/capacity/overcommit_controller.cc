@@ -152,6 +152,7 @@ OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLane
       plugins_(plugins),
       writes_(plugins),
       observed_(metrics),
+      notes_(log_, metrics),
       write_limit_(write_limit),
       metrics_(metrics),
       conflicts_(metrics.counter("tidemark_manager_conflicts_total",
@@ -192,7 +193,6 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall())};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
-  for (const auto& note : decision.node.notes) log_.warn("part of a node not read", {{"node", name}, {"note", note}});
   if (!caches_.whole()) {
     log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
     policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
@@ -364,6 +364,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
   if (node == nullptr) {
     writes_.gone(node_name, loop_.clock().monotonic());
     figures_.forget(node_name);
+    notes_.forget(node_name);
     count_reconcile("reconcileNodeNotFound", false);
     offers_.erase(node_name);
     if (hooks_.least != nullptr) hooks_.least->forget(node_name);
@@ -388,6 +389,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     const Decision decision = decide(*node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
     observe(node_name, decision);
+    notes_.tell(node_name, decision.node);
     remember(node_name, decision.node.state);
     learn(node_name, decision.node);
     observed_.take(node_name, decision.node, hooks_.shows());

@@ -21,6 +21,7 @@
 #include "manager/capacity/decide.h"
 #include "manager/capacity/figures.h"
 #include "manager/capacity/least_offers.h"
+#include "manager/capacity/node_notes.h"
 #include "manager/capacity/observed_sums.h"
 #include "manager/capacity/own_writes.h"
 #include "manager/capacity/pod_projection.h"
@@ -145,6 +146,7 @@ class OvercommitController {
   OwnWrites writes_;
   Figures figures_;
   ObservedSums observed_;
+  NodeNotes notes_;
   std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
   base::Duration write_limit_;
   base::Registry& metrics_;

@@ -212,6 +212,7 @@ net::Task<void> RolloutController::run() {
 
 net::Task<void> RolloutController::tick() {
   if (!loaded_ || !source_usable_ || !context_.leading()) co_return;
+  if (held_by_newer()) co_return;
   const auto request = store_.stored().request;
   const bool asked = request && request->id != state_.request;
   if (asked && request->verb == policy::RolloutRequest::Verb::kTake) {
@@ -251,6 +252,27 @@ net::Task<void> RolloutController::tick() {
     tell(step.plan, step.state, book_);
   }
   co_await keep();
+}
+
+// What a newer version wrote is not written over, so nothing is rolled out. A switch off is obeyed all the same.
+bool RolloutController::held_by_newer() {
+  if (!store_.stored().newer) {
+    newer_told_.clear();
+    return false;
+  }
+  if (!state_.layers.empty() && source_->hash != state_.target() && source_only_stops()) {
+    policy::RolloutState off;
+    off.layers = {{source_->hash, std::string(policy::kAllNodes), std::string(policy::kAllNodes)}};
+    adopt(std::move(off), book_);
+  }
+  if (newer_told_ == store_.stored().problem) return true;
+  newer_told_ = store_.stored().problem;
+  const std::string text =
+      base::cat("a newer version wrote what is stored of settings; it is kept as it is, and nothing is rolled out: ",
+                newer_told_);
+  log_.error("settings", {{"what", text}, {"config_map", model::kRevisionsName}});
+  context_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "SettingsRolloutHeld", text);
+  return true;
 }
 
 // From whatever is in force anywhere: else more than the switch would change somewhere.
@@ -338,7 +360,7 @@ void RolloutController::show() {
   if (!loaded_ || context_.nodes == nullptr) return;
   const auto* newest = state_.layers.empty() ? nullptr : policy::find_revision(book_, state_.target());
   number_.set(newest == nullptr ? 0 : static_cast<double>(newest->number));
-  held_.set(state_.hold ? 1 : 0);
+  held_.set(state_.hold || store_.stored().newer ? 1 : 0);
   std::int64_t all = 0;
   std::int64_t behind = 0;
   std::int64_t unconfirmed = 0;

@@ -87,6 +87,7 @@ class RolloutController {
 
   net::Task<void> run();
   net::Task<void> tick();
+  bool held_by_newer();
   bool source_only_stops() const;
   bool watches_evictions() const;
   policy::RolloutObservation observe(std::vector<policy::RolloutNode>& nodes);
@@ -112,6 +113,7 @@ class RolloutController {
   bool source_usable_ = false;
   std::optional<model::Reason> standing_;
   std::string overlaps_told_;
+  std::string newer_told_;
   std::shared_ptr<const Revision> overlaps_of_;
   base::MonotonicTime overlaps_looked_;
 

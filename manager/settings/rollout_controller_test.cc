@@ -326,6 +326,43 @@ TEST_F(RolloutControllerTest, AStoreThatIsDeletedIsWrittenAnewAndNothingChanges)
   EXPECT_EQ(stored().state->layers.size(), 2U);
 }
 
+TEST_F(RolloutControllerTest, WhatANewerVersionStoredIsKeptAndNothingIsRolledOut) {
+  start();
+  replicas.clear();
+  const auto kept = [&] { return must("GET", kRevisions, "").at("data")->dump(); };
+  const std::string newer = R"({"schema":2,"waves":[]})";
+  map("tidemark-config-revisions", "state", newer);
+  const std::string before = kept();
+  slo(reclaim(61));
+  auto& replica = start();
+  run_for(10min);
+  EXPECT_EQ(kept(), before);
+  EXPECT_EQ(running(replica), "60:23") << "the newest that was in force everywhere";
+  EXPECT_EQ(replica.metrics.gauge("tidemark_settings_held", "").value(), 1);
+  EXPECT_TRUE(has_event("tidemark-config-revisions", "SettingsRolloutHeld"));
+  // A switch off waits for nobody.
+  slo(R"({"enable":false,"cpuReclaimThresholdPercent":60})");
+  run_for(10s);
+  EXPECT_FALSE(replica.settings.for_node(model::NodeName("n-1")).colocation.config->cluster.enable);
+  EXPECT_EQ(kept(), before);
+
+  must("PATCH", kRevisions, R"({"data":{"state":null}})", kMerge);
+  slo(reclaim(61));
+  run_for(3min);
+  EXPECT_EQ(running(replica), "61:23");
+  EXPECT_EQ(replica.metrics.gauge("tidemark_settings_held", "").value(), 0);
+}
+
+// Where not even a revision can be read, what the ConfigMaps say holds.
+TEST_F(RolloutControllerTest, ARevisionOfANewerVersionIsNotReplaced) {
+  map("tidemark-config-revisions", "revision-1", R"({"schema":2,"number":1})");
+  auto& replica = start();
+  slo(reclaim(61));
+  run_for(1min);
+  EXPECT_EQ(running(replica), "61:23");
+  EXPECT_EQ(must("GET", kRevisions, "").at("data")->dump(), R"({"revision-1":"{\"schema\":2,\"number\":1}"})");
+}
+
 TEST_F(RolloutControllerTest, ASpikeOfEvictionsHoldsItAndAResumeGoesOn) {
   auto& replica = start();
   evicted(2);

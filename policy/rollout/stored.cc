@@ -55,18 +55,19 @@ class Fields {
   const Json& value_;
 };
 
+std::unexpected<Error> lacks(std::string_view what) {
+  return fail(ErrorKind::kInvalid, what, " is missing or not what it should be");
+}
+
 Result<Json> read_object(std::string_view text) {
   TM_TRY(auto value, Json::parse(text));
   if (!value.is_object()) return fail(ErrorKind::kInvalid, "wanted an object");
   const std::int64_t schema = Fields(value).number("schema");
-  if (schema != kStoredSchema) {
+  if (schema > kStoredSchema) {
     return fail(ErrorKind::kUnsupported, "written with schema ", schema, "; this version reads ", kStoredSchema);
   }
+  if (schema != kStoredSchema) return lacks("schema");
   return value;
-}
-
-std::unexpected<Error> lacks(std::string_view what) {
-  return fail(ErrorKind::kInvalid, what, " is missing or not what it should be");
 }
 
 void write_pools(JsonWriter& json, std::string_view name, const std::vector<PoolEvictions>& list) {
@@ -263,6 +264,7 @@ Stored decode_stored(const std::map<std::string, std::string, std::less<>>& data
     auto revision = decode_revision(text);
     if (!revision) {
       tell(key, revision.error());
+      stored.newer = stored.newer || revision.error().kind == ErrorKind::kUnsupported;
     } else if (find_revision(stored.book, revision->hash) == nullptr) {
       stored.book.push_back(std::move(*revision));
     }
@@ -273,6 +275,7 @@ Stored decode_stored(const std::map<std::string, std::string, std::less<>>& data
     auto state = decode_state(at->second);
     if (!state) {
       tell(kStateKey, state.error());
+      stored.newer = stored.newer || state.error().kind == ErrorKind::kUnsupported;
     } else {
       stored.state = std::move(*state);
       for (const auto& layer : stored.state->layers) {

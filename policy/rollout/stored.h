@@ -4,7 +4,8 @@
 //   revision-N   JSON: revision number N with its texts
 //   request      JSON: what a person asked for last; written by `tidemark`, never by the manager
 //
-// Each carries `schema` and the version of the policy that wrote it. A newer schema is not read.
+// Each carries `schema` and the version of the policy that wrote it. A newer schema is not read, and nobody writes
+// over it.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ struct Stored {
   std::optional<RolloutState> state;  // nullopt: the next step is the first one
   std::optional<RolloutRequest> request;
   std::string problem;  // parts that could not be read, one a line; empty where all could
+  bool newer = false;   // a newer version wrote the state or a revision: this one may not write
 };
 
 // Total: what cannot be read is left out and told. A state that cannot be read, or that names a revision which is not
