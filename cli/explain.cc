@@ -88,7 +88,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
                                                         std::string(model::kBudgetsName), options.limit, interner));
   const auto budgets = budgets_map ? manager::read_budgets(*budgets_map) : manager::StoredBudgets();
   standing.budgets = budgets.state ? &*budgets.state : nullptr;
-  standing.desired_known = standing.desired_known && !budgets.newer;
+  standing.budgets_newer = budgets.newer;
   TM_CO_TRY(const std::vector<manager::PodProjection> pods, co_await pods_on(client, options, interner));
 
   TM_CO_TRY(const auto settings, manager::effective_settings(maps, node, options.zones));

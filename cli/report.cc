@@ -169,7 +169,7 @@ Result<std::vector<Row>> rows_of(const Seen& seen, const ReportOptions& options,
     standing.desired_known = seen.desired.has_value();
     standing.overrides = seen.overrides ? &*seen.overrides : nullptr;
     standing.budgets = seen.budgets.state ? &*seen.budgets.state : nullptr;
-    standing.desired_known = standing.desired_known && !seen.budgets.newer;
+    standing.budgets_newer = seen.budgets.newer;
     const manager::NodeSurroundings around{bound,
                                            metric == seen.metrics.end() ? nullptr : &metric->second,
                                            topology == seen.topologies.end() ? nullptr : &topology->second,

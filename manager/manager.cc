@@ -126,6 +126,7 @@ class RunningManager final : public Manager {
         grants_.look();
         if (!leading) {
           object_contests_.leave();
+          specs_.leave();
           return contests_.leave();
         }
         contests_.take_over();
@@ -531,6 +532,8 @@ class RunningManager final : public Manager {
       contests_.take_over();
       object_contests_.take_over();
     }
+    object_contests_.begin();
+    specs_.look_at_all();
     forecasts_.start();
     least_.start();
     co_await budgets_.begin();

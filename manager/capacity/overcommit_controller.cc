@@ -348,6 +348,8 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
   if (ours) {
     TM_CO_TRY_VOID(co_await zones_.settle(std::move(node_name), std::move(settled.zones), std::move(settled.values),
                                           settled.zones_follow));
+  } else if (settled.outcome.done == Done::kObserved) {
+    zones_.not_ours(node_name);
   }
   co_return settled.outcome;
 }

@@ -81,10 +81,17 @@ bool TopologyController::overwritten(const kube::NodeResourceTopology& topology)
   return carried_by(kube::to_topology_view(topology, notes)) != at->second.zones;
 }
 
+void TopologyController::not_ours(const model::NodeName& node) {
+  if (contests_ != nullptr) contests_->forget(KeptObject::kZones, node.value);
+}
+
 net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
                                                    model::ColocationStrategy values, bool follows) {
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
-  if (topology == nullptr || plan.zones.empty()) co_return Result<void>();
+  if (topology == nullptr || plan.zones.empty()) {
+    not_ours(node);
+    co_return Result<void>();
+  }
 
   const std::int64_t on_object = read_epoch(topology->meta.annotations.get(kEpochAnnotation));
   const std::int64_t epoch = leadership_.epoch().value_or(on_object);
@@ -133,6 +140,7 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
   const std::string body = zone_patch({*topology, plan, decision.changes, epoch});
   kube::WriteOptions options;
   options.note.reason = model::reason_id(decision.write.reason);
+  if (contests_ != nullptr) contests_->writes(KeptObject::kZones, node);
   auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodeResourceTopologies, node.value,
                                                         kube::PatchType::kJson, body, options, write_limit_);
   metrics_

@@ -38,6 +38,8 @@ class TopologyController {
 
   // kConflict: somebody changed the topology meanwhile; decide the node again. `follows`: the zones follow what the
   // node offers, so a cut of theirs is as urgent as one of the node.
+  // The node is only observed, or has no zones: nobody is stood back from.
+  void not_ours(const model::NodeName& node);
   net::Task<Result<void>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values,
                                  bool follows);
 

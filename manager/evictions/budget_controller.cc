@@ -110,7 +110,7 @@ void BudgetController::store_changed() {
 
 void BudgetController::enter(StandingInputs& inputs) const {
   inputs.budgets = &state_;
-  inputs.desired_known = inputs.desired_known && !newer_;
+  inputs.budgets_newer = newer_;
 }
 
 // A breaker that the newer version opened would be closed if what it wrote were taken for nothing.
@@ -118,10 +118,7 @@ void BudgetController::look_for_newer() {
   const bool before = std::exchange(newer_, store_.stored().newer);
   held_.set(newer_ ? 1 : 0);
   if (newer_ == before) return;
-  if (newer_ && context_.leading()) {
-    context_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "EvictionsNotRead",
-                             base::cat(kBudgetsNewer, ": ", store_.stored().problem));
-  }
+  newer_told_ = false;
   context_.on_change();
 }
 
@@ -142,7 +139,13 @@ net::Task<void> BudgetController::run() {
 net::Task<void> BudgetController::tick() {
   const policy::EvictionBook& book = context_.evictions.book();
   // Nobody who cannot see how tasks end may say that it is calm.
-  if (!context_.leading()) hide();
+  if (!context_.leading()) {
+    hide();
+    newer_told_ = false;
+  } else if (newer_ && !std::exchange(newer_told_, true)) {
+    context_.recorder.record(store_.reference(), kube::EventSeverity::kWarning, "EvictionsNotRead",
+                             base::cat(kBudgetsNewer, ": ", store_.stored().problem));
+  }
   if (!context_.leading() || !context_.evictions.synced()) co_return;
   const auto pools = pools_of(context_.config());
   auto done = policy::step(state_, {pools, book, store_.stored().requests}, context_.loop.clock().wall());

@@ -77,6 +77,7 @@ class BudgetController {
   BudgetStore store_;
   policy::BudgetState state_;
   bool begun_ = false;
+  bool newer_told_ = false;                              // in this term
   bool newer_ = false;                                   // what is stored is a newer version's, and kept
   std::optional<base::MonotonicTime> stored_at_;         // our last write of state
   std::optional<base::MonotonicTime> counts_stored_at_;  // of counts

@@ -2,6 +2,8 @@
 // is tested in policy/budget.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "manager/testing/cluster.h"
 #include "model/names.h"
@@ -417,6 +419,10 @@ TEST_F(BudgetsTest, WhatANewerVersionStoredIsKeptAndOffersAreOnlyCut) {
   const auto kept = [&] { return std::string(budgets()->text_at("data", "state.json")); };
   EXPECT_EQ(kept(), newer);
   EXPECT_EQ(manager.metric("tidemark_budgets_held"), 1);
+  const Json events = must("GET", "/api/v1/namespaces/koordinator-system/events", nullptr);
+  EXPECT_EQ(std::ranges::count_if(events.at("items")->as_array(),
+                                  [](const Json& each) { return each.text_at("reason") == "EvictionsNotRead"; }),
+            1);
   metric("n1", "6");
   run_for(2s);
   const std::string cut = offered("n1");

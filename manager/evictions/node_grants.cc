@@ -39,7 +39,7 @@ void NodeGrants::learn() {
   context_.carried([this](const std::string& name, const policy::NodeGrant& grant) {
     const kube::Node* node = context_.nodes.find({"", name});
     if (node != nullptr) pools_[context_.pool_of(*node).name].insert_or_assign(name, grant);
-    if (!context_.asked_for()) context_.look_at(name);
+    context_.look_at(name);  // it may have been told by settings that have gone meanwhile
   });
 }
 

@@ -106,7 +106,11 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::settle(model::NodeName node) {
 }
 
 bool NodeObjects::left_to_others(const NodeObjectPlan& plan, const model::NodeName& node) {
-  if (writes_.contests == nullptr || plan.action == NodeObjectPlan::Action::kRemove || plan.content == 0) return false;
+  if (writes_.contests == nullptr || plan.action == NodeObjectPlan::Action::kRemove) return false;
+  if (plan.content == 0) {
+    writes_.contests->forget(kind_.kept, node.value);
+    return false;
+  }
   const bool differs = plan.action == NodeObjectPlan::Action::kPatch;
   const auto held = writes_.contests->look(kind_.kept, node, {plan.content, plan.revision, differs});
   if (held.again_after) look_again(node.value, *held.again_after);
@@ -136,6 +140,7 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan,
     written = co_await writes_.writer.remove(kind_.resource, node.value, plan.uid, options, writes_.limit);
     if (!written && written.error().kind == ErrorKind::kNotFound) written = {};
   } else {
+    if (writes_.contests != nullptr) writes_.contests->writes(kind_.kept, node);
     auto answer =
         plan.action == Action::kCreate
             ? co_await writes_.writer.create(kind_.resource, plan.body, options, "", writes_.limit)

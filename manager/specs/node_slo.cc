@@ -67,7 +67,8 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
         if (auto grant = policy::read_grant(*ours)) kept.grant = std::move(*grant);
         if (const Json* settings = ours->member(kOwnSettings)) kept.settings = settings->dump();
         const Json* schema = ours->member(kSchema);
-        kept.ours_known = schema != nullptr && schema->get_int() == policy::kGrantSchema;
+        const auto said = schema == nullptr ? std::nullopt : schema->get_int();
+        kept.ours_known = !said || *said <= policy::kGrantSchema;  // without a number it is not of a newer version
       }
     }
   }

@@ -171,7 +171,10 @@ bool NodeSpecs::told(const kube::Node& node) const {
 NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   const kube::ObjectKey key{"", node.value};
   const kube::Node* found = nodes_.find(key);
-  if (held(found, &policy::PoolModes::node_slo)) return {};
+  if (held(found, &policy::PoolModes::node_slo)) {
+    forget_own_settings(node.value);
+    return {};
+  }
   auto decision = slo_decision(found, key);
   if (found != nullptr && decision.plan.action == NodeObjectPlan::Action::kNone && options_.on_told) {
     options_.on_told(*found);
@@ -185,31 +188,43 @@ NodeObjectPlan NodeSpecs::decide_slo(const model::NodeName& node) {
   return std::move(decision.plan);
 }
 
-void NodeSpecs::trouble_of_own_settings(const std::string& name, const kube::Node* node,
-                                        const NodeSloDecision& decision) {
-  const auto known = bad_settings_.find(name);
-  if (decision.own_problem.empty()) {
-    if (known == bad_settings_.end()) return;
-    bad_settings_.erase(known);
-  } else {
-    if (known != bad_settings_.end() && known->second == decision.own_problem) return;
-    bad_settings_.insert_or_assign(name, decision.own_problem);
-    const std::string_view why = model::reason_sentence(*decision.own_note);
-    log_.error(why, {{"node", name},
-                     {"annotation", model::kNodeSettingsAnnotation},
-                     {"reason", model::reason_id(*decision.own_note)},
-                     {"problem", decision.own_problem}});
-    if (options_.recorder != nullptr) {
-      options_.recorder->record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning,
-                                "NodeSettingsInvalid",
-                                base::cat(why, " [", model::reason_id(*decision.own_note), "] ",
-                                          model::kNodeSettingsAnnotation, ": ", decision.own_problem));
-    }
-  }
+void NodeSpecs::leave() {
+  bad_settings_.clear();
+  show_bad_settings();
+}
+
+void NodeSpecs::forget_own_settings(const std::string& name) {
+  if (bad_settings_.erase(name) > 0) show_bad_settings();
+}
+
+void NodeSpecs::show_bad_settings() {
   registry_
       .gauge("tidemark_node_settings_invalid",
              "Nodes whose own settings (annotation tidemark.io/settings) are refused.")
       .set(static_cast<double>(bad_settings_.size()));
+}
+
+void NodeSpecs::trouble_of_own_settings(const std::string& name, const kube::Node* node,
+                                        const NodeSloDecision& decision) {
+  const auto known = bad_settings_.find(name);
+  if (decision.own_problem.empty()) {
+    forget_own_settings(name);
+    return;
+  }
+  if (known != bad_settings_.end() && known->second == decision.own_problem) return;
+  bad_settings_.insert_or_assign(name, decision.own_problem);
+  const std::string_view why = model::reason_sentence(*decision.own_note);
+  log_.error(why, {{"node", name},
+                   {"annotation", model::kNodeSettingsAnnotation},
+                   {"reason", model::reason_id(*decision.own_note)},
+                   {"problem", decision.own_problem}});
+  if (options_.recorder != nullptr) {
+    options_.recorder->record({"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning,
+                              "NodeSettingsInvalid",
+                              base::cat(why, " [", model::reason_id(*decision.own_note), "] ",
+                                        model::kNodeSettingsAnnotation, ": ", decision.own_problem));
+  }
+  show_bad_settings();
 }
 
 NodeObjectPlan NodeSpecs::decide_metric(const model::NodeName& node) {

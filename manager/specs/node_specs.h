@@ -58,6 +58,7 @@ class NodeSpecs {
   const kube::Informer<NodeSloProjection>& slos() const { return slos_; }
   // Whether the node's NodeSLO says what the settings say, as far as this manager keeps it.
   bool told(const kube::Node& node) const;
+  void leave();  // another one leads: what only the leader shows is taken away
   bool writing() const { return slo_writes_.writing() + metric_writes_.writing() > 0; }
 
  private:
@@ -66,6 +67,8 @@ class NodeSpecs {
   NodeSloDecision slo_decision(const kube::Node* node, const kube::ObjectKey& key) const;
   NodeObjectPlan decide_slo(const model::NodeName& node);
   NodeObjectPlan decide_metric(const model::NodeName& node);
+  void forget_own_settings(const std::string& name);
+  void show_bad_settings();
   void trouble_of_own_settings(const std::string& name, const kube::Node* node, const NodeSloDecision& decision);
   void node_changed(const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after);
   void count_parse(std::string_view metric, std::string_view what, bool succeeded);

@@ -17,6 +17,7 @@ using policy::ContestEvent;
 constexpr std::string_view kOurFieldManager = "tidemark";
 constexpr std::string_view kUnnamed = "somebody who is not named";
 constexpr base::Duration kReadLimit = std::chrono::seconds(4);
+constexpr base::Duration kBeginAgain = std::chrono::seconds(1);
 
 struct KeptInfo {
   const kube::Resource& resource;
@@ -68,8 +69,18 @@ ObjectContests::ObjectContests(net::EventLoop& loop, ObjectContestContext contex
                                base::Registry& metrics)
     : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {}
 
+void ObjectContests::begin() {
+  begun_ = true;
+}
+
+void ObjectContests::writes(KeptObject object, const model::NodeName& node) {
+  if (const auto found = of(object).find(node.value); found != of(object).end()) found->second.ours.reset();
+}
+
 void ObjectContests::wrote(KeptObject object, const model::NodeName& node, std::uint64_t content,
                            std::uint64_t revision) {
+  // The answer may come after the lease, or the node, has gone.
+  if (!context_.leading() || context_.nodes.find({"", node.value}) == nullptr) return;
   Entry& entry = of(object)[node.value];
   entry.ours = content;
   entry.revision = revision;
@@ -78,6 +89,7 @@ void ObjectContests::wrote(KeptObject object, const model::NodeName& node, std::
 ObjectContests::Held ObjectContests::look(KeptObject object, const model::NodeName& name, const ObjectSeen& seen) {
   const kube::Node* node = context_.nodes.find({"", name.value});
   if (node == nullptr || !context_.leading()) return {};
+  if (!begun_) return {Reason::kContestObject, kBeginAgain};
   const auto found = of(object).find(name.value);
   if (found != of(object).end()) {
     Entry& entry = found->second;
@@ -86,10 +98,9 @@ ObjectContests::Held ObjectContests::look(KeptObject object, const model::NodeNa
     if (stood) {
       if (seen.content != entry.seen) event = ContestEvent::kForeign;
       entry.seen = seen.content;
-    } else if (seen.differs && entry.ours && seen.content != *entry.ours && seen.revision > entry.revision &&
-               seen.revision != entry.counted) {
+    } else if (seen.differs && entry.ours && seen.content != *entry.ours && seen.revision > entry.revision) {
       event = ContestEvent::kOverwritten;
-      entry.counted = seen.revision;
+      entry.ours.reset();  // once for each write of ours, however often the object changes until the next
     }
     auto step = policy::step(entry.contest, event, context_.config, loop_.clock().monotonic());
     entry.contest = std::move(step.state);
@@ -185,16 +196,22 @@ net::Task<void> ObjectContests::find_writer(KeptObject object, std::string name)
   context_.look_at(name);
 }
 
+void ObjectContests::forget(KeptObject object, const std::string& node) {
+  const auto found = of(object).find(node);
+  if (found == of(object).end()) return;
+  const bool counted = found->second.contest.standing_back;
+  const std::string pool = found->second.pool;
+  of(object).erase(found);
+  if (counted && count(object, pool, -1)) context_.look_at_all();
+}
+
 void ObjectContests::node_changed(const std::string& name, const kube::Node* before, const kube::Node* after) {
   const bool gone = after == nullptr || (before != nullptr && before->meta.uid != after->meta.uid);
   for (std::size_t i = 0; i < kKeptObjects; ++i) {
     const auto found = entries_[i].find(name);
     if (found == entries_[i].end()) continue;
     if (gone) {
-      const bool counted = found->second.contest.standing_back;
-      const std::string pool = found->second.pool;
-      entries_[i].erase(found);
-      if (counted && count(object_at(i), pool, -1)) context_.look_at_all();
+      forget(object_at(i), name);
       continue;
     }
     Entry& entry = found->second;
@@ -220,8 +237,10 @@ void ObjectContests::take_over() {
       entry.contest.times = 1;
       entry.contest.foreign_at = loop_.clock().monotonic();
       const std::string_view rest = std::string_view(left).substr(at + begin.size());
-      entry.writer = rest.substr(0, rest.find(");"));
-      if (entry.writer.ends_with("))")) entry.writer.pop_back();
+      const auto end = rest.find(");");
+      entry.writer = rest.substr(0, end);
+      if (end == std::string_view::npos && entry.writer.ends_with(')')) entry.writer.pop_back();
+      if (entry.writer == kUnnamed) entry.writer.clear();  // to be asked again
       stands_back(object_at(i), node, entry);
     }
   });

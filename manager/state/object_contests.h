@@ -59,6 +59,9 @@ class ObjectContests {
 
   ObjectContests(net::EventLoop& loop, ObjectContestContext context, const base::Log& log, base::Registry& metrics);
 
+  // Around each write of ours. One whose answer never came may have been applied: until the next nothing is known of
+  // what we left there, so nothing counts.
+  void writes(KeptObject object, const model::NodeName& node);
   void wrote(KeptObject object, const model::NodeName& node, std::uint64_t content, std::uint64_t revision);
 
   struct Held {
@@ -66,9 +69,13 @@ class ObjectContests {
     std::optional<base::Duration> again_after;  // when time alone may change that
   };
   Held look(KeptObject object, const model::NodeName& node, const ObjectSeen& seen);
+  // We have nothing to say of the object any more (its node is only observed, it is not there): nobody is stood back
+  // from.
+  void forget(KeptObject object, const std::string& node);
 
   void node_changed(const std::string& name, const kube::Node* before, const kube::Node* after);
   void take_over();
+  void begin();  // nodes are known and were taken over; until then every object is left as it is
   void leave();  // another one leads: what is known here goes stale
 
   // Which objects of the node are left to whom, for its condition; "" where none is.
@@ -78,7 +85,6 @@ class ObjectContests {
   struct Entry {
     std::optional<std::uint64_t> ours;  // what we left there
     std::uint64_t revision = 0;         // with that
-    std::uint64_t counted = 0;          // the last revision of somebody else's
     std::uint64_t seen = 0;             // while standing back
     policy::ContestState contest;
     std::int64_t mark_generation = 0;  // of the node's mark when we stood back
@@ -95,6 +101,7 @@ class ObjectContests {
 
   net::EventLoop& loop_;
   ObjectContestContext context_;
+  bool begun_ = false;
   base::Log log_;
   base::Registry& metrics_;
   std::array<Entries, kKeptObjects> entries_;

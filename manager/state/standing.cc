@@ -17,6 +17,8 @@ using model::Reason;
 
 constexpr std::string_view kIfWritten = ". If it were written: ";
 constexpr std::string_view kOffersOnlyCut = "; what was ordered for the cluster cannot be read: offers are only cut";
+constexpr std::string_view kOffersOnlyCutByBudgets =
+    "; what a newer version wrote of evictions cannot be read: offers are only cut";
 constexpr std::string_view kObjectsLeft = "; left to another writer, and only observed: ";
 
 std::string_view reason_word(Reason reason) {
@@ -64,7 +66,9 @@ Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, pol
   out.advanced = policy::advance(reading.marks, inherited, inputs.sold_known ? sold : policy::SoldNow(), now);
   out.carried = std::move(reading.marks);
   out.state = policy::effective(out.advanced.marks, pool.modes.*mode, now);
-  out.may_grow = inputs.desired_known || out.advanced.marks.any();
+  // An order says nothing of evictions: a pool that was stopped must not grow by a mark that says on.
+  out.budgets_newer = inputs.budgets_newer;
+  out.may_grow = (inputs.desired_known || out.advanced.marks.any()) && !inputs.budgets_newer;
   if (inputs.budgets != nullptr) out.guard = policy::guard_of(*inputs.budgets, pool.name);
   out.watched = inputs.only_watched;
   if (inputs.watched_again_after && (!out.state.again_after || *inputs.watched_again_after < *out.state.again_after)) {
@@ -86,7 +90,11 @@ std::string standing_text(const Standing& standing) {
   if (standing.trouble) text += base::cat("; ", model::reason_sentence(*standing.trouble));
   if (!standing.problem.empty()) text += base::cat(": ", standing.problem);
   if (!standing.objects_left.empty()) text += base::cat(kObjectsLeft, standing.objects_left);
-  if (!standing.may_grow) text += kOffersOnlyCut;
+  if (standing.budgets_newer) {
+    text += kOffersOnlyCutByBudgets;
+  } else if (!standing.may_grow) {
+    text += kOffersOnlyCut;
+  }
   return text;
 }
 
@@ -120,7 +128,8 @@ StandingInputs left_to_others(const kube::Node& node) {
   // "…; left to another writer, and only observed: KIND (WHO); KIND (WHO)"
   if (const auto left = message.find(kObjectsLeft); left != std::string_view::npos) {
     std::string_view objects = message.substr(left + kObjectsLeft.size());
-    inputs.objects_left = objects.substr(0, objects.find(kOffersOnlyCut));
+    inputs.objects_left =
+        objects.substr(0, std::min(objects.find(kOffersOnlyCut), objects.find(kOffersOnlyCutByBudgets)));
   }
   if (condition->reason.view() != kSecondWriter) return inputs;
   inputs.only_watched = Reason::kContestStanding;

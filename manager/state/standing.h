@@ -24,8 +24,9 @@ struct StandingInputs {
   // What was ordered for the cluster and for pools: a node that joined later is under it before it carries a mark.
   const policy::DesiredStates* desired = nullptr;
   const policy::BudgetState* budgets = nullptr;  // what evictions let pools do; null: nobody counts
-  bool desired_known = true;  // false: nobody knows what was ordered, a node without a mark may not grow
-  bool sold_known = true;     // false: some of what the node sold may be missing, so draining does not end by it
+  bool desired_known = true;   // false: nobody knows what was ordered, a node without a mark may not grow
+  bool budgets_newer = false;  // a newer version counts evictions: whether the pool may sell is not known here
+  bool sold_known = true;      // false: some of what the node sold may be missing, so draining does not end by it
   const policy::Overrides* overrides = nullptr;  // of the water line; null: none is known
   // Why nothing is written to the node, whatever was ordered: kStateByManager, kContestStanding, kContestPool.
   std::optional<model::Reason> only_watched;
@@ -41,7 +42,8 @@ struct Standing {
   std::string problem;
   policy::Advanced advanced;             // with what it inherits, and without what has ended
   policy::EffectiveState state;          // what that comes to
-  bool may_grow = true;                  // false: what was ordered is not known
+  bool may_grow = true;                  // false: what was ordered, or what evictions allow, is not known
+  bool budgets_newer = false;            // false: the latter is known
   policy::PoolGuard guard;               // what the pool's evictions let it do
   std::optional<model::Reason> watched;  // nothing is written because of this
   std::string watched_why;

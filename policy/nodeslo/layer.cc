@@ -52,7 +52,7 @@ std::optional<JsonObject> read_part(SloPart part, const Json& value, const std::
     return std::nullopt;
   }
   SettingsVerdict verdict;
-  SettingsReport report(verdict, Parity::kTidemark, true);
+  SettingsReport report(verdict, Parity::kTidemark);
   walk_settings(given, shape_of(part), walked, {}, report);
   tell(verdict, problems);
   JsonObject own;

@@ -126,7 +126,7 @@ TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {
 schema: 1
 mode: enforce
 nodeSlo:
-  resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 60, memoryEvictThresholdPercent: 75}
+  resourceUsedThresholdWithBE: {cpuSuppressThresholdPercent: 60, memoryEvictThresholdPercent: 75, memoryEvictLowerPercent: 70}
 pools:
 - name: night
   nodeSelector: {matchLabels: {stage: night}}
@@ -134,11 +134,13 @@ pools:
 - {name: day, nodeSelector: {}}
 )");
   const auto shown = [](const Pool& pool) { return slo_layer_json(pool.nodeslo).dump(); };
-  EXPECT_EQ(shown(config.rest),
-            R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":60,"memoryEvictThresholdPercent":75}})");
-  EXPECT_EQ(shown(config.pools[0]),
-            R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":50,"memoryEvictThresholdPercent":75},)"
-            R"("systemStrategy":{"watermarkScaleFactor":200}})");
+  EXPECT_EQ(
+      shown(config.rest),
+      R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":60,"memoryEvictThresholdPercent":75,"memoryEvictLowerPercent":70}})");
+  EXPECT_EQ(
+      shown(config.pools[0]),
+      R"({"resourceUsedThresholdWithBE":{"cpuSuppressThresholdPercent":50,"memoryEvictThresholdPercent":75,"memoryEvictLowerPercent":70},)"
+      R"("systemStrategy":{"watermarkScaleFactor":200}})");
   EXPECT_EQ(shown(config.pools[1]), shown(config.rest));
   EXPECT_EQ(
       refusal("schema: 1\nmode: enforce\nnodeSlo: {resourceUsedThresholdWithBe: {enable: true}}"),

@@ -13,12 +13,9 @@ namespace tidemark::policy {
 
 class SettingsReport {
  public:
-  // `layer`: what an object does not name lies below it, so the other one of a pair need not be there.
-  SettingsReport(SettingsVerdict& verdict, Parity parity, bool layer = false)
-      : verdict_(verdict), parity_(parity), layer_(layer) {}
+  SettingsReport(SettingsVerdict& verdict, Parity parity) : verdict_(verdict), parity_(parity) {}
 
   Parity parity() const { return parity_; }
-  bool layer() const { return layer_; }
   void key(std::string_view name) { key_ = name; }
   std::string_view key() const { return key_; }
 
@@ -63,7 +60,6 @@ class SettingsReport {
 
   SettingsVerdict& verdict_;
   Parity parity_;
-  bool layer_;
   std::string_view key_;
 };
 

@@ -191,7 +191,6 @@ class Walker {
     const Json* upper = settings_member(object, pair.upper);
     if (lower == nullptr && upper == nullptr) return;
     if (lower == nullptr || upper == nullptr) {
-      if (report_.layer()) return;
       const std::string_view there = lower == nullptr ? pair.upper : pair.lower;
       const std::string_view missing = lower == nullptr ? pair.lower : pair.upper;
       report_.error(Reason::kSettingsInvalid, settings_place(place, there), cat("it without ", missing),
