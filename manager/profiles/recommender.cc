@@ -176,7 +176,9 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
 
   // Decided at once, carried out after: the profiles go on meanwhile.
   struct Write {
-    policy::Workload workload;
+    std::string name;
+    bool foreign = false;    // what others hold comes last, so that the rest does not starve behind it
+    bool was_asked = false;  // what the last round did not come to, first
     policy::Recommendation wanted;
     const PublishedRecommendation* there = nullptr;
   };
@@ -194,16 +196,12 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
       const auto there = published.find(name);
       const auto* told = there == published.end() ? nullptr : &there->second;
       if (told != nullptr && !policy::differs(told->told, *wanted, settings.change_percent)) return;
-      writes.push_back({policy::parse_workload(name), *wanted, told});
+      writes.push_back({std::string(name), foreign_.contains(name), name <= last_written_, *wanted, told});
     });
   }
-  // What others hold comes last, so that the rest does not starve behind it; what the last round did not come to,
-  // first.
-  const auto turn = [&](const Write& write) {
-    const std::string name = policy::workload_text(write.workload);
-    return std::tuple(foreign_.contains(name), name <= last_written_, name);
-  };
-  std::ranges::sort(writes, {}, turn);
+  std::ranges::sort(writes, {}, [](const Write& write) {
+    return std::tuple(write.foreign, write.was_asked, std::string_view(write.name));
+  });
   std::set<std::string, std::less<>> foreign;
   more_ = false;
   std::size_t left = context_.writes_max;
@@ -225,14 +223,14 @@ net::Task<Result<void>> Recommender::round(bool publishes) {
     }
   }
   for (const Write& write : writes) {
-    const std::string name = policy::workload_text(write.workload);
+    const std::string& name = write.name;
     if (left == 0 || failures >= kFailuresMax || !context_.leading()) {
       if (foreign_.contains(name)) foreign.insert(name);  // not asked this time
       continue;
     }
     --left;
     last_written_ = name;
-    auto done = co_await publish(write.workload, write.wanted, write.there);
+    auto done = co_await publish(policy::parse_workload(name), write.wanted, write.there);
     if (!done && done.error().kind == ErrorKind::kAlreadyExists) {
       if (!foreign_.contains(name)) {
         log_.warn(model::reason_sentence(Reason::kRecommendForeign),
