@@ -329,6 +329,7 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kAuditYarnOffer, "TM-AUDIT-013", "YARN is offered what pods of Kubernetes hold"},
     ReasonInfo{Reason::kAuditGivenUnconfirmed, "TM-AUDIT-014",
                "one side was given what the other was not yet known to have given up (strict ledger)"},
+    ReasonInfo{Reason::kAuditZones, "TM-AUDIT-015", "the NUMA zones of a node carry more than the node does"},
 
     ReasonInfo{Reason::kConfigDefaults, "TM-CONFIG-001", "the key is absent or empty: defaults are in force"},
     ReasonInfo{Reason::kConfigNotFound, "TM-CONFIG-002", "the ConfigMap does not exist: defaults are in force"},

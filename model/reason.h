@@ -270,6 +270,7 @@ enum class Reason : std::uint16_t {
   kAuditBothOffered,
   kAuditYarnOffer,
   kAuditGivenUnconfirmed,
+  kAuditZones,
 
   // What became of a configuration.
   kConfigDefaults,
