@@ -1,0 +1,173 @@
+#include <gtest/gtest.h>
+
+#include "linux/proc/cpu_times.h"
+#include "linux/proc/disks.h"
+#include "linux/proc/machine.h"
+#include "linux/proc/memory_info.h"
+#include "linux/proc/network.h"
+#include "linux/proc/process.h"
+#include "linux/testing/tree.h"
+
+namespace tidemark::linux {
+namespace {
+
+struct ProcTest : ::testing::Test {
+  testing::Tree tree;
+  Buffer buffer;
+  Folder proc = Folder::open(tree.root()).value();
+};
+
+constexpr std::string_view kStat =
+    "cpu  10 20 30 40 50 60 70 80 5 6\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu2 9 18 27 36 45 54 63 72 0 0\nintr 5 0 0\nctxt 7\n";
+
+TEST_F(ProcTest, ProcessorsThatAreOn) {
+  tree.write("stat", kStat);
+  MachineCpuTimes out;
+  ASSERT_TRUE(read_cpu_times(proc, buffer, out));
+  EXPECT_EQ(out.all.busy(), 10 + 20 + 30 + 60 + 70) << "without idle, waiting for disks and what the hypervisor took";
+  EXPECT_EQ(out.all.steal, 80);
+  ASSERT_EQ(out.each.size(), 2u);
+  EXPECT_EQ(out.each[1].cpu, 2);
+  EXPECT_EQ(out.each[1].times.iowait, 45);
+  EXPECT_GT(ticks_per_second(), 0);
+}
+
+TEST_F(ProcTest, ALongLineOfInterruptsDoesNotMatter) {
+  tree.write("stat", std::string(kStat) + std::string(100'000, '0') + "\n");
+  MachineCpuTimes out;
+  ASSERT_TRUE(read_cpu_times(proc, buffer, out));
+  EXPECT_EQ(out.each.size(), 2u);
+}
+
+TEST_F(ProcTest, TimesThatAreNoTimesAreRefused) {
+  MachineCpuTimes out;
+  for (const std::string_view text :
+       {"", "intr 5\n", "cpu\n", "cpu 1 2 3\n", "cpu0 1 2 3 4 5 6 7 8\n", "cpu 1 2 3 4 5 6 7 x\n",
+        "cpu 1 2 3 4 5 6 7 8\ncpux 1 2 3 4 5 6 7 8\n", "cpu 9223372036854775807 2 3 4 5 6 7 8\n"}) {
+    EXPECT_FALSE(parse_cpu_times(text, out)) << text;
+  }
+  EXPECT_EQ(read_cpu_times(proc, buffer, out).error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(ProcTest, MemoryOfTheMachine) {
+  tree.write("meminfo",
+             "MemTotal:       1000 kB\nMemFree:   100 kB\nMemAvailable:   400 kB\nSReclaimable: 7 kB\nHugePages_Total: "
+             "      2\n"
+             "HugePages_Free: 0\nHugepagesize:       2048 kB\n");
+  const auto memory = read_memory_info(proc, buffer);
+  ASSERT_TRUE(memory) << memory.error().message;
+  EXPECT_EQ(memory->total, 1000 * 1024);
+  EXPECT_EQ(memory->used(), 600 * 1024);
+  EXPECT_EQ(memory->reclaimable_slab, 7 * 1024);
+  EXPECT_EQ(memory->hugepages_total, 2 * 2048 * 1024);
+  EXPECT_FALSE(memory->cached);
+}
+
+TEST_F(ProcTest, MemoryThatIsNotSaidIsNotZero) {
+  EXPECT_EQ(parse_memory_info("MemTotal: 1000 kB\n").error().kind, ErrorKind::kUnsupported);
+  for (const std::string_view text :
+       {"", "x\n", "MemTotal: 0 kB\nMemAvailable: 0 kB\n", "MemTotal: 1 MB\nMemAvailable: 1 kB\n",
+        "MemTotal: 1 kB\nMemAvailable: 2 kB\n", "MemTotal: x kB\n", "MemAvailable: 2 kB\n"}) {
+    const auto memory = parse_memory_info(text);
+    ASSERT_FALSE(memory) << text;
+    EXPECT_EQ(memory.error().kind, ErrorKind::kInvalid) << text;
+  }
+}
+
+TEST_F(ProcTest, AProcess) {
+  tree.write("12/schedstat", "100 2707822 3\n");
+  tree.write("12/cgroup",
+             "4:memory:/a/b:c\n3:cpu,cpuacct:/kubepods/pod1\n2:name=systemd:/s\n1:cpuset:/../outside\n0::/\n");
+  tree.write("12/stat", "12 (a ) (b) S 1 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 8123 9 10\n");
+  const auto queue = read_schedstat(proc, 12, buffer);
+  ASSERT_TRUE(queue && *queue);
+  EXPECT_EQ((*queue)->waited_ns, 2'707'822);
+  EXPECT_EQ(read_process_group(proc, 12, "memory", buffer).value(), "a/b:c");
+  EXPECT_EQ(read_process_group(proc, 12, "cpuacct", buffer).value(), "kubepods/pod1");
+  EXPECT_EQ(read_process_group(proc, 12, "", buffer).value(), "");
+  EXPECT_FALSE(read_process_group(proc, 12, "pids", buffer).value());
+  EXPECT_EQ(read_process_group(proc, 12, "cpuset", buffer).error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(read_start_ticks(proc, 12, buffer).value(), 8123);
+}
+
+TEST_F(ProcTest, AProcessThatIsGoneIsNoError) {
+  EXPECT_FALSE(read_schedstat(proc, 13, buffer).value());
+  EXPECT_FALSE(read_process_group(proc, 13, "cpu", buffer).value());
+  EXPECT_FALSE(read_start_ticks(proc, 2147483647, buffer).value());
+}
+
+TEST_F(ProcTest, FilesOfAProcessThatAreNone) {
+  for (const std::string_view text : {"", "\n", "1 2\n", "1 2 3 4\n", "x 2 3\n"})
+    EXPECT_FALSE(parse_schedstat(text)) << text;
+  for (const std::string_view text : {"x\n", "4:memory\n", "4:memory:relative\n"})
+    EXPECT_FALSE(parse_process_group(text, "memory")) << text;
+  for (const std::string_view text : {"", "12 a S 1", "12 (a) S 1\n"}) EXPECT_FALSE(parse_start_ticks(text)) << text;
+}
+
+TEST_F(ProcTest, Disks) {
+  tree.write("diskstats",
+             "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n 254       0 vda 1 2 3 4 5 6 7 8 9 10 11\n");
+  std::vector<Disk> out;
+  ASSERT_TRUE(read_disks(proc, buffer, out));
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[1].name, "vda");
+  EXPECT_EQ(out[1].major, 254);
+  EXPECT_EQ(out[1].read_bytes, 3 * 512);
+  EXPECT_EQ(out[1].write_bytes, 7 * 512);
+  EXPECT_EQ(out[1].in_flight, 9);
+  EXPECT_EQ(out[1].busy_ms, 10);
+  ASSERT_TRUE(parse_disks("254 0 vda 1 2 3 4 5 6 7 8 9 10 11\n", out));
+  EXPECT_EQ(out.size(), 1u) << "a disk that was taken out";
+  for (const std::string_view text :
+       {"x\n", "254 0 vda 1 2 3\n", "254 0 vda 1 2 9223372036854775807 4 5 6 7 8 9 10 11\n"}) {
+    EXPECT_FALSE(parse_disks(text, out)) << text;
+    EXPECT_TRUE(out.empty());
+  }
+}
+
+constexpr std::string_view kHeadings =
+    "Inter-|   Receive                            |  Transmit\n"
+    " face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier "
+    "compressed\n";
+
+TEST_F(ProcTest, NetworkInterfaces) {
+  tree.write("net/dev",
+             std::string(kHeadings) +
+                 "    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\neth0:1:101 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n");
+  std::vector<NetworkInterface> out;
+  const auto read = read_network(proc, buffer, out);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].name, "lo");
+  EXPECT_EQ(out[0].received_drops, 4);
+  EXPECT_EQ(out[0].sent_bytes, 9);
+  EXPECT_EQ(out[1].name, "eth0:1");
+  EXPECT_EQ(out[1].received_bytes, 101);
+  for (const std::string_view lines : {"x\n", "lo: 1 2 3\n", ": 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
+                                       "lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n"}) {
+    EXPECT_FALSE(parse_network(std::string(kHeadings) + std::string(lines), out)) << lines;
+    EXPECT_TRUE(out.empty());
+  }
+  EXPECT_FALSE(parse_network("", out));
+  EXPECT_TRUE(parse_network(kHeadings, out)) << "a namespace without interfaces";
+}
+
+TEST_F(ProcTest, LoadAndBoot) {
+  tree.write("loadavg", "2.07 11.60 0.00 3/98 31287\n");
+  tree.write("sys/kernel/random/boot_id", "36209d3f-de0c-45ea-a2ec-b3bfa9153700\n");
+  const auto load = read_load(proc, buffer);
+  ASSERT_TRUE(load) << load.error().message;
+  EXPECT_EQ(load->minute1_centi, 207);
+  EXPECT_EQ(load->minutes5_centi, 1160);
+  EXPECT_EQ(load->running, 3);
+  EXPECT_EQ(load->threads, 98);
+  EXPECT_EQ(read_boot_id(proc, buffer).value(), "36209d3f-de0c-45ea-a2ec-b3bfa9153700");
+  for (const std::string_view text :
+       {"", "2.07 1.60\n", "2.7 1.60 1.27 3/98 1\n", "2.07 1.60 1.27 3 1\n", "x 1.60 1.27 3/98 1\n"}) {
+    EXPECT_FALSE(parse_load(text)) << text;
+  }
+  EXPECT_FALSE(parse_boot_id("none\n"));
+}
+
+}  // namespace
+}  // namespace tidemark::linux

@@ -1,0 +1,114 @@
+#include "linux/proc/process.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include "base/text.h"
+#include "linux/scan.h"
+
+namespace tidemark::linux {
+namespace {
+
+// "1234/schedstat", put together without allocating.
+class ProcessFile {
+ public:
+  ProcessFile(pid_t pid, std::string_view name) {
+    char* at = std::to_chars(path_.data(), path_.data() + kDigits, pid).ptr;
+    *at++ = '/';
+    std::memcpy(at, name.data(), name.size());
+    at[name.size()] = '\0';
+  }
+  const char* path() const { return path_.data(); }
+
+ private:
+  static constexpr std::size_t kDigits = 12;
+  std::array<char, kDigits + 32> path_;  // names of ours are shorter than 30
+};
+
+template <class Parse>
+auto read_of(const Folder& proc, pid_t pid, std::string_view name, Buffer& buffer, Parse parse)
+    -> Result<std::optional<typename decltype(parse(std::string_view()))::value_type>> {
+  const ProcessFile file(pid, name);
+  const auto text = proc.read(file.path(), buffer);
+  if (!text) return fail(text.error());
+  if (!*text) return std::nullopt;
+  auto value = parse(**text);
+  if (!value) return fail(std::move(value).error().within(base::cat(proc.path(), "/", file.path())));
+  return std::move(*value);
+}
+
+}  // namespace
+
+Result<RunQueue> parse_schedstat(std::string_view text) {
+  RunQueue out;
+  Words words(without_line_end(text));
+  std::string_view word;
+  for (std::int64_t* wanted : {&out.ran_ns, &out.waited_ns, &out.times_run}) {
+    const auto value = words.next(word) ? parse_count(word) : std::nullopt;
+    if (!value) return fail(ErrorKind::kInvalid, "three numbers are wanted, found ", base::quoted(text));
+    *wanted = *value;
+  }
+  if (words.next(word)) return fail(ErrorKind::kInvalid, "three numbers are wanted, found ", base::quoted(text));
+  return out;
+}
+
+Result<std::optional<RunQueue>> read_schedstat(const Folder& proc, pid_t pid, Buffer& buffer) {
+  return read_of(proc, pid, "schedstat", buffer, parse_schedstat);
+}
+
+Result<std::optional<std::string_view>> parse_process_group(std::string_view text, std::string_view controller) {
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) {  // "4:memory:/kubepods/pod1", "0::/x"; a path may have colons
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos || line.substr(second + 1, 1) != "/") {
+      return fail(ErrorKind::kInvalid, "a hierarchy, its controllers and a path are wanted, found ",
+                  base::quoted(line));
+    }
+    const std::string_view names = line.substr(first + 1, second - first - 1);
+    bool wanted = names == controller;
+    for (std::string_view rest = names; !rest.empty() && !wanted;) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      wanted = rest.substr(0, end) == controller;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    if (!wanted) continue;
+    const std::string_view path = line.substr(second + 2);
+    if (path == ".." || path.starts_with("../")) {
+      return fail(ErrorKind::kUnsupported, "the group ", base::quoted(path),
+                  " lies outside of the cgroup namespace of this process");
+    }
+    return path;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<std::string>> read_process_group(const Folder& proc, pid_t pid, std::string_view controller,
+                                                      Buffer& buffer) {
+  TM_TRY(const auto found, read_of(proc, pid, "cgroup", buffer,
+                                   [&](std::string_view text) { return parse_process_group(text, controller); }));
+  if (!found || !*found) return std::nullopt;
+  return std::string(**found);
+}
+
+Result<std::int64_t> parse_start_ticks(std::string_view stat) {
+  // The name in brackets may hold anything, blanks and brackets too: the fields begin behind the last bracket.
+  constexpr int kStartTime = 22, kFirstBehindName = 3;
+  const std::size_t bracket = stat.rfind(')');
+  if (bracket != std::string_view::npos) {
+    Words words(without_line_end(stat.substr(bracket + 1)));
+    std::string_view word;
+    bool there = true;
+    for (int field = kFirstBehindName; field <= kStartTime && there; ++field) there = words.next(word);
+    if (const auto value = there ? parse_count(word) : std::nullopt) return *value;
+  }
+  return fail(ErrorKind::kInvalid, "the fields of a process are wanted, found ", base::quoted(stat));
+}
+
+Result<std::optional<std::int64_t>> read_start_ticks(const Folder& proc, pid_t pid, Buffer& buffer) {
+  return read_of(proc, pid, "stat", buffer, parse_start_ticks);
+}
+
+}  // namespace tidemark::linux

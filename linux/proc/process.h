@@ -1,0 +1,36 @@
+// /proc/<pid>: what of a process an agent asks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::linux {
+
+// Of the process's first thread, since it began.
+struct RunQueue {
+  std::int64_t ran_ns = 0;
+  std::int64_t waited_ns = 0;  // ready to run, and no processor free for it
+  std::int64_t times_run = 0;
+};
+Result<RunQueue> parse_schedstat(std::string_view text);
+// nullopt: the process is gone.
+Result<std::optional<RunQueue>> read_schedstat(const Folder& proc, pid_t, Buffer&);
+
+// /proc/<pid>/cgroup: the path of the process's group in the hierarchy of `controller` as v1 names it ("cpu"), or in v2
+// (""), without the slash in front. nullopt: the text names no such hierarchy. A path "/../x" lies outside of our
+// cgroup namespace and is refused.
+Result<std::optional<std::string_view>> parse_process_group(std::string_view text, std::string_view controller);
+Result<std::optional<std::string>> read_process_group(const Folder& proc, pid_t, std::string_view controller, Buffer&);
+
+// When it began, in ticks since the start of the machine: pid and this together name a process for good.
+Result<std::int64_t> parse_start_ticks(std::string_view stat);
+Result<std::optional<std::int64_t>> read_start_ticks(const Folder& proc, pid_t, Buffer&);
+
+}  // namespace tidemark::linux
