@@ -1,0 +1,63 @@
+// One cgroup, held: a directory descriptor in each hierarchy. What is read through it is that group's, even when the
+// group is removed and another one made under its name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "linux/cgroup/files.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::linux {
+
+// Descriptors: one for each hierarchy (8 on a v1 machine) and one for each kept file. Two hundred groups need the limit
+// of open files raised above the usual soft limit of 1024.
+class Group {
+ public:
+  // `path` from the root of each hierarchy, without a slash in front; empty is the root group. The hierarchies must
+  // outlive the group. nullopt: no hierarchy has such a group.
+  static Result<std::optional<Group>> open(const Hierarchies&, std::string_view path);
+
+  const std::string& path() const { return path_; }
+  bool alive() const;
+
+  // The directory in the hierarchy of that controller. nullptr: no such controller here, or the group is not there in
+  // it.
+  const Directory* directory(Controller) const;
+  // Whether the group has that file at all: asked once, before it is read every second.
+  bool has(File) const;
+  // Which version's form the text of the file has. nullopt: no hierarchy here can have it.
+  std::optional<Version> version(File) const;
+  Place place(File) const;
+
+  // The text of the file, in the buffer until the next reading. nullopt: the group is gone. kUnsupported: the group is
+  // there and has no such file.
+  Result<std::optional<std::string_view>> read(File, Buffer&) const;
+
+  // Keeps the file open, so that a reading is one call of the kernel: for what is read every second. No file: nothing
+  // done.
+  Result<void> keep(File);
+
+  // To write it. nullopt and kUnsupported as for read().
+  Result<std::optional<Fd>> open_to_write(File) const;
+
+ private:
+  Group(const Hierarchies& hierarchies, std::string_view path) : hierarchies_(&hierarchies), path_(path) {}
+  const Directory* home_directory(File) const;
+  Result<std::optional<Fd>> open_with(File, int flags) const;
+  std::optional<Error> why_absent(File) const;
+
+  const Hierarchies* hierarchies_;
+  std::string path_;
+  std::array<std::optional<Directory>, kHierarchiesMax> directories_;
+  std::vector<std::pair<File, Fd>> kept_;
+};
+
+}  // namespace tidemark::linux

@@ -1,0 +1,24 @@
+// Any text as /proc/self/mountinfo: what is found is beneath the root, and a controller stands in one hierarchy.
+#include "linux/cgroup/hierarchies.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tidemark::linux;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const std::string_view root : {"/", "/sys/fs/cgroup"}) {
+    const auto found = parse_mounts(root, text);
+    TM_CHECK(found.size() <= kHierarchiesMax, "no more than there are controllers");
+    Controllers seen;
+    for (const Hierarchy& one : found) {
+      TM_CHECK(one.path.starts_with(root), "beneath the root");
+      TM_CHECK(one.controllers.any() && (one.controllers & ~seen).any(), "a hierarchy that is of use");
+      seen |= one.controllers;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,47 @@
+#include "linux/cgroup/processes.h"
+
+#include <limits>
+
+#include "base/text.h"
+#include "linux/cgroup/limit.h"
+#include "linux/cgroup/reading.h"
+#include "linux/scan.h"
+
+namespace tidemark::linux {
+
+Result<std::optional<Pids>> read_pids(const Group& group, Buffer& buffer) {
+  TM_TRY(const auto count, read_parsed(group, File::kPidsUsage, buffer, parse_number_file));
+  TM_TRY(const auto limit, read_parsed(group, File::kPidsLimit, buffer, parse_limit));
+  if (!count || !limit) return std::nullopt;
+  Pids out{*count, *limit, {}};
+  if (!group.has(File::kPidsEvents)) return out;  // kernels before 4.8
+  TM_TRY(const auto events, group.read(File::kPidsEvents, buffer));
+  if (!events) return std::nullopt;
+  auto parsed = parse_fields(*events, {{"max", &out.refused_count}});
+  if (!parsed) return fail(std::move(parsed).error().within(group.place(File::kPidsEvents).text()));
+  return out;
+}
+
+Result<void> parse_processes(std::string_view text, std::vector<pid_t>& out) {
+  out.clear();
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) {
+    const auto pid = parse_count(line);
+    if (!pid || *pid > std::numeric_limits<pid_t>::max()) {
+      return fail(ErrorKind::kInvalid, "a process number is wanted, found ", base::quoted(line));
+    }
+    if (*pid > 0) out.push_back(static_cast<pid_t>(*pid));
+  }
+  return {};
+}
+
+Result<bool> read_processes(const Group& group, File file, Buffer& buffer, std::vector<pid_t>& out) {
+  out.clear();
+  TM_TRY(const auto text, group.read(file, buffer));
+  if (!text) return false;
+  auto parsed = parse_processes(*text, out);
+  if (!parsed) return fail(std::move(parsed).error().within(group.place(file).text()));
+  return true;
+}
+
+}  // namespace tidemark::linux

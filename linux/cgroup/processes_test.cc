@@ -1,0 +1,56 @@
+#include "linux/cgroup/processes.h"
+
+#include <gtest/gtest.h>
+
+#include "linux/cgroup/limit.h"
+#include "linux/testing/tree.h"
+
+namespace tidemark::linux {
+namespace {
+
+struct ProcessesTest : ::testing::Test {
+  testing::Tree tree;
+  Buffer buffer;
+  std::optional<Hierarchies> hierarchies;
+
+  Group group() {
+    testing::make_v2(tree);
+    testing::make_v2_group(tree, "", "a");
+    hierarchies = Hierarchies::discover(tree.root(), "").value();
+    return std::move(*Group::open(*hierarchies, "a").value());
+  }
+};
+
+TEST_F(ProcessesTest, CountLimitAndRefusals) {
+  const Group a = group();
+  tree.write("a/pids.current", "12\n");
+  tree.write("a/pids.max", "max\n");
+  auto pids = read_pids(a, buffer);
+  ASSERT_TRUE(pids && *pids);
+  EXPECT_EQ((*pids)->count, 12);
+  EXPECT_EQ((*pids)->limit, kUnlimited);
+  EXPECT_FALSE((*pids)->refused_count);
+  tree.write("a/pids.events", "max 4\n");
+  pids = read_pids(a, buffer);
+  ASSERT_TRUE(pids && *pids);
+  EXPECT_EQ((*pids)->refused_count, 4);
+  tree.write("a/pids.events", "max\n");
+  EXPECT_FALSE(read_pids(a, buffer));
+  tree.remove("a");
+  EXPECT_FALSE(read_pids(a, buffer).value());
+}
+
+TEST_F(ProcessesTest, WhichProcesses) {
+  const Group a = group();
+  tree.write("a/cgroup.procs", "12\n0\n7\n");
+  std::vector<pid_t> out = {99};
+  EXPECT_TRUE(read_processes(a, File::kProcesses, buffer, out).value());
+  EXPECT_EQ(out, (std::vector<pid_t>{12, 7}));
+  tree.write("a/cgroup.procs", "12\nx\n");
+  EXPECT_FALSE(read_processes(a, File::kProcesses, buffer, out));
+  for (const std::string_view text : {"-1\n", "99999999999\n", "\n", "1 2\n"})
+    EXPECT_FALSE(parse_processes(text, out)) << text;
+}
+
+}  // namespace
+}  // namespace tidemark::linux
