@@ -46,6 +46,14 @@ std::optional<Duration> TokenBucket::reserve(MonotonicTime now, Duration wait_ma
   return needed;
 }
 
+void TokenBucket::give_back() {
+  if (interval_ == Duration::max()) {
+    left_ = std::min(left_ + 1, burst_);
+  } else {
+    full_at_ = MonotonicTime{full_at_.since_start - interval_};
+  }
+}
+
 Backoff::Backoff(BackoffConfig config, Random random) : config_(config), random_(random), upcoming_() {
   config_.max = std::max(config_.max, Duration(0));
   config_.factor = std::max(config_.factor, 1.0);

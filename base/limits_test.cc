@@ -48,6 +48,22 @@ TEST(TokenBucket, IdleTimeFillsItNoFurtherThanTheBurst) {
   EXPECT_FALSE(bucket.try_take(later));
 }
 
+TEST(TokenBucket, WhatIsGivenBackWasNeverTaken) {
+  TokenBucket bucket(4, 1);
+  EXPECT_EQ(bucket.reserve(kStart, seconds(1)), Duration(0));
+  EXPECT_EQ(bucket.reserve(kStart, seconds(1)), milliseconds(250));
+  bucket.give_back();
+  EXPECT_EQ(bucket.reserve(kStart, seconds(1)), milliseconds(250));
+  bucket.give_back();
+  bucket.give_back();
+  EXPECT_EQ(bucket.wait(kStart), Duration(0));
+  TokenBucket never(0, 1);
+  EXPECT_TRUE(never.try_take(kStart));
+  never.give_back();
+  EXPECT_TRUE(never.try_take(kStart));
+  EXPECT_FALSE(never.try_take(kStart));
+}
+
 TEST(TokenBucket, LongRunIsTheRateWhateverThePattern) {
   TokenBucket bucket(50, 5);
   Random random(42);

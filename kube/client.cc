@@ -141,8 +141,12 @@ class HttpWatchStream final : public WatchStream {
       auto piece = co_await stream_->read(silence_limit_);
       if (!piece) {
         if (piece.error().kind == ErrorKind::kDeadline) {
-          co_return base::fail(ErrorKind::kUnavailable, place_, ": not a byte for ", to_seconds(silence_limit_),
-                               " s, not even a bookmark");
+          if (!decoder_.between_events()) {
+            co_return base::fail(ErrorKind::kUnavailable, place_, ": not a byte for ", to_seconds(silence_limit_),
+                                 " s, in the middle of an event");
+          }
+          ended_ = true;
+          continue;
         }
         co_return base::fail(std::move(piece).error().within(place_));
       }
@@ -172,15 +176,15 @@ struct Client::Impl {
         bearer(std::move(bearer_in)),
         config(std::move(config_in)),
         random(random_in),
-        budget(config.queries_per_second, config.burst) {}
+        budget(std::make_shared<CallBudget>(loop, config.queries_per_second, config.burst)) {}
 
   net::EventLoop& loop;
   net::HttpTransport& transport;
   std::function<std::string()> bearer;
   ClientConfig config;
   base::Random random;
-  base::TokenBucket budget;
-  Impl* behind = nullptr;         // whose budget goes on where ours is used up
+  std::shared_ptr<CallBudget> budget;
+  Impl* behind = nullptr;         // whose budget is used where it has a place sooner than ours
   std::unique_ptr<Client> ahead;  // made when it is asked for
 
   base::MonotonicTime now() const { return loop.clock().monotonic(); }
@@ -250,18 +254,15 @@ struct Client::Impl {
   }
 
   // A place in the budget, or kDeadline when that would come too late.
-  net::Task<Result<void>> take_place(base::MonotonicTime deadline) {
-    if (behind != nullptr) {
-      if (budget.try_take(now())) co_return Result<void>();
-      co_return co_await behind->take_place(deadline);
-    }
-    const auto wait = budget.reserve(now(), deadline - now());
-    if (!wait) {
+  net::Task<Result<Place>> take_place(base::Duration limit) {
+    if (behind != nullptr && behind->budget->wait() < budget->wait()) co_return co_await behind->take_place(limit);
+    auto place = co_await budget->take(limit);
+    if (!place) {
       co_return base::fail(ErrorKind::kDeadline, "the client's own budget of ", config.queries_per_second,
                            " queries a second is used up for longer than this call may wait");
     }
-    if (*wait > base::Duration(0)) co_await loop.sleep(*wait);
-    co_return Result<void>();
+    count_wait(place->waited());
+    co_return std::move(*place);
   }
 
   // How long to wait before the next attempt; nullopt: there is none.
@@ -281,7 +282,8 @@ struct Client::Impl {
 
   using StreamPointer = std::unique_ptr<net::HttpStream>;
 
-  // One call with its repeats: `attempt` answers a value, or an error and whether the server answered at all.
+  // One call with its repeats, the first in `place` where there is one: `once` answers a value, or an error and whether
+  // the server answered at all.
   template <class T>
   struct Attempt {
     Result<T> result;
@@ -289,16 +291,16 @@ struct Client::Impl {
   };
 
   template <class T, class Once>
-  net::Task<Result<T>> repeated(net::HttpRequest request, Repeat repeat, base::Duration limit, Once once) {
+  net::Task<Result<T>> repeated(net::HttpRequest request, Repeat repeat, base::Duration limit, Place place, Once once) {
     const base::MonotonicTime deadline = now() + limit;
     const std::string verb = std::is_same_v<T, StreamPointer> ? "watch" : base::lower(request.method);
     base::Backoff waits = backoff();
     for (int attempt = 1;; ++attempt) {
-      const base::MonotonicTime asked = now();
-      if (auto place = co_await take_place(deadline); !place) {
-        co_return base::fail(std::move(place).error().within(doing(request)));
+      if (!place.use()) {
+        auto taken = co_await take_place(deadline - now());
+        if (!taken) co_return base::fail(std::move(taken).error().within(doing(request)));
+        taken->use();
       }
-      count_wait(now() - asked);
       const base::Duration left = deadline - now();
       if (left <= base::Duration(0)) {
         co_return base::fail(ErrorKind::kDeadline, doing(request), ": no time left to send it");
@@ -334,10 +336,10 @@ struct Client::Impl {
     co_return Attempt<std::string>{std::move(response->body), true};
   }
 
-  net::Task<Result<std::string>> call(net::HttpRequest request, Repeat repeat, base::Duration limit) {
-    return repeated<std::string>(std::move(request), repeat, limit, [this](net::HttpRequest sent, base::Duration left) {
-      return fetch_once(std::move(sent), left);
-    });
+  net::Task<Result<std::string>> call(net::HttpRequest request, Repeat repeat, base::Duration limit, Place place = {}) {
+    return repeated<std::string>(
+        std::move(request), repeat, limit, std::move(place),
+        [this](net::HttpRequest sent, base::Duration left) { return fetch_once(std::move(sent), left); });
   }
 
   net::Task<Result<std::string>> write(net::HttpRequest request, const Resource& resource, std::string_view name,
@@ -345,12 +347,13 @@ struct Client::Impl {
     if (config.read_only) return denied(doing(request));
     const Repeat repeat = write_repeat(options);
     if (!config.audit || options.dry_run || resource.plural == kEvents.plural) {
-      return call(std::move(request), repeat, limit);
+      return call(std::move(request), repeat, limit, std::move(options.place));
     }
+    Place place = std::move(options.place);
     model::AuditLine line = audit_line(request, resource, name, std::move(options));
     // The server takes it for the ID under which its own audit log has the request.
     request.headers.set("audit-id", line.trace);
-    return told(std::move(request), std::move(line), repeat, limit);
+    return told(std::move(request), std::move(line), repeat, limit, std::move(place));
   }
 
   model::AuditLine audit_line(const net::HttpRequest& request, const Resource& resource, std::string_view name,
@@ -378,9 +381,9 @@ struct Client::Impl {
   }
 
   net::Task<Result<std::string>> told(net::HttpRequest request, model::AuditLine line, Repeat repeat,
-                                      base::Duration limit) {
+                                      base::Duration limit, Place place) {
     const base::MonotonicTime begun = now();
-    auto answer = co_await call(std::move(request), repeat, limit);
+    auto answer = co_await call(std::move(request), repeat, limit, std::move(place));
     line.took = now() - begun;
     line.time = loop.clock().wall();
     if (!answer) {
@@ -420,7 +423,7 @@ struct Client::Impl {
   net::Task<Result<std::unique_ptr<WatchStream>>> open_watch(net::HttpRequest request, base::Duration silence_limit) {
     const std::string place = base::cat("watch ", std::string_view(request.target).substr(0, request.target.find('?')));
     auto stream = co_await repeated<StreamPointer>(
-        std::move(request), Repeat::kAlways, kWatchOpenLimit,
+        std::move(request), Repeat::kAlways, kWatchOpenLimit, Place(),
         [this](net::HttpRequest sent, base::Duration left) { return open_once(std::move(sent), left); });
     if (!stream) co_return base::fail(std::move(stream).error());
     co_return std::unique_ptr<WatchStream>(std::make_unique<HttpWatchStream>(std::move(*stream), silence_limit, place));
@@ -496,11 +499,19 @@ Client& Client::ahead() {
 }
 
 base::Duration Client::budget_wait() const {
-  const base::Duration own = impl_->budget.wait(impl_->now());
-  return impl_->behind == nullptr ? own : std::min(own, impl_->behind->budget.wait(impl_->now()));
+  const base::Duration own = impl_->budget->wait();
+  return impl_->behind == nullptr ? own : std::min(own, impl_->behind->budget->wait());
 }
 
 Client::~Client() = default;
+
+net::Task<Result<Place>> Writer::take_place(base::Duration /*limit*/) {
+  co_return Place();
+}
+
+net::Task<Result<Place>> Client::take_place(base::Duration limit) {
+  return impl_->take_place(limit);
+}
 
 // The public calls are no coroutines: they take what they need out of views before the first suspension.
 

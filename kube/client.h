@@ -5,8 +5,9 @@
 // Answers with a status of 400 and above become errors: 404 kNotFound, 409 kConflict or kAlreadyExists, 410 kGone,
 // 401/403 kDenied, 422/400 kInvalid, 415 kUnsupported, 429 kExhausted (with retry_after_ms), 5xx kUnavailable or
 // kInternal, with the server's own message. Every call takes its place in the client's budget (queries a second, with
-// bursts) first; the wait counts against its deadline. Retries of 429 and 5xx-with-Retry-After happen inside, within
-// the deadline, for calls that are safe to repeat.
+// bursts) first; the wait counts against its deadline. Whoever writes what it decided by what it read takes the place
+// before that (take_place()), so that nobody else writes in between: a decision that waits gets old. Retries of 429 and
+// 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe to repeat.
 #pragma once
 
 #include <functional>
@@ -19,6 +20,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "kube/call_budget.h"
 #include "kube/config.h"
 #include "kube/resource.h"
 #include "model/audit_line.h"
@@ -42,7 +44,10 @@ struct WatchOptions {
   // A list's. "" and "0" ask for the present state as events first, which a server over an old etcd refuses.
   std::string resource_version;
   base::Duration server_timeout = std::chrono::minutes(8);  // the server ends the watch properly after this
-  base::Duration silence_limit = std::chrono::minutes(2);   // without a byte (bookmarks come each minute) it is broken
+  // After so long without a byte the stream ends as if the server had ended it, and the next one shows whether the
+  // server is still there. (It sends a bookmark a minute, but none that says nothing new: kinds that nobody changes are
+  // silent for as long as etcd tells of no progress, which is ten minutes unless it is told otherwise.)
+  base::Duration silence_limit = std::chrono::minutes(2);
 };
 
 enum class EventType { kAdded, kModified, kDeleted, kBookmark };
@@ -55,7 +60,8 @@ struct WatchEvent {
 class WatchStream {
  public:
   virtual ~WatchStream() = default;  // ends the watch
-  // nullopt when the server ended it properly. An ERROR event is an error of its status: 410 is kGone.
+  // nullopt when the server ended it properly, or it was silent for too long. An ERROR event is an error of its status:
+  // 410 is kGone.
   virtual net::Task<Result<std::optional<WatchEvent>>> next() = 0;
 };
 
@@ -74,6 +80,7 @@ struct WriteOptions {
   std::string field_manager = "tidemark";
   bool dry_run = false;
   WriteNote note{};
+  Place place{};  // none: the write waits for its own
 };
 
 // Ask for the narrowest of these.
@@ -98,6 +105,9 @@ class Watcher {
 class Writer {
  public:
   virtual ~Writer() = default;
+  // A place for one write, so that it goes out at once (WriteOptions::place); none where there is no budget. kDeadline:
+  // not within `limit`.
+  virtual net::Task<Result<Place>> take_place(base::Duration limit);
   // Each answers the object as the server has it now.
   virtual net::Task<Result<std::string>> create(const Resource&, std::string body, WriteOptions options,
                                                 std::string_view name,
@@ -136,6 +146,7 @@ class Client final : public Reader, public Watcher, public Writer {
   Client& ahead();
   // How long a call would wait for its place now.
   base::Duration budget_wait() const;
+  net::Task<Result<Place>> take_place(base::Duration limit) override;
 
   net::Task<Result<std::string>> get(const Resource&, std::string_view ns, std::string_view name,
                                      base::Duration limit) override;

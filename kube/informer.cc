@@ -213,6 +213,7 @@ struct InformerCore::Impl {
     options.field_selector = config.field_selector;
     options.resource_version = resource_version;
     TM_CO_TRY(auto stream, co_await watcher.watch(config.resource, std::move(options)));
+    contact();
     while (true) {
       TM_CO_TRY(auto event, co_await stream->next());
       if (!event) co_return Result<void>();

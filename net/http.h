@@ -38,6 +38,9 @@ struct HttpRequest {
   std::string target = "/";  // path and query, still percent-encoded
   Headers headers;
   std::string body;
+  // For whoever must know whether the other side may have seen it: true while none of it has left. A transport that
+  // cannot tell does not touch it. It outlives the request.
+  bool* unsent = nullptr;
 };
 
 struct HttpResponseHead {

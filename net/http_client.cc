@@ -411,9 +411,14 @@ std::string place(std::string_view method, const Url& url, std::string_view auth
                    url.scheme == "unix" ? url.host : authority, target.substr(0, target.find('?')));
 }
 
+void tell_unsent(const HttpRequest& request, bool unsent) {
+  if (request.unsent != nullptr) *request.unsent = unsent;
+}
+
 template <class Impl>
 Task<StreamResult> open_on(std::shared_ptr<Impl> impl, HttpRequest request, base::Duration limit, Use use) {
   const base::MonotonicTime deadline = impl->loop.clock().monotonic() + limit;
+  tell_unsent(request, true);
   const Buffer body = make_buffer(std::exchange(request.body, {}));
   request.target = base::cat(impl->config.url.path, request.target);
   if (!request.headers.has("user-agent")) request.headers.add("user-agent", impl->config.user_agent);
@@ -427,10 +432,12 @@ Task<StreamResult> open_on(std::shared_ptr<Impl> impl, HttpRequest request, base
   for (;;) {
     auto connection = co_await impl->acquire(deadline, limit, use, stale > 0);
     if (!connection) co_return fail(std::move(connection).error().within(where));
+    tell_unsent(request, false);
     auto exchange = (*connection)->send(request, body);
     auto stream = std::make_unique<NetworkStream>(impl->loop, std::move(*connection), std::move(exchange));
     if (!co_await stream->wait_for_head(deadline)) co_return fail(too_late(limit).within(where));
     if (stream->exchange().head) co_return std::unique_ptr<HttpStream>(std::move(stream));
+    tell_unsent(request, stream->exchange().unprocessed);
     if (stream->exchange().unprocessed && unprocessed++ < kUnprocessedRetriesMax) continue;
     if (stream->exchange().stale && is_idempotent(request.method) && stale++ < kStaleRetriesMax) continue;
     co_return fail(stream->exchange().error->within(where));

@@ -1,0 +1,59 @@
+// The budget of a client's calls, and the line of those who wait for their place in it: first come, first served.
+// Whoever leaves the line, or gives a place back, lets the others move up.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "net/loop.h"
+
+namespace tidemark::kube {
+
+// The right to send one request now. Copies are the same place; it goes back when the last of them is gone and nothing
+// was sent.
+class Place {
+ public:
+  Place() = default;  // none
+
+  explicit operator bool() const;  // there is one, and it is not used up
+  bool use();                      // true once
+  base::Duration waited() const;   // for it
+
+ private:
+  friend class CallBudget;
+  struct Held;
+  std::shared_ptr<Held> held_;
+};
+
+// Made as a shared object: places outlive who handed them out.
+class CallBudget : public std::enable_shared_from_this<CallBudget> {
+ public:
+  CallBudget(net::EventLoop& loop, double per_second, std::int64_t burst);
+
+  // nullopt, at once, where it would come later than after `limit`.
+  net::Task<std::optional<Place>> take(base::Duration limit);
+  // How long whoever comes now would wait; Duration::max() for ever.
+  base::Duration wait() const;
+
+ private:
+  friend class Place;
+  struct Waiting;
+  Place hold(base::Duration waited);
+  void give_back();
+  void call_first();
+  void serve();
+  void wake_for_first();
+
+  net::EventLoop& loop_;
+  base::TokenBucket bucket_;
+  std::list<Waiting*> line_;
+  std::deque<base::MonotonicTime> due_;  // when the next places come: one for each who waits, in order
+  net::Timer timer_;
+};
+
+}  // namespace tidemark::kube

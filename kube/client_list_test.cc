@@ -1,0 +1,127 @@
+// The client: lists in pages.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "kube/testing/scripted_transport.h"
+
+namespace tidemark::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ClientTest;
+using testing::kExpired;
+
+std::string page(std::string_view revision, std::string_view next, std::string_view items) {
+  return base::cat(R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":")", revision,
+                   R"(","continue":")", next, R"("},"items":[)", items, "]}");
+}
+
+class ListTest : public ClientTest {
+ protected:
+  Result<std::string> list(ListOptions options = {}, base::Duration limit = 60s) {
+    return run(client->list(
+        kPods, std::move(options),
+        [this](std::string_view text) -> Result<void> {
+          pages.emplace_back(text);
+          if (pages.size() == refuse_page) return base::fail(ErrorKind::kExhausted, "the cache is full");
+          return {};
+        },
+        [this] {
+          ++restarts;
+          pages.clear();
+        },
+        limit));
+  }
+  std::vector<std::string> pages;
+  int restarts = 0;
+  std::size_t refuse_page = 0;
+};
+
+TEST_F(ListTest, FollowsContinueTokens) {
+  transport.answers = {{.body = page("7", "c/1+", "1")}, {.body = page("7", "c2", "2")}, {.body = page("7", "", "3")}};
+  ListOptions options;
+  options.ns = "web";
+  options.label_selector = "app in (a,b),!c";
+  options.field_selector = "spec.nodeName=n1";
+  options.page_size = 2;
+  options.resource_version = "0";
+  EXPECT_EQ(list(options).value(), "7");
+  EXPECT_EQ(pages.size(), 3u);
+  EXPECT_EQ(request(0).target,
+            "/api/v1/namespaces/web/pods?labelSelector=app%20in%20%28a%2Cb%29%2C%21c&"
+            "fieldSelector=spec.nodeName%3Dn1&limit=2&resourceVersion=0");
+  EXPECT_EQ(request(1).target,
+            "/api/v1/namespaces/web/pods?labelSelector=app%20in%20%28a%2Cb%29%2C%21c&"
+            "fieldSelector=spec.nodeName%3Dn1&limit=2&continue=c%2F1%2B");
+}
+
+TEST_F(ListTest, AnExpiredContinueTokenStartsOver) {
+  transport.answers = {
+      {.body = page("7", "c1", "1")}, kExpired, {.body = page("9", "c3", "2")}, {.body = page("9", "", "3")}};
+  EXPECT_EQ(list().value(), "9");
+  EXPECT_EQ(restarts, 1);
+  EXPECT_EQ(pages.size(), 2u);
+  EXPECT_EQ(request(2).target, "/api/v1/pods?limit=500");
+}
+
+TEST_F(ListTest, ThatExpiresAlwaysIsAskedForAtOnce) {
+  transport.answers = {{.body = page("7", "c1", "1")},
+                       kExpired,
+                       {.body = page("8", "c2", "1")},
+                       kExpired,
+                       {.body = page("9", "", "1,2,3")}};
+  EXPECT_EQ(list().value(), "9");
+  EXPECT_EQ(restarts, 2);
+  EXPECT_EQ(pages.size(), 1u);
+  EXPECT_EQ(request(4).target, "/api/v1/pods");
+}
+
+TEST_F(ListTest, TheFirstPagesExpiryIsTheCallers) {
+  transport.answers = {kExpired};
+  ListOptions options;
+  options.resource_version = "5";
+  EXPECT_EQ(list(options).error().kind, ErrorKind::kGone);
+  EXPECT_EQ(restarts, 0);
+}
+
+TEST_F(ListTest, ARefusedPageEndsIt) {
+  transport.answers = {{.body = page("7", "c1", "1")}, {.body = page("7", "c2", "1")}};
+  refuse_page = 2;
+  EXPECT_EQ(list().error().message, "the cache is full");
+  EXPECT_EQ(transport.sent.size(), 2u);
+}
+
+TEST_F(ListTest, AServerThatGoesInCirclesIsLeft) {
+  transport.answers = {{.body = page("7", "c1", "1")}};
+  EXPECT_EQ(list().error().kind, ErrorKind::kInternal);
+  EXPECT_EQ(transport.sent.size(), 2u);
+}
+
+TEST_F(ListTest, APageThatBreaksIsFetchedAgain) {
+  transport.answers = {{.body = page("7", "c1", "1")},
+                       {.error = Error{ErrorKind::kUnavailable, "connection reset", 0, 0}},
+                       {.body = page("7", "", "2")}};
+  EXPECT_EQ(list().value(), "7");
+  EXPECT_EQ(pages.size(), 2u);
+  EXPECT_EQ(request(2).target, request(1).target);
+}
+
+TEST_F(ListTest, GarbageIsAnError) {
+  transport.answers = {{.body = "<html>"}};
+  EXPECT_EQ(list().error().kind, ErrorKind::kInvalid);
+  EXPECT_TRUE(pages.empty());
+}
+
+TEST_F(ListTest, OneDeadlineForAllPages) {
+  transport.answers = {{.body = page("7", "c1", "1"), .delay = 4s},
+                       {.body = page("7", "c2", "1"), .delay = 4s},
+                       {.body = page("7", "c3", "1"), .delay = 4s}};
+  EXPECT_EQ(list({}, 10s).error().kind, ErrorKind::kDeadline);
+  EXPECT_EQ(pages.size(), 2u);
+}
+
+}  // namespace
+}  // namespace tidemark::kube
