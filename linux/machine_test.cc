@@ -1,9 +1,13 @@
 // The readers on the kernel that runs the test. Nothing is written except in groups named tidemark-test-<pid>, which
 // the test makes and removes.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,6 +20,10 @@
 #include "linux/cgroup/memory.h"
 #include "linux/cgroup/processes.h"
 #include "linux/cpu_set.h"
+#include "linux/kmsg.h"
+#include "linux/kubepods.h"
+#include "linux/numa.h"
+#include "linux/perf.h"
 #include "linux/proc/cpu_times.h"
 #include "linux/proc/disks.h"
 #include "linux/proc/machine.h"
@@ -154,6 +162,109 @@ TEST_F(Machine, EveryReaderUnderstandsAGroup) {
   }
 }
 
+bool put_text(int fd, std::string_view text) {
+  return ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+constexpr std::string_view kLimit = "8388608";           // of the group below
+constexpr std::size_t kMoreThanThat = 64 * 1024 * 1024;  // bytes that its process touches
+
+// Runs as a process of its own, in the group whose cgroup.procs is `fd`; touches more memory than the group may have.
+[[noreturn]] void exceed_memory(int fd) {
+  if (!put_text(fd, "0")) ::_exit(1);
+  void* memory = ::mmap(nullptr, kMoreThanThat, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) ::_exit(2);
+  std::memset(memory, 1, kMoreThanThat);
+  ::_exit(0);
+}
+
+// The whole way of a kill for want of memory: the group's own limit, the kernel's message about it, the group's
+// counter.
+TEST_F(Machine, AKillForWantOfMemoryIsSeenInTheLogAndInTheGroup) {
+  const Folder proc = Folder::open("/proc").value();
+  const auto machine = read_memory_info(proc, buffer);
+  ASSERT_TRUE(machine) << machine.error().message;
+  if (machine->swap_total.value_or(0) != 0) GTEST_SKIP() << "this machine swaps: a limit of memory kills nobody";
+  auto log = KernelLog::open("/dev/kmsg", KernelLog::From::kNow);
+  if (!log) GTEST_SKIP() << log.error().message;
+  OwnGroup own(*hierarchies);
+  const auto opened = Group::open(*hierarchies, own.name());
+  ASSERT_TRUE(opened) << opened.error().message;
+  if (!*opened || !(*opened)->has(File::kMemoryLimit)) GTEST_SKIP() << "may not make a group with a limit of memory";
+  const Group& group = **opened;
+  {
+    const auto limit = group.open_to_write(File::kMemoryLimit);
+    ASSERT_TRUE(limit && *limit && put_text((*limit)->get(), kLimit));
+  }
+  EXPECT_EQ(read_value(group, File::kMemoryLimit, buffer).value(), 8'388'608);
+  const Directory* memory = group.directory(Controller::kMemory);
+  ASSERT_NE(memory, nullptr);
+  const auto members = open_file(memory->fd.get(), "cgroup.procs", O_WRONLY, {});
+  ASSERT_TRUE(members && *members);
+
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) exceed_memory((*members)->get());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "status " << status;
+
+  const auto events = read_memory_events(group, buffer);
+  ASSERT_TRUE(events && *events);
+  EXPECT_EQ((*events)->oom_kill, 1);
+  EXPECT_GE((*events)->max.value(), 1);
+  bool victim = false;
+  for (;;) {  // the messages are there before the process is gone
+    const auto message = log->next();
+    ASSERT_TRUE(message) << message.error().message;
+    if (!*message) break;
+    const auto incident = classify_kernel_message((*message)->text);
+    if (!incident || incident->pid != child) continue;
+    if (incident->kind == KernelIncidentKind::kOomKill) {  // left out by the kernel after ten kills in five seconds
+      EXPECT_TRUE(incident->group.ends_with("/" + own.name())) << incident->group;
+      EXPECT_EQ(incident->limit_group, incident->group);
+    }
+    if (incident->kind == KernelIncidentKind::kOomKilled) victim = incident->anon_bytes.value_or(0) > 0;
+  }
+  EXPECT_TRUE(victim || log->lost() > 0);
+}
+
+TEST_F(Machine, CountersOfAGroupAreThereOrMissingWithAReason) {
+  const auto root = Group::open(*hierarchies, "");
+  ASSERT_TRUE(root && *root);
+  const Directory* directory = (*root)->directory(Controller::kPerfEvent);
+  if (!directory) GTEST_SKIP() << "no hierarchy for perf";
+  MachineCpuTimes times;
+  ASSERT_TRUE(read_cpu_times(Folder::open("/proc").value(), buffer, times));
+  CpuSet cpus;
+  for (const auto& one : times.each) cpus.add(one.cpu);
+  constexpr PerfEvent kClock[] = {PerfEvent::kTaskClock};
+  const auto clock = PerfCounters::open(*directory, cpus, kClock);
+  if (clock) {
+    const auto first = clock->read();
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_GE(first->values[0], 0);
+  } else {
+    EXPECT_TRUE(clock.error().kind == ErrorKind::kDenied || clock.error().kind == ErrorKind::kUnsupported)
+        << clock.error().message;
+  }
+  constexpr PerfEvent kCpi[] = {PerfEvent::kCycles, PerfEvent::kInstructions};
+  const auto cpi = PerfCounters::open(*directory, cpus, kCpi);
+  if (!cpi)
+    EXPECT_TRUE(cpi.error().kind == ErrorKind::kDenied || cpi.error().kind == ErrorKind::kUnsupported)
+        << cpi.error().message;
+}
+
+TEST_F(Machine, PodsAreWalkedWhetherThereAreAnyOrNot) {
+  const auto cpu = hierarchies->of(Controller::kCpu);
+  if (!cpu) GTEST_SKIP() << "no hierarchy for cpu";
+  const Place place{hierarchies->all()[*cpu].path, {}, {}};
+  const auto driver = detect_driver(hierarchies->directory(*cpu), "/", place);
+  ASSERT_TRUE(driver) << driver.error().message;
+  const auto pods = walk_pods(hierarchies->directory(*cpu), Kubepods(driver->value_or(CgroupDriver::kCgroupfs)), place);
+  EXPECT_TRUE(pods) << pods.error().message;
+}
+
 struct Procfs : ::testing::Test {
   Buffer buffer;
   Folder proc = Folder::open("/proc").value();
@@ -178,6 +289,18 @@ TEST_F(Procfs, TheMachineIsUnderstood) {
   for (const char* resource : {"pressure/cpu", "pressure/memory", "pressure/io", "pressure/irq"}) {
     const auto pressure = read_pressure(proc, resource, buffer);
     if (!pressure) EXPECT_EQ(pressure.error().kind, ErrorKind::kUnsupported) << pressure.error().message;
+  }
+}
+
+TEST_F(Procfs, NumaNodesAreUnderstoodOrMissing) {
+  const auto folder = Folder::open("/sys/devices/system/node");
+  if (!folder) GTEST_SKIP() << folder.error().message;
+  const auto nodes = read_numa_nodes(*folder, buffer);
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  for (const NumaNode& node : *nodes) {
+    const auto memory = read_numa_memory(*folder, node.id, buffer);
+    ASSERT_TRUE(memory && *memory);
+    EXPECT_LE((*memory)->used(), (*memory)->total);
   }
 }
 

@@ -80,10 +80,11 @@ std::vector<Hierarchy> without_repetition(std::vector<Hierarchy> found) {
   Controllers seen;
   for (const bool whole : {true, false}) {
     for (Hierarchy& one : found) {
-      if ((one.mount_root == "/") != whole || (one.controllers & ~seen).none()) continue;
+      if ((one.mount_root == "/") != whole) continue;
+      one.controllers &= ~seen;
+      if (one.controllers.none()) continue;
       seen |= one.controllers;
-      out.push_back(std::move(one));
-      one.controllers.reset();
+      out.push_back(one);
     }
   }
   std::ranges::sort(out, {}, &Hierarchy::path);

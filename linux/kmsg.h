@@ -1,0 +1,76 @@
+// What the kernel says in its log (/dev/kmsg), and which of it concerns us: kills for want of memory, tasks that hang,
+// processors that are stuck. An agent shows these beside its own last action.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::linux {
+
+struct KernelMessage {
+  std::int32_t priority = 0;  // 0 (emergency) .. 7 (debug)
+  std::int64_t sequence = 0;
+  std::int64_t since_boot_us = 0;
+  std::string_view text;  // the first line: what follows are names of devices
+};
+Result<KernelMessage> parse_kernel_message(std::string_view record);
+
+enum class KernelIncidentKind : std::uint8_t {
+  kOomKill,     // who is to die and by whose limit, with the groups (since 5.0)
+  kOomKilled,   // the kernel's second line about the same kill: which process, how much memory
+  kHungTask,    // waits for something uninterruptibly, for minutes
+  kSoftLockup,  // a processor that runs kernel code and does not schedule
+  kHardLockup,  // a processor that takes no interrupt
+  kRcuStall,    // a processor that keeps the others waiting
+};
+std::string_view to_string(KernelIncidentKind);
+
+struct KernelIncident {
+  KernelIncidentKind kind = KernelIncidentKind::kOomKill;
+  std::optional<pid_t> pid;
+  std::string_view task;                   // its name as the kernel has it, cut at 15 letters; empty: not told
+  std::string_view group;                  // kOomKill: the victim's memory group, with the slash in front
+  std::string_view limit_group;            // kOomKill: whose limit was hit; empty: the machine had no memory left
+  std::optional<std::int64_t> anon_bytes;  // kOomKilled
+  std::optional<int> cpu;
+  std::optional<std::int64_t> seconds;  // how long it hung or was stuck
+};
+// nullopt: none of these. What a text of that beginning does not say has no value. Points into the text.
+std::optional<KernelIncident> classify_kernel_message(std::string_view text);
+
+inline constexpr std::size_t kKernelRecordBytes = 8192;  // the longest record that the kernel hands out
+
+class KernelLog {
+ public:
+  enum class From : std::uint8_t { kBeginning, kNow };
+  // A file with a record a line serves as well. kUnsupported: no such file; kDenied: it takes CAP_SYSLOG.
+  static Result<KernelLog> open(const std::string& path, From);
+
+  // Without waiting; nullopt: nothing new. The descriptor is readable when there is. Records that are no messages are
+  // skipped.
+  Result<std::optional<KernelMessage>> next();
+
+  int fd() const { return fd_.get(); }
+  std::int64_t lost() const { return lost_; }  // how often the kernel wrote over what was not read yet
+
+ private:
+  KernelLog(Fd fd, std::string path, bool device, off_t at)
+      : fd_(std::move(fd)), path_(std::move(path)), device_(device), at_(at) {}
+  Result<std::optional<std::string_view>> next_record();
+
+  Fd fd_;
+  std::string path_;
+  bool device_;
+  off_t at_;  // of a plain file
+  Buffer buffer_{kKernelRecordBytes};
+  std::int64_t lost_ = 0;
+};
+
+}  // namespace tidemark::linux
