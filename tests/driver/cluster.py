@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from driver import kubernetes, processes
@@ -15,6 +16,7 @@ from driver.paths import BUILD, LOGS, ROOT
 from support.cluster import control
 
 START_S = 180
+CLUSTERS = 2  # of the group `cluster`, side by side: its tests wait more than they work, and each cluster is a sixth of a core at rest
 STANDING = BUILD / "cluster"  # where ./dev cluster start keeps its one cluster
 
 
@@ -51,27 +53,36 @@ def install_crds(programs: dict[str, Path], kubeconfig: str) -> None:
 
 
 class Fixture:
-    """One real cluster for a whole test run: started when the first group wants it, always taken down."""
+    """One real cluster, with ports and folders of its own: started when the first group wants it, always taken down."""
 
-    def __init__(self):
+    def __init__(self, number: int = 1):
+        self.number = number
         self._child: subprocess.Popen | None = None
         self._state: Path | None = None
+        self._put_away = ExitStack()
         self.environment: dict[str, str] = {}
 
+    @property
+    def started(self) -> bool:
+        return self._child is not None
+
     def start(self) -> dict[str, str]:
-        """Environment of the tests. The same cluster on a second call."""
-        if self._child is not None:
-            return self.environment
-        programs = kubernetes.provide()
+        """Environment of what runs on it. The same cluster on a second call."""
+        start([self])
+        return self.environment
+
+    def launch(self, programs: dict[str, Path]) -> None:
+        """Begins the start. To be called by a thread that lives as long as the run: the supervisor ends with the thread that started it."""
         self._state = Path(tempfile.mkdtemp(prefix="tidemark-cluster-"))
-        log = self._state / "supervisor.log"
-        with step("starting etcd and kube-apiserver"):
-            with open(log, "wb") as out:
-                self._child = processes.start(
-                    _command(self._state, programs["kube-apiserver"]), env=_environment(), stdout=out, stderr=subprocess.STDOUT
-                )
-            described = _wait(self._state, self._child, log)
-            install_crds(programs, described["kubeconfig"])
+        self._put_away.enter_context(processes.cleaned_up(self._keep_logs))
+        with open(self._state / "supervisor.log", "wb") as out:
+            self._child = processes.start(
+                _command(self._state, programs["kube-apiserver"]), env=_environment(), stdout=out, stderr=subprocess.STDOUT
+            )
+
+    def wait(self, programs: dict[str, Path]) -> None:
+        described = _wait(self._state, self._child, self._state / "supervisor.log")
+        install_crds(programs, described["kubeconfig"])
         self.environment = {
             "TIDEMARK_TEST_KUBECONFIG": described["kubeconfig"],
             "TIDEMARK_TEST_CLUSTER_CONTROL": described["control"],
@@ -82,21 +93,66 @@ class Fixture:
             "TIDEMARK_TEST_ETCD": f"http://127.0.0.1:{described['etcd_client']}",
             "TIDEMARK_TEST_AUDIT_LOG": str(self._state / "logs" / "audit.log"),
             "TIDEMARK_KUBECTL": str(programs["kubectl"]),
+            "KUBECACHEDIR": str(self._state / "kubectl-cache"),  # never what kubectl learned of another server on the same port
         }
-        return self.environment
+
+    def put_right(self) -> str:
+        """Starts again what a test left stopped, and says what that was. Failed when the cluster is lost."""
+        try:
+            stopped = {name: each["state"] for name, each in control.ask(self._state, "status").items() if each["state"] != "running"}
+            for name in sorted(stopped, reverse=True):  # etcd first
+                control.ask(self._state, "start", name)
+        except (control.Refused, OSError) as error:
+            raise Failed(str(error))
+        return "; ".join(f"it left {name} {state}" for name, state in stopped.items())
 
     def stop(self) -> None:
-        """Keeps the logs in build/test-logs/kubernetes and removes everything else."""
+        """Keeps the logs in build/test-logs/kubernetes (of the second: kubernetes-2) and removes everything else."""
         if self._child is not None:
             processes.kill_group(self._child)
             self._child = None
-        if self._state is not None:
-            kept = LOGS / "kubernetes"
-            shutil.rmtree(kept, ignore_errors=True)
-            if (self._state / "logs").exists():
-                shutil.copytree(self._state / "logs", kept)
-            shutil.rmtree(self._state, ignore_errors=True)
-            self._state = None
+        self._put_away.close()
+
+    def _keep_logs(self) -> None:
+        kept = LOGS / ("kubernetes" if self.number == 1 else f"kubernetes-{self.number}")
+        shutil.rmtree(kept, ignore_errors=True)
+        if (self._state / "logs").exists():
+            shutil.copytree(self._state / "logs", kept)
+        shutil.rmtree(self._state, ignore_errors=True)
+
+
+def start(fixtures: list[Fixture]) -> None:
+    """Those that are not there yet, beside each other."""
+    new = [fixture for fixture in fixtures if not fixture.started]
+    if not new:
+        return
+    programs = kubernetes.provide()
+    with step("starting etcd and kube-apiserver" + (f", {len(new)} of each" if len(new) > 1 else "")):
+        try:
+            for fixture in new:
+                fixture.launch(programs)
+            for fixture in new:
+                fixture.wait(programs)
+        except BaseException:  # half a start would be taken for a whole one by whoever asks next
+            for fixture in new:
+                fixture.stop()
+            raise
+
+
+class Fixtures:
+    """The clusters of a run. The first serves every group that wants one; the others are there while a group has work for them."""
+
+    def __init__(self):
+        self._all = [Fixture(number) for number in range(1, CLUSTERS + 1)]
+
+    def start(self, count: int = 1) -> list[Fixture]:
+        """That many, at most all of them. The same ones on a second call."""
+        start(self._all[:count])
+        return self._all[:count]
+
+    def stop(self, all_but: int = 0) -> None:
+        for fixture in self._all[all_but:]:
+            fixture.stop()
 
 
 COMMANDS = ["start", "stop", "status", "kubeconfig", "kill", "restart", "pause", "resume"]

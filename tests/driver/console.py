@@ -1,8 +1,11 @@
 """What the driver prints. Progress goes to stderr, results to stdout, so that a pipe gets results only."""
 
 import sys
+import threading
 import time
 from contextlib import contextmanager
+
+_one_at_a_time = threading.RLock()  # what several threads say is not mixed; a signal may come while one speaks
 
 
 class Failed(Exception):
@@ -14,13 +17,15 @@ class WrongUse(Exception):
 
 
 def say(text: str) -> None:
-    print(f"dev: {text}", file=sys.stderr, flush=True)
+    with _one_at_a_time:
+        print(f"dev: {text}", file=sys.stderr, flush=True)
 
 
 def loud(text: str) -> None:
     """For what must not be overlooked in a long log."""
     bar = "!" * 78
-    print(f"{bar}\n!! {text}\n{bar}", file=sys.stderr, flush=True)
+    with _one_at_a_time:
+        print(f"{bar}\n!! {text}\n{bar}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, packages, processes, results, sanitizers
-from driver.cluster import Fixture
+from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, packages, processes, results, sanitizers
+from driver.cluster import CLUSTERS, Fixture, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
 from driver.paths import BUILD, LOGS, ROOT
@@ -31,6 +31,7 @@ GROUPS = {
 }
 CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "cluster", "long"}
+SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
@@ -44,7 +45,7 @@ LONG_FUZZ_S = 2700  # for all fuzzers together, one on each core; the soak and t
 class Run:
     cases: list[Case] = field(default_factory=list)
     took: dict[str, float] = field(default_factory=dict)
-    fixture: Fixture = field(default_factory=Fixture)
+    fixtures: Fixtures = field(default_factory=Fixtures)
     warm: bool = False  # nothing had to be made from nothing
     unsteady: list[Case] = field(default_factory=list)  # failed, and passed when run once more
 
@@ -61,14 +62,16 @@ class Run:
         self.cases.extend(cases)
 
     def attempt(self, group: str, program: Callable[[], list[Case]]) -> None:
+        self.add(self.tried(group, program))
+
+    def tried(self, group: str, program: Callable[[], list[Case]]) -> list[Case]:
+        """Its cases, after a second try where there is one. Any thread may ask."""
         cases = program()
         if os.environ.get("CI") and group in SECOND_TRY and any(case.outcome == FAILED for case in cases):
-            for case in cases:
-                if case.outcome == FAILED:
-                    say(f"failed once: {case.title}\n{case.detail.rstrip()}")
+            say("\n".join(f"failed once: {case.title}\n{case.detail.rstrip()}" for case in cases if case.outcome == FAILED))
             cases, unsteady = results.second_try(cases, program())
             self.unsteady += unsteady
-        self.add(cases)
+        return cases
 
     def build(self, name: str, preset: str, targets: list[str] | None) -> bool:
         """A build that fails is a failed case: the run goes on with what needs it not."""
@@ -97,7 +100,7 @@ def test(names: list[str]) -> int:
         for group in names or CI_GROUPS:
             _run_group(run, group, built)
     finally:
-        run.fixture.stop()
+        run.fixtures.stop()
     run.warm = caches.warm()
     return _finish(run, time.monotonic() - begin)
 
@@ -116,28 +119,15 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         return
     if not built:
         return
-    environment = {}
-    go, remedy = find_go() if group in NEED_CLUSTER else ("", "")
-    if go is None and not suite:
-        loud(f"SKIPPED the group {group}: {remedy}")
-        run.add([Case(group, "(whole group)", "(all)", SKIPPED, remedy)])
+    surroundings = _surroundings(run, group, CLUSTERS if group in SIDE_BY_SIDE and len(programs) + len(files) > 1 else 1)
+    if surroundings is None:
         return
-    if go is None:  # the server in memory is ours
-        loud(f"SKIPPED the real kube-apiserver and kubectl of the group {group}: {remedy}")
-        run.add([Case(group, program, "(all)", SKIPPED, remedy) for program in ("kube-apiserver", "kubectl")])
-    elif group in NEED_CLUSTER:
-        try:
-            with run.timed("kubernetes"):
-                environment = run.fixture.start()
-        except Failed as error:
-            run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
-            return
-    if group == "cluster":
-        try:
-            with run.timed("deploy-tools"):
-                environment = {**environment, **deploy_tools.provide()}
-        except Failed as error:  # what needs them is then skipped by name; a skip that nobody expected fails CI
-            run.add([Case(group, "deploy-tools", "(build)", FAILED, str(error))])
+    clusters, environment = surroundings
+    if group in SIDE_BY_SIDE:
+        with run.timed(group):
+            _side_by_side(run, group, programs, files, clusters, environment)
+        run.fixtures.stop(all_but=1)
+        return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
     with run.timed(group):  # one after the other: they share the cluster, and some of them kill it
         if suite:
@@ -150,8 +140,57 @@ def _run_group(run: Run, group: str, built: bool) -> None:
             run.attempt(group, partial(_run_gtest, group, name, path, environment))
         for file in files:
             run.attempt(group, partial(_run_python, group, file, environment))
-        if group == "cluster":
-            run.add(_cluster_docs(environment))
+
+
+def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict[str, str]] | None:
+    """So many clusters, and the environment of a test on the first of them. None where the group cannot run here, which is told."""
+    if group not in NEED_CLUSTER:
+        return [], {}
+    go, remedy = find_go()
+    if go is None and group == "contract":  # the server in memory is ours
+        loud(f"SKIPPED the real kube-apiserver and kubectl of the group {group}: {remedy}")
+        run.add([Case(group, program, "(all)", SKIPPED, remedy) for program in ("kube-apiserver", "kubectl")])
+        return [], {}
+    if go is None:
+        return _skip(run, group, remedy)
+    try:
+        with run.timed("kubernetes"):
+            clusters = run.fixtures.start(count)
+    except Failed as error:
+        run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
+        return None
+    environment = clusters[0].environment
+    if group == "cluster":
+        try:
+            with run.timed("deploy-tools"):
+                environment = {**environment, **deploy_tools.provide()}
+        except Failed as error:  # what needs them is then skipped by name; a skip that nobody expected fails CI
+            run.add([Case(group, "deploy-tools", "(build)", FAILED, str(error))])
+    return clusters, environment
+
+
+def _skip(run: Run, group: str, remedy: str) -> None:
+    loud(f"SKIPPED the group {group}: {remedy}")
+    run.add([Case(group, "(whole group)", "(all)", SKIPPED, remedy)])
+
+
+def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: list[Fixture], environment: dict[str, str]) -> None:
+    """Files are dealt to several clusters. On each they run one after the other: some of them kill what they run on."""
+
+    def job(name: str, cases: Callable[[dict[str, str]], list[Case]]) -> lanes.Job:
+        return lanes.Job(name, lambda its_own: run.tried(group, lambda: cases({**environment, **its_own})))
+
+    jobs = {name: job(name, lambda its_own, name=name, path=path: _run_gtest(group, name, path, its_own)) for name, path in programs}
+    jobs |= {file.name: job(file.name, lambda its_own, file=file: _run_python(group, file, its_own)) for file in files}
+    jobs["docs"] = lanes.Job("docs", _cluster_docs)
+    say(f"{group}: {len(programs)} programs, {len(files)} Python files and the docs on {len(clusters)} cluster(s)")
+
+    def done(number: int, each: lanes.Job, cases: list[Case], seconds: float) -> None:
+        say(f"{group} {number}: {each.name:<30} {seconds:6.1f} s  {results.tally(cases)}")
+        run.add(cases)
+
+    order = lanes.longest_first(jobs, lanes.table(ROOT / "tests" / group))
+    lanes.deal(group, [jobs[name] for name in order], clusters, done)
 
 
 def _unit(run: Run, built: bool) -> None:
@@ -219,10 +258,8 @@ def _run_all(run: Run, group: str, preset: str, programs, arguments: list[str] =
 def _scratch():
     """A folder of its own for each test program, gone afterwards whatever happened."""
     folder = tempfile.mkdtemp(prefix="tidemark-test-")
-    try:
+    with processes.cleaned_up(lambda: shutil.rmtree(folder, ignore_errors=True)):
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _environment(group_environment: dict[str, str], scratch: str) -> dict[str, str]:

@@ -10,27 +10,35 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 GRACE_S = 3.0  # between SIGTERM and SIGKILL
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # the signal handler wants it too, and may interrupt whoever holds it
 _running: set[subprocess.Popen] = set()
 _stopping = threading.Event()
+_clean_up: list[Callable[[], None]] = []
 
 
 def start(command, **options) -> subprocess.Popen:
     """Popen in its own group, reading nothing from our stdin unless asked to."""
     options.setdefault("stdin", subprocess.DEVNULL)
     with _lock:  # under the lock: a child started while everything is being killed would be forgotten
-        if _stopping.is_set():
-            raise KeyboardInterrupt
+        stop_if_told()
         child = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)], start_new_session=True, **options
         )
         _running.add(child)
     return child
+
+
+def stop_if_told() -> None:
+    """For threads: what was killed by a signal to us is no result of a test."""
+    if _stopping.is_set():
+        raise KeyboardInterrupt
 
 
 def forget(child: subprocess.Popen) -> None:
@@ -62,10 +70,29 @@ def kill_everything() -> None:
         _signal_group(child.pid, signal.SIGKILL)
 
 
+@contextmanager
+def cleaned_up(action: Callable[[], None]):
+    """`action` is called at the end of the block, and also where a signal ends the driver in the middle of it."""
+    with _lock:
+        _clean_up.append(action)
+    try:
+        yield
+    finally:
+        with _lock:
+            _clean_up.remove(action)
+        action()
+
+
 def install_signal_handlers() -> None:
     def stop(number, _frame):
-        signal.signal(number, signal.SIG_IGN)
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a second one, of another kind, would cut the cleaning short
+            signal.signal(each, signal.SIG_IGN)
         kill_everything()
+        for action in _clean_up[::-1]:
+            try:
+                action()
+            except Exception as error:  # the others still get their turn
+                print(f"dev: left behind: {error}", file=sys.stderr, flush=True)
         # Worker threads may be waiting for children that are gone now; there is nothing left to unwind for them.
         print(f"dev: stopped by {signal.Signals(number).name}", file=sys.stderr, flush=True)
         os._exit(128 + number)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from pathlib import Path
@@ -38,6 +39,43 @@ child.wait()
 """
 
 
+# One that has something to put away, and is stopped while it waits; the first action fails.
+TIDY_DRIVER = """
+import sys, time
+from pathlib import Path
+from driver import processes
+processes.install_signal_handlers()
+def fail(): raise OSError("no space left")
+with processes.cleaned_up(lambda: Path(sys.argv[1]).unlink()), processes.cleaned_up(fail):
+    print("ready", flush=True)
+    if sys.argv[2] == "wait":
+        time.sleep(1000)
+"""
+
+
+class PuttingAway(unittest.TestCase):
+    def driver(self, how: str) -> tuple[subprocess.Popen, Path]:
+        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "mark"
+        file.touch()
+        child = subprocess.Popen([sys.executable, "-c", TIDY_DRIVER, file, how], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(child.stdout.close)
+        self.assertEqual("ready\n", child.stdout.readline())
+        return child, file
+
+    def test_a_signal_leaves_nothing_behind(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number=number):
+                child, file = self.driver("wait")
+                child.send_signal(number)
+                self.assertEqual(128 + number, child.wait(LIMIT_S))
+                self.assertFalse(file.exists())
+
+    def test_nor_does_an_end_with_an_error(self):
+        child, file = self.driver("fail")
+        self.assertEqual(1, child.wait(LIMIT_S))
+        self.assertFalse(file.exists())
+
+
 class Killing(unittest.TestCase):
     def driver(self):
         child = subprocess.Popen([sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, text=True)
@@ -62,7 +100,7 @@ class Killing(unittest.TestCase):
         os.kill(descendant, signal.SIGKILL)  # only the group's leader is bound to us by the kernel
 
     def test_what_a_command_leaves_behind_is_killed(self):
-        out = Path(self.enterContext(__import__("tempfile").TemporaryDirectory())) / "log"
+        out = Path(self.enterContext(tempfile.TemporaryDirectory())) / "log"
         done = processes.run_logged(["sh", "-c", "sleep 1000 & echo $!"], out)
         self.assertEqual(0, done.code)
         self.assertTrue(gone(int(out.read_text())))

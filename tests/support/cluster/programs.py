@@ -3,10 +3,11 @@
 import base64
 import json
 import secrets
-import socket
 import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from support.ports import free
 
 # What service accounts ask for, and are answered, is written down: tests hold it against the roles that deploy/chart gives them. What anybody writes into the
 # status of a node is, too: a test holds a manager's own audit against it.
@@ -33,12 +34,7 @@ class Ports:
     @staticmethod
     def free() -> "Ports":
         """Three ports nobody listens on. Somebody may take one before we do: the supervisor then tries again."""
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-        try:
-            return Ports(*(s.getsockname()[1] for s in sockets))
-        finally:
-            for s in sockets:
-                s.close()
+        return Ports(*free(3))
 
 
 @dataclass(frozen=True)
@@ -112,8 +108,8 @@ def write_credentials(layout: Layout) -> None:
     # The API server reads public keys only in their own form, never out of a PKCS#8 private key.
     _openssl("pkey", "-in", pki / "service-account.key", "-pubout", "-out", pki / "service-account.pub")
     _openssl("req", "-x509", "-new", "-key", pki / "ca.key", "-subj", "/CN=tidemark test CA", "-days", "30", "-out", pki / "ca.crt")
-    _sign(pki, "server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:kubernetes\nextendedKeyUsage=serverAuth\n")
-    _sign(pki, "client", f"/O=system:masters/CN={CERTIFICATE_USER}", "extendedKeyUsage=clientAuth\n")
+    sign(pki, "server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:kubernetes\nextendedKeyUsage=serverAuth\n")
+    sign(pki, "client", f"/O=system:masters/CN={CERTIFICATE_USER}", "extendedKeyUsage=clientAuth\n")
     rows = []
     for user, groups in USERS.items():
         token = secrets.token_hex(16)
@@ -165,7 +161,8 @@ def write_description(layout: Layout, ports: Ports) -> None:
     scratch.rename(layout.description)
 
 
-def _sign(pki: Path, name: str, subject: str, extensions: str) -> None:
+def sign(pki: Path, name: str, subject: str, extensions: str) -> None:
+    """NAME.crt for NAME.key, by the CA of the same folder."""
     extension_file = pki / f"{name}.ext"
     extension_file.write_text(extensions)
     _openssl("req", "-new", "-key", pki / f"{name}.key", "-subj", subject, "-out", pki / f"{name}.csr")

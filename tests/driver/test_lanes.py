@@ -1,0 +1,214 @@
+"""Files dealt to clusters side by side: each is run once and whole, and nothing that breaks on the way reads as success."""
+
+import threading
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from driver import cluster, groups, lanes, processes
+from driver.console import Failed
+from driver.lanes import Job, deal, longest_first
+from driver.paths import ROOT
+from driver.results import FAILED, PASSED, Case
+from support import ports
+
+LIMIT_S = 60
+
+
+class FakeLane:
+    def __init__(self, name: str = "", left: list = ()):
+        self.environment = {"ON": name}
+        self._left = list(left)  # what each job left behind: a text, or the exception that putting it right raises
+
+    def put_right(self) -> str:
+        left = self._left.pop(0) if self._left else ""
+        if isinstance(left, Exception):
+            raise left
+        return left
+
+
+def passing(name: str, then=lambda environment: None) -> Job:
+    def run(environment):
+        then(environment)
+        return [Case("g", name, "a", PASSED), Case("g", name, "b", PASSED)]
+
+    return Job(name, run)
+
+
+class Dealing(unittest.TestCase):
+    def deal(self, jobs: list[Job], fixtures: list) -> list[Case]:
+        self.told: list[tuple[int, str, list[Case]]] = []
+        deal("g", jobs, fixtures, lambda number, job, cases, seconds: self.told.append((number, job.name, cases)))
+        return [case for _, _, cases in self.told for case in cases]
+
+    def test_each_is_run_once_and_told_once_with_all_its_cases(self):
+        ran = []
+        jobs = [passing(f"f{i}", lambda _, i=i: ran.append(i)) for i in range(50)]
+        cases = self.deal(jobs, [FakeLane(), FakeLane()])
+        self.assertEqual(list(range(50)), sorted(ran))
+        self.assertEqual(sorted(job.name for job in jobs), sorted(name for _, name, _ in self.told))
+        self.assertEqual(100, len(cases))
+        self.assertEqual({PASSED}, {case.outcome for case in cases})
+
+    def test_two_run_at_the_same_time_each_on_a_lane_of_its_own(self):
+        both, seen = threading.Barrier(2), []
+
+        def meet(environment):
+            seen.append(environment["ON"])
+            both.wait(LIMIT_S)  # broken, and so a failure, when nobody runs beside us
+
+        cases = self.deal([passing("f1", meet), passing("f2", meet)], [FakeLane("one"), FakeLane("two")])
+        self.assertEqual({PASSED}, {case.outcome for case in cases}, cases)
+        self.assertEqual(["one", "two"], sorted(seen))
+
+    def test_on_one_lane_they_run_in_order(self):
+        ran = []
+        self.deal([passing(name, lambda _, name=name: ran.append(name)) for name in "cab"], [FakeLane()])
+        self.assertEqual(["c", "a", "b"], ran)
+
+    def test_a_driver_that_fails_over_a_file_is_a_failed_case_and_the_others_run(self):
+        def broken(_):
+            raise OSError("no space left")
+
+        cases = self.deal([Job("f1", broken), passing("f2"), passing("f3")], [FakeLane(), FakeLane()])
+        failed = [case for case in cases if case.outcome == FAILED]
+        self.assertEqual(["f1"], [case.program for case in failed])
+        self.assertIn("no space left", failed[0].detail)
+        self.assertEqual(4, len(cases) - len(failed))
+
+    def test_no_case_at_all_fails(self):
+        self.assertEqual([FAILED], [case.outcome for case in self.deal([Job("f1", lambda _: [])], [FakeLane()])])
+
+    def test_what_a_file_left_stopped_fails_it_and_the_lane_goes_on(self):
+        cases = self.deal([passing("f1"), passing("f2")], [FakeLane(left=["it left etcd stopped"])])
+        self.assertEqual([("f1", "it left etcd stopped")], [(case.program, case.detail) for case in cases if case.outcome == FAILED])
+        self.assertEqual(["f1", "f2"], [name for _, name, _ in self.told])
+
+    def test_a_lost_lane_gets_no_more_and_the_other_runs_the_rest(self):
+        lost, names = threading.Event(), [f"f{i}" for i in range(6)]
+
+        class Lost(FakeLane):
+            def put_right(self):
+                lost.set()
+                raise Failed("the supervisor died")
+
+        jobs = [passing(name, lambda environment: environment["ON"] == "lost" or lost.wait(LIMIT_S)) for name in names]
+        cases = self.deal(jobs, [Lost("lost"), FakeLane("good")])
+        self.assertEqual(names, sorted(name for _, name, _ in self.told))
+        self.assertEqual(1, sum(number == 1 for number, _, _ in self.told))
+        failed = [case for case in cases if case.outcome == FAILED]
+        self.assertEqual(1, len(failed))
+        self.assertIn("the supervisor died", failed[0].detail)
+        self.assertEqual(2 * len(names) + 1, len(cases))
+
+    def test_with_every_lane_lost_what_was_not_run_has_failed_by_name(self):
+        cases = self.deal([passing(f"f{i}") for i in range(5)], [FakeLane(left=[Failed("x")]), FakeLane(left=[ValueError("y")])])
+        self.assertEqual([f"f{i}" for i in range(5)], sorted({case.program for case in cases if case.outcome == FAILED}))
+        not_run = [case for case in cases if case.name == "(whole file)"]
+        self.assertEqual(3, len(not_run))
+        for case in not_run:
+            self.assertIn("was lost after", case.detail)
+
+    def test_a_worker_that_dies_fails_what_it_held_and_the_run(self):
+        """Not a failure of a test: of what deals them. The other lane ends its work first."""
+        told = []
+
+        def done(number, job, cases, seconds):
+            if job.name == "f0" and number:
+                raise RuntimeError("cannot write")
+            told.append((job.name, [case.outcome for case in cases]))
+
+        with self.assertRaises(RuntimeError):
+            deal("g", [passing(f"f{i}") for i in range(4)], [FakeLane(), FakeLane()], done)
+        self.assertEqual([("f0", [FAILED]), *((f"f{i}", [PASSED, PASSED]) for i in range(1, 4))], sorted(told))
+
+    def test_what_a_signal_killed_is_told_as_no_result(self):
+        with mock.patch.object(processes, "stop_if_told", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            self.deal([passing("f0")], [FakeLane()])
+        self.assertEqual([FAILED], [case.outcome for _, _, cases in self.told for case in cases])
+
+
+class Order(unittest.TestCase):
+    def test_the_longest_first_and_before_it_what_is_not_known(self):
+        table = "# seconds\na 3\nb 40   # why\nc 12\n"
+        self.assertEqual(["new", "b", "c", "a"], longest_first(["a", "b", "c", "new"], table))
+
+    def test_every_line_of_the_table_names_a_file_that_is_there(self):
+        folder = ROOT / "tests" / "cluster"
+        named = longest_first([line.split()[0] for line in lanes.table(folder).splitlines() if line and line[0] != "#"], "")
+        self.assertIn("test_faults.py", named)
+        self.assertEqual([], [name for name in named if name != "docs" and not (folder / name).exists()])
+
+
+class Group(unittest.TestCase):
+    """The group `cluster` with everything around it replaced: who gets which files, and that all cases arrive."""
+
+    def run_group(self, files: list[str]) -> tuple[groups.Run, list[int], list]:
+        run, counts, ran = groups.Run(), [], []
+        run.fixtures = mock.Mock()
+        run.fixtures.start = lambda count: counts.append(count) or [FakeLane(str(number)) for number in range(count)]
+
+        def python(group, file, environment):
+            ran.append((file.name, environment["ON"], environment["HELM"]))
+            return [Case(group, file.name, "a", PASSED)]
+
+        with (
+            mock.patch.object(groups, "find_go", lambda: ("go", "")), mock.patch.object(groups.build, "listed", lambda *_: []),
+            mock.patch.object(groups, "_python_files", lambda _: [Path(file) for file in files]), mock.patch.object(groups, "_run_python", python),
+            mock.patch.object(groups.deploy_tools, "provide", lambda: {"HELM": "helm"}),
+            mock.patch.object(groups, "_cluster_docs", lambda environment: [Case("cluster", "docs", "README.md:1", PASSED)]),
+        ):
+            groups._run_group(run, "cluster", True)
+        self.assertIn(mock.call.stop(all_but=1), run.fixtures.method_calls)
+        return run, counts, ran
+
+    def test_all_files_and_the_docs_are_run(self):
+        names = [f"test_{i}.py" for i in range(20)]
+        run, counts, ran = self.run_group(names)
+        self.assertEqual([cluster.CLUSTERS], counts)
+        self.assertEqual(sorted(names), sorted(name for name, _, _ in ran))
+        self.assertEqual(sorted([*names, "docs"]), sorted(case.program for case in run.cases))
+        self.assertEqual({"helm"}, {helm for _, _, helm in ran})
+
+    def test_one_file_is_not_worth_a_second_cluster(self):
+        _, counts, ran = self.run_group(["test_0.py"])
+        self.assertEqual([1], counts)
+        self.assertEqual(1, len(ran))
+
+    def test_a_second_try_is_given_where_ci_runs_on_the_same_cluster(self):
+        run, tries = groups.Run(), []
+
+        def once(environment):
+            tries.append(environment["ON"])
+            return [Case("cluster", "f", "a", FAILED if len(tries) == 1 else PASSED)]
+
+        for ci, outcome, count in (("true", PASSED, 2), ("", FAILED, 1)):
+            tries.clear()
+            with mock.patch.dict("os.environ", {"CI": ci}):
+                self.assertEqual([outcome], [case.outcome for case in run.tried("cluster", lambda: once({"ON": "1"}))])
+            self.assertEqual(count, len(tries))
+        self.assertEqual(1, len(run.unsteady))
+
+
+class Starting(unittest.TestCase):
+    def test_where_one_does_not_start_none_is_left(self):
+        fixtures = cluster.Fixtures()
+        first, second = fixtures._all
+        with (
+            mock.patch.object(cluster.kubernetes, "provide", lambda: {}),
+            mock.patch.object(cluster.Fixture, "launch"),
+            mock.patch.object(first, "wait"), mock.patch.object(second, "wait", side_effect=Failed("not ready")),
+            mock.patch.object(first, "stop") as first_stopped, mock.patch.object(second, "stop") as second_stopped, self.assertRaises(Failed),
+        ):
+            fixtures.start(2)
+        self.assertTrue(first_stopped.called and second_stopped.called)
+
+    def test_ports_are_not_those_that_the_kernel_hands_out(self):
+        low = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        found = ports.free(50)
+        self.assertEqual(50, len(set(found)))
+        self.assertTrue(all(ports.FIRST <= port < low for port in found), found)
+
+
+if __name__ == "__main__":
+    unittest.main()
