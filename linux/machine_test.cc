@@ -32,36 +32,13 @@
 #include "linux/proc/process.h"
 #include "linux/psi.h"
 #include "linux/scan.h"
+#include "linux/testing/own_group.h"
 
 namespace tidemark::linux {
 namespace {
 
-constexpr const char* kRoot = "/sys/fs/cgroup";
-
-// A group of its own in every hierarchy in which this user may make one.
-class OwnGroup {
- public:
-  explicit OwnGroup(const Hierarchies& hierarchies) : name_("tidemark-test-" + std::to_string(::getpid())) {
-    for (const Hierarchy& one : hierarchies.all()) {
-      const std::string path = one.path + "/" + name_;
-      if (::mkdir(path.c_str(), 0755) == 0) made_.push_back(path);
-    }
-  }
-  OwnGroup(const OwnGroup&) = delete;
-  OwnGroup& operator=(const OwnGroup&) = delete;
-  ~OwnGroup() { remove(); }
-
-  const std::string& name() const { return name_; }
-  const std::vector<std::string>& made() const { return made_; }
-  void remove() {
-    for (const std::string& path : made_) ::rmdir(path.c_str());
-    made_.clear();
-  }
-
- private:
-  std::string name_;
-  std::vector<std::string> made_;
-};
+using testing::kMachineRoot;
+using testing::OwnGroup;
 
 struct Machine : ::testing::Test {
   Buffer buffer;
@@ -70,9 +47,9 @@ struct Machine : ::testing::Test {
   void SetUp() override {
     auto mounts = read_path("/proc/self/mountinfo", buffer);
     ASSERT_TRUE(mounts) << mounts.error().message;
-    if (!*mounts || parse_mounts(kRoot, **mounts).empty())
-      GTEST_SKIP() << "no cgroup hierarchy is mounted at " << kRoot;
-    auto found = Hierarchies::discover(kRoot, **mounts);
+    if (!*mounts || parse_mounts(kMachineRoot, **mounts).empty())
+      GTEST_SKIP() << "no cgroup hierarchy is mounted at " << kMachineRoot;
+    auto found = Hierarchies::discover(kMachineRoot, **mounts);
     ASSERT_TRUE(found) << found.error().message;
     hierarchies = std::move(*found);
   }
@@ -88,8 +65,7 @@ TEST_F(Machine, TheRootGroupOfEveryHierarchyIsThere) {
 
 TEST_F(Machine, AGroupIsReadWhileItLivesAndGoneAfterwards) {
   OwnGroup own(*hierarchies);
-  if (own.made().size() != hierarchies->all().size())
-    GTEST_SKIP() << "may not make groups in every hierarchy below " << kRoot;
+  if (!own.complete()) GTEST_SKIP() << "may not make groups in every hierarchy below " << kMachineRoot;
   auto opened = Group::open(*hierarchies, own.name());
   ASSERT_TRUE(opened) << opened.error().message;
   ASSERT_TRUE(*opened);
@@ -113,8 +89,7 @@ TEST_F(Machine, AGroupIsReadWhileItLivesAndGoneAfterwards) {
 // no memory and was never throttled, and that is a zero which the kernel wrote.
 TEST_F(Machine, EveryReaderUnderstandsAGroup) {
   OwnGroup own(*hierarchies);
-  if (own.made().size() != hierarchies->all().size())
-    GTEST_SKIP() << "may not make groups in every hierarchy below " << kRoot;
+  if (!own.complete()) GTEST_SKIP() << "may not make groups in every hierarchy below " << kMachineRoot;
   const auto opened = Group::open(*hierarchies, own.name());
   ASSERT_TRUE(opened && *opened);
   const Group& group = **opened;

@@ -74,7 +74,7 @@ Result<void> Group::keep(File file) {
 }
 
 Result<std::optional<Fd>> Group::open_to_write(File file) const {
-  return open_with(file, O_WRONLY);
+  return open_with(file, O_WRONLY | O_TRUNC);  // a kernel truncates nothing; a folder of a test would keep the rest
 }
 
 Result<std::optional<Fd>> Group::open_with(File file, int flags) const {
