@@ -8,12 +8,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, packages, processes, results, sanitizers
+from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, node, packages, processes, results, sanitizers
 from driver.cluster import CLUSTERS, Fixture, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -30,7 +30,7 @@ GROUPS = {
     "long": "what takes too long for CI: soaks, hundreds of kills and seeds, fuzzers",
 }
 CI_GROUPS = [group for group in GROUPS if group != "long"]
-NEED_CLUSTER = {"contract", "cluster", "long"}
+NEED_CLUSTER = {"contract", "node", "cluster", "long"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
@@ -129,7 +129,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         run.fixtures.stop(all_but=1)
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
-    with run.timed(group):  # one after the other: they share the cluster, and some of them kill it
+    with run.timed(group), processes.cleaned_up(node.clear_away) if group == "node" else nullcontext():  # one after the other: they share the cluster, and some of them kill it
         if suite:
             with _scratch() as scratch:
                 whole = _environment(environment, scratch)
@@ -153,13 +153,18 @@ def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict
         return [], {}
     if go is None:
         return _skip(run, group, remedy)
+    more: dict[str, str] = {}
     try:
         with run.timed("kubernetes"):
+            if group == "node":
+                more, remedy = node.provide()
+                if remedy:
+                    return _skip(run, group, remedy)
             clusters = run.fixtures.start(count)
     except Failed as error:
         run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
         return None
-    environment = clusters[0].environment
+    environment = {**more, **clusters[0].environment}
     if group == "cluster":
         try:
             with run.timed("deploy-tools"):

@@ -9,24 +9,28 @@ from driver.paths import KUBERNETES_VERSION, ROOT, kubernetes_folder
 MODULE = ROOT / "tests" / "support" / "kubernetes"
 
 
-def _programs() -> list[GoProgram]:
+CLUSTER = ("kube-apiserver", "kubectl")
+NODE = ("kubelet",)
+
+
+def _programs(names: tuple[str, ...]) -> list[GoProgram]:
     version = "k8s.io/component-base/version"
     major, minor, _ = KUBERNETES_VERSION.split(".")
     variables = (f"{version}.gitVersion=v{KUBERNETES_VERSION}", f"{version}.gitMajor={major}", f"{version}.gitMinor={minor}")
     return [
         GoProgram(name, f"k8s.io/kubernetes/cmd/{name}", KUBERNETES_VERSION, MODULE, kubernetes_folder(), variables)
-        for name in ("kube-apiserver", "kubectl")
+        for name in names
     ]
 
 
-def built() -> dict[str, Path]:
-    return {program.name: program.path for program in _programs() if program.there()}
+def built(names: tuple[str, ...] = CLUSTER) -> dict[str, Path]:
+    return {program.name: program.path for program in _programs(names) if program.there()}
 
 
 def complete() -> bool:
-    return len(built()) == len(_programs())
+    return len(built(CLUSTER + NODE)) == len(CLUSTER + NODE)
 
 
-def provide() -> dict[str, Path]:
-    """All programs, built when they are not there. Failed with the remedy when that is impossible."""
-    return go_programs.provide(_programs())
+def provide(names: tuple[str, ...] = CLUSTER) -> dict[str, Path]:
+    """Those programs, built when they are not there. Failed with the remedy when that is impossible."""
+    return go_programs.provide(_programs(names))

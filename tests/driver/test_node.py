@@ -1,0 +1,113 @@
+"""What the fixture of a real node does before there is one: its image, its names, who is taken away, and what is said where there can be none."""
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from driver import groups, packages
+from driver import node as driver_node
+from driver.console import Failed
+from support.node import cgroups, image, node, pods, settings
+
+
+class Image(unittest.TestCase):
+    def test_the_archive_is_what_its_digests_say(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "busybox").write_bytes(b"any program")
+        with mock.patch.object(image, "BUSYBOX", folder / "busybox"):
+            image.make(folder / "image.tar", folder)
+        with tarfile.open(folder / "image.tar") as archive:
+            manifest = json.load(archive.extractfile("manifest.json"))[0]
+            config = json.load(archive.extractfile(manifest["Config"]))
+            layer = archive.extractfile(manifest["Layers"][0]).read()
+        self.assertEqual([image.NAME], manifest["RepoTags"])
+        self.assertEqual([f"sha256:{hashlib.sha256(layer).hexdigest()}"], config["rootfs"]["diff_ids"])
+        with tarfile.open(fileobj=io.BytesIO(layer)) as files:
+            self.assertLessEqual({"bin/work", "bin/busybox", "bin/sh"}, set(files.getnames()))
+
+
+class Pods(unittest.TestCase):
+    def test_the_classes_come_from_requests_and_limits(self):
+        for work in pods.spread(6, 10, 20):
+            asked = pods.resources(work)
+            guaranteed = bool(asked) and asked["requests"] == asked["limits"]
+            self.assertEqual(work.qos, pods.GUARANTEED if guaranteed else pods.BURSTABLE if asked else pods.BEST_EFFORT)
+
+
+class Cgroups(unittest.TestCase):
+    def test_a_name_that_is_not_of_a_test_is_refused(self):
+        for name in ("", "kubepods", "..", "tidemark-test-", "tidemark-test-0123456g", "tidemark-test-01234567/..", "system.slice"):
+            with self.subTest(name):
+                for what in (cgroups.make, cgroups.remove):
+                    with self.assertRaises(ValueError):
+                        what(name)
+
+
+class Leftovers(unittest.TestCase):
+    def setUp(self):
+        self.place = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.object(node, "PLACE", self.place))
+
+    def record(self, owner: int, started: str, cgroup: str = "tidemark-test-00000000") -> Path:
+        folder = Path(tempfile.mkdtemp(prefix=node.PREFIX, dir=self.place))
+        (folder / "node.json").write_text(json.dumps({"owner": owner, "started": started, "node": "node-0", "cgroup": cgroup}))
+        return folder
+
+    def test_only_what_has_lost_its_owner_is_taken_away(self):
+        gone = subprocess.Popen([sys.executable, "-c", ""])
+        gone.wait()
+        mine = self.record(os.getpid(), node.started(os.getpid()))
+        reused = self.record(os.getpid(), "1")  # the number of one that is gone, by now of another process
+        dead = self.record(gone.pid, "1")
+        foreign = self.record(gone.pid, "1", cgroup="kubepods")
+        unread = Path(tempfile.mkdtemp(prefix=node.PREFIX, dir=self.place))
+        self.assertEqual((["node-0", "node-0"], []), node.clear_away(None))
+        self.assertEqual([True, False, False, True, True], [folder.exists() for folder in (mine, reused, dead, foreign, unread)])
+
+
+class WhereThereCanBeNone(unittest.TestCase):
+    def test_the_group_is_skipped_by_name_with_the_remedy(self):
+        run = groups.Run()
+        with (
+            mock.patch.object(groups, "find_go", lambda: ("go", "")), mock.patch.object(groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]),
+            mock.patch.object(driver_node, "provide", lambda: ({}, "a kubelet needs root: run as root")),
+        ):
+            groups._run_group(run, "node", True)
+        self.assertEqual([("node", "skipped", "a kubelet needs root: run as root")], [(case.group, case.outcome, case.detail) for case in run.cases])
+
+    def test_packages_that_cannot_be_installed_are_a_reason(self):
+        with mock.patch.object(packages, "setup", side_effect=Failed("run as root: apt-get install containerd")):
+            self.assertEqual(({}, "run as root: apt-get install containerd"), driver_node.provide())
+
+    def test_a_containerd_from_elsewhere_is_not_pushed_out(self):
+        with mock.patch.object(driver_node.shutil, "which", lambda name: None if name == "busybox" else "/x"), mock.patch.object(packages, "setup") as setup:
+            with mock.patch.object(node, "why_not", lambda: "enough for this test"):
+                driver_node.provide()
+        setup.assert_called_once_with(["busybox-static"])
+
+    def test_what_is_missing_is_named(self):
+        with mock.patch.object(node.shutil, "which", lambda name: None if name == "runc" else "/x"), mock.patch.object(node.os, "geteuid", lambda: 0):
+            self.assertIn("missing: runc", node.why_not())
+        with mock.patch.object(node.os, "geteuid", lambda: 1000):
+            self.assertIn("root", node.why_not())
+
+
+class Settings(unittest.TestCase):
+    def test_the_kubelet_asks_the_api_server_who_may_what(self):
+        layout = settings.Layout(Path("/tmp/n"))
+        kubelet = json.loads(settings.kubelet(layout, "tidemark-test-00000000", (1, 2), Path("/ca.crt")))
+        self.assertEqual(("Webhook", False, 0), (kubelet["authorization"]["mode"], kubelet["authentication"]["anonymous"]["enabled"], kubelet["readOnlyPort"]))
+        self.assertEqual("/tidemark-test-00000000", kubelet["cgroupRoot"])
+        self.assertIn("restrict_oom_score_adj = true", settings.containerd(layout))
+
+
+if __name__ == "__main__":
+    unittest.main()

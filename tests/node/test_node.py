@@ -1,0 +1,188 @@
+"""The test node itself: 50 pods that work, where the contract says that their cgroups are, who is let in by the kubelet, and that nothing is left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from contract.client import Client, Target
+from support.node import cgroups, node, pods, settings
+
+PODS, CPU_MILLI, MEMORY_MIB = 50, 4, 6
+LIMIT_S = 120
+LEVEL = {pods.GUARANTEED: "", pods.BURSTABLE: "burstable", pods.BEST_EFFORT: "besteffort"}  # contract: under kubepods/, cgroupfs driver
+
+
+def api() -> Client:
+    token = Path(os.environ["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
+    return Client(Target(os.environ["TIDEMARK_TEST_SERVER"], os.environ["TIDEMARK_TEST_CA_FILE"], token))
+
+
+API = api()
+
+
+def tearDownModule():
+    API.close()
+
+
+def new_node() -> node.Node:
+    return node.Node(API, Path(os.environ["TIDEMARK_TEST_KUBECONFIG"]), Path(os.environ["TIDEMARK_TEST_CA_FILE"]), Path(os.environ["TIDEMARK_KUBELET"]))
+
+
+def wait_for(question, what: str):
+    deadline = time.monotonic() + LIMIT_S
+    while not (answer := question()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {LIMIT_S} s: {what}")
+        time.sleep(0.1)
+    return answer
+
+
+class FiftyPods(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.node = cls.enterClassContext(new_node())
+        begin = time.monotonic()
+        cls.pods = cls.node.run(pods.spread(PODS, CPU_MILLI, MEMORY_MIB))
+        print(f"{PODS} pods run after {time.monotonic() - begin:.1f} s", file=sys.stderr)
+
+    def folder(self, hierarchy: Path, pod: dict) -> Path:
+        """7.2: kubepods/[QoS/]pod<uid> below the kubelet's cgroup root, and in it one folder a container, named by its id."""
+        return hierarchy / self.node.cgroup / "kubepods" / LEVEL[pod["status"]["qosClass"]] / f"pod{pod['metadata']['uid']}"
+
+    def test_the_classes_are_those_that_were_asked_for(self):
+        wanted = {work.name: work.qos for work in pods.spread(PODS, CPU_MILLI, MEMORY_MIB)}
+        self.assertEqual(wanted, {pod["metadata"]["name"]: pod["status"]["qosClass"] for pod in self.pods})
+
+    def test_pod_cgroups_are_where_the_contract_says_and_no_others_are_there(self):
+        controlled = [hierarchy for hierarchy in cgroups.hierarchies() if hierarchy.name in ("cpu", "cpuacct", "cpuset", "memory")] or cgroups.hierarchies()
+        for hierarchy in controlled:
+            with self.subTest(hierarchy=str(hierarchy)):
+                for pod in self.pods:
+                    folder, wanted = self.folder(hierarchy, pod), pod["status"]["containerStatuses"]
+                    ids = {each["containerID"].removeprefix("containerd://") for each in wanted}
+                    found = {each.name for each in folder.iterdir() if each.is_dir()}
+                    self.assertLessEqual(ids, found, pod["metadata"]["name"])
+                    self.assertEqual(1, len(found - ids), "beside the containers there is the sandbox")
+                    for name in ids:
+                        self.assertNotEqual("", (folder / name / "cgroup.procs").read_text())
+                top = hierarchy / self.node.cgroup / "kubepods"
+                self.assertEqual({self.folder(hierarchy, pod) for pod in self.pods}, set(top.glob("pod*")) | set(top.glob("*/pod*")))
+
+    def test_they_use_cpu_and_memory(self):
+        places = {hierarchy.name: hierarchy for hierarchy in cgroups.hierarchies()}
+        if "cpuacct" not in places:
+            self.skipTest("no cgroup v1 hierarchy cpuacct here")
+
+        def used() -> dict[str, int]:
+            return {pod["metadata"]["name"]: int((self.folder(places["cpuacct"], pod) / "cpuacct.usage").read_text()) for pod in self.pods}
+
+        before = used()
+        wait_for(lambda: all(after > before[name] + 2_000_000 for name, after in used().items()), "every pod has used another 2 ms of a core")
+        for pod in self.pods:
+            usage = int((self.folder(places["memory"], pod) / "memory.usage_in_bytes").read_text())
+            self.assertGreaterEqual(usage, MEMORY_MIB << 20, pod["metadata"]["name"])
+
+    def test_the_right_nodes_pods_opens_pods_and_nothing_else(self):
+        """KubeletFineGrainedAuthz: /pods asks for nodes/pods first and for nodes/proxy where that is refused."""
+        doors = {
+            "pods": {"/pods": 200, "/runningpods/": 200, "/configz": 403, "/stats/summary": 403, "/metrics": 403, "/healthz": 403, "/containerLogs/a/b/c": 403},
+            "configz": {"/configz": 200, "/pods": 403},
+            "stats": {"/stats/summary": 200, "/pods": 403},
+            "proxy": {"/pods": 200, "/configz": 200, "/stats/summary": 403, "/metrics": 403},
+            "": {"/pods": 403, "/configz": 403, "/healthz": 403},
+        }
+        for right, answers in doors.items():
+            token = self.account(right)
+            for path, wanted in answers.items():
+                with self.subTest(right=right, path=path):
+                    self.assertEqual(wanted, self.node.ask_kubelet(path, token)[0])
+        for token in ("", "no-such-token"):
+            self.assertEqual(401, self.node.ask_kubelet("/pods", token)[0])
+
+    def test_what_the_kubelet_answers_is_what_the_api_server_has(self):
+        status, body = self.node.ask_kubelet("/pods", self.account("pods"))
+        self.assertEqual(200, status, body)
+        self.assertEqual({pod["metadata"]["uid"] for pod in self.pods}, {pod["metadata"]["uid"] for pod in json.loads(body)["items"]})
+
+    def account(self, right: str) -> str:
+        """A token of a service account that may get nodes/RIGHT, and nothing else."""
+        client, name = API, f"{self.node.name}-{right or 'none'}"
+        client.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name}})
+        self.addCleanup(client.delete, f"/api/v1/namespaces/default/serviceaccounts/{name}")
+        if right:
+            rbac = "/apis/rbac.authorization.k8s.io/v1"
+            client.post(f"{rbac}/clusterroles", {"metadata": {"name": name}, "rules": [{"apiGroups": [""], "resources": [f"nodes/{right}"], "verbs": ["get"]}]})
+            self.addCleanup(client.delete, f"{rbac}/clusterroles/{name}")
+            client.post(f"{rbac}/clusterrolebindings", {
+                "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+                "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+            })
+            self.addCleanup(client.delete, f"{rbac}/clusterrolebindings/{name}")
+        return client.post(f"/api/v1/namespaces/default/serviceaccounts/{name}/token", {"spec": {"expirationSeconds": 3600}}).get("status.token")
+
+
+def of_the_machine() -> dict:
+    """What a node could leave behind outside its own folder."""
+    return {
+        "tunables": {name: Path(f"/proc/sys/{name}").read_text() for name in settings.TUNABLES},
+        "folders": {place: Path(place).exists() for place in ("/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/run/containerd", "/var/lib/containerd")},
+        "mounts": [line for line in Path("/proc/self/mounts").read_text().splitlines() if node.PREFIX in line],
+    }
+
+
+# Starts a node with pods, says where it is, and stays until it is killed.
+KILLED = """
+import sys, time
+from node.test_node import new_node, pods
+with new_node() as node:
+    node.run(pods.spread(3, 4, 6))
+    print(node.layout.state, node.cgroup, node.name, flush=True)
+    time.sleep(1000)
+"""
+
+
+class Ending(unittest.TestCase):
+    def test_nothing_is_left_by_a_node_that_is_stopped(self):
+        before = of_the_machine()
+        with new_node() as made:
+            made.run(pods.spread(2, 0, 1))
+            self.assertNotEqual([], cgroups.there(made.cgroup))
+        self.assertEqual([], cgroups.there(made.cgroup))
+        self.assertFalse(made.layout.state.exists())
+        self.assertEqual(before, of_the_machine())
+        self.assertEqual(404, API.get(f"/api/v1/nodes/{made.name}").status)
+        self.assertEqual([], made.pods())
+
+    def test_what_a_killed_run_leaves_is_taken_away_by_the_next(self):
+        before = of_the_machine()
+        child = subprocess.Popen(
+            [sys.executable, "-c", KILLED], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+        )
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        told = child.stdout.readline()
+        self.assertEqual(3, len(told.split()), f"it did not start: {told}")
+        state, cgroup, name = told.split()
+        busy = [folder / "kubepods" for folder in cgroups.there(cgroup)]
+        self.assertTrue(any(folder.exists() for folder in busy))
+        self.assertEqual(([], []), node.clear_away(API), "one that runs is left alone")
+        child.send_signal(signal.SIGKILL)
+        child.wait(LIMIT_S)
+        self.assertEqual({}, node.processes_of(Path(state), LIMIT_S), "the kernel ends them all")
+        self.assertEqual(before["mounts"], of_the_machine()["mounts"])
+        self.assertEqual(([name], []), node.clear_away(API))
+        self.assertEqual([], cgroups.there(cgroup))
+        self.assertFalse(Path(state).exists())
+        self.assertEqual(before, of_the_machine())
+        self.assertEqual(404, API.get(f"/api/v1/nodes/{name}").status)
+
+
+if __name__ == "__main__":
+    unittest.main()

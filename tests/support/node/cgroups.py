@@ -1,0 +1,62 @@
+"""The cgroups of a run: one folder of this name at the top of every hierarchy, in which the kubelet keeps all of its own."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+NAME = re.compile(r"tidemark-test-[0-9a-f]{8}")  # nothing that is called otherwise is ever removed
+EMPTY_S = 20  # until processes that were killed are gone from their cgroups
+
+
+def hierarchies() -> list[Path]:
+    """Where cgroups are mounted: one place in version 2, one a controller in version 1, both on a hybrid machine."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields, rest = line.split(" - ", 1)
+        kind, place = rest.split()[0], fields.split()[4]
+        if kind in ("cgroup", "cgroup2"):
+            found.append(Path(place))
+    return list(dict.fromkeys(path.resolve() for path in found))
+
+
+def make(name: str) -> list[Path]:
+    if not NAME.fullmatch(name):
+        raise ValueError(f"`{name}` is no name of a cgroup of a test")
+    made = []
+    for hierarchy in hierarchies():
+        folder = hierarchy / name
+        folder.mkdir()
+        made.append(folder)
+        for file in ("cpuset.cpus", "cpuset.mems"):  # version 1 starts them empty, and then nothing can run in there
+            if (folder / file).exists() and not (folder / file).read_text().strip() and (hierarchy / file).exists():
+                (folder / file).write_text((hierarchy / file).read_text())
+    return made
+
+
+def remove(name: str) -> list[str]:
+    """Removes the folders of this name with all that is below; returns what could not be removed and why."""
+    if not NAME.fullmatch(name):
+        raise ValueError(f"`{name}` is no name of a cgroup of a test")
+    deadline, left = time.monotonic() + EMPTY_S, {}
+    while True:
+        left = {}
+        for hierarchy in hierarchies():
+            for folder, _, _ in os.walk(hierarchy / name, topdown=False):
+                try:
+                    os.rmdir(folder)
+                except FileNotFoundError:
+                    pass
+                except OSError as error:  # processes in it
+                    left[folder] = error.strerror
+        if not left or time.monotonic() > deadline:
+            return [f"{folder}: {why}" for folder, why in left.items()]
+        time.sleep(0.05)
+
+
+def there(name: str) -> list[Path]:
+    return [folder for hierarchy in hierarchies() if (folder := hierarchy / name).exists()]
+
+
+def writable() -> bool:
+    return any(os.access(hierarchy, os.W_OK) for hierarchy in hierarchies())

@@ -1,0 +1,74 @@
+"""Process 1 of the node: python -m support.node.inside STATE-FOLDER KUBELET NODE-NAME NODE-IP, started by `unshare --pid --mount`.
+
+It starts containerd, and the kubelet once that serves, and then only buries the dead. The kernel ends everything in a PID namespace with its process 1,
+however that ends, and unmounts everything of a mount namespace with its last process: no shim, container or mount outlives it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from support.node.settings import TUNABLES, Layout
+
+SERVES_S = 60
+COVERED = ("/run", "/var/lib", "/var/log")  # where programs write whatever they are told
+
+
+def mounts(layout: Layout) -> None:
+    _run("mount", "--make-rshared", "/")  # of this namespace, which shares nothing with the machine's
+    for place in COVERED:
+        upper, work = (layout.upper / kind / place.strip("/").replace("/", "-") for kind in ("files", "work"))
+        upper.mkdir(parents=True)
+        work.mkdir(parents=True)
+        _run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={place},upperdir={upper},workdir={work}", place)
+    for name, value in TUNABLES.items():
+        file = layout.tunables / name.replace("/", "-")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"{value}\n")
+        _run("mount", "--bind", file, f"/proc/sys/{name}")
+
+
+def _run(*command) -> None:
+    subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, check=True)
+
+
+def start(layout: Layout, name: str, command: list) -> int:
+    with open(layout.logs / f"{name}.log", "ab") as log:
+        return subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True).pid
+
+
+def serving(layout: Layout, containerd: int) -> bool:
+    """Whether containerd answers, after a while. A kubelet that finds no socket ends at once."""
+    deadline = time.monotonic() + SERVES_S
+    while time.monotonic() < deadline and os.waitid(os.P_PID, containerd, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        asked = ["ctr", "--address", str(layout.socket), "--connect-timeout", "1s", "version"]
+        if layout.socket.exists() and subprocess.run(asked, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def main() -> int:
+    layout, kubelet, name, address = Layout(Path(sys.argv[1])), sys.argv[2], sys.argv[3], sys.argv[4]
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # process 1 gets no signal that it does not ask for
+    mounts(layout)
+    running = {start(layout, "containerd", ["containerd", "--config", layout.containerd / "config.toml"]): "containerd"}
+    if not serving(layout, *running):
+        print(f"containerd serves nothing after {SERVES_S} s, or has ended", flush=True)
+        return 1
+    running[start(layout, "kubelet", [
+        kubelet, "--config", layout.kubelet / "config.json", "--kubeconfig", layout.kubelet / "kubeconfig", "--root-dir", layout.kubelet / "root",
+        "--cert-dir", layout.kubelet / "pki", "--hostname-override", name, "--node-ip", address, "--v=2",
+    ])] = "kubelet"
+    while True:
+        pid, status = os.wait()
+        if pid in running:
+            print(f"{running.pop(pid)} ended with {os.waitstatus_to_exitcode(status)}", flush=True)
+            return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

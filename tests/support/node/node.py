@@ -1,0 +1,287 @@
+"""The fixture: one real node, registered at the API server whose kubeconfig it is given."""
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+
+from contract.client import Broken, Client
+from support.cluster.programs import sign
+from support.node import cgroups, image, pods, settings
+from support.node.settings import Layout
+from support.ports import free
+
+PLACE = Path("/tmp")  # not TMPDIR: what a killed run leaves must be found by the next
+PREFIX = "tidemark-node-"
+NAMESPACE = "default"
+READY_S = 120
+PODS_S = 300
+END_S = 30
+SHOWN_CHARS = 400  # of a line of a log in a failure
+
+
+class NotReady(Exception):
+    pass
+
+
+def why_not() -> str:
+    """Why there can be no node on this machine, with the remedy; empty when there can."""
+    if os.geteuid() != 0:
+        return "a kubelet needs root: run as root"
+    absent = [name for name in ("containerd", "runc", "ctr", "unshare", "setpriv", image.COMPILER) if shutil.which(name) is None]
+    absent += [] if image.BUSYBOX.exists() else [str(image.BUSYBOX)]  # a dynamic one only lacks a shell in the pods
+    if absent:
+        return f"missing: {', '.join(absent)}: apt-get install -y --no-install-recommends containerd runc busybox-static"
+    if not cgroups.hierarchies() or not cgroups.writable():
+        return "no cgroup hierarchy can be written: run on a machine, or in a container with its own writable cgroups (--privileged --cgroupns=private)"
+    tried = subprocess.run(["unshare", "--pid", "--mount", "--fork", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return f"no PID and mount namespaces: {tried.stderr.strip()}: CAP_SYS_ADMIN is needed" if tried.returncode != 0 else ""
+
+
+class Node:
+    """`with Node(api, kubeconfig, authority, kubelet) as node:` has a node that is ready. Everything of it is gone afterwards, or this fails."""
+
+    def __init__(self, api: Client, kubeconfig: Path, authority: Path, kubelet: Path):
+        clear_away(api)
+        self._api, self._authority = api, authority
+        self.id = secrets.token_hex(4)
+        self.name, self.cgroup = f"node-{self.id}", f"tidemark-test-{self.id}"
+        self.port, self._health_port = free(2)
+        self.layout = Layout(Path(tempfile.mkdtemp(prefix=PREFIX, dir=PLACE)))
+        self._child: subprocess.Popen | None = None
+        self._kubelet, self._kubeconfig = kubelet, kubeconfig
+
+    # -- life of the whole
+
+    def __enter__(self) -> "Node":
+        try:
+            self._prepare()
+            self._start()
+            self._import()
+            self._wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        left = self.stop()
+        if left:
+            raise AssertionError("left behind by the node:\n" + "\n".join(left))
+
+    def _prepare(self) -> None:
+        layout = self.layout
+        for folder in (layout.containerd, layout.kubelet / "pki", layout.logs, layout.state / "pod-logs", layout.state / "cni" / "conf", layout.state / "cni" / "bin"):
+            folder.mkdir(parents=True)
+        _write_record(layout, self.name, self.cgroup)  # before the first thing that it names
+        cgroups.make(self.cgroup)
+        (layout.containerd / "config.toml").write_text(settings.containerd(layout))
+        (layout.state / "cni" / "conf" / "10-none.conflist").write_text(settings.cni())
+        (layout.kubelet / "config.json").write_text(settings.kubelet(layout, self.cgroup, (self.port, self._health_port), self._authority))
+        shutil.copy(self._kubeconfig, layout.kubelet / "kubeconfig")
+        pki = layout.kubelet / "pki"
+        for name in ("ca.crt", "ca.key"):
+            (pki / name).symlink_to(self._authority.parent / name)
+        subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", pki / "server.key"],
+                       stdin=subprocess.DEVNULL, capture_output=True, check=True)
+        sign(pki, "server", f"/O=system:nodes/CN=system:node:{self.name}", f"subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:{self.name}\nextendedKeyUsage=serverAuth\n")
+
+    def _start(self) -> None:
+        inside = [sys.executable, "-m", "support.node.inside", self.layout.state, self._kubelet, self.name, _address()]
+        with open(self.layout.logs / "inside.log", "wb") as log:
+            self._child = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", *map(str, inside)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "PYTHONDONTWRITEBYTECODE": "1"},
+            )
+
+    def _import(self) -> None:
+        archive = self.layout.state / "image.tar"
+        image.make(archive, self.layout.state)
+        self._until("containerd answers", lambda: self.layout.socket.exists() and self.ctr("version").returncode == 0)
+        done = self.ctr("images", "import", str(archive))
+        if done.returncode != 0:
+            raise NotReady(f"the image cannot be imported: {done.stderr}")
+
+    def ctr(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["ctr", "--address", str(self.layout.socket), "--namespace", "k8s.io", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=READY_S
+        )
+
+    def _wait_ready(self) -> None:
+        def ready() -> bool:
+            node = self._api.get(f"/api/v1/nodes/{self.name}")
+            conditions = node.get("status.conditions", []) if node.status == 200 else []
+            return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+        self._until("the node is ready", ready)
+
+    def _until(self, what: str, question, limit_s: float = READY_S) -> None:
+        deadline = time.monotonic() + limit_s
+        while not question():
+            if self._child.poll() is not None:
+                raise NotReady(f"the node ended before {what}:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise NotReady(f"not within {limit_s} s: {what}\n{self.tail()}")
+            time.sleep(0.1)
+
+    def tail(self, lines: int = 30) -> str:
+        parts = []
+        for log in sorted(self.layout.logs.glob("*.log")):
+            parts.append(f"---- {log.name}\n" + "\n".join(line[:SHOWN_CHARS] for line in log.read_text(errors="replace").splitlines()[-lines:]))
+        return "\n".join(parts)
+
+    # -- pods
+
+    def run(self, works: list[pods.Work], namespace: str = NAMESPACE) -> list[dict]:
+        """Makes them, waits until every container runs, and returns the pods as the API server has them."""
+        for work in works:
+            answer = self._api.post(f"/api/v1/namespaces/{namespace}/pods", pods.manifest(work, self.name, namespace))
+            if answer.status != 201:
+                raise NotReady(f"pod {work.name} is refused: {answer.body}")
+        names = {work.name for work in works}
+
+        def running() -> bool:
+            self._found = [pod for pod in self.pods() if pod["metadata"]["name"] in names]
+            return sum(_runs(pod) for pod in self._found) == len(names)
+
+        try:
+            self._until(f"{len(works)} pods run", running, PODS_S)
+        except NotReady as error:
+            waiting = [f"{pod['metadata']['name']}: {json.dumps(pod['status'])[:600]}" for pod in self._found if not _runs(pod)]
+            raise NotReady(f"{len(waiting)} do not:\n" + "\n".join(waiting[:3]) + f"\n{error}")
+        return self._found
+
+    def pods(self) -> list[dict]:
+        return _pods_of(self._api, self.name)
+
+    # -- the kubelet's door
+
+    @property
+    def kubelet(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def ask_kubelet(self, path: str, token: str = "") -> tuple[int, str]:
+        context = ssl.create_default_context(cafile=self._authority)
+        request = urllib.request.Request(self.kubelet + path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+        try:
+            with opener.open(request, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    # -- the end
+
+    def stop(self) -> list[str]:
+        """Ends everything; returns what is left all the same, which is nothing."""
+        keep = os.environ.get("TIDEMARK_TEST_KEPT_LOGS")
+        if keep:
+            shutil.copytree(self.layout.logs, Path(keep) / self.name, dirs_exist_ok=True)
+        if self._child is not None:
+            self._child.kill()  # its child, process 1 of the node, is killed with it, and the kernel kills the rest
+            self._child.wait()
+        return _take_away(self._api, self.layout, self.name, self.cgroup)
+
+
+def _take_away(api: Client | None, layout: Layout, name: str, cgroup: str) -> list[str]:
+    left = [f"process {pid}: {line}" for pid, line in processes_of(layout.state, END_S).items()]
+    left += cgroups.remove(cgroup)
+    left += [f"mount {line}" for line in Path("/proc/self/mounts").read_text().splitlines() if str(layout.state) in line]
+    if api is not None:
+        with suppress(OSError, Broken):  # a server that is gone has forgotten it
+            _forget(api, name)
+    if not left:
+        shutil.rmtree(layout.state)  # last: what is left is found by its record
+    return left
+
+
+def _forget(api: Client, node: str) -> None:
+    for pod in _pods_of(api, node):
+        meta = pod["metadata"]
+        api.delete(f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}", gracePeriodSeconds=0)
+    api.delete(f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{node}")
+    api.delete(f"/api/v1/nodes/{node}")
+
+
+def _pods_of(api: Client, node: str) -> list[dict]:
+    api.transcript.clear()  # nobody reads it here, and every question would stay in it
+    return api.get("/api/v1/pods", fieldSelector=f"spec.nodeName={node}").get("items") or []
+
+
+def processes_of(state: Path, limit_s: float) -> dict[int, str]:
+    """Processes that have the folder in their command line, after a while in which the kernel may end them."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        found = {}
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if f"{state}/" in line or f"{state} " in line:
+                found[int(file.parent.name)] = line
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.05)
+
+
+# -- what a killed run left behind
+
+
+def started(pid: int) -> str:
+    """When a process began: a pid alone may belong to another by now."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _write_record(layout: Layout, name: str, cgroup: str) -> None:
+    owner = os.getpid()
+    scratch = layout.record.with_suffix(".new")
+    scratch.write_text(json.dumps({"owner": owner, "started": started(owner), "node": name, "cgroup": cgroup}))
+    scratch.rename(layout.record)
+
+
+def clear_away(api: Client | None) -> tuple[list[str], list[str]]:
+    """Takes away nodes whose owner is gone: the cgroups and objects that their records name, and their folders. Others are left alone.
+    Returns the nodes, and what could not be removed."""
+    cleared, left = [], []
+    for folder in sorted(PLACE.glob(f"{PREFIX}*")):
+        try:
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                continue
+            record = json.loads((folder / "node.json").read_text())
+            alive = started(record["owner"]) == record["started"]
+            name, cgroup = record["node"], record["cgroup"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # one that is just being made, or none of ours
+        if alive or not cgroups.NAME.fullmatch(cgroup):
+            continue
+        rest = _take_away(api, Layout(folder), name, cgroup)
+        left += rest
+        cleared += [] if rest else [name]
+    return cleared, left
+
+
+def _runs(pod: dict) -> bool:
+    statuses = pod["status"].get("containerStatuses", [])
+    return pod["status"].get("phase") == "Running" and len(statuses) == len(pod["spec"]["containers"]) and all("running" in each.get("state", {}) for each in statuses)
+
+
+def _address() -> str:
+    """The machine's own address: a kubelet wants one that is not loopback. No packet is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))
+        return probe.getsockname()[0]

@@ -1,0 +1,51 @@
+"""Pods for the test node: of a QoS class of Kubernetes, with containers that use the CPU and memory they are told to."""
+
+from dataclasses import dataclass, field
+
+from support.node import image
+
+GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    qos: str
+    cpu_milli: int  # used by each container, and what it asks for where the class asks for anything
+    memory_mib: int
+    containers: int = 1
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+def spread(count: int, cpu_milli: int, memory_mib: int, containers: int = 1) -> list[Work]:
+    """So many pods, the classes in turn."""
+    classes = (GUARANTEED, BURSTABLE, BEST_EFFORT)
+    return [Work(f"work-{i}", classes[i % 3], cpu_milli, memory_mib, containers) for i in range(count)]
+
+
+def manifest(work: Work, node: str, namespace: str) -> dict:
+    return {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": work.name, "namespace": namespace, "labels": work.labels, "annotations": work.annotations},
+        "spec": {
+            "nodeName": node, "hostNetwork": True, "enableServiceLinks": False, "automountServiceAccountToken": False, "terminationGracePeriodSeconds": 1,
+            "dnsPolicy": "Default", "restartPolicy": "Always", "tolerations": [{"operator": "Exists"}],
+            "containers": [
+                {
+                    "name": f"c{i}", "image": image.NAME, "imagePullPolicy": "Never",
+                    "args": [str(work.cpu_milli), str(work.memory_mib)], "resources": resources(work),
+                }
+                for i in range(work.containers)
+            ],
+        },
+    }
+
+
+def resources(work: Work) -> dict:
+    """Limits leave room above what is used: throttling and out-of-memory are for tests that ask for them."""
+    cpu, memory = work.cpu_milli or 1, work.memory_mib + 8
+    asked, roomy = {"cpu": f"{cpu * 2}m", "memory": f"{memory}Mi"}, {"cpu": f"{cpu * 8}m", "memory": f"{memory * 4}Mi"}
+    if work.qos == GUARANTEED:
+        return {"requests": asked, "limits": asked}
+    return {"requests": asked, "limits": roomy} if work.qos == BURSTABLE else {}
