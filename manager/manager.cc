@@ -206,7 +206,8 @@ class RunningManager final : public Manager {
   net::Task<void> drain() override {
     draining_ = true;
     const auto end = loop_.clock().monotonic() + kDrainLimit;
-    while ((workers_.writing() || specs_.writing() || states_.writing()) && loop_.clock().monotonic() < end)
+    while ((controller_.writing() || zones_.writing() || specs_.writing() || states_.writing()) &&
+           loop_.clock().monotonic() < end)
       co_await loop_.sleep(std::chrono::milliseconds(20));
     if (elector_) co_await elector_->release();
     co_await journal_.drain(kJournalDrainLimit);

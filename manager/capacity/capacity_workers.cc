@@ -23,9 +23,7 @@ kube::WorkQueue::Urgency CapacityWorkers::urgency_of(const std::string& node) co
 net::Task<void> CapacityWorkers::work(kube::WorkQueue::Urgency least) {
   while (true) {
     const std::string node = co_await queue_.next(least);
-    working_.insert(node);
     auto outcome = co_await controller_.reconcile(model::NodeName(node));
-    working_.erase(node);
     queue_.done(node);
     if (!outcome) {
       errors_.add();

@@ -1,7 +1,6 @@
 // Takes nodes from the queue and brings what they offer up to date, one at a time each.
 #pragma once
 
-#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -22,7 +21,6 @@ class CapacityWorkers {
   // What a node offered is gone or overwritten: that cannot wait in line.
   kube::WorkQueue::Urgency urgency_of(const std::string& node) const;
   net::Task<void> work(kube::WorkQueue::Urgency least);  // until destroyed
-  bool writing() const { return !working_.empty(); }
 
  private:
   kube::WorkQueue& queue_;
@@ -30,7 +28,6 @@ class CapacityWorkers {
   base::Log log_;
   base::Counter& errors_;
   base::Duration superseded_rest_;
-  std::set<std::string> working_;
 };
 
 }  // namespace tidemark::manager

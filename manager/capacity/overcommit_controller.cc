@@ -10,7 +10,7 @@
 namespace tidemark::manager {
 namespace {
 
-// A node whose status changes faster than we can decide is put back into the queue after so many tries.
+// A node whose status changes in the very moment of each write is put back into the queue after so many tries.
 constexpr int kTriesMax = 3;
 
 // Each node is looked at so often at least. It also keeps sums with settings, which know no upper end, within range.
@@ -278,9 +278,9 @@ std::optional<base::Duration> OvercommitController::look_again(const NodeDecisio
   return next;
 }
 
-net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name, bool repair) {
+net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name, bool ahead) {
   TM_CO_TRY(const std::string bytes,
-            co_await lanes_.of(repair).reader.get(kube::kNodes, "", node_name.value, write_limit_));
+            co_await lanes_.of(ahead).reader.get(kube::kNodes, "", node_name.value, kPlaceLimit));
   co_return kube::decode_node(bytes, node_fields(), interner_);
 }
 
@@ -343,15 +343,16 @@ void OvercommitController::learn(const model::NodeName& node_name, const NodeDec
 }
 
 net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile(model::NodeName node_name) {
-  TM_CO_TRY(Settled settled, co_await settle_node(node_name));
-  const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
-  if (ours) {
-    TM_CO_TRY_VOID(co_await zones_.settle(std::move(node_name), std::move(settled.zones), std::move(settled.values),
-                                          settled.zones_follow));
-  } else if (settled.outcome.done == Done::kObserved) {
-    zones_.not_ours(node_name);
+  kube::Place zones_place;
+  while (true) {
+    TM_CO_TRY(Settled settled, co_await settle_node(node_name));
+    const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
+    if (settled.outcome.done == Done::kObserved) zones_.not_ours(node_name);
+    if (!ours) co_return settled.outcome;
+    TM_CO_TRY(const auto zones, co_await zones_.settle(node_name, std::move(settled.zones), std::move(settled.values),
+                                                       settled.zones_follow, zones_place));
+    if (zones == TopologyController::Done::kSettled) co_return settled.outcome;
   }
-  co_return settled.outcome;
 }
 
 OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision) {
@@ -361,21 +362,53 @@ OvercommitController::Settled OvercommitController::settled(Done done, const Dec
   return {{done, decision.again_after}, zones, within_sense(decision.node), follow};
 }
 
-net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name) {
-  const kube::Node* node = caches_.nodes.find({"", node_name.value});  // only until we wait for something
-  if (node == nullptr) {
-    writes_.gone(node_name, loop_.clock().monotonic());
-    figures_.forget(node_name);
-    notes_.forget(node_name);
-    count_reconcile("reconcileNodeNotFound", false);
-    offers_.erase(node_name);
-    if (hooks_.least != nullptr) hooks_.least->forget(node_name);
-    observed_.remove(node_name);
-    journal_.forget(node_name);
-    co_return Settled{};
+void OvercommitController::forget(const model::NodeName& node_name) {
+  writes_.gone(node_name, loop_.clock().monotonic());
+  figures_.forget(node_name);
+  notes_.forget(node_name);
+  count_reconcile("reconcileNodeNotFound", false);
+  offers_.erase(node_name);
+  if (hooks_.least != nullptr) hooks_.least->forget(node_name);
+  observed_.remove(node_name);
+  journal_.forget(node_name);
+}
+
+CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decision& decision,
+                                             std::int64_t epoch) const {
+  CapacityWrite write;
+  write.resource_version = node.meta.resource_version;
+  write.publish = decision.node.plan().publish;
+  write.origin = decision.node.plan().origin.value_or(model::Resources());
+  const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
+  write.batch = amounts && plugins_.batch_resource;
+  write.mid = amounts && plugins_.mid_resource;
+  if (decision.told) write.config_hash = decision.config_hash;
+  const auto& ratio = decision.node.plan().normalization;
+  if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
+  write.amplification_action = decision.node.plan().amplification.action;
+  write.amplification = decision.node.plan().amplification.text;
+  if (decision.node.yarn_offer && decision.node.yarn_offer == yarn_offer_on(node)) {
+    // The same offer keeps its number: nobody has to confirm it again.
+  } else if (decision.node.yarn_offer) {
+    write.yarn_action = policy::AnnotationAction::kSet;
+    write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer, yarn_generation(node),
+                                          loop_.clock().wall());
+  } else if (amounts && node.meta.annotations.has(model::kYarnOfferAnnotation)) {
+    write.yarn_action = policy::AnnotationAction::kRemove;
   }
-  kube::Node again;
-  for (int attempt = 0; attempt < kTriesMax; ++attempt) {
+  write.epoch = epoch;
+  return write;
+}
+
+net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_node(model::NodeName node_name) {
+  kube::Place place;               // for one write, taken before that is decided
+  std::optional<kube::Node> read;  // after a refusal, in place of the cache
+  for (int refusals = 0; refusals < kTriesMax;) {
+    const kube::Node* node = read ? &*read : caches_.nodes.find({"", node_name.value});  // until we wait for something
+    if (node == nullptr) {
+      forget(node_name);
+      co_return Settled{};
+    }
     const std::int64_t on_node_epoch = read_epoch(node->meta.annotations.get(kEpochAnnotation));
     const std::int64_t epoch = leadership_.epoch().value_or(on_node_epoch);
     if (leadership_.leading() && on_node_epoch > epoch) {
@@ -400,6 +433,11 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       co_return settled(Done::kObserved, decision);
     }
     const bool leading = leadership_.leading();  // what a standby decides comes to nothing
+    const bool ahead = repair || decision.write.reason == model::Reason::kWriteState;
+    if (leading && decision.write.write && !place) {
+      TM_CO_TRY(place, co_await lanes_.of(ahead).writer.take_place(kPlaceLimit));
+      if (place.waited() > base::Duration(0)) continue;  // the world went on: decided again, and sent at once
+    }
     if (leadership_.epoch()) journal_.leads(leading, epoch, loop_.clock().wall());
     auto record = leading ? journal_.begin(decision.node, revision, decision.write.write) : std::nullopt;
     if (!decision.write.write) {
@@ -410,36 +448,18 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     }
     if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}, false};
 
-    CapacityWrite write;
-    write.resource_version = node->meta.resource_version;
-    write.publish = decision.node.plan().publish;
-    write.origin = decision.node.plan().origin.value_or(model::Resources());
     const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
-    write.batch = amounts && plugins_.batch_resource;
-    write.mid = amounts && plugins_.mid_resource;
-    if (decision.told) write.config_hash = decision.config_hash;
-    const auto& ratio = decision.node.plan().normalization;
-    if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
-    write.amplification_action = decision.node.plan().amplification.action;
-    write.amplification = decision.node.plan().amplification.text;
-    if (decision.node.yarn_offer && decision.node.yarn_offer == yarn_offer_on(*node)) {
-      // The same offer keeps its number: nobody has to confirm it again.
-    } else if (decision.node.yarn_offer) {
-      write.yarn_action = policy::AnnotationAction::kSet;
-      write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer, yarn_generation(*node),
-                                            loop_.clock().wall());
-    } else if (amounts && node->meta.annotations.has(model::kYarnOfferAnnotation)) {
-      write.yarn_action = policy::AnnotationAction::kRemove;
-    }
-    write.epoch = epoch;
+    const CapacityWrite write = write_of(*node, decision, epoch);
     kube::WriteOptions options;
     options.subresource = "status";
     options.note = {model::reason_id(decision.write.reason), amounts_json(decision.node.snapshot.published),
                     decision.config_hash};
-    const bool ahead = repair || decision.write.reason == model::Reason::kWriteState;
+    options.place = std::exchange(place, {});
     if (amounts) hooks_.before_write(node_name, in_full(write, decision.node.snapshot.published));
+    std::optional<UnderWay> under_way(std::in_place, writing_);
     auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodes, node_name.value, kube::PatchType::kMerge,
                                                           capacity_patch(write), options, write_limit_);
+    under_way.reset();
     if (amounts) hooks_.after_write(node_name, end_of(patched));
     if (patched) {
       journal_.end(std::move(record),
@@ -474,8 +494,10 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       co_return std::unexpected(std::move(patched).error());
     }
     conflicts_.add();
-    TM_CO_TRY(again, co_await read_again(node_name, repair));
-    node = &again;
+    if (++refusals == kTriesMax) break;
+    // Its place first: what is read then is not old when it is written.
+    TM_CO_TRY(place, co_await lanes_.of(ahead).writer.take_place(kPlaceLimit));
+    TM_CO_TRY(read, co_await read_again(node_name, ahead));
   }
   co_return fail(ErrorKind::kConflict, "node ", node_name.value, " changed ", kTriesMax, " times while it was decided");
 }

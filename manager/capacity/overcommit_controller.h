@@ -1,7 +1,9 @@
 // Carries out overcommit plans: reads the caches, asks the policy, writes the node where it is worth it.
 //
 // Level, not edge: reconcile(node) looks at everything there is about the node now. It writes only while this process
-// leads, and each write holds only for the revision it was decided on (manager/capacity/capacity_patch.h).
+// leads, and each write holds only for the revision it was decided on (manager/capacity/capacity_patch.h). So that
+// somebody who writes the node all the time cannot keep us out, a write has its place in the request budget before it
+// is decided (manager/capacity/write_lanes.h).
 #pragma once
 
 #include <array>
@@ -18,6 +20,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "manager/capacity/capacity_patch.h"
 #include "manager/capacity/decide.h"
 #include "manager/capacity/figures.h"
 #include "manager/capacity/least_offers.h"
@@ -103,6 +106,7 @@ class OvercommitController {
   bool needs_repair(const model::NodeName& node_name) const;
   const Figures& figures() const { return figures_; }
   void forget_writes_of(const model::NodeName& node_name) { writes_.forget(node_name); }
+  bool writing() const { return writing_ > 0; }
 
  private:
   struct Decision {
@@ -129,7 +133,9 @@ class OvercommitController {
   void count_reconcile(std::string_view what, bool succeeded);
   void learn(const model::NodeName& node_name, const NodeDecision& decision);
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
-  net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool repair);
+  void forget(const model::NodeName& node_name);
+  CapacityWrite write_of(const kube::Node& node, const Decision& decision, std::int64_t epoch) const;
+  net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool ahead);
   LeftAs left_as(const kube::Node& node) const;
 
   net::EventLoop& loop_;
@@ -149,6 +155,7 @@ class OvercommitController {
   NodeNotes notes_;
   std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
   base::Duration write_limit_;
+  std::size_t writing_ = 0;
   base::Registry& metrics_;
   base::Counter& conflicts_;
   base::Histogram& decision_seconds_;

@@ -85,12 +85,13 @@ void TopologyController::not_ours(const model::NodeName& node) {
   if (contests_ != nullptr) contests_->forget(KeptObject::kZones, node.value);
 }
 
-net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
-                                                   model::ColocationStrategy values, bool follows) {
+net::Task<Result<TopologyController::Done>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
+                                                                       model::ColocationStrategy values, bool follows,
+                                                                       kube::Place& place) {
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
   if (topology == nullptr || plan.zones.empty()) {
     not_ours(node);
-    co_return Result<void>();
+    co_return Done::kSettled;
   }
 
   const std::int64_t on_object = read_epoch(topology->meta.annotations.get(kEpochAnnotation));
@@ -99,7 +100,7 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
     log_.error("the zones of a node carry a higher epoch: another leads, or the lease was made anew",
                {{"node", node.value}, {"epoch", epoch}, {"epoch_on_topology", on_object}});
     leadership_.found_higher(on_object);
-    co_return Result<void>();
+    co_return Done::kSettled;
   }
 
   std::vector<std::string> notes;  // told with the node's
@@ -110,7 +111,7 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
   std::int64_t repairs = 0;
   base::MonotonicTime repaired_at;
   if (const auto at = written_.find(node); at != written_.end() && at->second.epoch == epoch) {
-    if (is_behind(at->second, *topology)) co_return Result<void>();
+    if (is_behind(at->second, *topology)) co_return Done::kSettled;
     repair = carried_by(view) != at->second.zones;
     ahead = repair && !is_fought_over(at->second);
     const auto now = loop_.clock().monotonic();
@@ -127,20 +128,26 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
     const bool others = at != written_.end() && repair && !lacks(carried, at->second.zones);
     const auto held = contests_->look(KeptObject::kZones, node,
                                       {content_of(carried), revision_number(topology->meta.resource_version), others});
-    if (held.reason) co_return Result<void>();
+    if (held.reason) co_return Done::kSettled;
   }
-  if (!decision.write.write) co_return Result<void>();
+  if (!decision.write.write) co_return Done::kSettled;
   if (repair) decision.write.reason = model::Reason::kWriteRepaired;
-  if (!leadership_.leading()) co_return Result<void>();
+  if (!leadership_.leading()) co_return Done::kSettled;
   if (decision.changes.empty() && on_object == epoch) {
     written_[node] = {loop_.clock().monotonic(), epoch, 0, carried_by(view), repairs, repaired_at};
-    co_return Result<void>();
+    co_return Done::kSettled;
   }
 
+  if (!place) {
+    TM_CO_TRY(place, co_await lanes_.of(ahead).writer.take_place(kPlaceLimit));
+    if (place.waited() > base::Duration(0)) co_return Done::kDecideAgain;
+  }
   const std::string body = zone_patch({*topology, plan, decision.changes, epoch});
   kube::WriteOptions options;
+  options.place = std::exchange(place, {});
   options.note.reason = model::reason_id(decision.write.reason);
   if (contests_ != nullptr) contests_->writes(KeptObject::kZones, node);
+  const UnderWay under_way(writing_);
   auto patched = co_await lanes_.of(ahead).writer.patch(kube::kNodeResourceTopologies, node.value,
                                                         kube::PatchType::kJson, body, options, write_limit_);
   metrics_
@@ -148,7 +155,7 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
                {{"status", patched ? "succeeded" : "failed"}, {"reason", "updateNodeResourceTopology"}})
       .add();
   if (!patched) {
-    if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    if (patched.error().kind == ErrorKind::kNotFound) co_return Done::kSettled;
     if (patched.error().kind == ErrorKind::kConflict) conflicts_.add();
     co_return fail(std::move(patched).error().within(base::cat("zones of ", node.value)));
   }
@@ -170,7 +177,7 @@ net::Task<Result<void>> TopologyController::settle(model::NodeName node, policy:
                               {"fields", decision.changes.size()},
                               {"why", model::reason_id(plan.reason)},
                               {"write", model::reason_id(decision.write.reason)}});
-  co_return Result<void>();
+  co_return Done::kSettled;
 }
 
 }  // namespace tidemark::manager

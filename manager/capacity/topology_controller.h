@@ -36,12 +36,17 @@ class TopologyController {
                      kube::Interner& interner, base::Log log, base::Registry& metrics, base::Duration write_limit,
                      ObjectContests* contests = nullptr);
 
-  // kConflict: somebody changed the topology meanwhile; decide the node again. `follows`: the zones follow what the
-  // node offers, so a cut of theirs is as urgent as one of the node.
   // The node is only observed, or has no zones: nobody is stood back from.
   void not_ours(const model::NodeName& node);
-  net::Task<Result<void>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values,
-                                 bool follows);
+  enum class Done : std::uint8_t {
+    kSettled,
+    kDecideAgain,  // `place` is there now, and was waited for: the plan is old
+  };
+  // kConflict: somebody changed the topology meanwhile; decide the node again. `follows`: the zones follow what the
+  // node offers, so a cut of theirs is as urgent as one of the node. `place` is the caller's until the task is done.
+  net::Task<Result<Done>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values,
+                                 bool follows, kube::Place& place);
+  bool writing() const { return writing_ > 0; }
 
   // Whether the zones carry something else than what this process wrote last, and that is worth going ahead of others:
   // what is overwritten again and again waits in line like everything else.
@@ -80,6 +85,7 @@ class TopologyController {
   base::Duration write_limit_;
   ObjectContests* contests_;  // null: nobody else is looked for
   std::unordered_map<model::NodeName, Written> written_;
+  std::size_t writing_ = 0;
   base::Registry& metrics_;
   base::Counter& conflicts_;
 };

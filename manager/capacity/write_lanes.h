@@ -1,10 +1,27 @@
 // The API server by two budgets. What was lost or overwritten goes ahead: however long the line of routine writes is, a
 // repair does not wait in it.
+//
+// Who writes what it decided from a cache has its place in the budget first, and looks at the cache after that:
+//
+//   plan = decide(cache)          most looks end here: nothing to write, no place taken
+//   place = take_place()          waits; if it did wait, decide again
+//   patch(plan, place)            at once, while the cache is as old as a watch is late
+//
+// The other way round somebody who writes an object more often than a request waits keeps everybody else out: each
+// patch then meets a revision that is newer than the one it was decided on.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+
+#include "base/clock.h"
 #include "kube/client.h"
 
 namespace tidemark::manager {
+
+// A write, and what is read for it, waits for its place so long; then its queue tries it again. What is sent has its
+// own, shorter limit.
+inline constexpr base::Duration kPlaceLimit = std::chrono::seconds(30);
 
 struct Lane {
   kube::Reader& reader;
@@ -17,6 +34,18 @@ struct WriteLanes {
 
   Lane routine;
   Lane ahead;
+};
+
+// One write under way, also where its task is destroyed in the middle: an orderly stop waits for those.
+class UnderWay {
+ public:
+  explicit UnderWay(std::size_t& of) : of_(of) { ++of_; }
+  ~UnderWay() { --of_; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  std::size_t& of_;
 };
 
 }  // namespace tidemark::manager

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "manager/capacity/write_lanes.h"
 #include "manager/leadership.h"
 
 namespace tidemark::manager {
@@ -83,8 +84,9 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::settle(model::NodeName node) {
   if (!turn)
     co_return fail(ErrorKind::kExhausted, "no turn in the write budget within ", kTurnMax.count() / 1'000'000'000,
                    " s");
-  if (*turn > base::Duration(0)) {
-    co_await loop_.sleep(*turn);
+  if (*turn > base::Duration(0)) co_await loop_.sleep(*turn);
+  TM_CO_TRY(auto place, co_await writes_.writer.take_place(kPlaceLimit));
+  if (*turn + place.waited() > base::Duration(0)) {
     // The world went on.
     if (!writes_.leading()) co_return Done::kSettled;
     const Action meant = plan.action;
@@ -99,10 +101,8 @@ net::Task<Result<NodeObjects::Done>> NodeObjects::settle(model::NodeName node) {
     orphans_.erase(node);
     if (!gone || !writes_.leading()) co_return Done::kSettled;
   }
-  ++writing_;
-  auto done = co_await carry_out(std::move(plan), node);
-  --writing_;
-  co_return done;
+  const UnderWay under_way(writing_);
+  co_return co_await carry_out(std::move(plan), node, std::move(place));
 }
 
 bool NodeObjects::left_to_others(const NodeObjectPlan& plan, const model::NodeName& node) {
@@ -130,12 +130,14 @@ net::Task<Result<bool>> NodeObjects::node_is_gone(const model::NodeName& node) {
   co_return std::unexpected(std::move(found).error().within("looking for the node"));
 }
 
-net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan, model::NodeName node) {
+net::Task<Result<NodeObjects::Done>> NodeObjects::carry_out(NodeObjectPlan plan, model::NodeName node,
+                                                            kube::Place place) {
   using Action = NodeObjectPlan::Action;
   const std::string what = base::cat(verb_of(plan.action), kind_.resource.kind);
   Result<void> written;
   kube::WriteOptions options;
   options.note = {model::reason_id(plan.reason), plan.before, plan.config_hash};
+  options.place = std::move(place);
   if (plan.action == Action::kRemove) {
     written = co_await writes_.writer.remove(kind_.resource, node.value, plan.uid, options, writes_.limit);
     if (!written && written.error().kind == ErrorKind::kNotFound) written = {};

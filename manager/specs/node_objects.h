@@ -79,7 +79,7 @@ class NodeObjects {
   void look_again(const std::string& node, base::Duration after);
   net::Task<Result<Done>> settle(model::NodeName node);
   bool left_to_others(const NodeObjectPlan& plan, const model::NodeName& node);
-  net::Task<Result<Done>> carry_out(NodeObjectPlan plan, model::NodeName node);
+  net::Task<Result<Done>> carry_out(NodeObjectPlan plan, model::NodeName node, kube::Place place);
   bool orphan_for_long(const model::NodeName& node);
   net::Task<Result<bool>> node_is_gone(const model::NodeName& node);
   void count(std::string_view what, bool succeeded);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kube/objects.h"
 #include "manager/capacity/decide.h"
+#include "manager/capacity/write_lanes.h"
 #include "manager/state/mark_write.h"
 #include "model/names.h"
 
@@ -32,17 +33,14 @@ constexpr std::array<StateGauge, 4> kGauges{
     StateGauge{"tidemark_nodes_draining", "Nodes that sell nothing new, at least on one side."},
     StateGauge{"tidemark_nodes_off", "Nodes that sell nothing, at least on one side."}};
 
-// One write under way, also where its task is destroyed in the middle.
-class UnderWay {
- public:
-  explicit UnderWay(std::size_t& of) : of_(of) { ++of_; }
-  ~UnderWay() { --of_; }
-  UnderWay(const UnderWay&) = delete;
-  UnderWay& operator=(const UnderWay&) = delete;
-
- private:
-  std::size_t& of_;
-};
+// What the node is to show and does not. A node that nobody ordered anything for shows nothing, unless it once did.
+std::optional<StateCondition> condition_due(const kube::Node& node, const Standing& standing) {
+  auto condition = condition_of(standing);
+  const bool shown = node.condition(model::kStateCondition) != nullptr;
+  if (!condition && shown) condition = StateCondition{true, "On", standing_text(standing)};
+  if (!condition || carries(node, *condition)) return std::nullopt;
+  return condition;
+}
 
 std::string changes_text(const Standing& standing) {
   std::string text;
@@ -116,11 +114,12 @@ void StateController::count(const std::string& node, const Standing* standing) {
   counted_.emplace(node, std::move(*now));
 }
 
-net::Task<Result<void>> StateController::turn() {
+// Their own turn, then a place: what is decided after that goes out at once.
+net::Task<Result<kube::Place>> StateController::turn() {
   const auto wait = budget_.reserve(loop_.clock().monotonic(), kTurnMax);
   if (!wait) co_return fail(ErrorKind::kExhausted, "no turn in the budget for marks and conditions within 30 minutes");
   if (*wait > base::Duration(0)) co_await loop_.sleep(*wait);
-  co_return Result<void>();
+  co_return co_await context_.client.take_place(kPlaceLimit);
 }
 
 net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::NodeName name) {
@@ -134,27 +133,23 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
   const auto again = standing.state.again_after;
   if (!context_.leading()) co_return again;
   if (!standing.advanced.reasons.empty()) {
-    TM_CO_TRY_VOID(co_await turn());
+    TM_CO_TRY(auto place, co_await turn());
     if (!context_.leading()) co_return again;
-    TM_CO_TRY_VOID(co_await write_marks(name, std::move(standing)));
+    TM_CO_TRY_VOID(co_await write_marks(name, std::move(place)));
     // Its condition waits until the marks of others are written.
     co_return std::optional<base::Duration>(kConditionPause);
   }
-  auto condition = condition_of(standing);
-  const bool shown = node->condition(model::kStateCondition) != nullptr;
-  // A node that nobody ordered anything for carries no condition, unless it once did.
-  if (!condition && shown) condition = StateCondition{true, "On", standing_text(standing)};
-  if (!condition || carries(*node, *condition)) co_return again;
-  TM_CO_TRY_VOID(co_await turn());
+  if (!condition_due(*node, standing)) co_return again;
+  TM_CO_TRY(auto place, co_await turn());
   if (!context_.leading()) co_return again;
-  TM_CO_TRY_VOID(co_await write_condition(name, std::move(standing)));
+  TM_CO_TRY_VOID(co_await write_condition(name, std::move(place)));
   co_return again;
 }
 
 // What the node carries is read again: whether it has labels and annotations at all is not in the cache.
-net::Task<Result<void>> StateController::write_marks(model::NodeName name, Standing standing) {
+net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube::Place place) {
   const UnderWay under_way(writing_);
-  auto bytes = co_await context_.client.get(kube::kNodes, "", name.value, context_.write_limit);
+  auto bytes = co_await context_.client.get(kube::kNodes, "", name.value, kPlaceLimit);
   if (!bytes) {
     if (bytes.error().kind == ErrorKind::kNotFound) co_return Result<void>();
     co_return std::unexpected(std::move(bytes).error());
@@ -164,7 +159,7 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, Stand
   if (!exact || !node) {
     co_return std::unexpected(exact ? std::move(node).error() : std::move(exact).error());
   }
-  standing = context_.stand(*node);
+  Standing standing = context_.stand(*node);
   if (standing.advanced.reasons.empty() || !context_.leading()) {
     co_return Result<void>();
   }
@@ -172,6 +167,7 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, Stand
   kube::WriteOptions options;
   options.subresource = "status";
   options.note = {model::reason_id(standing.advanced.reasons.front()), mark_json(*exact)};
+  options.place = std::move(place);
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kJson,
                                                 std::move(marked.body), options, context_.write_limit);
   if (!patched) {
@@ -184,17 +180,19 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, Stand
   co_return Result<void>();
 }
 
-net::Task<Result<void>> StateController::write_condition(model::NodeName name, Standing standing) {
+net::Task<Result<void>> StateController::write_condition(model::NodeName name, kube::Place place) {
   const kube::Node* node = context_.nodes.find({"", name.value});
   if (node == nullptr) co_return Result<void>();
-  auto condition = condition_of(standing);
-  if (!condition) condition = StateCondition{true, "On", standing_text(standing)};
+  const Standing standing = context_.stand(*node);
+  const auto condition = condition_due(*node, standing);
+  if (!condition) co_return Result<void>();
   const kube::NodeCondition* before = node->condition(model::kStateCondition);
   const bool turned = before == nullptr || before->reason.view() != condition->reason;
   const std::string uid(node->meta.uid);
   const std::string body = condition_patch(*condition, before, loop_.clock().wall());
   kube::WriteOptions options;
   options.subresource = "status";
+  options.place = std::move(place);
   options.note.reason = model::reason_id(standing.watched ? *standing.watched : policy::reason_of(standing.state));
   const UnderWay under_way(writing_);
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kStrategicMerge, body,

@@ -55,9 +55,9 @@ class StateController {
     bool operator==(const Counted&) const = default;
   };
   net::Task<Result<std::optional<base::Duration>>> settle(model::NodeName name);
-  net::Task<Result<void>> write_marks(model::NodeName name, Standing standing);
-  net::Task<Result<void>> write_condition(model::NodeName name, Standing standing);
-  net::Task<Result<void>> turn();
+  net::Task<Result<void>> write_marks(model::NodeName name, kube::Place place);
+  net::Task<Result<void>> write_condition(model::NodeName name, kube::Place place);
+  net::Task<Result<kube::Place>> turn();
   void count(const std::string& node, const Standing* standing);
   base::Gauge& gauge(const Counted& counted);
 

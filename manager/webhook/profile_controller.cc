@@ -172,6 +172,8 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
   if (!wait) co_return fail(ErrorKind::kExhausted, "more pods to catch up with than the rate allows");
   if (*wait > base::Duration(0)) co_await loop_.sleep(*wait);
 
+  TM_CO_TRY(auto place,
+            co_await writer_.take_place(kRateWaitMax));  // before it is read: the write then goes out at once
   const kube::ObjectKey name = key_from(key);
   auto bytes = co_await reader_.get(kube::kPods, name.ns, name.name, kReadLimit);
   if (!bytes) {
@@ -196,6 +198,7 @@ net::Task<Result<void>> ProfileController::catch_up(std::string key) {
     done.patch["metadata"]["resourceVersion"] = Json(pod.text_at("metadata", "resourceVersion"));
     kube::WriteOptions write;
     write.ns = name.ns;
+    write.place = std::move(place);
     auto patched =
         co_await writer_.patch(kube::kPods, name.name, kube::PatchType::kMerge, done.patch.dump(), write, kWriteLimit);
     if (!patched) {
