@@ -13,10 +13,12 @@ from pathlib import Path
 from driver import kubernetes, processes
 from driver.console import Failed, WrongUse, say, step
 from driver.paths import BUILD, LOGS, ROOT
+from support import owners
 from support.cluster import control
 
 START_S = 180
 CLUSTERS = 2  # of the group `cluster`, side by side: its tests wait more than they work, and each cluster is a sixth of a core at rest
+PREFIX = "tidemark-cluster-"
 STANDING = BUILD / "cluster"  # where ./dev cluster start keeps its one cluster
 
 
@@ -73,7 +75,8 @@ class Fixture:
 
     def launch(self, programs: dict[str, Path]) -> None:
         """Begins the start. To be called by a thread that lives as long as the run: the supervisor ends with the thread that started it."""
-        self._state = Path(tempfile.mkdtemp(prefix="tidemark-cluster-"))
+        self._state = Path(tempfile.mkdtemp(prefix=PREFIX))
+        owners.mark(self._state)
         self._put_away.enter_context(processes.cleaned_up(self._keep_logs))
         with open(self._state / "supervisor.log", "wb") as out:
             self._child = processes.start(
@@ -121,12 +124,20 @@ class Fixture:
         shutil.rmtree(self._state, ignore_errors=True)
 
 
+def clear_away(place: Path) -> None:
+    """Folders of drivers that were killed; the kernel has ended what ran in them."""
+    for folder in place.glob(f"{PREFIX}*"):
+        if owners.gone(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def start(fixtures: list[Fixture]) -> None:
     """Those that are not there yet, beside each other."""
     new = [fixture for fixture in fixtures if not fixture.started]
     if not new:
         return
     programs = kubernetes.provide()
+    clear_away(Path(tempfile.gettempdir()))
     with step("starting etcd and kube-apiserver" + (f", {len(new)} of each" if len(new) > 1 else "")):
         try:
             for fixture in new:

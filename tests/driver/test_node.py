@@ -12,9 +12,10 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import groups, packages
+from driver import cluster, groups, packages
 from driver import node as driver_node
 from driver.console import Failed
+from support import owners
 from support.node import cgroups, image, node, pods, settings
 
 
@@ -56,21 +57,35 @@ class Leftovers(unittest.TestCase):
         self.place = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch.object(node, "PLACE", self.place))
 
-    def record(self, owner: int, started: str, cgroup: str = "tidemark-test-00000000") -> Path:
+    def record(self, mark: str, cgroup: str = "tidemark-test-00000000") -> Path:
         folder = Path(tempfile.mkdtemp(prefix=node.PREFIX, dir=self.place))
-        (folder / "node.json").write_text(json.dumps({"owner": owner, "started": started, "node": "node-0", "cgroup": cgroup}))
+        (folder / "node.json").write_text(json.dumps({"node": "node-0", "cgroup": cgroup}))
+        (folder / owners.MARK).write_text(mark)
         return folder
 
     def test_only_what_has_lost_its_owner_is_taken_away(self):
-        gone = subprocess.Popen([sys.executable, "-c", ""])
-        gone.wait()
-        mine = self.record(os.getpid(), node.started(os.getpid()))
-        reused = self.record(os.getpid(), "1")  # the number of one that is gone, by now of another process
-        dead = self.record(gone.pid, "1")
-        foreign = self.record(gone.pid, "1", cgroup="kubepods")
+        child = subprocess.Popen([sys.executable, "-c", ""])
+        child.wait()
+        here = os.readlink("/proc/self/ns/pid")
+        mine = self.record("")
+        owners.mark(mine)
+        reused = self.record(f"{os.getpid()} 1 {here}")  # the number of one that is gone, by now of another process
+        dead = self.record(f"{child.pid} 1 {here}")
+        elsewhere = self.record(f"{child.pid} 1 pid:[1]")  # of another container, which shares this folder
+        foreign = self.record(f"{child.pid} 1 {here}", cgroup="kubepods")
         unread = Path(tempfile.mkdtemp(prefix=node.PREFIX, dir=self.place))
         self.assertEqual((["node-0", "node-0"], []), node.clear_away(None))
-        self.assertEqual([True, False, False, True, True], [folder.exists() for folder in (mine, reused, dead, foreign, unread)])
+        folders = (mine, reused, dead, elsewhere, foreign, unread)
+        self.assertEqual([True, False, False, True, True, True], [folder.exists() for folder in folders])
+
+    def test_clusters_of_killed_drivers_are_taken_away_and_others_stay(self):
+        left, used, unknown = (self.place / f"tidemark-cluster-{name}" for name in ("left", "used", "unknown"))
+        for folder in (left, used, unknown):
+            folder.mkdir()
+        (left / owners.MARK).write_text(f"{os.getpid()} 1 {os.readlink('/proc/self/ns/pid')}")
+        owners.mark(used)
+        cluster.clear_away(self.place)
+        self.assertEqual([False, True, True], [folder.exists() for folder in (left, used, unknown)])
 
 
 class WhereThereCanBeNone(unittest.TestCase):

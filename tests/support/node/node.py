@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from contract.client import Broken, Client
+from support import owners
 from support.cluster.programs import sign
 from support.node import cgroups, image, pods, settings
 from support.node.settings import Layout
@@ -210,6 +211,7 @@ def _forget(api: Client, node: str) -> None:
     for pod in _pods_of(api, node):
         meta = pod["metadata"]
         api.delete(f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}", gracePeriodSeconds=0)
+    api.delete("/api/v1/namespaces/default/events", fieldSelector="source=kubelet")
     api.delete(f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{node}")
     api.delete(f"/api/v1/nodes/{node}")
 
@@ -239,19 +241,9 @@ def processes_of(state: Path, limit_s: float) -> dict[int, str]:
 # -- what a killed run left behind
 
 
-def started(pid: int) -> str:
-    """When a process began: a pid alone may belong to another by now."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
 def _write_record(layout: Layout, name: str, cgroup: str) -> None:
-    owner = os.getpid()
-    scratch = layout.record.with_suffix(".new")
-    scratch.write_text(json.dumps({"owner": owner, "started": started(owner), "node": name, "cgroup": cgroup}))
-    scratch.rename(layout.record)
+    layout.record.write_text(json.dumps({"node": name, "cgroup": cgroup}))
+    owners.mark(layout.state)  # last: nobody takes away what has no owner
 
 
 def clear_away(api: Client | None) -> tuple[list[str], list[str]]:
@@ -259,15 +251,14 @@ def clear_away(api: Client | None) -> tuple[list[str], list[str]]:
     Returns the nodes, and what could not be removed."""
     cleared, left = [], []
     for folder in sorted(PLACE.glob(f"{PREFIX}*")):
+        if not owners.gone(folder):
+            continue
         try:
-            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
-                continue
-            record = json.loads((folder / "node.json").read_text())
-            alive = started(record["owner"]) == record["started"]
+            record = json.loads(Layout(folder).record.read_text())
             name, cgroup = record["node"], record["cgroup"]
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # one that is just being made, or none of ours
-        if alive or not cgroups.NAME.fullmatch(cgroup):
+            continue  # none of ours
+        if not cgroups.NAME.fullmatch(cgroup):
             continue
         rest = _take_away(api, Layout(folder), name, cgroup)
         left += rest
