@@ -4,136 +4,28 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <ostream>
+#include <string>
+#include <vector>
 
 #include "linux/cgroup/limit.h"
-#include "linux/cpu_set.h"
 #include "linux/testing/kernel_rules.h"
-#include "linux/testing/own_group.h"
 #include "linux/testing/tree.h"
+#include "linux/testing/two_groups.h"
 
 namespace tidemark::linux {
 namespace {
 
-enum class Where { kFolder, kMachine };
+using testing::Where;
 
-std::ostream& operator<<(std::ostream& out, Where where) {
-  return out << (where == Where::kFolder ? "folder" : "machine");
-}
-
-// A group "top" with a child "top/low", both on processors 0 and 1, without limits.
-class OnV1 : public ::testing::TestWithParam<Where> {
- protected:
-  void SetUp() override {
-    if (GetParam() == Where::kFolder) {
-      make_folder();
-    } else {
-      make_on_machine();
-    }
-    if (IsSkipped() || HasFatalFailure()) return;
-    top = open(top_path_);
-    low = open(top_path_ + "/low");
-    ASSERT_TRUE(top && low);
-    const CpuSet machine = root_cpus();
-    if (!machine.contains(0) || !machine.contains(1)) GTEST_SKIP() << "needs processors 0 and 1";
-    for (Group* group : {&*top, &*low}) {
-      must(*group, File::kCpusetMems, "0");
-      must(*group, File::kCpusetCpus, "0-1");
-    }
-  }
-
-  WriteReport write(const Group& group, File file, std::string text, std::optional<std::string> expected = {}) {
-    return compare_and_write({&group, file, std::move(text), std::move(expected)}, *writer, buffer);
-  }
-  void must(const Group& group, File file, const std::string& text) {
-    const WriteReport report = write(group, file, text);
-    EXPECT_TRUE(report.outcome == WriteOutcome::kWritten || report.outcome == WriteOutcome::kAlready)
-        << text << ": " << to_string(report.outcome) << (report.error ? report.error->message : "");
-  }
-  void refused(const Group& group, File file, const std::string& text, int error) {
-    const WriteReport report = write(group, file, text);
-    ASSERT_EQ(report.outcome, WriteOutcome::kRefused)
-        << text << " of " << group.place(file).text() << ": " << to_string(report.outcome);
-    EXPECT_EQ(report.error->code, error) << report.error->message;
-  }
-  std::int64_t number(const Group& group, File file) {
-    const auto value = read_value(group, file, buffer);
-    EXPECT_TRUE(value && *value);
-    return value && *value ? **value : -2;
-  }
-  std::string cpus(const Group& group) {
-    const auto text = group.read(File::kCpusetCpus, buffer);
-    return text && *text ? CpuSet::parse(**text).value_or(CpuSet{}).text() : "unreadable";
-  }
-  void expect_written(std::span<const FileWrite> writes) {
-    for (const WriteReport& report : write_levelled(writes, *writer, buffer)) {
-      EXPECT_EQ(report.outcome, WriteOutcome::kWritten) << (report.error ? report.error->message : "");
-    }
-  }
-
-  Buffer buffer;
-  std::unique_ptr<GroupWriter> writer;
-  std::optional<Group> top, low;
-
- private:
-  void make_folder() {
-    tree_.emplace();
-    testing::make_v1(*tree_);
-    tree_->write("cpuset/cpuset.cpus", "0-3\n");
-    for (const std::string group : {"top", "top/low"}) {
-      testing::make_v1_group(*tree_, group);
-      for (const auto& [file, text] :
-           {std::pair{"cpu/%/cpu.cfs_quota_us", "-1"}, std::pair{"cpu/%/cpu.cfs_period_us", "100000"},
-            std::pair{"cpu/%/cpu.cfs_burst_us", "0"}, std::pair{"cpu/%/cpu.shares", "1024"},
-            std::pair{"cpu/%/cpu.idle", "0"}, std::pair{"cpuset/%/cpuset.cpus", ""},
-            std::pair{"cpuset/%/cpuset.mems", ""}, std::pair{"memory/%/memory.limit_in_bytes", "9223372036854771712"},
-            std::pair{"memory/%/memory.usage_in_bytes", "0"}}) {
-        std::string path = file;
-        path.replace(path.find('%'), 1, group);
-        tree_->write(path, std::string(text) + "\n");
-      }
-    }
-    auto found = Hierarchies::discover(tree_->root(), "");
-    ASSERT_TRUE(found) << found.error().message;
-    hierarchies_ = std::move(*found);
-    writer = std::make_unique<testing::KernelRules>();
-    top_path_ = "top";
-  }
-  void make_on_machine() {
-    const auto mounts = read_path("/proc/self/mountinfo", buffer);
-    ASSERT_TRUE(mounts && *mounts);
-    if (parse_mounts(testing::kMachineRoot, **mounts).empty()) GTEST_SKIP() << "no cgroup hierarchy is mounted";
-    auto found = Hierarchies::discover(testing::kMachineRoot, **mounts);
-    ASSERT_TRUE(found) << found.error().message;
-    hierarchies_ = std::move(*found);
-    for (const File file : {File::kCpuQuota, File::kCpusetCpus, File::kMemoryLimit}) {
-      const auto* home = hierarchies_->home(file);
-      if (!home || home->version != Version::kV1)
-        GTEST_SKIP() << "this machine has no v1 hierarchies of cpu, cpuset and memory";
-    }
-    own_ = std::make_unique<testing::OwnGroup>(*hierarchies_);
-    if (!own_->complete() || !own_->make_below("low")) GTEST_SKIP() << "may not make groups";
-    writer = std::make_unique<KernelWriter>();
-    top_path_ = own_->name();
-  }
-  std::optional<Group> open(const std::string& path) {
-    auto group = Group::open(*hierarchies_, path);
-    EXPECT_TRUE(group) << group.error().message;
-    return group ? std::move(*group) : std::nullopt;
-  }
-  CpuSet root_cpus() {
-    const auto root = open("");
-    const auto text = root ? root->read(File::kCpusetCpus, buffer) : std::nullopt;
-    return text && *text ? CpuSet::parse(**text).value_or(CpuSet{}) : CpuSet{};
-  }
-
-  std::optional<testing::Tree> tree_;
-  std::optional<Hierarchies> hierarchies_;
-  std::unique_ptr<testing::OwnGroup> own_;
-  std::string top_path_;
+struct OnV1 : testing::TwoGroups {
+  OnV1() : TwoGroups(Version::kV1) {}
+};
+struct OnV2 : testing::TwoGroups {
+  OnV2() : TwoGroups(Version::kV2) {}
 };
 
+INSTANTIATE_TEST_SUITE_P(Write, OnV2, ::testing::Values(Where::kFolder, Where::kMachine),
+                         ::testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Write, OnV1, ::testing::Values(Where::kFolder, Where::kMachine),
                          ::testing::PrintToStringParamName());
 
@@ -236,6 +128,66 @@ TEST_P(OnV1, OneRefusalStopsNothingElse) {
   EXPECT_EQ(reports[1].outcome, WriteOutcome::kWritten);
   EXPECT_EQ(reports[2].outcome, WriteOutcome::kOther);
   EXPECT_EQ(number(*low, File::kCpuShares), 1024);
+}
+
+TEST_P(OnV2, AValueIsWrittenOnceAndReadBackInTheUnitOfV1) {
+  const std::string weight = value_text(File::kCpuShares, Version::kV2, 2048).value();
+  EXPECT_EQ(write(*low, File::kCpuShares, weight).outcome, WriteOutcome::kWritten);
+  EXPECT_EQ(write(*low, File::kCpuShares, weight).outcome, WriteOutcome::kAlready);
+  EXPECT_NEAR(static_cast<double>(number(*low, File::kCpuShares)), 2048, 27) << "one step of weight is 26 shares";
+  EXPECT_EQ(write(*low, File::kCpuQuota, "50000").outcome, WriteOutcome::kWritten);
+  EXPECT_EQ(write(*low, File::kCpuQuota, "50000").outcome, WriteOutcome::kAlready);
+  EXPECT_EQ(number(*low, File::kCpuQuota), 50'000);
+  EXPECT_EQ(number(*low, File::kCpuPeriod), 100'000) << "kept";
+  must(*low, File::kCpuQuota, "max");
+  EXPECT_EQ(number(*low, File::kCpuQuota), kUnlimited);
+  must(*low, File::kMemoryLimit, "10000000");
+  EXPECT_EQ(write(*low, File::kMemoryLimit, "10000000").outcome, WriteOutcome::kAlready);
+  must(*low, File::kMemoryLimit, "max");
+  EXPECT_EQ(number(*low, File::kMemoryLimit), kUnlimited);
+}
+
+TEST_P(OnV2, AChildMaySayMoreThanItsParentHas) {
+  must(*top, File::kCpuQuota, "50000");
+  must(*low, File::kCpuQuota, "60000");
+  must(*top, File::kCpuQuota, "40000");
+  must(*low, File::kCpusetCpus, "0");
+  must(*top, File::kCpusetCpus, "1");
+  EXPECT_EQ(cpus(*low), "0");
+}
+
+TEST_P(OnV2, WhatIsOutOfRangeIsRefused) {
+  refused(*low, File::kCpuShares, "0", ERANGE);
+  refused(*low, File::kCpuShares, "10001", ERANGE);
+  refused(*low, File::kCpuQuota, "999", EINVAL);
+  refused(*low, File::kCpuQuota, "x", EINVAL);
+}
+
+TEST_P(OnV2, ABurstIsNoLargerThanTheQuota) {
+  if (!low->has(File::kCpuBurst)) GTEST_SKIP() << "this kernel has no burst";
+  must(*low, File::kCpuQuota, "50000");
+  refused(*low, File::kCpuBurst, "50001", EINVAL);
+  must(*low, File::kCpuBurst, "50000");
+  refused(*low, File::kCpuQuota, "40000", EINVAL);
+}
+
+TEST_P(OnV2, AnIdleGroupHasNoWeightToSet) {
+  if (!low->has(File::kCpuIdle)) GTEST_SKIP() << "this kernel has no cpu.idle";
+  must(*low, File::kCpuIdle, "1");
+  refused(*low, File::kCpuShares, "50", EINVAL);
+  EXPECT_EQ(number(*low, File::kCpuIdle), 1);
+  must(*low, File::kCpuIdle, "0");
+  must(*low, File::kCpuShares, "50");
+}
+
+TEST_P(OnV2, ManyMoveTogether) {
+  for (const auto& [parent, child] :
+       {std::pair{"90000", "80000"}, std::pair{"30000", "20000"}, std::pair{"max", "70000"}}) {
+    const FileWrite writes[] = {{&*low, File::kCpuQuota, child, {}}, {&*top, File::kCpuQuota, parent, {}}};
+    expect_written(writes);
+  }
+  EXPECT_EQ(number(*top, File::kCpuQuota), kUnlimited);
+  EXPECT_EQ(number(*low, File::kCpuQuota), 70'000);
 }
 
 // A folder shows each step; a kernel only what comes of them.

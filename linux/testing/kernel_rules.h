@@ -120,6 +120,7 @@ class KernelRules final : public GroupWriter {
   static int check_cpu_max(const Path& path, std::string_view text, std::string& shown) {
     const auto quota = parse_limit(text);
     if (!quota || (*quota >= 0 && *quota < 1000)) return EINVAL;
+    if (*quota >= 0 && number(path.parent_path() / "cpu.max.burst").value_or(0) > *quota) return EINVAL;
     const std::string before = read(path).value_or("max 100000");
     shown = base::cat(text, " ", before.substr(before.find(' ') + 1));
     return 0;
@@ -128,15 +129,18 @@ class KernelRules final : public GroupWriter {
   static int check_burst(const Path& group, Version version, std::string_view text) {
     const auto burst = parse_count(text);
     if (!burst) return EINVAL;
-    const auto quota = version == Version::kV1 ? number(group / "cpu.cfs_quota_us") : std::nullopt;
+    const std::string shown = read(group / (version == Version::kV1 ? "cpu.cfs_quota_us" : "cpu.max")).value_or("-1");
+    const auto quota = parse_limit(std::string_view(shown).substr(0, shown.find(' ')));
     return quota && *quota >= 0 && *burst > *quota ? EINVAL : 0;
   }
 
   // A group that is idle has no weight to set.
   static int check_shares(const Path& group, Version version, std::string_view text, std::string& shown) {
     const auto shares = parse_count(text);
-    if (!shares || number(group / "cpu.idle").value_or(0) == 1) return EINVAL;
-    if (version == Version::kV2) return *shares >= kWeightMin && *shares <= kWeightMax ? 0 : ERANGE;
+    if (!shares) return EINVAL;
+    if (version == Version::kV2 && (*shares < kWeightMin || *shares > kWeightMax)) return ERANGE;
+    if (number(group / "cpu.idle").value_or(0) == 1) return EINVAL;
+    if (version == Version::kV2) return 0;
     shown = base::cat(std::clamp(*shares, kSharesMin, kSharesMax));
     return 0;
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,13 @@ class OwnGroup {
   bool complete() const { return complete_; }  // in every hierarchy: this user may make groups
 
   bool make_below(std::string_view relative) { return make(name_ + "/" + std::string(relative)); }
+  // v2: lets groups below this one have controllers; the root has to let this one have them.
+  bool give_controllers(std::string_view names) {
+    return std::ranges::all_of(hierarchies_.all(), [&](const Hierarchy& one) {
+      std::ofstream file(one.path + "/" + name_ + "/cgroup.subtree_control");
+      return static_cast<bool>(file << names << std::flush);
+    });
+  }
   void remove() {
     for (auto path = made_.rbegin(); path != made_.rend(); ++path) ::rmdir(path->c_str());
     made_.clear();
