@@ -108,8 +108,9 @@ VERBS = {
                   "of tests wants (containerd, runc and busybox-static: node) is installed when that group begins.", _setup),
     "build": Verb("build [PRESET]", "build everything; leaves build/tidemark",
                   f"PRESET: {', '.join(PRESETS)}; dev when not given. The folder is build/ for dev and build-PRESET/ for the others.", _build),
-    "test": Verb("test [GROUP…]", "run the tests; without a group, what CI runs",
+    "test": Verb("test [GROUP…] [--only=NAME]", "run the tests; without a group, what CI runs",
                  "GROUP:\n{groups}\n\n"
+                 "--only=NAME runs the files and programs of one group that have it in their names: ./dev test cluster --only=faults\n\n"
                  "Ends with the line `N passed, N failed, N skipped`. Logs: build/test-logs/. Budgets: tests/budget.txt.\n"
                  "With CI set in the environment, a skip that tests/expected-skips.txt does not name fails the run.", _test),
     "up": Verb("up [--listen ADDR:PORT] [--data-dir DIR] [--once]", "start Tidemark here, with sample nodes, and stay up for kubectl",

@@ -23,7 +23,7 @@ from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 GROUPS = {
     "unit": "tidy, unit tests, the same under asan+ubsan, concurrent ones under tsan, the commands of the docs",
     "contract": "the contract suite on a real kube-apiserver and on the API server in memory",
-    "node": "cgroups and kernel interfaces of this machine",
+    "node": "a real kubelet with 50 pods; cgroups and kernel interfaces of this machine",
     "cluster": "components and kubectl sessions against a real kube-apiserver, faults included",
     "yarn": "a real ResourceManager and NodeManager",
     "vm": "a kernel with cgroup v2 in a small virtual machine",
@@ -43,6 +43,7 @@ LONG_FUZZ_S = 2700  # for all fuzzers together, one on each core; the soak and t
 
 @dataclass
 class Run:
+    only: str = ""  # part of the names of the files and programs that are run; all when empty
     cases: list[Case] = field(default_factory=list)
     took: dict[str, float] = field(default_factory=dict)
     fixtures: Fixtures = field(default_factory=Fixtures)
@@ -84,11 +85,9 @@ class Run:
             return False
 
 
-def test(names: list[str]) -> int:
-    for name in names:
-        if name not in GROUPS:
-            raise WrongUse(f"no test group `{name}`: {', '.join(GROUPS)}")
-    run = Run()
+def test(arguments: list[str]) -> int:
+    names, only = _parse(arguments)
+    run = Run(only=only)
     begin, caches = time.monotonic(), budget.Caches()
     try:
         with run.timed("setup"):
@@ -105,15 +104,30 @@ def test(names: list[str]) -> int:
     return _finish(run, time.monotonic() - begin)
 
 
+def _parse(arguments: list[str]) -> tuple[list[str], str]:
+    names = [word for word in arguments if not word.startswith("--only=")]
+    wanted = [word.removeprefix("--only=") for word in arguments if word.startswith("--only=")]
+    if wanted and (not wanted[-1] or len(wanted) + len(names) != 2 or names[0] == "unit"):
+        raise WrongUse("--only=NAME wants a part of a file's name, and one group, which is not unit: its programs lie in build/MODULE/")
+    for name in names:
+        if name not in GROUPS:
+            raise WrongUse(f"no test group `{name}`: {', '.join(GROUPS)}")
+    return names, "".join(wanted)
+
+
 def _run_group(run: Run, group: str, built: bool) -> None:
     if group == "unit":
         _unit(run, built)
         return
-    if group == "long":
+    if group == "long" and not run.only:
         _fuzz(run)
         _tsan(run, "long", "build-tsan-long", sorted(TSAN_IN_LONG))
     programs, files = build.listed("dev", f"{group}-tests"), _python_files(ROOT / "tests" / group)
     suite = group == "contract"
+    if run.only:
+        programs, files, suite = [each for each in programs if run.only in each[0]], [file for file in files if run.only in file.name], False
+        if not programs and not files:
+            raise Failed(f"no program and no file of the group {group} has `{run.only}` in its name")
     if not programs and not files and not suite:
         say(f"{group}: no tests in this group yet")
         return
@@ -129,7 +143,8 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         run.fixtures.stop(all_but=1)
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
-    with run.timed(group), processes.cleaned_up(node.clear_away) if group == "node" else nullcontext():  # one after the other: they share the cluster, and some of them kill it
+    ending = processes.cleaned_up(node.clear_away) if group == "node" else nullcontext()
+    with run.timed(group), ending:  # one after the other: they share the cluster, and some of them kill it
         if suite:
             with _scratch() as scratch:
                 whole = _environment(environment, scratch)
@@ -187,8 +202,9 @@ def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: l
 
     jobs = {name: job(name, lambda its_own, name=name, path=path: _run_gtest(group, name, path, its_own)) for name, path in programs}
     jobs |= {file.name: job(file.name, lambda its_own, file=file: _run_python(group, file, its_own)) for file in files}
-    jobs["docs"] = lanes.Job("docs", _cluster_docs)
-    say(f"{group}: {len(programs)} programs, {len(files)} Python files and the docs on {len(clusters)} cluster(s)")
+    if not run.only:
+        jobs["docs"] = lanes.Job("docs", _cluster_docs)
+    say(f"{group}: {len(programs)} programs, {len(files)} Python files{'' if run.only else ' and the docs'} on {len(clusters)} cluster(s)")
 
     def done(number: int, each: lanes.Job, cases: list[Case], seconds: float) -> None:
         say(f"{group} {number}: {each.name:<30} {seconds:6.1f} s  {results.tally(cases)}")

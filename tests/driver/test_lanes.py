@@ -143,8 +143,8 @@ class Order(unittest.TestCase):
 class Group(unittest.TestCase):
     """The group `cluster` with everything around it replaced: who gets which files, and that all cases arrive."""
 
-    def run_group(self, files: list[str]) -> tuple[groups.Run, list[int], list]:
-        run, counts, ran = groups.Run(), [], []
+    def run_group(self, files: list[str], only: str = "") -> tuple[groups.Run, list[int], list]:
+        run, counts, ran = groups.Run(only=only), [], []
         run.fixtures = mock.Mock()
         run.fixtures.start = lambda count: counts.append(count) or [FakeLane(str(number)) for number in range(count)]
 
@@ -174,6 +174,14 @@ class Group(unittest.TestCase):
         _, counts, ran = self.run_group(["test_0.py"])
         self.assertEqual([1], counts)
         self.assertEqual(1, len(ran))
+
+    def test_some_of_the_files(self):
+        names = ["test_faults.py", "test_state.py", "test_plan.py"]
+        run, counts, ran = self.run_group(names, "fault")
+        self.assertEqual(["test_faults.py"], [name for name, _, _ in ran])
+        self.assertEqual((1, ["test_faults.py"]), (counts[0], [case.program for case in run.cases]))
+        with self.assertRaises(Failed):
+            self.run_group(names, "fualt")
 
     def test_a_second_try_is_given_where_ci_runs_on_the_same_cluster(self):
         run, tries = groups.Run(), []

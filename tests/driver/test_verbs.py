@@ -35,7 +35,8 @@ class CommandLine(unittest.TestCase):
         self.assertIn("`test`", done.stderr)
 
     def test_wrong_use_is_2(self):
-        for arguments in (["test", "units"], ["build", "fast"], ["fmt", "--chek"], ["fuzz", "--seconds", "x"], ["setup", "now"], ["cluster", "x"], []):
+        for arguments in (["test", "units"], ["test", "--only=x"], ["test", "unit", "--only=x"], ["test", "node", "cluster", "--only=x"], ["test", "cluster", "--only="],
+                          ["build", "fast"], ["fmt", "--chek"], ["fuzz", "--seconds", "x"], ["setup", "now"], ["cluster", "x"], []):
             with self.subTest(arguments):
                 self.assertEqual(2, dev(*arguments).returncode)
 
