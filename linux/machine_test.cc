@@ -20,6 +20,7 @@
 #include "linux/cgroup/memory.h"
 #include "linux/cgroup/processes.h"
 #include "linux/cpu_set.h"
+#include "linux/folder_watch.h"
 #include "linux/kmsg.h"
 #include "linux/kubepods.h"
 #include "linux/numa.h"
@@ -238,6 +239,27 @@ TEST_F(Machine, PodsAreWalkedWhetherThereAreAnyOrNot) {
   ASSERT_TRUE(driver) << driver.error().message;
   const auto pods = walk_pods(hierarchies->directory(*cpu), Kubepods(driver->value_or(CgroupDriver::kCgroupfs)), place);
   EXPECT_TRUE(pods) << pods.error().message;
+}
+
+TEST_F(Machine, AGroupThatIsMadeIsToldOf) {
+  const auto cpu = hierarchies->of(Controller::kCpu);
+  if (!cpu) GTEST_SKIP() << "no hierarchy for cpu";
+  OwnGroup own(*hierarchies);
+  if (!own.complete()) GTEST_SKIP() << "may not make groups in every hierarchy below " << kMachineRoot;
+  const auto group = Group::open(*hierarchies, own.name());
+  ASSERT_TRUE(group && *group);
+  auto watch = FolderWatch::open();
+  ASSERT_TRUE(watch) << watch.error().message;
+  ASSERT_TRUE(watch->add(*(*group)->directory(Controller::kCpu), {}).value());
+  ASSERT_TRUE(own.make_below("pod"));
+  const auto made = watch->next();
+  ASSERT_TRUE(made && *made);
+  EXPECT_EQ((*made)->kind, FolderChangeKind::kMade);
+  EXPECT_EQ((*made)->name, "pod");
+  own.remove();
+  const auto gone = watch->next();
+  ASSERT_TRUE(gone && *gone);
+  EXPECT_EQ((*gone)->kind, FolderChangeKind::kGone);
 }
 
 struct Procfs : ::testing::Test {
