@@ -109,6 +109,23 @@ class FiftyPods(unittest.TestCase):
         self.assertEqual(200, status, body)
         self.assertEqual({pod["metadata"]["uid"] for pod in self.pods}, {pod["metadata"]["uid"] for pod in json.loads(body)["items"]})
 
+    def test_pods_live_through_the_kubelet(self):
+        """Their containers go on, and its successor knows them."""
+
+        def containers() -> set[str]:
+            return {each["containerID"] for pod in self.node.pods() for each in pod["status"]["containerStatuses"]}
+
+        before, token = containers(), self.account("pods")
+        self.node.kill_kubelet()
+
+        def known() -> bool:
+            status, body = self.node.ask_kubelet("/pods", token)
+            return status == 200 and len(json.loads(body)["items"] or []) == PODS  # until it has heard of them it answers 200 and null
+
+        wait_for(known, "the new kubelet knows the pods")
+        self.assertEqual(before, containers())
+        self.assertEqual(PODS, len(before))
+
     def account(self, right: str) -> str:
         """A token of a service account that may get nodes/RIGHT, and nothing else."""
         client, name = API, f"{self.node.name}-{right or 'none'}"
@@ -151,7 +168,10 @@ class Ending(unittest.TestCase):
         before = of_the_machine()
         with new_node() as made:
             made.run(pods.spread(2, 0, 1))
-            self.assertNotEqual([], cgroups.there(made.cgroup))
+            top = cgroups.there(made.cgroup)[0]
+            self.assertEqual(2, len(list(top.glob("kubepods/**/pod*"))))
+            made.end(["work-0"])
+            wait_for(lambda: len(list(top.glob("kubepods/**/pod*"))) == 1, "the cgroup of a pod that was deleted is gone")
         self.assertEqual([], cgroups.there(made.cgroup))
         self.assertFalse(made.layout.state.exists())
         self.assertEqual(before, of_the_machine())

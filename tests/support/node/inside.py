@@ -1,6 +1,6 @@
 """Process 1 of the node: python -m support.node.inside STATE-FOLDER KUBELET NODE-NAME NODE-IP, started by `unshare --pid --mount`.
 
-It starts containerd, and the kubelet once that serves, and then only buries the dead. The kernel ends everything in a PID namespace with its process 1,
+It starts containerd, and the kubelet once that serves, and a kubelet that ends is started again, as a machine's init would. It buries the dead. The kernel ends everything in a PID namespace with its process 1,
 however that ends, and unmounts everything of a mount namespace with its last process: no shim, container or mount outlives it.
 """
 
@@ -14,6 +14,8 @@ from pathlib import Path
 from support.node.settings import TUNABLES, Layout
 
 SERVES_S = 60
+FAILED_START_S = 5  # a kubelet that ends sooner has not started
+FAILED_STARTS_MAX = 3  # in a row: then it will not
 COVERED = ("/run", "/var/lib", "/var/log")  # where programs write whatever they are told
 
 
@@ -55,19 +57,25 @@ def main() -> int:
     layout, kubelet, name, address = Layout(Path(sys.argv[1])), sys.argv[2], sys.argv[3], sys.argv[4]
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # process 1 gets no signal that it does not ask for
     mounts(layout)
-    running = {start(layout, "containerd", ["containerd", "--config", layout.containerd / "config.toml"]): "containerd"}
-    if not serving(layout, *running):
+    containerd = start(layout, "containerd", ["containerd", "--config", layout.containerd / "config.toml"])
+    if not serving(layout, containerd):
         print(f"containerd serves nothing after {SERVES_S} s, or has ended", flush=True)
         return 1
-    running[start(layout, "kubelet", [
+    command = [
         kubelet, "--config", layout.kubelet / "config.json", "--kubeconfig", layout.kubelet / "kubeconfig", "--root-dir", layout.kubelet / "root",
         "--cert-dir", layout.kubelet / "pki", "--hostname-override", name, "--node-ip", address, "--v=2",
-    ])] = "kubelet"
-    while True:
-        pid, status = os.wait()
-        if pid in running:
-            print(f"{running.pop(pid)} ended with {os.waitstatus_to_exitcode(status)}", flush=True)
+    ]
+    failed = 0
+    while failed < FAILED_STARTS_MAX:
+        began, pid = time.monotonic(), start(layout, "kubelet", command)
+        while (ended := os.wait())[0] not in (pid, containerd):
+            pass  # a shim, or what a shim left
+        what = "containerd" if ended[0] == containerd else "the kubelet"
+        print(f"{what} ended with {os.waitstatus_to_exitcode(ended[1])}", flush=True)
+        if ended[0] == containerd:
             return 1
+        failed = failed + 1 if time.monotonic() - began < FAILED_START_S else 0
+    return 1
 
 
 if __name__ == "__main__":

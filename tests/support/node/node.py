@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -165,6 +166,29 @@ class Node:
 
     def pods(self) -> list[dict]:
         return _pods_of(self._api, self.name)
+
+    def end(self, names: list[str], namespace: str = NAMESPACE) -> None:
+        """Deletes them as a user does, and waits until the kubelet has let them go."""
+        for name in names:
+            self._api.delete(f"/api/v1/namespaces/{namespace}/pods/{name}")
+        self._until(f"{', '.join(names)} are gone", lambda: not {pod["metadata"]["name"] for pod in self.pods()} & set(names), PODS_S)
+
+    def kill_kubelet(self) -> None:
+        """SIGKILL. It is started again at once; its pods run on meanwhile."""
+        before = self._kubelet_pid()
+        os.kill(before, signal.SIGKILL)
+        self._until("another kubelet answers", lambda: self._kubelet_pid() not in (0, before) and self._healthy())
+
+    def _kubelet_pid(self) -> int:
+        start = f"{self._kubelet} --config {self.layout.kubelet}"
+        return next((pid for pid, line in processes_of(self.layout.state, 0).items() if line.startswith(start)), 0)
+
+    def _healthy(self) -> bool:
+        try:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{self._health_port}/healthz", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
 
     # -- the kubelet's door
 
