@@ -153,11 +153,13 @@ AuditSight sight_of(const Json& node, const AuditSettings& settings) {
 AuditMetric read_metric(const Json& metric) {
   AuditMetric read;
   read.stamp = metric.text_at("status", "updateTime");
-  read.system_used = native(metric.at("status", "nodeMetric", "systemUsage", "resources"), read.unreadable);
+  // Nobody uses less than nothing, and nobody may sell it.
+  read.system_used =
+      not_below_zero(native(metric.at("status", "nodeMetric", "systemUsage", "resources"), read.unreadable));
   if (const Json* used = metric.at("status", "podsMetric"); used != nullptr && used->is_array()) {
     for (const Json& pod : used->as_array()) {
       if (below_batch(text(pod.member("priority")))) continue;
-      read.online_used += native(pod.at("podUsage", "resources"), read.unreadable);
+      read.online_used += not_below_zero(native(pod.at("podUsage", "resources"), read.unreadable));
     }
   }
   return read;

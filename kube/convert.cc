@@ -112,22 +112,26 @@ model::PodView to_pod_view(const Pod& pod) {
 
 namespace {
 
-// Nobody uses less than nothing; taken at its word it would be sold.
-bool none_below_zero(model::NodeMetricView& view) {
-  bool none = true;
-  const auto at_least_zero = [&none](model::Resources& used) {
-    none = none && used.cpu >= model::CpuMilli{} && used.memory >= model::MemoryBytes{};
+// Nobody uses less than nothing; taken at its word it would be sold. Which parts of the report say so.
+std::string lift_to_zero(model::NodeMetricView& view) {
+  std::string below;
+  const auto at_least_zero = [&below](std::string_view part, model::Resources& used) {
+    if (used.cpu >= model::CpuMilli{} && used.memory >= model::MemoryBytes{}) return;
     used = model::max(used, model::Resources{});
+    if (below.ends_with(part)) return;  // of pods and host applications there are many
+    below += below.empty() ? "" : ", ";
+    below += part;
   };
-  if (view.node_usage) at_least_zero(*view.node_usage);
-  at_least_zero(view.system_usage);
-  for (auto& pod : view.pods) at_least_zero(pod.usage);
-  for (auto& application : view.host_applications) at_least_zero(application.usage);
-  at_least_zero(view.prod_reclaimable);
-  return none;
+  if (view.node_usage) at_least_zero("nodeUsage", *view.node_usage);
+  at_least_zero("systemUsage", view.system_usage);
+  for (auto& pod : view.pods) at_least_zero("podUsage", pod.usage);
+  for (auto& application : view.host_applications) at_least_zero("usage of hostApplicationMetric", application.usage);
+  at_least_zero("prodReclaimableMetric", view.prod_reclaimable);
+  view.below_zero = !below.empty();
+  return below;
 }
 
-model::NodeMetricView read_metric(const NodeMetric& metric, bool& below_zero) {
+model::NodeMetricView read_metric(const NodeMetric& metric, std::string& below_zero) {
   model::NodeMetricView view;
   view.update_time = metric.updated;
   view.has_node_metric = metric.has_node_metric;
@@ -143,14 +147,14 @@ model::NodeMetricView read_metric(const NodeMetric& metric, bool& below_zero) {
                                       model::parse_qos(application.qos)});
   }
   if (metric.prod_reclaimable) view.prod_reclaimable = native_resources(*metric.prod_reclaimable);
-  below_zero = !none_below_zero(view);
+  below_zero = lift_to_zero(view);
   return view;
 }
 
 }  // namespace
 
 model::NodeMetricView to_node_metric_view(const NodeMetric& metric) {
-  bool below_zero = false;
+  std::string below_zero;
   return read_metric(metric, below_zero);
 }
 
@@ -178,9 +182,13 @@ Conversion to_node_snapshot(const Node& node, std::vector<model::PodView> pods, 
   }
   snapshot.pods = std::move(pods);
   if (metric != nullptr) {
-    bool below_zero = false;
+    std::string below_zero;
     snapshot.metric = read_metric(*metric, below_zero);
-    if (below_zero) out.notes.emplace_back("NodeMetric: something below 0 was measured, and counts as 0");
+    if (!below_zero.empty()) {
+      out.notes.push_back(base::cat("NodeMetric: ", below_zero,
+                                    " is below 0, which nobody can use: it counts as 0, and with profile tidemark "
+                                    "nothing grows on it"));
+    }
   }
   if (topology != nullptr) snapshot.topology = to_topology_view(*topology, out.notes);
   snapshot.normalization_annotation = text_of(node, model::kNormalizationRatioAnnotation);

@@ -130,13 +130,27 @@ TEST_F(ConvertTest, WhatIsBelowZeroCountsAsZeroAndIsTold) {
       R"("hostApplicationMetric":[{"name":"h","usage":{"resources":{"cpu":"-1","memory":"2"}}}],)"
       R"("prodReclaimableMetric":{"resource":{"resources":{"cpu":"-3","memory":"3"}}}}})");
   const Conversion made = to_node_snapshot(node(R"({"metadata":{"name":"n"}})"), {}, &odd);
-  EXPECT_EQ(made.notes.size(), 1U);
+  ASSERT_EQ(made.notes.size(), 1U);
+  EXPECT_TRUE(
+      made.notes[0].starts_with("NodeMetric: nodeUsage, systemUsage, podUsage, usage of hostApplicationMetric, "
+                                "prodReclaimableMetric is below 0"))
+      << made.notes[0];
   const model::NodeMetricView& view = *made.snapshot.metric;
+  EXPECT_TRUE(view.below_zero);
   EXPECT_EQ(view.node_usage, model::Resources());
   EXPECT_EQ(view.system_usage, (model::Resources{{0}, {std::int64_t{1} << 30}}));
   EXPECT_EQ(view.pods.at(0).usage, (model::Resources{{0}, {1}}));
   EXPECT_EQ(view.host_applications.at(0).usage, (model::Resources{{0}, {2}}));
   EXPECT_EQ(view.prod_reclaimable, (model::Resources{{0}, {3}}));
+}
+
+TEST_F(ConvertTest, AReportOfNothingIsNotBelowIt) {
+  const NodeMetric idle =
+      metric(R"({"metadata":{"name":"n"},"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"0","memory":"0"}}},)"
+             R"("podsMetric":[{"name":"p","namespace":"d","podUsage":{"resources":{"cpu":"0"}}}]}})");
+  const Conversion made = to_node_snapshot(node(R"({"metadata":{"name":"n"}})"), {}, &idle);
+  EXPECT_TRUE(made.notes.empty());
+  EXPECT_FALSE(made.snapshot.metric->below_zero);
 }
 
 TEST_F(ConvertTest, TheFiltersKeepWhatIsRead) {

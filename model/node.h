@@ -41,6 +41,8 @@ struct NodeMetricView {
   std::vector<PodUsage> pods;
   std::vector<HostApplicationUsage> host_applications;
   Resources prod_reclaimable;  // 0 where the agent predicted nothing
+  // Something above was reported as less than nothing. It stands there as 0, which nobody measured.
+  bool below_zero = false;
 };
 
 // What somebody outside Kubernetes (YARN) holds of the batch resources of this node.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "manager/testing/cluster.h"
 
 namespace tidemark::manager {
@@ -56,6 +57,49 @@ TEST_F(NodeNotesTest, EachNodeIsToldOnceAndAgainWhenItIsSomethingElse) {
   EXPECT_EQ(told("n1", "colocation-strategy"), 1);
   EXPECT_EQ(told("n2", "network-bandwidth"), 1);
   EXPECT_EQ(replica.metric("tidemark_nodes_partly_unreadable"), 2);
+}
+
+// Nobody uses less than nothing: what counts as 0 is not sold where the node's profile is the safe one.
+TEST_F(NodeNotesTest, WhereLessThanNothingIsMeasuredTheOfferDoesNotGrow) {
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object(
+      {{"config.yaml",
+        "{schema: 1, mode: enforce, motion: {deadBandPermille: 0, slewPermillePerMinute: 1000}, pools: [{name: safe, "
+        "profile: tidemark, nodeSelector: {matchLabels: {pool: safe}}}]}"}});
+  must("POST", testing::kConfigPath, map);
+  for (const char* name : {"safe", "peers"}) {
+    node(name);
+    metric(name, "8");
+  }
+  must("PATCH", "/api/v1/nodes/safe", *Json::parse(R"({"metadata":{"labels":{"pool":"safe"}}})"), kMerge);
+  auto& replica = start();
+  const auto report = [&](std::string_view system) {
+    for (const char* name : {"safe", "peers"}) {
+      Json status =
+          *Json::parse(R"({"podsMetric":[{"name":"p","namespace":"d","podUsage":{"resources":{"cpu":"-8"}}}]})");
+      const Json used = Json::object({{"resources", Json::object({{"cpu", Json(system)}, {"memory", "4Gi"}})}});
+      status["updateTime"] = Json(base::format_rfc3339(clock.wall()));
+      status["nodeMetric"] = Json::object({{"nodeUsage", used}, {"systemUsage", used}});
+      must("PATCH", base::cat(testing::kNodeMetricsPath, "/", name, "/status"),
+           Json::object({{"status", std::move(status)}}), kMerge);
+    }
+    run_for(1min);
+  };
+  for (const char* name : {"safe", "peers"}) metric(name, "8.001");
+  run_for(1min);
+  ASSERT_EQ(offered("safe"), "11199");
+  ASSERT_EQ(offered("peers"), "11200") << "not worth a write yet";
+  for (int minute = 0; minute < 10; ++minute) report("0");
+  EXPECT_EQ(offered("safe"), "11199");
+  EXPECT_EQ(offered("peers"), "19200") << "the peer's number: below 0 counts as 0";
+  EXPECT_EQ(told("safe", "podUsage is below 0"), 1);
+  EXPECT_EQ(replica.metric("tidemark_nodes_partly_unreadable"), 2);
+  report("12");
+  EXPECT_EQ(offered("safe"), "7200") << "a cut is right whatever else was measured";
+  metric("safe", "2");
+  run_for(5min);
+  EXPECT_GT(*base::parse_int(offered("safe")), 7200);
+  EXPECT_EQ(replica.metric("tidemark_nodes_partly_unreadable"), 1);
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ void Profiles::metric_changed(const kube::NodeMetric* before, const kube::NodeMe
     const auto at = std::lower_bound(on_node_.begin(), on_node_.end(), usage.id,
                                      [](const auto& each, const model::PodId& id) { return each.first < id; });
     if (at == on_node_.end() || at->first != usage.id) continue;
+    if (usage.usage.cpu < model::CpuMilli{} || usage.usage.memory < model::MemoryBytes{}) continue;  // no measurement
     keep |= book_.add(at->second->view(), usage.usage, now);
     ++samples;
   }

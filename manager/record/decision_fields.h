@@ -234,6 +234,7 @@ void all(auto& a, auto&... values) {
 // What records of an older schema do not have: there it keeps its default.
 inline constexpr std::int64_t kSchemaOfWarmUp = 2;
 inline constexpr std::int64_t kSchemaOfEvictions = 3;
+inline constexpr std::int64_t kSchemaOfBelowZero = 4;
 template <class A, class... Values>
 void since(A& a, std::int64_t schema, Values&... values) {
   if constexpr (A::kReads) {
@@ -280,8 +281,10 @@ void io(auto& a, Is<model::HostApplicationUsage> auto& value) {
   all(a, name, usage, priority, qos);
 }
 void io(auto& a, Is<model::NodeMetricView> auto& value) {
-  auto& [update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable] = value;
+  auto& [update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable,
+         below_zero] = value;
   all(a, update_time, has_node_metric, node_usage, system_usage, pods, host_applications, prod_reclaimable);
+  since(a, kSchemaOfBelowZero, below_zero);
 }
 void io(auto& a, Is<model::ThirdPartyAllocation> auto& value) {
   auto& [name, priority, resources] = value;

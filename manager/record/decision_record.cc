@@ -178,9 +178,9 @@ void finish(journal::Entry& draft, const DecisionDone& done) {
 }
 
 Result<RecordReader> RecordReader::make(const journal::Start& start) {
-  if (start.schema != kRecordSchema && start.schema != kRecordSchema - 1) {
+  if (start.schema < kRecordSchemaOldest || start.schema > kRecordSchema) {
     return fail(ErrorKind::kUnsupported, "its records have schema ", start.schema, " (by ", start.program,
-                "); this program reads ", kRecordSchema - 1, " and ", kRecordSchema);
+                "); this program reads ", kRecordSchemaOldest, " to ", kRecordSchema);
   }
   std::map<std::string_view, model::Reason> known;
   for (const auto& row : model::all_reasons()) known.emplace(row.id, row.reason);

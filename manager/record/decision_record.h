@@ -22,7 +22,9 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::int64_t kRecordSchema = 3;           // of what is written; the one before is read too
+inline constexpr std::int64_t kRecordSchema = 4;  // of what is written
+// What is read: the schema before, and those since the build that tests go back to (tests/golden/previous).
+inline constexpr std::int64_t kRecordSchemaOldest = 2;
 inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
 inline constexpr std::int64_t kRecordSchemaBooks = 3;      // the first one with both sides' books, and with evictions
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an

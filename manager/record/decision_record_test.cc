@@ -115,14 +115,18 @@ TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
   EXPECT_NE(changes[0].before, changes[0].after);
 }
 
-// A record of the schema before this one knows neither books nor what evictions do.
+// A record of an older schema: 3 does not know whether less than nothing was measured, 2 neither books nor what
+// evictions do.
+template <std::int64_t schema>
 class OldWriter : public FieldWriter {
  public:
   using FieldWriter::FieldWriter;
-  static constexpr std::int64_t kSchema = kRecordSchema - 1;
+  static constexpr std::int64_t kSchema = schema;
 };
 
-TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
+template <std::int64_t schema>
+void read_old() {
+  using Writer = OldWriter<schema>;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     base::Random random(seed);
     const Revision revision = testing::draw_revision(random);
@@ -136,11 +140,11 @@ TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
     const auto decision = decide(snapshot, testing::draw_basis(random, kStart), revision);
     auto entry = draft(decision, settings_blob(revision));
     std::string outcome;
-    OldWriter outcome_writer(outcome);
+    Writer outcome_writer(outcome);
     const DecisionOutcome came_out = outcome_of(decision);
     io(outcome_writer, came_out);
     std::string payload(1, kDecisionRecord);
-    OldWriter writer(payload);
+    Writer writer(payload);
     const DecisionBasis& basis = decision.basis;
     all(writer, basis.now, snapshot.name);
     writer.natural(entry.needs[0]->hash);
@@ -148,15 +152,18 @@ TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
     const model::NodeSnapshot& went_in = snapshot;
     io(writer, went_in);
     all(writer, basis.plugins, basis.state, basis.origin, basis.mono, basis.overrides, basis.least_ever);
+    if (schema >= kRecordSchemaBooks) {
+      all(writer, basis.kubernetes, basis.yarn, basis.yarn_obeys, basis.state.kubernetes, basis.guard);
+    }
     writer.text(outcome);
     entry.payload = payload;
     const DecisionDone done;
     std::string rest;
-    OldWriter rest_writer(rest);
+    Writer rest_writer(rest);
     io(rest_writer, done);
     entry.payload += rest;
     auto start = start_record();
-    start.schema = kRecordSchema - 1;
+    start.schema = schema;
     const auto segment = journal::Segment::parse(segment_of({entry}, start));
     auto decisions = *RecordedDecisions::make(segment);
     const auto replayed = decisions.replay(segment.records()[0]);
@@ -164,9 +171,40 @@ TEST(DecisionRecord, TheSchemaBeforeIsReadToo) {
     EXPECT_TRUE(replayed->same) << "seed " << seed;
     EXPECT_EQ(replayed->record.basis.overrides, basis.overrides);
     EXPECT_EQ(replayed->record.basis.guard, policy::PoolGuard());
-    start.schema = kRecordSchema - 2;
+    start.schema = kRecordSchemaOldest - 1;
     EXPECT_FALSE(RecordedDecisions::make(journal::Segment::parse(segment_of({entry}, start))));
   }
+}
+
+TEST(DecisionRecord, TheSchemasBeforeAreReadToo) {
+  static_assert(kRecordSchema == 4 && kRecordSchemaOldest == 2, "each older one has its line here");
+  read_old<3>();
+  read_old<2>();
+}
+
+// The numbers alone would let the offer grow when it is made again.
+TEST(DecisionRecord, AMeasurementBelowZeroIsKeptWithTheDecision) {
+  int held = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    base::Random random(seed);
+    const Revision revision = testing::draw_revision(random);
+    auto snapshot = testing::draw_snapshot(random, kStart);
+    const auto basis = testing::draw_basis(random, kStart);
+    if (!snapshot.metric) continue;
+    snapshot.metric->below_zero = true;
+    const auto decision = decide(snapshot, basis, revision);
+    const auto& safeguards = decision.offer.plan.safeguards;
+    held += std::ranges::count(safeguards, model::Reason::kSafeCutsOnly) > 0 ? 1 : 0;
+    auto entry = draft(decision, settings_blob(revision));
+    finish(entry, {});
+    const auto segment = journal::Segment::parse(segment_of({entry}));
+    auto decisions = *RecordedDecisions::make(segment);
+    const auto replayed = decisions.replay(segment.records()[0]);
+    ASSERT_TRUE(replayed) << replayed.error().message;
+    EXPECT_TRUE(replayed->same) << "seed " << seed;
+    EXPECT_TRUE(replayed->record.snapshot.metric->below_zero);
+  }
+  EXPECT_GT(held, 0);
 }
 
 TEST(DecisionRecord, WhatEvictionsDoIsKeptWithTheDecision) {

@@ -65,7 +65,9 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
   auto step = move(state, motion, input.pool.motion, input.mono);
   state = step.state;
   offer.motion = step.plan;
-  if (calculated && step.plan.freshness == Freshness::kFresh) offer.could = motion.wanted;
+  // What rests on a measurement that nobody can have made is nothing to learn from.
+  const bool measured = calculated && !input.node.metric->below_zero;
+  if (measured && step.plan.freshness == Freshness::kFresh) offer.could = motion.wanted;
   sooner(offer.again_after, step.plan.again_after);
 
   if (!state.offered) {  // a report that was not seen to change, and nothing on the node to go by

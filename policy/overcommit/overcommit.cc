@@ -164,10 +164,11 @@ bool is_stale(base::WallTime update, std::int64_t degrade_minutes, base::WallTim
   return age_ns > limit_ns;
 }
 
-// Settings or annotations of the node that the offer rests on and that cannot be read.
-bool is_unsure(const model::NodeSnapshot& node, const NodeStrategy& strategy) {
+// Settings or annotations of the node that the offer rests on and that cannot be read, or measurements that nobody can
+// have made: less than nothing.
+bool is_unsure(const model::NodeSnapshot& node, const model::NodeMetricView& metric, const NodeStrategy& strategy) {
   const auto unreadable = [](Reason reason) { return reason != Reason::kConfigEnabledBelow; };
-  return node.reservation_unreadable || !node.third_party ||
+  return node.reservation_unreadable || !node.third_party || metric.below_zero ||
          std::any_of(strategy.ignored.begin(), strategy.ignored.end(), unreadable);
 }
 
@@ -296,7 +297,7 @@ void publish(const model::NodeSnapshot& node, const model::NodeMetricView& metri
   if (!plan.zones.zones.empty() && shares.third_party != Resources()) {
     plan.safeguards.push_back(Reason::kSafeZoneThirdParty);
   }
-  if (is_safe && is_unsure(node, strategy)) {
+  if (is_safe && is_unsure(node, metric, strategy)) {
     keep_cuts_only(plan, node);
     plan.safeguards.push_back(Reason::kSafeCutsOnly);
   }

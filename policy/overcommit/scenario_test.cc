@@ -160,6 +160,8 @@ class Scenario {
         metric().prod_reclaimable = amounts(words.next());
       } else if (field == "missing") {
         node_.metric.reset();
+      } else if (field == "below-zero") {
+        metric().below_zero = words.next() == "yes";
       } else if (field == "never-reported") {
         metric().update_time.reset();
       } else if (field == "empty") {

@@ -53,6 +53,11 @@ class Table {
   std::vector<Line> lines_;
 };
 
+// It counts as 0.
+bool measured_below_zero(const model::NodeSnapshot& node) {
+  return node.metric && node.metric->below_zero;
+}
+
 std::string_view action_word(PlanAction action) {
   switch (action) {
     case PlanAction::kPublish:
@@ -274,7 +279,10 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
   out += base::cat("why: ", why(plan.reason), "\n");
   for (const auto ignored : strategy.ignored) out += base::cat("note: ", why(ignored), "\n");
   for (const auto off : switched_off(plan, plugins)) out += base::cat("note: ", why(off), "\n");
-  for (const auto safe : plan.safeguards) out += base::cat("profile tidemark: ", why(safe), "\n");
+  for (const auto safe : plan.safeguards) {
+    const bool below = safe == model::Reason::kSafeCutsOnly && measured_below_zero(node);
+    out += base::cat("profile tidemark: ", why(safe), below ? "; less than nothing was measured" : "", "\n");
+  }
   if (plan.action == PlanAction::kPublish) out += render_amounts(plan, node, strategy);
   if (plugins.batch_resource) out += render_zones_text(plan, node);
   if (plan.action != PlanAction::kHold) out += render_ratios_text(plan, node, plugins);
@@ -297,6 +305,7 @@ Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, co
   Json safeguards = Json::array();
   for (const auto reason : plan.safeguards) safeguards.as_array().push_back(why_json(reason));
   out["safeguards"] = std::move(safeguards);
+  if (measured_below_zero(node)) out["measuredBelowZero"] = Json(true);
   if (plan.warm_up.pods > 0) {
     out["warmUp"] = Json::object({{"pods", plan.warm_up.pods},
                                   {"byRequest", plan.warm_up.by_request},

@@ -104,6 +104,7 @@ class Life {
       all += usage;
     }
     metric.node_usage = all;
+    metric.below_zero = one_in(12);
   }
   void sell(SideBook& book) {
     book.sold.reset();
@@ -198,6 +199,10 @@ class Life {
     if (pool_.profile != Profile::kTidemark || !offer.motion || !offer.plan.origin) return "";
     const model::Resources now = *offer.plan.origin;
     if (offer.could && above(now, model::max(*offer.could, model::Resources{}))) return "a cut waits";
+    if (node_.metric && node_.metric->below_zero) {
+      if (above(now, origin_.value_or(model::Resources{}))) return "grows on a measurement below 0";
+      if (offer.could) return "learns from a measurement below 0";
+    }
     if (!before.motion.offered) return "";
     const model::Resources had = *before.motion.offered;
     constexpr std::int64_t kCredit_ms = 120'000;
@@ -249,7 +254,7 @@ class Life {
     state_ = step.state;
     if (step.offer.plan.action != PlanAction::kHold) {
       node_.published = step.offer.plan.publish;
-      origin_ = step.offer.plan.origin;
+      node_.origin = origin_ = step.offer.plan.origin;
     }
     if (step.offer.yarn_offer) yarn_.told = *step.offer.yarn_offer;
     return "";
