@@ -6,6 +6,7 @@
 
 #include "manager/capacity/capacity_patch.h"
 #include "model/names.h"
+#include "policy/offer/zones_follow.h"
 
 namespace tidemark::manager {
 namespace {
@@ -350,16 +351,23 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     if (settled.outcome.done == Done::kObserved) zones_.not_ours(node_name);
     if (!ours) co_return settled.outcome;
     TM_CO_TRY(const auto zones, co_await zones_.settle(node_name, std::move(settled.zones), std::move(settled.values),
-                                                       settled.zones_follow, zones_place));
+                                                       settled.follow, zones_place));
     if (zones == TopologyController::Done::kSettled) co_return settled.outcome;
   }
 }
 
 OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision) {
-  const auto& zones = decision.node.plan().zones;
-  const bool follow = decision.node.strategy().profile == policy::Profile::kTidemark ||
-                      zones.reason == model::Reason::kZonesScaled || zones.reason == model::Reason::kZonesHeld;
-  return {{done, decision.again_after}, zones, within_sense(decision.node), follow};
+  const policy::ZonesPlan& zones = decision.node.plan().zones;
+  Settled out{{done, decision.again_after}, zones, within_sense(decision.node)};
+  if (decision.node.strategy().profile != policy::Profile::kTidemark && zones.reason != model::Reason::kZonesScaled &&
+      zones.reason != model::Reason::kZonesHeld) {
+    return out;
+  }
+  const auto& carried = done == Done::kWritten ? decision.node.plan().publish : decision.node.snapshot.published;
+  out.follow = model::Resources{carried.batch_cpu.value_or(model::CpuMilli{}),
+                                carried.batch_memory.value_or(model::MemoryBytes{})};
+  out.zones = policy::within_node(std::move(out.zones), *out.follow);
+  return out;
 }
 
 void OvercommitController::forget(const model::NodeName& node_name) {
@@ -415,7 +423,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       log_.error("a node carries a higher epoch: another leads, or the lease was made anew; its next renewal will tell",
                  {{"node", node_name.value}, {"epoch", epoch}, {"epoch_on_node", on_node_epoch}});
       leadership_.found_higher(on_node_epoch);
-      co_return Settled{{Done::kSuperseded, std::nullopt}, {}, {}, false};
+      co_return Settled{{Done::kSuperseded, std::nullopt}, {}, {}};
     }
     const Revision& revision = settings_.for_node(*node);
     if (!revision.colocation.config) co_return Settled{};
@@ -446,7 +454,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
       co_return settled(Done::kUnchanged, decision);
     }
-    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}, false};
+    if (!leading) co_return Settled{{Done::kNotLeading, decision.again_after}, {}, {}};
 
     const bool amounts = decision.node.plan().action != policy::PlanAction::kHold;
     const CapacityWrite write = write_of(*node, decision, epoch);

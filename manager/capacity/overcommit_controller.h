@@ -123,7 +123,7 @@ class OvercommitController {
     Outcome outcome;
     policy::ZonesPlan zones;  // with kUnchanged and kWritten
     model::ColocationStrategy values;
-    bool zones_follow = false;  // what the node offers, not only its formula
+    std::optional<model::Resources> follow = {};  // what the node carries, where its zones follow it
   };
   static Settled settled(Done done, const Decision& decision);
   net::Task<Result<Settled>> settle_node(model::NodeName node_name);

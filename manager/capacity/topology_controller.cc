@@ -86,7 +86,8 @@ void TopologyController::not_ours(const model::NodeName& node) {
 }
 
 net::Task<Result<TopologyController::Done>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
-                                                                       model::ColocationStrategy values, bool follows,
+                                                                       model::ColocationStrategy values,
+                                                                       std::optional<model::Resources> follow,
                                                                        kube::Place& place) {
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
   if (topology == nullptr || plan.zones.empty()) {
@@ -121,7 +122,7 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
     // What was changed is put right by any amount, not only by a tenth.
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
-  auto decision = policy::needs_zone_write(view, plan, since_write, values, follows);
+  auto decision = policy::needs_zone_write(view, plan, since_write, values, follow);
   if (contests_ != nullptr) {
     const auto carried = carried_by(view);
     const auto at = written_.find(node);

@@ -42,10 +42,11 @@ class TopologyController {
     kSettled,
     kDecideAgain,  // `place` is there now, and was waited for: the plan is old
   };
-  // kConflict: somebody changed the topology meanwhile; decide the node again. `follows`: the zones follow what the
-  // node offers, so a cut of theirs is as urgent as one of the node. `place` is the caller's until the task is done.
+  // kConflict: somebody changed the topology meanwhile; decide the node again. `follow`: what the node carries, where
+  // its zones follow it: together they say no more, and a cut of theirs is as urgent as one of the node. `place` is the
+  // caller's until the task is done.
   net::Task<Result<Done>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values,
-                                 bool follows, kube::Place& place);
+                                 std::optional<model::Resources> follow, kube::Place& place);
   bool writing() const { return writing_ > 0; }
 
   // Whether the zones carry something else than what this process wrote last, and that is worth going ahead of others:

@@ -1,6 +1,8 @@
 // What the manager writes of NUMA zones and of the two ratios, against the API server in memory, under simulated time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,6 +10,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "manager/testing/cluster.h"
+#include "model/quantity.h"
 
 namespace tidemark::manager {
 namespace {
@@ -96,6 +99,42 @@ TEST_F(ZonesAndRatiosTest, ZonesFollowAMoveOfMoreThanATenthAndSmallOnesWhenTheyA
   metric("n1", "7");
   run_for(1s);
   EXPECT_EQ(zone("n1", 0, kBatchCpu), "6100/6100/6100");
+}
+
+// What is not worth a write of the node is not written to its zones either: together they never say more than it does,
+// and a topology that is made anew gets what the node carries.
+TEST_F(ZonesAndRatiosTest, ZonesDoNotGoAheadOfTheirNode) {
+  topology_kind();
+  node("n1");
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object({{"config.yaml",
+                               "{schema: 1, mode: enforce, profile: tidemark, motion: {deadBandPermille: 0, "
+                               "slewPermillePerMinute: 1000}}"}});
+  must("POST", testing::kConfigPath, map);
+  metric("n1", "2");
+  start();
+  metric("n1", "2.001");
+  run_for(5s);
+  metric("n1", "1.5");
+  run_for(5s);
+  ASSERT_EQ(offered("n1"), "17199") << "less than a tenth waits for the next refresh";
+  topology("n1");
+  run_for(5s);
+  EXPECT_EQ(zone("n1", 0, kBatchCpu), "8599500m/8599500m/8599500m");
+  const auto milli = [&](std::size_t place) {
+    const std::string text = zone("n1", place, kBatchCpu);
+    return model::Quantity::parse(text.substr(0, text.find('/')))->scaled_value_saturated(-3);
+  };
+  std::int64_t least = 20'000;
+  for (int minute = 0; minute < 30; ++minute) {
+    metric("n1", base::cat("1.", minute % 7 < 4 ? 50 + minute : 60 - minute));
+    run_for(1min);
+    const std::int64_t node_milli = *base::parse_int(offered("n1"));
+    ASSERT_LE(milli(0) + milli(1), node_milli * 1000) << minute;
+    least = std::min(least, node_milli - (milli(0) + milli(1)) / 1000);
+  }
+  EXPECT_EQ(offered("n1"), "17410") << "it was written meanwhile";
+  EXPECT_LE(least, 1) << "they reach it";
 }
 
 // What the pool's ledger takes from the node is taken from its zones, at once, and off leaves nothing on them.

@@ -3,7 +3,12 @@
 //
 //   zone' = zone × offered / max(formula, Σ zones), rounded down
 //
-// so what they carry together is never more than what the node offers. Without measurements there is nothing to
+// so what they carry together is never more than what the node offers. Where that waits to be written, the node carries
+// something else, and they do not go ahead of it:
+//
+//   zone'' = min(zone', zone' × carried by the node / Σ zone'), rounded down
+//
+// Without measurements there is nothing to
 // calculate zones from; what they carry goes down with the node, and nothing grows:
 //
 //   zone' = min(carried, carried × offered / Σ carried), rounded down
@@ -21,6 +26,8 @@ namespace tidemark::policy {
 
 // `zones` were calculated beside `formula`.
 ZonesPlan follow_node(ZonesPlan zones, model::Resources formula, model::Resources offered);
+// `carried`: what the node's status says once this look at it is over.
+ZonesPlan within_node(ZonesPlan zones, model::Resources carried);
 // Nothing was calculated.
 ZonesPlan hold_zones(const std::optional<model::TopologyView>& topology, model::Resources offered);
 

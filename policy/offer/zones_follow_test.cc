@@ -64,6 +64,19 @@ TEST(ZonesFollow, WithoutMeasurementsTheyGoDownWithTheNodeAndNeverUp) {
   EXPECT_EQ(hold_zones(std::nullopt, of(1, 1)), ZonesPlan());
 }
 
+TEST(ZonesFollow, TheyDoNotGoAheadOfWhatTheNodeCarries) {
+  const auto plan = zones({{6'000'000, 600'000}, {4'000'000, 400'000}});
+  EXPECT_EQ(within_node(plan, of(10'000, 1'000)), plan);
+  EXPECT_EQ(within_node(plan, of(12'000, 1'200)), plan) << "nor up to it: they go by their own formula";
+  const auto waits = within_node(plan, of(9'000, 1'000));
+  EXPECT_EQ(waits.reason, Reason::kZonesScaled);
+  EXPECT_EQ(waits.zones[0].batch_cpu, CpuMicro{5'400'000});
+  EXPECT_EQ(waits.zones[1].batch_cpu, CpuMicro{3'600'000});
+  EXPECT_EQ(waits.zones[0].batch_memory, MemoryMilli{600'000});
+  EXPECT_EQ(within_node(plan, Resources{}).zones[1].batch_cpu, CpuMicro{0});
+  EXPECT_EQ(within_node(ZonesPlan(), of(1, 1)), ZonesPlan());
+}
+
 TEST(ZonesFollowProperty, TogetherNeverMoreThanTheNodeOffers) {
   std::mt19937_64 random(7);
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -78,7 +91,8 @@ TEST(ZonesFollowProperty, TogetherNeverMoreThanTheNodeOffers) {
     const Resources formula = of(any(100'000), any(std::int64_t{1} << 40));
     const auto plan = zones(amounts);
     const auto view = carrying(plan);
-    for (const auto& followed : {follow_node(plan, formula, offered), hold_zones(view, offered)}) {
+    const auto ahead = within_node(follow_node(plan, formula, of(any(100'000), any(std::int64_t{1} << 40))), offered);
+    for (const auto& followed : {follow_node(plan, formula, offered), hold_zones(view, offered), ahead}) {
       __int128 cpu = 0;
       __int128 memory = 0;
       for (const ZonePlan& zone : followed.zones) {

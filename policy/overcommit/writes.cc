@@ -1,5 +1,6 @@
 #include "policy/overcommit/writes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -61,14 +62,38 @@ bool amplification_differs(const model::NodeSnapshot& node, const AmplificationP
   return false;
 }
 
+enum class ZoneCuts : std::uint8_t {
+  kAsGrowth,  // as the peer
+  kAtOnce,    // those that would be worth a write of the node
+  kAny,       // the zones carry more than their node
+};
+
+// Any of what they say, capacity or available too: somebody may go by it.
+template <class Fine>
+ZoneCuts cuts_of(const model::TopologyView& topology,
+                 std::optional<model::ZoneAmounts<Fine>> model::ZoneView::* resource,
+                 const std::optional<model::Resources>& follow, std::int64_t of_node) {
+  if (!follow) return ZoneCuts::kAsGrowth;
+  __int128 sum = 0;
+  for (const model::ZoneView& zone : topology.zones) {
+    const auto& carried = zone.*resource;
+    if (!carried) continue;
+    const Fine most = std::max({carried->capacity, carried->allocatable, carried->available});
+    sum += std::max<std::int64_t>(most.value, 0);
+  }
+  constexpr __int128 kFine = 1000;  // of a zone's unit in one of the node's
+  return sum > kFine * std::max<std::int64_t>(of_node, 0) ? ZoneCuts::kAny : ZoneCuts::kAtOnce;
+}
+
 // What of one resource of a zone is to be written; nullopt where nothing is.
 template <class Fine>
 std::optional<ZoneChange> zone_change(const std::optional<model::ZoneAmounts<Fine>>& carried, Fine wanted, bool all,
-                                      bool cuts_at_once, double threshold) {
+                                      ZoneCuts cuts, double threshold) {
   if (!carried) return ZoneChange{0, false, true, true, true, true};
   const auto moved = [&](Fine old) {
     if (all) return old != wanted;
-    if (cuts_at_once && is_cut(std::optional(old), std::optional(wanted))) return true;
+    if (cuts == ZoneCuts::kAny && wanted < old) return true;
+    if (cuts == ZoneCuts::kAtOnce && is_cut(std::optional(old), std::optional(wanted))) return true;
     return differs(static_cast<double>(old.value), static_cast<double>(wanted.value), threshold);
   };
   const ZoneChange change{
@@ -108,11 +133,13 @@ WriteDecision needs_ratio_write(const model::NodeSnapshot& node, const Overcommi
 
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
                                    std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy,
-                                   bool cuts_at_once) {
+                                   std::optional<model::Resources> follow) {
   ZoneWriteDecision decision;
   if (wanted.zones.size() != topology.zones.size()) return decision;  // nothing is wanted of them
   const bool all = is_due(since_write, strategy);
   const bool clears = wanted.reason == Reason::kZonesCleared;
+  const ZoneCuts cpu = cuts_of(topology, &model::ZoneView::batch_cpu, follow, follow ? follow->cpu.value : 0);
+  const ZoneCuts memory = cuts_of(topology, &model::ZoneView::batch_memory, follow, follow ? follow->memory.value : 0);
   bool added = false;
   for (std::size_t i = 0; i < wanted.zones.size(); ++i) {
     const model::ZoneView& carried = topology.zones[i];
@@ -125,8 +152,8 @@ ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const Zo
       decision.changes.push_back(*change);
     };
     const double threshold = strategy.resource_diff_threshold;
-    take(zone_change(carried.batch_cpu, wanted.zones[i].batch_cpu, all, cuts_at_once, threshold), true);
-    take(zone_change(carried.batch_memory, wanted.zones[i].batch_memory, all, cuts_at_once, threshold), false);
+    take(zone_change(carried.batch_cpu, wanted.zones[i].batch_cpu, all, cpu, threshold), true);
+    take(zone_change(carried.batch_memory, wanted.zones[i].batch_memory, all, memory, threshold), false);
   }
   if (!since_write) {
     decision.write = {true, Reason::kWriteFirst};

@@ -6,7 +6,8 @@
 //   a ratio:     the annotation appears or differs by more than 0.01 (normalization), its text differs (amplification)
 //
 // Zones are compared by each of capacity, allocatable and available, and what differs enough is written; a refresh
-// writes all of them. Where they follow their node, a cut of them is worth a write when one of the node is.
+// writes all of them. Where they follow their node, a cut of them is worth a write when one of the node is, and any
+// while together they say more than the node does.
 #pragma once
 
 #include <cstddef>
@@ -55,8 +56,9 @@ struct ZoneWriteDecision {
   WriteDecision write;
   std::vector<ZoneChange> changes;
 };
+// `follow`: what the node carries, where its zones follow it.
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
                                    std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy,
-                                   bool cuts_at_once = false);
+                                   std::optional<model::Resources> follow = std::nullopt);
 
 }  // namespace tidemark::policy
