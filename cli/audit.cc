@@ -13,6 +13,8 @@ using model::Reason;
 
 constexpr base::Duration kSlewMax = std::chrono::minutes(2);  // growth that is saved up while nothing moves
 constexpr std::int64_t kRounding = 2;                         // of two amounts, one unit each
+constexpr std::int64_t kZonesFine = 1000;
+constexpr int kZoneScale = -3;  // zones carry thousandths of the node's units
 constexpr std::string_view kYarnBook = "tidemark.io/yarn-book";
 constexpr std::string_view kYarnOffer = "tidemark.io/yarn-offer";
 
@@ -30,6 +32,16 @@ std::string writer_of(const Json& node, std::string_view outer, std::string_view
   for (const Json& entry : fields->as_array()) {
     const Json* owned = entry.at("fieldsV1", outer, list);
     if (owned != nullptr && owned->member(name) != nullptr) return std::string(text(entry.member("manager")));
+  }
+  return "";
+}
+
+// The list of zones is one field to the API server: whoever wrote it last.
+std::string writer_of_zones(const Json& topology) {
+  const Json* fields = topology.at("metadata", "managedFields");
+  if (fields == nullptr || !fields->is_array()) return "";
+  for (const Json& entry : fields->as_array()) {
+    if (entry.at("fieldsV1", "f:zones") != nullptr) return std::string(text(entry.member("manager")));
   }
   return "";
 }
@@ -172,6 +184,41 @@ void take_metric(AuditSight& sight, const AuditMetric& metric) {
   if (!metric.unreadable.empty()) sight.unreadable = metric.unreadable;
 }
 
+AuditZones read_zones(const Json& topology) {
+  AuditZones read;
+  const Json* zones = topology.member("zones");
+  if (zones == nullptr || !zones->is_array()) return read;
+  // The largest of what a zone says of a resource: somebody may go by it.
+  const auto most = [&](const Json& resource) {
+    std::int64_t found = 0;
+    for (const std::string_view key : {"capacity", "allocatable", "available"}) {
+      found = std::max(found, amount(resource.member(key), kZoneScale, read.unreadable).value_or(0));
+    }
+    return found;
+  };
+  const auto add = [](std::int64_t& sum, std::int64_t more) {
+    if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+  };
+  for (const Json& zone : zones->as_array()) {
+    const Json* resources = zone.member("resources");
+    if (resources == nullptr || !resources->is_array()) continue;
+    for (const Json& each : resources->as_array()) {
+      const std::string_view name = text(each.member("name"));
+      if (name != kAuditBatchCpu && name != kAuditBatchMemory) continue;
+      if (!read.offered) read.offered.emplace();
+      add(name == kAuditBatchCpu ? read.offered->cpu : read.offered->memory, most(each));
+    }
+  }
+  if (read.offered) read.writer = writer_of_zones(topology);
+  return read;
+}
+
+void take_zones(AuditSight& sight, const AuditZones& zones) {
+  sight.zones = zones.offered;
+  sight.zones_writer = zones.writer;
+  if (!zones.unreadable.empty()) sight.unreadable = zones.unreadable;
+}
+
 Result<AuditPod> read_pod(std::string_view bytes) {
   AuditPod pod;
   std::string phase;
@@ -254,6 +301,7 @@ bool is_mistake(Reason reason) {
     case Reason::kAuditBothOffered:
     case Reason::kAuditYarnOffer:
     case Reason::kAuditGivenUnconfirmed:
+    case Reason::kAuditZones:
       return true;
     default:
       return false;
@@ -337,6 +385,17 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
   if (is_stale(seen) && !rules.decays && any(larger(offered, to_yarn))) {
     found.push_back({Reason::kAuditStaleOffer, larger(offered, to_yarn),
                      base::cat("last report ", sight.stamp.value_or("never")), sight.writer});
+  }
+  // With the peer's profile they are the peer's numbers, which a node's writes leave behind.
+  if (sight.zones && rules.slewed) {
+    const auto whole = [](std::int64_t fine) { return fine / kZonesFine + (fine % kZonesFine > 0 ? 1 : 0); };
+    const AuditAmounts over = beyond({whole(sight.zones->cpu), whole(sight.zones->memory)}, offered);
+    if (any(over)) {
+      found.push_back({Reason::kAuditZones, over,
+                       base::cat("zones carry ", show({whole(sight.zones->cpu), whole(sight.zones->memory)}),
+                                 ", their node ", show(offered)),
+                       sight.zones_writer});
+    }
   }
   // Work that runs on after a cut is no mistake: it is told beside.
   AuditAmounts over = beyond(sight.sold, offered);

@@ -12,6 +12,7 @@
 //   offered to YARN + held by Kubernetes' pods ≤ origin             where an operator keeps a book
 //   offered to Kubernetes + offered to YARN ≤ origin                and the ledger is strict
 //   what one side is given ≤ origin − what the other may still act on                      (the same)
+//   Σ offered by its NUMA zones ≤ offered to Kubernetes                       where the pool has the profile tidemark
 //
 // What is seen of a node holds until the next thing is seen of it, so an excess lasts from event to event, and its
 // integral is exact to them.
@@ -66,7 +67,10 @@ struct AuditSight {
   AuditAmounts system_used;
   AuditAmounts online_used;
   AuditAmounts sold;  // requests for batch of pods on the node
-  double ratio = 1;   // of CPU normalization
+  // What the NUMA zones together say of batch, in thousandths of the node's units; nullopt where none says anything.
+  std::optional<AuditAmounts> zones;
+  std::string zones_writer;
+  double ratio = 1;  // of CPU normalization
   AuditRules rules;
   std::string unreadable;  // what could not be read; "" where all could
 };
@@ -80,6 +84,15 @@ struct AuditMetric {
 };
 AuditMetric read_metric(const Json& metric);
 void take_metric(AuditSight& sight, const AuditMetric& metric);
+
+// What a NodeResourceTopology says of batch.
+struct AuditZones {
+  std::optional<AuditAmounts> offered;  // of all zones, as in AuditSight
+  std::string writer;                   // field manager of the zones; "" where that is not told
+  std::string unreadable;
+};
+AuditZones read_zones(const Json& topology);
+void take_zones(AuditSight& sight, const AuditZones& zones);
 
 // What a pod holds of batch. Read straight from the bytes: there are many.
 struct AuditPod {

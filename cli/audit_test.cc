@@ -236,6 +236,48 @@ TEST(Audit, InAStrictLedgerNothingIsGivenBeforeTheCutIsConfirmed) {
   EXPECT_EQ(moved(all_kubernetes, kAuditBindLag - 1s, kubernetes_cut, to_yarn), caught);
 }
 
+Json topology_json(std::string_view cpu, std::string_view manager) {
+  return *Json::parse(base::cat(
+      R"({"metadata":{"name":"n1","managedFields":[{"manager":"koordlet","fieldsV1":{"f:topologyPolicies":{}}},
+      {"manager":")",
+      manager, R"(","fieldsV1":{"f:zones":{}}}]},"zones":[{"name":"node-0","resources":[
+      {"name":"cpu","capacity":"16","allocatable":"16","available":"16"},
+      {"name":"kubernetes.io/batch-cpu","capacity":"7000","allocatable":")",
+      cpu, R"(","available":"7000"}]},{"name":"node-1"},{"name":"node-2","resources":[
+      {"name":"kubernetes.io/batch-cpu","capacity":"7199500m","allocatable":"7199500m","available":"7199500m"}]}]})"));
+}
+
+TEST(Audit, ZonesTogetherCarryNoMoreThanTheirNodeWhereTheyFollowIt) {
+  const auto with = [](std::string_view ours, std::string_view cpu, std::string_view manager = "tidemark-manager") {
+    auto sight = in_ledger(ours, "14200", "");
+    take_zones(sight, read_zones(topology_json(cpu, manager)));
+    return seen(sight);
+  };
+  constexpr std::string_view kSafe = "profile: tidemark\n";
+  EXPECT_EQ(with(kSafe, "7000500m"), std::vector<Reason>{}) << "to the thousandth";
+  EXPECT_EQ(with(kSafe, "7001"), (std::vector<Reason>{Reason::kAuditZones, Reason::kAuditFollowing}));
+  EXPECT_EQ(with("", "9000"), std::vector<Reason>{}) << "the peer's: they wait for a tenth";
+  EXPECT_EQ(with(kSafe, "9000", "kubectl"),
+            (std::vector<Reason>{Reason::kAuditForeignWriter, Reason::kAuditFollowing}));
+  auto unreadable = in_ledger(kSafe, "14200", "");
+  take_zones(unreadable, read_zones(topology_json("many", "tidemark-manager")));
+  EXPECT_EQ(seen(unreadable), std::vector<Reason>{Reason::kAuditUnreadable});
+  auto gone = in_ledger(kSafe, "14200", "");
+  take_zones(gone, read_zones(*Json::parse(R"({"metadata":{"name":"n1"},"zones":7})")));
+  EXPECT_EQ(seen(gone), std::vector<Reason>{});
+}
+
+TEST(Audit, LessThanNothingMeasuredRaisesNoCeiling) {
+  Json metric = metric_json(10s);
+  for (const char* amount : {"0", "-50"}) {
+    auto& pods = metric["status"]["podsMetric"].as_array();
+    pods[0]["podUsage"]["resources"]["cpu"] = Json(amount);
+    AuditSight sight = sight_of(node_json("14200"), settings());
+    take_metric(sight, read_metric(metric));
+    EXPECT_EQ(ceiling_of(sight).cpu, 17'201) << amount;
+  }
+}
+
 TEST(Audit, WhatSomebodyElseWroteIsTheirs) {
   EXPECT_EQ(seen(sight("20000"), {.writer = "koord-manager"}),
             (std::vector<Reason>{Reason::kAuditForeignWriter, Reason::kAuditFollowing}));

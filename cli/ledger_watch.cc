@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/list_pages.h"
 #include "kube/decode.h"
+#include "kube/node_resource_topology.h"
 
 namespace tidemark::cli {
 namespace {
@@ -50,6 +51,7 @@ LedgerWatch::LedgerWatch(net::EventLoop& loop, kube::Client& client, Auditor& au
   for (const std::string_view name : kOurs) kinds_.push_back(kind_of_settings(std::string(name)));
   kinds_.push_back(kind_of_nodes());
   kinds_.push_back(kind_of_metrics());
+  kinds_.push_back(kind_of_topologies());
   kinds_.push_back(kind_of_pods());
 }
 
@@ -114,6 +116,24 @@ LedgerWatch::Kind LedgerWatch::kind_of_metrics() {
   };
   kind.drop = [this](const std::string&, const std::string& name) {
     metrics_.erase(name);
+    see(name);
+  };
+  return kind;
+}
+
+LedgerWatch::Kind LedgerWatch::kind_of_topologies() {
+  Kind kind;
+  kind.resource = kube::kNodeResourceTopologies;
+  kind.begin = [this] { zones_.clear(); };
+  kind.take = [this](std::string_view object) -> Result<void> {
+    TM_TRY(const Json topology, Json::parse(object));
+    const std::string name(topology.text_at("metadata", "name"));
+    zones_.insert_or_assign(name, read_zones(topology));
+    see(name);
+    return {};
+  };
+  kind.drop = [this](const std::string&, const std::string& name) {
+    zones_.erase(name);
     see(name);
   };
   return kind;
@@ -289,6 +309,7 @@ void LedgerWatch::see(const std::string& name) {
   if (node == nodes_.end()) return;
   AuditSight sight = node->second.sight;
   if (const auto metric = metrics_.find(name); metric != metrics_.end()) take_metric(sight, metric->second);
+  if (const auto zones = zones_.find(name); zones != zones_.end()) take_zones(sight, zones->second);
   if (const auto on = pods_.keys_on.find(name); on != pods_.keys_on.end()) {
     for (const std::string& key : on->second) take_pod(sight, pods_.by_key.at(key));
   }

@@ -1,5 +1,5 @@
-// What `tidemark check ledger` sees: nodes, their reports, the pods on them and the settings, listed once and then
-// watched, each change handed to the auditor at the moment it arrives.
+// What `tidemark check ledger` sees: nodes, their reports and NUMA zones, the pods on them and the settings, listed
+// once and then watched, each change handed to the auditor at the moment it arrives.
 //
 // While one of the kinds cannot be followed nobody looks: what is seen of the others is half of the truth.
 #pragma once
@@ -75,6 +75,7 @@ class LedgerWatch {
   Kind kind_of_settings(const std::string& name);
   Kind kind_of_nodes();
   Kind kind_of_metrics();
+  Kind kind_of_topologies();
   Kind kind_of_pods();
   net::Task<void> follow(Kind& kind);
   net::Task<Result<std::string>> list(Kind& kind);
@@ -99,6 +100,7 @@ class LedgerWatch {
   std::optional<AuditSettings> settings_;
   std::map<std::string, Node, std::less<>> nodes_;
   std::map<std::string, AuditMetric, std::less<>> metrics_;
+  std::map<std::string, AuditZones, std::less<>> zones_;
   Pods pods_;
   bool saw_all_ = false;
   std::optional<base::MonotonicTime> blind_since_;
