@@ -113,6 +113,33 @@ TEST_F(LedgerTest, AStrictLedgerMovesWhatIsIdleOnlyWhenTheCutIsConfirmed) {
   book(0);
   run_for(10s);
   EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(yarn_offer()->up_to.cpu.value, 0) << "confirmed, and nothing is held: it has no more than it is offered";
+  // Its ResourceManager goes away.
+  auto silent = model::YarnBook{yarn_offer()->generation, yarn_offer()->offer, std::nullopt, std::nullopt};
+  annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(silent)));
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "17200") << "what it gave up is not held again";
+}
+
+TEST_F(LedgerTest, WhatYarnHoldsAboveACutIsHeldWhenItsBookFallsSilent) {
+  ledger("{mode: strict}");
+  book(0);
+  start();
+  run_for(30s);
+  book(8600);
+  pod("waits", "9000", false);
+  run_for(30s);
+  ASSERT_EQ(yarn_cpu(), 0);
+  model::YarnBook says{yarn_offer()->generation, yarn_offer()->offer, std::nullopt, std::nullopt};
+  says.sold = {{"", {CpuMilli{2000}, MemoryBytes{kGi}}}};
+  annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "15200");
+  EXPECT_EQ(yarn_offer()->up_to.cpu.value, 2000);
+  says.sold.reset();
+  annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "15200") << "unknown counts as held: what it held when it said so last";
 }
 
 TEST_F(LedgerTest, WithoutAnOperatorThatObeysItIsASharedOne) {

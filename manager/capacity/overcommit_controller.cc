@@ -67,6 +67,22 @@ std::int64_t yarn_generation(const kube::Node& node) {
   return largest;
 }
 
+// The offer that the node carries, as it is once all of it is known; nullopt: it says so already.
+std::optional<model::YarnOffer> settled_yarn_offer(const kube::Node& node) {
+  const auto* offer_text = node.meta.annotations.find(model::kYarnOfferAnnotation);
+  const auto* book_text = node.meta.annotations.find(model::kYarnBookAnnotation);
+  if (offer_text == nullptr || book_text == nullptr) return std::nullopt;
+  const auto offer = model::parse_yarn_offer(offer_text->view());
+  const auto book = model::parse_yarn_book(book_text->view());
+  if (!offer || !book) return std::nullopt;
+  const auto settled = policy::settled_offer(*book, *offer);
+  if (!settled) return std::nullopt;
+  const auto up_to = [](const model::YarnOffer& of) {
+    return model::ExtendedResources{of.up_to.cpu, of.up_to.memory, {}, {}};
+  };
+  return policy::needs_cut_write(up_to(*offer), up_to(*settled)).write ? settled : std::nullopt;
+}
+
 // Whether YARN must hear of another offer. It rides on the same write as Kubernetes' amounts, so that no moment has the
 // growth of one side without the cut of the other.
 policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
@@ -81,6 +97,7 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   const model::ExtendedResources is{told->cpu, told->memory, {}, {}};
   const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
   if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
+  if (*told == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
   return policy::needs_write(is, wanted, base::Duration(0), decision.strategy().values);
 }
 
@@ -397,6 +414,10 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
   write.amplification = decision.node.plan().amplification.text;
   if (decision.node.yarn_offer && decision.node.yarn_offer == yarn_offer_on(node)) {
     // The same offer keeps its number: nobody has to confirm it again.
+    if (const auto offer = settled_yarn_offer(node)) {
+      write.yarn_action = policy::AnnotationAction::kSet;
+      write.yarn_offer = *offer;
+    }
   } else if (decision.node.yarn_offer) {
     write.yarn_action = policy::AnnotationAction::kSet;
     write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer, yarn_generation(node),

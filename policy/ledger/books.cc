@@ -109,6 +109,15 @@ SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, s
   return side;
 }
 
+std::optional<model::YarnOffer> settled_offer(const model::YarnBook& book, const model::YarnOffer& offer) {
+  if (!book.sold || book.generation != offer.generation) return std::nullopt;
+  Resources held;
+  for (const auto& each : *book.sold) held += model::max(each.amount, Resources{});
+  model::YarnOffer settled = offer;
+  settled.up_to = model::min(offer.up_to, model::max(held, model::max(offer.offer, book.confirmed)));
+  return settled == offer ? std::nullopt : std::optional(settled);
+}
+
 model::YarnOffer next_offer(const SideBook& yarn, Resources offer, std::int64_t before, base::WallTime now) {
   Resources held;
   for (const auto& each : yarn.sold.value_or(std::vector<ClassSold>())) held += model::max(each.amount, Resources{});

@@ -76,6 +76,11 @@ WaitingStep wait(const Waiting& state, std::optional<std::int64_t> order, base::
 // YARN's book; `offer` is what stands on the node. Where the operator confirmed that one, YARN acts on no other. Where
 // the book does not say what YARN holds, a confirmed cut frees nothing: work runs on after it.
 SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes);
+// `upTo` is what YARN may act on and hold until it confirms the offer. Once it did, and says what it holds, it can have
+// no more than the larger of the two again: the offer says so from then on, under the number that it has, so that a
+// book which later says nothing of what is held does not bring back what was given away meanwhile. nullopt: it says so
+// already, or not all of it is known.
+std::optional<model::YarnOffer> settled_offer(const model::YarnBook& book, const model::YarnOffer& offer);
 // What goes onto the node with another offer: up to what YARN acts on, and holds, until it confirms this one. `before`:
 // the largest generation that the node carries, on either side.
 model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer, std::int64_t before, base::WallTime now);

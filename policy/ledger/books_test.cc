@@ -168,10 +168,51 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(*side.sold, (std::vector<ClassSold>{{10, of(3, 3)}}));
   side = yarn_side(book, {4, of(1, 1), of(2, 2)}, classes);
   EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(5, 5));
+  EXPECT_FALSE(settled_offer(away, offer)) << "nobody says what it holds";
+  book.generation = 3;
+  EXPECT_FALSE(settled_offer(book, offer)) << "of the offer before it";
+  book.generation = 4;
   side.confirmed = of(1, 1);
   EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(3, 3)) << "it holds more than it was cut to";
   EXPECT_TRUE(side.wants_more);
   EXPECT_EQ(side.best_order, 30);
+}
+
+// Its ResourceManager goes away after it confirmed a cut, and what was cut is Kubernetes' by then.
+TEST(Books, WhatYarnIsKnownToHaveGivenUpIsNotHeldAgainWhenItsBookFallsSilent) {
+  const std::vector<WorkClass> classes;
+  model::YarnBook book;
+  book.generation = 4;
+  book.confirmed = of(5, 5);
+  book.sold = {{"", of(3, 8)}};
+  const model::YarnOffer offer{4, of(5, 5), of(7, 12)};
+  ASSERT_EQ(yarn_side(book, offer, classes).confirmed, of(5, 5));
+  const auto settled = settled_offer(book, offer);
+  ASSERT_TRUE(settled);
+  EXPECT_EQ(*settled, (model::YarnOffer{4, of(5, 5), of(5, 8)})) << "what it holds above its offer is held";
+  EXPECT_FALSE(settled_offer(book, *settled)) << "said once";
+  book.sold.reset();
+  EXPECT_EQ(yarn_side(book, offer, classes).confirmed, of(7, 12)) << "as it was: counted again";
+  EXPECT_EQ(yarn_side(book, *settled, classes).confirmed, of(5, 8));
+  // What it holds, and so what it may hold unseen, never passes what the offer says.
+  std::mt19937_64 random(11);
+  const auto any = [&] { return static_cast<std::int64_t>(random() % 20); };
+  for (int i = 0; i < 2000; ++i) {
+    book.generation = 4;
+    book.confirmed = of(any(), any());
+    book.sold = {{"", of(any(), any())}};
+    model::YarnOffer carried{4, of(any(), any()), {}};
+    carried.up_to = model::max(carried.offer, of(any(), any()));
+    const auto next = settled_offer(book, carried);
+    if (!next) continue;
+    ASSERT_EQ(next->generation, carried.generation);
+    ASSERT_EQ(next->offer, carried.offer);
+    ASSERT_EQ(model::min(next->up_to, carried.up_to), next->up_to) << "only less";
+    ASSERT_EQ(model::max(next->up_to, carried.offer), next->up_to) << "never less than it may hand out";
+    book.sold.reset();
+    const auto unseen = yarn_side(book, *next, classes);
+    ASSERT_EQ(model::max(unseen.confirmed, model::max(carried.offer, book.confirmed)), unseen.confirmed);
+  }
 }
 
 }  // namespace
