@@ -54,13 +54,24 @@ auto urgent(const policy::BudgetState& state) {
   return std::pair(state.request, found);
 }
 
-// Tasks that were evicted within the last hour, by pool.
-std::map<std::string, std::int64_t> last_hour(const policy::EvictionBook& book) {
-  std::map<std::string, std::int64_t> found;
-  for (const auto& [pool, series] : book.minutes) {
-    for (const auto& slot : series.slots) found[pool] += slot.ended.evicted;
-  }
-  return found;
+// Whether tasks of the pool were evicted within the last hour that `stored` does not have.
+bool lost_more(const policy::EvictionBook& book, const policy::EvictionBook& stored, const std::string& pool) {
+  const auto now = book.minutes.find(pool);
+  if (now == book.minutes.end()) return false;
+  const auto then = stored.minutes.find(pool);
+  return std::ranges::any_of(now->second.slots, [&](const policy::Series::Slot& slot) {
+    if (slot.ended.evicted == 0) return false;
+    if (then == stored.minutes.end()) return true;
+    const auto known = std::ranges::find(then->second.slots, slot.index, &policy::Series::Slot::index);
+    return known == then->second.slots.end() || known->ended.evicted < slot.ended.evicted;
+  });
+}
+
+// Whether something was counted that `stored` does not have; what has become too old since does not matter.
+bool counted_more(const policy::EvictionBook& book, policy::EvictionBook stored) {
+  policy::forget_old(stored, book.until);
+  stored.until = book.until;
+  return stored != book;
 }
 
 auto jobs(const policy::BudgetState& state) {
@@ -163,15 +174,9 @@ bool BudgetController::worth_storing(const policy::BudgetState& wanted) const {
 }
 
 net::Task<void> BudgetController::store() {
-  const auto now = context_.loop.clock().monotonic();
   const policy::EvictionBook& book = context_.evictions.book();
-  const bool nothing_counted = book.classes.empty() && book.jobs.empty();
   const bool worth = worth_storing(state_);
-  auto hour = last_hour(book);
-  const bool news = hour_limited() && hour != stored_hour_;
-  const bool counts_due =
-      (!counts_stored_at_ || now - *counts_stored_at_ >= (news ? kJobsPause : kCountsPause) || (worth && news)) &&
-      !(nothing_counted && !store_.stored().counts);
+  const bool counts_due = counts_worth_storing(book, worth);
   if (!counts_due && !worth) co_return;
   auto written = co_await store_.write(policy::encode_budgets(state_),
                                        counts_due ? std::optional(policy::encode_counts(book)) : std::nullopt);
@@ -184,14 +189,21 @@ net::Task<void> BudgetController::store() {
   stored_at_ = context_.loop.clock().monotonic();
   if (!counts_due) co_return;
   counts_stored_at_ = stored_at_;
-  stored_hour_ = std::move(hour);
 }
 
-// Whether some pool may only lose so many tasks an hour: what it lost must not be forgotten.
-bool BudgetController::hour_limited() const {
+// On change alone. `beside`: the state is written anyway.
+bool BudgetController::counts_worth_storing(const policy::EvictionBook& book, bool beside) const {
+  const auto& stored = store_.stored().counts;
+  if (!stored) return !book.classes.empty() || !book.jobs.empty();
+  const auto now = context_.loop.clock().monotonic();
+  const auto rested = [&](base::Duration pause) { return !counts_stored_at_ || now - *counts_stored_at_ >= pause; };
+  // Where a pool may only lose so many tasks an hour, what it lost must not be forgotten.
   const policy::TidemarkConfig& config = context_.config();
-  const auto limited = [](const policy::Pool& pool) { return pool.budget.pool_per_hour.has_value(); };
-  return limited(config.rest) || std::ranges::any_of(config.pools, limited);
+  const auto lost = [&](const policy::Pool& pool) {
+    return pool.budget.pool_per_hour.has_value() && lost_more(book, *stored, pool.name);
+  };
+  if ((beside || rested(kJobsPause)) && (lost(config.rest) || std::ranges::any_of(config.pools, lost))) return true;
+  return rested(kCountsPause) && counted_more(book, *stored);
 }
 
 void BudgetController::tell(const std::vector<policy::BudgetChange>& changes) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,7 +62,7 @@ class BudgetController {
   net::Task<void> tick();
   void store_changed();
   void take(policy::BudgetState state);
-  bool hour_limited() const;
+  bool counts_worth_storing(const policy::EvictionBook& book, bool beside) const;
   bool worth_storing(const policy::BudgetState& wanted) const;
   net::Task<void> store();
   void look_for_newer();
@@ -81,7 +80,6 @@ class BudgetController {
   bool newer_ = false;                                   // what is stored is a newer version's, and kept
   std::optional<base::MonotonicTime> stored_at_;         // our last write of state
   std::optional<base::MonotonicTime> counts_stored_at_;  // of counts
-  std::map<std::string, std::int64_t> stored_hour_;      // what they said of the last hour
   net::Event wake_;
   base::Counter& errors_;
   base::Gauge& held_;

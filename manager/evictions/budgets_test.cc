@@ -237,6 +237,50 @@ TEST_F(BudgetsTest, WhatAPoolLostWithinTheHourIsKnownAfterARestart) {
   EXPECT_FALSE(stored().pools[0].exhausted);
 }
 
+// A pool without a limit loses tasks all the time; the one with a limit loses one.
+TEST_F(BudgetsTest, CountsAreWrittenWhenSomethingWasCountedAndNotByTheClock) {
+  Json map = name_only("tidemark-config");
+  map["data"] =
+      Json::object({{"config.yaml",
+                     "{schema: 1, mode: enforce, rollout: {pace: at-once}, pools: [{name: limited, evictions: "
+                     "{perPoolHour: 30}, nodeSelector: {matchLabels: {pool: limited}}}]}"}});
+  must("POST", kConfigPath, map);
+  must("PATCH", "/api/v1/nodes/n2", *Json::parse(R"({"metadata":{"labels":{"pool":"limited"}}})"), kMerge);
+  start();
+  int writes = 0;
+  std::string last;
+  const auto pass = [&](base::Duration time) {
+    for (base::Duration done{0}; done < time; done += 10s) {
+      run_for(10s);
+      const auto now = budgets();
+      const std::string counts(now ? now->text_at("data", "counts.json") : std::string_view());
+      writes += counts == last ? 0 : 1;
+      last = counts;
+    }
+  };
+  const auto lose = [&](std::string_view name, std::string_view on) {
+    pod(name, on);
+    kubelet_evicts(name);
+  };
+  lose("t-0", "n2");
+  pass(1min);
+  EXPECT_EQ(writes, 1);
+  EXPECT_EQ(day("limited").evicted, 1);
+  pass(3h);
+  EXPECT_EQ(writes, 1) << "nothing was counted, and the hour of what was is over";
+  for (int i = 0; i < 20; ++i) {
+    lose(base::cat("other-", i), "n1");
+    pass(1min);
+  }
+  EXPECT_LE(writes, 4) << "of a pool without a limit every ten minutes is enough";
+  EXPECT_GE(writes, 2);
+  const int before = writes;
+  lose("t-1", "n2");
+  pass(1min);
+  EXPECT_EQ(writes, before + 1);
+  EXPECT_EQ(day("limited").evicted, 2);
+}
+
 TEST_F(BudgetsTest, TwoWhoAskAtOnceAreBothHeardAndTheirRequestsGo) {
   tidemark();
   start();
