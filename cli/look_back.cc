@@ -43,20 +43,28 @@ std::string done_text(const manager::DecisionDone& done) {
   return out;
 }
 
-// What the decision rested on, as far as a record tells: what objects said, not which revisions of them.
+// What the decision rested on, as far as a record tells; those of older versions do not tell which revisions of
+// objects.
 std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, std::string_view settings) {
   const std::string& node = record.snapshot.name;
   const auto& metric = record.snapshot.metric;
   std::vector<policy::Source> sources;
-  const auto add = [&](std::string object, std::string_view gives, std::vector<std::string_view> terms) {
-    sources.push_back({std::move(object), "", std::nullopt, std::nullopt, gives, std::move(terms), true});
+  const auto add = [&](std::string object, std::string_view gives, std::vector<std::string_view> terms,
+                       std::string revision = "") {
+    sources.push_back(
+        {std::move(object), std::move(revision), std::nullopt, std::nullopt, gives, std::move(terms), true});
   };
+  const manager::ObjectRevisions& revisions = record.basis.revisions;
   add(base::cat("Node ", node), "capacity, what the kubelet reserves, the node's own settings, what third parties hold",
-      {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode"});
+      {"capacity", "reservedByKubelet", "reservedByAnnotation", "thirdParty", "onNode"}, revisions.node);
   if (metric) {
     add(base::cat("NodeMetric ", node), "what the system, pods and host applications use",
-        {"systemUsed", "highPriority", "prodReclaimable", "nodeUnused"});
+        {"systemUsed", "highPriority", "prodReclaimable", "nodeUnused"}, revisions.metric);
     if (metric->update_time) sources.back().age = record.basis.now - *metric->update_time;
+  }
+  if (!revisions.topology.empty()) {
+    add(base::cat("NodeResourceTopology ", node), "NUMA zones, the processor", {"zones", "normalization"},
+        revisions.topology);
   }
   add(base::cat("pods of ", node), "what they request", {"highPriority", "prodRequest"});
   sources.back().count = record.snapshot.pods.size();

@@ -116,7 +116,10 @@ TEST_F(LookBackTest, WhatItRestedOnIsSaidAsFarAsItIsKept) {
   ASSERT_GE(sources.size(), 4u);
   EXPECT_EQ(sources[0].text_at("object"), "Node n1");
   EXPECT_TRUE(sources[0].member("recorded")->as_bool());
-  EXPECT_TRUE(sources[0].member("revision")->is_null());
+  EXPECT_EQ(sources[0].text_at("revision"), "4711");
+  EXPECT_EQ(sources[1].text_at("object"), "NodeMetric n1");
+  EXPECT_EQ(sources[1].text_at("revision"), "4712");
+  EXPECT_TRUE(says(text, "revision 4711, as recorded")) << text;
   for (const Json& source : sources) {
     if (source.text_at("object") == "pods of n1") EXPECT_NE(source.member("count"), nullptr);
   }

@@ -205,6 +205,9 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);
   }
   basis.guard = standing.guard;
+  basis.revisions.node = node.meta.resource_version;
+  if (around.metric != nullptr) basis.revisions.metric = around.metric->meta.resource_version;
+  if (around.topology != nullptr) basis.revisions.topology = around.topology->meta.resource_version;
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
   decision.notes = std::move(conversion.notes);
   decision.yarn_offer = decision.offer.yarn_offer;

@@ -46,6 +46,14 @@ struct NodeSurroundings {
   std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
 };
 
+// Which states of its objects a decision rests on, as the API server counts them; "" where there is none.
+struct ObjectRevisions {
+  std::string node;
+  std::string metric;
+  std::string topology;
+  bool operator==(const ObjectRevisions&) const = default;
+};
+
 // All that an offer rests on beside the snapshot and the settings. With these two it can be made again, elsewhere and
 // later: what is added here is added to manager/decision_record too.
 struct DecisionBasis {
@@ -62,6 +70,7 @@ struct DecisionBasis {
   policy::SideBook yarn;
   bool yarn_obeys = false;
   policy::PoolGuard guard;  // of the pool's evictions
+  ObjectRevisions revisions;
   bool operator==(const DecisionBasis&) const = default;
 };
 

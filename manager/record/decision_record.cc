@@ -47,10 +47,11 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
 
 void basis_fields(auto& a, auto& basis, std::int64_t schema) {
   auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys,
-         guard] = basis;
+         guard, revisions] = basis;
   all(a, plugins, state, origin, mono);
   if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever);
   if (schema >= kRecordSchemaBooks) all(a, kubernetes, yarn, yarn_obeys, state.kubernetes, guard);
+  if (schema >= kRecordSchemaRevisions) all(a, revisions.node, revisions.metric, revisions.topology);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);

@@ -27,6 +27,7 @@ inline constexpr std::int64_t kRecordSchema = 4;  // of what is written
 inline constexpr std::int64_t kRecordSchemaOldest = 2;
 inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
 inline constexpr std::int64_t kRecordSchemaBooks = 3;      // the first one with both sides' books, and with evictions
+inline constexpr std::int64_t kRecordSchemaRevisions = 4;  // the first one with the resource versions of objects
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
 inline constexpr std::int64_t kPolicyVersion = 2;

@@ -116,6 +116,7 @@ inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
   basis.now = now;
   basis.mono = {std::chrono::seconds(random.below(100'000))};
   if (random.below(2) == 0) basis.origin = draw_amount(random, 30);
+  basis.revisions = {"4711", "4712", ""};
   return basis;
 }
 

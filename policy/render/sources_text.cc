@@ -16,7 +16,8 @@ std::int64_t seconds(base::Duration age) {
 std::string state_of(const Source& source) {
   if (source.count) return cat(*source.count, *source.count == 1 ? " object" : " objects");
   if (source.revision.empty() && !source.recorded) return "does not exist";
-  std::string out = source.recorded ? std::string("as recorded") : cat("revision ", source.revision);
+  std::string out = source.revision.empty() ? std::string() : cat("revision ", source.revision);
+  if (source.recorded) out += out.empty() ? "as recorded" : ", as recorded";
   if (!source.age) return out;
   // A node's clock may be ahead of this one.
   if (*source.age < base::Duration(0)) return cat(out, ", of ", -seconds(*source.age), " s from now");
