@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/cluster_now.h"
 #include "cli/in_force.h"
+#include "cli/surroundings.h"
 #include "kube/informer.h"
 #include "kube/node_resource_topology.h"
 #include "kube/objects.h"
@@ -168,12 +169,15 @@ class Follower {
       return Follows::kNot;
     }
     const manager::Revision& revision = (*in_force)->revision;
-    if (!options_.pool.empty() && policy::pool_of(revision.tidemark, manager::labels_of(node)).name != options_.pool) {
-      return Follows::kNotOurs;
-    }
+    const policy::Pool& pool = policy::pool_of(revision.tidemark, manager::labels_of(node));
+    if (!options_.pool.empty() && pool.name != options_.pool) return Follows::kNotOurs;
+    const auto pods = pods_.by_index(kByNode, name);
+    AboutNode around{pods, reports_.find({"", name}), topologies_.find({"", name})};
+    // An offer that moves in steps has followed when it is where they end.
+    const bool in_steps = pool.profile == policy::Profile::kTidemark;
+    if (in_steps) around.state = as_a_manager_remembers(node, around.metric, loop_.clock());
     const auto decision =
-        decided(*settings_, node, revision, {}, loop_.clock(),
-                {pods_.by_index(kByNode, name), reports_.find({"", name}), topologies_.find({"", name})});
+        decided(*settings_, node, in_steps ? at_its_end(revision) : revision, {}, loop_.clock(), around);
     if (!decision.writes()) return Follows::kNotOurs;  // observed, or left to somebody else
     const auto told = manager::decide_node_slo(&node, slos_.find({"", name}), revision, loop_.clock().wall(),
                                                settings_->overrides_known());
@@ -183,6 +187,11 @@ class Follower {
                                              decision.strategy().values)
                              .write;
     return agent && offers ? Follows::kYes : Follows::kNot;
+  }
+
+  const manager::Revision& at_its_end(const manager::Revision& revision) {
+    if (!at_its_end_ || at_its_end_->hash != revision.hash) at_its_end_ = without_slew(revision);
+    return *at_its_end_;
   }
 
   net::EventLoop& loop_;
@@ -195,8 +204,9 @@ class Follower {
   kube::Informer<kube::NodeResourceTopology> topologies_;
   kube::Informer<manager::PodProjection> pods_;
   kube::Informer<manager::NodeSloProjection> slos_;
-  std::unique_ptr<ClusterNow> settings_;  // without its objects
-  std::optional<InForce> in_force_;       // refers to them
+  std::unique_ptr<ClusterNow> settings_;         // without its objects
+  std::optional<InForce> in_force_;              // refers to them
+  std::optional<manager::Revision> at_its_end_;  // the last settings asked for, with growth at once
   base::MonotonicTime next_read_;
   base::Duration pause_{0};
   std::string trouble_;

@@ -86,6 +86,35 @@ TEST_F(OverrideWaitTest, ErrorsDoNotEndItAndTheClusterIsListedOnce) {
   EXPECT_EQ(lists, 1) << "the rest came by watch";
 }
 
+// With profile tidemark the offer grows in steps: it has not followed before the last of them.
+TEST_F(OverrideWaitTest, AnOfferThatGrowsInStepsHasFollowedAtTheLastOne) {
+  must("PATCH", base::cat(kConfigPath, "/tidemark-config"),
+       Json::object({{"data", Json::object({{"config.yaml",
+                                             "{schema: 1, mode: enforce, rollout: {pace: at-once}, profile: tidemark, "
+                                             "motion: {slewPermillePerMinute: 50}}"}})}}),
+       manager::testing::kMerge);
+  start();
+  const auto report = [&](int minutes) {
+    for (; minutes > 0; --minutes) {
+      for (const char* name : {"n1", "n2"}) metric(name, "4");
+      run_for(1min);
+    }
+  };
+  report(3);
+  ASSERT_EQ(offered("n1"), "15200");
+  options.command.line = policy::LinePercent{80, std::nullopt};
+  give();
+  net::Scope scope(loop);
+  wait(scope, 20min);
+  run_for(20s);
+  ASSERT_FALSE(waited) << "of 6400 more the first step gives half";
+  EXPECT_EQ(progress.back().not_reached, (std::vector<std::string>{"n1", "n2"}));
+  report(8);
+  ASSERT_TRUE(waited);
+  EXPECT_TRUE(waited->reached) << waited->trouble;
+  EXPECT_GE(*base::parse_int(offered("n1")), 21'600 * 9 / 10) << "but for what is not worth a write";
+}
+
 TEST_F(OverrideWaitTest, ItsTimeIsItsEndAndItSaysWhoDoesNotFollow) {
   give();
   net::Scope scope(loop);

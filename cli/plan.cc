@@ -14,9 +14,7 @@
 #include "manager/capacity/decide.h"
 #include "manager/settings/effective.h"
 #include "manager/specs/node_slo.h"
-#include "manager/state/mark_write.h"
 #include "model/names.h"
-#include "policy/motion/motion.h"
 #include "policy/render/admission_text.h"
 #include "policy/settings/check.h"
 
@@ -76,34 +74,6 @@ std::string list_text(const std::vector<std::string>& problems, bool json) {
   std::string out = "the new settings cannot be used:\n";
   for (const auto& problem : problems) out += cat("  ", problem, "\n");
   return out;
-}
-
-// The longest that growth has been waiting for when a manager looks again: it gives for two minutes at most.
-constexpr base::Duration kSinceLastStep = std::chrono::minutes(2);
-// As in policy/motion: how long a report counts as fresh where the pool says nothing else.
-constexpr base::Duration kFreshFor = policy::MotionConfig().hold;
-
-// What a manager that runs remembers of the node: that it offers what the node carries, since a while, and that reports
-// come, where the last one is young.
-policy::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
-                                          const base::Clock& clock) {
-  policy::OfferState state;
-  const auto carried = manager::carried_by(node).origin;
-  if (!carried || metric == nullptr || !metric->updated || clock.wall() - *metric->updated > kFreshFor) return state;
-  state.motion.offered = *carried;
-  state.motion.changed_at = clock.monotonic() + -kSinceLastStep;
-  state.motion.stamp = metric->updated;
-  state.motion.stamp_at = clock.monotonic();
-  state.motion.stamp_moved = true;
-  return state;
-}
-
-// Growth at once: what an offer comes to in the end, the dead band aside.
-manager::Revision without_slew(manager::Revision revision) {
-  constexpr std::int64_t kWholeNodesPermille = 100'000;
-  revision.tidemark.rest.motion.slew_permille_per_minute = kWholeNodesPermille;
-  for (auto& pool : revision.tidemark.pools) pool.motion.slew_permille_per_minute = kWholeNodesPermille;
-  return revision;
 }
 
 SurroundingsWanted either(const SurroundingsWanted& a, const SurroundingsWanted& b) {

@@ -7,9 +7,19 @@
 #include "cli/list_pages.h"
 #include "manager/capacity/pod_projection.h"
 #include "manager/capacity/waiting_pods.h"
+#include "manager/state/mark_write.h"
+#include "policy/motion/motion.h"
 #include "policy/profile/usage_profile.h"
 
 namespace tidemark::cli {
+namespace {
+
+// The longest that growth has been waiting for when a manager looks again: it gives for two minutes at most.
+constexpr base::Duration kSinceLastStep = std::chrono::minutes(2);
+// As in policy/motion: how long a report counts as fresh where the pool says nothing else.
+constexpr base::Duration kFreshFor = policy::MotionConfig().hold;
+
+}  // namespace
 
 manager::ExpectedUse Surroundings::expected(base::WallTime now) const {
   return [this, now](std::string_view workload) -> std::optional<model::Resources> {
@@ -73,6 +83,26 @@ net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& cl
   const base::MonotonicTime now = loop.clock().monotonic();
   out.waiting = policy::wait(policy::wait({}, order, now + -policy::kWaitsAfter).state, order, now).state;
   co_return out;
+}
+
+policy::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
+                                          const base::Clock& clock) {
+  policy::OfferState state;
+  const auto carried = manager::carried_by(node).origin;
+  if (!carried || metric == nullptr || !metric->updated || clock.wall() - *metric->updated > kFreshFor) return state;
+  state.motion.offered = *carried;
+  state.motion.changed_at = clock.monotonic() + -kSinceLastStep;
+  state.motion.stamp = metric->updated;
+  state.motion.stamp_at = clock.monotonic();
+  state.motion.stamp_moved = true;
+  return state;
+}
+
+manager::Revision without_slew(manager::Revision revision) {
+  constexpr std::int64_t kWholeNodesPermille = 100'000;
+  revision.tidemark.rest.motion.slew_permille_per_minute = kWholeNodesPermille;
+  for (auto& pool : revision.tidemark.pools) pool.motion.slew_permille_per_minute = kWholeNodesPermille;
+  return revision;
 }
 
 }  // namespace tidemark::cli

@@ -10,10 +10,13 @@
 
 #include "base/clock.h"
 #include "kube/client.h"
+#include "kube/objects.h"
 #include "manager/capacity/decide.h"
 #include "manager/profiles/profile_reader.h"
+#include "manager/settings/revision.h"
 #include "net/loop.h"
 #include "policy/ledger/books.h"
+#include "policy/offer/offer.h"
 #include "policy/pools/pools.h"
 
 namespace tidemark::cli {
@@ -38,5 +41,12 @@ SurroundingsWanted wanted_by(const policy::TidemarkConfig& config);  // by any o
 net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& client, std::string config_namespace,
                                           base::Duration limit, SurroundingsWanted wanted,
                                           std::vector<policy::WorkClass> classes);
+
+// What a manager that runs remembers of the node: that it offers what the node carries, since a while, and that reports
+// come, where the last one is young.
+policy::OfferState as_a_manager_remembers(const kube::Node& node, const kube::NodeMetric* metric,
+                                          const base::Clock& clock);
+// Growth at once: what an offer comes to in the end, the dead band aside.
+manager::Revision without_slew(manager::Revision revision);
 
 }  // namespace tidemark::cli
