@@ -12,6 +12,8 @@
 #include "kube/objects.h"
 #include "manager/state/desired_store.h"
 #include "manager/state/mark_write.h"
+#include "model/names.h"
+#include "model/reason.h"
 #include "policy/render/state_text.h"
 
 namespace tidemark::cli {
@@ -21,6 +23,8 @@ using policy::CommandEffect;
 using policy::NodeMarks;
 
 constexpr int kStoreTriesMax = 10;
+// As manager/state/object_contests says it in the condition.
+constexpr std::string_view kLeftWithPool = "(as in pool ";
 constexpr int kRefusalsMax = 20;  // of one node that others write at the same time
 constexpr base::Duration kRetryFirst = std::chrono::milliseconds(100);
 constexpr base::Duration kRetryMax = std::chrono::seconds(5);
@@ -38,7 +42,17 @@ kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta = manager::mark_fields();
   fields.info = false;
+  fields.condition_messages = {model::kStateCondition};
   return fields;
+}
+
+// By the condition that a manager keeps; its own contest it would name itself.
+bool left_with_pool(const kube::Node& node) {
+  const kube::NodeCondition* condition = node.condition(model::kStateCondition);
+  if (condition == nullptr) return false;
+  const std::string_view message = condition->message.view();
+  return message.starts_with(model::reason_sentence(model::Reason::kContestPool)) ||
+         message.find(kLeftWithPool) != std::string_view::npos;
 }
 
 struct Before {
@@ -367,6 +381,7 @@ class Writing {
     }
     const auto ordered = apply(reading.marks, *generation, now);
     out.outcome = outcome_of(ordered.effect);
+    out.left_with_pool = left_with_pool(node);
     out.state = policy::effective(ordered.marks, policy::Mode::kEnforce, now);
     const bool repair = ordered.effect == CommandEffect::kAlready && reading.trouble;
     if ((ordered.effect != CommandEffect::kSet && !repair) || options_.dry_run) co_return true;
@@ -423,6 +438,10 @@ std::array<std::size_t, 7> counts_of(const OrderReport& report) {
   std::array<std::size_t, 7> counts{};
   for (const auto& node : report.nodes) ++counts.at(static_cast<std::size_t>(node.outcome));
   return counts;
+}
+
+bool needs_pool(const OrderedNode& node, const OrderOptions& options) {
+  return node.left_with_pool && options.scope == OrderScope::kNode && options.command.wish == policy::Wish::kOn;
 }
 
 bool has_state(OrderOutcome outcome) {
@@ -536,6 +555,9 @@ std::string render_text(const OrderReport& report, const OrderOptions& options) 
                              : base::cat(stricter ? "still " : "", policy::state_words(node.state), " (",
                                          policy::decided_words(node.state), ")"),
                      "\n");
+    if (!alone || !needs_pool(node, options)) continue;
+    out += base::cat("    left to another writer with its whole pool, which an order for the node does not end: ",
+                     "`tidemark on pool NAME` does (`tidemark explain node ", node.name, "` tells the pool)\n");
   }
   if (shown > kShownMax) out += base::cat("  and ", shown - kShownMax, " more; -o json shows all\n");
   return out;
@@ -564,6 +586,7 @@ Json render_json(const OrderReport& report, const OrderOptions& options) {
       for (const auto& [key, value] : state.as_object()) entry[key] = value;
     }
     if (!node.problem.empty()) entry["problem"] = Json(node.problem);
+    if (needs_pool(node, options)) entry["leftWithPool"] = Json(true);
     nodes.as_array().push_back(std::move(entry));
   }
   out["nodes"] = std::move(nodes);

@@ -12,6 +12,7 @@
 #include "cli/testing/failing_transport.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
+#include "model/reason.h"
 #include "net/testing/loop.h"
 #include "policy/state/desired.h"
 
@@ -141,6 +142,29 @@ TEST_F(OrderTest, ANodeThatIsNotThereIsNamedAndTheOthersAreDone) {
       render_text(*report, order(policy::Wish::kOff, {"nowhere", "there"})).find("nowhere: there is no such node"),
       std::string::npos);
   EXPECT_EQ(label("there"), "off");
+}
+
+TEST_F(OrderTest, OfANodeThatIsLeftToAnotherWithItsPoolTheRemedyIsSaid) {
+  for (const char* name : {"n1", "n2", "n3"}) node(name);
+  const auto condition = [&](const std::string& name, const std::string& message) {
+    call("PATCH", "/api/v1/nodes/" + name + "/status",
+         base::cat(R"({"status":{"conditions":[{"type":"TidemarkCoLocation","status":"False","reason":"SecondWriter",)",
+                   R"("message":")", message, R"("}]}})"),
+         kMerge);
+  };
+  condition("n1", base::cat(model::reason_sentence(model::Reason::kContestPool), " (pool web)"));
+  condition("n2", "on; left to another writer, and only observed: NodeSLO (as in pool web)");
+  condition("n3", "left to another writer and only observed (by koord-manager)");
+  const auto options = order(policy::Wish::kOn, {"n1", "n2", "n3"});
+  const auto report = give(options);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->nodes[0].left_with_pool);
+  EXPECT_TRUE(report->nodes[1].left_with_pool);
+  EXPECT_FALSE(report->nodes[2].left_with_pool);
+  const std::string text = render_text(*report, options);
+  EXPECT_NE(text.find("`tidemark on pool NAME` does (`tidemark explain node n2` tells the pool)"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("explain node n3"), std::string::npos) << text;
 }
 
 TEST_F(OrderTest, ADryRunWritesNothing) {
