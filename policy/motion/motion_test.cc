@@ -192,6 +192,48 @@ TEST(MotionProperty, NeverNegativeNeverAboveWhatIsWantedNeverGrowingOnWhatIsNotF
   }
 }
 
+// Whoever does not know what a node could offer lately (a version that cannot read what a newer one kept) goes down
+// further, never less far: from one state, through any silence, with and without it.
+TEST(MotionProperty, NotToKnowTheLeastOfferNeverOffersMore) {
+  int decayed = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    std::mt19937_64 random(seed);
+    MotionConfig config;
+    config.hold = std::chrono::seconds(random() % 600);
+    config.decay_step = std::chrono::seconds(1 + random() % 300);
+    config.decay_steps = static_cast<std::int64_t>(1 + random() % 10);
+    MotionInput input;
+    input.capacity = {CpuMilli{100'000}, MemoryBytes{100'000}};
+    input.wanted = {CpuMilli{static_cast<std::int64_t>(random() % 100'000)}, MemoryBytes{50'000}};
+    base::MonotonicTime now{std::chrono::hours(1)};
+    MotionState knows;
+    for (int report = 0; report < 3; ++report) {
+      now = now + std::chrono::minutes(1);
+      input.stamp = base::WallTime{now.since_start};
+      knows = move(knows, input, config, now).state;
+    }
+    MotionState knows_not = knows;
+    for (int look = 0; look < 60; ++look) {
+      now = now + std::chrono::seconds(random() % 200);
+      input.least_ever = Resources{CpuMilli{static_cast<std::int64_t>(random() % 120'000)}, MemoryBytes{20'000}};
+      const auto before = knows_not.offered;
+      const auto with = move(knows, input, config, now);
+      auto blind = input;
+      blind.least_ever.reset();
+      const auto without = move(knows_not, blind, config, now);
+      ASSERT_LE(without.plan.cpu.offered, with.plan.cpu.offered) << "seed " << seed;
+      ASSERT_LE(without.plan.memory.offered, with.plan.memory.offered) << "seed " << seed;
+      if (without.plan.freshness != Freshness::kFresh) {
+        ASSERT_LE(without.plan.cpu.offered, before->cpu);
+      }
+      decayed += without.plan.freshness == Freshness::kDecaying ? 1 : 0;
+      knows = with.state;
+      knows_not = without.state;
+    }
+  }
+  EXPECT_GT(decayed, 1'000);
+}
+
 // Over any stretch of time, however it is cut into looks: growth is within the slew, with two minutes of credit at its
 // begin; a cut is there at the next look.
 TEST(MotionProperty, OverAnyTimeGrowthIsWithinTheSlewAndCutsAreAtOnce) {
