@@ -182,7 +182,10 @@ class Builder final : public YAML::EventHandler {
   std::vector<Json> documents;
   std::vector<int> member_lines;  // of the last document's outermost mapping
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // Outside brackets the library does not consume a comma: it finds an empty document before it, again and again.
+    if (begun_at_ == mark.pos) throw Refusal{mark, "nothing can begin with this"};
+    begun_at_ = mark.pos;
     anchors_.clear();
     member_lines.clear();
   }
@@ -337,6 +340,7 @@ class Builder final : public YAML::EventHandler {
     throw Refusal{mark, key.is_null() ? "a key is missing" : "a key must be a text, not a list or a mapping"};
   }
 
+  std::optional<int> begun_at_;  // the last document
   std::vector<Open> stack_;
   std::unordered_map<YAML::anchor_t, Anchored> anchors_;
   Weight spent_{.nodes = 0, .bytes = 0, .depth = 0};

@@ -180,6 +180,8 @@ TEST(Yaml, DepthIsBounded) {
 }
 
 TEST(Yaml, ErrorsNameLineAndColumn) {
+  // The library would find an empty document before the comma again and again.
+  EXPECT_EQ(refused("- a\n,\n"), "line 2, column 1: nothing can begin with this");
   EXPECT_EQ(refused("a: 1\nb: 2\na: 3\n"), "line 3, column 1: the key \"a\" is given twice");
   EXPECT_EQ(refused("a:\n  x: .inf\n"), "line 2, column 6: .inf has no JSON value; quote it if it is a text");
   EXPECT_EQ(refused("a: !secret x\n"), "line 1, column 4: the tag \"!secret\" is not known here");
