@@ -1,7 +1,10 @@
 // The readers on the kernel that runs the test. Nothing is written except in groups named tidemark-test-<pid>, which
 // the test makes and removes.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -203,6 +206,64 @@ TEST_F(Machine, AKillForWantOfMemoryIsSeenInTheLogAndInTheGroup) {
     if (incident->kind == KernelIncidentKind::kOomKilled) victim = incident->anon_bytes.value_or(0) > 0;
   }
   EXPECT_TRUE(victim || log->lost() > 0);
+}
+
+// A process that computes without end on the first processor it may use, in the group whose cgroup.procs is `fd`; ends
+// with the test.
+class Spinner {
+ public:
+  explicit Spinner(int fd) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!stay_on_one_processor() || !put_text(fd, "0")) ::_exit(1);
+    for (volatile unsigned turn = 0;; turn = turn + 1) {
+    }
+  }
+  Spinner(const Spinner&) = delete;
+  Spinner& operator=(const Spinner&) = delete;
+  ~Spinner() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  static bool stay_on_one_processor() {
+    cpu_set_t mine, first;
+    if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return false;
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &mine)) ++cpu;
+    CPU_ZERO(&first);
+    CPU_SET(cpu, &first);
+    return ::sched_setaffinity(0, sizeof first, &first) == 0;
+  }
+
+  pid_t pid_;
+};
+
+// Two that want one processor: one of them always waits.
+TEST_F(Machine, PressureOfAGroupIsToldWhenItPassesALine) {
+  OwnGroup own(*hierarchies);
+  const auto opened = Group::open(*hierarchies, own.name());
+  ASSERT_TRUE(opened) << opened.error().message;
+  if (!*opened || !(*opened)->has(File::kCpuPressure))
+    GTEST_SKIP() << "this machine has no pressure of groups, or no group may be made";
+  const Directory& directory = *(*opened)->directory(Controller::kCore);
+  const Place place = (*opened)->place(File::kCpuPressure);
+  auto file = open_file(directory.fd.get(), "cpu.pressure", O_RDWR, place);
+  ASSERT_TRUE(file && *file) << file.error().message;
+  const auto trigger = PressureTrigger::arm(std::move(**file), {false, 200'000, 2'000'000}, place);
+  ASSERT_TRUE(trigger) << trigger.error().message;
+  const auto members = open_file(directory.fd.get(), "cgroup.procs", O_WRONLY, place);
+  ASSERT_TRUE(members && *members);
+  const Spinner one((*members)->get()), two((*members)->get());
+  pollfd wanted{trigger->fd(), POLLPRI, 0};
+  constexpr int kPatienceMs = 60'000;
+  ASSERT_EQ(::poll(&wanted, 1, kPatienceMs), 1) << "nothing was told";
+  EXPECT_EQ(wanted.revents & (POLLPRI | POLLERR), POLLPRI);
+  const auto text = (*opened)->read(File::kCpuPressure, buffer);
+  ASSERT_TRUE(text && *text);
+  EXPECT_GE(parse_pressure(**text)->some->total_us, 200'000);
 }
 
 TEST_F(Machine, CountersOfAGroupAreThereOrMissingWithAReason) {
