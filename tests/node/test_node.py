@@ -147,7 +147,6 @@ def of_the_machine() -> dict:
     """What a node could leave behind outside its own folder."""
     return {
         "tunables": {name: Path(f"/proc/sys/{name}").read_text() for name in settings.TUNABLES},
-        "folders": {place: Path(place).exists() for place in ("/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/run/containerd", "/var/lib/containerd")},
         "mounts": [line for line in Path("/proc/self/mounts").read_text().splitlines() if node.PREFIX in line],
     }
 
@@ -168,6 +167,8 @@ class Ending(unittest.TestCase):
         before = of_the_machine()
         with new_node() as made:
             made.run(pods.spread(2, 0, 1))
+            self.assertEqual({"containers"}, {each.name for each in made.layout.covered("/var/log").iterdir()}, "where a kubelet writes whatever it is told")
+            self.assertTrue((made.layout.covered("/var/lib") / "kubelet" / "device-plugins").exists())
             top = cgroups.there(made.cgroup)[0]
             self.assertEqual(2, len(list(top.glob("kubepods/**/pod*"))))
             made.end(["work-0"])
@@ -192,16 +193,19 @@ class Ending(unittest.TestCase):
         state, cgroup, name = told.split()
         busy = [folder / "kubepods" for folder in cgroups.there(cgroup)]
         self.assertTrue(any(folder.exists() for folder in busy))
-        self.assertEqual(([], []), node.clear_away(API), "one that runs is left alone")
+        node.clear_away(API)
+        self.assertTrue(Path(state).exists(), "one that runs is left alone")
         child.send_signal(signal.SIGKILL)
         child.wait(LIMIT_S)
         self.assertEqual({}, node.processes_of(Path(state), LIMIT_S), "the kernel ends them all")
         self.assertEqual(before["mounts"], of_the_machine()["mounts"])
-        self.assertEqual(([name], []), node.clear_away(API))
+        cleared, left = node.clear_away(API)
+        self.assertEqual([], left)
         self.assertEqual([], cgroups.there(cgroup))
         self.assertFalse(Path(state).exists())
         self.assertEqual(before, of_the_machine())
-        self.assertEqual(404, API.get(f"/api/v1/nodes/{name}").status)
+        if name in cleared:  # not when another run on this machine, with an API server of its own, was quicker
+            self.assertEqual(404, API.get(f"/api/v1/nodes/{name}").status)
 
 
 if __name__ == "__main__":

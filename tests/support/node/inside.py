@@ -22,7 +22,7 @@ COVERED = ("/run", "/var/lib", "/var/log")  # where programs write whatever they
 def mounts(layout: Layout) -> None:
     _run("mount", "--make-rshared", "/")  # of this namespace, which shares nothing with the machine's
     for place in COVERED:
-        upper, work = (layout.upper / kind / place.strip("/").replace("/", "-") for kind in ("files", "work"))
+        upper, work = layout.covered(place), layout.covered(place, "work")
         upper.mkdir(parents=True)
         work.mkdir(parents=True)
         _run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={place},upperdir={upper},workdir={work}", place)

@@ -226,8 +226,9 @@ def _take_away(api: Client | None, layout: Layout, name: str, cgroup: str) -> li
     if api is not None:
         with suppress(OSError, Broken):  # a server that is gone has forgotten it
             _forget(api, name)
-    if not left:
-        shutil.rmtree(layout.state)  # last: what is left is found by its record
+    if not left:  # last: what is left is found by its record
+        shutil.rmtree(layout.state, ignore_errors=True)  # another run may be taking it away as well
+        left += [f"folder {layout.state}"] if layout.state.exists() else []
     return left
 
 

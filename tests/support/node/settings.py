@@ -29,10 +29,9 @@ class Layout:
     def logs(self) -> Path:
         return self.state / "logs"
 
-    @property
-    def upper(self) -> Path:
+    def covered(self, place: str, kind: str = "files") -> Path:
         """What the node writes where programs have their places built in: /run, /var/lib, /var/log."""
-        return self.state / "upper"
+        return self.state / "covered" / kind / place.strip("/").replace("/", "-")
 
     @property
     def tunables(self) -> Path:
