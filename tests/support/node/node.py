@@ -116,6 +116,7 @@ class Node:
             raise NotReady(f"the image cannot be imported: {done.stderr}")
 
     def ctr(self, *words: str) -> subprocess.CompletedProcess:
+        """For what containerd does alone, as images and lists. `run` and `exec` have a part on this side, outside the node: they would leave it there."""
         return subprocess.run(
             ["ctr", "--address", str(self.layout.socket), "--namespace", "k8s.io", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=READY_S
         )
@@ -211,7 +212,7 @@ class Node:
     def stop(self) -> list[str]:
         """Ends everything; returns what is left all the same, which is nothing."""
         keep = os.environ.get("TIDEMARK_TEST_KEPT_LOGS")
-        if keep:
+        if keep and self.layout.logs.exists():
             shutil.copytree(self.layout.logs, Path(keep) / self.name, dirs_exist_ok=True)
         if self._child is not None:
             self._child.kill()  # its child, process 1 of the node, is killed with it, and the kernel kills the rest
