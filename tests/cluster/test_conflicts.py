@@ -18,13 +18,12 @@ from cluster.tidemark_process import Component, wait_for
 BUDGET = {"--kube-api-qps": 20, "--kube-api-burst": 20}
 AHEAD = {"rate": 10, "burst": 50}  # of repairs, beside the budget (kube/client.h)
 LIMIT_S = 120
-PAUSE_S = 1
+PAUSE_S = 0.1
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases/koordinator-manager"
 
 
 class ForeignWriter:
-    """Writes status and annotations of every node, again and again: ten times as often as a kubelet does. (Where somebody writes a node
-    more often than the manager's requests wait for their place in its budget, no write of the manager's comes through: a decision is made before that wait.)"""
+    """Writes status and annotations of every node, again and again: more often than the manager's requests wait for their place in its budget."""
 
     def __init__(self, nodes: list[str]):
         self._nodes = nodes
