@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "kube/decode.h"
 #include "kube/status.h"
+#include "kube/told_write.h"
 #include "kube/watch_decoder.h"
 #include "net/http.h"
 
@@ -283,7 +284,7 @@ struct Client::Impl {
   using StreamPointer = std::unique_ptr<net::HttpStream>;
 
   // One call with its repeats, the first in `place` where there is one: `once` answers a value, or an error and whether
-  // the server answered at all.
+  // the server answered at all. `told` hears of each attempt; null for what nobody is told of.
   template <class T>
   struct Attempt {
     Result<T> result;
@@ -291,7 +292,8 @@ struct Client::Impl {
   };
 
   template <class T, class Once>
-  net::Task<Result<T>> repeated(net::HttpRequest request, Repeat repeat, base::Duration limit, Place place, Once once) {
+  net::Task<Result<T>> repeated(net::HttpRequest request, Repeat repeat, base::Duration limit, Place place,
+                                ToldWrite* told, Once once) {
     const base::MonotonicTime deadline = now() + limit;
     const std::string verb = std::is_same_v<T, StreamPointer> ? "watch" : base::lower(request.method);
     base::Backoff waits = backoff();
@@ -311,8 +313,11 @@ struct Client::Impl {
         co_return base::fail(std::move(authorized).error().within(doing(request)));
       }
       const base::MonotonicTime begun = now();
+      if (told != nullptr) sent.unsent = told->begin();
       Attempt<T> outcome = co_await once(std::move(sent), left);
-      count(verb, outcome.result ? nullptr : &outcome.result.error(), outcome.answered, now() - begun);
+      const Error* error = outcome.result ? nullptr : &outcome.result.error();
+      if (told != nullptr) told->end(error, outcome.answered);
+      count(verb, error, outcome.answered, now() - begun);
       if (outcome.result) co_return std::move(outcome.result);
       const auto wait = retry_wait(repeat, outcome.result.error(), outcome.answered, attempt, waits, deadline);
       if (!wait) co_return std::move(outcome.result);
@@ -336,9 +341,10 @@ struct Client::Impl {
     co_return Attempt<std::string>{std::move(response->body), true};
   }
 
-  net::Task<Result<std::string>> call(net::HttpRequest request, Repeat repeat, base::Duration limit, Place place = {}) {
+  net::Task<Result<std::string>> call(net::HttpRequest request, Repeat repeat, base::Duration limit, Place place = {},
+                                      ToldWrite* told = nullptr) {
     return repeated<std::string>(
-        std::move(request), repeat, limit, std::move(place),
+        std::move(request), repeat, limit, std::move(place), told,
         [this](net::HttpRequest sent, base::Duration left) { return fetch_once(std::move(sent), left); });
   }
 
@@ -382,16 +388,9 @@ struct Client::Impl {
 
   net::Task<Result<std::string>> told(net::HttpRequest request, model::AuditLine line, Repeat repeat,
                                       base::Duration limit, Place place) {
-    const base::MonotonicTime begun = now();
-    auto answer = co_await call(std::move(request), repeat, limit, std::move(place));
-    line.took = now() - begun;
-    line.time = loop.clock().wall();
-    if (!answer) {
-      line.outcome = answer.error().code >= 400 && answer.error().code < 500 ? model::AuditOutcome::kRefused
-                                                                             : model::AuditOutcome::kUnknown;
-      line.detail = answer.error().message;
-    }
-    config.audit(std::move(line));
+    ToldWrite write(loop.clock(), config.audit, std::move(line));
+    auto answer = co_await call(std::move(request), repeat, limit, std::move(place), &write);
+    write.over(answer ? nullptr : &answer.error());
     co_return answer;
   }
 
@@ -423,7 +422,7 @@ struct Client::Impl {
   net::Task<Result<std::unique_ptr<WatchStream>>> open_watch(net::HttpRequest request, base::Duration silence_limit) {
     const std::string place = base::cat("watch ", std::string_view(request.target).substr(0, request.target.find('?')));
     auto stream = co_await repeated<StreamPointer>(
-        std::move(request), Repeat::kAlways, kWatchOpenLimit, Place(),
+        std::move(request), Repeat::kAlways, kWatchOpenLimit, Place(), nullptr,
         [this](net::HttpRequest sent, base::Duration left) { return open_once(std::move(sent), left); });
     if (!stream) co_return base::fail(std::move(stream).error());
     co_return std::unique_ptr<WatchStream>(std::make_unique<HttpWatchStream>(std::move(*stream), silence_limit, place));

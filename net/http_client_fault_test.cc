@@ -146,6 +146,19 @@ TEST_F(Http1ClientFaultTest, NobodyThereIsUnavailable) {
   EXPECT_EQ(response.error().kind, ErrorKind::kUnavailable);
 }
 
+TEST_F(Http1ClientFaultTest, ItTellsWhetherTheServerMayHaveSeenARequest) {
+  bool unsent = false;
+  HttpRequest request = post_request("/", "x");
+  request.unsent = &unsent;
+  begin({{{"", true}}});
+  EXPECT_FALSE(fetch(request));
+  EXPECT_FALSE(unsent) << "the server had it, and said nothing";
+  client = std::make_unique<HttpClient>(loop, nullptr, config);
+  listener.reset();
+  EXPECT_FALSE(fetch(request));
+  EXPECT_TRUE(unsent) << "nobody was there";
+}
+
 TEST_F(Http1ClientFaultTest, AnAnswerThatEndsWithTheConnection) {
   begin({{{"HTTP/1.1 200 OK\r\n\r\nuntil the end", true}}});
   const auto response = fetch(get_request("/"));
@@ -407,8 +420,12 @@ TEST_F(Http2ClientFaultTest, RefusedStreamsAreTriedAgainAndNotForEver) {
   EXPECT_TRUE(once->results[0]);
   EXPECT_EQ(asked, 2);
   asked = 0;
-  const auto never = fetch(get_request("/never"));
+  bool unsent = false;
+  HttpRequest refused = get_request("/never");
+  refused.unsent = &unsent;
+  const auto never = fetch(refused);
   ASSERT_FALSE(never);
+  EXPECT_TRUE(unsent) << "as good as: the server says that it did not look at it";
   EXPECT_EQ(never.error().kind, ErrorKind::kUnavailable);
   EXPECT_EQ(asked, 4);
 }

@@ -29,6 +29,7 @@ struct Answer {
   // For streams: pieces, then the end; `hangs`: then silence.
   std::vector<std::string> pieces{};
   bool hangs = false;
+  bool unsent = false;  // the transport says that nothing of it left
 };
 
 struct Sent {
@@ -53,7 +54,9 @@ class ScriptedTransport final : public net::HttpTransport {
   std::vector<Sent> sent;
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
+    bool* const unsent = request.unsent;
     const Answer answer = take(std::move(request));
+    if (unsent != nullptr) *unsent = answer.unsent;
     if (answer.delay > limit) {
       co_await loop_.sleep(limit);
       co_return base::fail(ErrorKind::kDeadline, "no answer in time");
