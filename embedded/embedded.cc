@@ -9,6 +9,7 @@
 #include "embedded/crds.h"
 #include "embedded/credentials.h"
 #include "kube/memory/server.h"
+#include "model/audit_line.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "net/worker.h"
@@ -22,6 +23,8 @@ constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
 constexpr base::Duration kInstallRetry = std::chrono::seconds(1);
 constexpr base::Duration kInstallLimit = std::chrono::seconds(20);
 constexpr base::Duration kManagerDrainLimit = std::chrono::seconds(15);  // its own limits are shorter
+constexpr base::Duration kLastLinesLimit = std::chrono::seconds(2);      // of the audit
+constexpr std::string_view kIdentity = "embedded";                       // of the manager
 
 struct ClientSettings {
   std::string address;
@@ -34,13 +37,15 @@ class ManagerThread {
  public:
   // `on_failure` is called on the manager's thread.
   ManagerThread(const base::Clock& clock, base::Log log, base::Registry& metrics, std::uint64_t seed,
-                ClientSettings settings, manager::ManagerOptions options, std::function<void(Error)> on_failure)
+                ClientSettings settings, manager::ManagerOptions options, journal::AuditFileOptions audit,
+                std::function<void(Error)> on_failure)
       : loop_(clock),
         log_(std::move(log)),
         random_(seed),
         metrics_(metrics),
         settings_(std::move(settings)),
         options_(std::move(options)),
+        audit_(journal::AuditFile::make(loop_, log_.named("audit"), metrics_, std::move(audit))),
         on_failure_(std::move(on_failure)),
         thread_([this] { run(); }) {}
 
@@ -53,6 +58,7 @@ class ManagerThread {
   net::Task<void> drain(net::EventLoop& asker) {
     auto done = std::make_shared<net::Event>(asker);
     loop_.post_from_any_thread([this, &asker, done] {
+      if (scope_ == nullptr) return;
       draining_ = true;
       scope_->spawn(drain_here(asker, done));
     });
@@ -72,7 +78,9 @@ class ManagerThread {
       scope.spawn(live());
       loop_.run();
       manager_.reset();
+      scope_ = nullptr;
     }
+    if (audit_) audit_->finish(kLastLinesLimit);  // also of what was given up in the middle
     client_.reset();
     transport_.reset();
   }
@@ -87,6 +95,10 @@ class ManagerThread {
     config.burst = static_cast<int>(options_.query_burst);
     config.user_agent = "tidemark-manager";
     config.metrics = &metrics_;
+    if (audit_) {
+      config.audit_actor = base::cat("manager ", kIdentity);
+      config.audit = [this](const model::AuditLine& line) { audit_->add(model::to_string(line)); };
+    }
     client_ = std::make_unique<kube::Client>(
         loop_, *transport_, [token = settings_.token] { return token; }, config, random_.fork());
     while (true) {
@@ -97,7 +109,7 @@ class ManagerThread {
     }
     if (draining_) co_return;
     auto made = manager::Manager::make(loop_, *client_, *client_, log_.named("manager"), metrics_, random_.fork(),
-                                       options_, "embedded");
+                                       options_, std::string(kIdentity));
     if (!made) {
       on_failure_(std::move(made).error().within("the manager cannot start"));
       co_return;
@@ -122,6 +134,7 @@ class ManagerThread {
   base::Registry& metrics_;
   ClientSettings settings_;
   manager::ManagerOptions options_;
+  std::unique_ptr<journal::AuditFile> audit_;  // null where none is kept
   std::function<void(Error)> on_failure_;
   std::unique_ptr<net::HttpClient> transport_;
   std::unique_ptr<kube::Client> client_;
@@ -166,7 +179,7 @@ class Running final : public Embedded {
     manager_ = std::make_unique<ManagerThread>(
         loop_.clock(), log_, metrics_, random.next(),
         ClientSettings{server_->address(), credentials.authority.certificate_pem, credentials.token},
-        std::move(options.manager), [this, on_failure = std::move(on_failure)](Error error) {
+        std::move(options.manager), std::move(options.audit), [this, on_failure = std::move(on_failure)](Error error) {
           loop_.post_from_any_thread([on_failure, error = std::move(error)] { on_failure(error); });
         });
     return {};

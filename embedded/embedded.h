@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "journal/audit_file.h"
 #include "manager/manager.h"
 #include "net/loop.h"
 
@@ -21,6 +22,7 @@ struct EmbeddedOptions {
   std::string listen = "127.0.0.1:6443";
   bool keep = true;  // objects survive a restart (SQLite in the data folder)
   manager::ManagerOptions manager;
+  journal::AuditFileOptions audit;  // of what the manager writes; none unless told
 };
 
 void declare_flags(base::Flags& flags, EmbeddedOptions& options);

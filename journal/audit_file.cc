@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "base/text.h"
+#include "journal/append.h"
 #include "net/fd.h"
 
 namespace tidemark::journal {
@@ -20,20 +20,32 @@ namespace {
 constexpr int kOpenTries = 10;  // while others rotate
 constexpr mode_t kFileMode = 0600;
 
-std::unexpected<Error> trouble(std::string_view what, const std::string& path) {
-  return fail(ErrorKind::kUnavailable, what, " ", path, ": ", std::strerror(errno));
-}
-
 std::string old_name(const std::string& path, int number) {
   return base::cat(path, ".", number);
 }
 
-// The one before it moves up, the last one goes. What cannot be moved is overwritten next time.
-void rotate(const std::string& path) {
+// The one before it moves up, the last one goes.
+Result<void> rotate(const std::string& path) {
   for (int number = kAuditOldFiles; number > 1; --number) {
     std::rename(old_name(path, number - 1).c_str(), old_name(path, number).c_str());
   }
-  std::rename(path.c_str(), old_name(path, 1).c_str());
+  if (std::rename(path.c_str(), old_name(path, 1).c_str()) == 0 || errno == ENOENT) return {};
+  return base::fail_errno(errno, base::cat("move ", path, " away"));
+}
+
+std::int64_t size_of(const std::string& path) {
+  struct stat found{};
+  return ::lstat(path.c_str(), &found) == 0 ? found.st_size : 0;
+}
+
+// So that `coming` more bytes fit in: old files that were written under a larger bound go, the oldest first.
+void make_room(const AuditFileOptions& options, std::int64_t coming) {
+  std::int64_t old[kAuditOldFiles];
+  std::int64_t sum = coming;
+  for (int i = 0; i < kAuditOldFiles; ++i) sum += old[i] = size_of(old_name(options.path, i + 1));
+  for (int i = kAuditOldFiles; i-- > 0 && sum > options.bytes_max;) {
+    if (::unlink(old_name(options.path, i + 1).c_str()) == 0) sum -= old[i];
+  }
 }
 
 bool same_file(const struct stat& a, const struct stat& b) {
@@ -46,118 +58,127 @@ bool ends_in_line(int fd, std::int64_t size) {
   return size == 0 || (::pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-Result<void> write_all(int fd, const std::string& text, std::int64_t size_before, const std::string& path) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = ::write(fd, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote > 0) {
-      done += static_cast<std::size_t>(wrote);
-      continue;
-    }
-    auto error = trouble("cannot write", path);
-    // Half a line helps nobody. Where it stays, the next line begins on a line of its own.
-    if (::ftruncate(fd, size_before) != 0) error.error().message += "; a part of a line is left";
-    return error;
+// As many of the lines from `first` on as the file takes; answers how many. None where it is full: then it is moved
+// away, or somebody else has done so.
+Result<std::size_t> append_some(const AuditFileOptions& options, std::int64_t file_max, const std::vector<Entry>& lines,
+                                std::size_t first) {
+  const net::Fd file(::open(options.path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+  if (!file) return base::fail_errno(errno, base::cat("open ", options.path));
+  if (::flock(file.get(), LOCK_EX) != 0) return base::fail_errno(errno, base::cat("lock ", options.path));
+  struct stat opened{};
+  struct stat named{};
+  if (::fstat(file.get(), &opened) != 0) return base::fail_errno(errno, base::cat("look at ", options.path));
+  if (!S_ISREG(opened.st_mode)) return fail(ErrorKind::kInvalid, options.path, " is no file");
+  // Somebody moved it away between opening and locking it.
+  if (::stat(options.path.c_str(), &named) != 0 || !same_file(opened, named)) return std::size_t{0};
+  std::string bytes = ends_in_line(file.get(), opened.st_size) ? "" : "\n";
+  std::size_t count = 0;
+  while (first + count < lines.size()) {
+    const std::string& line = lines[first + count].payload;
+    if (opened.st_size + static_cast<std::int64_t>(bytes.size() + line.size() + 1) > file_max) break;
+    bytes += line;
+    bytes += '\n';
+    ++count;
   }
-  return {};
+  if (count == 0) {
+    TM_TRY_VOID(rotate(options.path));
+    return count;
+  }
+  make_room(options, opened.st_size + static_cast<std::int64_t>(bytes.size()));
+  TM_TRY_VOID(append_whole(file.get(), bytes, opened.st_size, options.path));
+  return count;
+}
+
+std::string lost_line(std::uint64_t lines) {
+  return base::cat(R"({"schema":1,"lost":)", lines, "}");
 }
 
 }  // namespace
 
-Result<void> append_audit(const AuditFileOptions& options, const std::string& lines) {
-  const std::int64_t file_max = std::max(options.bytes_max, kAuditBytesMin) / (kAuditOldFiles + 1);
-  for (int attempt = 0; attempt < kOpenTries; ++attempt) {
-    const net::Fd file(::open(options.path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
-    if (!file) return trouble("cannot open", options.path);
-    if (::flock(file.get(), LOCK_EX) != 0) return trouble("cannot lock", options.path);
-    struct stat opened{};
-    struct stat named{};
-    if (::fstat(file.get(), &opened) != 0) return trouble("cannot look at", options.path);
-    if (!S_ISREG(opened.st_mode)) return fail(ErrorKind::kInvalid, options.path, " is no file");
-    // Somebody moved it away between opening and locking it.
-    if (::stat(options.path.c_str(), &named) != 0 || !same_file(opened, named)) continue;
-    const std::int64_t size = opened.st_size;
-    if (size > 0 && size + static_cast<std::int64_t>(lines.size()) > file_max) {
-      rotate(options.path);
+Appended append_audit(const AuditFileOptions& given, const std::vector<Entry>& lines) {
+  AuditFileOptions options = given;
+  options.bytes_max = std::max(options.bytes_max, kAuditBytesMin);
+  const std::int64_t file_max = options.bytes_max / (kAuditOldFiles + 1);
+  Appended done;
+  int empty_tries = 0;
+  for (std::size_t next = 0; next < lines.size();) {
+    if (static_cast<std::int64_t>(lines[next].payload.size()) >= file_max) {
+      done.problem = base::cat("a line is longer than a file may be, ", file_max, " bytes");
+      ++done.lost;
+      ++next;
       continue;
     }
-    return write_all(file.get(), ends_in_line(file.get(), size) ? lines : "\n" + lines, size, options.path);
+    Result<std::size_t> took = append_some(options, file_max, lines, next);
+    if (took && *took == 0 && ++empty_tries > kOpenTries) {
+      took = fail(ErrorKind::kConflict, options.path, " is moved away again and again");
+    }
+    if (!took) {
+      done.problem = took.error().message;
+      done.lost += lines.size() - next;
+      return done;
+    }
+    if (*took == 0) continue;
+    empty_tries = 0;
+    if (next == 0) done.first_kept = true;
+    done.kept += *took;
+    next += *took;
   }
-  return fail(ErrorKind::kConflict, options.path, " is moved away again and again");
+  return done;
 }
 
-AuditFile::AuditFile(net::EventLoop& loop, base::Log log, base::Registry& metrics, AuditFileOptions options)
+std::unique_ptr<AuditFile> AuditFile::make(net::EventLoop& loop, const base::Log& log, base::Registry& metrics,
+                                           AuditFileOptions options) {
+  if (options.path.empty() || options.path == kAuditNone) return nullptr;
+  return std::make_unique<AuditFile>(loop, log, metrics, std::move(options));
+}
+
+AuditFile::AuditFile(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, AuditFileOptions options)
     : loop_(loop),
-      log_(std::move(log)),
-      options_(std::move(options)),
       kept_(metrics.counter("tidemark_audit_lines_total", "Lines written to the audit: one for each outside write.")),
-      lost_(metrics.counter("tidemark_audit_lost_total", "Lines that the audit could not keep.")),
-      something_(loop),
-      idle_(loop),
-      worker_(1, 1),
-      scope_(loop) {
-  if (options_.path == "-") {
-    const auto told = [](std::uint64_t lines) { return base::cat(R"({"schema":1,"lost":)", lines, "}\n"); };
-    stream_ = std::make_unique<base::LineWriter>(STDOUT_FILENO, told, lost_, base::LineWriter::Limits());
+      lost_(metrics.counter("tidemark_audit_lost_total", "Lines that the audit could not keep.")) {
+  if (options.path == kAuditOutput) {
+    const auto told = [](std::uint64_t lines) { return lost_line(lines) + "\n"; };
+    output_ = std::make_unique<base::LineWriter>(STDOUT_FILENO, told, lost_, base::LineWriter::Limits());
+    return;
   }
-  scope_.spawn(run());
+  backlog_ = std::make_unique<Backlog>(
+      loop, log,
+      BacklogOptions{
+          .bytes_max = kAuditWaitingMax,
+          .place = options.path,
+          .trouble = "the audit does not keep what is written; all else goes on",
+          .over = "the audit is written again",
+          .kept = kept_,
+          .lost = lost_,
+          .mark = [](std::uint64_t lines) { return Entry{lost_line(lines), {}}; },
+          .append =
+              [options] { return [options](const std::vector<Entry>& lines) { return append_audit(options, lines); }; },
+          .appended = nullptr,
+          .turned = nullptr});
+  backlog_->start();
 }
 
 void AuditFile::add(std::string line) {
-  line += '\n';
-  if (stream_) {
+  if (output_) {
     kept_.add();
-    return stream_->write(line);
+    return output_->write(line + "\n");
   }
-  if (waiting_.size() + line.size() > kAuditWaitingMax) {
-    return lost(1, "the disk takes them more slowly than they come, or not at all");
-  }
-  waiting_ += line;
-  ++waiting_lines_;
-  idle_.clear();
-  something_.set();
-}
-
-// Told once, until it is over.
-void AuditFile::lost(std::uint64_t lines, const std::string& why) {
-  lost_.add(lines);
-  lost_untold_ += lines;
-  if (in_trouble_) return;
-  in_trouble_ = true;
-  log_.error("the audit does not keep what is written; all else goes on", {{"why", why}});
+  backlog_->add({std::move(line), {}});
 }
 
 net::Task<bool> AuditFile::drain(base::Duration limit) {
-  if (stream_) co_return stream_->flush(limit);
-  if (waiting_.empty() && !busy_) co_return true;
-  co_return co_await idle_.wait_for(limit);
+  if (output_) co_return output_->flush(limit);
+  co_return co_await backlog_->drain(limit);
 }
 
-net::Task<void> AuditFile::run() {
-  while (true) {
-    co_await something_.wait();
-    something_.clear();
-    busy_ = true;
-    while (!waiting_.empty()) {
-      const std::uint64_t telling = lost_untold_;
-      std::string lines = telling == 0 ? "" : base::cat(R"({"schema":1,"lost":)", telling, "}\n");
-      lines += std::exchange(waiting_, {});
-      const std::uint64_t count = std::exchange(waiting_lines_, 0);
-      const auto done = co_await worker_.run<Result<void>>(
-          loop_, [options = options_, lines = std::move(lines)] { return append_audit(options, lines); });
-      if (!done || !*done) {
-        lost(count, done ? done->error().message : done.error().message);
-        continue;
-      }
-      kept_.add(count);
-      lost_untold_ -= telling;
-      if (in_trouble_) log_.info("the audit is written again", {{"lines_lost", telling}});
-      in_trouble_ = false;
-    }
-    busy_ = false;
-    idle_.set();
-  }
+void AuditFile::finish(base::Duration limit) {
+  net::Scope scope(loop_);
+  const auto drain_then_stop = [this, limit]() -> net::Task<void> {
+    (void)co_await drain(limit);
+    loop_.stop();
+  };
+  scope.spawn(drain_then_stop());
+  loop_.run();
 }
 
 }  // namespace tidemark::journal

@@ -5,64 +5,59 @@
 //   PATH          appended to; several processes may
 //   PATH.1 … .3   what was there before, the newest is 1
 //
-// All together stay within `bytes_max`. A file that somebody else moves away is begun anew. `-` is standard output,
-// which nobody rotates.
+// None passes a quarter of `bytes_max`, and all together never pass it: where older ones are larger than they may be by
+// now, the oldest go. A file that somebody else moves away is begun anew.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/line_writer.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "base/result.h"
+#include "journal/backlog.h"
 #include "net/loop.h"
-#include "net/worker.h"
 
 namespace tidemark::journal {
 
 inline constexpr int kAuditOldFiles = 3;
 inline constexpr std::int64_t kAuditBytesMin = std::int64_t{1} << 20;  // of all files together
 inline constexpr std::size_t kAuditWaitingMax = std::size_t{4} << 20;  // bytes that wait for the disk
+inline constexpr std::string_view kAuditNone = "none";                 // in place of a path: no audit is kept
+inline constexpr std::string_view kAuditOutput = "-";                  // standard output, which nobody rotates
 
 struct AuditFileOptions {
-  std::string path;
+  std::string path;  // or one of the words above; "" is kAuditNone
   std::int64_t bytes_max = std::int64_t{64} << 20;
 };
 
-// Appends to the file, which may wait for the disk: on a worker's thread. All lines or none that anybody could read.
-Result<void> append_audit(const AuditFileOptions& options, const std::string& lines);
+// Appends lines (without their newlines) to the file, which may wait for the disk: on a worker's thread. What stands in
+// a file is whole lines.
+Appended append_audit(const AuditFileOptions& options, const std::vector<Entry>& lines);
 
 class AuditFile {
  public:
-  AuditFile(net::EventLoop& loop, base::Log log, base::Registry& metrics, AuditFileOptions options);
+  // Null where none is kept.
+  static std::unique_ptr<AuditFile> make(net::EventLoop& loop, const base::Log& log, base::Registry& metrics,
+                                         AuditFileOptions options);
+  AuditFile(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, AuditFileOptions options);
 
   void add(std::string line);  // without its newline
   // True once all that was added is written or given up; false when the time ran out.
   net::Task<bool> drain(base::Duration limit);
+  // The same where the loop has stopped, with whoever wrote gone and the last lines just added: runs the loop for it.
+  void finish(base::Duration limit);
 
  private:
-  net::Task<void> run();
-  void lost(std::uint64_t lines, const std::string& why);
-
   net::EventLoop& loop_;
-  base::Log log_;
-  AuditFileOptions options_;
   base::Counter& kept_;
   base::Counter& lost_;
-  std::unique_ptr<base::LineWriter> stream_;  // of standard output
-  std::string waiting_;
-  std::uint64_t waiting_lines_ = 0;
-  std::uint64_t lost_untold_ = 0;
-  bool in_trouble_ = false;  // told in the log, until it is over
-  bool busy_ = false;
-  net::Event something_;
-  net::Event idle_;
-  net::WorkerPool worker_;
-  net::Scope scope_;  // last: its tasks use everything above
+  std::unique_ptr<base::LineWriter> output_;  // of standard output
+  std::unique_ptr<Backlog> backlog_;          // of a file
 };
 
 }  // namespace tidemark::journal

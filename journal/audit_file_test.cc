@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "net/testing/loop.h"
@@ -35,39 +38,127 @@ class Audit : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
+  Appended append(const std::vector<std::string>& lines) const {
+    std::vector<Entry> entries;
+    for (const auto& line : lines) entries.push_back({line, {}});
+    return append_audit(options, entries);
+  }
+  bool kept(const std::vector<std::string>& lines) const { return append(lines).kept == lines.size(); }
+  std::uintmax_t bytes_on_disk() const {
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) bytes += entry.file_size();
+    return bytes;
+  }
+  int files_on_disk() const { return static_cast<int>(std::distance(std::filesystem::directory_iterator(folder), {})); }
+
   std::string folder;
   AuditFileOptions options;
 };
 
 TEST_F(Audit, LinesAreAppendedAndOnlyTheOwnerMayReadThem) {
-  ASSERT_TRUE(append_audit(options, "one\n"));
-  ASSERT_TRUE(append_audit(options, "two\nthree\n"));
+  ASSERT_TRUE(kept({"one"}));
+  ASSERT_TRUE(kept({"two", "three"}));
   EXPECT_EQ(content(options.path), "one\ntwo\nthree\n");
   EXPECT_EQ(std::filesystem::status(options.path).permissions(), std::filesystem::perms(0600));
 }
 
-TEST_F(Audit, AllFilesTogetherStayWithinTheirBound) {
+TEST_F(Audit, AllFilesTogetherNeverPassTheirBoundAndKeepMostOfIt) {
   options.bytes_max = kAuditBytesMin;
-  const std::string kilobyte(1023, 'x');
-  for (int i = 0; i < 3000; ++i) ASSERT_TRUE(append_audit(options, kilobyte + "\n"));
-  std::uintmax_t bytes = 0;
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    bytes += entry.file_size();
-    ++files;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::string> lines;
+    for (int j = 0; j < i % 23; ++j)
+      lines.push_back(std::string(static_cast<std::size_t>(1 + (i * 131 + j * 977) % 9000), 'x'));
+    ASSERT_TRUE(kept(lines));
+    ASSERT_LE(bytes_on_disk(), static_cast<std::uintmax_t>(options.bytes_max));
   }
-  EXPECT_EQ(files, kAuditOldFiles + 1);
-  EXPECT_LE(bytes, static_cast<std::uintmax_t>(kAuditBytesMin));
-  EXPECT_GE(bytes, static_cast<std::uintmax_t>(kAuditBytesMin / 2)) << "and what is kept is most of that";
+  EXPECT_EQ(files_on_disk(), kAuditOldFiles + 1);
+  EXPECT_GE(bytes_on_disk(), static_cast<std::uintmax_t>(kAuditBytesMin / 2));
+}
+
+TEST_F(Audit, AFileIsFilledToTheByteAndNotOneMore) {
+  options.bytes_max = kAuditBytesMin;
+  const std::size_t file_max = kAuditBytesMin / (kAuditOldFiles + 1);
+  ASSERT_TRUE(kept({std::string(file_max - 3, 'x'), "y"})) << "with their newlines that is all of it";
+  EXPECT_EQ(files_on_disk(), 1);
+  EXPECT_EQ(bytes_on_disk(), file_max);
+  ASSERT_TRUE(kept({""}));
+  EXPECT_EQ(files_on_disk(), 2);
+  EXPECT_EQ(content(options.path), "\n");
+  std::ofstream(options.path, std::ios::trunc) << std::string(file_max - 3, 'x');
+  ASSERT_TRUE(kept({"y"})) << "beside the end of a line that somebody broke off";
+  EXPECT_EQ(files_on_disk(), 2);
+  EXPECT_EQ(std::filesystem::file_size(options.path), file_max);
+}
+
+// What waited while the disk was slow comes at once, and is more than a file takes.
+TEST_F(Audit, ManyLinesAtOnceAreSplitAndNoneIsCut) {
+  options.bytes_max = kAuditBytesMin;
+  const std::string line(10'000, 'x');
+  ASSERT_TRUE(kept(std::vector<std::string>(400, line)));
+  EXPECT_LE(bytes_on_disk(), static_cast<std::uintmax_t>(options.bytes_max));
+  EXPECT_EQ(files_on_disk(), kAuditOldFiles + 1);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_EQ(entry.file_size() % (line.size() + 1), 0u) << entry.path();
+  }
+}
+
+TEST_F(Audit, ASmallerBoundTakesTheOldestAway) {
+  options.bytes_max = 8 * kAuditBytesMin;
+  const std::vector<std::string> megabyte(1024, std::string(1023, 'x'));
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(kept(megabyte));
+  EXPECT_EQ(files_on_disk(), kAuditOldFiles + 1);
+  options.bytes_max = 3 * kAuditBytesMin;
+  ASSERT_TRUE(kept({"the newest"}));
+  EXPECT_LE(bytes_on_disk(), static_cast<std::uintmax_t>(options.bytes_max));
+  EXPECT_TRUE(std::filesystem::exists(options.path + ".1"));
+  options.bytes_max = kAuditBytesMin;
+  ASSERT_TRUE(kept({"newer still"}));
+  EXPECT_LE(bytes_on_disk(), static_cast<std::uintmax_t>(options.bytes_max));
+  EXPECT_EQ(content(options.path), "the newest\nnewer still\n");
+}
+
+TEST_F(Audit, ALineLongerThanAFileIsLostAloneAndTheRestIsKept) {
+  options.bytes_max = kAuditBytesMin;
+  const Appended done = append({"one", std::string(kAuditBytesMin / 4, 'x'), "two"});
+  EXPECT_EQ(done.kept, 2u);
+  EXPECT_EQ(done.lost, 1u);
+  EXPECT_NE(done.problem, "");
+  EXPECT_EQ(content(options.path), "one\ntwo\n");
+}
+
+TEST_F(Audit, NoneIsKeptWhereNoneIsWanted) {
+  const base::SystemClock clock;
+  net::EventLoop loop(clock);
+  base::Registry metrics;
+  for (const char* path : {"", "none"}) {
+    options.path = path;
+    EXPECT_EQ(AuditFile::make(loop, quiet(clock), metrics, options), nullptr);
+  }
+  options.path = folder + "/./none";
+  EXPECT_NE(AuditFile::make(loop, quiet(clock), metrics, options), nullptr);
+}
+
+// A process that ends: the loop has stopped, and what was given up in the middle is told only now.
+TEST_F(Audit, TheLastLinesAreWrittenAfterTheLoopHasStopped) {
+  const base::SystemClock clock;
+  net::EventLoop loop(clock);
+  base::Registry metrics;
+  AuditFile file(loop, quiet(clock), metrics, options);
+  loop.post([&] { loop.stop(); });
+  loop.run();
+  file.add("one");
+  file.finish(30s);
+  EXPECT_EQ(content(options.path), "one\n");
+  file.finish(30s);
 }
 
 TEST_F(Audit, AFileThatIsMovedAwayIsBegunAnewAndABrokenLineIsLeftAlone) {
-  ASSERT_TRUE(append_audit(options, "one\n"));
+  ASSERT_TRUE(kept({"one"}));
   std::filesystem::rename(options.path, folder + "/moved");
-  ASSERT_TRUE(append_audit(options, "two\n"));
+  ASSERT_TRUE(kept({"two"}));
   EXPECT_EQ(content(options.path), "two\n");
   std::ofstream(options.path, std::ios::app) << "{\"cut";
-  ASSERT_TRUE(append_audit(options, "three\n"));
+  ASSERT_TRUE(kept({"three"}));
   EXPECT_EQ(content(options.path), "two\n{\"cut\nthree\n");
 }
 

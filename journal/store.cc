@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "journal/append.h"
 #include "journal/frame.h"
 
 namespace tidemark::journal {
@@ -140,20 +141,14 @@ Result<void> Store::turn_over(base::WallTime now) {
 // All of it, or the segment is as it was before.
 Result<void> Store::write(const std::string& bytes) {
   Segment& segment = segments_.back();
-  std::size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t count = ::write(file_.get(), bytes.data() + written, bytes.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const int why = count < 0 ? errno : ENOSPC;
-      // Where even that fails the reader passes over the piece.
-      if (::ftruncate(file_.get(), segment.bytes) != 0) segment.bytes += static_cast<std::int64_t>(written);
-      return base::fail_errno(why, base::cat("write ", segment.path));
-    }
-    written += static_cast<std::size_t>(count);
+  auto written = append_whole(file_.get(), bytes, segment.bytes, segment.path);
+  struct stat now{};
+  if (written) {
+    segment.bytes += static_cast<std::int64_t>(bytes.size());
+  } else if (::fstat(file_.get(), &now) == 0) {
+    segment.bytes = now.st_size;  // where a part is left the reader passes over it
   }
-  segment.bytes += static_cast<std::int64_t>(bytes.size());
-  return {};
+  return written;
 }
 
 Result<void> Store::keep(const std::string& bytes, Appended& done) {

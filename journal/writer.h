@@ -1,19 +1,15 @@
-// A journal for an event loop: add() takes a record and returns at once; a worker's thread does the writing. Trouble
-// with the disk never stops whoever adds: what cannot be kept is counted, told in the log and by a metric, and marked
-// in the journal itself once it can be written again.
+// A journal for an event loop: add() takes a record and returns at once; a worker's thread does the writing
+// (journal/backlog.h). Whether it can be written at the moment is a metric.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "journal/backlog.h"
 #include "journal/store.h"
 #include "net/loop.h"
-#include "net/worker.h"
 
 namespace tidemark::journal {
 
@@ -27,31 +23,22 @@ class Writer {
   void start();  // until destroyed
   void add(Entry entry);
   // True once all that was added is on disk or given up; false when the time ran out.
-  net::Task<bool> drain(base::Duration limit);
+  net::Task<bool> drain(base::Duration limit) { return backlog_.drain(limit); }
 
  private:
-  net::Task<void> run();
+  net::Task<void> open_then_write();
   net::Task<bool> open();
-  net::Task<void> write_waiting();
-  void lost(std::size_t records, const std::string& why);
+  BacklogOptions backlog_options(base::Registry& metrics);
+  void appended(const Appended& done);
 
   net::EventLoop& loop_;
   base::Log log_;
   StoreOptions options_;
-  base::Counter& kept_;
-  base::Counter& lost_;
   base::Counter& deleted_;
   base::Gauge& bytes_;
   base::Gauge& working_;
   std::shared_ptr<Store> store_;  // used by one job of the worker at a time
-  std::vector<Entry> waiting_;
-  std::size_t waiting_bytes_ = 0;
-  std::uint64_t lost_untold_ = 0;  // since the last record that says so
-  bool in_trouble_ = false;        // told in the log, until it is over
-  bool busy_ = false;
-  net::Event something_;
-  net::Event idle_;
-  net::WorkerPool worker_;
+  Backlog backlog_;
   net::Scope scope_;  // last: its tasks use everything above
 };
 

@@ -1,7 +1,10 @@
 #include "main/audit.h"
 
+#include <signal.h>
+
 #include <utility>
 
+#include "main/process.h"
 #include "model/audit_line.h"
 
 namespace tidemark::main {
@@ -10,7 +13,7 @@ void declare_audit_flags(base::Flags& flags, AuditOptions& options) {
   flags.group("Audit");
   flags
       .text("audit-file", options.file,
-            "a line of JSON for each write that leaves this process; - is standard output, empty keeps none")
+            "a line of JSON for each write that leaves this process; - is standard output, none keeps none")
       .placeholder("FILE");
   flags
       .integer("audit-size", options.megabytes, 1, 1'000'000,
@@ -18,13 +21,14 @@ void declare_audit_flags(base::Flags& flags, AuditOptions& options) {
       .placeholder("MIB");
 }
 
-AuditOutput::AuditOutput(net::EventLoop& loop, const base::Log& log, base::Registry* metrics,
-                         const AuditOptions& options) {
-  if (options.file.empty()) return;
-  file_ = std::make_unique<journal::AuditFile>(
-      loop, log, metrics == nullptr ? unread_ : *metrics,
-      journal::AuditFileOptions{options.file, options.megabytes * (std::int64_t{1} << 20)});
+journal::AuditFileOptions file_options(const AuditOptions& options) {
+  return {options.file, options.megabytes * (std::int64_t{1} << 20)};
 }
+
+AuditOutput::AuditOutput(net::EventLoop& loop, const base::Log& log, base::Registry* metrics,
+                         const AuditOptions& options)
+    : loop_(loop),
+      file_(journal::AuditFile::make(loop, log, metrics == nullptr ? unread_ : *metrics, file_options(options))) {}
 
 void AuditOutput::listen_to(kube::ClientConfig& client, std::string actor) {
   if (!file_) return;
@@ -32,8 +36,31 @@ void AuditOutput::listen_to(kube::ClientConfig& client, std::string actor) {
   client.audit = [file = file_.get()](const model::AuditLine& line) { file->add(model::to_string(line)); };
 }
 
-net::Task<void> AuditOutput::drain() {
-  if (file_) co_await file_->drain(kDrainLimit);
+int AuditOutput::run(const std::function<net::Task<int>()>& command) {
+  int code = kFailed;
+  net::FdWatch signals;
+  if (file_) {
+    signals = loop_.watch_signals({SIGINT, SIGTERM}, [&](int signal) {
+      failed({ErrorKind::kUnavailable, "ended by a signal; the audit tells what was under way", 0, 0});
+      code = kEndedBySignal + signal;
+      loop_.stop();
+    });
+  }
+  {
+    net::Scope scope(loop_);
+    const auto run_then_stop = [&]() -> net::Task<void> {
+      code = co_await command();
+      loop_.stop();
+    };
+    scope.spawn(run_then_stop());
+    loop_.run();
+  }
+  finish();
+  return code;
+}
+
+void AuditOutput::finish() {
+  if (file_) file_->finish(kLastLinesLimit);
 }
 
 }  // namespace tidemark::main

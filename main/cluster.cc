@@ -1,6 +1,5 @@
 #include "main/cluster.h"
 
-#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -64,19 +63,10 @@ int ask_cluster(
   audit.listen_to(client_config, somebody());
   auto cluster = connect_cluster(loop, log, base::Random(base::Random::seed_from_system()), options, client_config);
   if (!cluster) return failed(cluster.error());
-  std::optional<Result<std::string>> answer;
-  {
-    net::Scope scope(loop);
-    auto wait = [&]() -> net::Task<void> {
-      answer = co_await ask(loop, *cluster->client, log);
-      co_await audit.drain();
-      loop.stop();
-    };
-    scope.spawn(wait());
-    loop.run();
-  }
-  if (!*answer) return failed(answer->error());
-  return print(**answer);
+  return audit.run([&]() -> net::Task<int> {
+    const auto answer = co_await ask(loop, *cluster->client, log);
+    co_return answer ? print(*answer) : failed(answer.error());
+  });
 }
 
 }  // namespace tidemark::main

@@ -42,8 +42,6 @@ int run_manager(const std::vector<std::string>& args) {
   const std::string identity = host_identity(random.next());
   if (cluster_options.audit.file.empty() && !options.journal.directory.empty()) {
     cluster_options.audit.file = options.journal.directory + "/audit.jsonl";
-  } else if (cluster_options.audit.file == "none") {
-    cluster_options.audit.file.clear();
   }
   AuditOutput audit(loop, log, &metrics, cluster_options.audit);
   audit.listen_to(client_config, "manager " + identity);
@@ -65,11 +63,9 @@ int run_manager(const std::vector<std::string>& args) {
                                         std::move(options), identity);
   if (!manager) return failed(manager.error());
   (*manager)->start();
-  signals.run(log, [&]() -> net::Task<void> {
-    co_await (*manager)->drain();
-    co_await audit.drain();
-  });
-  manager->reset();
+  signals.run(log, [&] { return (*manager)->drain(); });
+  manager->reset();  // what it gave up in the middle is told
+  audit.finish();
   return kDone;
 }
 

@@ -165,8 +165,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
 
   ProgressLine progress;
   const bool quiet = asked_for.form.json();
-  int code = kFailed;
-  auto act = [&]() -> net::Task<int> {
+  return audit.run([&]() -> net::Task<int> {
     kube::Client& client = *cluster->client;
     const auto classes = co_await cli::check_classes(loop, client, options);
     if (!classes && classes.error().kind == ErrorKind::kNotFound) {
@@ -209,18 +208,7 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
     if (print(text) != kDone) answer = kFailed;
     if (waited && finish_wait(*waited, asked_for.wait) != kDone) answer = kFailed;
     co_return answer;
-  };
-  {
-    net::Scope scope(loop);
-    auto run = [&]() -> net::Task<void> {
-      code = co_await act();
-      co_await audit.drain();
-      loop.stop();
-    };
-    scope.spawn(run());
-    loop.run();
-  }
-  return code;
+  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "main/person.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -22,8 +23,17 @@ std::string somebody() {
 
 bool asked(const std::string& question) {
   std::fputs(base::cat(question, " [y/N] ").c_str(), stderr);
+  // Who is asked may end it all with ^C, also where the loop, which stands still meanwhile, takes signals.
+  sigset_t ends;
+  sigset_t before;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &ends, &before);
   char answer[16] = {};
-  if (std::fgets(answer, sizeof answer, stdin) == nullptr) return false;
+  const bool answered = std::fgets(answer, sizeof answer, stdin) != nullptr;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!answered) return false;
   return answer[0] == 'y' || answer[0] == 'Y';
 }
 

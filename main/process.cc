@@ -16,9 +16,6 @@
 namespace tidemark::main {
 namespace {
 
-// A second signal means now: no destructor, no drain. The shell's convention for "ended by a signal".
-constexpr int kEndedBySignal = 128;
-
 // How long a process that is to end at once waits for its last lines.
 constexpr base::Duration kLastLinesLimit = std::chrono::milliseconds(100);
 
@@ -147,7 +144,7 @@ Signals::Signals(net::EventLoop& loop) : loop_(loop) {
   watch_ = loop_.watch_signals({SIGTERM, SIGINT}, [this](int signal) {
     if (received_ != 0) {
       base::LineWriter::wait_until_written(kLastLinesLimit);
-      ::_exit(kEndedBySignal + signal);
+      ::_exit(kEndedBySignal + signal);  // now: no destructor, no drain
     }
     received_ = signal;
     if (on_first_) on_first_();

@@ -20,6 +20,7 @@ namespace tidemark::main {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongUse = 2;
+inline constexpr int kEndedBySignal = 128;  // and the signal's number, as shells do
 
 struct LogOptions {
   base::LogLevel level = base::LogLevel::kInfo;

@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "embedded/embedded.h"
+#include "main/audit.h"
 #include "main/process.h"
 #include "main/zones.h"
 
@@ -14,11 +15,15 @@ int run_up(const std::vector<std::string>& args) {
   embedded::EmbeddedOptions options;
   options.manager.zones = zones_of_machine();
   LogOptions log_options;
+  AuditOptions audit_options;
   embedded::declare_flags(flags, options);
+  declare_audit_flags(flags, audit_options);
   declare_log_flags(flags, log_options);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
 
+  options.audit = file_options(audit_options);
+  if (options.audit.path.empty()) options.audit.path = options.data_dir + "/audit.jsonl";
   const base::SystemClock clock;
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);

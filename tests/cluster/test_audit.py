@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -9,9 +10,10 @@ from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import must
+from cluster.reading_proxy import ReadingProxy
 from cluster.test_manager import LEFT, SETTINGS
 from cluster.test_state import STATE_MAP, WithState
-from cluster.tidemark_process import wait_for
+from cluster.tidemark_process import Component, wait_for
 
 
 def lines_of(path: Path) -> list[dict]:
@@ -66,6 +68,37 @@ class Audit(WithState):
         self.assertIn("a test", json.dumps(told["new"]), "why, in the person's own words")
         subprocess.run([os.environ["TIDEMARK_BINARY"], "off", "cluster", "--yes", *arguments[3:], "--audit-file", str(file)], stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=120)
         self.assertIn(("ConfigMap", STATE_MAP), {(line["object"]["kind"], line["object"]["name"]) for line in lines_of(file)})
+
+    def test_what_a_person_gives_up_in_the_middle_is_told_as_unknown(self):
+        node = self.node("audit-c")
+        proxy = ReadingProxy()
+        self.addCleanup(proxy.close)
+        proxy.hold_next(lambda request: request.method == "PATCH" and f"/nodes/{node}/" in request.path)
+        file = self.folder / "given-up.jsonl"
+        kubeconfig = proxy.kubeconfig(Path(os.environ["TMPDIR"]))
+        child = subprocess.Popen(
+            [os.environ["TIDEMARK_BINARY"], "off", "node", node, "--now", "--reason", "a test", "--kubeconfig", str(kubeconfig), "--audit-file", str(file)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        proxy.held(120)
+        self.assertEqual([], lines_of(file), "nothing has come of it yet")
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(128 + signal.SIGINT, child.wait(120))
+        (told,) = lines_of(file)
+        self.assertEqual({"kind": "Node", "name": node, "part": "status"}, told["object"])
+        self.assertEqual("unknown", told["outcome"])
+
+    def test_tidemark_up_keeps_one_in_its_data_folder(self):
+        component = Component("up", "--data-dir", str(self.folder / "up"), "--listen", "127.0.0.1:0")
+        self.addCleanup(component.stop)
+        file = self.folder / "up" / "audit.jsonl"
+        wait_for(lambda: file.exists() and '"kind":"Namespace"' in file.read_text(), "the settings' namespace in the audit", component)
+        self.assertEqual(0, component.stop())
+        lines = lines_of(file)
+        self.assertEqual({"manager embedded"}, {line["actor"] for line in lines})
+        self.assertIn("CustomResourceDefinition", {line["object"]["kind"] for line in lines})
 
 
 if __name__ == "__main__":
