@@ -195,6 +195,24 @@ TEST_F(LeaderTest, AHigherEpochThatWasSeenIsPassedWithTheNextRenewalByTheHolderO
   EXPECT_EQ(a.changes, (std::vector<bool>{true})) << "it led all the time";
 }
 
+// Nobody goes by the times in it: one that cannot be read keeps nobody from the lease for ever.
+TEST_F(LeaderTest, ALeaseWithATimeBeyondAllSenseRunsOutLikeAnyOther) {
+  {
+    auto a = start("a", 1);
+    run_for(3s);
+  }
+  net::testing::run_task(
+      loop, clock,
+      api.patch(kLeases, "manager", PatchType::kMerge,
+                R"({"spec":{"holderIdentity":"gone","renewTime":"9999-12-31T23:59:59.999999Z","acquireTime":"soon"}})",
+                {}, 1s));
+  auto b = start("b", 2);
+  run_for(10s);
+  EXPECT_FALSE(b.leading()) << "its length is not over";
+  run_for(10s);
+  EXPECT_TRUE(b.leading());
+}
+
 TEST_F(LeaderTest, ALabelOnTheLeaseDeposesNobody) {
   auto a = start("a", 1);
   run_for(5s);

@@ -412,6 +412,19 @@ Result<ConfigMap> decode_config_map(std::string_view bytes, const MetaFields& fi
   return map;
 }
 
+namespace {
+
+// Nobody goes by when a lease says that it was renewed, only by when it was seen to change: a time that cannot be read
+// (one beyond 2262, say) must not keep everybody from it for ever.
+std::optional<base::WallTime> time_if_any(Decoder& decoder) {
+  std::string_view json;
+  decoder.raw(json);
+  if (!decoder.ok() || json.size() < 2 || json.front() != '"') return std::nullopt;
+  return base::parse_rfc3339(json.substr(1, json.size() - 2));
+}
+
+}  // namespace
+
 Result<Lease> decode_lease(std::string_view bytes, const MetaFields& fields, Interner& interner) {
   Decoder decoder(bytes, interner);
   KindCheck checked(decoder, "Lease");
@@ -426,9 +439,9 @@ Result<Lease> decode_lease(std::string_view bytes, const MetaFields& fields, Int
         } else if (member == "leaseDurationSeconds") {
           decoder.optional(lease.duration_s);
         } else if (member == "acquireTime") {
-          decoder.time(lease.acquired);
+          lease.acquired = time_if_any(decoder);
         } else if (member == "renewTime") {
-          decoder.time(lease.renewed);
+          lease.renewed = time_if_any(decoder);
         } else if (member == "leaseTransitions") {
           decoder.integer32(lease.transitions);
         } else {
