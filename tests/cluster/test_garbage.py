@@ -8,10 +8,11 @@ import os
 import re
 import subprocess
 import unittest
+from fractions import Fraction
 from pathlib import Path
 
 from cluster import colocation
-from cluster.colocation import MERGE, NODEMETRICS, SETTINGS, must
+from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, SETTINGS, must
 from cluster.test_manager import CAPACITY, WithApi, amounts
 from cluster.tidemark_process import Component, wait_for
 
@@ -102,6 +103,34 @@ NOT_SPOILT = {
     "tidemark.io/settings",  # test_second_writer
     "node.koordinator.sh/cpu-topology",  # written by agents for schedulers
 }
+
+
+# Of NodeSLO.spec, each on a node of its own: one that is replaced again and again is left to who does it.
+NODE_SLOS = (
+    {"resourceUsedThresholdWithBE": {"enable": False, "cpuSuppressThresholdPercent": -5}}, {"resourceUsedThresholdWithBE": {"cpuSuppressThresholdPercent": 9 * 10**18}},
+    {"resourceUsedThresholdWithBE": {"cpuSuppressPolicy": "none of these"}}, {"resourceUsedThresholdWithBE": None}, {"resourceUsedThresholdWithBE": "text"},
+    {"resourceQOSStrategy": None}, {"cpuBurstStrategy": {"cpuBurstPercent": -1}}, {"systemStrategy": {"minFreeKbytesFactor": -(2**63)}}, {"systemStrategy": None},
+    {"hostApplications": [{"name": "x" * 1000}]}, {"hostApplications": 7},
+    *({"extensions": {"Object": {"tidemark": value}}} for value in ("", "{", 7, None, [], {"schema": 99}, {"schema": "1"}, {"evictions": {"perHour": -1}}, {"evictions": 7}, DEEP)),
+    {"extensions": None}, {"extensions": 7}, {"extensions": {"tidemark": LARGE}},
+)
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
+LEASE = f"{LEASES}/koordinator-manager"
+LEASE_SPECS = (
+    {}, {"holderIdentity": "", "leaseTransitions": 0}, {"holderIdentity": "gone", "leaseDurationSeconds": 1, "renewTime": "9999-12-31T23:59:59.999999Z"},
+    {"holderIdentity": "x" * 20000, "leaseDurationSeconds": 1, "acquireTime": "0001-01-01T00:00:00.000000Z", "renewTime": "0001-01-01T00:00:00.000000Z"},
+    {"holderIdentity": "gone", "leaseDurationSeconds": 1, "leaseTransitions": -1, "renewTime": "1969-12-31T23:59:59.000000Z"},
+)
+
+
+def exact(amount: str) -> Fraction:
+    """A quantity as Kubernetes writes it."""
+    match = re.fullmatch(r"(-?[0-9.]+)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|e-?[0-9]+)?", amount)
+    number, suffix = Fraction(match[1]), match[2] or ""
+    if suffix.startswith("e"):
+        return number * Fraction(10) ** int(suffix[1:])
+    powers = {"": 1, "m": Fraction(1, 1000), **{unit: 1000 ** (i + 1) for i, unit in enumerate("kMGTPE")}, **{f"{unit}i": 1024 ** (i + 1) for i, unit in enumerate("KMGTPE")}}
+    return number * powers[suffix]
 
 
 class Garbage(WithApi):
@@ -240,6 +269,10 @@ class Garbage(WithApi):
         self.round([*metrics, "topology"], component)
         self.wait_good([*metrics, "topology", self.witness], component)
 
+    def put_into_ours(self, text: str) -> None:
+        for name, keys in OUR_MAPS.items():
+            must(self.api.request("PATCH", f"{SETTINGS}/{name}", {"data": {key: text for key in keys}}, content=MERGE))
+
     def test_every_key_of_every_config_map(self):
         self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/tidemark-state")
         component = self.run_manager(*FAST)
@@ -252,9 +285,17 @@ class Garbage(WithApi):
                 if not self.spoil(f"{SETTINGS}/{name}", {"data": data}):
                     self.api.request("POST", SETTINGS, {"metadata": {"name": name}, "data": data})
             self.round([], component)
-        metrics = component.metrics()
-        self.assertEqual(0, metrics["tidemark_manager_config_good"])
-        self.assertEqual(0, metrics["tidemark_manager_state_good"])
+        # Whatever came last above: a newer version's, and then what is nobody's.
+        self.put_into_ours('{"schema":99}')
+        wait_for(lambda: component.metrics()["tidemark_budgets_held"] == 1, "what a newer version stored to be kept", component, 120)
+        self.put_into_ours("{")
+        self.spoil(f"{SETTINGS}/{colocation.SETTINGS_NAME}", {"data": {key: "{" for key in SETTINGS_KEYS}})
+
+        def nothing_good() -> bool:
+            metrics = component.metrics()
+            return (metrics["tidemark_manager_config_good"], metrics["tidemark_manager_state_good"], metrics["tidemark_budgets_held"]) == (0, 0, 0)
+
+        wait_for(nothing_good, "settings and orders that are known not to be good", component, 120)
         for name, keys in {colocation.SETTINGS_NAME: SETTINGS_KEYS, **OUR_MAPS}.items():
             for key in (name,) if name == colocation.TIDEMARK_CONFIG else keys:
                 if name.startswith("tidemark-history-"):  # read where somebody goes by it: test_profiles
@@ -274,6 +315,87 @@ class Garbage(WithApi):
         self.round([], component)
         metrics = component.metrics()
         self.assertEqual((0, 0), (metrics["tidemark_settings_held"], metrics["tidemark_budgets_held"]))
+
+
+    def test_amounts_of_zones(self):
+        component = self.run_manager(*FAST)
+        node = self.node("zoned", status=self.status(self.used), labels={"pool": "safe"})
+
+        def seen_to_report() -> bool:  # a node of the safe profile waits for another stamp than the first, which has seconds
+            colocation.put_metric(self.api, node, self.status(self.used))
+            return bool(self.batch(node))
+
+        wait_for(seen_to_report, "an offer", component, 120)
+        self.addCleanup(self.api.request, "DELETE", f"{TOPOLOGIES}/{node}")
+        taken = 0
+        for i, value in enumerate((*AMOUNTS, "", "many", "-1", "16")):
+            self.api.request("DELETE", f"{TOPOLOGIES}/{node}")
+            resources = [{"name": name, "capacity": value, "allocatable": value, "available": value} for name in ("cpu", "memory", *(("kubernetes.io/batch-cpu",) if i % 2 else ()))]
+            made = {"apiVersion": "topology.node.k8s.io/v1alpha1", "kind": "NodeResourceTopology", "metadata": {"name": node}, "topologyPolicies": ["None"],
+                    "zones": [{"name": "node-0", "type": "Node", "resources": resources}, {"name": "node-1", "type": "Node", "resources": resources[:1]}]}
+            answer = self.api.request("POST", TOPOLOGIES, made)
+            self.assertIn(answer.status, (201, 400, 422), f"{value}: {answer.body[:500]!r}")
+            taken += answer.status == 201
+            self.round([node], component)
+            wait_for(lambda: self.zones_are_within(node), f"zones within their node, with {value!r}", component, 120)
+        self.assertGreater(taken, 5)
+        self.wait_good([self.witness], component)
+
+    def zones_are_within(self, node: str) -> bool:
+        """What the zones carry is neither negative nor, together, more than the node's status."""
+        found = self.api.request("GET", f"{TOPOLOGIES}/{node}")
+        if found.status == 404:
+            return True
+        carried = self.batch(node)
+        sums = dict.fromkeys(carried, 0)
+        for zone in found.get("zones", []):
+            for each in zone.get("resources", []):
+                if each["name"] in sums:
+                    for key in ("capacity", "allocatable", "available"):
+                        if exact(each[key]) < 0:
+                            return False
+                    sums[each["name"]] += max(exact(each[key]) for key in ("capacity", "allocatable", "available"))
+        return all(amount <= carried[name] for name, amount in sums.items())
+
+    def test_node_slos(self):
+        component = self.run_manager(*FAST)
+        nodes = [self.plain(f"slo-{i}") for i in range(len(NODE_SLOS))]
+        wait_for(lambda: all(self.slo(node) == self.slo(self.witness) != {} for node in nodes), "every NodeSLO", component, 120)
+        taken = sum(self.spoil(f"{NODESLOS}/{node}", {"spec": spec}) for node, spec in zip(nodes, NODE_SLOS))
+        self.assertGreater(taken, 10)
+        self.round(nodes, component)
+        # Each is repaired; what others keep in its extensions is theirs.
+        wait_for(lambda: all(self.slo(node) == self.slo(self.witness) for node in nodes), "every NodeSLO as it was", component, 120)
+        self.wait_good([*nodes, self.witness], component)
+        self.look("explain", "config", nodes[0])
+
+    def slo(self, node: str) -> dict:
+        spec = self.api.request("GET", f"{NODESLOS}/{node}").get("spec", {})
+        return {key: part for key, part in spec.items() if key != "extensions"}
+
+    def test_a_lease_that_nobody_would_write(self):
+        for spec in LEASE_SPECS:
+            self.api.request("DELETE", LEASE)
+            answer = self.api.request("POST", LEASES, {"metadata": {"name": "koordinator-manager", "annotations": {"a": LARGE[:1000]}}, "spec": spec})
+            self.assertIn(answer.status, (201, 400, 422), f"{spec!s:.300}: {answer.body[:500]!r}")
+            component = self.run_manager("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=300ms")
+            wait_for(lambda: component.metrics().get("tidemark_leader") == 1, f"a leader after {spec!s:.100}", component, 120)
+            self.assertEqual(0, component.stop())
+
+    def test_what_was_learned_of_workloads(self):
+        data = {f"{i:016x}": text for i, text in enumerate(text for text in OUR_TEXTS if text != LARGE)}
+        for name in (*colocation.PROFILES, *colocation.LEAST_OFFERS):
+            must(self.api.request("POST", SETTINGS, {"metadata": {"name": name}, "data": data}))
+        config = {"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "profile": "tidemark", "profiles": {"learn": True},
+                  "motion": {"slewPermillePerMinute": 1000, "deadBandPermille": 0}}
+        must(self.api.request("PATCH", f"{SETTINGS}/{colocation.TIDEMARK_CONFIG}", {"data": {"config.yaml": json.dumps(config)}}, content=MERGE))
+        component = self.run_manager(*FAST)
+        for kind, maps in (("profiles", colocation.PROFILES), ("least", colocation.LEAST_OFFERS)):
+            refused = f'tidemark_history_refused_total{{component="{kind}"}}'
+            wait_for(lambda: component.metrics().get(refused, 0) >= len(data) * len(maps), f"every record of {kind} refused", component, 120)
+        # What cannot be read goes with the next write, and stops nothing.
+        wait_for(lambda: all(not must(self.api.request("GET", f"{SETTINGS}/{name}")).get("data") for name in colocation.PROFILES), "nothing of it left", component, 120)
+        self.round([], component)
 
 
 class Complete(unittest.TestCase):
