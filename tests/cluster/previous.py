@@ -1,9 +1,11 @@
 """A cluster on which a manager of ours has left everything that it leaves: made, written out as files, and put back.
 
-What an earlier version left is in tests/golden/previous, recorded with `record` below by a binary of that version. Times move by
-as much as has passed since, so that it is as if the recording had ended now.
+What earlier versions left is in tests/golden/previous, a folder for each commit, recorded with `record` below by a binary of it. Times
+move by as much as has passed since, so that it is as if the recording had ended now, whatever the date: also those that are numbers (the
+days of a profile, the slots of counts).
 """
 
+import base64
 import datetime
 import json
 import os
@@ -11,6 +13,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 from cluster import colocation
@@ -18,16 +22,19 @@ from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, SETTINGS, must
 from cluster.tidemark_process import Component, wait_for
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "previous"
+COMMITS = tuple(re.findall(r"commit `([0-9a-f]+)`", (GOLDEN / "README.md").read_text()))  # the last one first
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 RECOMMENDATIONS = "/apis/analysis.koordinator.sh/v1alpha1/namespaces/default/recommendations"
 PODS = "/api/v1/namespaces/default/pods"
 CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 POOLS = {
     "previous-plain": {}, "previous-web": {"pool": "web"}, "previous-night": {"pool": "night"}, "previous-idle": {"pool": "idle"},
-    "previous-off": {}, "previous-seen": {},
+    "previous-off": {}, "previous-seen": {}, "previous-spike": {"pool": "spike"},
 }
 NODES = tuple(POOLS)
 SELLS = ("previous-plain", "previous-web", "previous-night")
+WORKS = (*SELLS, "previous-spike")
+VICTIMS = ("greedy", "greedy", "greedy", "other")  # the job of each pod that is evicted from the pool `spike`
 ORDERS = (
     ("off", "node", "previous-off", "--now", "--reason=a disk is changed", "--yes"),
     ("observe", "node", "previous-seen", "--reason=only looked at", "--yes"),
@@ -54,6 +61,7 @@ def tidemark_config() -> dict:
             pool("web", calendar="always", business="search"),
             pool("night", profile="tidemark", motion={"deadBandPermille": 10, "slewPermillePerMinute": 1000, "hold": "10m"}, warmUp="0s"),
             pool("idle"),
+            pool("spike", evictions={"perJobHour": 3, "perPoolHour": 50, "breaker": {"atLeast": len(VICTIMS), "ratePercent": 10, "coolDown": "6h"}}),
         ],
         "profiles": {"learn": True, "sampleEvery": "1s", "storeEvery": "1s", "recommendations": {"publish": True, "knownHours": 1, "marginPercent": 0, "every": "1s"}},
     }
@@ -85,19 +93,20 @@ def put_inputs(api) -> None:
         colocation.put_node(api, node, capacity=CAPACITY, labels=labels)
         put_online_pod(api, node)
         report(api, node)
-    for node in SELLS:
+    for node in WORKS:
         requests = {"kubernetes.io/batch-cpu": "3000", "kubernetes.io/batch-memory": "4Gi"}
         colocation.put_pod(api, node, {"name": f"batch-{node}", "prio": "koord-batch", "qos": "BE", "requests": requests, "phase": "Running"})
 
 
-def run(binary: str, journal: Path, *more: str) -> Component:
+def run(binary: str, journal: Path, *more: str, leads: bool = True) -> Component:
     component = Component(
         "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr=127.0.0.1:0", "--kube-api-qps=200", "--kube-api-burst=200",
         "--journal-dir", str(journal), *more, binary=binary,
     )
     try:
         wait_for(component.ready, "a ready manager", component)
-        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "its turn to lead", component)
+        if leads:
+            wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "its turn to lead", component)
     except AssertionError:
         component.kill()
         raise
@@ -133,7 +142,34 @@ def leave_everything(api, binary: str, component: Component) -> None:
 
     wait_for(learned, "what is learned to be stored", component, 120)
     wait_for(lambda: not has("previous-off") and not has("previous-idle"), "the orders to be obeyed", component)
+    for i, job in enumerate(VICTIMS):
+        requests = {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "1Gi"}
+        colocation.put_pod(api, "previous-spike", {"name": f"victim-{i}", "prio": "koord-batch", "qos": "BE", "requests": requests, "phase": "Running"})
+        must(api.request("PATCH", f"{PODS}/victim-{i}", {"metadata": {"labels": {"tidemark.io/job": job, "tidemark.io/class": "spark"}}}, content=MERGE))
+    for i in range(len(VICTIMS)):
+        must(api.request("PATCH", f"{PODS}/victim-{i}/status", {"status": {"phase": "Failed", "reason": "Evicted"}}, content=MERGE))
+    wait_for(lambda: component.metrics().get('tidemark_pool_breaker_phase{pool="spike"}') == 1, "a pool that is stopped", component, 120)
+    for i in range(len(VICTIMS)):
+        api.request("DELETE", f"{PODS}/victim-{i}", gracePeriodSeconds=0)
+    wait_for(lambda: colocation.offered(api, "previous-spike").get("kubernetes.io/batch-cpu") == "3k", "what is sold and no more", component)
+    wait_for(lambda: "greedy" in str(must(api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}")).get("data", {})), "the counts stored", component, 120)
     wait_settled(component)
+
+
+def learn_an_hour(api, components: list[Component]) -> None:
+    """Until the hour of the clock is over, so that the least offer of that hour is known to all of them."""
+    begun = None
+    while True:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        begun = begun or now
+        for node in NODES:
+            report(api, node)
+        for component in components:
+            if component.process.poll() is not None:
+                raise AssertionError(f"a manager ended:\n{component.log[-3000:]}")
+        if now.hour != begun.hour and now.second >= 20:  # some looks into the next one
+            return
+        time.sleep(2)
 
 
 def wait_settled(component: Component) -> None:
@@ -176,12 +212,75 @@ def moved(value, by: datetime.timedelta):
     return value
 
 
-def recorded() -> tuple[dict[str, list[dict]], datetime.timedelta]:
-    """What was recorded, as if that had ended now; and how long ago it did."""
-    written = json.loads((GOLDEN / "objects.json").read_text())
+# A history record, as manager/history/record.cc writes it: base64 of form, name, schema, policy, worth, bytes, and a checksum of them.
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def _checksum(data: bytes) -> bytes:
+    value = 0xCBF29CE484222325  # FNV-1a
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return value.to_bytes(8, "little")
+
+
+PROFILE_DAYS = 7  # a profile keeps a day in the row of its number modulo this
+
+
+def moved_profile(text: str, by: datetime.timedelta) -> str:
+    """The record of a profile, its days later by whole weeks: of a recording that is six days old its last day is six days back."""
+    raw = base64.b64decode(text)
+    body, checksum = raw[:-8], raw[-8:]
+    assert _checksum(body) == checksum, "not a record of ours"
+    _, at = _varint(body, 0)
+    size, at = _varint(body, at)
+    at += size
+    for _ in ("schema", "policy", "worth", "bytes"):
+        _, at = _varint(body, at)
+    last_day = int.from_bytes(body[at : at + 8], "little") + by.days // PROFILE_DAYS * PROFILE_DAYS
+    body = body[:at] + last_day.to_bytes(8, "little") + body[at + 8 :]
+    return base64.b64encode(body + _checksum(body)).decode()
+
+
+def moved_counts(text: str, by: datetime.timedelta) -> str:
+    """counts.json, its slots later: their numbers count from the epoch."""
+    counts, passed = json.loads(text), int(by.total_seconds())
+    for key, length in (("classes", counts["slotSeconds"]), ("jobs", counts["slotSeconds"]), ("minutes", 60)):
+        for series in counts.get(key, []):
+            series["slots"] = [[slot + passed // length, *ended] for slot, *ended in series["slots"]]
+    return json.dumps(counts)
+
+
+def moved_map(each: dict, by: datetime.timedelta) -> dict:
+    """A ConfigMap with the times that are numbers moved as well."""
+    name, data = each["metadata"]["name"], each.get("data", {})
+    if name.startswith("tidemark-history-profiles-"):
+        return {**each, "data": {key: moved_profile(text, by) for key, text in data.items()}}
+    if name == colocation.BUDGETS and "counts.json" in data:
+        return {**each, "data": {**data, "counts.json": moved_counts(data["counts.json"], by)}}
+    return each
+
+
+def recorded(commit: str, now: datetime.datetime | None = None) -> tuple[dict[str, list[dict]], str]:
+    """What was recorded, as if that had ended `now`; and when it did."""
+    written = json.loads((GOLDEN / commit / "objects.json").read_text())
     end = datetime.datetime.strptime(written["recorded"], "%Y-%m-%dT%H:%M:%SZ")
-    by = datetime.timedelta(seconds=int((datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None) - end).total_seconds()))
-    return moved(written["objects"], by), by
+    now = now or datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None)
+    by = datetime.timedelta(seconds=int((now - end).total_seconds()))
+    objects = moved(written["objects"], by)
+    objects[SETTINGS] = [moved_map(each, by) for each in objects[SETTINGS]]
+    return objects, written["recorded"]
+
+
+def names(objects: dict[str, list[dict]]) -> tuple[str, ...]:
+    """Of the nodes that a recording has."""
+    return tuple(each["metadata"]["name"] for each in objects["/api/v1/nodes"])
 
 
 def put_back(api, objects: dict[str, list[dict]]) -> None:
@@ -210,23 +309,35 @@ def take_away(api) -> None:
                 api.request("DELETE", f"{path}/{each['metadata']['name']}")
 
 
-def record(binary: str) -> None:
-    """Writes tests/golden/previous anew, with the cluster that the environment names."""
+def record(binary: str, commit: str) -> None:
+    """Writes tests/golden/previous/COMMIT anew, with the cluster that the environment names. Begun in the last minutes of an hour it takes
+    least: what nodes could offer in it is learned when it is over, and kept by who takes over the lead then."""
     colocation.install_crds()
     api = colocation.client()
     take_away(api)
-    journal = GOLDEN / "journal"
-    shutil.rmtree(journal, ignore_errors=True)
+    folder = GOLDEN / commit
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     put_inputs(api)
-    component = run(binary, journal)
+    component = run(binary, folder / "journal")
+    other = None
     try:
         leave_everything(api, binary, component)
+        with tempfile.TemporaryDirectory() as unread:
+            other = run(binary, Path(unread), leads=False)
+            learn_an_hour(api, [component, other])
+            component.stop()
+            wait_for(lambda: other.metrics().get('tidemark_history_records{component="least"}', 0) >= 1, "least offers to be stored", other, 120)
+            wait_settled(other)
+            other.stop()
     finally:
         component.stop()
+        if other is not None:
+            other.stop()
     written = {"recorded": colocation.time_stamp(), "objects": everything(api)}
-    (GOLDEN / "objects.json").write_text(json.dumps(written, indent=1, sort_keys=True) + "\n")
+    (folder / "objects.json").write_text(json.dumps(written, indent=1, sort_keys=True) + "\n")
     take_away(api)
 
 
 if __name__ == "__main__":
-    record(sys.argv[1])
+    record(*sys.argv[1:])

@@ -1,5 +1,7 @@
-"""What our previous version left on a cluster (tests/golden/previous, written by a binary of it) is taken over by this one."""
+"""What earlier versions of ours left on a cluster (tests/golden/previous, written by a binary of each) is taken over by this one."""
 
+import base64
+import datetime
 import json
 import os
 import re
@@ -23,25 +25,31 @@ def tidemark(*words: str) -> subprocess.CompletedProcess:
     return subprocess.run([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
-class TakenOver(WithManager):
+class TakenOver:
+    """What holds for each of them."""
+
+    commit: str
+    wanted_metrics: dict[str, float] = {}
+
     def setUp(self):
         previous.take_away(self.api)
         self.addCleanup(previous.take_away, self.api)
-        self.objects, self.moved_by = previous.recorded()
+        self.objects, self.recorded = previous.recorded(self.commit)
+        self.nodes = previous.names(self.objects)
         previous.put_back(self.api, self.objects)
         self.journal = Path(tempfile.mkdtemp(prefix="tidemark-previous-"))
         self.addCleanup(shutil.rmtree, self.journal, True)
-        for segment in (previous.GOLDEN / "journal").glob("*.tmj"):
+        for segment in (previous.GOLDEN / self.commit / "journal").glob("*.tmj"):
             shutil.copy(segment, self.journal)
-        for node in previous.NODES:  # their agents went on reporting
+        for node in self.nodes:  # their agents went on reporting
             previous.report(self.api, node)
 
     def nodes_now(self) -> tuple[dict[str, dict], str]:
         listed = must(self.api.request("GET", "/api/v1/nodes"))
-        return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in previous.NODES}, listed["metadata.resourceVersion"]
+        return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in self.nodes}, listed["metadata.resourceVersion"]
 
     def specs(self) -> dict[str, dict]:
-        return {node: must(self.api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in previous.NODES}
+        return {node: must(self.api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in self.nodes}
 
     def take_over(self, before: dict[str, dict]) -> Component:
         component = previous.run(os.environ["TIDEMARK_BINARY"], self.journal)
@@ -81,6 +89,7 @@ class TakenOver(WithManager):
             "tidemark_settings_held": 0, 'tidemark_override_cpu_percent{pool="web"}': 50,
             'tidemark_history_records{component="profiles"}': 1, 'tidemark_history_refused_total{component="profiles"}': 0,
             'tidemark_history_refused_total{component="forecast"}': 0, 'tidemark_history_refused_total{component="least"}': 0,
+            **self.wanted_metrics,
         }
         found = {}
 
@@ -97,10 +106,11 @@ class TakenOver(WithManager):
 
         revisions = self.told("list", "revisions")
         self.assertEqual([1, 2], [each["number"] for each in revisions["revisions"]])
-        self.assertEqual(len(previous.NODES), self.told("explain", "workload", "default/Deployment/web")["podsNow"])
+        self.assertEqual(len(self.nodes), self.told("explain", "workload", "default/Deployment/web")["podsNow"])
         states = tidemark("report", "states", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]).stdout
         for why in ("a disk is changed", "only looked at", "not yet", "a fire drill"):
             self.assertIn(why, states)
+        self.also_taken_over()
         recommended = previous.everything(self.api)[previous.RECOMMENDATIONS]
         self.assertEqual([each["status"]["podStatus"] for each in self.objects[previous.RECOMMENDATIONS]], [each["status"]["podStatus"] for each in recommended])
 
@@ -109,8 +119,11 @@ class TakenOver(WithManager):
         self.assertEqual(0, lifted.returncode, lifted.stderr)
         wait_for(lambda: amounts(colocation.offered(self.api, "previous-off")) == wanted["previous-plain"]["allocatable"], "it to sell again", component)
 
+    def also_taken_over(self) -> None:
+        pass
+
     def test_its_journal_is_told_and_made_again(self):
-        end = json.loads((previous.GOLDEN / "objects.json").read_text())["recorded"]
+        end = self.recorded
         for node in previous.SELLS:
             done = tidemark("explain", "node", node, "--at", end, "--journal-dir", str(self.journal), "-o", "json")
             self.assertEqual(0, done.returncode, done.stderr)
@@ -124,6 +137,59 @@ class TakenOver(WithManager):
 
     def node_of(self, name: str) -> dict:
         return next(each for each in self.objects["/api/v1/nodes"] if each["metadata"]["name"] == name)
+
+
+class Since9ebc1dc(TakenOver, WithManager):
+    """Without budgets; the journal and the least offers had another form."""
+
+    commit = "9ebc1dc"
+
+
+class Since31e1c13(TakenOver, WithManager):
+    commit = "31e1c13"
+    wanted_metrics = {
+        'tidemark_pool_breaker_phase{pool="spike"}': 1, "tidemark_budgets_held": 0, 'tidemark_history_records{component="least"}': 1,
+        'tidemark_pool_jobs_exhausted{pool="spike"}': 1,
+    }
+
+    def also_taken_over(self) -> None:
+        pools = {pool["pool"]: pool for pool in self.told("report", "budgets")["pools"]}
+        self.assertEqual("open", pools["spike"]["breaker"]["phase"])
+        evictions = self.told("report", "evictions")
+        self.assertEqual([("spike", "spark", len(previous.VICTIMS))], [
+            (each["pool"], each["class"], each["lastDay"]["evicted"]) for each in evictions["classes"] if each["lastDay"]["evicted"]
+        ])
+
+
+class AnyDate(unittest.TestCase):
+    """What is put back is as if it had been recorded now, on whatever day that is."""
+
+    def test_a_profile_is_within_its_week_and_counts_within_their_day(self):
+        for commit in previous.COMMITS:
+            end = json.loads((previous.GOLDEN / commit / "objects.json").read_text())["recorded"]
+            begun = datetime.datetime.strptime(end, "%Y-%m-%dT%H:%M:%SZ")
+            for later in (*range(15), 400, 4000):
+                now = begun + datetime.timedelta(days=later, seconds=17)
+                objects, _ = previous.recorded(commit, now)
+                today = int(now.replace(tzinfo=datetime.timezone.utc).timestamp()) // 86400
+                maps = {each["metadata"]["name"]: each.get("data", {}) for each in objects[colocation.SETTINGS]}
+                profiles = [text for name in colocation.PROFILES for text in maps[name].values()]
+                self.assertTrue(profiles)
+                for text in profiles:
+                    last_day = self.last_day(text)
+                    self.assertTrue(today - previous.PROFILE_DAYS < last_day <= today, f"{commit}, {later} days later: {last_day} of {today}")
+                counts = json.loads(maps.get(colocation.BUDGETS, {}).get("counts.json", "{}"))
+                for slot, *_ in (slot for series in counts.get("classes", []) for slot in series["slots"]):
+                    self.assertTrue(today * 144 - 144 < slot <= today * 144 + 144, f"{commit}, {later} days later: {slot}")
+
+    def last_day(self, text: str) -> int:
+        body = base64.b64decode(text)[:-8]
+        at = 1
+        size, at = previous._varint(body, at)
+        at += size
+        for _ in range(4):
+            _, at = previous._varint(body, at)
+        return int.from_bytes(body[at : at + 8], "little")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from cluster.test_swap import numbers
 from cluster.tidemark_process import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMIT = re.search(r"commit `([0-9a-f]+)`", (previous.GOLDEN / "README.md").read_text())[1]
+COMMIT = previous.COMMITS[0]
 BUILD_S = 7000
 
 
@@ -87,7 +87,7 @@ class ThereAndBack(WithManager):
             wanted_metrics = {
                 "tidemark_manager_state_good": 1, "tidemark_manager_config_good": 1, "tidemark_settings_revision": 2,
                 'tidemark_override_cpu_percent{pool="web"}': 50, 'tidemark_history_records{component="profiles"}': 1,
-                'tidemark_history_refused_total{component="profiles"}': 0,
+                'tidemark_history_refused_total{component="profiles"}': 0, 'tidemark_pool_breaker_phase{pool="spike"}': 1,
             }
             wait_for(lambda: wanted_metrics.items() <= component.metrics().items(), f"{wanted_metrics} by {binary}", component)
             self.assertEqual([], re.findall(r"^\S+ ERROR .*", component.log, re.M), binary)
