@@ -49,9 +49,8 @@ bool stays_beneath(std::string_view relative) {
   return true;
 }
 
-// -1 and errno, as openat() does. Kernels before 5.6 and some seccomp filters have no openat2(): there each part is
-// opened by itself, which holds the same promise with more calls.
-int open_beneath_fd(int directory, const char* relative) {
+// The descriptor, or a negative errno.
+int open_at_once(int directory, const char* relative) {
   struct open_how how{};
   how.flags = kDirectoryFlags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
@@ -60,27 +59,44 @@ int open_beneath_fd(int directory, const char* relative) {
     if (fd >= 0) return static_cast<int>(fd);
     if (errno != EAGAIN) break;  // EAGAIN: something was renamed meanwhile
   }
-  if (errno != ENOSYS && errno != EPERM) return -1;
+  return -errno;
+}
 
+int open_in_steps(int directory, const char* relative) {
   Fd at;
   int from = directory;
   std::array<char, NAME_MAX + 1> part;
   for (const char* rest = relative; *rest != '\0';) {
     const std::size_t size = std::strcspn(rest, "/");
-    if (size >= part.size()) {
-      errno = ENAMETOOLONG;
-      return -1;
-    }
+    if (size >= part.size()) return -ENAMETOOLONG;
     std::memcpy(part.data(), rest, size);
     part[size] = '\0';
     const int next = ::openat(from, part.data(), kDirectoryFlags | O_NOFOLLOW);
-    if (next < 0) return -1;
+    if (next < 0) return -errno;
     at = Fd(next);
     from = next;
     rest += size;
     if (*rest == '/') ++rest;
   }
-  return ::fcntl(at.get(), F_DUPFD_CLOEXEC, 0);
+  return at.release();
+}
+
+// `open` gets a path that stays beneath and is not empty.
+template <class Open>
+Result<std::optional<Directory>> open_beneath_with(int directory, std::string_view relative, const Place& place,
+                                                   Open open) {
+  if (!stays_beneath(relative) || relative.size() >= PATH_MAX) {
+    return fail(ErrorKind::kInvalid, "a path beneath ", place.folder,
+                " is wanted, without empty parts, \".\" and \"..\", found ", base::quoted(relative));
+  }
+  std::array<char, PATH_MAX> path;
+  std::memcpy(path.data(), relative.data(), relative.size());
+  path[relative.size()] = '\0';
+  int fd = relative.empty() ? ::openat(directory, ".", kDirectoryFlags) : open(path.data());
+  if (fd < 0 && relative.empty()) fd = -errno;
+  if (fd == -ENOENT || is_gone(-fd)) return std::nullopt;
+  if (fd < 0) return fail(errno_error(-fd, base::cat("open the directory ", place.text())));
+  return with_identity(Fd(fd), place);
 }
 
 // Up to the end of the file or of the buffer; how many bytes, or -1 and errno.
@@ -117,17 +133,15 @@ Result<std::optional<Directory>> open_directory(const std::string& path) {
 }
 
 Result<std::optional<Directory>> open_beneath(int directory, std::string_view relative, const Place& place) {
-  if (!stays_beneath(relative) || relative.size() >= PATH_MAX) {
-    return fail(ErrorKind::kInvalid, "a path beneath ", place.folder,
-                " is wanted, without empty parts, \".\" and \"..\", found ", base::quoted(relative));
-  }
-  std::array<char, PATH_MAX> path;
-  std::memcpy(path.data(), relative.data(), relative.size());
-  path[relative.size()] = '\0';
-  Fd fd(relative.empty() ? ::openat(directory, ".", kDirectoryFlags) : open_beneath_fd(directory, path.data()));
-  if (!fd && (errno == ENOENT || is_gone(errno))) return std::nullopt;
-  if (!fd) return fail(errno_error(errno, base::cat("open the directory ", place.text())));
-  return with_identity(std::move(fd), place);
+  return open_beneath_with(directory, relative, place, [&](const char* path) {
+    const int fd = open_at_once(directory, path);
+    return fd == -ENOSYS || fd == -EPERM ? open_in_steps(directory, path) : fd;
+  });
+}
+
+Result<std::optional<Directory>> open_beneath_in_steps(int directory, std::string_view relative, const Place& place) {
+  return open_beneath_with(directory, relative, place,
+                           [&](const char* path) { return open_in_steps(directory, path); });
 }
 
 Result<std::optional<Fd>> open_file(int directory, const char* name, int flags, const Place& place) {

@@ -44,6 +44,7 @@ class Fd {
   void reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
@@ -90,6 +91,10 @@ Result<std::optional<Directory>> open_directory(const std::string& path);
 // `relative` has no part that is "." or "..", and no link is followed: what a provider names cannot lead out of the
 // directory it was allowed. Empty means the directory itself.
 Result<std::optional<Directory>> open_beneath(int directory, std::string_view relative, const Place&);
+
+// What open_beneath() does where the kernel has no openat2() (before 5.6, and behind some seccomp filters): each part
+// is opened by itself, which holds the same promise with more calls.
+Result<std::optional<Directory>> open_beneath_in_steps(int directory, std::string_view relative, const Place&);
 
 // nullopt: no file of that name. Only for plain names that this program knows.
 Result<std::optional<Fd>> open_file(int directory, const char* name, int flags, const Place&);
