@@ -124,20 +124,13 @@ class Fixture:
         shutil.rmtree(self._state, ignore_errors=True)
 
 
-def clear_away(place: Path) -> None:
-    """Folders of drivers that were killed; the kernel has ended what ran in them."""
-    for folder in place.glob(f"{PREFIX}*"):
-        if owners.gone(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def start(fixtures: list[Fixture]) -> None:
     """Those that are not there yet, beside each other."""
     new = [fixture for fixture in fixtures if not fixture.started]
     if not new:
         return
     programs = kubernetes.provide()
-    clear_away(Path(tempfile.gettempdir()))
+    owners.clear_away(Path(tempfile.gettempdir()), PREFIX)
     with step("starting etcd and kube-apiserver" + (f", {len(new)} of each" if len(new) > 1 else "")):
         try:
             for fixture in new:

@@ -19,6 +19,7 @@ from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
 from driver.paths import BUILD, LOGS, ROOT
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
+from support import owners
 
 GROUPS = {
     "unit": "tidy, unit tests, the same under asan+ubsan, concurrent ones under tsan, the commands of the docs",
@@ -90,6 +91,7 @@ def test(arguments: list[str]) -> int:
     run = Run(only=only)
     begin, caches = time.monotonic(), budget.Caches()
     try:
+        owners.clear_away(Path(tempfile.gettempdir()), owners.SCRATCH)
         with run.timed("setup"):
             packages.setup()
         shutil.rmtree(LOGS, ignore_errors=True)
@@ -277,9 +279,10 @@ def _run_all(run: Run, group: str, preset: str, programs, arguments: list[str] =
 
 @contextmanager
 def _scratch():
-    """A folder of its own for each test program, gone afterwards whatever happened."""
-    folder = tempfile.mkdtemp(prefix="tidemark-test-")
+    """A folder of its own for each test program, gone afterwards whatever happened: after SIGKILL to us, with the next start."""
+    folder = tempfile.mkdtemp(prefix=owners.SCRATCH)
     with processes.cleaned_up(lambda: shutil.rmtree(folder, ignore_errors=True)):
+        owners.mark(Path(folder))
         yield folder
 
 

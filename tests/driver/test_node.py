@@ -84,8 +84,18 @@ class Leftovers(unittest.TestCase):
             folder.mkdir()
         (left / owners.MARK).write_text(f"{os.getpid()} 1 {os.readlink('/proc/self/ns/pid')}")
         owners.mark(used)
-        cluster.clear_away(self.place)
+        owners.clear_away(self.place, cluster.PREFIX)
         self.assertEqual([False, True, True], [folder.exists() for folder in (left, used, unknown)])
+
+    def test_scratch_folders_of_killed_drivers_go_with_the_next_start(self):
+        driver = "import os, signal; from driver import groups\nwith groups._scratch(): os.kill(os.getpid(), signal.SIGKILL)"
+        subprocess.run([sys.executable, "-c", driver], env={**os.environ, "TMPDIR": str(self.place)}, check=False)
+        with mock.patch.object(tempfile, "tempdir", str(self.place)), mock.patch.object(packages, "setup", side_effect=Failed("enough for this test")):
+            with groups._scratch() as mine:
+                self.assertEqual(2, len(list(self.place.iterdir())))
+                with self.assertRaises(Failed):
+                    groups.test([])
+                self.assertEqual([mine], [str(folder) for folder in self.place.iterdir()])
 
 
 class WhereThereCanBeNone(unittest.TestCase):

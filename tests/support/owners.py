@@ -1,9 +1,11 @@
 """Who made a folder in /tmp, so that a later run can tell what a killed one left behind from what is in use."""
 
 import os
+import shutil
 from pathlib import Path
 
 MARK = "owner"
+SCRATCH = "tidemark-test-"  # of folders that go with the program they were made for
 
 
 def mark(folder: Path) -> None:
@@ -19,6 +21,13 @@ def gone(folder: Path) -> bool:
         return namespace == _namespace() and _started(int(pid)) != started
     except (OSError, ValueError):
         return False
+
+
+def clear_away(place: Path, prefix: str) -> None:
+    """Folders of drivers that were killed; the kernel has ended what ran in them."""
+    for folder in place.glob(f"{prefix}*"):
+        if gone(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _mark(pid: int) -> str:
