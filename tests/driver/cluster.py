@@ -100,10 +100,12 @@ class Fixture:
         }
 
     def put_right(self) -> str:
-        """Starts again what a test left stopped, and says what that was. Failed when the cluster is lost."""
+        """Starts again what a test left stopped, or paused, and says what that was. Failed when the cluster is lost."""
         try:
             stopped = {name: each["state"] for name, each in control.ask(self._state, "status").items() if each["state"] != "running"}
-            for name in sorted(stopped, reverse=True):  # etcd first
+            for name in ("etcd", "apiserver") if stopped else ():  # both: an API server is ready again some time after its etcd
+                if stopped.get(name) == "paused":
+                    control.ask(self._state, "resume", name)
                 control.ask(self._state, "start", name)
         except (control.Refused, OSError) as error:
             raise Failed(str(error))

@@ -22,17 +22,16 @@ class Refused(Exception):
 
 def ask(state: Path, command: str, program: str = "") -> dict:
     """Sends one command and waits until it is carried out."""
-    before = os.open(".", os.O_RDONLY)
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(ANSWER_S)
         try:
-            os.chdir(state)  # the socket's path may be longer than a Unix address
-            connection.connect("control.sock")
+            folder = os.open(state, os.O_PATH | os.O_DIRECTORY)
+            try:  # the socket's own path may be longer than a Unix address, and the working folder belongs to all threads
+                connection.connect(f"/proc/self/fd/{folder}/control.sock")
+            finally:
+                os.close(folder)
         except OSError as error:
             raise Refused(f"no cluster answers in {state}: {error}") from error
-        finally:
-            os.fchdir(before)
-            os.close(before)
         connection.sendall(json.dumps({"command": command, "program": program}).encode() + b"\n")
         answer = json.loads(connection.makefile("rb").readline() or b'{"error": "the supervisor died"}')
     if "error" in answer:

@@ -70,6 +70,7 @@ class Cluster:
 
     def start(self, name: str) -> None:
         if self.alive(name):
+            self.wait_ready(name)
             return
         command = (
             programs.etcd_command(self._layout, self._ports)
@@ -95,6 +96,8 @@ class Cluster:
         if not self.alive(name):
             raise NotReady(f"{name} is not running")
         self._running[name].send_signal(number)
+        if number == signal.SIGSTOP:  # whoever asks for the status next is told of it
+            os.waitid(os.P_PID, self._running[name].pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def alive(self, name: str) -> bool:
         return name in self._running and self._running[name].poll() is None
@@ -104,7 +107,7 @@ class Cluster:
         for name in ("etcd", "apiserver"):
             child = self._running.get(name)
             code = child.poll() if child else None
-            state = "stopped" if child is None else "running" if code is None else f"died with code {code}"
+            state = "stopped" if child is None else f"died with code {code}" if code is not None else "paused" if _paused(child.pid) else "running"
             result[name] = {"state": state, "pid": child.pid if child else 0, "starts": self._starts[name]}
         return result
 
@@ -150,6 +153,14 @@ class Cluster:
                 return response.status
         except urllib.error.HTTPError as error:
             return error.code
+
+
+def _paused(pid: int) -> bool:
+    """Whether our child was stopped by a signal, whoever sent it: it lives, and answers nobody."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+    except OSError:
+        return False
 
 
 def obey(cluster: Cluster, request: dict) -> dict:
