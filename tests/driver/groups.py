@@ -63,14 +63,21 @@ class Run:
                 say(f"FAILED {case.title}")
         self.cases.extend(cases)
 
-    def attempt(self, group: str, program: Callable[[], list[Case]]) -> None:
-        self.add(self.tried(group, program))
+    def attempt(self, group: str, clusters: list[lanes.Lane], program: Callable[[], list[Case]]) -> None:
+        self.add(self.tried(group, clusters, program))
 
-    def tried(self, group: str, program: Callable[[], list[Case]]) -> list[Case]:
-        """Its cases, after a second try where there is one. Any thread may ask."""
+    def tried(self, group: str, clusters: list[lanes.Lane], program: Callable[[], list[Case]]) -> list[Case]:
+        """Its cases, after a second try where there is one, on clusters that are put right again before. Any thread may ask."""
         cases = program()
         if os.environ.get("CI") and group in SECOND_TRY and any(case.outcome == FAILED for case in cases):
             say("\n".join(f"failed once: {case.title}\n{case.detail.rstrip()}" for case in cases if case.outcome == FAILED))
+            try:
+                left = [said for cluster in clusters if (said := cluster.put_right())]
+            except Failed as error:
+                say(f"no second try on a cluster that was lost: {error}")
+                return cases
+            if left:
+                say(f"put right before the second try: {'; '.join(left)}")
             cases, unsteady = results.second_try(cases, program())
             self.unsteady += unsteady
         return cases
@@ -151,12 +158,12 @@ def _run_group(run: Run, group: str, built: bool) -> None:
             with _scratch() as scratch:
                 whole = _environment(environment, scratch)
                 if environment:
-                    run.attempt(group, lambda: contract_suite.run_real(whole, Path(scratch)))
-                run.attempt(group, lambda: contract_suite.run_in_memory(whole, Path(scratch)))
+                    run.attempt(group, clusters, lambda: contract_suite.run_real(whole, Path(scratch)))
+                run.attempt(group, [], lambda: contract_suite.run_in_memory(whole, Path(scratch)))
         for name, path in programs:
-            run.attempt(group, partial(_run_gtest, group, name, path, environment))
+            run.attempt(group, clusters, partial(_run_gtest, group, name, path, environment))
         for file in files:
-            run.attempt(group, partial(_run_python, group, file, environment))
+            run.attempt(group, clusters, partial(_run_python, group, file, environment))
 
 
 def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict[str, str]] | None:
@@ -200,12 +207,12 @@ def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: l
     """Files are dealt to several clusters. On each they run one after the other: some of them kill what they run on."""
 
     def job(name: str, cases: Callable[[dict[str, str]], list[Case]]) -> lanes.Job:
-        return lanes.Job(name, lambda its_own: run.tried(group, lambda: cases({**environment, **its_own})))
+        return lanes.Job(name, lambda lane: run.tried(group, [lane], lambda: cases({**environment, **lane.environment})))
 
     jobs = {name: job(name, lambda its_own, name=name, path=path: _run_gtest(group, name, path, its_own)) for name, path in programs}
     jobs |= {file.name: job(file.name, lambda its_own, file=file: _run_python(group, file, its_own)) for file in files}
     if not run.only:
-        jobs["docs"] = lanes.Job("docs", _cluster_docs)
+        jobs["docs"] = lanes.Job("docs", lambda lane: _cluster_docs(lane.environment))
     say(f"{group}: {len(programs)} programs, {len(files)} Python files{'' if run.only else ' and the docs'} on {len(clusters)} cluster(s)")
 
     def done(number: int, each: lanes.Job, cases: list[Case], seconds: float) -> None:

@@ -26,7 +26,7 @@ class Lane(Protocol):
 @dataclass(frozen=True)
 class Job:
     name: str
-    run: Callable[[dict[str, str]], list[Case]]
+    run: Callable[[Lane], list[Case]]
 
 
 def longest_first(names: Iterable[str], table: str) -> list[str]:
@@ -56,7 +56,7 @@ def deal(group: str, jobs: list[Job], lanes: list[Lane], done: Callable[[int, Jo
                     return
                 job = queue.popleft()
             begin = time.monotonic()
-            cases = _cases(group, job, lane.environment)
+            cases = _cases(group, job, lane)
             processes.stop_if_told()
             left, usable = _left_behind(lane)
             if left:
@@ -77,9 +77,9 @@ def deal(group: str, jobs: list[Job], lanes: list[Lane], done: Callable[[int, Jo
         raise crashes[0]
 
 
-def _cases(group: str, job: Job, environment: dict[str, str]) -> list[Case]:
+def _cases(group: str, job: Job, lane: Lane) -> list[Case]:
     try:
-        cases = job.run(environment)
+        cases = job.run(lane)
     except Exception:
         return [Case(group, job.name, "(whole file)", FAILED, f"the driver failed:\n{traceback.format_exc()}")]
     return cases or [Case(group, job.name, "(whole file)", FAILED, "ran no test case")]

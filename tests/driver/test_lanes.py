@@ -28,8 +28,8 @@ class FakeLane:
 
 
 def passing(name: str, then=lambda environment: None) -> Job:
-    def run(environment):
-        then(environment)
+    def run(lane):
+        then(lane.environment)
         return [Case("g", name, "a", PASSED), Case("g", name, "b", PASSED)]
 
     return Job(name, run)
@@ -183,18 +183,26 @@ class Group(unittest.TestCase):
         with self.assertRaises(Failed):
             self.run_group(names, "fualt")
 
-    def test_a_second_try_is_given_where_ci_runs_on_the_same_cluster(self):
-        run, tries = groups.Run(), []
+    def test_a_second_try_is_given_where_ci_runs_on_the_same_cluster_put_right(self):
+        run, did = groups.Run(), []
 
-        def once(environment):
-            tries.append(environment["ON"])
-            return [Case("cluster", "f", "a", FAILED if len(tries) == 1 else PASSED)]
+        class Left(FakeLane):
+            def put_right(self):
+                did.append("put right")
+                return super().put_right()
 
-        for ci, outcome, count in (("true", PASSED, 2), ("", FAILED, 1)):
-            tries.clear()
-            with mock.patch.dict("os.environ", {"CI": ci}):
-                self.assertEqual([outcome], [case.outcome for case in run.tried("cluster", lambda: once({"ON": "1"}))])
-            self.assertEqual(count, len(tries))
+        def once():
+            did.append("try")
+            return [Case("cluster", "f", "a", FAILED if did == ["try"] else PASSED)]
+
+        lost = [Failed("the supervisor died")]
+        for ci, left, outcome, expected in (
+            ("true", ["it left etcd stopped"], PASSED, ["try", "put right", "try"]), ("true", lost, FAILED, ["try", "put right"]), ("", [], FAILED, ["try"]),
+        ):
+            did.clear()
+            with self.subTest(ci=ci, left=left), mock.patch.dict("os.environ", {"CI": ci}):
+                self.assertEqual([outcome], [case.outcome for case in run.tried("cluster", [Left(left=left)], once)])
+                self.assertEqual(expected, did)
         self.assertEqual(1, len(run.unsteady))
 
 
