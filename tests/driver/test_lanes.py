@@ -220,10 +220,17 @@ class Starting(unittest.TestCase):
         self.assertTrue(first_stopped.called and second_stopped.called)
 
     def test_ports_are_not_those_that_the_kernel_hands_out(self):
-        low = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-        found = ports.free(50)
-        self.assertEqual(50, len(set(found)))
-        self.assertTrue(all(ports.FIRST <= port < low for port in found), found)
+        for low, high, window in (
+            (32768, 60999, (20000, 29999)), (25000, 60999, (20000, 24999)), (20000, 60999, (1024, 19999)), (10240, 65535, (1024, 10239)),
+            (1024, 21000, (21001, 29999)), (1500, 60999, (61000, 65535)), (1024, 65535, (20000, 29999)),  # the last: there is nowhere else
+        ):
+            with self.subTest(low=low, high=high), mock.patch.object(ports, "of_the_kernel", lambda low=low, high=high: (low, high)):
+                self.assertEqual(window, ports.window(low, high))
+                found = ports.free(50)
+                self.assertEqual(50, len(set(found)))
+                self.assertTrue(all(window[0] <= port <= window[1] for port in found), found)
+        low, high = ports.of_the_kernel()
+        self.assertEqual(f"{low}\t{high}\n", Path("/proc/sys/net/ipv4/ip_local_port_range").read_text())
 
 
 if __name__ == "__main__":

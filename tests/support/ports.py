@@ -4,22 +4,30 @@ import random
 import socket
 from pathlib import Path
 
-FIRST, LAST = 20000, 29999
+FIRST, LAST = 20000, 29999  # taken from as far as the kernel leaves them
+LOWEST, HIGHEST = 1024, 65535
+ROOM = 1000  # of ports at least: the lanes and their neighbours draw from the same ones
 ATTEMPTS = 1000
 
 
 def free(count: int) -> list[int]:
-    """Ports that nobody listens on, below those that the kernel hands to whoever asks for any: while a server is down, no neighbour gets its
+    """Ports that nobody listens on, outside of those that the kernel hands to whoever asks for any: while a server is down, no neighbour gets its
     port by chance. Somebody may take one before it is bound: whoever starts a server tries again."""
-    last = min(LAST, _first_of_the_kernel() - 1)
+    first, last = window(*of_the_kernel())
     found: list[int] = []
     for _ in range(ATTEMPTS):
-        port = random.randint(FIRST, last)
+        port = random.randint(first, last)
         if port not in found and _bindable(port):
             found.append(port)
         if len(found) == count:
             return found
-    raise OSError(f"no {count} free ports between {FIRST} and {last}")
+    raise OSError(f"no {count} free ports between {first} and {last}")
+
+
+def window(low: int, high: int) -> tuple[int, int]:
+    """First and last to draw from where the kernel hands out low to high: none of those, unless it hands out nearly all."""
+    rooms = [(FIRST, min(LAST, low - 1)), (max(FIRST, high + 1), LAST), (LOWEST, low - 1), (high + 1, HIGHEST)]
+    return next((room for room in rooms if room[1] - room[0] + 1 >= ROOM), (FIRST, LAST))
 
 
 def _bindable(port: int) -> bool:
@@ -30,8 +38,9 @@ def _bindable(port: int) -> bool:
         return False
 
 
-def _first_of_the_kernel() -> int:
+def of_the_kernel() -> tuple[int, int]:
     try:
-        return max(int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0]), FIRST + 1000)
-    except (OSError, ValueError, IndexError):
-        return LAST + 1
+        low, high = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+        return low, high
+    except (OSError, ValueError):
+        return LAST + 1, HIGHEST
