@@ -1,9 +1,12 @@
 """What the fixture of a real node does before there is one: its image, its names, who is taken away, and what is said where there can be none."""
 
+import contextlib
+import errno
 import hashlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -16,7 +19,7 @@ from driver import cluster, groups, packages
 from driver import node as driver_node
 from driver.console import Failed
 from support import owners
-from support.node import cgroups, image, node, pods, settings
+from support.node import cgroups, image, inside, node, pods, settings
 
 
 class Image(unittest.TestCase):
@@ -50,6 +53,62 @@ class Cgroups(unittest.TestCase):
                 for what in (cgroups.make, cgroups.remove):
                     with self.assertRaises(ValueError):
                         what(name)
+
+
+    def test_a_hierarchy_that_cannot_be_written_is_one_too_many(self):
+        there = [Path("/cgroups/cpu"), Path("/cgroups/memory")]
+        for read_only, expected in (([], True), (there[1:], False), (there, False)):
+            with self.subTest(read_only=read_only), mock.patch.object(cgroups, "hierarchies", lambda: there):
+                with mock.patch.object(os, "access", lambda path, _, read_only=read_only: path not in read_only):
+                    self.assertEqual(expected, cgroups.writable())
+
+
+class Life(unittest.TestCase):
+    """A node without its programs."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.node = node.Node.__new__(node.Node)
+        self.node.name, self.node.cgroup, self.node.layout, self.node._api = "node-0", "tidemark-test-00000000", settings.Layout(self.folder / "state"), None
+        self.node._child = mock.Mock()
+        self.node._child.poll.return_value = None
+
+    def test_a_kubelet_that_is_just_started_again_is_waited_for(self):
+        """It has the number 0 then, and kill(0) is for whoever asks and all beside it."""
+        with (
+            mock.patch.object(node.Node, "_kubelet_pid", side_effect=[0, 0, 4242, 0, 4242, 4343]), mock.patch.object(node.Node, "_healthy", return_value=True),
+            mock.patch.object(node.os, "kill") as kill,
+        ):
+            self.node.kill_kubelet()
+        kill.assert_called_once_with(4242, signal.SIGKILL)
+
+    def test_no_kubelet_at_all_is_a_failure(self):
+        self.node._child.poll.return_value = 1
+        with mock.patch.object(node.Node, "_kubelet_pid", return_value=0), mock.patch.object(node.os, "kill") as kill, self.assertRaises(node.NotReady):
+            self.node.kill_kubelet()
+        kill.assert_not_called()
+
+    def test_the_end_does_not_depend_on_the_logs(self):
+        self.node.layout.logs.mkdir(parents=True)
+        kept = self.folder / "kept"
+        kept.write_text("no folder")
+        did = mock.Mock()
+        did.attach_mock(self.node._child, "child")
+        said = self.enterContext(contextlib.redirect_stderr(io.StringIO()))
+        with mock.patch.dict("os.environ", {"TIDEMARK_TEST_KEPT_LOGS": str(kept)}), mock.patch.object(node, "_take_away", did.take_away):
+            did.take_away.return_value = ["mount x"]
+            self.assertEqual(["mount x"], self.node.stop())
+        self.assertEqual(["child.kill", "child.wait", "take_away"], [name for name, _, _ in did.mock_calls])
+        self.assertIn("node-0", said.getvalue())
+
+    def test_process_1_is_told_of_each_that_ended(self):
+        """subprocess buries what it finds dropped, with the next that it starts."""
+        layout = settings.Layout(self.folder / "state")
+        layout.logs.mkdir(parents=True)
+        pid = inside.start(layout, "containerd", ["false"])
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        subprocess.run(["true"])
+        self.assertEqual(1, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
 class Leftovers(unittest.TestCase):
@@ -123,6 +182,29 @@ class WhereThereCanBeNone(unittest.TestCase):
             self.assertIn("missing: runc", node.why_not())
         with mock.patch.object(node.os, "geteuid", lambda: 1000):
             self.assertIn("root", node.why_not())
+
+    def test_what_the_kernel_refuses_is_named(self):
+        place = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+        def why_not(refused: str = "") -> str:
+            def run(command, **_):
+                return subprocess.CompletedProcess(command, int(refused in command), "", "wrong fs type\n" if refused in command else "")
+
+            with mock.patch.object(node.subprocess, "run", run):
+                return node.why_not()
+
+        with (
+            mock.patch.object(node, "PLACE", place), mock.patch.object(node.shutil, "which", lambda _: "/x"), mock.patch.object(node.os, "geteuid", lambda: 0),
+            mock.patch.object(image, "BUSYBOX", place), mock.patch.object(cgroups, "writable", lambda: True), mock.patch.object(node, "_address", lambda: "192.0.2.2"),
+        ):
+            self.assertEqual("", why_not())
+            self.assertIn("namespaces", why_not("--pid"))
+            self.assertIn(f"{place} cannot be written under an overlay: wrong fs type: mount", why_not("overlay"))
+            with mock.patch.object(node, "_address", side_effect=OSError(errno.ENETUNREACH, "Network is unreachable")):
+                self.assertIn("Network is unreachable: give the machine a default route", why_not())
+            with mock.patch.object(cgroups, "writable", lambda: False):
+                self.assertIn("cgroup", why_not())
+        self.assertEqual([], list(place.iterdir()))
 
 
 class Settings(unittest.TestCase):

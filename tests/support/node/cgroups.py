@@ -59,4 +59,5 @@ def there(name: str) -> list[Path]:
 
 
 def writable() -> bool:
-    return any(os.access(hierarchy, os.W_OK) for hierarchy in hierarchies())
+    """Whether make() can: it makes a folder in every one."""
+    return all(os.access(hierarchy, os.W_OK) for hierarchy in hierarchies())

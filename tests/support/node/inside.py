@@ -16,6 +16,7 @@ from support.node.settings import TUNABLES, Layout
 SERVES_S = 60
 FAILED_START_S = 5  # a kubelet that ends sooner has not started
 FAILED_STARTS_MAX = 3  # in a row: then it will not
+_started: list[subprocess.Popen] = []  # kept for life: what subprocess finds dropped it buries itself, and os.wait() never tells of it
 COVERED = ("/run", "/var/lib", "/var/log")  # where programs write whatever they are told
 
 
@@ -39,7 +40,8 @@ def _run(*command) -> None:
 
 def start(layout: Layout, name: str, command: list) -> int:
     with open(layout.logs / f"{name}.log", "ab") as log:
-        return subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True).pid
+        _started.append(subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True))
+    return _started[-1].pid
 
 
 def serving(layout: Layout, containerd: int) -> bool:

@@ -45,9 +45,28 @@ def why_not() -> str:
     if absent:
         return f"missing: {', '.join(absent)}: apt-get install -y --no-install-recommends containerd runc busybox-static"
     if not cgroups.hierarchies() or not cgroups.writable():
-        return "no cgroup hierarchy can be written: run on a machine, or in a container with its own writable cgroups (--privileged --cgroupns=private)"
+        return "not every cgroup hierarchy can be written: run on a machine, or in a container with its own writable cgroups (--privileged --cgroupns=private)"
     tried = subprocess.run(["unshare", "--pid", "--mount", "--fork", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    return f"no PID and mount namespaces: {tried.stderr.strip()}: CAP_SYS_ADMIN is needed" if tried.returncode != 0 else ""
+    if tried.returncode != 0:
+        return f"no PID and mount namespaces: {tried.stderr.strip()}: CAP_SYS_ADMIN is needed"
+    try:
+        _address()
+    except OSError as error:
+        return f"no address but loopback for a kubelet: {error.strerror}: give the machine a default route"
+    refused = _refused_overlay()
+    return f"{PLACE} cannot be written under an overlay: {refused}: mount a tmpfs or a disk there" if refused else ""
+
+
+def _refused_overlay() -> str:
+    """Why the kernel lays no overlay that writes to PLACE, as every node does; empty when it does. A container's own root is often one that does not."""
+    with tempfile.TemporaryDirectory(prefix=owners.SCRATCH, dir=PLACE) as folder:
+        owners.mark(Path(folder))
+        for name in ("lower", "upper", "work"):
+            (Path(folder) / name).mkdir()
+        options = f"lowerdir={folder}/lower,upperdir={folder}/upper,workdir={folder}/work"
+        mount = ["unshare", "--mount", "mount", "-t", "overlay", "overlay", "-o", options, f"{folder}/lower"]
+        tried = subprocess.run(mount, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return (tried.stderr.strip() or f"mount ends with {tried.returncode}") if tried.returncode != 0 else ""
 
 
 class Node:
@@ -176,7 +195,14 @@ class Node:
 
     def kill_kubelet(self) -> None:
         """SIGKILL. It is started again at once; its pods run on meanwhile."""
-        before = self._kubelet_pid()
+        before = 0
+
+        def runs() -> bool:
+            nonlocal before
+            before = self._kubelet_pid()
+            return before != 0  # 0 while it is being started again: a signal to that would be one to ourselves and all beside us
+
+        self._until("a kubelet runs", runs)
         os.kill(before, signal.SIGKILL)
         self._until("another kubelet answers", lambda: self._kubelet_pid() not in (0, before) and self._healthy())
 
@@ -210,14 +236,19 @@ class Node:
     # -- the end
 
     def stop(self) -> list[str]:
-        """Ends everything; returns what is left all the same, which is nothing."""
-        keep = os.environ.get("TIDEMARK_TEST_KEPT_LOGS")
-        if keep and self.layout.logs.exists():
-            shutil.copytree(self.layout.logs, Path(keep) / self.name, dirs_exist_ok=True)
+        """Ends everything; returns what is left all the same, which is nothing. Logs that cannot be kept are said and hide no failure of a test."""
         if self._child is not None:
             self._child.kill()  # its child, process 1 of the node, is killed with it, and the kernel kills the rest
             self._child.wait()
-        return _take_away(self._api, self.layout, self.name, self.cgroup)
+        keep = os.environ.get("TIDEMARK_TEST_KEPT_LOGS")
+        try:
+            if keep and self.layout.logs.exists():
+                shutil.copytree(self.layout.logs, Path(keep) / self.name, dirs_exist_ok=True)
+        except OSError as error:
+            print(f"the logs of {self.name} are not kept in {keep}: {error}", file=sys.stderr)
+        finally:
+            left = _take_away(self._api, self.layout, self.name, self.cgroup)
+        return left
 
 
 def _take_away(api: Client | None, layout: Layout, name: str, cgroup: str) -> list[str]:
