@@ -14,6 +14,7 @@
 #include "manager/capacity/decide.h"
 #include "manager/settings/effective.h"
 #include "manager/specs/node_slo.h"
+#include "manager/state/mark_write.h"
 #include "model/names.h"
 #include "policy/render/admission_text.h"
 #include "policy/settings/check.h"
@@ -101,6 +102,7 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
   manager::ExpectedUse expected;
   std::vector<NodeChange> changes;
   bool moves = false;
+  std::size_t silent = 0;
   for (const kube::Node& node : now.nodes) {
     TM_CO_TRY(const auto* const before, in_force.on(node));
     if (!after) {
@@ -131,6 +133,9 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
     const auto is = decided(now, node, *after, options.plugins, loop.clock(), around);
     const auto ends = is.offer.motion ? decided(now, node, *unslewed, options.plugins, loop.clock(), around) : is;
     moves = moves || is.offer.motion;
+    // It offers something, and no report of it is young enough to go by.
+    const bool offers = manager::carried_by(node).origin.has_value();
+    if (is.offer.motion && offers && around.state == policy::OfferState()) ++silent;
     const auto slo = [&](const manager::Revision& revision) {
       return manager::decide_node_slo(&node, nullptr, revision, loop.clock().wall(), now.overrides_known()).spec;
     };
@@ -146,6 +151,11 @@ net::Task<Result<PlanReport>> plan_settings(net::EventLoop& loop, kube::Client& 
     view.notes.emplace_back(
         "with profile tidemark an offer grows in steps: shown is the next one, and where it ends while nothing else "
         "changes");
+  }
+  if (silent > 0) {
+    view.notes.push_back(cat(silent, silent == 1 ? " node" : " nodes",
+                             " with profile tidemark did not report lately: shown is what is held; while no report "
+                             "comes an offer goes down in steps, to the least of that hour lately"));
   }
   for (const auto& note : now.notes) view.notes.push_back(note);
   if (beside) view.notes.insert(view.notes.end(), beside->notes.begin(), beside->notes.end());

@@ -109,5 +109,24 @@ TEST_F(PlanTest, WhatIsNotInTheFileIsWhatARollOutUnderWayBrings) {
   EXPECT_EQ(told.at("nodes")->as_array()[0].text_at("node"), first) << "the other one has them already";
 }
 
+// Where its offer goes then depends on how long the silence lasts, which nobody knows.
+TEST_F(PlanTest, WhatANodeThatDoesNotReportIsShownAsIsSaid) {
+  const auto now = texts(60);
+  map("slo-controller-config", now.slo);
+  map("tidemark-config", {{"config.yaml", *now.tidemark}});
+  const auto notes = [&] {
+    return plan("tidemark-config", "config.yaml", "schema: 1\nmode: enforce\nprofile: tidemark\n").at("notes")->dump();
+  };
+  node("never-offered");
+  EXPECT_EQ(notes().find("did not report lately"), std::string::npos) << notes();
+  const std::string origin = R"({"resources":{"kubernetes.io/batch-cpu":"8k","kubernetes.io/batch-memory":"8Gi"}})";
+  create("nodes",
+         Json::object(
+             {{"metadata", Json::object({{"name", "silent"},
+                                         {"annotations", Json::object({{"node.koordinator.sh/originExtendedAllocatable",
+                                                                        Json(origin)}})}})}}));
+  EXPECT_NE(notes().find("1 node with profile tidemark did not report lately"), std::string::npos) << notes();
+}
+
 }  // namespace
 }  // namespace tidemark::cli

@@ -63,7 +63,7 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
     flags.list("only", asked_for.only, "only this part: k8s, yarn, class=NAME; the rest stays as it is");
   }
   flags.duration("for", asked_for.lasts, base::Duration(0), kLastsMax,
-                 "ends by itself after this, and what held before holds again; 0 is for good");
+                 "ends by itself after this, by the clock here, and what held before holds again; 0 is for good");
   flags.boolean("dry-run", options.dry_run, "shows what would be done, and writes nothing");
   flags.boolean("yes", asked_for.yes, "does not ask before a pool or the whole cluster is changed");
   flags.duration("wait", asked_for.wait, base::Duration(0), kDrainMax,

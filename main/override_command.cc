@@ -39,7 +39,7 @@ void declare(base::Flags& flags, Asked& asked_for, cli::OverrideOptions& options
       .placeholder("PERCENT");
   flags.boolean("clear", asked_for.clear, "takes the override back: the calendar holds again at once");
   flags.duration("for", asked_for.lasts, base::Duration(0), policy::kOverrideLastsMax,
-                 "ends by itself after this; this or --until must be given");
+                 "ends by itself after this, by the clock here; this or --until must be given");
   flags.text("until", asked_for.until, "ends by itself at this time, e.g. 2026-11-21T22:00:00Z").placeholder("TIME");
   flags.boolean("dry-run", options.dry_run, "shows what would be done, and writes nothing");
   flags.boolean("yes", asked_for.yes, "does not ask before the line of a pool or of the whole cluster is moved");

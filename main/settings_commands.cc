@@ -110,7 +110,7 @@ int run_hold(const std::vector<std::string>& args) {
   base::Duration hold_for{0};
   command.declare_change();
   command.flags().duration("for", hold_for, base::Duration(0), std::chrono::hours(24 * 30),
-                           "go on by itself after this; 0s waits for resume");
+                           "go on by itself after this, by the clock here; 0s waits for resume");
   if (auto code = command.parse(args, "config")) return *code;
   return command.run_change([&](net::EventLoop& loop, kube::Client& client) {
     return cli::hold_config(loop, client, command.options, command.change, hold_for);
