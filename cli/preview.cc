@@ -10,6 +10,7 @@
 #include "manager/forecast/forecast_controller.h"
 #include "manager/history/record.h"
 #include "policy/forecast/forecast.h"
+#include "policy/render/over_report_text.h"
 #include "policy/render/preview_text.h"
 #include "policy/state/overrides.h"
 
@@ -83,7 +84,8 @@ net::Task<Result<std::string>> preview_pool(net::EventLoop& loop, kube::Client& 
     notes.push_back(cat(pool.other_base, " of its nodes have another base line by settings of their own"));
   }
   if (!options.json) {
-    std::string out = head(pool) + policy::render_text(view);
+    std::string out =
+        base::cat(head(pool), policy::over_report_text(pool.settings().ledger), policy::render_text(view));
     for (const auto& note : notes) out += cat("note: ", note, "\n");
     co_return out;
   }
@@ -92,6 +94,7 @@ net::Task<Result<std::string>> preview_pool(net::EventLoop& loop, kube::Client& 
                            {"nodes", Json(static_cast<std::int64_t>(pool.nodes))},
                            {"base", Json::object({{"cpuPercent", pool.base_cpu}, {"memoryPercent", pool.base_memory}})},
                            {"leadSeconds", std::chrono::duration_cast<std::chrono::seconds>(calendar.lead).count()}});
+  out["overReport"] = policy::over_report_json(pool.settings().ledger);
   const Json told = policy::render_json(view);
   for (const auto& [key, value] : told.as_object()) out[key] = value;
   out["notes"] = Json::array();

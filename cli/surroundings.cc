@@ -1,6 +1,5 @@
 #include "cli/surroundings.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -57,7 +56,7 @@ net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& cl
   }
   if (!wanted.waiting) co_return out;
   kube::Interner interner;
-  std::optional<std::int64_t> order;
+  std::optional<policy::WaitingWork> work;
   kube::ListOptions list;
   list.field_selector = manager::kWaitingPods;
   const auto done = co_await list_pages(
@@ -67,12 +66,13 @@ net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& cl
         const auto own = manager::waits_as(pod, classes);
         if (!own) return {};
         ++out.waiting_pods;
-        order = std::max(order.value_or(*own), *own);
+        if (!work) work.emplace();
+        work->add(*own, pod.work_class.view(), pod.batch_request);
         return {};
       },
       [&] {
         out.waiting_pods = 0;
-        order.reset();
+        work.reset();
       });
   if (!done) {
     out.notes.push_back(
@@ -81,7 +81,7 @@ net::Task<Surroundings> read_surroundings(net::EventLoop& loop, kube::Client& cl
     co_return out;
   }
   const base::MonotonicTime now = loop.clock().monotonic();
-  out.waiting = policy::wait(policy::wait({}, order, now + -policy::kWaitsAfter).state, order, now).state;
+  out.waiting = policy::wait(policy::wait({}, work, now + -policy::kWaitsAfter).state, work, now).state;
   co_return out;
 }
 

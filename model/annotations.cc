@@ -190,7 +190,7 @@ Result<Resources> parse_origin(std::string_view annotation) {
 }
 
 Result<YarnBook> parse_yarn_book(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "confirmed", "sold", "waiting"}));
+  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "confirmed", "sold", "waiting", "waitingFor"}));
   YarnBook book;
   TM_TRY(book.generation, generation_of(root));
   TM_TRY(book.confirmed, amounts_of(root, "confirmed"));
@@ -212,6 +212,10 @@ Result<YarnBook> parse_yarn_book(std::string_view annotation) {
   if (root.member("waiting") != nullptr) {
     TM_TRY(book.waiting, text_of(root, "waiting"));
   }
+  if (root.member("waitingFor") != nullptr) {
+    if (!book.waiting) return fail(ErrorKind::kInvalid, "waitingFor: there is no `waiting` beside it");
+    TM_TRY(book.waiting_for, amounts_of(root, "waitingFor"));
+  }
   return book;
 }
 
@@ -230,7 +234,39 @@ std::string format_yarn_book(const YarnBook& book) {
     writer.end_array();
   }
   if (book.waiting) writer.member("waiting", std::string_view(*book.waiting));
+  if (book.waiting && book.waiting_for) write_amounts(writer, "waitingFor", *book.waiting_for);
   writer.end_object();
+  return out;
+}
+
+void write_reclaim(base::JsonWriter& writer, const std::vector<Reclaim>& reclaim) {
+  writer.begin_array();
+  for (std::size_t i = 0; i < reclaim.size() && i < kReclaimClassesMax; ++i) {
+    writer.begin_object().member("class", std::string_view(reclaim[i].work_class));
+    write_amounts(writer, "giveBack", reclaim[i].give_back);
+    write_amounts(writer, "keep", reclaim[i].keep);
+    writer.member("reason", std::string_view(reclaim[i].reason)).end_object();
+  }
+  writer.end_array();
+}
+
+Result<std::vector<Reclaim>> read_reclaim(const Json& list) {
+  if (!list.is_array()) {
+    return fail(ErrorKind::kInvalid, "reclaim: wanted an array, found ", base::quoted(list.dump()));
+  }
+  if (list.as_array().size() > kReclaimClassesMax) {
+    return fail(ErrorKind::kInvalid, "reclaim: ", list.as_array().size(), " classes; at most ", kReclaimClassesMax);
+  }
+  std::vector<Reclaim> out;
+  for (const Json& item : list.as_array()) {
+    TM_TRY_VOID(only_members(item, {"class", "giveBack", "keep", "reason"}, "reclaim: "));
+    Reclaim each;
+    TM_TRY(each.work_class, text_of(item, "class"));
+    TM_TRY(each.give_back, amounts_of(item, "giveBack"));
+    TM_TRY(each.keep, amounts_of(item, "keep"));
+    TM_TRY(each.reason, text_of(item, "reason"));
+    out.push_back(std::move(each));
+  }
   return out;
 }
 
@@ -240,16 +276,23 @@ std::string format_yarn_offer(const YarnOffer& offer) {
   writer.begin_object().member("schema", kYarnSchema).member("generation", offer.generation);
   write_amounts(writer, "resources", offer.offer);
   write_amounts(writer, "upTo", offer.up_to);
+  if (!offer.reclaim.empty()) {
+    writer.key("reclaim");
+    write_reclaim(writer, offer.reclaim);
+  }
   writer.end_object();
   return out;
 }
 
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "resources", "upTo"}));
+  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "resources", "upTo", "reclaim"}));
   YarnOffer read;
   TM_TRY(read.generation, generation_of(root));
   TM_TRY(read.offer, amounts_of(root, "resources"));
   TM_TRY(read.up_to, amounts_of(root, "upTo"));
+  if (const Json* reclaim = root.member("reclaim")) {
+    TM_TRY(read.reclaim, read_reclaim(*reclaim));
+  }
   return read;
 }
 

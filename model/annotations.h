@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "model/node.h"
 #include "model/resources.h"
@@ -34,9 +35,10 @@ Result<Resources> parse_origin(std::string_view annotation);
 
 // What a YARN operator that takes our offers says of a node, `tidemark.io/yarn-book`:
 // {"schema":1,"generation":7,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},
-//  "sold":[{"class":"spark","resources":{…}}],"waiting":"spark"}
+//  "sold":[{"class":"spark","resources":{…}}],"waiting":"spark","waitingFor":{…}}
 // Without `sold` (its ResourceManager is away) nobody knows what YARN holds; `waiting` is the class of the most timely
-// application that waits for capacity, "" where it has none. Another schema is refused whole, as is a key that is not
+// application that waits for capacity, "" where it has none; `waitingFor` is how much all that waits there asks for
+// that this node could give, without it nobody knows. Another schema is refused whole, as is a key that is not
 // known: whoever writes it means something that we would not do.
 struct YarnBook {
   struct Sold {
@@ -50,19 +52,36 @@ struct YarnBook {
   Resources confirmed;
   std::optional<std::vector<Sold>> sold;  // used and reserved
   std::optional<std::string> waiting;
+  std::optional<Resources> waiting_for{};  // with `waiting` only
   bool operator==(const YarnBook&) const = default;
 };
 inline constexpr std::size_t kYarnClassesMax = 64;
 Result<YarnBook> parse_yarn_book(std::string_view annotation);
 std::string format_yarn_book(const YarnBook& book);
 
-// What YARN may hand out of a node, `tidemark.io/yarn-offer`: {"schema":1,"generation":7,"resources":{…},"upTo":{…}}.
+// Work of a class that a side is to give back:
+// [{"class":"transcode","giveBack":{…},"keep":{…},"reason":"TM-LEDGER-009"}], what goes first comes first. Who obeys
+// goes by `keep`, which the class may go on holding; "" is work without a class.
+struct Reclaim {
+  std::string work_class;
+  Resources give_back;
+  Resources keep;
+  std::string reason;  // an id of model/reason.h
+  bool operator==(const Reclaim&) const = default;
+};
+inline constexpr std::size_t kReclaimClassesMax = 64;  // further ones are told when these are done
+void write_reclaim(base::JsonWriter& writer, const std::vector<Reclaim>& reclaim);
+Result<std::vector<Reclaim>> read_reclaim(const Json& list);
+
+// What YARN may hand out of a node, `tidemark.io/yarn-offer`:
+// {"schema":1,"generation":7,"resources":{…},"upTo":{…},"reclaim":[…]}; without `reclaim` nothing is to be given back.
 struct YarnOffer {
   std::int64_t generation = 0;  // grows with each offer
   Resources offer;
   // The largest that was offered since the operator confirmed the offer of the time: one that was on its way to the
   // ResourceManager when it was cut may come into force for a moment.
   Resources up_to;
+  std::vector<Reclaim> reclaim{};
   bool operator==(const YarnOffer&) const = default;
 };
 std::string format_yarn_offer(const YarnOffer& offer);

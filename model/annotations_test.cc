@@ -119,6 +119,30 @@ TEST(Annotations, TheBookOfYarn) {
   EXPECT_EQ(parse_yarn_offer(format_yarn_offer(offer)), offer);
 }
 
+TEST(Annotations, WhatYarnWaitsForAndWhatItIsToGiveBack) {
+  YarnBook book;
+  book.waiting = "spark";
+  book.waiting_for = {CpuMilli{3'500}, MemoryBytes{1 << 20}};
+  EXPECT_EQ(parse_yarn_book(format_yarn_book(book)), book);
+  const auto alone = parse_yarn_book(R"({"schema":1,"generation":1,"confirmed":{},"waitingFor":{}})");
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().message, "waitingFor: there is no `waiting` beside it");
+  YarnOffer offer{8, {CpuMilli{1}, MemoryBytes{2}}, {CpuMilli{3}, MemoryBytes{4}}};
+  offer.reclaim = {
+      {"transcode", {CpuMilli{4'800}, MemoryBytes{1 << 20}}, {CpuMilli{7'200}, MemoryBytes{0}}, "TM-LEDGER-009"}};
+  EXPECT_EQ(
+      format_yarn_offer(offer),
+      R"({"schema":1,"generation":8,"resources":{"kubernetes.io/batch-cpu":"1","kubernetes.io/batch-memory":"2"},)"
+      R"("upTo":{"kubernetes.io/batch-cpu":"3","kubernetes.io/batch-memory":"4"},)"
+      R"("reclaim":[{"class":"transcode","giveBack":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"1Mi"},)"
+      R"("keep":{"kubernetes.io/batch-cpu":"7200","kubernetes.io/batch-memory":"0"},"reason":"TM-LEDGER-009"}]})");
+  EXPECT_EQ(parse_yarn_offer(format_yarn_offer(offer)), offer);
+  const auto wrong = parse_yarn_offer(
+      R"({"schema":1,"generation":1,"resources":{},"upTo":{},"reclaim":[{"class":"a","giveBack":{},"reason":"b"}]})");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "keep: missing");
+}
+
 TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {
   const auto refused = [](std::string_view text) {
     const auto book = parse_yarn_book(text);

@@ -84,6 +84,13 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
   return sold;
 }
 
+// What the ledger asks of each side, while both sell.
+static void reclaim(NodeDecision& decision, const policy::EffectiveState& state) {
+  if (!decision.offer.ledger || takes_back(state.k8s) || takes_back(state.yarn)) return;
+  decision.kubernetes_reclaim = decision.offer.ledger->kubernetes.reclaim;
+  decision.yarn_reclaim = decision.offer.ledger->yarn.reclaim;
+}
+
 std::vector<model::Label> labels_of(const kube::Node& node) {
   std::vector<model::Label> labels;
   labels.reserve(node.meta.labels.size());
@@ -136,18 +143,16 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
   kubernetes.told = {published.batch_cpu.value_or(model::CpuMilli{}),
                      published.batch_memory.value_or(model::MemoryBytes{})};
   if (around.standing.sold_known) kubernetes.sold.emplace();
-  bool runs = false;
   for (const PodProjection* pod : around.pods) {
-    if (pod->batch_request == model::Resources{}) continue;
-    const std::int64_t order = policy::class_order(classes, pod->work_class.view());
-    if (kubernetes.sold) policy::add_sold(*kubernetes.sold, order, pod->batch_request);
-    if (!runs || order > kubernetes.best_order) kubernetes.best_order = order;
-    runs = true;
+    if (pod->batch_request == model::Resources{} || !kubernetes.sold) continue;
+    const auto work_class = pod->work_class.view();
+    policy::add_sold(*kubernetes.sold, policy::class_order(classes, work_class), work_class, pod->batch_request);
   }
   if (around.waiting != nullptr && around.waiting->wants_more) {
     kubernetes.wants_more = true;
-    kubernetes.best_order =
-        runs ? std::max(kubernetes.best_order, around.waiting->best_order) : around.waiting->best_order;
+    kubernetes.best_order = around.waiting->best_order;
+    kubernetes.waits_class = around.waiting->best_class;
+    kubernetes.waits_for = around.waiting->amount;
   }
   const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation);
   if (text == nullptr) return "";
@@ -223,6 +228,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (takes_back(state.k8s)) {
     decision.obeyed.plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
   }
+  reclaim(decision, state);
   // What was taken back comes back at the pace of growth.
   if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, around.mono);

@@ -86,6 +86,8 @@ struct NodeDecision {
   policy::Obeyed obeyed;  // the offer, as the node's state lets it be
   // What YARN may hand out, as the node's state lets it be; nullopt: nobody obeys, or there is nothing to say.
   std::optional<model::Resources> yarn_offer;
+  // What each side is to give back for the other, by class.
+  std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
 
   // What the node is to carry; where writes() is false, what it would be told.
   const policy::OvercommitPlan& plan() const { return obeyed.plan; }

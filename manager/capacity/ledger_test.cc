@@ -41,7 +41,7 @@ class LedgerTest : public testing::InMemoryCluster {
   }
   static model::Resources of(std::int64_t cpu_milli) { return {CpuMilli{cpu_milli}, MemoryBytes{200 * kGi}}; }
   // What the YARN operator says.
-  void book(std::int64_t confirmed_milli, std::string_view waiting = "-") {
+  void book(std::int64_t confirmed_milli, std::string_view waiting = "-", std::int64_t waiting_for_milli = 0) {
     model::YarnBook says;
     if (const auto offer = yarn_offer()) {
       says.generation = offer->generation;
@@ -50,6 +50,7 @@ class LedgerTest : public testing::InMemoryCluster {
     EXPECT_EQ(says.confirmed.cpu.value, confirmed_milli);
     says.sold.emplace();
     if (waiting != "-") says.waiting = waiting;
+    if (waiting_for_milli > 0) says.waiting_for = {CpuMilli{waiting_for_milli}, MemoryBytes{kGi}};
     annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
   }
   std::optional<model::YarnOffer> yarn_offer() {
@@ -75,7 +76,7 @@ class LedgerTest : public testing::InMemoryCluster {
     const auto write = mark_write(exact, ordered.marks, clock.wall(), &node);
     must("PATCH", "/api/v1/nodes/n1/status", *Json::parse(write.body), "application/json-patch+json");
   }
-  void pod(std::string_view name, std::string_view batch_cpu, bool bound) {
+  void pod(std::string_view name, std::string_view batch_cpu, bool bound, std::string_view work_class = "") {
     Json object = name_only(name);
     const Json amounts =
         Json::object({{"kubernetes.io/batch-cpu", Json(batch_cpu)}, {"kubernetes.io/batch-memory", "1Gi"}});
@@ -86,6 +87,7 @@ class LedgerTest : public testing::InMemoryCluster {
                                      {"resources", Json::object({{"requests", amounts}, {"limits", amounts}})}})})}});
     if (bound) spec["nodeName"] = Json("n1");
     object["metadata"]["labels"] = Json::object({{"koordinator.sh/qosClass", "BE"}});
+    if (!work_class.empty()) object["metadata"]["labels"]["tidemark.io/class"] = Json(work_class);
     object["spec"] = std::move(spec);
     must("POST", "/api/v1/namespaces/default/pods", object);
   }
@@ -140,6 +142,48 @@ TEST_F(LedgerTest, WhatYarnHoldsAboveACutIsHeldWhenItsBookFallsSilent) {
   annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
   run_for(30s);
   EXPECT_EQ(offered("n1"), "15200") << "unknown counts as held: what it held when it said so last";
+}
+
+TEST_F(LedgerTest, YarnIsToldWhatItIsToGiveBackWithItsOffer) {
+  ledger("{mode: strict, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: training, order: 2}]");
+  model::YarnBook says;
+  says.sold = {{"transcode", {CpuMilli{12'000}, MemoryBytes{kGi}}}};
+  annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
+  start();
+  run_for(10s);
+  pod("waits", "9000", false, "training");
+  run_for(30s);
+  ASSERT_TRUE(yarn_offer());
+  const auto reclaim = yarn_offer()->reclaim;
+  ASSERT_EQ(reclaim.size(), 1u);
+  EXPECT_EQ(reclaim[0].work_class, "transcode");
+  EXPECT_EQ(reclaim[0].give_back.cpu.value, 9000 - 5200);
+  EXPECT_EQ(reclaim[0].keep.cpu.value, 12'000 - 3800);
+  EXPECT_EQ(yarn_cpu(), 12'000 - 3800);
+}
+
+TEST_F(LedgerTest, OverReportGoesByClassAndHour) {
+  ledger(
+      "{yarn: {overReport: {entries: [{class: spark, hours: 22-6, cpuPercent: 150}]}}}\n"
+      "classes: [{name: spark, order: 3}]");
+  book(0, "spark");
+  start();
+  const auto to_hour = [&](std::int64_t hour) {
+    constexpr std::int64_t kHour_s = 3600;
+    const auto now = std::chrono::floor<std::chrono::seconds>(clock.wall().since_epoch).count();
+    const std::int64_t left = ((hour * kHour_s - now) % (24 * kHour_s) + 24 * kHour_s) % (24 * kHour_s);
+    if (left > 60) run_for(std::chrono::seconds(left - 60));
+    metric("n1", "2");
+    run_for(30s);
+  };
+  to_hour(22);
+  EXPECT_EQ(yarn_cpu(), 17'200);
+  run_for(60s);
+  EXPECT_EQ(yarn_cpu(), 25'800) << "by time alone, to the minute";
+  to_hour(6);
+  EXPECT_EQ(yarn_cpu(), 25'800);
+  run_for(60s);
+  EXPECT_EQ(yarn_cpu(), 17'200);
 }
 
 TEST_F(LedgerTest, WithoutAnOperatorThatObeysItIsASharedOne) {

@@ -48,11 +48,11 @@ bool still_reports(const NodeDecision& decision, base::WallTime now) {
   return base::Duration(age_ns) <= std::chrono::minutes(limit);
 }
 
-std::optional<model::Resources> yarn_offer_on(const kube::Node& node) {
+std::optional<model::YarnOffer> yarn_offer_on(const kube::Node& node) {
   const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
   if (text == nullptr) return std::nullopt;
-  const auto offer = model::parse_yarn_offer(text->view());
-  return offer ? std::optional(offer->offer) : std::nullopt;
+  auto offer = model::parse_yarn_offer(text->view());
+  return offer ? std::optional(std::move(*offer)) : std::nullopt;
 }
 
 // The largest that the node carries, in our offer or in the operator's book.
@@ -94,10 +94,13 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   }
   const auto told = yarn_offer_on(node);
   if (!told) return {true, model::Reason::kWriteAppears};
-  const model::ExtendedResources is{told->cpu, told->memory, {}, {}};
+  if (policy::worth_telling(told->reclaim, policy::told(decision.yarn_reclaim))) {
+    return {true, model::Reason::kLedgerReclaim};
+  }
+  const model::ExtendedResources is{told->offer.cpu, told->offer.memory, {}, {}};
   const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
   if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
-  if (*told == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
+  if (told->offer == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
   return policy::needs_write(is, wanted, base::Duration(0), decision.strategy().values);
 }
 
@@ -412,7 +415,10 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
   if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
   write.amplification_action = decision.node.plan().amplification.action;
   write.amplification = decision.node.plan().amplification.text;
-  if (decision.node.yarn_offer && decision.node.yarn_offer == yarn_offer_on(node)) {
+  const auto yarn_told = yarn_offer_on(node);
+  auto yarn_reclaim = policy::told(decision.node.yarn_reclaim);
+  if (decision.node.yarn_offer && yarn_told && *decision.node.yarn_offer == yarn_told->offer &&
+      !policy::worth_telling(yarn_told->reclaim, yarn_reclaim)) {
     // The same offer keeps its number: nobody has to confirm it again.
     if (const auto offer = settled_yarn_offer(node)) {
       write.yarn_action = policy::AnnotationAction::kSet;
@@ -420,8 +426,8 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
     }
   } else if (decision.node.yarn_offer) {
     write.yarn_action = policy::AnnotationAction::kSet;
-    write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer, yarn_generation(node),
-                                          loop_.clock().wall());
+    write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer, std::move(yarn_reclaim),
+                                          yarn_generation(node), loop_.clock().wall());
   } else if (amounts && node.meta.annotations.has(model::kYarnOfferAnnotation)) {
     write.yarn_action = policy::AnnotationAction::kRemove;
   }

@@ -1,6 +1,5 @@
 #include "manager/capacity/waiting_pods.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,13 +40,18 @@ void WaitingPods::start() {
 
 net::Task<void> WaitingPods::watch() {
   while (true) {
-    std::optional<std::int64_t> order;
+    std::optional<policy::WaitingWork> work;
     pods_.for_each([&](const kube::ObjectKey&, const PodProjection& pod) {
-      const auto own = waits_as(pod, settings_().classes);
-      if (own) order = std::max(order.value_or(*own), *own);
+      const auto order = waits_as(pod, settings_().classes);
+      if (!order) return;
+      if (!work) work.emplace();
+      work->add(*order, pod.work_class.view(), pod.batch_request);
     });
-    const policy::Waiting before = std::exchange(state_, policy::wait(state_, order, loop_.clock().monotonic()).state);
-    if (before.wants_more != state_.wants_more || before.best_order != state_.best_order) on_change_();
+    const policy::Waiting before = std::exchange(state_, policy::wait(state_, work, loop_.clock().monotonic()).state);
+    if (before.wants_more != state_.wants_more || before.best_order != state_.best_order ||
+        before.best_class != state_.best_class) {
+      on_change_();
+    }
     co_await loop_.sleep(kLook);
   }
 }

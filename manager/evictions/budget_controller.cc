@@ -21,7 +21,7 @@ std::vector<policy::BudgetPool> pools_of(const policy::TidemarkConfig& config) {
   std::vector<policy::BudgetPool> pools;
   const auto add = [&](const policy::Pool& pool) {
     const auto over = [](const policy::SideConfig& side) {
-      return side.over_report.cpu_percent > 100 || side.over_report.memory_percent > 100;
+      return policy::over_reports(side.over_report, side.entries);
     };
     pools.push_back({pool.name, pool.budget, over(pool.ledger.kubernetes) || over(pool.ledger.yarn)});
   };

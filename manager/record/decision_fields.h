@@ -188,6 +188,13 @@ void io(auto& a, Is<model::TopologyView> auto& value);
 void io(auto& a, Is<model::PodView> auto& value);
 void io(auto& a, Is<model::WarmUp> auto& value);
 void io(auto& a, Is<policy::ClassSold> auto& value);
+void io(auto& a, Is<policy::Waiting::Level> auto& value);
+void io(auto& a, Is<policy::Waiting> auto& value);
+template <class A, class Amount>
+void io(A& a, policy::ClassTerms<Amount>& value);
+template <class A, class Amount>
+void io(A& a, const policy::ClassTerms<Amount>& value);
+void io(auto& a, Is<policy::ClassReclaim> auto& value);
 void io(auto& a, Is<policy::ZonePlan> auto& value);
 void io(auto& a, Is<policy::AmplifiedResource> auto& value);
 void io(auto& a, Is<policy::LinePlan> auto& value);
@@ -328,8 +335,9 @@ void io(auto& a, Is<policy::PluginSet> auto& value) {
   all(a, batch, mid, normalization, amplification, gpu, rdma);
 }
 void io(auto& a, Is<policy::OfferState> auto& value) {
-  auto& [motion, kubernetes] = value;
-  static_cast<void>(kubernetes);  // with the books
+  auto& [motion, kubernetes, yarn] = value;
+  static_cast<void>(kubernetes);  // with the books, as YARN's
+  static_cast<void>(yarn);
   auto& [offered, changed_at, stamp, stamp_at, stamp_moved, held] = motion;
   all(a, offered, changed_at, stamp, stamp_at, stamp_moved, held);
 }
@@ -344,16 +352,26 @@ void io(auto& a, Is<policy::PoolGuard> auto& value) {
 }
 
 void io(auto& a, Is<policy::ClassSold> auto& value) {
-  auto& [order, amount] = value;
+  auto& [order, amount, work_class] = value;
   all(a, order, amount);
+  since(a, kRecordSchemaClasses, work_class);
 }
 void io(auto& a, Is<policy::SideBook> auto& value) {
-  auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order] = value;
+  auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for] = value;
   all(a, sold, in_flight, told, confirmed, wants_more, taken_back, best_order);
+  since(a, kRecordSchemaClasses, waits_class, waits_for);
 }
 void io(auto& a, Is<policy::BindLag> auto& value) {
   auto& [told, most, fell_at, seen] = value;
   all(a, told, most, fell_at, seen);
+}
+void io(auto& a, Is<policy::Waiting::Level> auto& value) {
+  auto& [order, since, seen, counts, work_class] = value;
+  all(a, order, since, seen, counts, work_class);
+}
+void io(auto& a, Is<policy::Waiting> auto& value) {
+  auto& [levels, wants_more, best_order, best_class, amount] = value;
+  all(a, levels, wants_more, best_order, best_class, amount);
 }
 
 // ---- what comes out ----
@@ -424,16 +442,37 @@ void io(auto& a, Is<policy::MotionPlan> auto& value) {
   auto& [freshness, cpu, memory, again_after] = value;
   all(a, freshness, cpu.offered, cpu.reason, memory.offered, memory.reason, again_after);
 }
+void class_terms(auto& a, auto& value) {
+  auto& [work_class, waits, told, real, percent, entry] = value;
+  all(a, work_class, waits, told, real, percent, entry);
+}
+template <class A, class Amount>
+void io(A& a, policy::ClassTerms<Amount>& value) {
+  class_terms(a, value);
+}
+template <class A, class Amount>
+void io(A& a, const policy::ClassTerms<Amount>& value) {
+  class_terms(a, value);
+}
+void io(auto& a, Is<policy::ClassReclaim> auto& value) {
+  auto& [work_class, give_back, keep, reason] = value;
+  all(a, work_class, give_back, keep, reason);
+}
 void side_terms(auto& a, auto& terms) {
-  auto& [held, taken, taken_by, real, offer, reason, reclaim] = terms;
+  auto& [held, taken, taken_by, real, offer, reason, reclaim, classes] = terms;
   all(a, held, taken, taken_by, real, offer, reason, reclaim);
+  since(a, kRecordSchemaClasses, classes);
+}
+void side_plan(auto& a, auto& side) {
+  auto& [cpu, memory, reclaim] = side;
+  side_terms(a, cpu);
+  side_terms(a, memory);
+  since(a, kRecordSchemaClasses, reclaim);
 }
 void io(auto& a, Is<policy::LedgerPlan> auto& value) {
   auto& [kubernetes, yarn] = value;
-  side_terms(a, kubernetes.cpu);
-  side_terms(a, kubernetes.memory);
-  side_terms(a, yarn.cpu);
-  side_terms(a, yarn.memory);
+  side_plan(a, kubernetes);
+  side_plan(a, yarn);
 }
 void io(auto& a, Is<policy::StopTerms> auto& value) {
   auto& [sold, yarn, wanted] = value;

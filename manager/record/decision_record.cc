@@ -52,6 +52,7 @@ void basis_fields(auto& a, auto& basis, std::int64_t schema) {
   if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever);
   if (schema >= kRecordSchemaBooks) all(a, kubernetes, yarn, yarn_obeys, state.kubernetes, guard);
   if (schema >= kRecordSchemaRevisions) all(a, revisions.node, revisions.metric, revisions.topology);
+  if (schema >= kRecordSchemaClasses) io(a, state.yarn);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);

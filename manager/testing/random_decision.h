@@ -35,10 +35,20 @@ inline Revision draw_revision(base::Random& random) {
         R"({"enable":true,"ratioModel":{"cpu-a":{"baseRatio":1.25,"turboEnabledRatio":1.5}}})";
   }
   if (random.below(3) > 0) {
+    const std::string_view mode = random.below(2) == 0 ? "strict" : "shared";
+    const std::string entries =
+        random.below(2) == 0
+            ? ""
+            : base::cat(", entries: [{class: spark, hours: ", random.below(12), "-", 12 + random.below(12),
+                        ", cpuPercent: ", 100 + random.below(100), "}, {class: transcode, memoryPercent: 90}]");
     texts.tidemark = base::cat(
         "schema: 1\nmode: enforce\npools:\n- name: ours\n  nodeSelector: {matchLabels: {pool: ours}}\n  profile: ",
-        random.below(2) == 0 ? "tidemark" : "koordinator",
-        "\n  calendar: night\ncalendars:\n- name: night\n  zone: Test/East\n  entries:\n"
+        random.below(2) == 0 ? "tidemark" : "koordinator", "\n  ledger: {mode: ", mode,
+        ", classAware: ", random.below(2) == 0 ? "true" : "false", ", kubernetes: {minPercent: ", random.below(50),
+        "}, yarn: {overReport: {cpuPercent: ", 80 + random.below(80), entries,
+        "}}}\n  calendar: night\n"
+        "classes: [{name: transcode, order: 1}, {name: training, order: 2}, {name: spark, order: 3}]\ncalendars:\n- "
+        "name: night\n  zone: Test/East\n  entries:\n"
         "  - {name: night, cron: \"0 22 * * *\", until: \"0 7 * * *\", cpu: 80, rampUp: 30m}\n");
   }
   auto revision = revision_of(texts, [](std::string_view) {
@@ -107,6 +117,29 @@ inline model::NodeSnapshot draw_snapshot(base::Random& random, base::WallTime no
   return node;
 }
 
+inline std::string draw_class(base::Random& random) {
+  constexpr std::string_view kNames[] = {"", "transcode", "training", "spark"};
+  return std::string(kNames[random.below(4)]);
+}
+
+inline policy::SideBook draw_book(base::Random& random) {
+  policy::SideBook book;
+  if (random.below(6) > 0) {
+    book.sold.emplace();
+    for (auto left = random.below(4); left > 0; --left) {
+      const auto order = static_cast<std::int64_t>(random.below(4));
+      policy::add_sold(*book.sold, order, draw_class(random), draw_amount(random, 20));
+    }
+  }
+  book.told = draw_amount(random, 40);
+  book.confirmed = draw_amount(random, 40);
+  book.wants_more = random.below(2) == 0;
+  book.best_order = static_cast<std::int64_t>(random.below(4));
+  book.waits_class = draw_class(random);
+  if (random.below(2) == 0) book.waits_for = draw_amount(random, 20);
+  return book;
+}
+
 inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
   DecisionBasis basis;
   if (random.below(2) == 0) basis.labels.push_back({"pool", "ours"});
@@ -117,6 +150,10 @@ inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
   basis.mono = {std::chrono::seconds(random.below(100'000))};
   if (random.below(2) == 0) basis.origin = draw_amount(random, 30);
   basis.revisions = {"4711", "4712", ""};
+  basis.kubernetes = draw_book(random);
+  basis.yarn = draw_book(random);
+  basis.yarn_obeys = random.below(2) == 0;
+  basis.guard = {random.below(4) == 0, random.below(4) == 0};
   return basis;
 }
 

@@ -1,6 +1,7 @@
 #include "policy/ledger/books.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "policy/state/order.h"
 
@@ -15,12 +16,15 @@ std::int64_t class_order(std::span<const WorkClass> classes, std::string_view na
   return classes.empty() ? 0 : std::ranges::min_element(classes, {}, &WorkClass::order)->order;
 }
 
-void add_sold(std::vector<ClassSold>& sold, std::int64_t order, Resources amount) {
-  const auto at = std::ranges::lower_bound(sold, order, {}, &ClassSold::order);
-  if (at != sold.end() && at->order == order) {
+void add_sold(std::vector<ClassSold>& sold, std::int64_t order, std::string_view work_class, Resources amount) {
+  const auto before = [](const ClassSold& a, const std::pair<std::int64_t, std::string_view>& b) {
+    return a.order != b.first ? a.order < b.first : a.work_class < b.second;
+  };
+  const auto at = std::lower_bound(sold.begin(), sold.end(), std::pair(order, work_class), before);
+  if (at != sold.end() && at->order == order && at->work_class == work_class) {
     at->amount += amount;
   } else {
-    sold.insert(at, {order, amount});
+    sold.insert(at, {order, amount, std::string(work_class)});
   }
 }
 
@@ -45,27 +49,39 @@ BindLagStep confirm(const BindLag& before, Resources on_node, Resources could_ca
   return step;
 }
 
+void WaitingWork::add(std::int64_t its_order, std::string_view its_class, Resources its_amount) {
+  if (amount == Resources{} || its_order > order || (its_order == order && its_class > work_class)) {
+    order = its_order;
+    work_class = its_class;
+  }
+  amount += model::max(its_amount, Resources{});
+}
+
 namespace {
 
 // There is a level for the order of what waits now. Work of it or above may have waited before: under a higher one.
-void add_level(std::vector<Waiting::Level>& levels, std::int64_t order, base::MonotonicTime now) {
-  const auto at = std::ranges::lower_bound(levels, order, {}, &Waiting::Level::order);
-  if (at != levels.end() && at->order == order) return;
+void add_level(std::vector<Waiting::Level>& levels, const WaitingWork& work, base::MonotonicTime now) {
+  const auto at = std::ranges::lower_bound(levels, work.order, {}, &Waiting::Level::order);
+  if (at != levels.end() && at->order == work.order) {
+    at->work_class = work.work_class;
+    return;
+  }
   const auto since = at != levels.end() ? at->since : std::nullopt;
-  levels.insert(at, {order, since.value_or(now), now, false});
+  levels.insert(at, {work.order, since.value_or(now), now, false, work.work_class});
 }
 
 }  // namespace
 
-WaitingStep wait(const Waiting& before, std::optional<std::int64_t> order, base::MonotonicTime now) {
+WaitingStep wait(const Waiting& before, const std::optional<WaitingWork>& work, base::MonotonicTime now) {
   WaitingStep step{before, std::nullopt};
   Waiting& state = step.state;
-  if (order) add_level(state.levels, *order, now);
+  if (work) add_level(state.levels, *work, now);
+  state.amount = work ? work->amount : Resources{};
   const auto look_after = [&step](Duration left) {
     if (!step.again_after || left < *step.again_after) step.again_after = left;
   };
   for (Waiting::Level& level : state.levels) {
-    if (order && level.order <= *order) {
+    if (work && level.order <= work->order) {
       if (!level.since) level.since = now;
       level.seen = now;
       level.counts = level.counts || now - *level.since >= kWaitsAfter;
@@ -79,10 +95,12 @@ WaitingStep wait(const Waiting& before, std::optional<std::int64_t> order, base:
   std::erase_if(state.levels, [](const Waiting::Level& level) { return !level.counts && !level.since; });
   state.wants_more = false;
   state.best_order = 0;
+  state.best_class.clear();
   for (const Waiting::Level& level : state.levels) {
     if (!level.counts) continue;
     state.wants_more = true;
     state.best_order = level.order;
+    state.best_class = level.work_class;
   }
   return step;
 }
@@ -96,15 +114,14 @@ SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, s
   if (book.sold) {
     side.sold.emplace();
     for (const auto& each : *book.sold) {
-      const std::int64_t order = class_order(classes, each.work_class);
-      if (side.sold->empty() || order > side.best_order) side.best_order = order;
-      add_sold(*side.sold, order, each.amount);
+      add_sold(*side.sold, class_order(classes, each.work_class), each.work_class, each.amount);
     }
   }
   if (book.waiting) {
-    const std::int64_t order = class_order(classes, *book.waiting);
-    side.best_order = side.sold && !side.sold->empty() ? std::max(side.best_order, order) : order;
     side.wants_more = true;
+    side.best_order = class_order(classes, *book.waiting);
+    side.waits_class = *book.waiting;
+    side.waits_for = book.waiting_for;
   }
   return side;
 }
@@ -118,11 +135,39 @@ std::optional<model::YarnOffer> settled_offer(const model::YarnBook& book, const
   return settled == offer ? std::nullopt : std::optional(settled);
 }
 
-model::YarnOffer next_offer(const SideBook& yarn, Resources offer, std::int64_t before, base::WallTime now) {
+model::YarnOffer next_offer(const SideBook& yarn, Resources offer, std::vector<model::Reclaim> reclaim,
+                            std::int64_t before, base::WallTime now) {
   Resources held;
   for (const auto& each : yarn.sold.value_or(std::vector<ClassSold>())) held += model::max(each.amount, Resources{});
   return {next_generation(before, now), offer,
-          model::max(model::max(offer, held), model::max(yarn.told, yarn.confirmed))};
+          model::max(model::max(offer, held), model::max(yarn.told, yarn.confirmed)), std::move(reclaim)};
+}
+
+namespace {
+
+constexpr std::int64_t kReclaimBand = 100;  // a hundredth
+
+bool moved(std::int64_t told, std::int64_t wanted) {
+  const std::int64_t apart = told > wanted ? told - wanted : wanted - told;
+  return apart > std::max(told, wanted) / kReclaimBand;
+}
+
+}  // namespace
+
+bool worth_telling(const std::vector<model::Reclaim>& told, const std::vector<model::Reclaim>& wanted) {
+  return !std::ranges::equal(told, wanted, [](const model::Reclaim& a, const model::Reclaim& b) {
+    return a.work_class == b.work_class && a.reason == b.reason && !moved(a.keep.cpu.value, b.keep.cpu.value) &&
+           !moved(a.keep.memory.value, b.keep.memory.value);
+  });
+}
+
+std::vector<model::Reclaim> told(const std::vector<ClassReclaim>& reclaim) {
+  std::vector<model::Reclaim> out;
+  for (const auto& each : reclaim) {
+    if (out.size() == model::kReclaimClassesMax) break;
+    out.push_back({each.work_class, each.give_back, each.keep, std::string(model::reason_id(each.reason))});
+  }
+  return out;
 }
 
 }  // namespace tidemark::policy

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +33,8 @@ inline constexpr base::Duration kContentAfter = std::chrono::minutes(2);
 // The order of a class by its name. Work of no class, or of one that the settings do not name, is the least timely.
 std::int64_t class_order(std::span<const WorkClass> classes, std::string_view name);
 
-// Adds to what is sold of a class.
-void add_sold(std::vector<ClassSold>& sold, std::int64_t order, model::Resources amount);
+// Adds to what is sold of a class, by the name that the work itself gives.
+void add_sold(std::vector<ClassSold>& sold, std::int64_t order, std::string_view work_class, model::Resources amount);
 
 // What Kubernetes may act on, remembered from look to look. The default value is a node never seen: nobody knows what
 // it carried until a moment ago (a manager that led before may have cut it), so for kBindLag that counts as
@@ -59,19 +60,29 @@ struct Waiting {
     std::optional<base::MonotonicTime> since;  // waits without a break
     base::MonotonicTime seen;                  // waited the last time
     bool counts = false;
+    std::string work_class{};  // of this order, as it was seen last
     bool operator==(const Level&) const = default;
   };
   std::vector<Level> levels;  // the lowest order first; no more than there are classes
   bool wants_more = false;
   std::int64_t best_order = 0;  // of what waits, as long as it wants more
+  std::string best_class{};
+  model::Resources amount{};  // of all that waits now: nothing is given back for what does not any more
   bool operator==(const Waiting&) const = default;
 };
 struct WaitingStep {
   Waiting state;
   std::optional<base::Duration> again_after;
 };
-// `order`: of the most timely work that waits now; nullopt: none does.
-WaitingStep wait(const Waiting& state, std::optional<std::int64_t> order, base::MonotonicTime now);
+// What waits now.
+struct WaitingWork {
+  std::int64_t order = 0;  // of the most timely
+  std::string work_class{};
+  model::Resources amount{};  // of all that waits
+
+  void add(std::int64_t its_order, std::string_view its_class, model::Resources its_amount);
+};
+WaitingStep wait(const Waiting& state, const std::optional<WaitingWork>& work, base::MonotonicTime now);
 
 // YARN's book; `offer` is what stands on the node. Where the operator confirmed that one, YARN acts on no other. Where
 // the book does not say what YARN holds, a confirmed cut frees nothing: work runs on after it.
@@ -83,6 +94,12 @@ SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, s
 std::optional<model::YarnOffer> settled_offer(const model::YarnBook& book, const model::YarnOffer& offer);
 // What goes onto the node with another offer: up to what YARN acts on, and holds, until it confirms this one. `before`:
 // the largest generation that the node carries, on either side.
-model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer, std::int64_t before, base::WallTime now);
+model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer, std::vector<model::Reclaim> reclaim,
+                            std::int64_t before, base::WallTime now);
+// As it is told to those who obey.
+std::vector<model::Reclaim> told(const std::vector<ClassReclaim>& reclaim);
+// Whether they must hear of another one: other classes, or what one may keep moved by more than 1 %. What is given back
+// changes as they obey, and is no news.
+bool worth_telling(const std::vector<model::Reclaim>& told, const std::vector<model::Reclaim>& wanted);
 
 }  // namespace tidemark::policy

@@ -29,10 +29,11 @@ TEST(Books, AClassThatNobodyNamedIsTheLeastTimely) {
 
 TEST(Books, WhatIsSoldIsKeptByClass) {
   std::vector<ClassSold> sold;
-  add_sold(sold, 3, of(1, 10));
-  add_sold(sold, 1, of(2, 20));
-  add_sold(sold, 3, of(4, 40));
-  EXPECT_EQ(sold, (std::vector<ClassSold>{{1, of(2, 20)}, {3, of(5, 50)}}));
+  add_sold(sold, 3, "spark", of(1, 10));
+  add_sold(sold, 1, "", of(2, 20));
+  add_sold(sold, 1, "nobody", of(1, 1));
+  add_sold(sold, 3, "spark", of(4, 40));
+  EXPECT_EQ(sold, (std::vector<ClassSold>{{1, of(2, 20), ""}, {1, of(1, 1), "nobody"}, {3, of(5, 50), "spark"}}));
 }
 
 TEST(Books, ACutOfKubernetesIsConfirmedWhenNoBindCanBeOnItsWayAnyMore) {
@@ -87,12 +88,14 @@ TEST(Books, WhateverTheNodeCarriedLatelyKubernetesMayStillActOn) {
 }
 
 TEST(Books, WorkWaitsAfterAWhileAndIsContentAfterALongerOne) {
-  auto step = wait({}, 30, kStart);
+  auto step = wait({}, WaitingWork{30, "spark", of(4, 4)}, kStart);
   EXPECT_FALSE(step.state.wants_more);
   EXPECT_EQ(step.again_after, kWaitsAfter);
-  step = wait(step.state, 30, kStart + kWaitsAfter);
+  step = wait(step.state, WaitingWork{30, "spark", of(5, 5)}, kStart + kWaitsAfter);
   EXPECT_TRUE(step.state.wants_more);
   EXPECT_EQ(step.state.best_order, 30);
+  EXPECT_EQ(step.state.best_class, "spark");
+  EXPECT_EQ(step.state.amount, of(5, 5));
   EXPECT_FALSE(step.again_after);
   step = wait(step.state, std::nullopt, kStart + 1min);
   EXPECT_TRUE(step.state.wants_more);
@@ -100,39 +103,39 @@ TEST(Books, WorkWaitsAfterAWhileAndIsContentAfterALongerOne) {
   step = wait(step.state, std::nullopt, kStart + kWaitsAfter + kContentAfter);
   EXPECT_EQ(step.state, Waiting());
   // A pod that is bound soon moves nothing.
-  step = wait(step.state, 10, kStart + 10min);
+  step = wait(step.state, WaitingWork{10, "", {}}, kStart + 10min);
   step = wait(step.state, std::nullopt, kStart + 10min + 3s);
   EXPECT_EQ(step.state, Waiting());
 }
 
 TEST(Books, OnePodThatIsMoreTimelyForAMomentMovesNothing) {
   auto now = kStart;
-  auto state = wait({}, 10, now).state;
-  state = wait(state, 10, now = now + kWaitsAfter).state;
+  auto state = wait({}, WaitingWork{10}, now).state;
+  state = wait(state, WaitingWork{10}, now = now + kWaitsAfter).state;
   EXPECT_EQ(state.best_order, 10);
   // Pods of a higher class come and are bound, one look after the other.
   for (int i = 0; i < 20; ++i) {
-    state = wait(state, i % 2 == 0 ? 30 : 10, now = now + 5s).state;
+    state = wait(state, WaitingWork{i % 2 == 0 ? 30 : 10}, now = now + 5s).state;
     ASSERT_EQ(state.best_order, 10) << i;
   }
   // One that waits counts, and goes on to for a while.
-  state = wait(state, 30, now = now + 5s).state;
-  state = wait(state, 30, now = now + kWaitsAfter).state;
+  state = wait(state, WaitingWork{30}, now = now + 5s).state;
+  state = wait(state, WaitingWork{30}, now = now + kWaitsAfter).state;
   EXPECT_EQ(state.best_order, 30);
-  auto step = wait(state, 10, now = now + 5s);
+  auto step = wait(state, WaitingWork{10}, now = now + 5s);
   EXPECT_EQ(step.state.best_order, 30);
   EXPECT_EQ(step.again_after, kContentAfter - 5s);
-  step = wait(step.state, 10, now = now + (kContentAfter - 5s));
+  step = wait(step.state, WaitingWork{10}, now = now + (kContentAfter - 5s));
   EXPECT_EQ(step.state.best_order, 10);
   EXPECT_EQ(step.state.levels.size(), 1u);
   EXPECT_FALSE(step.again_after);
 }
 
 TEST(Books, WorkOfSeveralClassesInTurnWaitsWithoutABreak) {
-  auto state = wait({}, 30, kStart).state;
-  state = wait(state, 10, kStart + 6s).state;
+  auto state = wait({}, WaitingWork{30}, kStart).state;
+  state = wait(state, WaitingWork{10}, kStart + 6s).state;
   EXPECT_FALSE(state.wants_more);
-  state = wait(state, 20, kStart + kWaitsAfter).state;
+  state = wait(state, WaitingWork{20}, kStart + kWaitsAfter).state;
   EXPECT_TRUE(state.wants_more);
   EXPECT_EQ(state.best_order, 10) << "of class 20 nothing waited so long";
 }
@@ -148,7 +151,7 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(side.told, of(5, 5));
   EXPECT_EQ(side.confirmed, of(9, 12)) << "an offer that was cut may be on its way still";
   const base::WallTime now{std::chrono::hours(1)};
-  const auto next = next_offer(side, of(1, 20), 4, now);
+  const auto next = next_offer(side, of(1, 20), {}, 4, now);
   EXPECT_GT(next.generation, 4);
   EXPECT_EQ(next.offer, of(1, 20));
   EXPECT_EQ(next.up_to, of(9, 20));
@@ -165,17 +168,53 @@ TEST(Books, YarnsSide) {
   auto away = book;
   away.sold.reset();
   EXPECT_EQ(yarn_side(away, offer, classes).confirmed, of(7, 12)) << "the cut is confirmed, what runs on is not known";
-  EXPECT_EQ(*side.sold, (std::vector<ClassSold>{{10, of(3, 3)}}));
+  EXPECT_EQ(*side.sold, (std::vector<ClassSold>{{10, of(2, 2), "nobody"}, {10, of(1, 1), "transcode"}}));
   side = yarn_side(book, {4, of(1, 1), of(2, 2)}, classes);
-  EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(5, 5));
+  EXPECT_EQ(next_offer(side, of(1, 1), {}, 4, now).up_to, of(5, 5));
   EXPECT_FALSE(settled_offer(away, offer)) << "nobody says what it holds";
   book.generation = 3;
   EXPECT_FALSE(settled_offer(book, offer)) << "of the offer before it";
   book.generation = 4;
   side.confirmed = of(1, 1);
-  EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(3, 3)) << "it holds more than it was cut to";
+  EXPECT_EQ(next_offer(side, of(1, 1), {}, 4, now).up_to, of(3, 3)) << "it holds more than it was cut to";
   EXPECT_TRUE(side.wants_more);
   EXPECT_EQ(side.best_order, 30);
+  EXPECT_EQ(side.waits_class, "spark");
+  EXPECT_FALSE(side.waits_for);
+  book.waiting_for = of(7, 8);
+  EXPECT_EQ(yarn_side(book, offer, classes).waits_for, of(7, 8));
+}
+
+TEST(Books, TheMostTimelyThatWaitsAndHowMuchInAll) {
+  WaitingWork work;
+  work.add(10, "", of(1, 10));
+  work.add(30, "spark", of(2, 20));
+  work.add(20, "training", of(4, -40));
+  EXPECT_EQ(work.order, 30);
+  EXPECT_EQ(work.work_class, "spark");
+  EXPECT_EQ(work.amount, of(7, 30));
+}
+
+TEST(Books, WhatIsToBeGivenBackIsToldAgainWhenItMoves) {
+  const std::vector<ClassReclaim> reclaim{{"", of(100, 100), of(1000, 2000)}, {"training", of(1, 1), of(0, 0)}};
+  const auto before = told(reclaim);
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(before[0].reason, "TM-LEDGER-009");
+  EXPECT_EQ(before[1].work_class, "training");
+  auto after = before;
+  after[0].give_back = of(5, 5);
+  after[0].keep = of(1010, 1990);
+  EXPECT_FALSE(worth_telling(before, after)) << "obeyed, and moved by a hundredth";
+  after[0].keep.memory.value = 1979;
+  EXPECT_TRUE(worth_telling(before, after));
+  after = before;
+  after[1].keep.cpu.value = 1;
+  EXPECT_TRUE(worth_telling(before, after)) << "none is not one";
+  after = before;
+  after.pop_back();
+  EXPECT_TRUE(worth_telling(before, after));
+  EXPECT_TRUE(worth_telling({}, before));
+  EXPECT_FALSE(worth_telling({}, {}));
 }
 
 // Its ResourceManager goes away after it confirmed a cut, and what was cut is Kubernetes' by then.

@@ -1,91 +1,141 @@
 #include "policy/ledger/ledger.h"
 
 #include <algorithm>
-#include <limits>
+#include <functional>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace tidemark::policy {
 namespace {
 
 using model::Reason;
 
-constexpr std::int64_t kOverReportMin = 1;
-constexpr std::int64_t kOverReportMax = 1000;  // ten times what there is; more is a slip of the pen
-
-// Quotients of wild numbers hold at the ends of int64.
-std::int64_t narrowed(__int128 value) {
-  constexpr __int128 kMax = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::clamp<__int128>(value, 0, kMax));
-}
-
 template <class Amount>
-Amount scaled(Amount value, std::int64_t times, std::int64_t divisor, bool up = false) {
-  const __int128 product = static_cast<__int128>(std::max<std::int64_t>(value.value, 0)) * times;
-  return {narrowed((product + (up ? divisor - 1 : 0)) / divisor)};
+Amount part(Amount value, std::int64_t times, std::int64_t divisor) {
+  return {scaled(value.value, times, divisor)};
 }
 
 // One resource of one side, in real units.
 template <class Amount>
 struct One {
-  std::int64_t over_report;
-  std::int64_t share_min;
-  std::int64_t share_max;
-  bool wants_more;
-  bool taken_back;
-  bool known;
+  Currency currency = Currency::uniform(100);
+  std::int64_t share_min = 0;
+  std::int64_t share_max = 100;
+  bool wants_more = false;
+  bool taken_back = false;
+  bool known = false;
   Amount held;
-  Amount held_less_timely;  // the part that the other side's work may push out
-  Amount told_now;          // by its last offer, in real units
-  Amount may_hand_out;      // by what it was told and what it is known to act on
+  Amount less_timely;           // the part that the other side's work may push out
+  Amount yields;                // of that, what it does
+  std::optional<Amount> waits;  // for so much
+  Amount told_now;              // by its last offer
+  Amount may_hand_out;          // by what it was told and what it is known to act on
 
-  Amount real(Amount told) const { return scaled(told, 100, over_report, true); }
-  Amount told(Amount real) const { return scaled(real, over_report, 100); }
+  Amount stays() const { return held - yields; }
+  Amount real(Amount told) const { return {currency.real(told.value)}; }
+  Amount told(Amount real) const { return {currency.told(real.value)}; }
 };
 
 template <class Amount>
 struct Field {
   Amount model::Resources::* of;
-  std::int64_t OverReport::* over_report;
+  Told resource;
 };
-constexpr Field<model::CpuMilli> kCpu{&model::Resources::cpu, &OverReport::cpu_percent};
-constexpr Field<model::MemoryBytes> kMemory{&model::Resources::memory, &OverReport::memory_percent};
+constexpr Field<model::CpuMilli> kCpu{&model::Resources::cpu, Told::kCpu};
+constexpr Field<model::MemoryBytes> kMemory{&model::Resources::memory, Told::kMemory};
+
+// What is sold, the most timely first.
+std::vector<const ClassSold*> by_timeliness(const SideBook& book) {
+  std::vector<const ClassSold*> out;
+  if (!book.sold) return out;
+  for (const auto& each : *book.sold) out.push_back(&each);
+  const auto key = [](const ClassSold* each) {
+    return std::tuple(each->order, std::string_view(each->work_class), each->amount.cpu, each->amount.memory);
+  };
+  std::ranges::sort(out, std::greater<>(), key);
+  return out;
+}
+
+template <class Amount>
+Amount sold_of(const ClassSold& each, const Field<Amount>& field) {
+  return std::max(each.amount.*field.of, Amount{0});
+}
+
+template <class Amount>
+std::int64_t percent_of(const SideConfig& config, const ClassSold& each, const Field<Amount>& field) {
+  return percent_for(config.over_report, config.entries, each.work_class, field.resource).percent;
+}
+
+// Without entries every class counts alike, and amounts are not rounded one by one.
+template <class Amount>
+Currency currency_of(const SideBook& book, const SideConfig& config, const Field<Amount>& field) {
+  const std::string_view waits = book.wants_more ? std::string_view(book.waits_class) : std::string_view();
+  const auto free = percent_for(config.over_report, config.entries, waits, field.resource);
+  std::vector<Currency::Part> parts;
+  if (!config.entries.empty()) {
+    for (const ClassSold* each : by_timeliness(book)) {
+      parts.push_back({sold_of(*each, field).value, percent_of(config, *each, field)});
+    }
+  }
+  return {std::move(parts), free.percent};
+}
+
+bool pushed_out(const ClassSold& each, const SideBook& other, bool class_aware) {
+  return class_aware && other.wants_more && !other.taken_back && each.order < other.best_order;
+}
 
 template <class Amount>
 One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook& other, bool class_aware,
                  const Field<Amount>& field) {
   One<Amount> one;
-  one.over_report = std::clamp(config.over_report.*(field.over_report), kOverReportMin, kOverReportMax);
+  one.currency = currency_of(book, config, field);
   one.share_min = std::clamp<std::int64_t>(config.share_min_percent, 0, 100);
   one.share_max = std::clamp<std::int64_t>(config.share_max_percent, one.share_min, 100);
   one.taken_back = book.taken_back;
   one.wants_more = book.wants_more && !book.taken_back;
   one.known = book.sold.has_value();
   one.told_now = one.real(book.told.*field.of);
-  one.may_hand_out = std::max(one.told_now, one.real(book.confirmed.*field.of));
+  // Whoever takes what is free may count with the smallest percent.
+  const std::int64_t least = least_percent(config.over_report, config.entries, field.resource);
+  const auto at_most = [&](Amount told) { return Amount{one.currency.real(told.value, least)}; };
+  one.may_hand_out = std::max({one.told_now, at_most(book.told.*field.of), at_most(book.confirmed.*field.of)});
+  if (one.wants_more && book.waits_for) one.waits = one.real(std::max(*book.waits_for.*field.of, Amount{0}));
   if (!book.sold) {
     one.held = one.may_hand_out;
     return one;
   }
   Amount sold;
-  Amount less_timely;
   for (const auto& each : *book.sold) {
-    const Amount amount = std::max(each.amount.*field.of, Amount{0});
+    const Amount amount = sold_of(each, field);
     sold += amount;
-    if (class_aware && other.wants_more && !other.taken_back && each.order < other.best_order) less_timely += amount;
+    if (pushed_out(each, other, class_aware)) {
+      one.less_timely += Amount{scaled(amount.value, 100, percent_of(config, each, field), true)};
+    }
   }
-  one.held = one.real(sold + std::max(book.in_flight.*field.of, Amount{0}));
-  one.held_less_timely = std::min(one.real(less_timely), one.held);
+  one.held = at_most(sold + std::max(book.in_flight.*field.of, Amount{0}));
+  one.less_timely = std::min(one.less_timely, one.held);
   return one;
+}
+
+// What of less timely work gives way to what waits on the other side.
+template <class Amount>
+void give_way(One<Amount>& side, const One<Amount>& other, Amount origin) {
+  side.yields = side.less_timely;
+  if (!other.waits) return;
+  const Amount idle = std::max(origin - side.held - other.held, Amount{0});
+  side.yields = std::min(side.yields, std::max(*other.waits - idle, Amount{0}));
 }
 
 template <class Amount>
 Amount guaranteed(const One<Amount>& side, Amount origin) {
-  return side.wants_more ? scaled(origin, side.share_min, 100) : Amount{0};
+  return side.wants_more ? part(origin, side.share_min, 100) : Amount{0};
 }
 
 // What the other side takes away from this one, and why.
 template <class Amount>
 void take_off(SideTerms<Amount>& terms, const One<Amount>& other, Amount origin) {
-  const Amount stays = other.held - other.held_less_timely;
+  const Amount stays = other.stays();
   const Amount kept = guaranteed(other, origin);
   terms.taken = std::max(stays, kept);
   if (kept > stays) {
@@ -104,10 +154,15 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
   take_off(terms, other, origin);
   terms.real = std::max(origin - terms.taken, Amount{0});
   terms.reason = terms.taken_by;
-  const Amount most = scaled(origin, side.share_max, 100);
+  const Amount most = part(origin, side.share_max, 100);
   if (terms.real > most) {
     terms.real = most;
     terms.reason = Reason::kLedgerShareMax;
+  }
+  // What gives way is not handed out anew.
+  if (side.yields > Amount{0} && terms.real > side.stays()) {
+    terms.real = side.stays();
+    terms.reason = Reason::kLedgerReclaim;
   }
   if (side.taken_back) {
     terms.real = Amount{0};
@@ -122,7 +177,7 @@ Amount part_of_idle(const One<Amount>& side, const One<Amount>& other, Amount id
   if (side.taken_back || other.taken_back) return side.taken_back ? Amount{0} : idle;
   if (side.wants_more != other.wants_more) return side.wants_more ? idle : Amount{0};
   const std::int64_t all = side.share_min + other.share_min;
-  return all == 0 ? scaled(idle, 1, 2) : scaled(idle, side.share_min, all);
+  return all == 0 ? part(idle, 1, 2) : part(idle, side.share_min, all);
 }
 
 template <class Amount>
@@ -133,8 +188,8 @@ struct Due {
 
 template <class Amount>
 Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin) {
-  const Amount k_stays = k.held - k.held_less_timely;
-  const Amount y_stays = y.held - y.held_less_timely;
+  const Amount k_stays = k.stays();
+  const Amount y_stays = y.stays();
   const Amount idle = std::max(origin - k_stays - y_stays, Amount{0});
   Due<Amount> due{k_stays + part_of_idle(k, y, idle), y_stays + part_of_idle(y, k, idle)};
 
@@ -144,8 +199,8 @@ Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin
   const Amount y_kept = std::min(guaranteed(y, origin), origin - k_kept);
   due.kubernetes = std::clamp(due.kubernetes, k_kept, std::max(origin - y_kept, k_kept));
   due.yarn = std::clamp(due.yarn, y_kept, std::max(origin - k_kept, y_kept));
-  due.kubernetes = std::min(due.kubernetes, scaled(origin, k.share_max, 100));
-  due.yarn = std::min(due.yarn, scaled(origin, y.share_max, 100));
+  due.kubernetes = std::min(due.kubernetes, part(origin, k.share_max, 100));
+  due.yarn = std::min(due.yarn, part(origin, y.share_max, 100));
   if (k.taken_back) due.kubernetes = Amount{0};
   if (y.taken_back) due.yarn = Amount{0};
   // Both hold more than there is (the origin dropped), or the guarantee of one took from the other: the one that is
@@ -173,7 +228,7 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
   } else if (terms.real < due) {
     terms.taken = not_free;
     terms.reason = Reason::kLedgerAwaitsOther;
-  } else if (due == scaled(origin, side.share_max, 100) && side.share_max < 100) {
+  } else if (due == part(origin, side.share_max, 100) && side.share_max < 100) {
     terms.reason = Reason::kLedgerShareMax;
   } else {
     terms.reason = terms.real + terms.taken < origin ? Reason::kLedgerPartOfIdle : terms.taken_by;
@@ -181,32 +236,95 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
   return terms;
 }
 
+// `due`: what the side is to come to once nothing stands in its way.
 template <class Amount>
-void close(SideTerms<Amount>& terms, const One<Amount>& side, const One<Amount>& other, Amount origin) {
+void close(SideTerms<Amount>& terms, const One<Amount>& side, const One<Amount>& other, Amount due, Amount origin) {
   terms.offer = side.told(terms.real);
-  if (other.held_less_timely > Amount{0}) {
-    const Amount in_the_way = std::max(terms.real + other.held - origin, Amount{0});
-    terms.reclaim = std::min(in_the_way, other.held_less_timely);
+  if (other.yields > Amount{0}) {
+    const Amount in_the_way = std::max(due + other.held - origin, Amount{0});
+    terms.reclaim = std::min(in_the_way, other.yields);
+  }
+}
+
+// Each class as it counts, where classes do not count alike.
+template <class Amount>
+void show_classes(SideTerms<Amount>& terms, const SideBook& book, const SideConfig& config,
+                  const Field<Amount>& field) {
+  if (config.entries.empty()) return;
+  Amount held;
+  for (const ClassSold* each : by_timeliness(book)) {
+    const Percent percent = percent_for(config.over_report, config.entries, each->work_class, field.resource);
+    const Amount told = sold_of(*each, field);
+    held += told;
+    terms.classes.push_back({each->work_class, false, told, Amount{scaled(told.value, 100, percent.percent, true)},
+                             percent.percent, percent.entry});
+  }
+  const std::string waits = book.wants_more ? book.waits_class : std::string();
+  const Percent percent = percent_for(config.over_report, config.entries, waits, field.resource);
+  const Amount free = std::max(terms.offer - held, Amount{0});
+  terms.classes.push_back(
+      {waits, true, free, Amount{scaled(free.value, 100, percent.percent, true)}, percent.percent, percent.entry});
+}
+
+model::Resources held_by(const SideBook& book, const std::string& work_class) {
+  model::Resources held;
+  for (const auto& each : *book.sold) {
+    if (each.work_class == work_class) held += model::max(each.amount, model::Resources{});
+  }
+  return held;
+}
+
+// `amount`, in real units, is given back by the least timely classes first.
+template <class Amount>
+void hand_down(Amount amount, const SideBook& book, const SideConfig& config, const SideBook& other,
+               const Field<Amount>& field, std::vector<ClassReclaim>& reclaim) {
+  auto classes = by_timeliness(book);
+  std::ranges::reverse(classes);
+  for (const ClassSold* each : classes) {
+    if (amount <= Amount{0}) return;
+    if (!pushed_out(*each, other, true)) continue;
+    const Amount sold = sold_of(*each, field);
+    const std::int64_t percent = percent_of(config, *each, field);
+    const Amount real{scaled(sold.value, 100, percent, true)};
+    const Amount taken = amount < real ? std::min(Amount{scaled(amount.value, percent, 100, true)}, sold) : sold;
+    amount -= std::min(amount, real);
+    if (taken == Amount{0}) continue;
+    auto at =
+        std::ranges::find_if(reclaim, [&](const ClassReclaim& one) { return one.work_class == each->work_class; });
+    if (at == reclaim.end()) {
+      reclaim.push_back({each->work_class, {}, held_by(book, each->work_class), Reason::kLedgerReclaim});
+      at = reclaim.end() - 1;
+    }
+    at->give_back.*field.of += taken;
+    at->keep.*field.of = std::max(at->keep.*field.of - taken, Amount{0});
   }
 }
 
 template <class Amount>
 void split_one(Amount origin, const SideBook& kubernetes, const SideBook& yarn, const LedgerConfig& config,
-               const Field<Amount>& field, SideTerms<Amount>& k_terms, SideTerms<Amount>& y_terms) {
+               const Field<Amount>& field, LedgerPlan& plan, SideTerms<Amount>& k_terms, SideTerms<Amount>& y_terms) {
   origin = std::max(origin, Amount{0});
-  const One<Amount> k = read(kubernetes, config.kubernetes, yarn, config.class_aware, field);
-  const One<Amount> y = read(yarn, config.yarn, kubernetes, config.class_aware, field);
+  One<Amount> k = read(kubernetes, config.kubernetes, yarn, config.class_aware, field);
+  One<Amount> y = read(yarn, config.yarn, kubernetes, config.class_aware, field);
+  give_way(k, y, origin);
+  give_way(y, k, origin);
+  Due<Amount> due;
   if (config.mode == LedgerMode::kShared) {
     k_terms = shared_side(k, y, origin);
     y_terms = shared_side(y, k, origin);
+    due = {k_terms.real, y_terms.real};
   } else {
-    const auto due = strict_due(k, y, origin);
+    due = strict_due(k, y, origin);
     // One after the other: what the first is told now counts against the second.
     k_terms = strict_side(k, y, due.kubernetes, Amount{0}, origin);
     y_terms = strict_side(y, k, due.yarn, k_terms.real, origin);
   }
-  close(k_terms, k, y, origin);
-  close(y_terms, y, k, origin);
+  close(k_terms, k, y, due.kubernetes, origin);
+  close(y_terms, y, k, due.yarn, origin);
+  show_classes(k_terms, kubernetes, config.kubernetes, field);
+  show_classes(y_terms, yarn, config.yarn, field);
+  hand_down(y_terms.reclaim, kubernetes, config.kubernetes, yarn, field, plan.kubernetes.reclaim);
+  hand_down(k_terms.reclaim, yarn, config.yarn, kubernetes, field, plan.yarn.reclaim);
 }
 
 }  // namespace
@@ -214,9 +332,30 @@ void split_one(Amount origin, const SideBook& kubernetes, const SideBook& yarn, 
 LedgerPlan split(model::Resources origin, const SideBook& kubernetes, const SideBook& yarn,
                  const LedgerConfig& config) {
   LedgerPlan plan;
-  split_one(origin.cpu, kubernetes, yarn, config, kCpu, plan.kubernetes.cpu, plan.yarn.cpu);
-  split_one(origin.memory, kubernetes, yarn, config, kMemory, plan.kubernetes.memory, plan.yarn.memory);
+  split_one(origin.cpu, kubernetes, yarn, config, kCpu, plan, plan.kubernetes.cpu, plan.yarn.cpu);
+  split_one(origin.memory, kubernetes, yarn, config, kMemory, plan, plan.kubernetes.memory, plan.yarn.memory);
   return plan;
+}
+
+model::Resources real_of(const SideBook& book, const SideConfig& config, model::Resources told) {
+  return {{currency_of(book, config, kCpu).real(told.cpu.value)},
+          {currency_of(book, config, kMemory).real(told.memory.value)}};
+}
+
+model::Resources told_of(const SideBook& book, const SideConfig& config, model::Resources real) {
+  return {{currency_of(book, config, kCpu).told(real.cpu.value)},
+          {currency_of(book, config, kMemory).told(real.memory.value)}};
+}
+
+SideConfig truthful(SideConfig side) {
+  const auto cut = [](std::int64_t& percent) { percent = std::min<std::int64_t>(percent, 100); };
+  cut(side.over_report.cpu_percent);
+  cut(side.over_report.memory_percent);
+  for (auto& entry : side.entries) {
+    if (entry.cpu_percent) cut(*entry.cpu_percent);
+    if (entry.memory_percent) cut(*entry.memory_percent);
+  }
+  return side;
 }
 
 OverReportStep guard_over_report(const OverReportState& before, const OverReport& wanted, const EvictionRate& rate,

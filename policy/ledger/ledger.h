@@ -4,7 +4,8 @@
 //   sold      what its work has requested (bound and not ended; YARN: used + reserved)
 //   held      sold + in flight; where it is not known, what was offered counts as held
 //
-// A side's numbers are in its own currency: with over-report 120 % it is told 120 for every 100 that are real.
+// A side's numbers are in its own currency: with over-report 120 % it is told 120 for every 100 that are real
+// (over_report.h: by class and hour too).
 //
 //   real(side, x)  = x × 100 / over-report(side), rounded up          told(side, x) = x × over-report(side) / 100, down
 //   guaranteed(side) = its smallest share of the origin while it wants more than it holds, else nothing: an idle side's
@@ -24,32 +25,35 @@
 // where the other may still hand out the largest of what it held, was told last, is told now, and is known to act on.
 // So a cut is at once, what it frees is given only when it is confirmed, and the sum of both offers never passes the
 // origin, except after the origin itself has dropped.
+//
+// class-aware (in both modes): less timely work does not stand in the way of work that waits on the other side.
+//   yields(side) = held by classes less timely than the most timely one that waits on the other side; no more than
+//                  waits there beyond what is idle, where that is known
+//   stays(side)  = held − yields: this alone counts against the other; the side is offered no more than it
+//   reclaim(side) = min(yields, what the other is due + held − origin): given back by its least timely class first
+// In the strict ledger the other side grows when that is given back, in the shared one at once.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/reason.h"
 #include "model/resources.h"
+#include "policy/ledger/over_report.h"
 
 namespace tidemark::policy {
 
 enum class LedgerMode : std::uint8_t { kShared, kStrict };
 enum class LedgerSide : std::uint8_t { kKubernetes, kYarn };
 
-// Per resource. 100 tells the truth.
-struct OverReport {
-  std::int64_t cpu_percent = 100;
-  std::int64_t memory_percent = 100;
-  bool operator==(const OverReport&) const = default;
-};
-
 struct SideConfig {
   std::int64_t share_min_percent = 0;  // of the origin: guaranteed, lent while nobody on this side wants it
   std::int64_t share_max_percent = 100;
   OverReport over_report;
+  std::vector<OverReportEntry> entries;  // of over-report; split() takes those that are in force
   bool operator==(const SideConfig&) const = default;
 };
 
@@ -67,6 +71,7 @@ struct LedgerConfig {
 struct ClassSold {
   std::int64_t order = 0;
   model::Resources amount;
+  std::string work_class{};  // as the work itself names it; empty where it names none
   bool operator==(const ClassSold&) const = default;
 };
 
@@ -78,8 +83,22 @@ struct SideBook {
   model::Resources confirmed;   // the offer that it is known to act on; differs from `told` for a moment after a change
   bool wants_more = false;      // it has work that waits for capacity
   bool taken_back = false;      // it is draining or off: nothing is offered to it, what it holds goes on to count
-  std::int64_t best_order = 0;  // of the most timely class that runs or waits on this side
+  std::int64_t best_order = 0;  // of the most timely class that waits on this side
+  std::string waits_class{};    // its name; empty where it has none
+  std::optional<model::Resources> waits_for{};  // how much waits; nullopt: nobody says
   bool operator==(const SideBook&) const = default;
+};
+
+// One class in the currency of its side, where entries of over-report are in force.
+template <class Amount>
+struct ClassTerms {
+  std::string work_class;
+  bool waits = false;  // what is free, told to the class that waits; held by it otherwise
+  Amount told;
+  Amount real;
+  std::int64_t percent = 100;
+  std::int64_t entry = 0;  // its number in the settings; 0: the side's own percent
+  bool operator==(const ClassTerms&) const = default;
 };
 
 template <class Amount>
@@ -91,12 +110,23 @@ struct SideTerms {
   Amount offer;  // the same as it is told
   model::Reason reason = model::Reason::kLedgerAll;
   Amount reclaim;  // class-aware: real amount of less timely work on the other side that stands in the way
+  std::vector<ClassTerms<Amount>> classes{};
   bool operator==(const SideTerms&) const = default;
+};
+
+// Work of a class that is to be given back by its side, as that side counts.
+struct ClassReclaim {
+  std::string work_class;  // as the work itself names it; empty: work without a class
+  model::Resources give_back;
+  model::Resources keep;  // what the class may go on holding: who obeys goes by this, so that twice is as once
+  model::Reason reason = model::Reason::kLedgerReclaim;
+  bool operator==(const ClassReclaim&) const = default;
 };
 
 struct SidePlan {
   SideTerms<model::CpuMilli> cpu;
   SideTerms<model::MemoryBytes> memory;
+  std::vector<ClassReclaim> reclaim{};  // of this side's own work, for the other: the least timely first
   model::Resources offer() const { return {cpu.offer, memory.offer}; }
   bool operator==(const SidePlan&) const = default;
 };
@@ -107,7 +137,8 @@ struct LedgerPlan {
   bool operator==(const LedgerPlan&) const = default;
 };
 
-// Total. `origin` is what batch may really use on the node. No offer is negative.
+// Total. `origin` is what batch may really use on the node. No offer is negative. Entries of over-report count at any
+// hour: whoever calls picks those in force (entries_at).
 LedgerPlan split(model::Resources origin, const SideBook& kubernetes, const SideBook& yarn, const LedgerConfig& config);
 
 // Over-report is given up by itself while tasks of the pool are evicted too often, and comes back when they are not.
@@ -128,6 +159,13 @@ struct OverReportStep {
 inline constexpr std::int64_t kEvictionRateMaxPermille = 10;  // 1 %: above, nothing is over-reported
 inline constexpr std::int64_t kEvictionRateCalmPermille = 5;  // below, for so long, it is again
 inline constexpr std::int64_t kEvictionCalmNeeded_s = 3600;
+
+// What the side was told, in real units; and the other way round.
+model::Resources real_of(const SideBook& book, const SideConfig& config, model::Resources told);
+model::Resources told_of(const SideBook& book, const SideConfig& config, model::Resources real);
+
+// The side as it tells no more than there is.
+SideConfig truthful(SideConfig side);
 
 OverReportStep guard_over_report(const OverReportState& state, const OverReport& wanted, const EvictionRate& rate,
                                  std::int64_t elapsed_s);

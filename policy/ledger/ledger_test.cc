@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "policy/ledger/books.h"
 #include "policy/testing/scenario.h"
 
 namespace tidemark::policy {
@@ -60,7 +62,7 @@ class Scenario {
     config_.mode = words.next() == "strict" ? LedgerMode::kStrict : LedgerMode::kShared;
     config_.class_aware = !words.empty() && words.next() == "class-aware";
   }
-  // sold is CLASS:AMOUNT, more than one joined by "+"; "unknown" where its master is away.
+  // sold is ORDER:AMOUNT, or ORDER:AMOUNT:CLASS, more than one joined by "+"; "unknown" where its master is away.
   static void side(Words& words, SideBook& book, SideConfig& config) {
     while (!words.empty()) {
       const std::string what = words.next();
@@ -80,6 +82,21 @@ class Scenario {
         book.told = book.confirmed = cores(milli(words.next()));
       } else if (what == "class") {
         book.best_order = std::stoll(words.next());
+      } else if (what == "waits") {  // a class by name
+        book.waits_class = words.next();
+        book.wants_more = true;
+      } else if (what == "waits-for") {
+        book.waits_for = cores(milli(words.next()));
+      } else if (what == "entry") {  // CLASS:PERCENT, "any" for every class
+        const std::string text = words.next();
+        const auto fields = base::split(text, ':');
+        OverReportEntry entry;
+        if (fields[0] != "any") entry.work_class = fields[0];
+        entry.cpu_percent = entry.memory_percent = std::stoll(std::string(fields[1]));
+        entry.number = static_cast<std::int64_t>(config.entries.size()) + 1;
+        config.entries.push_back(std::move(entry));
+      } else if (what == "no-entries") {
+        config.entries.clear();
       } else if (what == "min") {
         config.share_min_percent = std::stoll(words.next());
       } else if (what == "max") {
@@ -97,8 +114,9 @@ class Scenario {
     book.sold.emplace();
     for (const auto part : base::split(text, '+')) {
       const auto fields = base::split(part, ':');
-      if (fields.size() == 2) {
-        book.sold->push_back({std::stoll(std::string(fields[0])), cores(milli(fields[1]))});
+      if (fields.size() >= 2) {
+        const std::string name(fields.size() == 3 ? fields[2] : "");
+        book.sold->push_back({std::stoll(std::string(fields[0])), cores(milli(fields[1])), name});
       } else {
         book.sold->push_back({0, cores(milli(part))});
       }
@@ -107,13 +125,29 @@ class Scenario {
   static std::string shown(std::string_view name, const SideTerms<CpuMilli>& terms) {
     std::string line = cat("> ", name, " ", terms.offer.value, "m [", model::reason_id(terms.reason), "]");
     if (terms.reclaim.value > 0) line += cat("  reclaim ", terms.reclaim.value, "m from the other");
+    for (const auto& each : terms.classes) {
+      if (each.waits && each.told.value == 0) continue;
+      line += cat(each.waits ? "; free for " : "; ", each.work_class.empty() ? "no class" : each.work_class, " ",
+                  each.told.value, "m for ", each.real.value, "m");
+    }
     return line;
+  }
+  static void given_back(std::string_view name, const SidePlan& side, std::vector<std::string>& answers) {
+    for (const auto& each : side.reclaim) {
+      EXPECT_EQ(each.give_back.memory.value, each.give_back.cpu.value);
+      answers.push_back(cat("> ", name, " gives back ", each.give_back.cpu.value, "m of ",
+                            each.work_class.empty() ? "no class" : each.work_class, ", keeps ", each.keep.cpu.value,
+                            "m [", model::reason_id(each.reason), "]"));
+    }
   }
   std::vector<std::string> decide(std::int64_t origin) {
     const auto plan = split(cores(origin), kubernetes_, yarn_, config_);
     kubernetes_.told = plan.kubernetes.offer();
     yarn_.told = plan.yarn.offer();
-    return {shown("kubernetes", plan.kubernetes.cpu), shown("yarn", plan.yarn.cpu)};
+    std::vector<std::string> answers{shown("kubernetes", plan.kubernetes.cpu), shown("yarn", plan.yarn.cpu)};
+    given_back("kubernetes", plan.kubernetes, answers);
+    given_back("yarn", plan.yarn, answers);
+    return answers;
   }
 
   LedgerConfig config_;
@@ -135,12 +169,17 @@ std::int64_t any_number(std::mt19937_64& random) {
   return static_cast<std::int64_t>(random() % 200'000) - 20'000;
 }
 
+std::string any_class(std::mt19937_64& random) {
+  constexpr std::array kNames{"", "transcode", "training", "spark"};
+  return kNames.at(random() % kNames.size());
+}
+
 SideBook any_book(std::mt19937_64& random) {
   SideBook book;
   if (random() % 8 != 0) {
     book.sold.emplace();
     for (auto n = random() % 4; n > 0; --n) {
-      book.sold->push_back({static_cast<std::int64_t>(random() % 4), cores(any_number(random))});
+      book.sold->push_back({static_cast<std::int64_t>(random() % 4), cores(any_number(random)), any_class(random)});
     }
   }
   book.in_flight = cores(random() % 2 == 0 ? 0 : any_number(random));
@@ -149,6 +188,8 @@ SideBook any_book(std::mt19937_64& random) {
   book.wants_more = random() % 2 == 0;
   book.taken_back = random() % 6 == 0;
   book.best_order = static_cast<std::int64_t>(random() % 4);
+  book.waits_class = any_class(random);
+  if (random() % 2 == 0) book.waits_for = cores(any_number(random));
   return book;
 }
 
@@ -162,6 +203,13 @@ LedgerConfig any_config(std::mt19937_64& random, bool truthful) {
     if (!truthful) {
       side->over_report.cpu_percent = any_number(random);
       side->over_report.memory_percent = static_cast<std::int64_t>(random() % 300);
+      for (auto n = random() % 4; n > 0; --n) {
+        OverReportEntry entry;
+        entry.work_class = any_class(random);
+        if (random() % 2 == 0) entry.cpu_percent = any_number(random);
+        if (random() % 2 == 0) entry.memory_percent = static_cast<std::int64_t>(random() % 300);
+        side->entries.push_back(std::move(entry));
+      }
     }
   }
   return config;
@@ -179,6 +227,15 @@ TEST(LedgerProperty, AnyNumbersGiveASoundSplit) {
       ASSERT_GE(side->memory.offer.value, 0);
       ASSERT_GE(side->cpu.reclaim.value, 0);
       ASSERT_LE(side->cpu.real, ceiling);
+      for (const auto& each : side->reclaim) {
+        ASSERT_GE(each.give_back.cpu.value, 0);
+        ASSERT_GE(each.keep.cpu.value, 0);
+        ASSERT_GE(each.give_back.memory.value, 0);
+        ASSERT_GE(each.keep.memory.value, 0);
+      }
+      if (!config.class_aware) {
+        ASSERT_TRUE(side->reclaim.empty());
+      }
     }
     if (config.mode == LedgerMode::kStrict) {
       ASSERT_LE(plan.kubernetes.cpu.real + plan.yarn.cpu.real, ceiling) << i;
@@ -304,6 +361,79 @@ TEST(LedgerProperty, InTheStrictLedgerNothingIsOversoldWhateverTheLag) {
       if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << " step " << i;
     }
   }
+}
+
+// What a side tells of what is real is real again when it is read, never more; and more is never told as less.
+TEST(OverReportProperty, BothCurrenciesAgree) {
+  std::mt19937_64 random(24);
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<Currency::Part> parts;
+    for (auto n = random() % 4; n > 0; --n) {
+      parts.push_back({any_number(random), 1 + static_cast<std::int64_t>(random() % 400)});
+    }
+    const Currency currency(parts, 1 + static_cast<std::int64_t>(random() % 400));
+    const std::int64_t real = std::abs(any_number(random) / 2);
+    const std::int64_t told = currency.told(real);
+    ASSERT_GE(told, 0);
+    if (told == std::numeric_limits<std::int64_t>::max()) continue;
+    ASSERT_LE(currency.real(told), real) << i;
+    ASSERT_GE(currency.told(real + 1), told) << i;
+    ASSERT_GE(currency.real(told + 1), currency.real(told)) << i;
+  }
+}
+
+// Only less timely work gives back, the least timely first, and no more than it holds; who waits asks for no more than
+// waits.
+TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
+  std::mt19937_64 random(25);
+  int gives = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    LedgerConfig config = any_config(random, true);
+    config.class_aware = true;
+    SideBook kubernetes = any_book(random);
+    SideBook yarn = any_book(random);
+    constexpr std::array<std::string_view, 4> kByOrder{"", "transcode", "training", "spark"};
+    for (SideBook* book : {&kubernetes, &yarn}) {
+      if (!book->sold) continue;
+      std::vector<ClassSold> sold;
+      for (const auto& each : *book->sold) {
+        const auto amount = static_cast<std::int64_t>(random() % 50'000);
+        add_sold(sold, each.order, kByOrder.at(static_cast<std::size_t>(each.order)), cores(amount));
+      }
+      book->sold = sold;
+    }
+    const Resources origin = cores(static_cast<std::int64_t>(random() % 100'000));
+    const auto plan = split(origin, kubernetes, yarn, config);
+    const auto look = [&](const SidePlan& side, const SideBook& book, const SideBook& other) {
+      if (side.reclaim.empty()) return;
+      ++gives;
+      ASSERT_TRUE(other.wants_more);
+      std::int64_t sum = 0;
+      for (std::size_t at = 0; at < book.sold->size(); ++at) {
+        const auto& each = (*book.sold)[at];
+        const auto told = std::ranges::find(side.reclaim, each.work_class, &ClassReclaim::work_class);
+        if (told == side.reclaim.end()) continue;
+        ASSERT_LT(each.order, other.best_order);
+        ASSERT_EQ(told->give_back + told->keep, each.amount) << i;
+        sum += told->give_back.cpu.value;
+        // Whoever is less timely has given all.
+        for (std::size_t before = 0; before < at; ++before) {
+          const auto& less = (*book.sold)[before];
+          if (less.amount.cpu.value == 0 || told->give_back.cpu.value == 0) continue;
+          const auto first = std::ranges::find(side.reclaim, less.work_class, &ClassReclaim::work_class);
+          ASSERT_NE(first, side.reclaim.end()) << i;
+          ASSERT_EQ(first->keep.cpu.value, 0) << i;
+        }
+      }
+      if (other.waits_for) {
+        ASSERT_LE(sum, std::max<std::int64_t>(other.waits_for->cpu.value, 0)) << i;
+      }
+    };
+    look(plan.kubernetes, kubernetes, yarn);
+    look(plan.yarn, yarn, kubernetes);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(gives, 1'000);
 }
 
 TEST(OverReportGuard, FallsBackAboveOnePercentAndComesBackAfterAnHourOfCalm) {

@@ -121,18 +121,24 @@ SideBook yarn_of(const OfferInput& input) {
 // evicted.
 LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   LedgerConfig ledger = input.pool.ledger;
+  static const TimeZone kUtc = TimeZone::utc();
+  const TimeZone& zone = input.calendar == nullptr ? kUtc : input.calendar->zone;
+  for (SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
+    if (std::ranges::none_of(side->entries, [](const auto& entry) { return entry.hours.has_value(); })) continue;
+    side->entries = entries_at(side->entries, hour_of_day(zone, input.now));
+    sooner(offer.again_after, hour_left(zone, input.now));
+  }
   if (!input.yarn_obeys) {
     ledger.yarn.over_report = OverReport();
+    ledger.yarn.entries.clear();
+    ledger.class_aware = false;  // nobody on YARN's side gives back, nor says what waits there
     offer.shared_for_want_of_yarn = ledger.mode == LedgerMode::kStrict;
     ledger.mode = LedgerMode::kShared;
   }
   if (!input.guard.truthful) return ledger;
   for (SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
-    OverReport told = side->over_report;
-    told.cpu_percent = std::min<std::int64_t>(told.cpu_percent, 100);
-    told.memory_percent = std::min<std::int64_t>(told.memory_percent, 100);
-    offer.truthful = offer.truthful || told != side->over_report;
-    side->over_report = told;
+    offer.truthful = offer.truthful || over_reports(side->over_report, side->entries);
+    *side = truthful(*side);
   }
   return ledger;
 }
@@ -145,42 +151,39 @@ Resources sold_in_all(const SideBook& book) {
   return sum;
 }
 
-std::int64_t narrowed(__int128 value) {
-  return static_cast<std::int64_t>(std::min<__int128>(value, std::numeric_limits<std::int64_t>::max()));
-}
-
-// What is told with over-report, in real units, and the other way round.
-Resources real(Resources told, const OverReport& over_report) {
-  const auto scaled = [](std::int64_t value, std::int64_t percent) {
-    return narrowed((static_cast<__int128>(value) * 100 + percent - 1) / percent);
-  };
-  const std::int64_t cpu = std::max<std::int64_t>(over_report.cpu_percent, 1);
-  const std::int64_t memory = std::max<std::int64_t>(over_report.memory_percent, 1);
-  return {{scaled(told.cpu.value, cpu)}, {scaled(told.memory.value, memory)}};
-}
-Resources told(Resources real, const OverReport& over_report) {
-  const auto scaled = [](std::int64_t value, std::int64_t percent) {
-    return narrowed(static_cast<__int128>(value) * std::max<std::int64_t>(percent, 1) / 100);
-  };
-  return {{scaled(real.cpu.value, over_report.cpu_percent)}, {scaled(real.memory.value, over_report.memory_percent)}};
-}
-
 // What Kubernetes may have been offered before this process saw the node: with what YARN may hand out now it came to no
 // more than the origin, unless that dropped.
-Resources could_carry(Resources origin, const SideBook& yarn, const LedgerConfig& ledger) {
-  const Resources left = origin - real(model::max(yarn.told, Resources{}), ledger.yarn.over_report);
-  return told(model::max(left, Resources{}), ledger.kubernetes.over_report);
+Resources could_carry(Resources origin, const SideBook& kubernetes, const SideBook& yarn, const LedgerConfig& ledger) {
+  const Resources left = origin - real_of(yarn, ledger.yarn, model::max(yarn.told, Resources{}));
+  return told_of(kubernetes, ledger.kubernetes, model::max(left, Resources{}));
+}
+
+// What waits on YARN's side is believed at once on a node never seen, and steadied from then on as that of pods is: an
+// application that waits for a moment moves nothing.
+void steady(SideBook& yarn, std::optional<Waiting> before, OfferState& state, base::MonotonicTime now, Offer& offer) {
+  std::optional<WaitingWork> work;
+  if (yarn.wants_more) work = {yarn.best_order, yarn.waits_class, yarn.waits_for.value_or(Resources{})};
+  if (!before) before = wait({}, work, now + -kWaitsAfter).state;
+  const WaitingStep step = wait(*before, work, now);
+  sooner(offer.again_after, step.again_after);
+  yarn.wants_more = step.state.wants_more;
+  yarn.best_order = step.state.best_order;
+  yarn.waits_class = step.state.best_class;
+  if (!work) yarn.waits_for = Resources{};  // it goes on to count for a while; nothing is given back for it
+  state.yarn = step.state;
 }
 
 void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   const BindLag before = std::exchange(state.kubernetes, BindLag());
+  const auto waited = std::exchange(state.yarn, std::nullopt);
   if (plan.action != PlanAction::kPublish || !plan.origin) return;
   if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig() && !input.yarn_obeys) return;
   SideBook kubernetes = input.kubernetes;
-  const SideBook yarn = yarn_of(input);
+  SideBook yarn = yarn_of(input);
+  if (input.yarn_obeys) steady(yarn, waited, state, input.mono, offer);
   if (ledger.mode == LedgerMode::kStrict) {
-    auto lag = confirm(before, kubernetes.told, could_carry(*plan.origin, yarn, ledger), input.mono);
+    auto lag = confirm(before, kubernetes.told, could_carry(*plan.origin, kubernetes, yarn, ledger), input.mono);
     state.kubernetes = lag.state;
     kubernetes.confirmed = lag.state.most;
     sooner(offer.again_after, lag.again_after);
@@ -206,11 +209,16 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   cut_to(plan.publish.batch_cpu, terms.sold.cpu);
   cut_to(plan.publish.batch_memory, terms.sold.memory);
   // Two sides may hold more than there is: then neither gets more for that.
-  plan.origin = model::min(*plan.origin,
-                           real(terms.sold, ledger.kubernetes.over_report) + real(terms.yarn, ledger.yarn.over_report));
+  plan.origin = model::min(
+      *plan.origin, real_of(input.kubernetes, ledger.kubernetes, terms.sold) + real_of(yarn, ledger.yarn, terms.yarn));
   cut_to(plan.publish.mid_cpu, input.node.published.mid_cpu.value_or(model::CpuMilli{}));
   cut_to(plan.publish.mid_memory, input.node.published.mid_memory.value_or(model::MemoryBytes{}));
   if (offer.yarn_offer) offer.yarn_offer = model::min(*offer.yarn_offer, terms.yarn);
+  // What is reclaimed is evicted: there was too much of that.
+  if (offer.ledger) {
+    offer.ledger->kubernetes.reclaim.clear();
+    offer.ledger->yarn.reclaim.clear();
+  }
   // What was not sold comes back at the pace of growth.
   if (state.motion.offered) state.motion.offered = model::min(*state.motion.offered, *plan.origin);
   offer.stopped = terms;

@@ -63,7 +63,8 @@ struct StopTerms {
 // What is remembered of a node between two looks. The default value is a node never seen.
 struct OfferState {
   MotionState motion;
-  BindLag kubernetes;  // in a strict ledger
+  BindLag kubernetes;             // in a strict ledger
+  std::optional<Waiting> yarn{};  // what waits there, by its operator's word; nullopt: not looked at yet
   bool operator==(const OfferState&) const = default;
 };
 

@@ -60,14 +60,20 @@ class Scenario {
       yarn_.confirmed = testing::amounts(words.next());
     } else if (verb == "confirm") {
       yarn_.confirmed = yarn_.told;
-    } else if (verb == "waits") {
+    } else if (verb == "waits") {  // for a while already
       (words.next() == "yarn" ? yarn_ : kubernetes_).wants_more = true;
+      state_.yarn.reset();
+    } else if (verb == "yarn-waits") {  // from now on
+      yarn_.wants_more = true;
+    } else if (verb == "yarn-content") {
+      yarn_.wants_more = false;
     } else if (verb == "taken-back") {  // it is draining or off
       (words.next() == "yarn" ? yarn_ : kubernetes_).taken_back = true;
     } else if (verb == "given-again") {
       (words.next() == "yarn" ? yarn_ : kubernetes_).taken_back = false;
     } else if (verb == "content") {
       kubernetes_.wants_more = yarn_.wants_more = false;
+      state_.yarn.reset();
     } else if (verb == "off") {
       strategy_.enabled = false;
       strategy_.reason = model::Reason::kDisabledForNode;

@@ -13,7 +13,61 @@ constexpr std::int64_t kPermille = 1000;
 constexpr std::int64_t kDecayStepsMax = 100;
 constexpr base::Duration kMotionMax = hours(24 * 7);
 
-void read_side(Form& ledger, std::string_view key, SideConfig& side, Problems& problems) {
+// "22-7": from the first hour to before the second.
+void read_hours(Form& form, std::optional<HourSpan>& out) {
+  if (!form.has("hours")) return;
+  std::string text;
+  form.text("hours", text);
+  if (text.empty()) return;
+  const auto ends = base::split(text, '-');
+  const auto hour = [](std::string_view word) { return word.size() <= 2 ? base::parse_int(word) : std::nullopt; };
+  const auto from = ends.size() == 2 ? hour(ends[0]) : std::nullopt;
+  const auto to = ends.size() == 2 ? hour(ends[1]) : std::nullopt;
+  if (!from || !to || *from < 0 || *from > 23 || *to < 0 || *to > 24 || *from == *to) {
+    return form.problem(
+        "hours", base::cat("wanted two hours of the day, as in 22-7 (to before 7:00), found ", base::quoted(text)));
+  }
+  out = HourSpan{*from, *to};
+}
+
+void read_percent(Form& form, std::string_view key, std::optional<std::int64_t>& out) {
+  if (!form.has(key)) return;
+  std::int64_t percent = 0;
+  form.integer(key, percent, kOverReportMin, kOverReportMax);
+  if (percent != 0) out = percent;
+}
+
+void read_entries(Form& over, std::span<const WorkClass> classes, std::vector<OverReportEntry>& entries,
+                  Problems& problems) {
+  if (!over.has("entries")) return;
+  entries.clear();
+  over.list("entries", kOverReportEntriesMax, [&](const Json& item, std::string place) {
+    Form form(&item, std::move(place), problems);
+    OverReportEntry entry;
+    entry.number = static_cast<std::int64_t>(entries.size()) + 1;
+    if (form.has("class")) {
+      std::vector<std::string_view> names;
+      for (const auto& each : classes) names.push_back(each.name);
+      if (names.empty()) {
+        form.problem("class", "`classes` of this document names none");
+        form.member("class");
+      } else if (const auto choice = form.choice("class", names)) {
+        entry.work_class = names[*choice];
+      }
+    }
+    read_hours(form, entry.hours);
+    read_percent(form, "cpuPercent", entry.cpu_percent);
+    read_percent(form, "memoryPercent", entry.memory_percent);
+    if (!form.has("cpuPercent") && !form.has("memoryPercent")) {
+      form.missing("cpuPercent", "or memoryPercent: an entry without either changes nothing");
+    }
+    form.finish();
+    entries.push_back(std::move(entry));
+  });
+}
+
+void read_side(Form& ledger, std::string_view key, std::span<const WorkClass> classes, SideConfig& side,
+               Problems& problems) {
   Form form(ledger.member(key), ledger.place(key), problems);
   form.integer("minPercent", side.share_min_percent, 0, 100);
   form.integer("maxPercent", side.share_max_percent, 0, 100);
@@ -23,20 +77,21 @@ void read_side(Form& ledger, std::string_view key, SideConfig& side, Problems& p
   Form over(form.member("overReport"), form.place("overReport"), problems);
   over.integer("cpuPercent", side.over_report.cpu_percent, kOverReportMin, kOverReportMax);
   over.integer("memoryPercent", side.over_report.memory_percent, kOverReportMin, kOverReportMax);
+  read_entries(over, classes, side.entries, problems);
   over.finish();
   form.finish();
 }
 
 }  // namespace
 
-void read_ledger(Form& form, LedgerConfig& ledger, Problems& problems) {
+void read_ledger(Form& form, std::span<const WorkClass> classes, LedgerConfig& ledger, Problems& problems) {
   Form each(form.member("ledger"), form.place("ledger"), problems);
   if (const auto mode = each.choice("mode", {"shared", "strict"})) {
     ledger.mode = *mode == 0 ? LedgerMode::kShared : LedgerMode::kStrict;
   }
   each.boolean("classAware", ledger.class_aware);
-  read_side(each, "kubernetes", ledger.kubernetes, problems);
-  read_side(each, "yarn", ledger.yarn, problems);
+  read_side(each, "kubernetes", classes, ledger.kubernetes, problems);
+  read_side(each, "yarn", classes, ledger.yarn, problems);
   const std::int64_t guaranteed = ledger.kubernetes.share_min_percent + ledger.yarn.share_min_percent;
   if (guaranteed > 100) {
     each.problem("yarn.minPercent", base::cat("kubernetes and yarn are guaranteed ", guaranteed, " % together"));

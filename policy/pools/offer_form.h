@@ -4,18 +4,28 @@
 //     mode: strict                 # shared
 //     classAware: true
 //     kubernetes: {minPercent: 30, maxPercent: 90}
-//     yarn: {minPercent: 40, overReport: {cpuPercent: 120, memoryPercent: 100}}
+//     yarn:
+//       minPercent: 40
+//       overReport:
+//         cpuPercent: 120            # of all that no entry is for
+//         memoryPercent: 100
+//         entries:                   # the first one that is for the class and for the hour
+//         - {class: spark, hours: 22-7, cpuPercent: 140}
+//         - {class: training, cpuPercent: 100}
 //   motion: {deadBandPermille: 10, slewPermillePerMinute: 100, hold: 5m, decayStep: 5m, decaySteps: 6, forget: 24h}
 #pragma once
+
+#include <span>
 
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
 #include "policy/pools/form.h"
+#include "policy/pools/pools.h"
 
 namespace tidemark::policy {
 
 // What is not given stays as it is.
-void read_ledger(Form& form, LedgerConfig& ledger, Problems& problems);
+void read_ledger(Form& form, std::span<const WorkClass> classes, LedgerConfig& ledger, Problems& problems);
 void read_motion(Form& form, MotionConfig& motion, Problems& problems);
 
 }  // namespace tidemark::policy

@@ -99,7 +99,7 @@ void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& 
   read_mode(form, pool.modes, problems);
   read_profile(form, pool.profile);
   read_calendar_name(form, config, pool.calendar);
-  read_ledger(form, pool.ledger, problems);
+  read_ledger(form, config.classes, pool.ledger, problems);
   read_motion(form, pool.motion, problems);
   read_warm_up(form, pool.warm_up);
   read_evictions(form, pool.budget, problems);
@@ -196,13 +196,13 @@ std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::s
   // What another schema means is not known, so nothing more is said of such a text.
   if (!problems.any() && !read_schema(form)) return std::unexpected(problems.take());
   config.calendars = read_calendars(form, zones, problems);
+  read_classes(form, config.classes, problems);
   read_offer(form, config, config.rest, problems);
   if (!form.has("mode") && document->is_object()) {
     form.missing("mode", "observe or enforce, for nodes whose pool says nothing else");
   }
   read_pools(form, config, problems);
   read_rollout(form, config.rollout, problems);
-  read_classes(form, config.classes, problems);
   read_profiles(form, config.profiles, problems);
   form.finish();
   if (problems.any()) return std::unexpected(problems.take());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -167,7 +168,10 @@ classes:
 - {name: b, order: 1}
 - {name: c, order: 1}
 )"),
-            R"(mode: wanted observe or enforce, found "on"
+            R"(classes[0] (a).order: missing: a number; what has the lowest is reclaimed first
+classes[0] (a).cpuWeight: wanted a whole number in 1..10000, found 0
+classes[2] (c).order: classes[1] has the same; no two can be reclaimed first
+mode: wanted observe or enforce, found "on"
 pools[0] (night).nodeSelector."matchLabel": there is no such setting; did you mean matchLabels?
 pools[0] (night)."modes": there is no such setting; did you mean mode?
 pools[1].name: wanted up to 63 lower-case letters, digits or '-', with a letter or digit at both ends, found "Night"
@@ -178,9 +182,6 @@ pools[2] (night).business: wanted what a label can hold (up to 63 letters, digit
 rollout.nodesPerMinute: wanted a whole number in 1..100000, found 0
 rollout.canarySoak: wanted a duration like "90s" or "10m" in 0s..168h0m0s, found 10
 rollout.stopOnEvictions.window: wanted a duration like "90s" or "10m" in 10s..1h0m0s, found "2h"
-classes[0] (a).order: missing: a number; what has the lowest is reclaimed first
-classes[0] (a).cpuWeight: wanted a whole number in 1..10000, found 0
-classes[2] (c).order: classes[1] has the same; no two can be reclaimed first
 "pool": there is no such setting; did you mean pools?)");
 }
 
@@ -331,6 +332,60 @@ TEST(TidemarkConfigText, CalendarsLedgersAndMotion) {
   EXPECT_EQ(plain.ledger.yarn.over_report, (OverReport{120, 100}));
   EXPECT_EQ(plain.motion.slew_permille_per_minute, 50);
   EXPECT_EQ(plain.motion.hold, 2min);
+}
+
+TEST(TidemarkConfigText, OverReportByClassAndHour) {
+  const auto config = must(R"(
+schema: 1
+mode: enforce
+ledger:
+  yarn:
+    overReport:
+      cpuPercent: 110
+      entries:
+      - {class: spark, hours: 22-7, cpuPercent: 150}
+      - {hours: 0-24, memoryPercent: 90}
+pools:
+- {name: same, nodeSelector: {matchLabels: {pool: same}}}
+- {name: none, nodeSelector: {matchLabels: {pool: none}}, ledger: {yarn: {overReport: {entries: []}}}}
+classes:
+- {name: spark, order: 3}
+- {name: training, order: 2}
+)");
+  const std::vector<OverReportEntry> wanted{{"spark", HourSpan{22, 7}, 150, std::nullopt, 1},
+                                            {"", HourSpan{0, 24}, std::nullopt, 90, 2}};
+  EXPECT_EQ(config.rest.ledger.yarn.entries, wanted);
+  EXPECT_EQ(config.pools[0].ledger.yarn.entries, wanted);
+  EXPECT_TRUE(config.pools[1].ledger.yarn.entries.empty());
+  const std::string told = refusal(R"(
+schema: 1
+mode: enforce
+classes: [{name: spark, order: 3}]
+ledger:
+  kubernetes: {overReport: {entries: [{class: sparc, cpuPercent: 110}, {hours: 22, cpuPercent: 110}, {class: spark}]}}
+  yarn: {overReport: {entries: [{hours: 7-7, cpuPercent: 110}, {hours: 7-25, cpuPercent: 301}, {hour: 1-2, cpuPercent: 110}]}}
+)");
+  for (const std::string_view part :
+       {"ledger.kubernetes.overReport.entries[0].class: wanted spark, found \"sparc\"; did you mean spark?",
+        "entries[1].hours: wanted a text", "entries[2].cpuPercent: missing: or memoryPercent",
+        "ledger.yarn.overReport.entries[0].hours: wanted two hours of the day, as in 22-7",
+        "entries[1].hours: wanted two hours", "entries[1].cpuPercent: wanted a whole number in 10..300, found 301",
+        "entries[2].\"hour\": there is no such setting; did you mean hours?"}) {
+    EXPECT_NE(told.find(part), std::string::npos) << part << " is missing of\n" << told;
+  }
+}
+
+TEST(OverReportHours, AreThoseOfTheWallAndEndWithTheHour) {
+  const auto zone = *TimeZone::from_spans("Test/Half", {{std::numeric_limits<std::int64_t>::min(), 5 * 3600 + 1800}});
+  const auto at = *base::parse_rfc3339("2026-11-21T18:10:00Z");  // 23:40 there
+  EXPECT_EQ(hour_of_day(zone, at), 23);
+  EXPECT_EQ(hour_left(zone, at), 20min);
+  EXPECT_EQ(hour_of_day(zone, at + 20min), 0);
+  EXPECT_EQ(hour_left(zone, at + 1ms), 20min - 1ms);
+  EXPECT_TRUE((HourSpan{22, 7}.holds(23)));
+  EXPECT_TRUE((HourSpan{22, 7}.holds(0)));
+  EXPECT_FALSE((HourSpan{22, 7}.holds(7)));
+  EXPECT_FALSE((HourSpan{7, 22}.holds(6)));
 }
 
 TEST(TidemarkConfigText, ProfilesAndPodsThatWarmUp) {

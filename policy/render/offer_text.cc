@@ -41,13 +41,43 @@ std::string motion_text(std::string_view what, const Motion<Amount>& motion) {
   return cat("  ", what, ": ", amount_text(motion.offered), ": ", why(motion.reason), "\n");
 }
 
+std::string_view class_name(const std::string& work_class) {
+  return work_class.empty() ? std::string_view("no class") : std::string_view(work_class);
+}
+
+model::Reason told_by(std::int64_t entry) {
+  return entry == 0 ? model::Reason::kLedgerToldBySide : model::Reason::kLedgerToldByEntry;
+}
+
+template <class Amount>
+std::string classes_text(const SideTerms<Amount>& terms) {
+  std::string out;
+  for (const auto& each : terms.classes) {
+    if (each.told.value == 0) continue;
+    out += cat("    ", class_name(each.work_class), each.waits ? ", free for it: " : ", held: ", amount_text(each.told),
+               " told at ", each.percent, " %, ", amount_text(each.real), " real",
+               each.entry == 0 ? std::string() : cat(", entry ", each.entry), ": ", why(told_by(each.entry)), "\n");
+  }
+  return out;
+}
+
+std::string reclaim_text(std::string_view side, const std::vector<ClassReclaim>& reclaim) {
+  std::string out;
+  for (const auto& each : reclaim) {
+    out += cat("  ", side, " gives back ", amount_text(each.give_back.cpu), " and ", amount_text(each.give_back.memory),
+               " of ", class_name(each.work_class), ", keeps ", amount_text(each.keep.cpu), " and ",
+               amount_text(each.keep.memory), ": ", why(each.reason), "\n");
+  }
+  return out;
+}
+
 template <class Amount>
 std::string side_text(std::string_view what, const SideTerms<Amount>& terms) {
   std::string out = cat("  ", what, ": ", amount_text(terms.offer));
   if (terms.offer != terms.real) out += cat(" told, ", amount_text(terms.real), " real");
   if (terms.taken.value > 0) out += cat(", ", amount_text(terms.taken), " taken off");
   if (terms.reclaim.value > 0) out += cat(", ", amount_text(terms.reclaim), " to be reclaimed from the other side");
-  return cat(out, ": ", why(terms.reason), "\n");
+  return cat(out, ": ", why(terms.reason), "\n", classes_text(terms));
 }
 
 Json reason_json(model::Reason reason) {
@@ -71,20 +101,46 @@ Json motion_json(const Motion<Amount>& motion) {
 
 template <class Amount>
 Json terms_json(const SideTerms<Amount>& terms) {
-  return Json::object({{"held", terms.held.value},
-                       {"taken", terms.taken.value},
-                       {"real", terms.real.value},
-                       {"offer", terms.offer.value},
-                       {"reclaim", terms.reclaim.value},
-                       {"reason", reason_json(terms.reason)}});
+  Json out = Json::object({{"held", terms.held.value},
+                           {"taken", terms.taken.value},
+                           {"real", terms.real.value},
+                           {"offer", terms.offer.value},
+                           {"reclaim", terms.reclaim.value},
+                           {"reason", reason_json(terms.reason)}});
+  if (terms.classes.empty()) return out;
+  Json classes = Json::array();
+  for (const auto& each : terms.classes) {
+    classes.as_array().push_back(Json::object({{"class", Json(each.work_class)},
+                                               {"waits", Json(each.waits)},
+                                               {"told", each.told.value},
+                                               {"real", each.real.value},
+                                               {"percent", each.percent},
+                                               {"entry", each.entry},
+                                               {"reason", reason_json(told_by(each.entry))}}));
+  }
+  out["classes"] = std::move(classes);
+  return out;
 }
 
 Json resources_json(const model::Resources& amount) {
   return Json::object({{"cpu", amount.cpu.value}, {"memory", amount.memory.value}});
 }
 
+Json reclaim_json(const std::vector<ClassReclaim>& reclaim) {
+  Json out = Json::array();
+  for (const auto& each : reclaim) {
+    out.as_array().push_back(Json::object({{"class", Json(each.work_class)},
+                                           {"giveBack", resources_json(each.give_back)},
+                                           {"keep", resources_json(each.keep)},
+                                           {"reason", reason_json(each.reason)}}));
+  }
+  return out;
+}
+
 Json side_json(const SidePlan& side) {
-  return Json::object({{"cpu", terms_json(side.cpu)}, {"memory", terms_json(side.memory)}});
+  Json out = Json::object({{"cpu", terms_json(side.cpu)}, {"memory", terms_json(side.memory)}});
+  if (!side.reclaim.empty()) out["givesBack"] = reclaim_json(side.reclaim);
+  return out;
 }
 
 }  // namespace
@@ -115,6 +171,8 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
     out += side_text("kubernetes memory", offer.ledger->kubernetes.memory);
     out += side_text("yarn cpu", offer.ledger->yarn.cpu);
     out += side_text("yarn memory", offer.ledger->yarn.memory);
+    out += reclaim_text("kubernetes", offer.ledger->kubernetes.reclaim);
+    out += reclaim_text("yarn", offer.ledger->yarn.reclaim);
     if (offer.truthful) out += cat("  over-report: ", why(model::Reason::kBudgetOverReportGivenUp), "\n");
   }
   if (offer.stopped) {

@@ -74,6 +74,33 @@ TEST(OfferText, APoolWithoutSettingsHasNothingToSay) {
   EXPECT_EQ(render_text(Offer(), {Profile::kKoordinator, nullptr}), "");
 }
 
+TEST(OfferText, SaysWhatEachClassIsToldAndWhatIsGivenBack) {
+  Offer offer;
+  auto& ledger = offer.ledger.emplace();
+  ledger.yarn.cpu.offer = model::CpuMilli{120'000};
+  ledger.yarn.cpu.real = model::CpuMilli{80'000};
+  ledger.yarn.cpu.classes = {{"training", false, {20'000}, {20'000}, 100, 0},
+                             {"spark", true, {100'000}, {60'000}, 150, 2}};
+  ledger.kubernetes.reclaim = {{"", {{4'000}, {1'024}}, {{1'000}, {0}}, model::Reason::kLedgerReclaim}};
+  const std::string text = render_text(offer, {Profile::kKoordinator, nullptr});
+  for (
+      const std::string_view part :
+      {"    training, held: 20000m told at 100 %, 20000m real: told with the over-report of its side [TM-LEDGER-011]\n",
+       "    spark, free for it: 100000m told at 150 %, 60000m real, entry 2: told with the over-report of an entry for "
+       "its class or this hour [TM-LEDGER-012]\n",
+       "  kubernetes gives back 4000m and 1024 (1.0 KiB) of no class, keeps 1000m and 0: more timely work waits on the "
+       "other side: less timely work of this side gives back first [TM-LEDGER-009]\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is missing of\n" << text;
+  }
+  Json out = render_json(offer, {Profile::kKoordinator, nullptr});
+  EXPECT_EQ(out["ledger"]["yarn"]["cpu"]["classes"].as_array()[1].member("percent")->as_int(), 150);
+  EXPECT_EQ(
+      out["ledger"]["kubernetes"]["givesBack"].dump(),
+      R"([{"class":"","giveBack":{"cpu":4000,"memory":1024},"keep":{"cpu":1000,"memory":0},)"
+      R"("reason":{"id":"TM-LEDGER-009","sentence":"more timely work waits on the other side: less timely work of )"
+      R"(this side gives back first"}}])");
+}
+
 TEST(OfferText, TheSameForPrograms) {
   const Calendar calendar = nights();
   Json out = render_json(everything(calendar), {Profile::kTidemark, &calendar});

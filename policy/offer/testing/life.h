@@ -53,6 +53,14 @@ class Life {
     if (one_in(64)) return {{-5}, {-5}};
     return {{number(kCores / part)}, {number(kBytes / part)}};
   }
+  std::string work_class() {
+    constexpr std::string_view kNames[] = {"", "transcode", "training", "spark"};
+    return std::string(kNames[draw(4)]);
+  }
+  std::int64_t order_of(std::string_view name) {
+    return name == "spark" ? 3 : name == "training" ? 2 : name == "transcode" ? 1 : 0;
+  }
+
   void settle() {
     pool_.profile = one_in(2) ? Profile::kKoordinator : Profile::kTidemark;
     strategy_.enabled = true;
@@ -71,6 +79,14 @@ class Life {
       side->share_min_percent = number(50);
       side->share_max_percent = side->share_min_percent + number(101 - side->share_min_percent);
       if (one_in(2)) side->over_report = {50 + number(150), 50 + number(150)};
+      for (auto n = draw(4); n > 0; --n) {
+        OverReportEntry entry;
+        entry.work_class = work_class();
+        if (one_in(2)) entry.hours = HourSpan{number(24), number(24)};
+        if (one_in(2)) entry.cpu_percent = 50 + number(150);
+        if (one_in(2)) entry.memory_percent = 50 + number(150);
+        side->entries.push_back(std::move(entry));
+      }
     }
     if (one_in(2)) {
       CalendarEntry entry;
@@ -111,12 +127,15 @@ class Life {
     if (one_in(8)) return;
     book.sold.emplace();
     for (auto n = draw(4); n > 0; --n) {
-      add_sold(*book.sold, number(4), amount(6));
+      const std::string name = work_class();
+      add_sold(*book.sold, order_of(name), name, amount(6));
     }
   }
   void wish(SideBook& book) {
     book.wants_more = one_in(2);
-    book.best_order = number(4);
+    book.waits_class = book.wants_more ? work_class() : "";
+    book.best_order = order_of(book.waits_class);
+    book.waits_for = one_in(2) ? std::optional(amount(4)) : std::nullopt;
   }
 
   // The world goes on.
@@ -188,6 +207,12 @@ class Life {
     if (above(k, ceiling) || above(y, ceiling)) return "a side above the ceiling";
     const bool strict = pool_.ledger.mode == LedgerMode::kStrict && !offer.shared_for_want_of_yarn;
     if (strict && above(k + y, ceiling)) return "both sides above the ceiling";
+    for (const SidePlan* side : {&ledger.kubernetes, &ledger.yarn}) {
+      for (const auto& each : side->reclaim) {
+        if (negative(each.give_back) || negative(each.keep)) return "negative amounts are given back";
+        if (offer.stopped) return "given back while evictions spike";
+      }
+    }
     if (guard_.truthful && (above(ledger.kubernetes.offer(), k) || above(ledger.yarn.offer(), y))) {
       return "over-reported while that is given up";
     }

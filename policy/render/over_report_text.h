@@ -1,0 +1,16 @@
+// What a pool's settings tell each side over what is real, by class and hour.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "policy/ledger/ledger.h"
+
+namespace tidemark::policy {
+
+// A line for each side that is told more or less than is real; "" where none is.
+std::string over_report_text(const LedgerConfig& ledger);
+// {"yarn":{"cpuPercent":110,"memoryPercent":100,"entries":[{"class":"spark","hours":"22-7","cpuPercent":130}]}}
+Json over_report_json(const LedgerConfig& ledger);
+
+}  // namespace tidemark::policy
