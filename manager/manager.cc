@@ -91,6 +91,7 @@ class RunningManager final : public Manager {
         least_(
             history_context(client), [this] { return has_motion(settings_); },
             [this](const model::NodeName& node) { return nodes_.find({"", node.value}) != nullptr; }, log_),
+        reclaims_(metrics, recorder_, specs_),
         controller_(loop, lanes_, caches(), settings_, leadership(), interner_, log_, metrics, zones_, journal_,
                     overcommit_hooks(), options_.plugins, write_limit(options_)),
         workers_(queue_, controller_, log_, metrics, options_.retry_period),
@@ -305,7 +306,8 @@ class RunningManager final : public Manager {
             },
             [this](const kube::Node& node) { return specs_.told(node); },
             [this](std::string_view workload) { return profiles_.expected(workload); },
-            &least_};
+            &least_,
+            &reclaims_};
   }
 
   const policy::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
@@ -384,7 +386,9 @@ class RunningManager final : public Manager {
                 queue_.add(std::string(node.meta.name));
               }
             },
-            [this](const kube::Node& node) { return grants_.told(node); },
+            [this](const kube::Node& node) {
+              return policy::KnownTold{grants_.told(node), reclaims_.of(node.meta.name.view())};
+            },
             &object_contests_};
   }
 
@@ -443,7 +447,7 @@ class RunningManager final : public Manager {
             .carried =
                 [this](const std::function<void(const std::string&, const policy::NodeGrant&)>& each) {
                   specs_.slos().for_each([&](const kube::ObjectKey& key, const NodeSloProjection& slo) {
-                    if (slo.grant) each(key.name, *slo.grant);
+                    if (slo.told.grant) each(key.name, *slo.told.grant);
                   });
                 },
             .look_at = [this](const std::string& node) { specs_.look_at(node); }};
@@ -601,6 +605,7 @@ class RunningManager final : public Manager {
   TopologyController zones_;
   DecisionJournal journal_;
   LeastOffers least_;
+  Reclaims reclaims_;
   OvercommitController controller_;
   CapacityWorkers workers_;
   ForecastController forecasts_;

@@ -59,6 +59,12 @@ class LedgerTest : public testing::InMemoryCluster {
     if (text.empty()) return std::nullopt;
     return *model::parse_yarn_offer(text);
   }
+  // What the node's agent is told that pods are to give back; null where nothing is.
+  Json told() {
+    const Json object = must("GET", "/apis/slo.koordinator.sh/v1alpha1/nodeslos/n1", nullptr);
+    const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim");
+    return found == nullptr ? Json() : *found;
+  }
   std::int64_t yarn_cpu() { return yarn_offer() ? yarn_offer()->offer.cpu.value : -1; }
   // What `tidemark off node n1 --only yarn` writes.
   void yarn_off() {
@@ -144,6 +150,49 @@ TEST_F(LedgerTest, WhatYarnHoldsAboveACutIsHeldWhenItsBookFallsSilent) {
   EXPECT_EQ(offered("n1"), "15200") << "unknown counts as held: what it held when it said so last";
 }
 
+// Transcoding holds the node, Spark waits on YARN.
+TEST_F(LedgerTest, LessTimelyWorkGivesBackFirstAndTheOtherSideGrowsWhenItHas) {
+  ledger("{mode: strict, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]");
+  book(0);
+  for (const char* name : {"t1", "t2", "t3"}) pod(name, "4000", true, "transcode");
+  auto& replica = start();
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "14600");
+  EXPECT_EQ(yarn_cpu(), 2600);
+  EXPECT_TRUE(told().is_null());
+  // 10 cores are waited for, 5.2 are idle.
+  book(2600, "spark", 10'000);
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "7200") << "nothing new in its place";
+  EXPECT_EQ(yarn_cpu(), 5200) << "no more before it is given back";
+  ASSERT_FALSE(told().is_null());
+  const std::int64_t generation = told().member("generation")->as_int();
+  const Json asked = told().member("classes")->as_array().at(0);
+  EXPECT_EQ(told().member("classes")->as_array().size(), 1u);
+  EXPECT_EQ(asked.text_at("class"), "transcode");
+  EXPECT_EQ(asked.text_at("giveBack", "kubernetes.io/batch-cpu"), "4800");
+  EXPECT_EQ(asked.text_at("keep", "kubernetes.io/batch-cpu"), "7200");
+  EXPECT_EQ(asked.text_at("reason"), "TM-LEDGER-009");
+  EXPECT_EQ(replica.metric(R"(tidemark_reclaim_nodes{pool="default",side="kubernetes"})"), 1);
+  EXPECT_EQ(replica.metric(R"(tidemark_reclaim_cpu_cores{pool="default",side="kubernetes"})"), 4.8);
+  // The agent obeys: two pods end.
+  book(5200, "spark", 10'000);
+  for (const char* name : {"t1", "t2"}) {
+    must("DELETE", base::cat("/api/v1/namespaces/default/pods/", name, "?gracePeriodSeconds=0"), nullptr);
+  }
+  run_for(30s);
+  EXPECT_TRUE(told().is_null());
+  EXPECT_EQ(offered("n1"), "4k");
+  EXPECT_EQ(yarn_cpu(), 13'200);
+  EXPECT_EQ(replica.metric(R"(tidemark_reclaim_nodes{pool="default",side="kubernetes"})"), 0);
+  // Asked again, it is another one.
+  book(13'200, "spark", 16'000);
+  pod("t4", "4000", true, "transcode");
+  run_for(30s);
+  ASSERT_FALSE(told().is_null());
+  EXPECT_GT(told().member("generation")->as_int(), generation);
+}
+
 TEST_F(LedgerTest, YarnIsToldWhatItIsToGiveBackWithItsOffer) {
   ledger("{mode: strict, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: training, order: 2}]");
   model::YarnBook says;
@@ -160,6 +209,7 @@ TEST_F(LedgerTest, YarnIsToldWhatItIsToGiveBackWithItsOffer) {
   EXPECT_EQ(reclaim[0].give_back.cpu.value, 9000 - 5200);
   EXPECT_EQ(reclaim[0].keep.cpu.value, 12'000 - 3800);
   EXPECT_EQ(yarn_cpu(), 12'000 - 3800);
+  EXPECT_TRUE(told().is_null()) << "pods give nothing back";
 }
 
 TEST_F(LedgerTest, OverReportGoesByClassAndHour) {

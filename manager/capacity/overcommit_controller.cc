@@ -397,6 +397,7 @@ void OvercommitController::forget(const model::NodeName& node_name) {
   count_reconcile("reconcileNodeNotFound", false);
   offers_.erase(node_name);
   if (hooks_.least != nullptr) hooks_.least->forget(node_name);
+  if (hooks_.reclaims != nullptr) hooks_.reclaims->forget(node_name);
   observed_.remove(node_name);
   journal_.forget(node_name);
 }
@@ -463,6 +464,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     remember(node_name, decision.node.state);
     learn(node_name, decision.node);
     observed_.take(node_name, decision.node, hooks_.shows());
+    if (hooks_.reclaims != nullptr) hooks_.reclaims->take(*node, decision.node, leadership_.leading());
     if (!decision.node.writes()) {
       writes_.forget(node_name);  // what others make of it is not repaired
       co_return settled(Done::kObserved, decision);

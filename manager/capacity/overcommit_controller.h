@@ -28,6 +28,7 @@
 #include "manager/capacity/observed_sums.h"
 #include "manager/capacity/own_writes.h"
 #include "manager/capacity/pod_projection.h"
+#include "manager/capacity/reclaims.h"
 #include "manager/capacity/topology_controller.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/leadership.h"
@@ -76,6 +77,7 @@ struct OvercommitHooks {
   std::function<bool(const kube::Node&)> told;
   ExpectedUse expected;          // what pods that warm up are about to use
   LeastOffers* least = nullptr;  // what nodes could offer lately; null: nobody learns it
+  Reclaims* reclaims = nullptr;  // what work is to be given back; null: nobody is told
 };
 
 class OvercommitController {

@@ -80,16 +80,17 @@ void NodeGrants::step() {
   }
 }
 
-std::optional<std::string> NodeGrants::told(const kube::Node& node) const {
+std::optional<std::optional<policy::NodeGrant>> NodeGrants::told(const kube::Node& node) const {
+  using Granted = std::optional<policy::NodeGrant>;
   if (!learned_) return std::nullopt;
   // Without our settings nobody is granted anything, and what an earlier time left there is taken away.
-  if (!context_.asked_for()) return "";
+  if (!context_.asked_for()) return Granted();
   const policy::Pool& pool = context_.pool_of(node);
-  if (!pool.budget.grants || !pool.budget.pool_per_hour) return "";
+  if (!pool.budget.grants || !pool.budget.pool_per_hour) return Granted();
   const auto book = pools_.find(pool.name);
   if (book == pools_.end()) return std::nullopt;  // not looked at yet
   const auto grant = book->second.find(node.meta.name.view());
-  return grant == book->second.end() ? "" : policy::grant_json(grant->second);
+  return grant == book->second.end() ? Granted() : Granted(grant->second);
 }
 
 }  // namespace tidemark::manager

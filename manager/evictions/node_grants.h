@@ -39,8 +39,8 @@ class NodeGrants {
   void start();                 // until destroyed
   void look() { wake_.set(); }  // nodes, settings or leadership have changed
 
-  // policy::SloSpec::ours of this node.
-  std::optional<std::string> told(const kube::Node& node) const;
+  // What this node is granted, if anything; nullopt: not known, or nobody asked for grants.
+  std::optional<std::optional<policy::NodeGrant>> told(const kube::Node& node) const;
 
  private:
   net::Task<void> run();

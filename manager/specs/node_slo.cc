@@ -15,27 +15,16 @@
 namespace tidemark::manager {
 namespace {
 
-constexpr std::string_view kSchema = "schema";
-constexpr std::string_view kEvictions = "evictions";
-constexpr std::string_view kOwnSettings = "settings";
-
-// Under our key lie what the node is told of evictions and its own settings, side by side. nullopt: all stays.
-std::optional<std::string> told(const std::optional<std::string>& grant, const OwnSettings& own,
-                                const NodeSloProjection* object) {
-  if (object != nullptr && !object->ours_known) return std::nullopt;
-  const bool had = object != nullptr && !object->settings.empty();
-  if (!own.in_force && !had) return grant;
-  std::string evictions;
-  if (grant) {
-    evictions = *grant;
-  } else if (object != nullptr && object->grant) {
-    evictions = policy::grant_json(*object->grant);
+// Beside what the caller knows lie the node's own settings.
+std::optional<std::string> told(policy::KnownTold known, const OwnSettings& own, const NodeSloProjection* object,
+                                base::WallTime now) {
+  const policy::NodeTold carried = object == nullptr ? policy::NodeTold() : object->told;
+  if (own.in_force) {
+    known.settings = policy::node_settings_json(*own.in_force).dump();
+  } else if (!carried.settings.empty()) {
+    known.settings = "";
   }
-  Json out = evictions.empty() ? Json::object() : Json::parse(evictions).value_or(Json::object());
-  if (own.in_force) out[kOwnSettings] = policy::node_settings_json(*own.in_force);
-  if (out.member(kEvictions) == nullptr && !own.in_force) return "";
-  out[kSchema] = Json(policy::kGrantSchema);
-  return out.dump();
+  return policy::next_told(carried, known, now);
 }
 
 std::string object_json(std::string_view node, const policy::SloSpec& spec) {
@@ -52,7 +41,8 @@ std::string object_json(std::string_view node, const policy::SloSpec& spec) {
 
 std::size_t NodeSloProjection::bytes() const {
   return sizeof(NodeSloProjection) + meta.name.bytes() + meta.uid.bytes() + kube::string_bytes(meta.resource_version) +
-         kube::string_bytes(settings);
+         kube::string_bytes(told.settings) +
+         (told.reclaim ? told.reclaim->classes.capacity() * sizeof(model::Reclaim) : 0);
 }
 
 Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner) {
@@ -63,13 +53,7 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
   if (kept.fingerprint.ours != 0) {
     if (const auto spec = Json::parse(slo.spec)) {
       const Json* ours = spec->at("extensions", "Object", "tidemark");
-      if (ours != nullptr) {
-        if (auto grant = policy::read_grant(*ours)) kept.grant = std::move(*grant);
-        if (const Json* settings = ours->member(kOwnSettings)) kept.settings = settings->dump();
-        const Json* schema = ours->member(kSchema);
-        const auto said = schema == nullptr ? std::nullopt : schema->get_int();
-        kept.ours_known = !said || *said <= policy::kGrantSchema;  // without a number it is not of a newer version
-      }
+      if (ours != nullptr) kept.told = policy::read_told(*ours);
     }
   }
   return kept;
@@ -94,9 +78,9 @@ OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object
   }
   own.problem = policy::to_string(read.error());
   own.note = model::Reason::kSloNodeSettingsRefused;
-  if (object == nullptr || object->settings.empty()) return own;
+  if (object == nullptr || object->told.settings.empty()) return own;
   // The node's NodeSLO remembers what was good.
-  if (auto last_good = policy::parse_node_settings(object->settings)) {
+  if (auto last_good = policy::parse_node_settings(object->told.settings)) {
     own.in_force = std::move(*last_good);
     own.note = model::Reason::kSloNodeSettingsKept;
   }
@@ -120,7 +104,7 @@ std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Re
 
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides,
-                                const std::optional<std::string>& ours) {
+                                const policy::KnownTold& known) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -142,7 +126,7 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   const policy::SloLayers layers{&policy::pool_of(settings.tidemark, labels).nodeslo,
                                  own.in_force ? &own.in_force->slo : nullptr};
   decision.spec = policy::slo_for(settings.nodeslo, labels, bandwidth, shift, layers);
-  decision.spec.ours = told(ours, own, object);
+  decision.spec.ours = told(known, own, object, now);
   decision.own_note = own.note;
   decision.own_problem = std::move(own.problem);
   decision.plan.config_hash = settings.hash;

@@ -12,10 +12,10 @@
 #include "kube/objects.h"
 #include "manager/settings/revision.h"
 #include "manager/specs/node_objects.h"
-#include "policy/budget/grants.h"
 #include "policy/nodeslo/layer.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/nodeslo/origin.h"
+#include "policy/nodeslo/told.h"
 #include "policy/state/overrides.h"
 
 namespace tidemark::manager {
@@ -30,9 +30,7 @@ struct NodeSloProjection {
   };
   Meta meta;
   policy::SloFingerprint fingerprint;
-  std::optional<policy::NodeGrant> grant;  // of evictions, as it stands there
-  std::string settings;                    // of the node itself, as they were good last; JSON, "" where there are none
-  bool ours_known = true;                  // false: what stands under our key is of another version, and stays
+  policy::NodeTold told;  // beside the settings, as it stands there
   std::size_t bytes() const;
 };
 Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kube::Interner& interner);
@@ -53,11 +51,11 @@ struct NodeSloDecision {
   std::optional<model::Reason> own_note;  // as OwnSettings
   std::string own_problem;
 };
-// Node and object may be null. `ours`: what the node is told beside the settings, as JSON; nullopt: what stands there
-// stays, "": nothing. The node's own settings are put beside it.
+// Node and object may be null. `known`: what the node is told beside the settings; its own settings are put beside
+// that.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides = nullptr,
-                                const std::optional<std::string>& ours = std::nullopt);
+                                const policy::KnownTold& known = {});
 
 // Where the calendar of the node's pool, or an override, has the water line now, over the base line of the node's
 // strategy; nullopt where the pool has neither. It refers to the settings. `overrides` may be null.

@@ -157,9 +157,9 @@ bool NodeSpecs::held(const kube::Node* node, policy::Mode policy::PoolModes::* m
 }
 
 NodeSloDecision NodeSpecs::slo_decision(const kube::Node* node, const kube::ObjectKey& key) const {
-  const auto ours = node != nullptr && options_.ours ? options_.ours(*node) : std::nullopt;
+  const auto known = node != nullptr && options_.told ? options_.told(*node) : policy::KnownTold();
   return decide_node_slo(node, slos_.find(key), settings_of(model::NodeName(key.name)), loop_.clock().wall(),
-                         options_.overrides ? options_.overrides() : nullptr, ours);
+                         options_.overrides ? options_.overrides() : nullptr, known);
 }
 
 bool NodeSpecs::told(const kube::Node& node) const {

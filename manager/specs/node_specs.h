@@ -37,7 +37,7 @@ struct NodeSpecsOptions {
   // The node's NodeSLO was seen to say what the settings say. Null: nobody asks.
   std::function<void(const kube::Node&)> on_told;
   // What a node is told in its NodeSLO beside the settings (decide_node_slo). Null: nothing.
-  std::function<std::optional<std::string>(const kube::Node&)> ours;
+  std::function<policy::KnownTold(const kube::Node&)> told;
   ObjectContests* contests = nullptr;  // null: nobody else is looked for
 };
 

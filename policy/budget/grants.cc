@@ -113,18 +113,14 @@ GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::
   return out;
 }
 
-std::string grant_json(const NodeGrant& grant) {
-  std::string out;
-  base::JsonWriter json(out);
-  json.begin_object().member("schema", kGrantSchema);
+void write_grant(base::JsonWriter& json, const NodeGrant& grant) {
   json.key("evictions").begin_object().member("perHour", grant.now.per_hour);
   json.member("until", base::format_rfc3339(grant.now.until));
   if (grant.before) {
     json.key("before");
     write(json, *grant.before);
   }
-  json.end_object().end_object();
-  return out;
+  json.end_object();
 }
 
 Result<NodeGrant> read_grant(const Json& told) {

@@ -69,8 +69,9 @@ GrantStep grant(const GrantBook& book, std::span<const std::string> nodes, std::
 
 std::int64_t size_class(std::int64_t nodes);
 
-// As a node is told, in its NodeSLO: {"schema":1,"evictions":{"perHour":3,"until":…,"before":{…}}}.
-std::string grant_json(const NodeGrant& grant);
+// As a node is told, in its NodeSLO (policy/nodeslo/told.h): {"schema":1,"evictions":{"perHour":3,"until":…,
+// "before":{…}}}.
+void write_grant(base::JsonWriter& json, const NodeGrant& grant);  // the member `evictions`
 // kUnsupported: of a newer schema.
 Result<NodeGrant> read_grant(const Json& told);
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/text.h"
+#include "policy/nodeslo/told.h"
 
 namespace tidemark::policy {
 namespace {
@@ -109,7 +110,7 @@ TEST(Grants, NodesTogetherNeverGoByMoreThanThePoolMayWhateverIsLost) {
       book = std::move(done.book);
       // It is read again by another leader.
       for (auto& [node, held_by] : book) {
-        const auto again = read_grant(*Json::parse(grant_json(held_by)));
+        const auto again = read_grant(*Json::parse(told_json({held_by, std::nullopt})));
         ASSERT_TRUE(again.has_value());
         ASSERT_EQ(*again, held_by);
       }

@@ -1,0 +1,95 @@
+#include "manager/capacity/reclaims.h"
+
+#include "base/text.h"
+#include "policy/ledger/books.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr double kMilli = 1000;
+
+std::string words(std::string_view side, const std::vector<model::Reclaim>& reclaim) {
+  std::string out;
+  for (const auto& each : reclaim) {
+    out += base::cat(out.empty() ? "" : "; ", side, ": work of ",
+                     each.work_class.empty() ? "no class" : base::cat("class ", each.work_class), " keeps ",
+                     each.keep.cpu.value, " milli-cores and ", each.keep.memory.value, " bytes (", each.reason, ")");
+  }
+  return out;
+}
+
+}  // namespace
+
+Reclaims::Reclaims(base::Registry& metrics, kube::EventRecorder& recorder, NodeSpecs& specs)
+    : metrics_(metrics), recorder_(recorder), specs_(specs) {}
+
+void Reclaims::take(const kube::Node& node, const NodeDecision& decision, bool tells) {
+  Known now;
+  now.pool = decision.pool->name;
+  if (decision.writes()) {
+    now.kubernetes = policy::told(decision.kubernetes_reclaim);
+    if (decision.yarn_offer) now.yarn = policy::told(decision.yarn_reclaim);
+  }
+  const std::string name(node.meta.name.view());
+  const auto found = nodes_.find(name);
+  const bool first = found == nodes_.end();
+  const Known before = first ? Known() : found->second;
+  const bool kubernetes = policy::worth_telling(before.told_kubernetes, now.kubernetes);
+  const bool yarn = policy::worth_telling(before.told_yarn, now.yarn);
+  now.told_kubernetes = kubernetes ? now.kubernetes : before.told_kubernetes;
+  now.told_yarn = yarn ? now.yarn : before.told_yarn;
+  if (!first) count(before, -1);
+  count(now, 1);
+  const bool none = now.kubernetes.empty() && now.yarn.empty();
+  if (tells && (kubernetes || yarn)) {
+    std::string said = words("pods", now.kubernetes);
+    const std::string of_yarn = words("YARN", now.yarn);
+    if (!said.empty() && !of_yarn.empty()) said += "; ";
+    said += of_yarn;
+    recorder_.record({"v1", "Node", "", name, std::string(node.meta.uid)}, kube::EventSeverity::kNormal,
+                     none ? "TidemarkReclaimOver" : "TidemarkReclaim",
+                     none ? std::string(model::reason_sentence(model::Reason::kLedgerReclaimOver)) : std::move(said));
+  }
+  nodes_.insert_or_assign(name, std::move(now));
+  // What a manager that led before asked for may be over.
+  const NodeSloProjection* slo = specs_.slos().find({"", name});
+  if (kubernetes || (first && slo != nullptr && slo->told.reclaim)) specs_.look_at(name);
+}
+
+void Reclaims::forget(const model::NodeName& node) {
+  const auto found = nodes_.find(node.value);
+  if (found == nodes_.end()) return;
+  count(found->second, -1);
+  nodes_.erase(found);
+}
+
+std::optional<std::vector<model::Reclaim>> Reclaims::of(std::string_view node) const {
+  const auto found = nodes_.find(std::string(node));
+  if (found == nodes_.end()) return std::nullopt;
+  return found->second.kubernetes;
+}
+
+void Reclaims::count(const Known& known, int sign) {
+  side(known.pool, "kubernetes", known.kubernetes, sign);
+  side(known.pool, "yarn", known.yarn, sign);
+}
+
+void Reclaims::side(std::string_view pool, std::string_view side, const std::vector<model::Reclaim>& reclaim,
+                    int sign) {
+  if (reclaim.empty()) return;
+  Sum& sum = sums_[{std::string(pool), std::string(side)}];
+  sum.nodes += sign;
+  for (const auto& each : reclaim) {
+    sum.amount.cpu.value += sign * each.give_back.cpu.value;
+    sum.amount.memory.value += sign * each.give_back.memory.value;
+  }
+  const base::Labels labels{{"pool", pool}, {"side", side}};
+  metrics_.gauge("tidemark_reclaim_nodes", "Nodes with work that is to be given back.", labels)
+      .set(static_cast<double>(sum.nodes));
+  metrics_.gauge("tidemark_reclaim_cpu_cores", "What work is still to give back.", labels)
+      .set(static_cast<double>(sum.amount.cpu.value) / kMilli);
+  metrics_.gauge("tidemark_reclaim_memory_bytes", "What work is still to give back.", labels)
+      .set(static_cast<double>(sum.amount.memory.value));
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,55 @@
+// What work of the nodes is to be given back by class: kept for the NodeSLOs, where agents read it; counted; told as
+// events. YARN's operator reads the same in the offer of its side (overcommit_controller).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/metrics.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "manager/capacity/decide.h"
+#include "manager/specs/node_specs.h"
+#include "model/annotations.h"
+#include "model/names.h"
+
+namespace tidemark::manager {
+
+class Reclaims {
+ public:
+  // `specs` is asked when something is taken, not before.
+  Reclaims(base::Registry& metrics, kube::EventRecorder& recorder, NodeSpecs& specs);
+
+  // `tells`: this process is the one that events come from.
+  void take(const kube::Node& node, const NodeDecision& decision, bool tells);
+  void forget(const model::NodeName& node);
+
+  // Of the node's pods; nullopt: not decided by this process yet.
+  std::optional<std::vector<model::Reclaim>> of(std::string_view node) const;
+
+ private:
+  struct Sum {
+    std::int64_t nodes = 0;
+    model::Resources amount;
+  };
+  struct Known {
+    std::string pool;
+    std::vector<model::Reclaim> kubernetes, yarn;
+    std::vector<model::Reclaim> told_kubernetes, told_yarn;  // as they heard of it last
+  };
+  void count(const Known& known, int sign);
+  void side(std::string_view pool, std::string_view side, const std::vector<model::Reclaim>& reclaim, int sign);
+
+  base::Registry& metrics_;
+  kube::EventRecorder& recorder_;
+  NodeSpecs& specs_;
+  std::unordered_map<std::string, Known> nodes_;
+  std::map<std::pair<std::string, std::string>, Sum> sums_;  // by pool and side
+};
+
+}  // namespace tidemark::manager

@@ -1,0 +1,68 @@
+#include "policy/nodeslo/told.h"
+
+#include <utility>
+
+#include "policy/ledger/books.h"
+#include "policy/state/order.h"
+
+namespace tidemark::policy {
+namespace {
+
+std::optional<NodeReclaim> reclaim_in(const Json& ours) {
+  const Json* reclaim = ours.member("reclaim");
+  const Json* schema = ours.member("schema");
+  if (reclaim == nullptr || schema == nullptr || schema->get_int().value_or(0) != kGrantSchema) return std::nullopt;
+  const Json* classes = reclaim->member("classes");
+  const Json* generation = reclaim->member("generation");
+  if (classes == nullptr || generation == nullptr || !generation->is_int()) return std::nullopt;
+  auto read = model::read_reclaim(*classes);
+  if (!read) return std::nullopt;
+  return NodeReclaim{generation->as_int(), std::move(*read)};
+}
+
+}  // namespace
+
+NodeTold read_told(const Json& ours) {
+  NodeTold told;
+  const Json* schema = ours.member("schema");
+  const auto said = schema == nullptr ? std::nullopt : schema->get_int();
+  told.known = !said || *said <= kGrantSchema;  // without a number it is not of a newer version
+  if (const Json* settings = ours.member("settings")) told.settings = settings->dump();
+  if (auto grant = read_grant(ours)) told.grant = std::move(*grant);
+  told.reclaim = reclaim_in(ours);
+  return told;
+}
+
+std::string told_json(const NodeTold& told) {
+  std::string out;
+  if (!told.grant && !told.reclaim && told.settings.empty()) return out;
+  base::JsonWriter json(out);
+  json.begin_object().member("schema", kGrantSchema);
+  if (told.grant) write_grant(json, *told.grant);
+  if (told.reclaim) {
+    json.key("reclaim").begin_object().member("generation", told.reclaim->generation).key("classes");
+    model::write_reclaim(json, told.reclaim->classes);
+    json.end_object();
+  }
+  if (!told.settings.empty()) json.key("settings").raw(told.settings);
+  json.end_object();
+  return out;
+}
+
+std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& known, base::WallTime now) {
+  if (!carried.known || (!known.grant && !known.reclaim && !known.settings)) return std::nullopt;
+  NodeTold next = carried;
+  if (known.grant) next.grant = *known.grant;
+  if (known.reclaim) {
+    const NodeReclaim before = carried.reclaim.value_or(NodeReclaim());
+    if (known.reclaim->empty()) {
+      next.reclaim.reset();
+    } else if (worth_telling(before.classes, *known.reclaim)) {
+      next.reclaim = NodeReclaim{next_generation(before.generation, now), *known.reclaim};
+    }
+  }
+  if (known.settings) next.settings = *known.settings;
+  return told_json(next);
+}
+
+}  // namespace tidemark::policy

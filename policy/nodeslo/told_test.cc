@@ -1,0 +1,84 @@
+#include "policy/nodeslo/told.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::policy {
+namespace {
+
+const base::WallTime kNow = *base::parse_rfc3339("2026-11-21T20:00:00Z");
+
+model::Reclaim of(std::string name, std::int64_t give_back, std::int64_t keep) {
+  return {std::move(name), {{give_back}, {give_back}}, {{keep}, {keep}}, "TM-LEDGER-009"};
+}
+NodeTold read(const std::string& text) {
+  return text.empty() ? NodeTold() : read_told(*Json::parse(text));
+}
+
+TEST(Told, BothPartsAreOneTextAndWhatIsNotKnownStays) {
+  EXPECT_EQ(next_told({}, {}, kNow), std::nullopt);
+  KnownTold known;
+  known.reclaim = std::vector{of("transcode", 12'000, 8'000)};
+  const auto first = next_told({}, known, kNow);
+  EXPECT_EQ(*first, R"({"schema":1,"reclaim":{"generation":1795291200,"classes":[{"class":"transcode",)"
+                    R"("giveBack":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"12000"},)"
+                    R"("keep":{"kubernetes.io/batch-cpu":"8k","kubernetes.io/batch-memory":"8000"},)"
+                    R"("reason":"TM-LEDGER-009"}]}})");
+  KnownTold granted;
+  granted.grant = NodeGrant{{3, kNow}, std::nullopt};
+  const auto both = next_told(read(*first), granted, kNow);
+  EXPECT_EQ(read(*both).reclaim, read(*first).reclaim);
+  EXPECT_EQ(read(*both).grant, *granted.grant);
+  known.reclaim->clear();
+  const auto done = next_told(read(*both), known, kNow);
+  EXPECT_EQ(read(*done), (NodeTold{*granted.grant, std::nullopt}));
+  granted.grant = std::optional<NodeGrant>();
+  EXPECT_EQ(next_told(read(*done), granted, kNow), "");
+}
+
+TEST(Told, TheGenerationGrowsWithEachOtherText) {
+  KnownTold known;
+  known.reclaim = std::vector{of("transcode", 12'000, 8'000)};
+  const NodeTold first = read(*next_told({}, known, kNow));
+  known.reclaim = std::vector{of("transcode", 4'000, 8'000)};
+  EXPECT_EQ(read(*next_told(first, known, kNow + std::chrono::hours(1))), first) << "it is being obeyed";
+  known.reclaim = std::vector{of("transcode", 12'000, 0)};
+  const NodeTold second = read(*next_told(first, known, kNow + -std::chrono::hours(1)));
+  EXPECT_GT(second.reclaim->generation, first.reclaim->generation) << "with a clock that is set back, too";
+}
+
+TEST(Told, WhatCannotBeReadIsLeftOut) {
+  for (const std::string text :
+       {R"({"schema":0,"reclaim":{"generation":1,"classes":[]}})", R"({"schema":1,"reclaim":[]})",
+        R"({"schema":1,"reclaim":{"generation":1,"classes":[{"class":"a"}]}})", R"([])"}) {
+    EXPECT_EQ(read(text), NodeTold()) << text;
+  }
+}
+
+TEST(Told, WhatANewerVersionWroteStays) {
+  const NodeTold newer = read(R"({"schema":2,"reclaim":{"generation":1,"classes":[]}})");
+  EXPECT_FALSE(newer.known);
+  EXPECT_FALSE(newer.reclaim);
+  KnownTold known;
+  known.reclaim = std::vector{of("transcode", 12'000, 8'000)};
+  known.settings = "";
+  EXPECT_EQ(next_told(newer, known, kNow), std::nullopt);
+}
+
+TEST(Told, SettingsOfTheNodeLieBesideTheRest) {
+  KnownTold known;
+  known.settings = R"({"schema":1})";
+  const NodeTold first = read(*next_told({}, known, kNow));
+  EXPECT_EQ(first.settings, R"({"schema":1})");
+  KnownTold asked;
+  asked.reclaim = std::vector{of("transcode", 12'000, 8'000)};
+  const NodeTold both = read(*next_told(first, asked, kNow));
+  EXPECT_EQ(both.settings, first.settings);
+  EXPECT_TRUE(both.reclaim);
+  asked.reclaim->clear();
+  known = asked;
+  known.settings = "";
+  EXPECT_EQ(next_told(both, known, kNow), "");
+}
+
+}  // namespace
+}  // namespace tidemark::policy

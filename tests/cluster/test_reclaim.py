@@ -1,0 +1,106 @@
+"""Less timely work gives back on a real API server: transcode pods hold a node, Spark waits on YARN; the node's NodeSLO says
+what to give back, and YARN's side grows when it was."""
+
+import json
+import os
+import subprocess
+
+from cluster import colocation
+from cluster.colocation import MERGE, NODESLOS, SETTINGS, TIDEMARK_CONFIG, must
+from cluster.manager_case import WithManager
+from cluster.tidemark_process import wait_for
+
+CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+STATUS = {
+    "nodeMetric": {
+        "nodeUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+        "systemUsage": {"resources": {"cpu": "2", "memory": "4Gi"}},
+    },
+    "podsMetric": [],
+}
+FAST = ("--leader-elect=false", "--kube-api-qps=500", "--kube-api-burst=500")
+NODE = "reclaim-node"
+PODS = "/api/v1/namespaces/default/pods"
+BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
+BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
+CONFIG = {
+    "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "ledger": {"mode": "strict", "classAware": True},
+    "classes": [{"name": "transcode", "order": 1}, {"name": "spark", "order": 3}],
+}
+
+
+class Reclaim(WithManager):
+    def setUp(self):
+        colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 60})
+        self.nodes = [NODE]
+        colocation.put_node(self.api, NODE, capacity=CAPACITY)
+        colocation.put_metric(self.api, NODE, STATUS)
+        made = {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(CONFIG)}}
+        must(self.api.request("POST", SETTINGS, made), 201)
+
+    def put_batch(self, name: str, cores: str) -> None:
+        requests = {BATCH_CPU: cores, BATCH_MEMORY: "1Gi"}
+        colocation.put_pod(self.api, NODE, {"name": name, "prio": "koord-batch", "qos": "BE", "requests": requests, "phase": "Running"})
+        labels = {"tidemark.io/class": "transcode"}
+        must(self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"labels": labels}}, content=MERGE))
+
+    def annotations(self) -> dict:
+        return must(self.api.request("GET", f"/api/v1/nodes/{NODE}")).get("metadata.annotations") or {}
+
+    def offer(self) -> dict:
+        """What YARN is told; empty where it is told nothing."""
+        return json.loads(self.annotations().get(OFFER, "{}"))
+
+    def yarn_cpu(self) -> str | None:
+        return self.offer().get("resources", {}).get(BATCH_CPU)
+
+    def put_book(self, waiting: str | None = None, cores: str = "0") -> None:
+        """YARN's operator: it acts on the offer that it sees, and says what waits."""
+        offer = self.offer()
+        book = {
+            "schema": 1, "generation": offer.get("generation", 0), "sold": [],
+            "confirmed": offer.get("resources", {BATCH_CPU: "0", BATCH_MEMORY: "0"}),
+        }
+        if waiting is not None:
+            book |= {"waiting": waiting, "waitingFor": {BATCH_CPU: cores, BATCH_MEMORY: "1Gi"}}
+        body = {"metadata": {"annotations": {BOOK: json.dumps(book)}}}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", body, content=MERGE))
+
+    def told(self) -> list[dict]:
+        """What pods are to give back, as the NodeSLO says it."""
+        found = self.api.request("GET", f"{NODESLOS}/{NODE}")
+        extensions = found.get("spec.extensions") if found.status == 200 else None
+        return ((extensions or {}).get("Object", {}).get("tidemark", {}).get("reclaim") or {}).get("classes", [])
+
+    def command(self, *words: str, status: int = 0) -> str:
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], *words, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90,
+        )
+        self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def test_transcoding_gives_way_to_spark_and_yarn_grows_when_it_has(self):
+        for name in ("reclaim-1", "reclaim-2", "reclaim-3"):
+            self.put_batch(name, "4000")
+        self.put_book()
+        component = self.run_manager(*FAST)
+        wait_for(lambda: self.yarn_cpu() == "2600", "half of what is idle for YARN", component, limit_s=60)
+        self.put_book("spark", "10000")
+        wait_for(lambda: [(each["class"], each["giveBack"][BATCH_CPU], each["keep"][BATCH_CPU]) for each in self.told()]
+                 == [("transcode", "4800", "7200")], "the NodeSLO that asks for it", component, limit_s=60)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "nothing new in its place", component, limit_s=60)
+        self.assertNotIn(self.yarn_cpu(), ("10k", "13200"), "not before it is given back")
+        explained = json.loads(self.command("explain", "node", NODE, "-o", "json"))
+        gives = explained["offer"]["ledger"]["kubernetes"]["givesBack"][0]
+        self.assertEqual(("transcode", "TM-LEDGER-009"), (gives["class"], gives["reason"]["id"]))
+        # The agent obeys.
+        for name in ("reclaim-1", "reclaim-2"):
+            self.api.request("DELETE", f"{PODS}/{name}", gracePeriodSeconds=0)
+
+        def grown() -> bool:
+            self.put_book("spark", "10000")  # each offer is confirmed
+            return self.yarn_cpu() == "13200"
+
+        wait_for(grown, "YARN's side grown by what was given back", component, limit_s=90)
+        wait_for(lambda: self.told() == [], "nothing more to give back", component, limit_s=60)
