@@ -182,6 +182,10 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     out["pool"] = Json(settings.pool);
     out["settings"] = Json(settings.revision.hash);
     out["offer"] = policy::render_json(decision.offer, names);
+    if (!decision.kubernetes_off.classes.empty()) {
+      out["takenBackOfClasses"] = Json::object({{"kubernetes", policy::classes_off_json(decision.kubernetes_off)},
+                                                {"yarn", policy::classes_off_json(decision.yarn_off)}});
+    }
     out["sources"] = policy::render_json(sources);
     out["notes"] = Json::array();
     for (const auto& note : notes) out["notes"].as_array().push_back(Json(note));
@@ -189,6 +193,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   }
   std::string out = policy::render_text(shown, decision.snapshot, decision.strategy());
   out += policy::render_text(decision.offer, names);
+  out += policy::classes_off_text("kubernetes", decision.kubernetes_off);
+  out += policy::classes_off_text("yarn", decision.yarn_off);
   out += base::cat("state: ", manager::standing_text(decision.standing), "\n");
   out += policy::render_text(sources);
   out += base::cat("settings: ", settings.revision.hash, ", pool ", settings.pool, "\n");

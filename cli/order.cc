@@ -511,6 +511,11 @@ net::Task<Result<OrderReport>> give_order(net::EventLoop& loop, kube::Client& cl
   auto written = co_await writing.run();
   const bool nothing = written.nodes.empty() && !report.stored && !report.was_stored;
   if (nothing && !written.incomplete.empty()) co_return fail(ErrorKind::kUnavailable, written.incomplete);
+  if (options.command.wish == policy::Wish::kOff && !options.command.only.classes.empty()) {
+    report.notes.emplace_back(
+        "what a class holds is taken from the offers by the manager, and given back when draining is over by those who "
+        "obey it on the nodes; new work of it is turned away by the webhook (orders for one node reach no webhook)");
+  }
   report.nodes = std::move(written.nodes);
   report.incomplete = std::move(written.incomplete);
   co_return report;

@@ -137,12 +137,6 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
-  if (wish == policy::Wish::kOff && options.scope == cli::OrderScope::kNode && !options.command.only.classes.empty()) {
-    return wrong_use(
-        "--only class=NAME is for a pool or the cluster: new pods of the class are turned away there. A node's amounts "
-        "have no classes, so on one node nothing would happen",
-        flags);
-  }
   const bool ask = options.scope != cli::OrderScope::kNode && !asked_for.yes && !options.dry_run;
   if (ask && ::isatty(STDIN_FILENO) != 1) {
     return wrong_use("a pool or the whole cluster is changed only with --yes where nobody can be asked", flags);

@@ -73,22 +73,39 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
   const auto some = [](model::Resources amount) { return amount.cpu.value > 0 || amount.memory.value > 0; };
   policy::SoldNow sold;
   sold.k8s = std::ranges::any_of(pods, [](const PodProjection* pod) { return pod->sold; });
+  for (const PodProjection* pod : pods) {
+    if (pod->sold) sold.classes.emplace_back(pod->work_class.view());
+  }
   if (const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation)) {
     const auto book = model::parse_yarn_book(text->view());
     if (book && book->sold) {
       sold.yarn = std::ranges::any_of(*book->sold, [&](const auto& each) { return some(each.amount); });
+      for (const auto& each : *book->sold) {
+        if (some(each.amount)) sold.classes.push_back(each.work_class);
+      }
     }
   } else if (snapshot.third_party) {
     sold.yarn = std::ranges::any_of(*snapshot.third_party, [&](const auto& each) { return some(each.resources); });
   }
+  std::ranges::sort(sold.classes);
+  sold.classes.erase(std::ranges::unique(sold.classes).begin(), sold.classes.end());
   return sold;
 }
 
-// What the ledger asks of each side, while both sell.
+// Classes of work that are off, and what the ledger asks of the others.
 static void reclaim(NodeDecision& decision, const policy::EffectiveState& state) {
-  if (!decision.offer.ledger || takes_back(state.k8s) || takes_back(state.yarn)) return;
-  decision.kubernetes_reclaim = decision.offer.ledger->kubernetes.reclaim;
-  decision.yarn_reclaim = decision.offer.ledger->yarn.reclaim;
+  decision.kubernetes_off = policy::classes_off(state, decision.basis.kubernetes);
+  decision.yarn_off = policy::classes_off(state, decision.basis.yarn);
+  policy::take_back(decision.obeyed.plan, decision.kubernetes_off.taken());
+  if (decision.yarn_offer) {
+    decision.yarn_offer = model::max(*decision.yarn_offer - decision.yarn_off.taken(), model::Resources{});
+  }
+  static const policy::LedgerPlan kNone;
+  const policy::LedgerPlan& ledger = decision.offer.ledger ? *decision.offer.ledger : kNone;
+  const bool both_sell = !takes_back(state.k8s) && !takes_back(state.yarn);
+  const auto& of_ledger = both_sell ? ledger : kNone;
+  decision.kubernetes_reclaim = policy::united(decision.kubernetes_off.reclaim(), of_ledger.kubernetes.reclaim);
+  decision.yarn_reclaim = policy::united(decision.yarn_off.reclaim(), of_ledger.yarn.reclaim);
 }
 
 std::vector<model::Label> labels_of(const kube::Node& node) {

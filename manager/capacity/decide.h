@@ -22,6 +22,7 @@
 #include "policy/overcommit/plugins.h"
 #include "policy/overcommit/strategy.h"
 #include "policy/pools/pools.h"
+#include "policy/state/class_off.h"
 #include "policy/state/effect.h"
 
 namespace tidemark::manager {
@@ -86,7 +87,8 @@ struct NodeDecision {
   policy::Obeyed obeyed;  // the offer, as the node's state lets it be
   // What YARN may hand out, as the node's state lets it be; nullopt: nobody obeys, or there is nothing to say.
   std::optional<model::Resources> yarn_offer;
-  // What each side is to give back for the other, by class.
+  // What each side is to give back, by class: for the other side, or because the class is off.
+  policy::ClassesOff kubernetes_off, yarn_off;
   std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
 
   // What the node is to carry; where writes() is false, what it would be told.

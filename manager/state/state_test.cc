@@ -119,6 +119,83 @@ TEST_F(StateTest, AnOffNodeIsNotSoldAgain) {
   EXPECT_EQ(condition("n1", "reason"), "On");
 }
 
+TEST_F(StateTest, AClassAloneIsTakenBackWhileItDrainsAndGivenBackWhenThatIsOver) {
+  node("n1");
+  metric("n1", "2");
+  const auto pod = [&](std::string_view name, std::string_view work_class, std::string_view batch_cpu) {
+    Json object = name_only(name);
+    const Json amounts =
+        Json::object({{"kubernetes.io/batch-cpu", Json(batch_cpu)}, {"kubernetes.io/batch-memory", "1Gi"}});
+    object["metadata"]["labels"] =
+        Json::object({{"koordinator.sh/qosClass", "BE"}, {"tidemark.io/class", Json(work_class)}});
+    object["spec"] = Json::object(
+        {{"nodeName", "n1"},
+         {"containers",
+          Json::array({Json::object({{"name", "c"},
+                                     {"image", "i"},
+                                     {"resources", Json::object({{"requests", amounts}, {"limits", amounts}})}})})}});
+    must("POST", "/api/v1/namespaces/default/pods", object);
+  };
+  const auto told = [&] {
+    const Json object = must("GET", base::cat(kNodeSlosPath, "/n1"), nullptr);
+    const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim", "classes");
+    return found == nullptr ? Json() : found->as_array().at(0);
+  };
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object(
+      {{"config.yaml", "schema: 1\nmode: enforce\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]"}});
+  must("POST", testing::kConfigPath, map);
+  pod("t1", "transcode", "4000");
+  pod("t2", "transcode", "2000");
+  pod("s1", "spark", "2000");
+  start();
+  run_for(5s);
+  ASSERT_EQ(offered("n1"), "17200");
+  auto command = off();
+  command.only.classes = {"transcode"};
+  command.drain = 5min;
+  order("n1", command);
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "11200") << "what the class holds is taken back";
+  EXPECT_TRUE(told().is_null()) << "what runs may go on while it drains";
+  must("DELETE", "/api/v1/namespaces/default/pods/t2?gracePeriodSeconds=0", nullptr);
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "13200");
+  run_for(3min);
+  metric("n1", "2");
+  run_for(2min);
+  ASSERT_FALSE(told().is_null());
+  EXPECT_EQ(told().text_at("class"), "transcode");
+  EXPECT_EQ(told().text_at("giveBack", "kubernetes.io/batch-cpu"), "4k");
+  EXPECT_EQ(told().text_at("keep", "kubernetes.io/batch-cpu"), "0");
+  EXPECT_EQ(told().text_at("reason"), "TM-STATE-027");
+  must("DELETE", "/api/v1/namespaces/default/pods/t1?gracePeriodSeconds=0", nullptr);
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(told().text_at("keep", "kubernetes.io/batch-cpu"), "0") << "what comes late is to go as well";
+  auto back = as(policy::Wish::kOn);
+  back.only.classes = {"transcode"};
+  order("n1", back);
+  run_for(5s);
+  EXPECT_TRUE(told().is_null());
+}
+
+TEST_F(StateTest, AClassIsDrainedWhenNothingOfItIsLeft) {
+  node("n1");
+  metric("n1", "2");
+  start();
+  run_for(5s);
+  auto command = off();
+  command.only.classes = {"transcode"};
+  command.drain = 1h;
+  order("n1", command);
+  run_for(10s);
+  const Json object = must("GET", base::cat(kNodeSlosPath, "/n1"), nullptr);
+  const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim", "classes");
+  ASSERT_NE(found, nullptr) << "nothing of it is there: it is off at once";
+  EXPECT_EQ(offered("n1"), "17200");
+}
+
 TEST_F(StateTest, TheLabelAloneIsObeyedAtOnceAheadOfTheBudget) {
   node("n1");
   metric("n1", "2");

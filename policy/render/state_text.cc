@@ -1,6 +1,11 @@
 #include "policy/render/state_text.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/text.h"
+#include "policy/render/overcommit_text.h"
+#include "policy/render/why.h"
 
 namespace tidemark::policy {
 namespace {
@@ -9,12 +14,20 @@ std::string date(base::WallTime when) {
   return when >= kNever ? "never" : base::format_rfc3339(when);
 }
 
+std::string_view class_state(const EffectiveState& state, const std::string& name) {
+  return std::ranges::binary_search(state.classes_drained, name) ? "off" : "draining";
+}
+
+Json amounts_json(const model::Resources& amount) {
+  return Json::object({{"cpu", amount.cpu.value}, {"memory", amount.memory.value}});
+}
+
 }  // namespace
 
 std::string state_words(const EffectiveState& state) {
   std::string words(to_string(state.strictest()));
   if (state.k8s != state.yarn) words = base::cat("Kubernetes ", to_string(state.k8s), ", YARN ", to_string(state.yarn));
-  for (const auto& name : state.classes_off) words += base::cat(", class ", name, " off");
+  for (const auto& name : state.classes_off) words += base::cat(", class ", name, " ", class_state(state, name));
   return words;
 }
 
@@ -30,7 +43,7 @@ std::string decided_words(const EffectiveState& state) {
 
 std::string render_text(const EffectiveState& state) {
   std::string line(model::reason_sentence(reason_of(state)));
-  for (const auto& name : state.classes_off) line += base::cat("; class ", name, " is off");
+  for (const auto& name : state.classes_off) line += base::cat("; class ", name, " is ", class_state(state, name));
   const bool drains = state.k8s == NodeState::kDraining || state.yarn == NodeState::kDraining;
   if (drains && state.order) line += base::cat("; off at ", date(state.order->drain_until), " at the latest");
   return base::cat(line, ". ", decided_words(state));
@@ -52,6 +65,25 @@ Json render_json(const EffectiveState& state) {
   out["why"] = Json(state.order->why);
   out["since"] = Json(date(state.order->since));
   if (state.order->until) out["until"] = Json(date(*state.order->until));
+  return out;
+}
+
+std::string classes_off_text(std::string_view side, const ClassesOff& off) {
+  std::string out;
+  for (const auto& each : off.classes) {
+    out += base::cat("  ", side, ", class ", each.work_class, ": ", amount_text(each.held.cpu), " and ",
+                     amount_text(each.held.memory), " that it holds are taken back: ", why(each.reason), "\n");
+  }
+  return out;
+}
+
+Json classes_off_json(const ClassesOff& off) {
+  Json out = Json::array();
+  for (const auto& each : off.classes) {
+    out.as_array().push_back(Json::object({{"class", Json(each.work_class)},
+                                           {"takenBack", amounts_json(each.held)},
+                                           {"reason", Json(model::reason_id(each.reason))}}));
+  }
   return out;
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
+#include "policy/state/class_off.h"
 #include "policy/state/state.h"
 
 namespace tidemark::policy {
@@ -16,5 +18,9 @@ std::string decided_words(const EffectiveState& state);
 std::string render_text(const EffectiveState& state);
 // {"state":…,"kubernetes":…,"yarn":…,"decidedBy":{id,text},"by":…,"why":…,"since":…,"until":…}
 Json render_json(const EffectiveState& state);
+
+// Why a side is offered less than its ledger says: a line for each class that is off; "" where none is.
+std::string classes_off_text(std::string_view side, const ClassesOff& off);
+Json classes_off_json(const ClassesOff& off);
 
 }  // namespace tidemark::policy

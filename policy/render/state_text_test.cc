@@ -33,8 +33,20 @@ TEST(StateText, SaysWhatWhoWhyAndUntilWhen) {
 TEST(StateText, PartsAreNamed) {
   EffectiveState state;
   state.yarn = NodeState::kOff;
-  state.classes_off = {"spark"};
-  EXPECT_EQ(state_words(state), "Kubernetes on, YARN off, class spark off");
+  state.classes_off = {"spark", "transcode"};
+  state.classes_drained = {"transcode"};
+  EXPECT_EQ(state_words(state), "Kubernetes on, YARN off, class spark draining, class transcode off");
+}
+
+TEST(StateText, WhatAClassThatIsOffTakesFromAnOfferIsTold) {
+  ClassesOff off;
+  EXPECT_EQ(classes_off_text("kubernetes", off), "");
+  off.classes = {{"spark", {{4'000}, {1'024}}, model::Reason::kStateClassDraining}};
+  EXPECT_EQ(classes_off_text("kubernetes", off),
+            "  kubernetes, class spark: 4000m and 1024 (1.0 KiB) that it holds are taken back: the class of work is "
+            "draining: nothing new is sold for it, what runs may end [TM-STATE-026]\n");
+  EXPECT_EQ(classes_off_json(off).dump(),
+            R"([{"class":"spark","takenBack":{"cpu":4000,"memory":1024},"reason":"TM-STATE-026"}])");
 }
 
 }  // namespace

@@ -49,10 +49,13 @@ std::optional<Reason> end_draining(StateMark& mark, const SoldNow& sold, base::W
   const bool drains = order.wish == Wish::kOff && !order.drained && order.drain_until > order.since;
   if (!drains) return std::nullopt;
   if (now < order.drain_until) {
-    // Classes cut across the sides: what is sold of one is not told apart.
-    const bool k8s = order.only.has_k8s() || !order.only.classes.empty();
-    const bool yarn = order.only.has_yarn() || !order.only.classes.empty();
-    if ((k8s && sold.k8s.value_or(true)) || (yarn && sold.yarn.value_or(true))) return std::nullopt;
+    if (order.only.has_k8s() && sold.k8s.value_or(true)) return std::nullopt;
+    if (order.only.has_yarn() && sold.yarn.value_or(true)) return std::nullopt;
+    // A class is on either side: where one of them is not known, it may hold something there.
+    const auto holds = [&](const std::string& name) {
+      return !sold.k8s || !sold.yarn || std::ranges::binary_search(sold.classes, name);
+    };
+    if (std::ranges::any_of(order.only.classes, holds)) return std::nullopt;
   }
   order.drained = true;
   return now < order.drain_until ? Reason::kStateDrained : Reason::kStateDrainTimeOver;
@@ -76,7 +79,10 @@ EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) 
     const NodeState rest = order->rest == Wish::kObserve ? NodeState::kObserve : NodeState::kOn;
     state.k8s = std::max(state.k8s, order->only.has_k8s() ? ordered : rest);
     state.yarn = std::max(state.yarn, order->only.has_yarn() ? ordered : rest);
-    for (const auto& name : order->only.classes) state.classes_off.push_back(name);
+    for (const auto& name : order->only.classes) {
+      state.classes_off.push_back(name);
+      if (ordered == NodeState::kOff) state.classes_drained.push_back(name);
+    }
     const bool decides = state.strictest() > strictest || state.decided_by == Reason::kStateDefault;
     if (decides) {
       state.decided_by = reason;
@@ -87,8 +93,10 @@ EffectiveState effective(const NodeMarks& marks, Mode mode, base::WallTime now) 
     if (order->until) sooner(state.again_after, *order->until, now);
     if (ordered == NodeState::kDraining) sooner(state.again_after, order->drain_until, now);
   }
-  std::ranges::sort(state.classes_off);
-  state.classes_off.erase(std::ranges::unique(state.classes_off).begin(), state.classes_off.end());
+  for (auto* names : {&state.classes_off, &state.classes_drained}) {
+    std::ranges::sort(*names);
+    names->erase(std::ranges::unique(*names).begin(), names->end());
+  }
   return state;
 }
 

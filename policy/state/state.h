@@ -22,7 +22,8 @@ namespace tidemark::policy {
 struct EffectiveState {
   NodeState k8s = NodeState::kOn;
   NodeState yarn = NodeState::kOn;
-  std::vector<std::string> classes_off;  // further classes of work that are off, on either side
+  std::vector<std::string> classes_off;      // further classes of work that are off or drain, on either side
+  std::vector<std::string> classes_drained;  // those of them whose time to drain is over
 
   // Who decided: kStateDefault, kStateByMode, kStateByNode, kStateByPool, kStateByCluster. Of several that are equally
   // strict the widest, since that is what must be lifted last.
@@ -75,6 +76,7 @@ struct Inherited {
 struct SoldNow {
   std::optional<bool> k8s;
   std::optional<bool> yarn;
+  std::vector<std::string> classes{};  // those that hold something on either side; sorted
 };
 
 struct Advanced {

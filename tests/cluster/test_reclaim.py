@@ -1,5 +1,5 @@
 """Less timely work gives back on a real API server: transcode pods hold a node, Spark waits on YARN; the node's NodeSLO says
-what to give back, and YARN's side grows when it was."""
+what to give back, and YARN's side grows when it was. A class that is switched off is asked back whole."""
 
 import json
 import os
@@ -104,3 +104,17 @@ class Reclaim(WithManager):
 
         wait_for(grown, "YARN's side grown by what was given back", component, limit_s=90)
         wait_for(lambda: self.told() == [], "nothing more to give back", component, limit_s=60)
+
+    def test_a_class_that_is_off_is_taken_back_and_asked_back_and_must_exist(self):
+        self.put_batch("reclaim-1", "4000")
+        component = self.run_manager(*FAST)
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "a first offer", component, limit_s=60)
+        refused = self.command("off", "node", NODE, "--only", "class=transcoding", "--reason", "a test", status=2)
+        self.assertIn("did you mean transcode?", refused)
+        self.command("off", "node", NODE, "--only", "class=transcode", "--now", "--reason", "a test")
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "13200", "what it holds taken back", component, limit_s=60)
+        wait_for(lambda: [(each["class"], each["keep"][BATCH_CPU], each["reason"]) for each in self.told()]
+                 == [("transcode", "0", "TM-STATE-027")], "all of it asked back", component, limit_s=60)
+        self.command("on", "node", NODE, "--only", "class=transcode", "--reason", "a test")
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "17200", "what it was", component, limit_s=60)
+        wait_for(lambda: self.told() == [], "nothing to give back", component, limit_s=60)
