@@ -48,9 +48,9 @@ WriteReport absent(Error error, std::string found) {
   return {outcome, std::move(found), std::move(error)};
 }
 
-// Writes without looking: `found` is what is there.
+// Writes without looking: `found` is what is there. A write of no bytes reaches no kernel: empty is an empty line.
 WriteReport put(const FileWrite& write, std::string_view text, std::string found, GroupWriter& writer) {
-  auto done = writer.put(*write.group, write.file, text);
+  auto done = writer.put(*write.group, write.file, text.empty() ? "\n" : text);
   if (!done) return absent(std::move(done).error(), std::move(found));
   return {*done ? WriteOutcome::kWritten : WriteOutcome::kVanished, std::move(found), {}};
 }
@@ -127,6 +127,8 @@ std::optional<std::string> loosest(File file, Version version, std::string_view 
   if (is_cpuset(file)) {
     const auto left = CpuSet::parse(a), right = CpuSet::parse(b);
     if (!left || !right) return std::nullopt;
+    // v2: an empty set means the parent's.
+    if (version == Version::kV2 && (left->empty() || right->empty())) return std::string();
     return (*left | *right).text();
   }
   if (file != File::kCpuQuota && !is_protection(file)) return std::nullopt;

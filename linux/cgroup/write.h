@@ -21,8 +21,8 @@ namespace tidemark::linux {
 class GroupWriter {
  public:
   virtual ~GroupWriter() = default;
-  // In one call of the kernel. nullopt: the group is gone. kUnsupported: it has no such file. Otherwise an error has
-  // the errno in `code`.
+  // In one call of the kernel, which does nothing when the text has no bytes. nullopt: the group is gone.
+  // kUnsupported: it has no such file. Otherwise an error has the errno in `code`.
   virtual Result<std::optional<std::size_t>> put(const Group&, File, std::string_view text) = 0;
 };
 

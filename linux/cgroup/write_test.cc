@@ -101,6 +101,23 @@ TEST_P(OnV1, ProcessorsMoveTogether) {
   }
 }
 
+TEST_P(OnV1, AnEmptySetIsWrittenToo) {
+  for (Group* group : {&*low, &*top}) {
+    WriteReport report = write(*group, File::kCpusetCpus, "");
+    EXPECT_EQ(report.outcome, WriteOutcome::kWritten) << (report.error ? report.error->message : "");
+    EXPECT_EQ(report.found, "0-1");
+    EXPECT_EQ(cpus(*group), "");
+    EXPECT_EQ(write(*group, File::kCpusetCpus, "").outcome, WriteOutcome::kAlready);
+  }
+  for (const char* cpus_wanted : {"0-1", "", "0"}) {
+    const FileWrite writes[] = {{&*top, File::kCpusetCpus, cpus_wanted, {}},
+                                {&*low, File::kCpusetCpus, cpus_wanted, {}}};
+    expect_written(writes);
+    EXPECT_EQ(cpus(*top), cpus_wanted);
+    EXPECT_EQ(cpus(*low), cpus_wanted);
+  }
+}
+
 TEST_P(OnV1, ABurstIsNoLargerThanTheQuota) {
   if (!low->has(File::kCpuBurst)) GTEST_SKIP() << "this kernel has no burst";
   must(*low, File::kCpuQuota, "50000");
@@ -154,6 +171,23 @@ TEST_P(OnV2, AChildMaySayMoreThanItsParentHas) {
   must(*low, File::kCpusetCpus, "0");
   must(*top, File::kCpusetCpus, "1");
   EXPECT_EQ(cpus(*low), "0");
+}
+
+TEST_P(OnV2, AnEmptySetIsWrittenToo) {
+  for (Group* group : {&*low, &*top}) {
+    WriteReport report = write(*group, File::kCpusetCpus, "");
+    EXPECT_EQ(report.outcome, WriteOutcome::kWritten) << (report.error ? report.error->message : "");
+    EXPECT_EQ(report.found, "0-1");
+    EXPECT_EQ(cpus(*group), "");
+    EXPECT_EQ(write(*group, File::kCpusetCpus, "").outcome, WriteOutcome::kAlready);
+  }
+  for (const char* cpus_wanted : {"0-1", "", "0"}) {
+    const FileWrite writes[] = {{&*top, File::kCpusetCpus, cpus_wanted, {}},
+                                {&*low, File::kCpusetCpus, cpus_wanted, {}}};
+    expect_written(writes);
+    EXPECT_EQ(cpus(*top), cpus_wanted);
+    EXPECT_EQ(cpus(*low), cpus_wanted);
+  }
 }
 
 TEST_P(OnV2, WhatIsOutOfRangeIsRefused) {
@@ -249,6 +283,9 @@ TEST(SameValue, IsWhatTheKernelWouldSay) {
 
 TEST(Loosest, IsAtLeastAsLooseAsBoth) {
   EXPECT_EQ(loosest(File::kCpusetCpus, Version::kV1, "0-1", "3"), "0-1,3");
+  EXPECT_EQ(loosest(File::kCpusetCpus, Version::kV1, "", "0-1"), "0-1");
+  EXPECT_EQ(loosest(File::kCpusetCpus, Version::kV2, "", "0-1"), "") << "the parent's, which are all it may have";
+  EXPECT_EQ(loosest(File::kCpusetMems, Version::kV2, "0", "\n"), "");
   EXPECT_EQ(loosest(File::kCpuQuota, Version::kV1, "-1", "50000"), "-1");
   EXPECT_EQ(loosest(File::kCpuQuota, Version::kV2, "50000 100000", "max"), "max");
   EXPECT_EQ(loosest(File::kMemoryMin, Version::kV2, "4096", "8192"), "8192");

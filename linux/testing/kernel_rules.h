@@ -29,6 +29,8 @@ class KernelRules final : public GroupWriter {
   Result<std::optional<std::size_t>> put(const Group& group, File file, std::string_view text) override {
     if (!group.alive()) return std::nullopt;
     if (!group.has(file)) return fail(ErrorKind::kUnsupported, group.place(file).text(), " is not there");
+    if (text.empty()) return 0;
+    text = without_line_end(text);
     const Place place = group.place(file);
     const std::filesystem::path path = place.text();
     const Version version = *group.version(file);
@@ -67,6 +69,7 @@ class KernelRules final : public GroupWriter {
     const Path group = path.parent_path();
     if (file == File::kCpusetCpus)
       return version == Version::kV1 ? check_cpuset_v1(group, hierarchy, text) : check_list(text);
+    if (file == File::kCpusetMems) return check_list(text);
     if (file == File::kCpuQuota && version == Version::kV2) return check_cpu_max(path, text, shown);
     if (file == File::kCpuQuota) return check_quota_v1(group, hierarchy, text);
     if (file == File::kCpuBurst) return check_burst(group, version, text);
