@@ -12,7 +12,8 @@ namespace {
 using model::Reason;
 
 constexpr base::Duration kSlewMax = std::chrono::minutes(2);  // growth that is saved up while nothing moves
-constexpr std::int64_t kRounding = 2;                         // of two amounts, one unit each
+constexpr std::int64_t kHoursOfDay = 24;
+constexpr std::int64_t kRounding = 2;  // of two amounts, one unit each
 constexpr std::int64_t kZonesFine = 1000;
 constexpr int kZoneScale = -3;  // zones carry thousandths of the node's units
 constexpr std::string_view kYarnBook = "tidemark.io/yarn-book";
@@ -107,7 +108,9 @@ AuditYarn yarn_of(const Json& node, std::string& unreadable) {
   if (sold == nullptr || !sold->is_array()) return yarn;
   yarn.sold.emplace();
   for (const Json& each : sold->as_array()) {
-    *yarn.sold += batch(each.member("resources"), unreadable).value_or(AuditAmounts{});
+    const AuditAmounts held = batch(each.member("resources"), unreadable).value_or(AuditAmounts{});
+    *yarn.sold += held;
+    yarn.sold_by_class[std::string(text(each.member("class")))] += held;
   }
   return yarn;
 }
@@ -323,6 +326,19 @@ std::optional<base::Duration> Auditor::stale_in(const Seen& seen) {
   return left < base::Duration(0) ? std::nullopt : std::optional(left + base::Duration(1));
 }
 
+// Of the day, where over-report goes by it and the zone is known.
+std::optional<std::int64_t> Auditor::hour_of(const Seen& seen) {
+  if (!seen.sight.rules.utc) return std::nullopt;
+  return std::chrono::floor<std::chrono::hours>(seen.wall.since_epoch).count() % kHoursOfDay;
+}
+
+std::optional<base::Duration> Auditor::hour_left(const Seen& seen) {
+  const AuditRules& rules = seen.sight.rules;
+  if (!rules.utc || (!rules.kubernetes.by_hour() && !rules.yarn.by_hour())) return std::nullopt;
+  const auto hour = std::chrono::floor<std::chrono::hours>(seen.wall.since_epoch);
+  return base::Duration(hour + std::chrono::hours(1)) - seen.wall.since_epoch;
+}
+
 base::Duration Auditor::lag_of(Reason reason) const {
   if (is_deed(reason)) return kWatchSkew;
   // What is below nothing needs no time to be followed.
@@ -337,10 +353,12 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
   if (sight.negative) found.push_back({Reason::kAuditNegative, {1, 1}, "below 0", sight.writer});
   const AuditAmounts offered = not_below_zero(sight.offered.value_or(AuditAmounts{}));
   const AuditAmounts to_yarn = not_below_zero(sight.yarn.offered.value_or(AuditAmounts{}));
-  const AuditAmounts real_offered = rules.kubernetes.real(offered);
-  const AuditAmounts real_to_yarn = rules.yarn.real(to_yarn);
+  const auto hour = hour_of(seen);
+  const AuditByClass& by_class = sight.yarn.sold_by_class;
+  const AuditAmounts real_offered = rules.kubernetes.real(offered, hour);
+  const AuditAmounts real_to_yarn = rules.yarn.real(to_yarn, hour, by_class);
   const AuditAmounts yarn_holds =
-      sight.yarn.has_book ? rules.yarn.real(sight.yarn.may_hold()) : not_below_zero(sight.third_party);
+      sight.yarn.has_book ? rules.yarn.real(sight.yarn.may_hold(), hour, by_class) : not_below_zero(sight.third_party);
   const bool strict = rules.strict && sight.yarn.has_book;
   // What moved by less is not worth a write.
   const auto note = [&](Reason reason, const AuditAmounts& over, const AuditAmounts& of, std::string example,
@@ -360,7 +378,7 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
            sight.writer);
     }
     if (sight.yarn.has_book && any(sight.sold)) {
-      const AuditAmounts both = sum(real_to_yarn, rules.kubernetes.real(sight.sold));
+      const AuditAmounts both = sum(real_to_yarn, rules.kubernetes.real(sight.sold, hour));
       note(Reason::kAuditYarnOffer, smaller(beyond(both, *sight.origin), real_to_yarn), to_yarn,
            base::cat("YARN is offered ", show(to_yarn), ", pods hold ", show(sight.sold), ", of ", show(*sight.origin)),
            sight.yarn_writer);
@@ -438,12 +456,16 @@ void Auditor::given(const AuditSight& before, const Seen& seen, std::vector<Exce
                                show(*sight.origin)),
                      writer});
   };
-  told(rules.kubernetes.real(kubernetes), rules.kubernetes.real(before.offered.value_or(AuditAmounts{})),
-       rules.yarn.real(larger(before.yarn.may_act_on(), before.yarn.may_hold())), "Kubernetes", sight.writer);
+  const auto hour = hour_of(seen);
+  const AuditByClass& held_then = before.yarn.sold_by_class;
+  told(rules.kubernetes.real(kubernetes, hour), rules.kubernetes.real(before.offered.value_or(AuditAmounts{}), hour),
+       rules.yarn.real(larger(before.yarn.may_act_on(), before.yarn.may_hold()), hour, held_then), "Kubernetes",
+       sight.writer);
   AuditAmounts carried = larger(before.offered.value_or(AuditAmounts{}), before.sold);
   for (const auto& [amounts, until] : seen.carried) carried = larger(carried, amounts);
-  told(rules.yarn.real(yarn), rules.yarn.real(before.yarn.offered.value_or(AuditAmounts{})),
-       rules.kubernetes.real(carried), "YARN", sight.yarn_writer);
+  told(rules.yarn.real(yarn, hour, held_then),
+       rules.yarn.real(before.yarn.offered.value_or(AuditAmounts{}), hour, held_then),
+       rules.kubernetes.real(carried, hour), "YARN", sight.yarn_writer);
 }
 
 void Auditor::notice_deeds(const AuditSight& before, Seen& seen) const {
@@ -553,6 +575,7 @@ void Auditor::advance(Seen& seen, base::MonotonicTime now) {
     // Time alone changes what holds: a report becomes too old, growth that is over was told for long enough.
     base::MonotonicTime to = now;
     if (const auto left = stale_in(seen)) to = std::min(to, seen.at + *left);
+    if (const auto left = hour_left(seen)) to = std::min(to, seen.at + *left);
     for (const Deed& deed : seen.deeds) {
       if (deed.over) to = std::min(to, std::max(deed.at + kWatchSkew, seen.at + base::Duration(1)));
     }

@@ -41,6 +41,7 @@ struct AuditYarn {
   std::int64_t book_generation = -1;
   AuditAmounts confirmed;
   std::optional<AuditAmounts> sold;  // nullopt: it does not say
+  AuditByClass sold_by_class;
   std::optional<AuditAmounts> offered;
   std::int64_t offer_generation = 0;
   AuditAmounts up_to;
@@ -177,6 +178,8 @@ class Auditor {
   };
   static bool is_stale(const Seen& seen);
   static std::optional<base::Duration> stale_in(const Seen& seen);
+  static std::optional<std::int64_t> hour_of(const Seen& seen);
+  static std::optional<base::Duration> hour_left(const Seen& seen);
   base::Duration lag_of(model::Reason reason) const;
   std::vector<Excess> states(const Seen& seen) const;
   static void given(const AuditSight& before, const Seen& seen, std::vector<Excess>& found);

@@ -39,13 +39,6 @@ void take(const Json& from, AuditRules& rules) {
   }
 }
 
-AuditOverReport more_generous(AuditOverReport a, const AuditOverReport& b) {
-  a.cpu = std::max(a.cpu, b.cpu);
-  a.memory = std::max(a.memory, b.memory);
-  a.entries = {std::max(a.entries.cpu, b.entries.cpu), std::max(a.entries.memory, b.entries.memory)};
-  return a;
-}
-
 AuditRules more_generous(AuditRules a, const AuditRules& b) {
   a.cpu_threshold_percent = std::max(a.cpu_threshold_percent, b.cpu_threshold_percent);
   a.memory_threshold_percent = std::max(a.memory_threshold_percent, b.memory_threshold_percent);
@@ -58,8 +51,9 @@ AuditRules more_generous(AuditRules a, const AuditRules& b) {
   a.dead_band_permille = std::max(a.dead_band_permille, b.dead_band_permille);
   a.strict = a.strict && b.strict;
   a.class_aware = a.class_aware || b.class_aware;
-  a.kubernetes = more_generous(a.kubernetes, b.kubernetes);
-  a.yarn = more_generous(a.yarn, b.yarn);
+  a.kubernetes.add(b.kubernetes);
+  a.yarn.add(b.yarn);
+  a.utc = a.utc && b.utc;
   return a;
 }
 
@@ -90,21 +84,36 @@ void label_percent(const Json& node, std::string_view key, std::int64_t& into) {
   if (ratio && *ratio >= 0 && *ratio <= 10) into = static_cast<std::int64_t>(std::ceil(*ratio * 100));
 }
 
-// Which of the entries holds now is not asked.
-void take_over_report(const Json* side, AuditOverReport& into) {
+std::optional<std::pair<std::int64_t, std::int64_t>> hours_of(std::string_view written) {
+  const auto ends = base::split(written, '-');
+  const auto from = ends.size() == 2 ? base::parse_int(ends[0]) : std::nullopt;
+  const auto to = ends.size() == 2 ? base::parse_int(ends[1]) : std::nullopt;
+  if (!from || !to) return std::nullopt;
+  return std::pair(*from, *to);
+}
+
+void take_over_report(const Json* side, AuditOverReports& into) {
   const Json* over = side == nullptr ? nullptr : side->member("overReport");
   if (over == nullptr) return;
-  number(*over, "cpuPercent", into.cpu);
-  number(*over, "memoryPercent", into.memory);
-  const Json* entries = over->member("entries");
-  if (entries == nullptr || !entries->is_array()) return;
-  into.entries = {};
-  for (const Json& entry : entries->as_array()) {
-    AuditAmounts percent;
-    number(entry, "cpuPercent", percent.cpu);
-    number(entry, "memoryPercent", percent.memory);
-    into.entries = {std::max(into.entries.cpu, percent.cpu), std::max(into.entries.memory, percent.memory)};
+  AuditOverReport report = into.first();
+  number(*over, "cpuPercent", report.cpu);
+  number(*over, "memoryPercent", report.memory);
+  if (const Json* entries = over->member("entries"); entries != nullptr && entries->is_array()) {
+    report.entries.clear();
+    for (const Json& entry : entries->as_array()) {
+      AuditOverReport::Entry& read = report.entries.emplace_back();
+      read.work_class = text(entry.member("class"));
+      read.hours = hours_of(text(entry.member("hours")));
+      const auto percent = [&entry](std::string_view key) {
+        std::int64_t value = 0;
+        number(entry, key, value);
+        return value > 0 ? std::optional(value) : std::nullopt;
+      };
+      read.cpu = percent("cpuPercent");
+      read.memory = percent("memoryPercent");
+    }
   }
+  into.set(report);
 }
 
 void take_ledger(const Json* ledger, AuditRules& into) {
@@ -117,10 +126,22 @@ void take_ledger(const Json* ledger, AuditRules& into) {
   take_over_report(ledger->member("yarn"), into.yarn);
 }
 
+// Whether the clock on the wall of this calendar shows UTC.
+bool in_utc(const Json& ours, std::string_view name) {
+  const Json* calendars = ours.member("calendars");
+  if (calendars == nullptr || !calendars->is_array()) return true;
+  for (const Json& calendar : calendars->as_array()) {
+    if (text(calendar.member("name")) != name) continue;
+    const auto zone = text(calendar.member("zone"));
+    return zone.empty() || zone == "UTC";
+  }
+  return true;  // "none"
+}
+
 // The pool's profile, motion and ledger; where a calendar moves the line, its highest line counts.
 void take_ours(const Json& ours, const Json& node, AuditRules& rules) {
   if (!ours.is_object()) return;
-  const auto take_pool = [](const Json& pool, AuditRules& into) {
+  const auto take_pool = [&ours](const Json& pool, AuditRules& into) {
     if (const auto profile = text(pool.member("profile")); !profile.empty()) {
       into.decays = into.slewed = profile == "tidemark";
     }
@@ -129,6 +150,7 @@ void take_ours(const Json& ours, const Json& node, AuditRules& rules) {
       number(*motion, "deadBandPermille", into.dead_band_permille);
     }
     take_ledger(pool.member("ledger"), into);
+    if (const auto name = text(pool.member("calendar")); !name.empty()) into.utc = in_utc(ours, name);
   };
   take_pool(ours, rules);
   rules = by_first_match(ours.member("pools"), node, rules, take_pool);
@@ -207,8 +229,73 @@ std::int64_t least_real(std::int64_t told, std::int64_t percent) {
 
 }  // namespace
 
-AuditAmounts AuditOverReport::real(const AuditAmounts& told) const {
-  return {least_real(told.cpu, std::max(cpu, entries.cpu)), least_real(told.memory, std::max(memory, entries.memory))};
+namespace {
+
+bool may_be_in(const AuditOverReport::Entry& entry, std::optional<std::int64_t> hour) {
+  if (!entry.hours || !hour) return true;
+  const auto [from, to] = *entry.hours;
+  return from < to ? *hour >= from && *hour < to : *hour >= from || *hour < to;
+}
+
+// The largest percent that may hold of a class at this hour; of any class where none is named.
+std::int64_t most_of(const AuditOverReport& over, std::int64_t own,
+                     std::optional<std::int64_t> AuditOverReport::Entry::* of,
+                     std::optional<std::string_view> work_class, std::optional<std::int64_t> hour) {
+  std::int64_t most = 0;
+  for (const auto& entry : over.entries) {
+    const bool for_it = !work_class || entry.work_class.empty() || entry.work_class == *work_class;
+    if (!for_it || !may_be_in(entry, hour)) continue;
+    most = std::max(most, (entry.*of).value_or(own));
+    const bool for_sure = !entry.hours || hour;
+    const bool for_all = entry.work_class.empty() || work_class;
+    if (for_sure && for_all) return most;
+  }
+  return std::max(most, own);
+}
+
+}  // namespace
+
+AuditAmounts AuditOverReport::real(const AuditAmounts& told, std::optional<std::int64_t> hour) const {
+  return {least_real(told.cpu, most_of(*this, cpu, &Entry::cpu, std::nullopt, hour)),
+          least_real(told.memory, most_of(*this, memory, &Entry::memory, std::nullopt, hour))};
+}
+
+// More may be told than is held, and less: then it is not known which classes it is for.
+AuditAmounts AuditOverReport::real(const AuditAmounts& told, const AuditByClass& held,
+                                   std::optional<std::int64_t> hour) const {
+  AuditAmounts sum;
+  AuditAmounts real_sum;
+  for (const auto& [name, amount] : held) {
+    sum += amount;
+    real_sum.cpu += least_real(amount.cpu, most_of(*this, cpu, &Entry::cpu, name, hour));
+    real_sum.memory += least_real(amount.memory, most_of(*this, memory, &Entry::memory, name, hour));
+  }
+  const AuditAmounts whole = real(told, hour);
+  const AuditAmounts rest = real({told.cpu - sum.cpu, told.memory - sum.memory}, hour);
+  return {told.cpu < sum.cpu ? whole.cpu : real_sum.cpu + rest.cpu,
+          told.memory < sum.memory ? whole.memory : real_sum.memory + rest.memory};
+}
+
+void AuditOverReports::add(const AuditOverReports& others) {
+  for (const AuditOverReport& one : others.may_) {
+    if (std::ranges::find(may_, one) == may_.end()) may_.push_back(one);
+  }
+}
+
+bool AuditOverReports::by_hour() const {
+  return std::ranges::any_of(may_, [](const AuditOverReport& one) {
+    return std::ranges::any_of(one.entries, [](const auto& entry) { return entry.hours.has_value(); });
+  });
+}
+
+AuditAmounts AuditOverReports::real(const AuditAmounts& told, std::optional<std::int64_t> hour,
+                                    const AuditByClass& held) const {
+  std::optional<AuditAmounts> least;
+  for (const AuditOverReport& one : may_) {
+    const AuditAmounts real = one.real(told, held, hour);
+    least = least ? AuditAmounts{std::min(least->cpu, real.cpu), std::min(least->memory, real.memory)} : real;
+  }
+  return *least;
 }
 
 Result<AuditSettings> AuditSettings::read(const AuditTexts& live,

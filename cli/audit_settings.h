@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -16,13 +17,40 @@
 
 namespace tidemark::cli {
 
-// What a side is told of 100 that are real, in percent.
+// What is held of one class of work; "" is work without one.
+using AuditByClass = std::map<std::string, AuditAmounts, std::less<>>;
+
+// What a side is told of 100 that are real, in percent, by class of work and hour of the day.
 struct AuditOverReport {
+  struct Entry {
+    std::string work_class;                                      // "": every class
+    std::optional<std::pair<std::int64_t, std::int64_t>> hours;  // from, to before
+    std::optional<std::int64_t> cpu, memory;
+    bool operator==(const Entry&) const = default;
+  };
   std::int64_t cpu = 100;
   std::int64_t memory = 100;
-  AuditAmounts entries;  // the largest that any entry says
-  // At least so much of what it is told is real.
-  AuditAmounts real(const AuditAmounts& told) const;
+  std::vector<Entry> entries;  // the first that is for the class and the hour holds
+  bool operator==(const AuditOverReport&) const = default;
+
+  // At least so much is real of what is told, whatever class it is for.
+  AuditAmounts real(const AuditAmounts& told, std::optional<std::int64_t> hour) const;
+  // The same where it is known which classes hold what of it.
+  AuditAmounts real(const AuditAmounts& told, const AuditByClass& held, std::optional<std::int64_t> hour) const;
+};
+
+// One of these holds of a side.
+class AuditOverReports {
+ public:
+  void set(const AuditOverReport& one) { may_ = {one}; }
+  const AuditOverReport& first() const { return may_.front(); }
+  void add(const AuditOverReports& others);
+  bool by_hour() const;
+  // The least that any of them says.
+  AuditAmounts real(const AuditAmounts& told, std::optional<std::int64_t> hour, const AuditByClass& held = {}) const;
+
+ private:
+  std::vector<AuditOverReport> may_{AuditOverReport()};
 };
 
 // What settings say about one node, as far as the auditor goes by them. Where it cannot tell which of several hold, the
@@ -43,8 +71,9 @@ struct AuditRules {
   // not know which that is.
   bool strict = false;
   bool class_aware = false;
-  AuditOverReport kubernetes;
-  AuditOverReport yarn;
+  AuditOverReports kubernetes;
+  AuditOverReports yarn;
+  bool utc = true;  // its hours of the day are those of UTC; else the auditor does not know the zone
 };
 // Texts of colocation-config and of tidemark-config; nullopt: not there.
 struct AuditTexts {

@@ -171,15 +171,54 @@ TEST(Audit, WhatASideIsToldCountsWithWhatIsRealOfIt) {
   EXPECT_EQ(seen(in_ledger(kOver, "17040", "")), std::vector<Reason>{}) << "120 % of what is under the line";
   EXPECT_EQ(seen(in_ledger(kOver, "20000", "")),
             (std::vector<Reason>{Reason::kAuditAboveCeiling, Reason::kAuditFollowing}));
-  // YARN holds 6000 by its own count: 3000 are real, by the most that any of its work is told.
-  EXPECT_EQ(seen(in_ledger(kOver, "13440", book(6000, 6000) + offer(6000, 6000))), std::vector<Reason>{});
+  // YARN holds 6000 by its own count: 4000 are real, by what its work without a class is told.
+  EXPECT_EQ(seen(in_ledger(kOver, "12240", book(6000, 6000) + offer(6000, 6000))), std::vector<Reason>{});
   EXPECT_EQ(seen(in_ledger("", "13440", book(6000, 6000) + offer(6000, 6000))),
             (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}));
   const auto pool =
       settings("{}", base::cat("pools: [{name: a, nodeSelector: {matchLabels: {size: small}}, ledger: {yarn: "
                                "{overReport: {cpuPercent: 100}}}}]\n",
                                kOver));
-  EXPECT_EQ(pool.of(node_json("1")).kubernetes.real({1200, 7}), (AuditAmounts{1000, 7}));
+  EXPECT_EQ(pool.of(node_json("1")).kubernetes.real({1200, 7}, std::nullopt), (AuditAmounts{1000, 7}));
+}
+
+// What is known of class and hour is gone by; what is not is the most generous.
+TEST(Audit, OverReportIsThatOfTheClassAndTheHour) {
+  const auto told = [](std::string_view ours, const AuditByClass& held, std::optional<std::int64_t> hour) {
+    return settings("{}", ours).of(node_json("1")).yarn.real({1200, 0}, hour, held).cpu;
+  };
+  constexpr std::string_view kEntries =
+      "ledger: {yarn: {overReport: {cpuPercent: 120, entries: [{class: spark, hours: 22-7, cpuPercent: 200}, "
+      "{class: training, cpuPercent: 100}]}}}\n";
+  EXPECT_EQ(told(kEntries, {}, 23), 600) << "any class may take it";
+  EXPECT_EQ(told(kEntries, {}, std::nullopt), 600);
+  EXPECT_EQ(told(kEntries, {}, 12), 1000);
+  EXPECT_EQ(told(kEntries, {{"training", {1200, 0}}}, 23), 1200);
+  EXPECT_EQ(told(kEntries, {{"spark", {1200, 0}}}, 12), 1000);
+  EXPECT_EQ(told(kEntries, {{"spark", {400, 0}}, {"training", {200, 0}}}, 23), 200 + 200 + 300);
+  EXPECT_EQ(told(kEntries, {{"", {1200, 0}}}, 23), 1000);
+  EXPECT_EQ(told("ledger: {yarn: {overReport: {entries: [{hours: 8-20, cpuPercent: 150}]}}}\n", {}, 20), 1200);
+  const auto pool = [](std::string_view zone) {
+    return settings("{}", base::cat("calendar: night\ncalendars: [{name: night, zone: ", zone, ", entries: []}]\n"))
+        .of(node_json("1"));
+  };
+  EXPECT_TRUE(pool("UTC").utc);
+  EXPECT_FALSE(pool("Asia/Shanghai").utc) << "zones are not read";
+}
+
+// An offer that goes on after its hour is seen without any event, when the hour is over.
+TEST(Audit, TheHourEndsByItself) {
+  constexpr std::string_view kNight =
+      "profile: koordinator\nledger: {kubernetes: {overReport: {entries: [{hours: 9-10, cpuPercent: 200}]}}}\n";
+  auto sight = in_ledger(kNight, "20000", "");
+  Auditor auditor({});
+  const base::WallTime before_ten = *base::parse_rfc3339("2026-11-21T09:59:50Z");
+  sight.stamp = "2026-11-21T09:59:45Z";
+  auditor.see(sight, {0s}, before_ten);
+  auditor.until({9s}, before_ten + 9s);
+  EXPECT_TRUE(auditor.findings().empty());
+  auditor.until({25s}, before_ten + 25s);
+  EXPECT_NEAR(of(auditor.findings(), Reason::kAuditAboveCeiling).cpu_core_s, 5.799 * 5, 1e-6) << "10 s are its lag";
 }
 
 TEST(Audit, YarnsBookIsWhatYarnHolds) {
