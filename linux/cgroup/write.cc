@@ -74,6 +74,16 @@ Look look(const FileWrite& write, Buffer& buffer) {
   return out;
 }
 
+// A first pass that was for nothing is taken back, unless somebody else wrote meanwhile. What is there now, where it is
+// not what was there before.
+std::optional<std::string> put_back(const FileWrite& write, const std::string& found, std::string left,
+                                    GroupWriter& writer, Buffer& buffer) {
+  WriteReport done = compare_and_write({write.group, write.file, found, left}, writer, buffer);
+  if (done.outcome == WriteOutcome::kRefused) return left;
+  if (done.outcome == WriteOutcome::kOther) return std::move(done.found);
+  return std::nullopt;
+}
+
 std::ptrdiff_t depth(const FileWrite& write) {
   const std::string& path = write.group->path();
   return path.empty() ? 0 : 1 + std::ranges::count(path, '/');
@@ -156,7 +166,7 @@ std::vector<WriteReport> write_levelled(std::span<const FileWrite> writes, Group
   });
 
   std::vector<WriteReport> reports(writes.size());
-  std::vector<bool> open(writes.size());
+  std::vector<std::optional<std::string>> left(writes.size());  // by the first pass; nullopt: the report is made
   for (const std::size_t at : order) {
     const FileWrite& write = writes[at];
     Look seen = look(write, buffer);
@@ -164,26 +174,35 @@ std::vector<WriteReport> write_levelled(std::span<const FileWrite> writes, Group
       reports[at] = std::move(*seen.report);
       continue;
     }
-    open[at] = true;
+    left[at] = seen.found;
     reports[at].found = seen.found;
     const auto first = loosest(write.file, seen.version, seen.found, write.text);
     if (!first || same_value(write.file, seen.version, seen.found, *first)) continue;
     WriteReport done = put(write, *first, std::move(seen.found), writer);
     // What the kernel refused now it may take later, when the rest stands; what is gone stays gone.
+    if (done.outcome == WriteOutcome::kWritten) left[at] = *first;
     if (done.outcome == WriteOutcome::kVanished) {
       reports[at] = std::move(done);
-      open[at] = false;
+      left[at].reset();
     }
   }
   for (const std::size_t at : std::ranges::reverse_view(order)) {
-    if (!open[at]) continue;
+    if (!left[at]) continue;
     FileWrite last = writes[at];
-    last.expected.reset();
+    if (last.expected) last.expected = left[at];
     WriteReport done = compare_and_write(last, writer, buffer);
+    if (done.outcome == WriteOutcome::kOther) {
+      reports[at] = std::move(done);
+      continue;
+    }
+    const std::string& found = reports[at].found;
     const Version version = writes[at].group->version(writes[at].file).value_or(Version::kV1);
     // The value may be there since the first pass: it was written all the same.
-    if (done.outcome == WriteOutcome::kAlready && !same_value(last.file, version, reports[at].found, last.text)) {
+    if (done.outcome == WriteOutcome::kAlready && !same_value(last.file, version, found, last.text)) {
       done.outcome = WriteOutcome::kWritten;
+    }
+    if (done.outcome == WriteOutcome::kRefused && found != *left[at]) {
+      done.stands = put_back(last, found, std::move(*left[at]), writer, buffer);
     }
     done.found = std::move(reports[at].found);
     reports[at] = std::move(done);

@@ -52,6 +52,9 @@ struct WriteReport {
   WriteOutcome outcome = WriteOutcome::kRefused;
   std::string found;           // what was there before, without the line end
   std::optional<Error> error;  // kRefused, kMissing; `code` is the errno
+  // kRefused by write_levelled(), where not `found` is there now: what loosened could not be put back, or somebody else
+  // wrote meanwhile.
+  std::optional<std::string> stands{};
 };
 
 // Whether both texts mean the same to the kernel: numbers by value, "max" as none, memory in whole pages, processors as
@@ -64,7 +67,8 @@ WriteReport compare_and_write(const FileWrite&, GroupWriter&, Buffer&);
 
 // Many files of one tree, in two passes, so that no moment has a child above its parent: from the top down what loosens
 // (a quota that grows, processors added to those that were there, more protected memory), then from the bottom up the
-// values themselves. A report for each, in the order given; a refusal stops nothing else.
+// values themselves, each over what the first pass left where one was expected. A report for each, in the order given;
+// a refusal stops nothing else, and what was loosened for a value that is refused is put back.
 std::vector<WriteReport> write_levelled(std::span<const FileWrite>, GroupWriter&, Buffer&);
 
 // What is at least as loose as both: the text of the first pass. nullopt: this file knows no order.

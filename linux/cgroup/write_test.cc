@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "linux/cgroup/limit.h"
@@ -116,6 +118,19 @@ TEST_P(OnV1, AnEmptySetIsWrittenToo) {
     EXPECT_EQ(cpus(*top), cpus_wanted);
     EXPECT_EQ(cpus(*low), cpus_wanted);
   }
+}
+
+TEST_P(OnV1, WhatWasLoosenedForNothingIsPutBack) {
+  must(*low, File::kCpusetCpus, "0");
+  must(*top, File::kCpusetCpus, "0");
+  const FileWrite writes[] = {{&*top, File::kCpusetCpus, "1", "0"}};  // to 0-1, and not on: the child has 0
+  const auto reports = write_levelled(writes, *writer, buffer);
+  EXPECT_EQ(reports[0].outcome, WriteOutcome::kRefused);
+  ASSERT_TRUE(reports[0].error);
+  EXPECT_EQ(reports[0].error->code, EBUSY);
+  EXPECT_EQ(reports[0].found, "0");
+  EXPECT_FALSE(reports[0].stands) << *reports[0].stands;
+  EXPECT_EQ(cpus(*top), "0");
 }
 
 TEST_P(OnV1, ABurstIsNoLargerThanTheQuota) {
@@ -266,6 +281,60 @@ TEST_F(Steps, AGroupThatGoesIsNoRefusal) {
   const FileWrite writes[] = {{&group, File::kCpuShares, "1", {}}};
   EXPECT_EQ(compare_and_write(writes[0], rules, buffer).outcome, WriteOutcome::kVanished);
   EXPECT_EQ(write_levelled(writes, rules, buffer)[0].outcome, WriteOutcome::kVanished);
+}
+
+TEST_F(Steps, WhatCannotBePutBackIsTold) {
+  testing::make_v1(tree);
+  tree.write("cpuset/cpuset.cpus", "0-3\n");
+  for (const char* group : {"a", "a/b", "a/c"}) {
+    testing::make_v1_group(tree, group);
+    tree.write(std::string("cpuset/") + group + "/cpuset.cpus", "0\n");
+  }
+  const auto hierarchies = Hierarchies::discover(tree.root(), "").value();
+  const auto a = std::move(*Group::open(hierarchies, "a").value());
+  const auto b = std::move(*Group::open(hierarchies, "a/b").value());
+  const FileWrite writes[] = {{&a, File::kCpusetCpus, "1", {}}, {&b, File::kCpusetCpus, "1", {}}};
+  const auto reports = write_levelled(writes, rules, buffer);  // a/c keeps 0, a/b has 1 by then
+  EXPECT_EQ(reports[0].outcome, WriteOutcome::kRefused);
+  EXPECT_EQ(reports[0].found, "0");
+  EXPECT_EQ(reports[0].stands, "0-1");
+  EXPECT_EQ(reports[1].outcome, WriteOutcome::kWritten);
+  EXPECT_EQ(a.read(File::kCpusetCpus, buffer).value(), "0-1\n");
+}
+
+// Somebody who writes right after our first write.
+class Disturbed final : public GroupWriter {
+ public:
+  Disturbed(testing::Tree& tree, std::string file, std::string text)
+      : tree_(tree), file_(std::move(file)), text_(std::move(text)) {}
+  Result<std::optional<std::size_t>> put(const Group& group, File file, std::string_view text) override {
+    auto done = rules_.put(group, file, text);
+    if (!std::exchange(done_, true)) tree_.write(file_, text_);
+    return done;
+  }
+
+ private:
+  testing::Tree& tree_;
+  testing::KernelRules rules_;
+  std::string file_, text_;
+  bool done_ = false;
+};
+
+TEST_F(Steps, WhatSomebodyWroteMeanwhileIsLeftAloneWhereAValueWasExpected) {
+  testing::make_v2(tree);
+  testing::make_v2_group(tree, "", "a");
+  const auto hierarchies = Hierarchies::discover(tree.root(), "").value();
+  const auto group = std::move(*Group::open(hierarchies, "a").value());
+  for (const bool expected : {true, false}) {
+    tree.write("a/cpuset.cpus", "0\n");
+    Disturbed disturbed(tree, "a/cpuset.cpus", "3\n");
+    FileWrite wanted{&group, File::kCpusetCpus, "1", {}};
+    if (expected) wanted.expected = "0";
+    const WriteReport report = write_levelled({&wanted, 1}, disturbed, buffer)[0];
+    EXPECT_EQ(report.outcome, expected ? WriteOutcome::kOther : WriteOutcome::kWritten);
+    EXPECT_EQ(report.found, expected ? "3" : "0");
+    EXPECT_EQ(group.read(File::kCpusetCpus, buffer).value(), expected ? "3\n" : "1\n");
+  }
 }
 
 TEST(SameValue, IsWhatTheKernelWouldSay) {
