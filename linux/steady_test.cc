@@ -130,6 +130,14 @@ TEST_F(Steady, APassOverAGroup) {
   }
 }
 
+TEST_F(Steady, LookingForAHierarchyIntoWhichTheGroupDoesNotCome) {
+  testing::make_v1(tree);
+  testing::make_v2_group(tree, "cpu", "a");
+  const auto hierarchies = Hierarchies::discover(tree.root(), "").value();
+  const auto group = std::move(*Group::open(hierarchies, "a").value());
+  EXPECT_EQ(of([&] { EXPECT_FALSE(group.has(File::kMemoryUsage)); }), 0);
+}
+
 TEST_F(Steady, APassOverTheMachine) {
   const Folder proc = Folder::open("/proc").value();
   const pid_t self = ::getpid();

@@ -6,6 +6,12 @@
 #include "base/text.h"
 
 namespace tidemark::linux {
+namespace {
+
+// A removed directory stays open and is empty; a group that lives has this file in every version.
+constexpr const char* kInEveryGroup = "cgroup.procs";
+
+}  // namespace
 
 Result<std::optional<Group>> Group::open(const Hierarchies& hierarchies, std::string_view path) {
   TM_CHECK(hierarchies.all().size() <= kHierarchiesMax, "a controller is in one hierarchy");
@@ -21,26 +27,30 @@ Result<std::optional<Group>> Group::open(const Hierarchies& hierarchies, std::st
 }
 
 bool Group::alive() const {
-  // A removed directory stays open and is empty; a group that lives has this file in every version.
   return std::ranges::any_of(directories_,
-                             [](const auto& one) { return one && has_file(one->fd.get(), "cgroup.procs"); });
+                             [](const auto& one) { return one && has_file(one->fd.get(), kInEveryGroup); });
+}
+
+Result<const Directory*> Group::reach(std::size_t hierarchy) const {
+  auto& held = directories_[hierarchy];
+  if (held) return &*held;
+  TM_TRY(auto opened,
+         open_beneath(hierarchies_->directory(hierarchy), path_, {hierarchies_->all()[hierarchy].path, path_, {}}));
+  // The name is this group's for as long as it lives, and it did when the directory was opened if it does now.
+  if (!opened || !alive()) return nullptr;
+  held = std::move(*opened);
+  return &*held;
 }
 
 const Directory* Group::directory(Controller controller) const {
   const auto hierarchy = hierarchies_->of(controller);
-  if (!hierarchy || !directories_[*hierarchy]) return nullptr;
-  return &*directories_[*hierarchy];
-}
-
-const Directory* Group::home_directory(File file) const {
-  const auto* home = hierarchies_->home(file);
-  if (!home || !directories_[home->hierarchy]) return nullptr;
-  return &*directories_[home->hierarchy];
+  return hierarchy ? reach(*hierarchy).value_or(nullptr) : nullptr;
 }
 
 bool Group::has(File file) const {
-  const Directory* directory = home_directory(file);
-  return directory && has_file(directory->fd.get(), hierarchies_->home(file)->name);
+  const auto* home = hierarchies_->home(file);
+  const Directory* directory = home ? reach(home->hierarchy).value_or(nullptr) : nullptr;
+  return directory && has_file(directory->fd.get(), home->name);
 }
 
 std::optional<Version> Group::version(File file) const {
@@ -78,28 +88,23 @@ Result<std::optional<Fd>> Group::open_to_write(File file) const {
 }
 
 Result<std::optional<Fd>> Group::open_with(File file, int flags) const {
-  const Directory* directory = home_directory(file);
-  if (directory) {
-    TM_TRY(auto fd, open_file(directory->fd.get(), hierarchies_->home(file)->name, flags, place(file)));
-    if (fd) return fd;
-  }
-  if (auto error = why_absent(file)) return fail(std::move(*error));
-  return std::nullopt;
-}
-
-// Nothing: because the group is gone.
-std::optional<Error> Group::why_absent(File file) const {
-  const FileNames& names = names_of(file);
-  if (!hierarchies_->home(file)) {
+  const auto* home = hierarchies_->home(file);
+  if (!home) {
+    const FileNames& names = names_of(file);
     return fail(ErrorKind::kUnsupported, "this machine has no ", names.v1 ? names.v1 : names.v2,
-                ": no mounted cgroup hierarchy carries it")
-        .error();
+                ": no mounted cgroup hierarchy carries it");
   }
-  const Directory* directory = home_directory(file);
-  if (!directory || !has_file(directory->fd.get(), "cgroup.procs")) return std::nullopt;
+  TM_TRY(const Directory* directory, reach(home->hierarchy));
+  if (directory) {
+    TM_TRY(auto fd, open_file(directory->fd.get(), home->name, flags, place(file)));
+    if (fd) return fd;
+    if (!has_file(directory->fd.get(), kInEveryGroup)) return std::nullopt;
+    return fail(ErrorKind::kUnsupported, place(file).text(),
+                " is not there: this kernel does not have it, or the controller is not enabled for the group");
+  }
+  if (!alive()) return std::nullopt;
   return fail(ErrorKind::kUnsupported, place(file).text(),
-              " is not there: this kernel does not have it, or the controller is not enabled for the group")
-      .error();
+              " is not there: the group is in other hierarchies and not, or not yet, in this one");
 }
 
 }  // namespace tidemark::linux

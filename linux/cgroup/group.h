@@ -38,7 +38,7 @@ class Group {
   Place place(File) const;
 
   // The text of the file, in the buffer until the next reading. nullopt: the group is gone. kUnsupported: the group is
-  // there and has no such file.
+  // there and has no such file, or is not in that hierarchy, where it may still come.
   Result<std::optional<std::string_view>> read(File, Buffer&) const;
 
   // Keeps the file open, so that a reading is one call of the kernel: for what is read every second. No file: nothing
@@ -50,13 +50,13 @@ class Group {
 
  private:
   Group(const Hierarchies& hierarchies, std::string_view path) : hierarchies_(&hierarchies), path_(path) {}
-  const Directory* home_directory(File) const;
+  // Held, or opened now: a group comes into one hierarchy after the other. nullptr: it is not there in that one.
+  Result<const Directory*> reach(std::size_t hierarchy) const;
   Result<std::optional<Fd>> open_with(File, int flags) const;
-  std::optional<Error> why_absent(File) const;
 
   const Hierarchies* hierarchies_;
   std::string path_;
-  std::array<std::optional<Directory>, kHierarchiesMax> directories_;
+  mutable std::array<std::optional<Directory>, kHierarchiesMax> directories_;  // filled by reach(): for one thread
   std::vector<std::pair<File, Fd>> kept_;
 };
 

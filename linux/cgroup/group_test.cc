@@ -152,7 +152,37 @@ TEST_F(GroupTest, AGroupMayBeInSomeHierarchiesOnly) {
   EXPECT_TRUE(group.has(File::kCpuShares));
   EXPECT_FALSE(group.has(File::kCpuPressure));
   EXPECT_EQ(group.directory(Controller::kMemory), nullptr);
-  EXPECT_FALSE(group.read(File::kMemoryUsage, buffer).value()) << "not there in that hierarchy";
+  const auto usage = group.read(File::kMemoryUsage, buffer);
+  ASSERT_FALSE(usage) << "not there in that hierarchy, which is not gone";
+  EXPECT_EQ(usage.error().kind, ErrorKind::kUnsupported);
+  EXPECT_NE(usage.error().message.find("memory/a/memory.usage_in_bytes"), std::string::npos) << usage.error().message;
+  tree.remove("cpu/a");
+  EXPECT_FALSE(group.read(File::kMemoryUsage, buffer).value()) << "gone";
+}
+
+TEST_F(GroupTest, AHierarchyIntoWhichTheGroupComesLaterIsSeen) {
+  testing::make_v2_group(tree, "cpu", "a");
+  const Hierarchies hierarchies = v1();
+  Group group = opened(hierarchies, "a");
+  EXPECT_FALSE(group.has(File::kMemoryUsage));
+  testing::make_v2_group(tree, "memory", "a");
+  tree.write("memory/a/memory.usage_in_bytes", "4096\n");
+  EXPECT_TRUE(group.has(File::kMemoryUsage));
+  ASSERT_TRUE(group.keep(File::kMemoryUsage));
+  EXPECT_EQ(group.read(File::kMemoryUsage, buffer).value().value(), "4096\n");
+  EXPECT_NE(group.directory(Controller::kMemory), nullptr);
+}
+
+TEST_F(GroupTest, WhatComesUnderTheNameOfAGroupThatIsGoneIsAnother) {
+  testing::make_v2_group(tree, "cpu", "a");
+  const Hierarchies hierarchies = v1();
+  const Group group = opened(hierarchies, "a");
+  tree.remove("cpu/a");
+  testing::make_v2_group(tree, "memory", "a");
+  tree.write("memory/a/memory.usage_in_bytes", "4096\n");
+  EXPECT_FALSE(group.read(File::kMemoryUsage, buffer).value());
+  EXPECT_FALSE(group.has(File::kMemoryUsage));
+  EXPECT_FALSE(group.alive());
 }
 
 TEST_F(GroupTest, OpensToWrite) {
