@@ -108,13 +108,16 @@ Result<PerfCounts> PerfCounters::read() const {
     if (static_cast<std::size_t>(got) != wanted || words[0] != events_) {
       return fail(ErrorKind::kInternal, "read the counters of a group: ", wanted, " bytes are wanted, found ", got);
     }
-    // A processor on which the group never ran counted nothing, and nothing is what happened there.
-    if (words[2] == 0) continue;
-    out.enabled_ns += static_cast<std::int64_t>(words[1]);
-    out.running_ns += static_cast<std::int64_t>(words[2]);
-    for (std::size_t i = 0; i < events_; ++i) out.values[i] += scaled_perf_value(words[kHead + i], words[1], words[2]);
+    add_perf_reading(out, words[1], words[2], std::span(words).subspan(kHead, events_));
   }
   return out;
+}
+
+void add_perf_reading(PerfCounts& sum, std::uint64_t enabled_ns, std::uint64_t running_ns,
+                      std::span<const std::uint64_t> values) {
+  sum.enabled_ns += static_cast<std::int64_t>(enabled_ns);
+  sum.running_ns += static_cast<std::int64_t>(running_ns);
+  for (std::size_t i = 0; i < values.size(); ++i) sum.values[i] += scaled_perf_value(values[i], enabled_ns, running_ns);
 }
 
 std::int64_t scaled_perf_value(std::uint64_t value, std::uint64_t enabled_ns, std::uint64_t running_ns) {

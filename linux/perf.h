@@ -25,9 +25,10 @@ inline constexpr std::size_t kPerfEventsMax = 4;
 struct PerfCounts {
   // In the order in which they were asked for, summed over processors; scaled up where the PMU was shared in turns.
   std::array<std::int64_t, kPerfEventsMax> values{};
-  std::int64_t enabled_ns = 0;
-  std::int64_t running_ns =
-      0;  // less than enabled: the values are estimates; 0: nothing was counted, and the values say nothing
+  std::int64_t enabled_ns = 0;  // the group ran
+  // Of that, with counters. Less: the values are estimates, and too low where a processor never gave the group any;
+  // 0: nothing was counted, and the values say nothing.
+  std::int64_t running_ns = 0;
 };
 
 // Open for a while (a window of some seconds a minute): each processor costs a descriptor for each event, and a switch
@@ -50,6 +51,11 @@ class PerfCounters {
   std::vector<OnCpu> cpus_;
   std::size_t events_ = 0;
 };
+
+// Adds what one processor says. Both times 0: the group never ran there. Only the second: it ran and never had a
+// counter, which must show in the sum.
+void add_perf_reading(PerfCounts& sum, std::uint64_t enabled_ns, std::uint64_t running_ns,
+                      std::span<const std::uint64_t> values);
 
 // The values as if they had counted all of the time:  value × enabled / running.
 std::int64_t scaled_perf_value(std::uint64_t value, std::uint64_t enabled_ns, std::uint64_t running_ns);

@@ -19,6 +19,20 @@ TEST(Perf, ValuesOfSharedCountersAreScaled) {
             std::int64_t{1} << 41);
 }
 
+TEST(Perf, AProcessorThatNeverGaveACounterShowsInTheSum) {
+  PerfCounts sum;
+  constexpr std::uint64_t kValues[] = {100, 200}, kNone[] = {0, 0};
+  add_perf_reading(sum, 50, 50, kValues);
+  add_perf_reading(sum, 0, 0, kNone);  // never ran there
+  EXPECT_EQ(sum.enabled_ns, 50);
+  EXPECT_EQ(sum.running_ns, 50) << "counted all of the time";
+  add_perf_reading(sum, 30, 0, kNone);  // ran, uncounted
+  EXPECT_EQ(sum.enabled_ns, 80);
+  EXPECT_EQ(sum.running_ns, 50);
+  EXPECT_EQ(sum.values[0], 100);
+  EXPECT_EQ(sum.values[1], 200);
+}
+
 TEST(Perf, WhatIsNoGroupIsMissingWithTheReason) {
   testing::Tree tree;
   const Directory folder = std::move(*open_directory(tree.root()).value());
