@@ -57,7 +57,9 @@ Result<std::vector<NumaNode>> read_numa_nodes(const Folder& nodes, Buffer& buffe
 }
 
 std::int64_t NumaMemory::used() const {
-  return std::max<std::int64_t>(total - free - active_file - inactive_file - reclaimable_slab, 0);
+  std::int64_t left = total;
+  for (const std::int64_t part : {free, active_file, inactive_file, reclaimable_slab}) left -= std::min(left, part);
+  return left;
 }
 
 Result<NumaMemory> parse_numa_memory(std::string_view text) {
@@ -86,7 +88,6 @@ Result<NumaMemory> parse_numa_memory(std::string_view text) {
                 "lines MemTotal, MemFree, Active(file), Inactive(file) and SReclaimable are wanted, found ",
                 base::quoted(text));
   }
-  // A sum of five sizes that each fit in bytes fits when each is a machine's: refused where it is none.
   for (const std::int64_t part : {*free, *active_file, *inactive_file, *reclaimable_slab}) {
     if (part > *total) return fail(ErrorKind::kInvalid, "a part of the memory of a node is larger than the node");
   }

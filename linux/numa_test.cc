@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "linux/testing/tree.h"
 
 namespace tidemark::linux {
@@ -49,6 +51,15 @@ TEST(Numa, MemoryOfANode) {
   EXPECT_EQ((*memory)->total, 1000 * 1024);
   EXPECT_EQ((*memory)->used(), 800 * 1024);
   EXPECT_FALSE(read_numa_memory(nodes, 2, buffer).value());
+}
+
+TEST(Numa, WhatIsUsedOfANodeIsNeverLessThanNothing) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ((NumaMemory{kMost, 0, kMost, kMost, kMost}).used(), 0);
+  EXPECT_EQ((NumaMemory{kMost, kMost, kMost, kMost, kMost}).used(), 0);
+  EXPECT_EQ((NumaMemory{kMost, 0, 0, 0, 0}).used(), kMost);
+  EXPECT_EQ((NumaMemory{100, 50, 40, 9, 0}).used(), 1);
+  EXPECT_EQ((NumaMemory{100, 50, 40, 20, 0}).used(), 0) << "counted one after the other, and moved meanwhile";
 }
 
 TEST(Numa, MemoryThatIsNotSaidIsNotZero) {
