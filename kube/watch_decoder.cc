@@ -33,7 +33,8 @@ std::optional<WatchEvent> usual_event(std::string_view bytes) {
   const std::string_view object = bytes.substr(middle + kMiddle.size() - 1);
   JsonSplitter splitter;
   const auto length = splitter.feed(object);
-  if (!length || object.substr(*length) != "}") return std::nullopt;
+  // The splitter counts brackets of either kind; who reads the object sees what is wrong between them.
+  if (!length || object.substr(*length) != "}" || object[*length - 1] != '}') return std::nullopt;
   return WatchEvent{*type, object.substr(0, *length)};
 }
 

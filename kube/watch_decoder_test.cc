@@ -108,6 +108,7 @@ TEST(WatchDecoder, GarbageIsRefusedAtOnce) {
   EXPECT_EQ(refused(R"({"type":"ADDED"})"), ErrorKind::kInvalid);
   EXPECT_EQ(refused(R"({"type":"ADDED","object":"x"})"), ErrorKind::kInvalid);
   EXPECT_EQ(refused(R"({"type":"RENAMED","object":{}})"), ErrorKind::kInvalid);
+  EXPECT_EQ(refused(R"({"type":"ADDED","object":{"2"]})"), ErrorKind::kInvalid) << "brackets of two kinds";
   EXPECT_EQ(refused(R"({"type":"ADDED","object":{},"more":})"), ErrorKind::kInvalid);
   EXPECT_EQ(refused(R"({"type":"ERROR","object":{"kind":"Pod"}})"), ErrorKind::kInternal);
 }

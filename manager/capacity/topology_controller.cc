@@ -108,13 +108,13 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
   const model::TopologyView view = kube::to_topology_view(*topology, notes);
   std::optional<base::Duration> since_write;
   bool repair = false;
-  bool ahead = false;
+  bool fought_over = false;
   std::int64_t repairs = 0;
   base::MonotonicTime repaired_at;
   if (const auto at = written_.find(node); at != written_.end() && at->second.epoch == epoch) {
     if (is_behind(at->second, *topology)) co_return Done::kSettled;
     repair = carried_by(view) != at->second.zones;
-    ahead = repair && !is_fought_over(at->second);
+    fought_over = is_fought_over(at->second);
     const auto now = loop_.clock().monotonic();
     if (now - at->second.repaired_at < kFightWindow) repairs = at->second.repairs;
     repaired_at = repair ? now : at->second.repaired_at;
@@ -123,6 +123,8 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
   auto decision = policy::needs_zone_write(view, plan, since_write, values, follow);
+  // A node that is cut goes ahead of others in some cases; its zones must not say the old number meanwhile.
+  const bool ahead = (repair || decision.above_node) && !fought_over;
   if (contests_ != nullptr) {
     const auto carried = carried_by(view);
     const auto at = written_.find(node);

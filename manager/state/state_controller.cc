@@ -148,7 +148,6 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
 
 // What the node carries is read again: whether it has labels and annotations at all is not in the cache.
 net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube::Place place) {
-  const UnderWay under_way(writing_);
   auto bytes = co_await context_.client.get(kube::kNodes, "", name.value, kPlaceLimit);
   if (!bytes) {
     if (bytes.error().kind == ErrorKind::kNotFound) co_return Result<void>();
@@ -168,6 +167,7 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube:
   options.subresource = "status";
   options.note = {model::reason_id(standing.advanced.reasons.front()), mark_json(*exact)};
   options.place = std::move(place);
+  const UnderWay under_way(writing_);  // a stop waits for writes, not for those in line
   auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kJson,
                                                 std::move(marked.body), options, context_.write_limit);
   if (!patched) {

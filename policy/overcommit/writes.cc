@@ -140,6 +140,7 @@ ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const Zo
   const bool clears = wanted.reason == Reason::kZonesCleared;
   const ZoneCuts cpu = cuts_of(topology, &model::ZoneView::batch_cpu, follow, follow ? follow->cpu.value : 0);
   const ZoneCuts memory = cuts_of(topology, &model::ZoneView::batch_memory, follow, follow ? follow->memory.value : 0);
+  decision.above_node = cpu == ZoneCuts::kAny || memory == ZoneCuts::kAny;
   bool added = false;
   for (std::size_t i = 0; i < wanted.zones.size(); ++i) {
     const model::ZoneView& carried = topology.zones[i];

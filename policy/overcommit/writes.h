@@ -55,6 +55,7 @@ struct ZoneChange {
 struct ZoneWriteDecision {
   WriteDecision write;
   std::vector<ZoneChange> changes;
+  bool above_node = false;  // together they say more than `follow` now: this cannot wait
 };
 // `follow`: what the node carries, where its zones follow it.
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "policy/overcommit/overcommit.h"
+#include "policy/overcommit/writes.h"
 
 namespace tidemark::policy {
 namespace {
@@ -118,6 +119,24 @@ TEST(Zones, TheQuantitiesAreWrittenAsThePeerWritesThem) {
   EXPECT_EQ(zone_quantity(MemoryMilli{kGi * 1000 + 1}, model::Quantity::Format::kBinarySI).canonical(),
             "1073741824001m");
   EXPECT_EQ(zone_quantity(MemoryMilli{62'000'000'000'000}, model::Quantity::Format::kDecimalSI).canonical(), "62G");
+}
+
+TEST(Zones, WhatTheySayAboveTheirNodeCannotWait) {
+  model::TopologyView topology;
+  ZonesPlan wanted;
+  for (int i = 0; i < 2; ++i) {
+    const CpuMicro four{4'000'000};
+    topology.zones.emplace_back().batch_cpu = model::ZoneAmounts<CpuMicro>{four, four, four};
+    wanted.zones.emplace_back().batch_cpu = CpuMicro{3'999'500};
+  }
+  const auto decided = [&](std::optional<std::int64_t> on_node) {
+    const auto follow = on_node ? std::optional(model::Resources{{*on_node}, {}}) : std::nullopt;
+    return needs_zone_write(topology, wanted, base::Duration(0), model::ColocationStrategy(), follow);
+  };
+  EXPECT_FALSE(decided(std::nullopt).above_node) << "they do not follow";
+  EXPECT_FALSE(decided(8000).above_node);
+  EXPECT_TRUE(decided(7999).above_node);
+  EXPECT_TRUE(decided(7999).write.write);
 }
 
 TEST(ZonesProperty, NoZoneOffersLessThanNothingOrMoreThanItHas) {
