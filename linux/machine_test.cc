@@ -37,6 +37,7 @@
 #include "linux/psi.h"
 #include "linux/scan.h"
 #include "linux/testing/own_group.h"
+#include "linux/testing/tree.h"
 
 namespace tidemark::linux {
 namespace {
@@ -150,6 +151,7 @@ constexpr std::size_t kMoreThanThat = 64 * 1024 * 1024;  // bytes that its proce
 
 // Runs as a process of its own, in the group whose cgroup.procs is `fd`; touches more memory than the group may have.
 [[noreturn]] void exceed_memory(int fd) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a group with a process in it can be removed by nobody
   if (!put_text(fd, "0")) ::_exit(1);
   void* memory = ::mmap(nullptr, kMoreThanThat, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) ::_exit(2);
@@ -374,6 +376,32 @@ TEST_F(Procfs, ThisProcessIsUnderstood) {
     const auto group = parse_process_group(**text, controller);
     EXPECT_TRUE(group || group.error().kind == ErrorKind::kUnsupported) << group.error().message;
   }
+}
+
+TEST(OwnGroups, ThoseOfATestThatIsNoMoreAreRemoved) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  testing::Tree tree;
+  testing::make_v1(tree);
+  const std::string dead = "tidemark-test-" + std::to_string(child);
+  const std::string with_a_file = dead + "/file", alive = "tidemark-test-" + std::to_string(::getppid());
+  tree.folder("cpu/" + dead + "/low/lower");
+  tree.folder("cpu/" + alive);
+  for (const std::string left :
+       {"tidemark-test-", "tidemark-test-1x", "tidemark-test-0", "tidemark-test--1", "tidemark"})
+    tree.folder("cpu/" + left);
+  tree.folder("memory/tidemark-test-" + std::to_string(::getpid()));
+  tree.write("memory/" + with_a_file, "");
+  testing::remove_left_groups(Hierarchies::discover(tree.root(), "").value());
+  const auto is_there = [&](const std::string& path) { return std::filesystem::exists(tree.path(path)); };
+  EXPECT_FALSE(is_there("cpu/" + dead));
+  EXPECT_FALSE(is_there("memory/tidemark-test-" + std::to_string(::getpid())));
+  EXPECT_TRUE(is_there("memory/" + with_a_file)) << "only what is empty";
+  for (const std::string left :
+       {alive.c_str(), "tidemark-test-", "tidemark-test-1x", "tidemark-test-0", "tidemark-test--1", "tidemark"})
+    EXPECT_TRUE(is_there("cpu/" + left)) << left;
 }
 
 // The folder is called like the kernel's own headers (<linux/…>), and the root of the tree is searched first: a header

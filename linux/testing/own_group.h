@@ -1,25 +1,58 @@
-// Groups of a test in the machine's own hierarchies, named tidemark-test-<pid>, removed at the end.
+// Groups of a test in the machine's own hierarchies, named tidemark-test-<pid>, removed at the end; those of a test
+// that was killed are removed by the next one.
 #pragma once
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
+#include "base/text.h"
 #include "linux/cgroup/hierarchies.h"
 
 namespace tidemark::linux::testing {
 
 inline constexpr const char* kMachineRoot = "/sys/fs/cgroup";
+inline constexpr std::string_view kOwnPrefix = "tidemark-test-";
+
+// With those below it, which is all that rmdir takes: no group with a process in it, and no file.
+inline void remove_groups(const std::filesystem::path& path) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    if (at->symlink_status(error).type() == std::filesystem::file_type::directory) remove_groups(at->path());
+  }
+  ::rmdir(path.c_str());
+}
+
+// The groups of tests that are no more; with them one that had this process's number before.
+inline void remove_left_groups(const Hierarchies& hierarchies) {
+  for (const Hierarchy& one : hierarchies.all()) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(one.path, error), end; !error && at != end; at.increment(error)) {
+      const std::string name = at->path().filename();
+      if (!name.starts_with(kOwnPrefix)) continue;
+      const auto pid = base::parse_int(std::string_view(name).substr(kOwnPrefix.size()));
+      if (!pid || *pid <= 0 || *pid > std::numeric_limits<pid_t>::max()) continue;
+      const bool dead = ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+      if (dead || *pid == ::getpid()) remove_groups(at->path());
+    }
+  }
+}
 
 class OwnGroup {
  public:
   explicit OwnGroup(const Hierarchies& hierarchies)
-      : hierarchies_(hierarchies), name_("tidemark-test-" + std::to_string(::getpid())) {
+      : hierarchies_(hierarchies), name_(std::string(kOwnPrefix) + std::to_string(::getpid())) {
+    [[maybe_unused]] static const bool once = (remove_left_groups(hierarchies), true);
     complete_ = make(name_);
   }
   OwnGroup(const OwnGroup&) = delete;
