@@ -31,6 +31,17 @@ INSTANTIATE_TEST_SUITE_P(Write, OnV2, ::testing::Values(Where::kFolder, Where::k
 INSTANTIATE_TEST_SUITE_P(Write, OnV1, ::testing::Values(Where::kFolder, Where::kMachine),
                          ::testing::PrintToStringParamName());
 
+// A machine is of one version, and the cases of the other skip: expected, as long as those of the one do not.
+TEST(WriteOnMachine, OneVersionIsTried) {
+  std::string why_not;
+  for (const Version version : {Version::kV1, Version::kV2}) {
+    const testing::MachineGroups groups(version);
+    if (groups.why_not().empty()) return;
+    why_not += (why_not.empty() ? "" : "; ") + groups.why_not();
+  }
+  GTEST_SKIP() << why_not;
+}
+
 TEST_P(OnV1, AValueIsWrittenOnce) {
   WriteReport report = write(*low, File::kCpuShares, "512");
   EXPECT_EQ(report.outcome, WriteOutcome::kWritten);

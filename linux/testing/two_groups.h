@@ -26,6 +26,48 @@ inline std::ostream& operator<<(std::ostream& out, Where where) {
   return out << (where == Where::kFolder ? "folder" : "machine");
 }
 
+// A group of this machine with one called "low" in it, where cpu, cpuset and memory are of that version.
+class MachineGroups {
+ public:
+  explicit MachineGroups(Version version) : why_not_(make(version)) {}
+  const std::string& why_not() const { return why_not_; }  // empty: they are there
+  const Hierarchies& hierarchies() const { return *hierarchies_; }
+  const std::string& name() const { return own_->name(); }
+
+ private:
+  std::string make(Version version) {
+    Buffer buffer;
+    const auto mounts = read_path("/proc/self/mountinfo", buffer);
+    EXPECT_TRUE(mounts && *mounts);
+    if (!mounts || !*mounts || parse_mounts(kMachineRoot, **mounts).empty()) return "no cgroup hierarchy is mounted";
+    auto found = Hierarchies::discover(kMachineRoot, **mounts);
+    EXPECT_TRUE(found) << found.error().message;
+    if (!found) return found.error().message;
+    hierarchies_ = std::move(*found);
+    for (const File file : {File::kCpuQuota, File::kCpusetCpus, File::kMemoryLimit}) {
+      const auto* home = hierarchies_->home(file);
+      if (!home || home->version != version) return "cpu, cpuset and memory of this machine are of the other version";
+    }
+    if (!has_two_processors(version, buffer)) return "needs processors 0 and 1";
+    own_.emplace(*hierarchies_);
+    if (!own_->complete() || !own_->make_below("low")) return "may not make groups";
+    if (version == Version::kV2 && !own_->give_controllers("+cpu +cpuset +memory"))
+      return "controllers are not given to groups here";
+    return {};
+  }
+  bool has_two_processors(Version version, Buffer& buffer) {
+    const auto root = Group::open(*hierarchies_, "");
+    if (!root || !*root) return false;
+    const auto text = (*root)->read(version == Version::kV1 ? File::kCpusetCpus : File::kCpusetCpusEffective, buffer);
+    const CpuSet cpus = text && *text ? CpuSet::parse(**text).value_or(CpuSet{}) : CpuSet{};
+    return cpus.contains(0) && cpus.contains(1);
+  }
+
+  std::optional<Hierarchies> hierarchies_;
+  std::optional<OwnGroup> own_;
+  std::string why_not_;
+};
+
 // "top" and "top/low", both on processors 0 and 1, without limits.
 class TwoGroups : public ::testing::TestWithParam<Where> {
  protected:
@@ -40,8 +82,6 @@ class TwoGroups : public ::testing::TestWithParam<Where> {
     top = open(top_path_);
     low = open(top_path_ + "/low");
     ASSERT_TRUE(top && low);
-    const CpuSet machine = root_cpus();
-    if (!machine.contains(0) || !machine.contains(1)) GTEST_SKIP() << "needs processors 0 and 1";
     for (Group* group : {&*top, &*low}) {
       must(*group, File::kCpusetMems, "0");
       must(*group, File::kCpusetCpus, "0-1");
@@ -119,46 +159,29 @@ class TwoGroups : public ::testing::TestWithParam<Where> {
   void discover_folder() {
     auto found = Hierarchies::discover(tree_->root(), "");
     ASSERT_TRUE(found) << found.error().message;
-    hierarchies_ = std::move(*found);
+    folder_ = std::move(*found);
+    hierarchies_ = &*folder_;
     writer = std::make_unique<KernelRules>();
     top_path_ = "top";
   }
   void make_on_machine() {
-    const auto mounts = read_path("/proc/self/mountinfo", buffer);
-    ASSERT_TRUE(mounts && *mounts);
-    if (parse_mounts(kMachineRoot, **mounts).empty()) GTEST_SKIP() << "no cgroup hierarchy is mounted";
-    auto found = Hierarchies::discover(kMachineRoot, **mounts);
-    ASSERT_TRUE(found) << found.error().message;
-    hierarchies_ = std::move(*found);
-    for (const File file : {File::kCpuQuota, File::kCpusetCpus, File::kMemoryLimit}) {
-      const auto* home = hierarchies_->home(file);
-      if (!home || home->version != version_)
-        GTEST_SKIP() << "cpu, cpuset and memory of this machine are of the other version";
-    }
-    own_ = std::make_unique<OwnGroup>(*hierarchies_);
-    if (!own_->complete() || !own_->make_below("low")) GTEST_SKIP() << "may not make groups";
-    if (version_ == Version::kV2 && !own_->give_controllers("+cpu +cpuset +memory"))
-      GTEST_SKIP() << "controllers are not given to groups here";
+    machine_.emplace(version_);
+    if (!machine_->why_not().empty()) GTEST_SKIP() << machine_->why_not();
+    hierarchies_ = &machine_->hierarchies();
     writer = std::make_unique<KernelWriter>();
-    top_path_ = own_->name();
+    top_path_ = machine_->name();
   }
   std::optional<Group> open(const std::string& path) {
     auto group = Group::open(*hierarchies_, path);
     EXPECT_TRUE(group) << group.error().message;
     return group ? std::move(*group) : std::nullopt;
   }
-  CpuSet root_cpus() {
-    const auto root = open("");
-    const auto text =
-        root ? root->read(version_ == Version::kV1 ? File::kCpusetCpus : File::kCpusetCpusEffective, buffer)
-             : std::nullopt;
-    return text && *text ? CpuSet::parse(**text).value_or(CpuSet{}) : CpuSet{};
-  }
 
   Version version_;
   std::optional<Tree> tree_;
-  std::optional<Hierarchies> hierarchies_;
-  std::unique_ptr<OwnGroup> own_;
+  std::optional<Hierarchies> folder_;
+  std::optional<MachineGroups> machine_;
+  const Hierarchies* hierarchies_ = nullptr;
   std::string top_path_;
 };
 
