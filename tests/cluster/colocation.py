@@ -95,7 +95,10 @@ def put_case(api: Client, case: dict) -> None:
 
 def put_metric(api: Client, node: str, status: dict, age_s: float = 0) -> None:
     must(api.request("POST", NODEMETRICS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": node}, "spec": {}}), 201, 409)
-    status = {**status, "updateTime": time_stamp(age_s)}
+    stamp = time_stamp(age_s)
+    if must(api.request("GET", f"{NODEMETRICS}/{node}")).get("status.updateTime") == stamp:
+        stamp = time_stamp(age_s - 1)  # an agent's next report is never of the same second
+    status = {**status, "updateTime": stamp}
     must(api.request("PATCH", f"{NODEMETRICS}/{node}/status", {"status": status}, content=MERGE))
 
 
