@@ -34,14 +34,8 @@ std::optional<Int> number(std::optional<std::string_view> word) {
 // "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/a,task_memcg=/a/b,task=x,pid=12,uid=0"
 // The name of a task may hold commas: what stands behind it is found from the end.
 KernelIncident oom_kill(std::string_view text) {
-  KernelIncident out{.kind = KernelIncidentKind::kOomKill,
-                     .pid = {},
-                     .task = {},
-                     .group = {},
-                     .limit_group = {},
-                     .anon_bytes = {},
-                     .cpu = {},
-                     .seconds = {}};
+  KernelIncident out;
+  out.kind = KernelIncidentKind::kOomKill;
   out.limit_group = between(text, ",oom_memcg=", ",task_memcg=").value_or("");
   out.group = between(text, ",task_memcg=", ",task=").value_or("");
   const std::size_t pid = text.rfind(",pid=");
@@ -53,14 +47,8 @@ KernelIncident oom_kill(std::string_view text) {
 
 // "Memory cgroup out of memory: Killed process 12 (x) total-vm:1kB, anon-rss:2kB, file-rss:3kB, …"
 KernelIncident oom_killed(std::string_view text) {
-  KernelIncident out{.kind = KernelIncidentKind::kOomKilled,
-                     .pid = {},
-                     .task = {},
-                     .group = {},
-                     .limit_group = {},
-                     .anon_bytes = {},
-                     .cpu = {},
-                     .seconds = {}};
+  KernelIncident out;
+  out.kind = KernelIncidentKind::kOomKilled;
   out.pid = number<pid_t>(between(text, "illed process ", " ("));
   const std::size_t end = text.rfind(") total-vm:");
   out.task = between(text.substr(0, end), " (", "").value_or("");
@@ -71,14 +59,8 @@ KernelIncident oom_killed(std::string_view text) {
 
 // "INFO: task x:12 blocked for more than 120 seconds."
 KernelIncident hung_task(std::string_view text) {
-  KernelIncident out{.kind = KernelIncidentKind::kHungTask,
-                     .pid = {},
-                     .task = {},
-                     .group = {},
-                     .limit_group = {},
-                     .anon_bytes = {},
-                     .cpu = {},
-                     .seconds = {}};
+  KernelIncident out;
+  out.kind = KernelIncidentKind::kHungTask;
   const std::string_view who = between(text, "INFO: task ", " blocked for more than ").value_or("");
   const std::size_t colon = who.rfind(':');
   if (colon != std::string_view::npos) {
@@ -91,14 +73,8 @@ KernelIncident hung_task(std::string_view text) {
 
 // "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [x:12]"
 KernelIncident soft_lockup(std::string_view text) {
-  KernelIncident out{.kind = KernelIncidentKind::kSoftLockup,
-                     .pid = {},
-                     .task = {},
-                     .group = {},
-                     .limit_group = {},
-                     .anon_bytes = {},
-                     .cpu = {},
-                     .seconds = {}};
+  KernelIncident out;
+  out.kind = KernelIncidentKind::kSoftLockup;
   out.cpu = number<int>(between(text, "CPU#", " "));
   out.seconds = number<std::int64_t>(between(text, "stuck for ", "s"));
   const std::string_view who = between(text, "! [", "]").value_or("");
