@@ -40,6 +40,7 @@ PROGRAM_LIMIT_DEFAULT_S = 600.0
 SECOND_TRY = {"contract", "node", "cluster", "yarn", "vm"}
 # Building these under tsan takes longer than all of tsan else. Suites that want it have Concurrent in their name, here as there.
 TSAN_IN_LONG = {"kube_memory_test", "manager_test", "embedded_test"}
+LONG_PARTS = ["fuzz", "tsan"]  # what `long` has beside its files
 LONG_FUZZ_S = 2700  # for all fuzzers together, one on each core; the soak and the kills need the rest of the budget
 
 @dataclass
@@ -128,17 +129,19 @@ def _run_group(run: Run, group: str, built: bool) -> None:
     if group == "unit":
         _unit(run, built)
         return
-    if group == "long" and not run.only:
+    if group == "long" and run.only in LONG_PARTS[0]:
         _fuzz(run)
+    if group == "long" and run.only in LONG_PARTS[1]:
         _tsan(run, "long", "build-tsan-long", sorted(TSAN_IN_LONG))
     programs, files = build.listed("dev", f"{group}-tests"), _python_files(ROOT / "tests" / group)
     suite = group == "contract"
     if run.only:
         programs, files, suite = [each for each in programs if run.only in each[0]], [file for file in files if run.only in file.name], False
-        if not programs and not files:
-            raise Failed(f"no program and no file of the group {group} has `{run.only}` in its name")
+        if not programs and not files and not (group == "long" and any(run.only in part for part in LONG_PARTS)):
+            raise WrongUse(f"no program and no file of the group {group} has `{run.only}` in its name")
     if not programs and not files and not suite:
-        say(f"{group}: no tests in this group yet")
+        if not run.only:
+            say(f"{group}: no tests in this group yet")
         return
     if not built:
         return

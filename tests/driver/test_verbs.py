@@ -11,7 +11,7 @@ from unittest import mock
 from driver import aims, figures, groups, kubernetes, packages, release, results
 from driver.__main__ import VERBS
 from driver.bench import commit, machine
-from driver.console import Failed
+from driver.console import Failed, WrongUse
 from driver.paths import ROOT
 
 
@@ -39,6 +39,20 @@ class CommandLine(unittest.TestCase):
                           ["build", "fast"], ["fmt", "--chek"], ["fuzz", "--seconds", "x"], ["setup", "now"], ["cluster", "x"], []):
             with self.subTest(arguments):
                 self.assertEqual(2, dev(*arguments).returncode)
+
+    def test_only_what_is_nowhere_is_wrong_use(self):
+        for group in ("node", "long"):
+            with self.subTest(group), mock.patch.object(groups.build, "listed", lambda *_: []), self.assertRaises(WrongUse) as raised:
+                groups._run_group(groups.Run(only="nothing-has-this-name"), group, True)
+            self.assertIn("nothing-has-this-name", str(raised.exception))
+
+    def test_a_part_of_long_by_its_name(self):
+        ran = []
+        with mock.patch.object(groups.build, "listed", lambda *_: []), mock.patch.object(groups, "_fuzz", lambda run: ran.append("fuzz")), \
+             mock.patch.object(groups, "_tsan", lambda *_: ran.append("tsan")):
+            for part in groups.LONG_PARTS:
+                groups._run_group(groups.Run(only=part), "long", True)
+        self.assertEqual(groups.LONG_PARTS, ran)
 
     def test_empty_group_says_so_and_counts_nothing(self):
         run = groups.Run()
