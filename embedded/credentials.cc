@@ -9,11 +9,11 @@
 #include <optional>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "kube/config.h"
 #include "net/address.h"
-#include "net/fd.h"
 
 namespace tidemark::embedded {
 namespace {
@@ -52,7 +52,7 @@ Result<std::optional<std::string>> read_if_there(const std::string& path) {
 }
 
 Result<void> fill_file(const std::string& path, std::string_view text, mode_t mode) {
-  const net::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
   if (file.get() < 0) return base::fail_errno(errno, base::cat("making ", path));
   if (::fchmod(file.get(), mode) != 0) return base::fail_errno(errno, base::cat("protecting ", path));
   while (!text.empty()) {

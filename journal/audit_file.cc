@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "journal/append.h"
-#include "net/fd.h"
 
 namespace tidemark::journal {
 namespace {
@@ -62,7 +62,7 @@ bool ends_in_line(int fd, std::int64_t size) {
 // away, or somebody else has done so.
 Result<std::size_t> append_some(const AuditFileOptions& options, std::int64_t file_max, const std::vector<Entry>& lines,
                                 std::size_t first) {
-  const net::Fd file(::open(options.path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+  const Fd file(::open(options.path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
   if (!file) return base::fail_errno(errno, base::cat("open ", options.path));
   if (::flock(file.get(), LOCK_EX) != 0) return base::fail_errno(errno, base::cat("lock ", options.path));
   struct stat opened{};

@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "journal/frame.h"
 #include "journal/store.h"
-#include "net/fd.h"
 
 namespace tidemark::journal {
 namespace {
@@ -78,7 +78,7 @@ Result<Reader> Reader::open(const std::string& directory) {
 
 Result<std::optional<Segment>> Reader::read(std::size_t place) const {
   const std::string& path = paths_[place];
-  const net::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<Segment>();
   if (!file) return base::fail_errno(errno, base::cat("open ", path));
   std::string bytes;

@@ -75,7 +75,7 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options) {
 Result<void> Store::prepare() {
   TM_TRY_VOID(make_folders(options_.directory));
   const std::string lock = base::cat(options_.directory, "/lock");
-  lock_ = net::Fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+  lock_ = Fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
   if (!lock_) return base::fail_errno(errno, base::cat("open ", lock));
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorKind::kConflict, "another process writes its journal to ", options_.directory,
@@ -120,7 +120,7 @@ bool Store::delete_oldest(Appended& done) {
 
 Result<void> Store::turn_over(base::WallTime now) {
   const std::string path = base::cat(options_.directory, "/", segment_name(next_number_));
-  net::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640));
   if (!file) return base::fail_errno(errno, base::cat("make ", path));
   ++next_number_;
   segments_.push_back({path, 0});

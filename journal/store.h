@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/result.h"
 #include "journal/record.h"
-#include "net/fd.h"
 
 namespace tidemark::journal {
 
@@ -76,8 +76,8 @@ class Store {
   bool append_one(const Entry& entry, base::WallTime now, Appended& done);
 
   StoreOptions options_;
-  net::Fd lock_;
-  net::Fd file_;                             // of the last segment; not open before the first record
+  Fd lock_;
+  Fd file_;                                  // of the last segment; not open before the first record
   std::deque<Segment> segments_;             // the oldest first
   std::int64_t segment_limit_ = 0;           // of the last segment
   std::uint64_t next_number_ = 1;            // of a segment

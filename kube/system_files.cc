@@ -5,16 +5,16 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "kube/config.h"
-#include "net/fd.h"
 
 namespace tidemark::kube {
 namespace {
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   // Not by its size: a kubeconfig may be a pipe.
-  const net::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
     const int why = errno;
     if (why == ENOENT || why == ENOTDIR) return base::fail(ErrorKind::kNotFound, path, ": no such file");

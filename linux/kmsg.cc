@@ -1,6 +1,7 @@
 #include "linux/kmsg.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/result.h"
-#include "net/fd.h"
 #include "net/http_server.h"
 
 namespace tidemark::net {

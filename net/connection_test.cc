@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/testing/clock.h"
 #include "net/address.h"
 #include "net/channel.h"
-#include "net/fd.h"
 #include "net/socket_connection.h"
 #include "net/testing/certificates.h"
 #include "net/testing/endpoint.h"

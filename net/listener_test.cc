@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/testing/clock.h"
 #include "net/address.h"
 #include "net/connection.h"
-#include "net/fd.h"
 #include "net/testing/loop.h"
 
 namespace tidemark::net {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "net/fd.h"
+#include "base/fd.h"
 
 namespace tidemark::net {
 namespace {

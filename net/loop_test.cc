@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/testing/clock.h"
-#include "net/fd.h"
 #include "net/testing/loop.h"
 
 namespace tidemark::net {

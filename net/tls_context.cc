@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fd.h"
 #include "net/connection.h"
-#include "net/fd.h"
 
 namespace tidemark::net {
 namespace {

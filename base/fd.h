@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tidemark::net {
+namespace tidemark::base {
 
 class Fd {
  public:
@@ -26,9 +26,14 @@ class Fd {
   void reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
+  int release() { return std::exchange(fd_, -1); }  // the caller closes it
 
  private:
   int fd_ = -1;
 };
 
-}  // namespace tidemark::net
+}  // namespace tidemark::base
+
+namespace tidemark {
+using base::Fd;
+}  // namespace tidemark
