@@ -28,12 +28,28 @@ inline constexpr std::string_view kClassLabel = "tidemark.io/class";
 inline constexpr std::string_view kJobLabel = "tidemark.io/job";
 inline constexpr std::string_view kPriorityClassLabel = "koordinator.sh/priority-class";
 inline constexpr std::string_view kPriorityLabel = "koordinator.sh/priority";
+inline constexpr std::string_view kEvictionEnabledLabel = "koordinator.sh/eviction-enabled";
+inline constexpr std::string_view kCoreSchedGroupLabel = "koordinator.sh/core-sched-group-id";
+inline constexpr std::string_view kCoreSchedPolicyLabel = "koordinator.sh/core-sched-policy";
+// Whose work it is and who started it; for YARN the same words are application tags.
+inline constexpr std::string_view kBusinessLabel = "tidemark.io/business";
+inline constexpr std::string_view kUserLabel = "tidemark.io/user";
 inline constexpr std::string_view kSkipEnhancedValidationLabel = "pod.koordinator.sh/skip-enhanced-validation";
 
 // Annotations of pods.
 inline constexpr std::string_view kResourceStatusAnnotation = "scheduling.koordinator.sh/resource-status";
 inline constexpr std::string_view kExtendedResourceSpecAnnotation = "node.koordinator.sh/extended-resource-spec";
 inline constexpr std::string_view kReservePodAnnotation = "scheduling.koordinator.sh/reserve-pod";
+inline constexpr std::string_view kEvictionPolicyAnnotation = "koordinator.sh/eviction-policy";
+inline constexpr std::string_view kEvictionPriorityAnnotation = "koordinator.sh/eviction-priority";
+inline constexpr std::string_view kCpuBurstAnnotation = "koordinator.sh/cpuBurst";
+inline constexpr std::string_view kCpuQosAnnotation = "koordinator.sh/cpuQOS";
+inline constexpr std::string_view kMemoryQosAnnotation = "koordinator.sh/memoryQOS";
+inline constexpr std::string_view kBlkioQosAnnotation = "koordinator.sh/blkioQOS";
+inline constexpr std::string_view kNetworkQosAnnotation = "koordinator.sh/networkQOS";
+inline constexpr std::string_view kOomScoreAdjAnnotation = "koordinator.sh/oom-score-adj";
+inline constexpr std::string_view kOomScoreAdjSpecAnnotation = "koordinator.sh/oom-score-adj-spec";
+inline constexpr std::string_view kResctrlAnnotation = "node.koordinator.sh/resctrl";
 inline constexpr std::string_view kProfilesAnnotation = "tidemark.io/profiles";  // which profiles were done with it
 
 // Of ClusterColocationProfiles.

@@ -1,0 +1,152 @@
+// What runs on a node and is accounted, limited and evicted as one: a pod, a container that a copilot tells of
+// (YARN's), a host application. Online or offline: what it counts as is one of its facts.
+//
+// A projection with limits: what decisions of the node read, and nothing else of the object it was made from. Shared
+// and immutable once made; all that a task has on the heap stays below kTaskBytesMax.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/pod.h"
+#include "model/qos.h"
+#include "model/resources.h"
+
+namespace tidemark::model {
+
+inline constexpr std::size_t kTaskContainersMax = 128;          // with init containers and those not listed yet
+inline constexpr std::size_t kTaskNameBytesMax = 512;           // of a name, an id, a word of a label
+inline constexpr std::size_t kTaskPathBytesMax = 4096;          // of a group, from the root of its hierarchy
+inline constexpr std::size_t kTaskSettingBytesMax = 16 * 1024;  // of one annotation that is kept as it came
+inline constexpr std::size_t kTaskFeaturesMax = 32;             // of an eviction policy
+inline constexpr std::size_t kTaskCpusetBytesMax = 4096;        // a list of processors
+inline constexpr std::size_t kTaskBytesMax = 1024 * 1024;
+
+enum class TaskKind : std::uint8_t { kPod, kCopilotTask, kHostApplication };
+std::string_view to_string(TaskKind);
+enum class TaskProviderKind : std::uint8_t { kKubelet, kApiServer, kCopilot, kHostApplications };
+std::string_view to_string(TaskProviderKind);
+
+// The same in every journal line, ledger and kill reason. What nobody says is empty.
+struct TaskIdentity {
+  std::string source;      // whose word it is: "kubernetes", or the name that a copilot gave itself ("yarn")
+  std::string cluster;     // of that source
+  std::string job;         // a pod's label, else its owner "NAMESPACE/KIND/NAME"; YARN: the application
+  std::string attempt;     // YARN: the application attempt
+  std::string task;        // the pod's uid; YARN: the container; a host application's name
+  std::string user;        // who started it
+  std::string business;    // whose it is
+  std::string work_class;  // timeliness class of offline work
+  bool operator==(const TaskIdentity&) const = default;
+};
+
+// What a specification says; nullopt: it does not say, which is no limit, and not 0.
+struct SaidAmounts {
+  std::optional<CpuMilli> cpu{};
+  std::optional<MemoryBytes> memory{};
+  bool none() const { return !cpu && !memory; }
+  bool operator==(const SaidAmounts&) const = default;
+};
+
+// By what it is paid with: native, batch or mid resources.
+struct TaskAmounts {
+  SaidAmounts native;
+  SaidAmounts batch;
+  SaidAmounts mid;
+  bool operator==(const TaskAmounts&) const = default;
+};
+
+// An annotation or label that a later decision reads, as it came.
+enum class TaskSetting : std::uint8_t {
+  kCpuBurst,
+  kCpuQos,
+  kMemoryQos,
+  kBlkioQos,
+  kNetworkQos,
+  kOomScoreAdj,
+  kOomScoreAdjSpec,
+  kResctrl,
+  kCoreSchedGroup,  // an empty text is a group as well
+  kCoreSchedPolicy,
+};
+
+enum class ContainerRole : std::uint8_t {
+  kMain,
+  kInit,       // runs before the others and ends
+  kSidecar,    // an init container that runs on
+  kEphemeral,  // put in by hand, for debugging
+  kUnlisted,   // a group of the task's that no status lists: the pod's pause container, or one made a moment ago
+};
+enum class ContainerState : std::uint8_t { kUnknown, kWaiting, kRunning, kTerminated };
+
+struct TaskContainer {
+  std::string name;     // empty: not listed
+  std::string runtime;  // "containerd"
+  std::string id;       // without the runtime; empty: it was never made
+  std::string path;     // its group; empty: it has none now
+  ContainerRole role = ContainerRole::kMain;
+  ContainerState state = ContainerState::kUnknown;
+  TaskAmounts requests;
+  TaskAmounts limits;
+  bool operator==(const TaskContainer&) const = default;
+};
+
+struct Task {
+  TaskKind kind = TaskKind::kPod;
+  TaskProviderKind provider = TaskProviderKind::kKubelet;
+  TaskIdentity identity;
+  std::string ns;  // a pod's; a copilot says its own name
+  std::string name;
+  std::string path;  // its group, from the root of each hierarchy; empty: it has none now
+
+  Qos qos_raw = Qos::kNone;
+  Qos qos = Qos::kNone;  // with default
+  KubeQos kube_qos = KubeQos::kBestEffort;
+  PriorityClass priority_raw = PriorityClass::kNone;
+  PriorityClass priority = PriorityClass::kNone;  // with default
+  std::optional<std::int32_t> priority_number;    // spec.priority
+  std::int32_t priority_value = 0;                // with default
+  std::optional<std::int32_t> sub_priority;       // nullopt: it has none, or none that can be read
+
+  // Of the whole: requests as the scheduler sets them aside; a limit only where every container has one. Overhead is
+  // in the native ones.
+  TaskAmounts requests;
+  TaskAmounts limits;
+  std::vector<TaskContainer> containers;
+
+  PodPhase phase = PodPhase::kUnknown;
+  std::optional<base::WallTime> created;
+  std::optional<base::WallTime> started;
+  std::optional<base::WallTime> deleted;  // set while it is being ended
+  bool host_network = false;
+  bool fixed = false;  // the kubelet's own (a static pod): the API server cannot evict it
+
+  bool eviction_enabled = false;                              // for what needs the label
+  std::optional<std::vector<std::string>> eviction_features;  // those that may evict it; nullopt: all
+  std::int32_t eviction_priority = 0;                         // lower goes first
+  std::string cpuset;                    // where the scheduler put it; empty: nowhere in particular
+  std::vector<std::int32_t> numa_nodes;  // the same, each once
+  struct Setting {
+    TaskSetting what;
+    std::string text;
+    bool operator==(const Setting&) const = default;
+  };
+  std::vector<Setting> settings;
+  // A host application that the peer counts as offline: BE, and below the kubelet's group of such pods.
+  bool below_besteffort = false;
+
+  const std::string* setting(TaskSetting what) const;  // null: it has none
+  bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
+  // Whether a feature of the agent may evict it, as far as `koordinator.sh/eviction-policy` goes.
+  bool may_be_evicted_by(std::string_view feature) const;
+  std::size_t bytes() const;  // with what it has on the heap
+
+  bool operator==(const Task&) const = default;
+};
+
+}  // namespace tidemark::model
