@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, node, packages, processes, results, sanitizers
+from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, node, packages, processes, results, sanitizers, vm
 from driver.cluster import CLUSTERS, Fixture, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.kubernetes import find_go
@@ -27,7 +27,7 @@ GROUPS = {
     "node": "a real kubelet with 50 pods; cgroups and kernel interfaces of this machine",
     "cluster": "components and kubectl sessions against a real kube-apiserver, faults included",
     "yarn": "a real ResourceManager and NodeManager",
-    "vm": "a kernel with cgroup v2 in a small virtual machine",
+    "vm": "a kernel with cgroup v2 in an emulated machine: readers, writers and the binary on it",
     "long": "what takes too long for CI: soaks, hundreds of kills and seeds, fuzzers",
 }
 CI_GROUPS = [group for group in GROUPS if group != "long"]
@@ -171,6 +171,10 @@ def _run_group(run: Run, group: str, built: bool) -> None:
 
 def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict[str, str]] | None:
     """So many clusters, and the environment of a test on the first of them. None where the group cannot run here, which is told."""
+    if group == "vm":
+        with run.timed(group):
+            environment, remedy = vm.provide()
+        return _skip(run, group, remedy) if remedy else ([], environment)
     if group not in NEED_CLUSTER:
         return [], {}
     go, remedy = find_go()

@@ -16,9 +16,10 @@ PACKAGES = [
     # the test fixture and the driver
     "etcd-server", "openssl", "jq", "curl", "ca-certificates", "git", "util-linux",
 ]
-# Package → its program. Only the group `node` wants these, and installs what is missing when it begins. Asked by program: a machine that
-# runs containers may have them from elsewhere, and Debian's would push those out.
+# Package → its program. Only the groups `node` and `vm` want these, and install what is missing when they begin. Asked by program: a machine
+# that runs containers may have them from elsewhere, and Debian's would push those out.
 NODE = {"containerd": "containerd", "runc": "runc", "busybox-static": "busybox"}
+VM = {"qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox"}
 
 
 def missing(packages) -> list[str]:

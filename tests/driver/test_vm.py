@@ -1,0 +1,142 @@
+"""What the fixture of a guest does before there is one: its archive, its kernel, the cases it lists, and what is said where there can be none."""
+
+import os
+import stat
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from driver import groups, packages, vm
+from driver.console import Failed
+from support.vm import gtest, initramfs
+
+LDD = """\tlinux-vdso.so.1 (0x00007ffd0a5f2000)
+\tlibstdc++.so.6 => /lib/x86_64-linux-gnu/libstdc++.so.6 (0x00007f5c4f800000)
+\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f5c4f61f000)
+\t/lib64/ld-linux-x86-64.so.2 (0x00007f5c4fb3e000)
+"""
+SHOWN = "Package: linux-image-cloud-amd64\nVersion: 6.1.192-2\nDepends: linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2)\nDescription: Linux\n"
+
+
+def entries(archive: bytes) -> dict[str, tuple[int, bytes, tuple[int, int]]]:
+    """As the kernel reads it: path → mode, content, device."""
+    found, at = {}, 0
+    while True:
+        fields = [int(archive[at + 6 + 8 * i:at + 14 + 8 * i], 16) for i in range(13)]
+        assert archive[at:at + 6] == b"070701", archive[at:at + 6]
+        name = archive[at + 110:at + 110 + fields[11] - 1].decode()
+        at += (110 + fields[11] + 3) // 4 * 4
+        if name == "TRAILER!!!":
+            return found
+        found[name] = (fields[1], archive[at:at + fields[6]], (fields[9], fields[10]))
+        at += (fields[6] + 3) // 4 * 4
+
+
+class Initramfs(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.busybox = self.folder / "busybox"
+        self.busybox.write_bytes(b"#!any program")
+
+    def test_files_of_any_length_are_there_with_their_folders(self):
+        files = {f"/a/b/{size}": b"x" * size for size in range(6)} | {"/run-me": b"#!/bin/sh\n"}
+        found = entries(initramfs.make(self.busybox, files))
+        for path, content in files.items():
+            self.assertEqual((stat.S_IFREG | (0o755 if path == "/run-me" else 0o644), content, (0, 0)), found[path[1:]])
+        self.assertEqual((stat.S_IFREG | 0o755, b"#!any program", (0, 0)), found["bin/busybox"])
+        self.assertEqual((stat.S_IFCHR | 0o600, b"", (5, 1)), found["dev/console"])
+        self.assertEqual(initramfs.INIT.read_bytes(), found["init"][1])
+        names = list(found)
+        for name in names:  # a folder comes before what is in it
+            for parent in Path(name).parents[:-1]:
+                self.assertLess(names.index(str(parent)), names.index(name))
+
+    def test_a_path_that_is_none_of_the_guest_is_refused(self):
+        for path in ("relative", "/../up"):
+            with self.assertRaises(ValueError):
+                initramfs.make(self.busybox, {path: b""})
+
+    def test_a_program_brings_its_libraries(self):
+        shell = Path("/bin/sh")
+        found = entries(initramfs.make(self.busybox, {"/bin/other": shell}))
+        libraries = initramfs.libraries(shell)
+        self.assertTrue(libraries)
+        for name, path in libraries.items():
+            self.assertEqual(path.read_bytes(), found[name[1:]][1])
+
+    def test_what_ldd_says_is_read(self):
+        wanted = ["/lib/x86_64-linux-gnu/libstdc++.so.6", "/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"]
+        self.assertEqual({name: Path(name) for name in wanted}, initramfs.parse_ldd(LDD, Path("x")))
+        self.assertEqual({}, initramfs.parse_ldd("\tstatically linked\n", Path("x")))
+        with self.assertRaisesRegex(ValueError, "libmissing"):
+            initramfs.parse_ldd(LDD + "\tlibmissing.so.1 => not found\n", Path("x"))
+
+    def test_process_1_is_a_script_that_a_shell_reads(self):
+        self.assertEqual("", subprocess.run(["sh", "-n", initramfs.INIT], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stderr)
+
+
+class Listed(unittest.TestCase):
+    def test_cases_are_listed_as_they_are_reported(self):
+        text = "Running main() from gmock\nMachine.\n  A\n  B\nWrite/OnV2.  # TypeParam = int\n  C/folder  # GetParam() = folder\n"
+        self.assertEqual(["Machine.A", "Machine.B", "Write/OnV2.C/folder"], gtest.parse_list(text))
+
+
+class Kernel(unittest.TestCase):
+    def setUp(self):
+        self.cache = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.object(vm, "cache_folder", lambda: self.cache))
+        self.enterContext(mock.patch.object(vm.shutil, "which", lambda name: f"/usr/bin/{name}"))
+        self.enterContext(mock.patch.object(packages, "setup"))
+        self.enterContext(mock.patch.object(vm.platform, "machine", lambda: "x86_64"))
+        self.fetched = self.enterContext(mock.patch.object(vm, "_fetch", lambda _, version, folder: (folder / "vmlinuz").write_text(version)))
+
+    def known(self, *answers):
+        return mock.patch.object(vm.processes, "capture", side_effect=answers)
+
+    def test_the_newest_is_fetched_once(self):
+        with self.known(SHOWN, SHOWN):
+            self.assertFalse(vm.complete())
+            environment, reason = vm.provide()
+            self.assertEqual("", reason)
+            self.assertEqual("6.1.192-2", Path(environment["TIDEMARK_VM_KERNEL"]).read_text())
+            self.assertTrue(vm.complete())
+            with mock.patch.object(vm, "_fetch", side_effect=AssertionError("a second time")):
+                self.assertEqual((environment, ""), vm.provide())
+
+    def test_what_apt_does_not_know_it_is_asked_again(self):
+        unknown = subprocess.CalledProcessError(100, "apt-cache", stderr="E: No packages found")
+        with self.known(unknown, SHOWN), mock.patch.object(vm, "_update") as update:
+            self.assertEqual("", vm.provide()[1])
+        update.assert_called_once_with()
+        with self.known(unknown), mock.patch.object(os, "geteuid", lambda: 1000):
+            self.assertIn("apt-get update", vm.provide()[1])
+
+    def test_a_package_without_one_kernel_is_refused(self):
+        for text in ("", SHOWN.replace("Depends: ", "Suggests: "), SHOWN.replace("(= 6.1.192-2)", "")):
+            with self.assertRaises(Failed):
+                vm.parse(text)
+
+
+class WhereThereCanBeNone(unittest.TestCase):
+    def test_the_group_is_skipped_by_name_with_the_remedy(self):
+        run = groups.Run()
+        with (
+            mock.patch.object(groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]),
+            mock.patch.object(vm, "provide", lambda: ({}, "run as root: apt-get install qemu-system-x86")),
+        ):
+            groups._run_group(run, "vm", True)
+        self.assertEqual([("vm (whole group) (all)", "skipped", "run as root: apt-get install qemu-system-x86")], [(case.title, case.outcome, case.detail) for case in run.cases])
+
+    def test_packages_that_cannot_be_installed_are_a_reason(self):
+        with mock.patch.object(packages, "setup", side_effect=Failed("run as root: apt-get install qemu-system-x86")), mock.patch.object(vm.platform, "machine", lambda: "x86_64"):
+            self.assertEqual(({}, "run as root: apt-get install qemu-system-x86"), vm.provide())
+
+    def test_another_kind_of_machine_is_a_reason(self):
+        with mock.patch.object(vm.platform, "machine", lambda: "aarch64"), mock.patch.object(packages, "setup", side_effect=AssertionError("nothing is to be installed")):
+            self.assertIn("aarch64", vm.provide()[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

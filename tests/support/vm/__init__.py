@@ -1,0 +1,12 @@
+"""A kernel with cgroup v2 and nothing else in an emulated machine, into which a test puts programs and reads what came of them.
+
+  machine.py     the fixture: boots, runs commands, ends; who fell silent and who died is told apart from who failed
+  initramfs.py   what is in the guest: busybox, the programs and files of the test, and the libraries they need
+  init.sh        process 1 of the guest: runs what it is sent over the second serial port
+
+The kernel is Debian's, out of its package and installed nowhere (driver/vm.py). Time in the guest proves nothing: it is emulated.
+"""
+
+from support.vm.machine import Late, Lost, NotReady, Result, Vm, run
+
+__all__ = ["Late", "Lost", "NotReady", "Result", "Vm", "run"]

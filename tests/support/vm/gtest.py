@@ -1,0 +1,76 @@
+"""The cases of a GoogleTest program, run once in a guest and each reported as a case of its own."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from driver import results
+from support.vm.machine import Late, Vm
+
+REPORT = "/run/report.json"
+DEADLINE_S = 300.0
+WHOLE = "(whole program)"
+
+
+def suite(program: Path, without: str) -> unittest.TestSuite:
+    """`without`: patterns of cases that are not run, as GoogleTest wants them. A case that is skipped has failed: whoever cannot run in the guest is named."""
+
+    class InGuest(unittest.TestCase):
+        found: dict[str, results.Case]
+
+        def __init__(self, name: str):
+            super().__init__()
+            self.name = name
+
+        def id(self) -> str:
+            return f"{program.name} {self.name}"
+
+        __str__ = id
+
+        @classmethod
+        def setUpClass(cls):
+            cls.found = {case.name: case for case in _run(program, without)}
+
+        def runTest(self):
+            case = self.found.get(self.name)
+            if self.name != WHOLE:
+                self.assertIsNotNone(case, "did not run")
+                self.assertEqual(results.PASSED, case.outcome, case.detail)
+            elif case is not None:
+                self.fail(case.detail)
+
+    names = listed(program, without)
+    if not names:
+        raise ValueError(f"{program} has no case without {without}")
+    return unittest.TestSuite(InGuest(name) for name in [*names, WHOLE])
+
+
+def listed(program: Path, without: str) -> list[str]:
+    command = [str(program), "--gtest_list_tests", f"--gtest_filter=-{without}"]
+    return parse_list(subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout)
+
+
+def parse_list(text: str) -> list[str]:
+    found, group = [], ""
+    for line in text.splitlines():
+        words = line.split("#", 1)[0].split()
+        if line.startswith("  ") and group:
+            found.append(group + words[0])
+        elif len(words) == 1 and words[0].endswith("."):  # gtest_main says more than suites
+            group = words[0]
+    return found
+
+
+def _run(program: Path, without: str) -> list[results.Case]:
+    with Vm(files={f"/bin/{program.name}": program}) as vm, tempfile.TemporaryDirectory() as folder:
+        report, late = Path(folder) / "report.json", False
+        try:
+            done = vm.run([program.name, f"--gtest_filter=-{without}", f"--gtest_output=json:{REPORT}"], deadline_s=DEADLINE_S)
+            code, output = done.code, done.stdout + done.stderr
+            written = vm.run(["cat", REPORT], deadline_s=60)
+            if written.code == 0:
+                report.write_bytes(written.stdout)
+        except Late as error:
+            code, output, late = 1, error.stdout + error.stderr, True
+        return results.from_gtest("vm", program.name, report, output.decode(errors="replace"), code, late)

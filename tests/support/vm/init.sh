@@ -1,0 +1,55 @@
+#!/bin/busybox sh
+# Process 1 of the guest. Says `ready`, then runs what it is sent, one command after the other, and answers each with
+# `ended CODE BYTES BYTES`, its output and its errors. A line to us is `LIMIT-SECONDS SCRIPT-IN-BASE64`.
+export PATH=/bin
+/bin/busybox --install -s /bin
+
+broken() {
+  echo "broken $1" >&3
+  poweroff -f
+}
+
+mount -t proc proc /proc && mount -t devtmpfs devices /dev
+exec 3<>/dev/ttyS1
+stty -F /dev/ttyS1 raw -echo
+mkdir -p /dev/shm /dev/pts
+mount -t sysfs sysfs /sys && mount -t cgroup2 cgroup2 /sys/fs/cgroup && mount -t tmpfs shm /dev/shm && mount -t devpts devpts /dev/pts || broken "what is mounted"
+for controller in cpu cpuset io memory pids; do
+  echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control || broken "the controller $controller"
+done
+ifconfig lo 127.0.0.1 up || broken "loopback"
+own=/run/guest
+mkdir -p "$own"
+chmod 1777 /tmp
+rm /dev/ttyS1  # nothing that runs in here can talk in our name
+
+others_left() {
+  for process in /proc/[0-9]*; do
+    [ "$process" != /proc/1 ] && [ -e "$process/exe" ] && return 0  # a thread of the kernel, or one that is dead, has none
+  done
+  return 1
+}
+
+echo ready >&3
+while read -r limit script <&3; do
+  echo "$script" | base64 -d >"$own/script"
+  rm -f "$own/late"
+  setsid sh "$own/script" </dev/null >"$own/out" 2>"$own/err" 3>&- &
+  child=$!
+  (
+    sleep "$limit"
+    : >"$own/late"
+    kill -9 "$child"
+  ) 3>&- &
+  wait "$child"
+  code=$?
+  [ -e "$own/late" ] && code=late
+  while kill -9 -1; others_left; do  # all but us
+    usleep 10000
+  done
+  wait
+  out=$(wc -c <"$own/out") err=$(wc -c <"$own/err")
+  echo "ended $code $out $err" >&3
+  cat "$own/out" "$own/err" >&3
+done
+poweroff -f

@@ -1,0 +1,220 @@
+"""The fixture: one emulated machine, from its boot to its end."""
+
+import base64
+import os
+import re
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from support import owners
+from support.vm import initramfs
+
+EMULATOR = "qemu-system-x86_64"
+BOOT_S = 120.0  # two seconds where nothing else runs
+GRACE_S = 60.0  # after the deadline of a command, until its guest counts as dead: the guest's own clock ends the command
+SCRIPT_BYTES = 3000  # of a command; the line that carries it fits into what a terminal holds
+TAIL_LINES = 80  # a panic has that many
+# no_timer_check: the check waits for ticks that an emulator on a busy machine does not give in time, and the boot hangs.
+# panic=-1: a panic is a restart, at which -no-reboot ends the emulator.
+KERNEL_LINE = "console=ttyS0 quiet panic=-1 psi=1 no_timer_check mitigations=off"
+SILENCE, END = "silence", "end"
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int  # as a shell tells it: 128 and the signal for who was killed by one
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def text(self) -> str:
+        return self.stdout.decode()
+
+
+class NotReady(Exception):
+    """There is no guest to run anything in."""
+
+
+class Late(Exception):
+    """A command ran into its deadline and was killed with all that it had started. The guest is as good as before."""
+
+    def __init__(self, argv: Sequence[str], deadline_s: float, stdout: bytes, stderr: bytes):
+        super().__init__(f"not within {deadline_s:g} s: {shlex.join(argv)}\n{stderr.decode(errors='replace')}")
+        self.stdout, self.stderr = stdout, stderr
+
+
+class Lost(Exception):
+    """The guest died or fell silent under a command. What the command had written is lost; the console's last lines are told."""
+
+
+def run(argv: Sequence[str], *, deadline_s: float, **guest) -> Result:
+    """One command in a guest of its own."""
+    with Vm(**guest) as vm:
+        return vm.run(argv, deadline_s=deadline_s)
+
+
+class Vm:
+    """`with Vm(files={"/bin/program": path}) as vm:` has a guest that waits for commands. Files are programs, with which their libraries go, or bytes.
+
+    The guest has a pure cgroup v2 with cpu, cpuset, io, memory and pids for groups below the root, pressure, loopback, and no disk or network."""
+
+    def __init__(self, files: Mapping[str, Path | bytes] | None = None, memory_mib: int = 512, cpus: int = 2, kernel: Path | None = None, grace_s: float = GRACE_S):
+        self._files, self._memory_mib, self._cpus, self._grace_s = dict(files or {}), memory_mib, cpus, grace_s
+        self._kernel = kernel or Path(os.environ["TIDEMARK_VM_KERNEL"])
+        self._child: subprocess.Popen | None = None
+        self._folder: Path | None = None
+        self._said = b""  # what the guest said and nobody has read
+        self._gone = ""
+
+    def __enter__(self) -> "Vm":
+        try:
+            self._boot()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop()
+
+    def _boot(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix=owners.SCRATCH))
+        owners.mark(self._folder)
+        archive = self._folder / "initramfs"
+        archive.write_bytes(initramfs.make(Path(shutil.which("busybox") or initramfs.BUSYBOX), self._files))
+        # Emulated, also where there is KVM: under that a guest may hang, and a test is to be the same on every machine.
+        command = [
+            EMULATOR, "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-m", str(self._memory_mib), "-smp", str(self._cpus), "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-kernel", str(self._kernel), "-initrd", str(archive), "-append", KERNEL_LINE,
+            "-chardev", f"file,id=console,path={self.console}", "-serial", "chardev:console", "-chardev", "stdio,id=channel,signal=off", "-serial", "chardev:channel",
+        ]
+        with open(self._folder / "emulator.log", "wb") as log:  # killed with the thread that starts it, however that ends
+            self._child = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            )
+        deadline, line = time.monotonic() + BOOT_S, b""
+        while line != b"ready":
+            got = self._line(deadline)
+            if got in (SILENCE, END) or got.startswith(b"broken "):
+                why = {SILENCE: f"it said nothing for {BOOT_S:g} s", END: "it ended"}.get(got) or f"it could not set up {got.decode()[7:]}"
+                raise NotReady(f"no guest: {why}\n{self.tail()}")
+            line = got
+
+    # -- commands
+
+    def run(self, argv: Sequence[str], *, deadline_s: float, environment: Mapping[str, str] | None = None) -> Result:
+        """Runs it from an empty standard input, in /tmp. Whatever it leaves running is killed. `Late` after the deadline, `Lost` with the guest."""
+        if self._gone:
+            raise Lost(self._gone)
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in (environment or {}).items())
+        script = f"cd /tmp\n{exports}exec {shlex.join(argv)}\n".encode()
+        if len(script) > SCRIPT_BYTES:
+            raise ValueError(f"a command of {len(script)} bytes, at most {SCRIPT_BYTES}: hand it in as a file")
+        self._send(b"%.3f %s\n" % (deadline_s, base64.b64encode(script)))
+        limit = time.monotonic() + deadline_s + self._grace_s
+        head = self._heard(self._line(limit), argv)
+        told = re.fullmatch(rb"ended (\d+|late) (\d+) (\d+)", head)
+        if not told:
+            self._heard(END, argv, f"it answered `{head.decode(errors='replace')}`")
+        stdout = self._heard(self._bytes(int(told[2]), limit), argv)
+        stderr = self._heard(self._bytes(int(told[3]), limit), argv)
+        if told[1] == b"late":
+            raise Late(argv, deadline_s, stdout, stderr)
+        return Result(int(told[1]), stdout, stderr)
+
+    def shell(self, script: str, *, deadline_s: float) -> Result:
+        return self.run(["sh", "-c", script], deadline_s=deadline_s)
+
+    def _send(self, line: bytes) -> None:
+        try:
+            self._child.stdin.write(line)
+            self._child.stdin.flush()
+        except BrokenPipeError:
+            pass  # told when the answer is read
+
+    def _heard(self, got: bytes | str, argv: Sequence[str], why: str = "") -> bytes:
+        if isinstance(got, bytes):
+            return got
+        self._end()
+        why = why or ("it answers no more" if got == SILENCE else "it ended")
+        self._gone = f"the guest was lost under {shlex.join(argv)}: {why}\n{self.tail()}"
+        raise Lost(self._gone)
+
+    # -- the channel: bytes, or why there are none
+
+    def _more(self, deadline: float) -> str:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([self._child.stdout], [], [], left)[0]:
+            return SILENCE
+        got = os.read(self._child.stdout.fileno(), 1 << 16)
+        self._said += got
+        return "" if got else END
+
+    def _line(self, deadline: float) -> bytes | str:
+        while b"\n" not in self._said:
+            if why := self._more(deadline):
+                return why
+        line, self._said = self._said.split(b"\n", 1)
+        return line
+
+    def _bytes(self, count: int, deadline: float) -> bytes | str:
+        while len(self._said) < count:
+            if why := self._more(deadline):
+                return why
+        got, self._said = self._said[:count], self._said[count:]
+        return got
+
+    # -- the end
+
+    @property
+    def console(self) -> Path:
+        return self._folder / "console.log"
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def tail(self) -> str:
+        """The last that the kernel and the emulator said."""
+        logs = [file for file in (self.console, self._folder / "emulator.log") if file.exists()]
+        return "\n".join(line for log in logs for line in log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
+
+    def _end(self) -> None:
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._child.wait()
+
+    def stop(self) -> None:
+        """Ends the emulator and takes away its folder. Logs that cannot be kept are said and hide no failure of a test."""
+        if self._child is not None:
+            self._end()
+            for pipe in (self._child.stdin, self._child.stdout):
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    pass  # what it never read
+            self._child = None
+        if self._folder is None:
+            return
+        keep = os.environ.get("TIDEMARK_TEST_KEPT_LOGS")
+        try:
+            for log in self._folder.glob("*.log") if keep else ():
+                Path(keep).mkdir(parents=True, exist_ok=True)
+                shutil.copy(log, Path(keep) / f"{self._folder.name}-{log.name}")
+        except OSError as error:
+            print(f"the logs of the guest are not kept in {keep}: {error}", file=sys.stderr)
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+        self._gone = self._gone or "the guest was stopped"

@@ -1,0 +1,15 @@
+"""The readers and writers of the kernel's interfaces on a real cgroup v2, whichever version this machine has. Every case runs: there is root, a log of
+the kernel, pressure, two processors, no swap."""
+
+import os
+from pathlib import Path
+
+from support.vm import gtest
+
+PROGRAM = Path(os.environ["TIDEMARK_BINARY"]).parent / "linux" / "linux_test"
+# Groups of version 1, which the guest does not have; the names of our headers, which are in the source tree.
+WITHOUT = "*/OnV1.*/machine:HeaderNames.*"
+
+
+def load_tests(*_):
+    return gtest.suite(PROGRAM, WITHOUT)

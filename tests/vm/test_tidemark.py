@@ -1,0 +1,24 @@
+"""The program itself in the guest, with nothing of this machine around it but the libraries that it names."""
+
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import vm
+
+PATIENCE_S = 60
+BINARY = Path(os.environ["TIDEMARK_BINARY"])
+
+
+class Program(unittest.TestCase):
+    def test_it_says_there_what_it_says_here(self):
+        version, wrong = (subprocess.run([BINARY, word], stdin=subprocess.DEVNULL, capture_output=True) for word in ("--version", "no-such-word"))
+        self.assertEqual((0, b""), (version.returncode, version.stderr))
+        self.assertNotEqual(0, wrong.returncode)
+        there = vm.run(["sh", "-c", "tidemark --version && tidemark no-such-word"], files={"/bin/tidemark": BINARY}, deadline_s=PATIENCE_S)
+        self.assertEqual((wrong.returncode, version.stdout + wrong.stdout, wrong.stderr), (there.code, there.stdout, there.stderr))
+
+
+if __name__ == "__main__":
+    unittest.main()
