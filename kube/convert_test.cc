@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/node_metric_encode.h"
 #include "kube/testing/testdata.h"
 #include "model/names.h"
 
@@ -38,6 +39,33 @@ TEST_F(ConvertTest, APodOfARealServer) {
   EXPECT_EQ(web.request.cpu.value, 1000 + 250);
   // memory: 1 GiB + 100 MB + sidecar 128 MiB; overhead 120 MiB.
   EXPECT_EQ(web.request.memory.value, kGi + 100'000'000 + 128 * kMi + 120 * kMi);
+}
+
+TEST_F(ConvertTest, WhatAnAgentReportsIsWhatADecisionReads) {
+  model::NodeMetricReport report;
+  report.update_time = {std::chrono::seconds(1'767'225'600)};
+  report.node_usage = model::Resources{{11'250}, {45 * kGi}};
+  report.pods = {{"default", "web-0", {{480}, {900 * kMi}}, model::PriorityClass::kProd, model::Qos::kLs}};
+  report.host_applications = {{"nginx", {{500}, {kGi}}, model::PriorityClass::kMid, model::Qos::kLs}};
+  const auto view = to_node_metric_view(metric(encode_node_metric("node-a", "1", report)));
+  EXPECT_EQ(view.update_time, report.update_time);
+  EXPECT_TRUE(view.has_node_metric);
+  EXPECT_EQ(view.node_usage, report.node_usage);
+  EXPECT_EQ(view.system_usage, model::Resources()) << "not known counts as nothing";
+  ASSERT_EQ(view.pods.size(), 1u);
+  EXPECT_EQ(view.pods[0].id, model::PodId("default", "web-0"));
+  EXPECT_EQ(view.pods[0].usage, report.pods[0].usage);
+  EXPECT_EQ(view.pods[0].priority, model::PriorityClass::kProd);
+  ASSERT_EQ(view.host_applications.size(), 1u);
+  EXPECT_EQ(view.host_applications[0].usage, report.host_applications[0].usage);
+  EXPECT_EQ(view.host_applications[0].priority, model::PriorityClass::kMid);
+  EXPECT_EQ(view.prod_reclaimable, model::Resources());
+  EXPECT_FALSE(view.below_zero);
+  report.node_usage.reset();
+  report.prod_reclaimable = model::Resources{{6'000}, {10 * kGi}};
+  const auto cold = to_node_metric_view(metric(encode_node_metric("node-a", "1", report)));
+  EXPECT_EQ(cold.node_usage, std::nullopt);
+  EXPECT_EQ(cold.prod_reclaimable, *report.prod_reclaimable);
 }
 
 TEST_F(ConvertTest, PodLevelResourcesReplaceTheSum) {

@@ -1,0 +1,112 @@
+// What the agent decides every second for months allocates nothing once it has seen who is there.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "policy/usage/report.h"
+#include "policy/usage/report_due.h"
+#include "policy/usage/usage_history.h"
+
+namespace {
+thread_local long allocations = 0;
+}  // namespace
+
+// Counts what the whole test program allocates; only differences are looked at.
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  std::abort();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);  // NOLINT(clang-analyzer-cplusplus.NewDelete): the analyzer takes a moved vector's for ours
+}
+
+namespace tidemark::policy {
+namespace {
+
+using base::MonotonicTime;
+using std::chrono::seconds;
+
+// How many allocations a call makes.
+template <class Call>
+long allocated_by(Call call) {
+  const long before = allocations;
+  call();
+  return allocations - before;
+}
+
+TEST(Steady, TheCounterCounts) {
+  EXPECT_GT(allocated_by([] { std::string(100, 'x').swap(*std::make_unique<std::string>()); }), 0);
+}
+
+UsageReading reading(MonotonicTime at, std::int64_t cpu_micro) {
+  return {at, cpu_micro, {std::int64_t{1} << 30, std::nullopt, std::int64_t{1} << 31}};
+}
+
+struct Machine {
+  explicit Machine(MemoryCollect kind) : history(of(kind)) {
+    for (int i = 0; i < 50; ++i) uids.push_back("0e1c9f6e-0000-4000-8000-0000000000" + std::to_string(10 + i));
+    for (const auto& uid : uids) known.push_back({uid, "a-namespace-of-some-length", uid, {}, {}});
+    readings.resize(uids.size());
+  }
+  static CollectInForce of(MemoryCollect kind) {
+    CollectInForce collect;
+    collect.memory = kind;
+    return collect;
+  }
+  void second() {
+    now = now + seconds(1);
+    for (std::size_t i = 0; i < uids.size(); ++i) readings[i] = {uids[i], reading(now, 20'000)};
+    applications[0].reading = reading(now, 100'000);
+    zones[0].reading = reading(now, 1'000'000);
+    zones[1].reading = reading(now, 500'000);
+    history.observe({now, reading(now, 4'000'000), readings, applications, zones});
+    auto step =
+        report_due(state, {reported_levels(history, now), {{32'000}, {std::int64_t{1} << 37}}, true, {}, {}}, {}, now);
+    state = step.state;
+  }
+  void report() { usage_report(history, {known, listed}, now, {}, scratch, told); }
+
+  MonotonicTime now;
+  std::vector<std::string> uids;
+  std::vector<ReportedPod> known;
+  std::vector<NamedReading> readings;
+  std::vector<NamedReading> applications{{"nginx", {}}};
+  std::vector<ReportedHostApplication> listed{{"nginx", {}, {}}};
+  std::vector<NumaReading> zones{{0, {}}, {1, {}}};
+  UsageHistory history;
+  ReportState state;
+  WindowScratch scratch;
+  model::NodeMetricReport told;
+};
+
+TEST(Steady, MeasuringAndReportingAllocateNothing) {
+  for (const auto kind : {MemoryCollect::kWithoutPageCache, MemoryCollect::kWithPageCache}) {
+    Machine machine(kind);
+    machine.second();
+    machine.report();
+    EXPECT_EQ(allocated_by([&] {
+                for (int i = 0; i < 2'000; ++i) machine.second();
+              }),
+              0);
+    EXPECT_EQ(allocated_by([&] { machine.report(); }), 0);
+    ASSERT_EQ(machine.told.pods.size(), 50U);
+    ASSERT_TRUE(machine.told.aggregated_node_usages.at(2).p99);
+    EXPECT_EQ(allocated_by([&] {
+                for (const auto& uid : machine.uids) {
+                  ASSERT_TRUE(UsageHistory::training_sample(*machine.history.pod(uid), machine.now, machine.scratch));
+                }
+              }),
+              0);
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy

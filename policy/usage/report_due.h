@@ -1,0 +1,85 @@
+// When a report is due:
+//
+//   by interval   the spec's interval since the last one that arrived; the first one an interval after the start
+//   at once       the node or its system part would be told with more than kLargeChange_percent of capacity up or down
+//                 from what was told last, and kReportGapMin has passed since the last attempt
+//   again         the last attempt failed, kReportRetry ago
+//
+// What would be told is an average: so a step of the load counts as it moves that average. Attempts are never closer
+// together than kReportGapMin, whatever happens.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "model/resources.h"
+#include "policy/usage/report.h"
+
+namespace tidemark::policy {
+
+inline constexpr std::int64_t kLargeChange_percent = 10;  // what the manager writes a node anew for
+inline constexpr base::Duration kReportGapMin = std::chrono::seconds(20);
+inline constexpr base::Duration kReportRetry = std::chrono::seconds(20);
+
+enum class ReportOutcome : std::uint8_t { kArrived, kFailed };
+enum class ReportSubject : std::uint8_t { kNode, kSystem };
+enum class ReportResource : std::uint8_t { kCpu, kMemory };
+
+enum class ReportWhy : std::uint8_t {
+  kNotYet,       // nothing of the below
+  kNoObject,     // the NodeMetric does not exist: there is nothing to write to
+  kInterval,     // the interval is over
+  kLargeChange,  // `moved` tells what moved
+  kFailedLast,   // the last attempt came to nothing
+};
+
+// The largest change against what was told last, in thousandths of capacity. Amounts are of `resource`: milli-cores or
+// bytes.
+struct ReportMoved {
+  ReportSubject subject = ReportSubject::kNode;
+  ReportResource resource = ReportResource::kCpu;
+  std::int64_t told = 0;
+  std::int64_t now = 0;
+  std::int64_t permille = 0;
+  bool operator==(const ReportMoved&) const = default;
+};
+
+struct ReportState {
+  std::optional<base::MonotonicTime> begun;
+  std::optional<base::MonotonicTime> arrived;    // the last one that did
+  std::optional<base::MonotonicTime> attempted;  // the last one at all
+  bool failed = false;                           // that one
+  ReportedLevels told;                           // by the last one that arrived
+};
+
+struct ReportObservation {
+  ReportedLevels levels;  // reported_levels()
+  model::Resources capacity;
+  bool object_exists = true;                     // the NodeMetric
+  std::optional<ReportOutcome> outcome;          // of an attempt, since the last step
+  std::optional<ReportedLevels> outcome_levels;  // what that attempt told
+};
+
+struct ReportConfig {
+  base::Duration interval = kReportIntervalDefault;
+  bool at_once = true;
+};
+
+struct ReportPlan {
+  bool report = false;
+  ReportWhy why = ReportWhy::kNotYet;
+  std::optional<ReportMoved> moved;  // with kLargeChange
+};
+
+struct ReportStep {
+  ReportState state;
+  ReportPlan plan;
+};
+
+// Total. A plan that says `report` counts as an attempt. A clock that went back begins the interval anew.
+ReportStep report_due(const ReportState& before, const ReportObservation& observation, const ReportConfig& config,
+                      base::MonotonicTime now);
+
+}  // namespace tidemark::policy

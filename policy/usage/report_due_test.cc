@@ -1,0 +1,154 @@
+#include "policy/usage/report_due.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "policy/testing/scenario.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using base::MonotonicTime;
+using std::chrono::seconds;
+using testing::Words;
+
+std::string amount(const ReportMoved& moved, std::int64_t value) {
+  if (moved.resource == ReportResource::kCpu) return model::Quantity::of_milli(value).canonical();
+  return model::Quantity::of(value, model::Quantity::Format::kBinarySI).canonical();
+}
+
+// One step a second. Each attempt ends as `outcome` says before the next step; `lost`: nobody says.
+class Scenario {
+ public:
+  std::vector<std::string> run(std::string_view text) {
+    Words words(text);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    if (verb == "interval") {
+      config_.interval = testing::duration(words.next());
+    } else if (verb == "at-once") {
+      config_.at_once = words.next() == "yes";
+    } else if (verb == "capacity") {
+      observation_.capacity = testing::amounts(words.next());
+    } else if (verb == "node") {
+      observation_.levels.node = level(words.next());
+    } else if (verb == "system") {
+      observation_.levels.system = level(words.next());
+    } else if (verb == "object") {
+      observation_.object_exists = words.next() == "yes";
+    } else if (verb == "outcome") {
+      outcome_ = words.next();
+    } else if (verb == "clock") {
+      now_ = MonotonicTime{testing::duration(words.next())};
+    } else if (verb == "run") {
+      return steps(testing::duration(words.next()));
+    } else {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+    words.expect_end();
+    return {};
+  }
+
+ private:
+  static model::ReportedUsage level(const std::string& text) {
+    if (text == "-") return std::nullopt;
+    return testing::amounts(text);
+  }
+
+  std::vector<std::string> steps(base::Duration length) {
+    std::vector<std::string> answers;
+    for (const MonotonicTime end = now_ + length; now_ < end; now_ = now_ + seconds(1)) {
+      auto step = report_due(state_, observation_, config_, now_);
+      state_ = step.state;
+      observation_.outcome.reset();
+      if (!step.plan.report) continue;
+      std::string line = cat("> ", base::format_go_duration(now_.since_start), "  ");
+      if (step.plan.why == ReportWhy::kInterval) line += "interval";
+      if (step.plan.why == ReportWhy::kFailedLast) line += "failed-last";
+      if (step.plan.why == ReportWhy::kLargeChange) {
+        const ReportMoved& moved = step.plan.moved.value();
+        line += cat("large-change  ", moved.subject == ReportSubject::kNode ? "node" : "system", " ",
+                    moved.resource == ReportResource::kCpu ? "cpu" : "memory", "  ", amount(moved, moved.told), " to ",
+                    amount(moved, moved.now), "  ", moved.permille, " permille");
+      }
+      answers.push_back(line);
+      if (outcome_ == "lost") continue;
+      observation_.outcome = outcome_ == "arrives" ? ReportOutcome::kArrived : ReportOutcome::kFailed;
+      observation_.outcome_levels = observation_.levels;
+    }
+    if (answers.empty()) answers.emplace_back("> nothing");
+    return answers;
+  }
+
+  ReportState state_;
+  ReportConfig config_;
+  ReportObservation observation_;
+  std::string outcome_ = "arrives";
+  MonotonicTime now_;
+};
+
+TEST(ReportDue, IsWhenTheFilesSay) {
+  testing::play_scenarios("policy/usage/testdata/due", 3, [] {
+    return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
+  });
+}
+
+TEST(ReportDue, IsTotalAndNeverHurries) {
+  std::mt19937_64 random(5);
+  const auto any = [&random] {
+    switch (random() % 4) {
+      case 0:
+        return std::numeric_limits<std::int64_t>::max();
+      case 1:
+        return std::numeric_limits<std::int64_t>::min();
+      default:
+        return static_cast<std::int64_t>(random() % 100'000);
+    }
+  };
+  const auto levels = [&](ReportedLevels& out) {
+    if (random() % 3 != 0) out.node = model::Resources{{any()}, {any()}};
+    if (random() % 3 != 0) out.system = model::Resources{{any()}, {any()}};
+  };
+  ReportState state;
+  MonotonicTime now;
+  std::optional<MonotonicTime> last;
+  int reports = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (random() % 500 == 0) {
+      now = MonotonicTime{seconds(random() % 100'000)};
+      if (last && now < *last) last.reset();
+    }
+    now = now + seconds(random() % 10);
+    ReportObservation observation;
+    levels(observation.levels);
+    observation.capacity = {{any()}, {any()}};
+    observation.object_exists = random() % 20 != 0;
+    if (random() % 3 == 0) {
+      observation.outcome = random() % 2 == 0 ? ReportOutcome::kArrived : ReportOutcome::kFailed;
+      if (random() % 2 == 0) levels(observation.outcome_levels.emplace());
+    }
+    auto step = report_due(state, observation, {seconds(random() % 200), random() % 2 == 0}, now);
+    state = step.state;
+    if (step.plan.moved) {
+      ASSERT_EQ(step.plan.why, ReportWhy::kLargeChange);
+      ASSERT_GT(step.plan.moved->permille, 100);
+    }
+    if (!step.plan.report) continue;
+    ++reports;
+    ASSERT_TRUE(observation.object_exists);
+    if (last) ASSERT_GE(now - *last, kReportGapMin);
+    last = now;
+  }
+  EXPECT_GT(reports, 1'000);
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,125 @@
+// What the node, its pods, its host applications and its NUMA nodes used: the samples that reports and predictions are
+// made from. All readings of one pass belong to one instant; what is left of the node is the system's:
+//
+//   system            = max(node − Σ pods − Σ host applications, 0), each resource by itself
+//   system of a NUMA  = system × what this NUMA node uses / what all of them use, each resource by itself, rounded down
+//   node
+//
+// A pod that has no figure yet (its first second) takes nothing from the system's part. Where the node has none, or a
+// reading is older than kReadingAgeMax, there is no sample of the system. A pod that was not read for the window that
+// it is averaged over is forgotten.
+//
+// Memory is of the kind that is asked for; predictions are made without page cache whatever is asked for, so a minute
+// of that is kept beside where it is another kind. When another kind is asked for, memory is learned anew and told as
+// missing until then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "policy/usage/collect.h"
+#include "policy/usage/sample_ring.h"
+
+namespace tidemark::policy {
+
+inline constexpr base::Duration kReadingAgeMax = std::chrono::seconds(10);
+inline constexpr base::Duration kTrainingWindow = std::chrono::minutes(1);
+inline constexpr std::size_t kUsagePodsMax = 1024;
+inline constexpr std::size_t kUsageHostApplicationsMax = 128;
+inline constexpr std::size_t kUsageNumaNodesMax = 64;
+
+// nullopt: this kernel or this moment has no such figure.
+struct MemoryReading {
+  std::optional<std::int64_t> without_page_cache_bytes;
+  std::optional<std::int64_t> with_hot_page_cache_bytes;
+  std::optional<std::int64_t> with_page_cache_bytes;
+  std::optional<std::int64_t> of(MemoryCollect kind) const;
+};
+
+struct UsageReading {
+  base::MonotonicTime at;
+  std::optional<std::int64_t> cpu_micro;
+  MemoryReading memory;
+};
+
+struct NamedReading {
+  std::string_view name;  // a pod's UID, a host application's name
+  UsageReading reading;
+};
+
+struct NumaReading {
+  std::int32_t numa_node_id = 0;
+  UsageReading reading;
+};
+
+struct NodeReadings {
+  base::MonotonicTime at;
+  UsageReading node;
+  std::span<const NamedReading> pods;
+  std::span<const NamedReading> host_applications;
+  std::span<const NumaReading> numa_nodes;
+};
+
+class UsageHistory {
+ public:
+  // Samples of one group.
+  struct Series {
+    Series(base::Duration window, bool keep_plain);
+    SampleRing told;                  // of the kind of memory that is asked for
+    std::optional<SampleRing> plain;  // a minute without page cache, where that is another kind
+    std::size_t bytes() const;
+  };
+  struct NumaSeries {
+    std::int32_t numa_node_id = 0;
+    SampleRing node;
+    SampleRing system;
+  };
+
+  explicit UsageHistory(const CollectInForce& collect);
+
+  // Another spec: windows grow or shrink and keep what fits.
+  void set_collect(const CollectInForce& collect);
+  // One pass. Names and ids must not repeat; a second one of a pass is not kept.
+  void observe(const NodeReadings& readings);
+
+  const CollectInForce& collect() const { return collect_; }
+  const Series& node() const { return node_; }
+  const SampleRing& system_part() const { return system_; }
+  const Series* pod(std::string_view uid) const;  // null where there is none
+  const Series* host_application(std::string_view name) const;
+  std::span<const NumaSeries> numa_nodes() const { return numa_nodes_; }  // by id
+
+  // What predictions are trained with: p90 of the last minute, without page cache. nullopt where a resource is missing.
+  static std::optional<UsageFigures> training_sample(const Series& series, base::MonotonicTime now,
+                                                     WindowScratch& scratch);
+
+  std::size_t refused() const { return refused_; }  // pods, host applications and NUMA nodes beyond the limits, so far
+  std::size_t bytes() const;
+
+ private:
+  struct Named {
+    std::string name;
+    Series series;
+  };
+
+  Series& series_of(std::vector<Named>& all, std::size_t at, std::string_view name);
+  void take(std::vector<Named>& all, std::size_t most, std::span<const NamedReading> readings);
+  void forget(std::vector<Named>& all, base::MonotonicTime at) const;
+  bool keeps_plain() const { return collect_.memory != MemoryCollect::kWithoutPageCache; }
+
+  CollectInForce collect_;
+  Series node_;
+  SampleRing system_;
+  std::vector<Named> pods_;  // by name
+  std::vector<Named> host_applications_;
+  std::vector<NumaSeries> numa_nodes_;
+  std::size_t refused_ = 0;
+};
+
+}  // namespace tidemark::policy

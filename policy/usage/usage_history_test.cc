@@ -1,0 +1,174 @@
+#include "policy/usage/usage_history.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "policy/usage/report.h"
+
+namespace tidemark::policy {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::int64_t kMi = std::int64_t{1} << 20;
+
+UsageReading reading(base::Duration time, std::int64_t cpu_milli, std::int64_t memory_mi) {
+  return {{time}, cpu_milli * 1000, {memory_mi * kMi, (memory_mi + 100) * kMi, (memory_mi + 1000) * kMi}};
+}
+
+NodeReadings pass(base::Duration time, const UsageReading& node, const std::vector<NamedReading>& pods = {},
+                  const std::vector<NamedReading>& applications = {}, const std::vector<NumaReading>& zones = {}) {
+  return {{time}, node, pods, applications, zones};
+}
+
+std::optional<UsageFigures> system_now(const UsageHistory& history, base::Duration time) {
+  return history.system_part().last({time}, minutes(5));
+}
+
+// Contract 3.1: "systemUsage: node − sum(pods) − sum(host apps), ≥0".
+TEST(UsageHistory, TheSystemIsWhatIsLeft) {
+  UsageHistory history{CollectInForce()};
+  history.observe(pass(seconds(1), reading(seconds(1), 10'000, 8'000),
+                       {{"a", reading(seconds(1), 3'000, 1'000)}, {"b", reading(seconds(1), 1'500, 500)}},
+                       {{"nginx", reading(seconds(1), 500, 9'000)}}));
+  EXPECT_EQ(system_now(history, seconds(1)), (UsageFigures{5'000'000, 0})) << "memory would be less than nothing";
+}
+
+TEST(UsageHistory, APodWithoutAFigureTakesNothing) {
+  UsageHistory history{CollectInForce()};
+  UsageReading young = reading(seconds(1), 0, 1'000);
+  young.cpu_micro.reset();
+  history.observe(pass(seconds(1), reading(seconds(1), 10'000, 8'000), {{"a", young}}));
+  EXPECT_EQ(system_now(history, seconds(1)), (UsageFigures{10'000'000, 7'000 * kMi}));
+  EXPECT_FALSE(history.pod("a")->told.average({seconds(1)}, minutes(5)));
+}
+
+// Contract 7.12: "skipped when any input is older than 10 s".
+TEST(UsageHistory, NothingIsMadeOfOldReadings) {
+  UsageHistory history{CollectInForce()};
+  const auto node = reading(seconds(20), 10'000, 8'000);
+  history.observe(pass(seconds(20), node, {{"a", reading(seconds(10), 1'000, 1)}}));
+  EXPECT_EQ(system_now(history, seconds(20))->cpu_micro, 9'000'000) << "ten seconds are not too old";
+  history.observe(pass(seconds(22), reading(seconds(22), 10'000, 8'000), {{"a", reading(seconds(11), 5'000, 1)}}));
+  history.observe(pass(seconds(24), reading(seconds(13), 10'000, 8'000)));
+  history.observe(
+      pass(seconds(26), reading(seconds(26), 10'000, 8'000), {}, {{"nginx", reading(seconds(1), 1'000, 1)}}));
+  EXPECT_EQ(history.system_part().size(), 1U);
+  UsageReading first = reading(seconds(28), 0, 8'000);
+  first.cpu_micro.reset();
+  history.observe(pass(seconds(28), first));
+  EXPECT_EQ(history.system_part().size(), 1U);
+}
+
+TEST(UsageHistory, ZonesShareTheSystemAsTheyAreUsed) {
+  UsageHistory history{CollectInForce()};
+  history.observe(pass(seconds(1), reading(seconds(1), 10'000, 1'000), {{"a", reading(seconds(1), 4'000, 400)}}, {},
+                       {{1, reading(seconds(1), 2'500, 100)}, {0, reading(seconds(1), 7'500, 300)}}));
+  ASSERT_EQ(history.numa_nodes().size(), 2U);
+  EXPECT_EQ(history.numa_nodes()[0].numa_node_id, 0);
+  EXPECT_EQ(history.numa_nodes()[0].node.last({seconds(1)}, minutes(5)), (UsageFigures{7'500'000, 300 * kMi}));
+  EXPECT_EQ(history.numa_nodes()[0].system.last({seconds(1)}, minutes(5)), (UsageFigures{4'500'000, 450 * kMi}));
+  EXPECT_EQ(history.numa_nodes()[1].system.last({seconds(1)}, minutes(5)), (UsageFigures{1'500'000, 150 * kMi}));
+}
+
+TEST(UsageHistory, AnIdleMachineHasZonesToo) {
+  UsageHistory history{CollectInForce()};
+  history.observe(pass(seconds(1), reading(seconds(1), 10, 10), {}, {}, {{0, reading(seconds(1), 0, 0)}}));
+  EXPECT_EQ(history.numa_nodes()[0].system.last({seconds(1)}, minutes(5)), (UsageFigures{0, 0}));
+}
+
+TEST(UsageHistory, WhoIsGoneForAWindowIsForgotten) {
+  UsageHistory history{CollectInForce()};
+  history.observe(pass(seconds(0), reading(seconds(0), 1, 1), {{"a", reading(seconds(0), 1, 1)}}));
+  history.observe(pass(seconds(300), reading(seconds(300), 1, 1)));
+  EXPECT_NE(history.pod("a"), nullptr);
+  history.observe(pass(seconds(301), reading(seconds(301), 1, 1)));
+  EXPECT_EQ(history.pod("a"), nullptr);
+  EXPECT_EQ(history.pod("b"), nullptr);
+}
+
+TEST(UsageHistory, ThereIsRoomForSoManyAndTheRestIsCounted) {
+  UsageHistory history{CollectInForce()};
+  std::vector<std::string> uids;
+  uids.reserve(kUsagePodsMax + 3);
+  for (std::size_t i = 0; i < kUsagePodsMax + 3; ++i) uids.push_back("pod-" + std::to_string(i));
+  std::vector<NamedReading> pods;
+  pods.reserve(uids.size());
+  for (const auto& uid : uids) pods.push_back({uid, reading(seconds(1), 1, 1)});
+  history.observe(pass(seconds(1), reading(seconds(1), 1, 1), pods));
+  EXPECT_EQ(history.refused(), 3U);
+  EXPECT_NE(history.pod("pod-0"), nullptr);
+  EXPECT_EQ(history.pod(uids.back()), nullptr);
+}
+
+// What the design allows an agent of 50 pods is 16 MiB altogether.
+TEST(UsageHistory, FiftyPodsTakeLessThanHalfAMegabyte) {
+  UsageHistory history{CollectInForce()};
+  std::vector<std::string> uids;
+  uids.reserve(50);
+  for (int i = 0; i < 50; ++i) uids.push_back("0e1c9f6e-0000-4000-8000-0000000000" + std::to_string(10 + i));
+  for (int second = 0; second < 2'000; ++second) {
+    std::vector<NamedReading> pods;
+    pods.reserve(uids.size());
+    for (const auto& uid : uids) pods.push_back({uid, reading(seconds(second), 100, 100)});
+    history.observe(pass(seconds(second), reading(seconds(second), 8'000, 8'000), pods, {},
+                         {{0, reading(seconds(second), 1, 1)}, {1, reading(seconds(second), 1, 1)}}));
+  }
+  EXPECT_LT(history.bytes(), 512U * 1024) << history.bytes();
+  EXPECT_GT(history.bytes(), 50U * 300 * 16);
+}
+
+// nodeMemoryCollectPolicy: usageWithoutPageCache, usageWithHotPageCache, usageWithPageCache.
+TEST(UsageHistory, MemoryIsOfTheKindAskedFor) {
+  struct Case {
+    MemoryCollect kind;
+    std::int64_t told_mi;
+  };
+  for (const Case& each : {Case{MemoryCollect::kWithoutPageCache, 400}, Case{MemoryCollect::kWithHotPageCache, 500},
+                           Case{MemoryCollect::kWithPageCache, 1400}}) {
+    CollectInForce collect;
+    collect.memory = each.kind;
+    UsageHistory history{collect};
+    history.observe(pass(seconds(1), reading(seconds(1), 2'000, 2'000), {{"a", reading(seconds(1), 1'000, 400)}}));
+    EXPECT_EQ(history.pod("a")->told.last({seconds(1)}, minutes(5))->memory_bytes, each.told_mi * kMi);
+    EXPECT_EQ(system_now(history, seconds(1))->memory_bytes, 1'600 * kMi) << "both are of that kind";
+    WindowScratch scratch;
+    EXPECT_EQ(UsageHistory::training_sample(*history.pod("a"), {seconds(1)}, scratch)->memory_bytes, 400 * kMi)
+        << "predictions are always without page cache";
+  }
+}
+
+TEST(UsageHistory, AnotherKindOfMemoryIsLearnedAnew) {
+  UsageHistory history{CollectInForce()};
+  for (int i = 0; i < 300; ++i) {
+    history.observe(pass(seconds(i), reading(seconds(i), 1'000, 400), {{"a", reading(seconds(i), 100, 40)}}));
+  }
+  CollectInForce other;
+  other.memory = MemoryCollect::kWithPageCache;
+  other.aggregate = minutes(10);
+  history.set_collect(other);
+  EXPECT_FALSE(history.node().told.average({seconds(299)}, minutes(5))) << "nothing is told of another kind";
+  WindowScratch scratch;
+  EXPECT_FALSE(UsageHistory::training_sample(history.node(), {seconds(299)}, scratch));
+  history.observe(pass(seconds(300), reading(seconds(300), 1'000, 400), {{"a", reading(seconds(300), 100, 40)}}));
+  EXPECT_EQ(history.node().told.average({seconds(300)}, minutes(10)), (UsageFigures{1'000'000, 1'400 * kMi}))
+      << "CPU of 301 samples, memory of one";
+  EXPECT_EQ(history.pod("a")->told.average({seconds(300)}, minutes(10)), (UsageFigures{100'000, 1'040 * kMi}));
+  history.set_collect(CollectInForce());
+  EXPECT_FALSE(history.node().plain);
+}
+
+// Contract 7.13: "each metric's P90 over the last minute".
+TEST(UsageHistory, TrainingTakesTheNinetiethOfAMinute) {
+  UsageHistory history{CollectInForce()};
+  // 0 … 99; the last minute holds 39 … 99, 61 of them: floor(61 × 0.9) − 1 = 53, the 54th from below is 92.
+  for (std::int64_t i = 0; i < 100; ++i) history.observe(pass(seconds(i), reading(seconds(i), i, 10 * i)));
+  WindowScratch scratch;
+  EXPECT_EQ(UsageHistory::training_sample(history.node(), {seconds(99)}, scratch), (UsageFigures{92'000, 920 * kMi}));
+}
+
+}  // namespace
+}  // namespace tidemark::policy
