@@ -14,10 +14,16 @@ constexpr const char* kInEveryGroup = "cgroup.procs";
 }  // namespace
 
 Result<std::optional<Group>> Group::open(const Hierarchies& hierarchies, std::string_view path) {
+  return open(hierarchies, path, Controllers().set());
+}
+
+Result<std::optional<Group>> Group::open(const Hierarchies& hierarchies, std::string_view path,
+                                         Controllers controllers) {
   TM_CHECK(hierarchies.all().size() <= kHierarchiesMax, "a controller is in one hierarchy");
   Group made(hierarchies, path);
   bool found = false;
   for (std::size_t index = 0; index < hierarchies.all().size(); ++index) {
+    if ((hierarchies.all()[index].controllers & controllers).none()) continue;
     const Place place{hierarchies.all()[index].path, path, {}};
     TM_TRY(made.directories_[index], open_beneath(hierarchies.directory(index), path, place));
     found = found || made.directories_[index];

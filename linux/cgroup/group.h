@@ -17,13 +17,16 @@
 
 namespace tidemark::linux {
 
-// Descriptors: one for each hierarchy (8 on a v1 machine) and one for each kept file. Two hundred groups need the limit
-// of open files raised above the usual soft limit of 1024.
+// Descriptors: one for each hierarchy (8 on a v1 machine), or for those that were asked for, and one for each kept
+// file. Two hundred groups need the limit of open files raised above the usual soft limit of 1024.
 class Group {
  public:
   // `path` from the root of each hierarchy, without a slash in front; empty is the root group. The hierarchies must
   // outlive the group. nullopt: no hierarchy has such a group.
   static Result<std::optional<Group>> open(const Hierarchies&, std::string_view path);
+  // Only in the hierarchies of these controllers now, and in another one when a file of it is asked for. nullopt: none
+  // of these has such a group.
+  static Result<std::optional<Group>> open(const Hierarchies&, std::string_view path, Controllers);
 
   const std::string& path() const { return path_; }
   bool alive() const;

@@ -173,6 +173,21 @@ TEST_F(GroupTest, AHierarchyIntoWhichTheGroupComesLaterIsSeen) {
   EXPECT_NE(group.directory(Controller::kMemory), nullptr);
 }
 
+TEST_F(GroupTest, OnlyTheHierarchiesThatAreAskedForAreOpenedAtOnce) {
+  testing::make_v1_group(tree, "a");
+  tree.write("memory/a/memory.usage_in_bytes", "4096\n");
+  const Hierarchies hierarchies = v1();
+  const Controllers cpu = Controllers().set(static_cast<std::size_t>(Controller::kCpu));
+  const auto group = Group::open(hierarchies, "a", cpu).value();
+  ASSERT_TRUE(group);
+  tree.remove("memory/a");
+  testing::make_v1_group(tree, "a");
+  tree.write("memory/a/memory.usage_in_bytes", "8192\n");
+  EXPECT_EQ(group->read(File::kMemoryUsage, buffer).value().value(), "8192\n") << "opened when it is asked for";
+  testing::make_v2_group(tree, "memory", "b");
+  EXPECT_FALSE(Group::open(hierarchies, "b", cpu).value()) << "it is not in the one that was asked for";
+}
+
 TEST_F(GroupTest, WhatComesUnderTheNameOfAGroupThatIsGoneIsAnother) {
   testing::make_v2_group(tree, "cpu", "a");
   const Hierarchies hierarchies = v1();

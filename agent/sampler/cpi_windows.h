@@ -1,0 +1,63 @@
+// Cycles an instruction of online accounts, counted in windows: a window of some seconds a minute, since counters cost
+// a descriptor for each processor and event and time at each switch between groups.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/sampler/accounts.h"
+#include "agent/sampler/group_meter.h"
+#include "linux/cpu_set.h"
+#include "linux/perf.h"
+
+namespace tidemark::agent {
+
+struct CpiOptions {
+  base::Duration window = std::chrono::seconds(10);
+  // Accounts that do not fit have their turn in the next window.
+  std::size_t descriptors_max = 2048;
+  std::array<linux::PerfEvent, 2> events{linux::PerfEvent::kCycles, linux::PerfEvent::kInstructions};
+};
+
+class CpiWindows {
+ public:
+  explicit CpiWindows(const CpiOptions& options) : options_(options) {}
+
+  bool open() const { return until_.has_value(); }
+  bool over(base::MonotonicTime now) const { return until_ && now >= *until_; }
+
+  // From here on every account of an online kind is offered once; take() answers whether it had room for it.
+  void begin(const Pass&);
+  bool take(const Pass&, TaskHandle, const linux::Group&, const linux::CpuSet& cpus);
+  // What was counted; `put(handle, use)` for each.
+  template <class Put>
+  void finish(const Pass& pass, Put put) {
+    for (const Counted& one : counted_) {
+      if (const auto use = read(pass, one)) put(one.handle, *use);
+    }
+    close();
+  }
+  void close();
+
+  // Why there are no counters on this machine: then no window opens any more.
+  const std::optional<std::string>& missing() const { return missing_; }
+
+ private:
+  struct Counted {
+    TaskHandle handle;
+    linux::PerfCounters counters;
+  };
+  std::optional<CpiUse> read(const Pass&, const Counted&) const;
+
+  CpiOptions options_;
+  std::vector<Counted> counted_;
+  std::optional<base::MonotonicTime> until_;
+  std::size_t descriptors_ = 0;
+  std::optional<std::string> missing_;
+};
+
+}  // namespace tidemark::agent

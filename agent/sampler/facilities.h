@@ -1,0 +1,52 @@
+// What this machine lets an agent measure, asked once at the start: for `doctor`, for metrics, and for whoever wonders
+// why a value is missing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "linux/cgroup/hierarchies.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::agent {
+
+enum class Facility : std::uint8_t {
+  kCpuUse,
+  kThrottling,
+  kMemory,
+  kMemoryEvents,
+  kGroupIo,
+  kGroupPressure,
+  kNodePressure,
+  kRunQueue,
+  kNuma,
+  kCpi,
+  kDisks,
+  kNetwork,
+  kKernelLog,
+  kHotPageCache,
+};
+inline constexpr std::size_t kFacilities = 14;
+std::string_view to_string(Facility);
+
+struct FacilityReport {
+  Facility facility = Facility::kCpuUse;
+  bool there = false;
+  std::string why;  // where it is found; or what was asked for and what was found instead
+};
+
+struct FacilityPlaces {
+  const linux::Hierarchies& hierarchies;
+  const linux::Folder& proc;
+  const linux::Folder* numa_nodes = nullptr;
+  std::string kernel_log = "/dev/kmsg";
+};
+
+// One for each, in the order of Facility.
+std::vector<FacilityReport> probe_facilities(const FacilityPlaces&);
+
+bool is_there(const std::vector<FacilityReport>&, Facility);
+
+}  // namespace tidemark::agent

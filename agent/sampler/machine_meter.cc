@@ -1,0 +1,243 @@
+#include "agent/sampler/machine_meter.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "linux/proc/memory_info.h"
+#include "linux/psi.h"
+
+namespace tidemark::agent {
+namespace {
+
+using base::Duration;
+
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kDisksMax = 256, kInterfacesMax = 512;  // of which the use is told
+constexpr std::int64_t kPermille = 1000, kUsPerMs = 1000, kUsPerSecond = 1'000'000;
+
+std::int64_t ns_of(std::int64_t ticks) {
+  static const std::int64_t tick_ns = Duration(std::chrono::seconds(1)).count() / linux::ticks_per_second();
+  return ticks > std::numeric_limits<std::int64_t>::max() / tick_ns ? std::numeric_limits<std::int64_t>::max()
+                                                                    : ticks * tick_ns;
+}
+
+void put_cpu(const Pass& pass, Counter& counter, std::int64_t ns, int cpus, Sample<std::int64_t>& out) {
+  const auto growth = counter.look(ns, pass.clock.monotonic());
+  const auto micro = growth ? micro_cores(*growth, cpus) : std::nullopt;
+  if (micro) out.put(*micro, pass.report.at, growth->over);
+  if (!micro) out.fail(pass.report.at, Validity::kNotYet);
+}
+
+// Missing is no error: it is told with the facilities of the machine.
+Validity why(const Pass& pass, const Error& error) {
+  if (error.kind == ErrorKind::kUnsupported || error.kind == ErrorKind::kNotFound) return Validity::kMissing;
+  pass.note(error);
+  return Validity::kUnreadable;
+}
+
+// Rates of what is the same thing in both readings. nullopt: one of its counters went back.
+class Rates {
+ public:
+  explicit Rates(Duration over) : over_(over) {}
+  std::int64_t of(std::int64_t before, std::int64_t now, std::int64_t unit = 1) {
+    fine_ = fine_ && now >= before;
+    return fine_ ? per_second({now - before, over_}, unit) : 0;
+  }
+  bool fine() const { return fine_; }
+
+ private:
+  Duration over_;
+  bool fine_ = true;
+};
+
+// The same thing in the reading before: mostly at the same place.
+template <class T, class Same>
+const T* before(const std::vector<T>& all, std::size_t at, Same same) {
+  if (at < all.size() && same(all[at])) return &all[at];
+  const auto found = std::ranges::find_if(all, same);
+  return found == all.end() ? nullptr : &*found;
+}
+
+// Each T becomes at most one Out, in a vector that keeps its room and the names in it.
+template <class T, class Out, class Make>
+void make_each(const std::vector<T>& now, std::vector<Out>& out, std::size_t most, Make make) {
+  std::size_t made = 0;
+  for (std::size_t at = 0; at < now.size() && made < most; ++at) {
+    if (made == out.size()) out.emplace_back();
+    if (make(at, now[at], out[made])) ++made;
+  }
+  out.resize(made);
+}
+
+}  // namespace
+
+linux::CpuSet MachineMeter::cpus_on() const {
+  linux::CpuSet out;
+  for (const auto& one : times_.each) {
+    if (one.cpu < linux::CpuSet::kCpusMax) out.add(one.cpu);
+  }
+  return out;
+}
+
+void MachineMeter::read_cpu(Pass& pass, NodeMeasured& out) {
+  if (const auto read = linux::read_cpu_times(proc_, pass.buffer, times_); !read) {
+    out.cpu_micro.fail(pass.report.at, why(pass, read.error()));
+    pass.cpus = std::max(out.cpus, 1);
+    return;
+  }
+  out.cpus = pass.cpus = std::max(static_cast<int>(times_.each.size()), 1);
+  put_cpu(pass, cpu_, ns_of(times_.all.busy()), pass.cpus, out.cpu_micro);
+  if (numa_nodes_ && times_.each.size() != cpus_known_) find_numa_nodes(pass, out);
+  read_numa_cpu(pass, out);
+}
+
+void MachineMeter::find_numa_nodes(const Pass& pass, NodeMeasured& out) {
+  const auto nodes = linux::read_numa_nodes(*numa_nodes_, pass.buffer);
+  if (!nodes && why(pass, nodes.error()) != Validity::kMissing) return;
+  cpus_known_ = times_.each.size();
+  if (!nodes) return;
+  numa_.clear();
+  std::vector<NumaMeasured> measured;
+  std::size_t cpus_end = 0;
+  for (const auto& one : times_.each) cpus_end = std::max(cpus_end, static_cast<std::size_t>(one.cpu) + 1);
+  numa_of_.assign(std::min<std::size_t>(cpus_end, linux::CpuSet::kCpusMax), kNowhere);
+  for (const linux::NumaNode& node : *nodes) {
+    for (int cpu = node.cpus.next(0); cpu >= 0; cpu = node.cpus.next(cpu + 1)) {
+      if (static_cast<std::size_t>(cpu) < numa_of_.size()) numa_of_[static_cast<std::size_t>(cpu)] = numa_.size();
+    }
+    NumaCpu& made = numa_.emplace_back();
+    made.id = node.id;
+    const auto known = std::ranges::find(out.numa, node.id, &NumaMeasured::id);
+    NumaMeasured& kept = measured.emplace_back(known == out.numa.end() ? NumaMeasured{} : *known);
+    if (known != out.numa.end()) continue;
+    kept.id = node.id;
+    kept.cpu_micro.good_for = kept.system_cpu_micro.good_for = out.cpu_micro.good_for;
+    kept.memory_bytes.good_for = kept.system_memory_bytes.good_for = numa_memory_good_for_;
+  }
+  out.numa = std::move(measured);
+}
+
+void MachineMeter::read_numa_cpu(const Pass& pass, NodeMeasured& out) {
+  for (NumaCpu& one : numa_) one.sum_ns = one.cpus = 0;
+  for (const auto& one : times_.each) {
+    const std::size_t node =
+        static_cast<std::size_t>(one.cpu) < numa_of_.size() ? numa_of_[static_cast<std::size_t>(one.cpu)] : kNowhere;
+    if (node == kNowhere) continue;
+    numa_[node].sum_ns = sum_of({numa_[node].sum_ns, ns_of(one.times.busy())});
+    ++numa_[node].cpus;
+  }
+  for (std::size_t at = 0; at < numa_.size() && at < out.numa.size(); ++at) {
+    put_cpu(pass, numa_[at].ticks_ns, numa_[at].sum_ns, numa_[at].cpus, out.numa[at].cpu_micro);
+  }
+}
+
+void MachineMeter::read_memory(const Pass& pass, NodeMeasured& out) {
+  const auto read = linux::read_memory_info(proc_, pass.buffer);
+  if (!read) {
+    out.memory.fail(pass.report.at, why(pass, read.error()));
+    return;
+  }
+  out.memory_total_bytes = read->total;
+  const std::int64_t used = std::max<std::int64_t>(read->used(), 0);
+  const std::int64_t taken = read->free ? std::max<std::int64_t>(read->total - *read->free, 0) : used;
+  out.memory.put({used, taken}, pass.report.at);
+}
+
+void MachineMeter::read_numa_memory(const Pass& pass, NodeMeasured& out) {
+  if (!numa_nodes_) return;
+  for (NumaMeasured& one : out.numa) {
+    const auto read = linux::read_numa_memory(*numa_nodes_, one.id, pass.buffer);
+    if (!read) {
+      one.memory_bytes.fail(pass.report.at, why(pass, read.error()));
+    } else if (*read) {
+      one.memory_bytes.put((*read)->used(), pass.report.at);
+    } else {
+      one.memory_bytes.fail(pass.report.at, Validity::kNotYet);  // taken off; found out when its processors are
+    }
+  }
+}
+
+void MachineMeter::one_pressure(const Pass& pass, const char* resource, Sample<PressureUse>& out) const {
+  if (out.validity == Validity::kMissing) return;  // switched on or off when the machine starts
+  if (const auto read = linux::read_pressure(proc_, resource, pass.buffer)) {
+    put_pressure(*read, pass.report.at, out);
+  } else {
+    out.fail(pass.report.at, why(pass, read.error()));
+  }
+}
+
+void MachineMeter::read_pressure(const Pass& pass, NodeMeasured& out) {
+  one_pressure(pass, "pressure/cpu", out.pressure.cpu);
+  one_pressure(pass, "pressure/memory", out.pressure.memory);
+  one_pressure(pass, "pressure/io", out.pressure.io);
+}
+
+void MachineMeter::read_disks(const Pass& pass, NodeMeasured& out) {
+  if (const auto read = linux::read_disks(proc_, pass.buffer, disks_now_); !read) {
+    out.disks_read.fail(pass.report.at, why(pass, read.error()));
+    return;
+  }
+  const auto at = pass.clock.monotonic();
+  const bool first = !disks_at_ || at <= *disks_at_;
+  const Duration over = first ? Duration(0) : at - *disks_at_;
+  const auto make = [&](std::size_t place, const linux::Disk& now, DiskMeasured& made) {
+    const auto* was = before(disks_before_, place, [&](const linux::Disk& one) {
+      return one.major == now.major && one.minor == now.minor && one.name == now.name;
+    });
+    if (!was || sum_of({now.read_count, now.write_count}) == 0) return false;
+    Rates rates(over);
+    made.major = now.major;
+    made.minor = now.minor;
+    made.name = now.name;
+    made.read_bytes = rates.of(was->read_bytes, now.read_bytes);
+    made.write_bytes = rates.of(was->write_bytes, now.write_bytes);
+    made.reads = rates.of(was->read_count, now.read_count);
+    made.writes = rates.of(was->write_count, now.write_count);
+    const std::int64_t busy_us = rates.of(was->busy_ms, now.busy_ms, kUsPerMs);
+    made.busy_permille = std::min(share_of(kPermille, busy_us, kUsPerSecond), kPermille);
+    return rates.fine();
+  };
+  if (first) {
+    out.disks_read.fail(pass.report.at, Validity::kNotYet);
+  } else {
+    make_each(disks_now_, out.disks, kDisksMax, make);
+    out.disks_read.put(static_cast<int>(out.disks.size()), pass.report.at, over);
+  }
+  disks_at_ = at;
+  std::swap(disks_before_, disks_now_);
+}
+
+void MachineMeter::read_network(const Pass& pass, NodeMeasured& out) {
+  if (const auto read = linux::read_network(proc_, pass.buffer, interfaces_now_); !read) {
+    out.interfaces_read.fail(pass.report.at, why(pass, read.error()));
+    return;
+  }
+  const auto at = pass.clock.monotonic();
+  const bool first = !interfaces_at_ || at <= *interfaces_at_;
+  const Duration over = first ? Duration(0) : at - *interfaces_at_;
+  const auto make = [&](std::size_t place, const linux::NetworkInterface& now, InterfaceMeasured& made) {
+    const auto* was =
+        before(interfaces_before_, place, [&](const linux::NetworkInterface& one) { return one.name == now.name; });
+    if (!was) return false;
+    Rates rates(over);
+    made.name = now.name;
+    made.received_bytes = rates.of(was->received_bytes, now.received_bytes);
+    made.sent_bytes = rates.of(was->sent_bytes, now.sent_bytes);
+    made.drops = sum_of({rates.of(was->received_drops, now.received_drops), rates.of(was->sent_drops, now.sent_drops)});
+    made.errors =
+        sum_of({rates.of(was->received_errors, now.received_errors), rates.of(was->sent_errors, now.sent_errors)});
+    return rates.fine();
+  };
+  if (first) {
+    out.interfaces_read.fail(pass.report.at, Validity::kNotYet);
+  } else {
+    make_each(interfaces_now_, out.interfaces, kInterfacesMax, make);
+    out.interfaces_read.put(static_cast<int>(out.interfaces.size()), pass.report.at, over);
+  }
+  interfaces_at_ = at;
+  std::swap(interfaces_before_, interfaces_now_);
+}
+
+}  // namespace tidemark::agent

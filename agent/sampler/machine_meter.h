@@ -1,0 +1,59 @@
+// The node as a whole: processors, memory, NUMA nodes, pressure, disks, network.
+#pragma once
+
+#include <vector>
+
+#include "agent/sampler/counter.h"
+#include "agent/sampler/group_meter.h"
+#include "agent/sampler/measured.h"
+#include "base/result.h"
+#include "linux/cpu_set.h"
+#include "linux/kernel_files.h"
+#include "linux/numa.h"
+#include "linux/proc/cpu_times.h"
+#include "linux/proc/disks.h"
+#include "linux/proc/network.h"
+
+namespace tidemark::agent {
+
+class MachineMeter {
+ public:
+  // `numa_nodes`: /sys/devices/system/node; nullptr where the machine has none. Both outlive the meter.
+  MachineMeter(const linux::Folder& proc, const linux::Folder* numa_nodes, base::Duration numa_memory_good_for)
+      : proc_(proc), numa_nodes_(numa_nodes), numa_memory_good_for_(numa_memory_good_for) {}
+
+  // First of all in a pass: it finds how many processors are on, too.
+  void read_cpu(Pass&, NodeMeasured&);
+  void read_memory(const Pass&, NodeMeasured&);
+  void read_numa_memory(const Pass&, NodeMeasured&);
+  void read_pressure(const Pass&, NodeMeasured&);
+  void read_disks(const Pass&, NodeMeasured&);
+  void read_network(const Pass&, NodeMeasured&);
+
+  linux::CpuSet cpus_on() const;
+
+ private:
+  struct NumaCpu {
+    int id = 0;
+    Counter ticks_ns;
+    std::int64_t sum_ns = 0;
+    int cpus = 0;
+  };
+  void find_numa_nodes(const Pass&, NodeMeasured&);
+  void read_numa_cpu(const Pass&, NodeMeasured&);
+  void one_pressure(const Pass&, const char* resource, Sample<PressureUse>&) const;
+
+  const linux::Folder& proc_;
+  const linux::Folder* numa_nodes_;
+  base::Duration numa_memory_good_for_;
+  linux::MachineCpuTimes times_;
+  Counter cpu_;
+  std::size_t cpus_known_ = 0;        // how many were on when the NUMA nodes were looked up
+  std::vector<std::size_t> numa_of_;  // the place in numa_ of each processor's node
+  std::vector<NumaCpu> numa_;
+  std::vector<linux::Disk> disks_before_, disks_now_;
+  std::vector<linux::NetworkInterface> interfaces_before_, interfaces_now_;
+  std::optional<base::MonotonicTime> disks_at_, interfaces_at_;
+};
+
+}  // namespace tidemark::agent

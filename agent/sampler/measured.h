@@ -1,0 +1,160 @@
+// What one pass of the sampler leaves: every value that is measured on a node, each with its age and validity.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/sampler/accounts.h"
+#include "agent/sampler/sample.h"
+#include "base/clock.h"
+
+namespace tidemark::agent {
+
+// CPU is in micro-cores everywhere: 1'000'000 is one processor all of the time.
+
+struct MemoryUse {
+  // Of the node: total − available. Of a group: inactive_anon + active_anon + unevictable.
+  std::int64_t without_page_cache = 0;
+  // Of the node: total − free. Of a group: the same and active_file + inactive_file. Which part of the page cache is
+  // hot is told by no kernel of the mainline, so there is no third variant.
+  std::int64_t with_page_cache = 0;
+};
+
+struct Throttling {
+  std::int64_t periods = 0, throttled_periods = 0, throttled_ns = 0;  // since the reading before
+};
+
+struct PressureUse {
+  // Hundredths of a percent of the last ten seconds, as the kernel averages; 10000 is all of the time.
+  std::int32_t some_centi = 0;
+  std::optional<std::int32_t> full_centi;
+  std::int64_t some_total_us = 0;  // since the start of the machine or of the group
+};
+
+struct Pressures {
+  Sample<PressureUse> cpu, memory, io;
+};
+
+struct IoUse {  // a second, summed over devices
+  std::int64_t read_bytes = 0, write_bytes = 0;
+  std::optional<std::int64_t> reads, writes;
+};
+
+// Of the first threads of its processes.
+struct RunQueueUse {
+  std::int64_t ran_ns = 0, waited_ns = 0;  // since the reading before
+  int processes = 0;                       // that both readings saw
+  int left_out = 0;                        // beyond what is read of one account
+};
+
+struct CpiUse {
+  std::int64_t cycles = 0, instructions = 0;  // of one window
+  std::int64_t cpi_milli() const { return instructions > 0 ? cycles * 1000 / instructions : 0; }
+};
+
+struct GroupUse {
+  Sample<std::int64_t> cpu_micro;
+  Sample<MemoryUse> memory;
+  Sample<Throttling> throttling;
+};
+
+enum class Presence : std::uint8_t {
+  kAwaited,   // its group was never there
+  kPresent,   //
+  kVanished,  // its group is gone
+};
+
+struct ContainerMeasured {
+  std::string id;
+  Presence presence = Presence::kAwaited;
+  GroupUse use;
+};
+
+struct AccountMeasured {
+  TaskHandle handle;
+  bool counts = true;  // as its AccountSpec says
+  Presence presence = Presence::kAwaited;
+  GroupUse use;
+  Sample<std::int64_t> working_set_bytes;  // as the kubelet counts it, and evicts by it: usage − inactive_file
+  Pressures pressure;
+  // Kills for want of memory in it and below; goes on while containers come and go. Before an account was first seen
+  // its groups count as new.
+  Sample<std::int64_t> oom_kills;
+  Sample<IoUse> io;
+  Sample<RunQueueUse> run_queue;
+  Sample<CpiUse> cpi;
+  std::vector<ContainerMeasured> containers;
+};
+
+// The node without its accounts.
+struct SystemUse {
+  // max(node − Σ accounts, 0); only accounts that count are in the sum.
+  std::int64_t cpu_micro = 0;
+  int unmeasured = 0;  // accounts without a value, which therefore count as system
+};
+
+struct SystemMemory {
+  MemoryUse bytes;
+  int unmeasured = 0;
+};
+
+struct NumaMeasured {
+  int id = 0;
+  Sample<std::int64_t> cpu_micro;
+  Sample<std::int64_t> memory_bytes;  // total − free − file pages − reclaimable slab
+  // The system's, apportioned:  system × this node's / all nodes'.
+  Sample<std::int64_t> system_cpu_micro, system_memory_bytes;
+};
+
+struct DiskMeasured {
+  std::int32_t major = 0, minor = 0;
+  std::string name;
+  std::int64_t read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;  // a second
+  std::int64_t busy_permille = 0;                                       // of the time, with a request under way
+};
+
+struct InterfaceMeasured {
+  std::string name;
+  std::int64_t received_bytes = 0, sent_bytes = 0, drops = 0, errors = 0;  // a second
+};
+
+struct NodeMeasured {
+  int cpus = 0;  // that are on
+  Sample<std::int64_t> cpu_micro;
+  std::int64_t memory_total_bytes = 0;
+  Sample<MemoryUse> memory;
+  Pressures pressure;
+  std::vector<NumaMeasured> numa;  // ascending; empty: the kernel has none, or it was not read yet
+  Sample<int> disks_read;          // how many; the values below are as old as this
+  std::vector<DiskMeasured> disks;
+  Sample<int> interfaces_read;
+  std::vector<InterfaceMeasured> interfaces;
+};
+
+struct PassReport {
+  std::int64_t number = 0;
+  base::MonotonicTime at;    // when it began: the instant of the snapshot
+  base::Duration took{0};    // until the last value was read
+  base::Duration late{0};    // behind its time
+  std::int64_t skipped = 0;  // passes that this one stands for as well, since they were late
+  // False: the pass took so long that its values are of no one instant; nothing is subtracted then.
+  bool one_instant = true;
+  int vanished = 0;      // groups that went since the pass before
+  int unreadable = 0;    // values that were there and could not be read …
+  std::string an_error;  // … one of them
+};
+
+// Read by the thread that runs the sampler, until its next pass: the buffers are used again.
+struct Measured {
+  PassReport pass;
+  NodeMeasured node;
+  Sample<SystemUse> system_cpu;
+  Sample<SystemMemory> system_memory;
+  std::vector<AccountMeasured> accounts;  // in the order they were given
+
+  const AccountMeasured* find(TaskHandle) const;
+};
+
+}  // namespace tidemark::agent

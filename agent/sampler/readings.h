@@ -1,0 +1,58 @@
+// What is read how often, as data. What a reading costs, one file of one group kept open, by the kernel 6.18 with its
+// caches cold as they are after a second (cgroup v1; v2 is about the same):
+//
+//   cpuacct.usage 3 µs   cpu.stat 3.5 µs   memory.usage_in_bytes 3 µs   memory.stat 11.5 µs   memory.oom_control 3.5 µs
+//   cpu.pressure 5 µs    not kept open: 5 to 6 µs more                  /proc/PID/schedstat, opened: 9 µs
+//
+// So a second's pass reads what is summed and acted on within a second: two files and throttling of each pod, 18 µs.
+// Of containers nothing is summed, so they are read every 10 s, except where somebody scales their quota by the
+// throttling of the last second.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace tidemark::agent {
+
+enum class Reading : std::uint8_t {
+  kNodeCpu,
+  kNodeMemory,
+  kNodePressure,
+  kNumaMemory,
+  kDisks,
+  kNetwork,
+
+  kCpu,         // of an account's group
+  kMemory,      //
+  kThrottling,  //
+  kWorkingSet,  // a second file where memory.stat is read already
+  kPressure,    // three files
+  kMemoryEvents,
+  kIo,        // two files on v1
+  kRunQueue,  // a file of each process
+  kCpi,       // descriptors: processors × 2 of each account
+
+  kContainers,        // CPU, throttling, memory and its events of each container
+  kWatchedContainers  // CPU and throttling of those whose quota is scaled
+};
+inline constexpr std::size_t kReadings = 17;
+
+struct ReadingRow {
+  Reading reading;
+  std::string_view name;
+  base::Duration period;
+};
+using ReadingTable = std::array<ReadingRow, kReadings>;  // in the order of Reading
+
+const ReadingTable& default_readings();
+
+// A sample is the last one until it is older than this: the contract's "last sample within twice the interval".
+inline base::Duration good_for(const ReadingTable& table, Reading reading) {
+  return 2 * table[static_cast<std::size_t>(reading)].period;
+}
+
+}  // namespace tidemark::agent
