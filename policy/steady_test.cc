@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/prediction/models.h"
+#include "policy/prediction/prediction.h"
 #include "policy/usage/report.h"
 #include "policy/usage/report_due.h"
 #include "policy/usage/usage_history.h"
@@ -106,6 +108,30 @@ TEST(Steady, MeasuringAndReportingAllocateNothing) {
               }),
               0);
   }
+}
+
+TEST(Steady, LearningAndPredictingAllocateNothing) {
+  const Machine machine(MemoryCollect::kWithoutPageCache);
+  UsageModels models;
+  std::vector<TrainingPod> training;
+  std::vector<PredictedPod> pods;
+  for (const auto& uid : machine.uids) {
+    training.push_back({uid, model::PriorityClass::kProd, UsageFigures{20'000, 1 << 28}});
+    pods.push_back({uid, model::PriorityClass::kProd, {{100}, {1 << 30}}, {}, false});
+  }
+  const UsageFigures node{4'000'000, std::int64_t{1} << 36};
+  base::WallTime now{std::chrono::hours(24 * 20'000)};
+  models.train({node, training}, now);
+  EXPECT_EQ(allocated_by([&] {
+              for (int i = 0; i < 144; ++i) {
+                now = now + std::chrono::minutes(10);
+                models.train({node, training}, now);
+              }
+              const auto told = predict(models, {model::Resources{{32'000}, {std::int64_t{1} << 37}}, pods}, {}, now);
+              ASSERT_EQ(told.by_pod.predicted, 50U);
+              ASSERT_GT(told.reclaimable->cpu.value, 0);
+            }),
+            0);
 }
 
 }  // namespace

@@ -124,10 +124,22 @@ SampleRing::Range SampleRing::range(base::MonotonicTime now, base::Duration dura
   if (size_ == 0 || duration < base::Duration(0)) return {};
   const std::int64_t ahead_ms = milliseconds(now.since_start) - newest_ms_;
   const std::int64_t duration_ms = milliseconds(duration);
-  Range out{0, size_};
-  while (out.begin < out.end && age_ms(out.begin) + ahead_ms > duration_ms) ++out.begin;
-  while (out.begin < out.end && age_ms(out.end - 1) + ahead_ms < 0) --out.end;
-  return out;
+  // Ages descend: the first slot that is no older than this.
+  const auto first_of = [this](std::int64_t age) {
+    std::size_t low = 0;
+    std::size_t high = size_;
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (age_ms(middle) > age) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  };
+  const std::size_t begin = first_of(duration_ms - ahead_ms);
+  return {begin, std::max(begin, first_of(-ahead_ms - 1))};
 }
 
 std::optional<base::Duration> SampleRing::span(Range range) const {

@@ -95,8 +95,12 @@ class SampleRing {
   };
   static_assert(sizeof(Slot) == 16);
 
-  const Slot& slot(std::size_t i) const { return slots_[(first_ + i) % slots_.size()]; }  // the oldest is 0
-  std::int64_t age_ms(std::size_t i) const;                                               // below the newest
+  // The oldest is 0.
+  const Slot& slot(std::size_t i) const {
+    const std::size_t at = first_ + i;
+    return slots_[at < slots_.size() ? at : at - slots_.size()];
+  }
+  std::int64_t age_ms(std::size_t i) const;  // below the newest
   void drop_oldest();
   // The slots of the window, by index: [begin, end).
   struct Range {

@@ -1,0 +1,225 @@
+#include "policy/prediction/models.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "policy/prediction/checkpoint.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::WallTime;
+using model::PriorityClass;
+using std::chrono::hours;
+using std::chrono::minutes;
+
+constexpr WallTime kBegin{hours(24 * 20'000)};
+constexpr std::int64_t kGi = std::int64_t{1} << 30;
+
+const UsageFigures kWeb{1'000'000, 2 * kGi};  // told as 1035 milli-cores and 2162529934 bytes
+const UsageFigures kNode{1'500'000, 3 * kGi};
+
+void pass(UsageModels& models, WallTime now, std::string_view uid = "web", const UsageFigures& use = kWeb) {
+  const TrainingPod pod{uid, PriorityClass::kProd, use};
+  models.train({kNode, {&pod, 1}}, now);
+}
+
+TEST(UsageModels, OneForEachPodAndSevenForTheNode) {
+  UsageModels models;
+  pass(models, kBegin);
+  EXPECT_EQ(models.size(), 8U);
+  EXPECT_EQ(models.peak("web"), (ModelPeak{{{1035}, {2162529934}}}));
+  EXPECT_EQ(models.peak("__node-koord-prod__"), models.peak("web"));
+  EXPECT_EQ(models.peak("__node-koord-batch__"), (ModelPeak{{{25}, {5242880}}})) << "an idle class is never nothing";
+  EXPECT_EQ(models.peak("__node-sys__"), (ModelPeak{{{539}, {1097586419}}}));
+  EXPECT_EQ(models.peak("other"), std::nullopt);
+  for (const auto priority :
+       {PriorityClass::kProd, PriorityClass::kMid, PriorityClass::kBatch, PriorityClass::kFree, PriorityClass::kNone}) {
+    EXPECT_TRUE(is_node_model_key(class_model_key(priority)));
+    EXPECT_NE(models.find(class_model_key(priority)), nullptr);
+  }
+  EXPECT_FALSE(is_node_model_key("web"));
+}
+
+TEST(UsageModels, APodWithoutASampleIsNotTrained) {
+  UsageModels models;
+  const TrainingPod pod{"web", PriorityClass::kProd, std::nullopt};
+  models.train({std::nullopt, {&pod, 1}}, kBegin);
+  EXPECT_EQ(models.find("web"), nullptr);
+  EXPECT_EQ(models.find(kNodeModelKey), nullptr);
+  EXPECT_EQ(models.find(kSystemModelKey), nullptr) << "the system is not idle because nobody measured";
+  EXPECT_EQ(models.size(), 5U);
+}
+
+// Contract 7.13: "Unknown 30 min → dropped".
+TEST(UsageModels, WhatIsUnknownForHalfAnHourIsDropped) {
+  UsageModels models;
+  pass(models, kBegin);
+  WallTime now = kBegin;
+  for (int i = 0; i < 30; ++i) {
+    now = now + kTrainEvery;
+    EXPECT_TRUE(models.train({kNode, {}}, now).empty());
+  }
+  EXPECT_EQ(models.train({kNode, {}}, now + kTrainEvery), std::vector<std::string>{"web"});
+  EXPECT_EQ(models.size(), 7U);
+}
+
+TEST(UsageModels, ThereIsRoomForSoMany) {
+  UsageModels models;
+  for (std::size_t i = 0; i < kPodModelsMax + 2; ++i) pass(models, kBegin, base::cat("pod-", i));
+  pass(models, kBegin, "a/b");
+  pass(models, kBegin, std::string(kModelKeyBytesMax + 1, 'a'));
+  EXPECT_EQ(models.size(), kPodModelsMax + 7);
+  EXPECT_EQ(models.refused(), 4U);
+  // Who goes makes room.
+  models.train({kNode, {}}, kBegin + minutes(31));
+  EXPECT_EQ(models.size(), 7U);
+  pass(models, kBegin + minutes(32), "new");
+  EXPECT_EQ(models.size(), 8U);
+}
+
+TEST(UsageModels, FiftyPodsTakeAFractionOfAMebibyte) {
+  UsageModels models;
+  std::vector<std::string> uids;
+  std::vector<TrainingPod> pods;
+  for (int i = 10; i < 60; ++i) uids.push_back(base::cat("0e1c9f6e-0000-4000-8000-0000000000", i));
+  for (const auto& uid : uids) pods.push_back({uid, PriorityClass::kProd, kWeb});
+  models.train({kNode, pods}, kBegin);
+  EXPECT_LE(models.find(uids[0])->bytes() + sizeof(std::string) + 64, kModelBytesMax);
+  EXPECT_LT(models.bytes(), 200U * 1024) << models.bytes();
+  EXPECT_GT(models.bytes(), 57U * (158 + 205) * 8);
+}
+
+// ---- a clock that is wrong ----
+
+// Two hours of much, then the clock does something, then a quarter of an hour of little: the peak stays.
+std::int64_t peak_after(base::Duration jump, std::int64_t passes = 15) {
+  UsageModels models;
+  WallTime now = kBegin;
+  for (int i = 0; i < 120; ++i) pass(models, now = now + kTrainEvery);
+  now = now + jump;
+  for (std::int64_t i = 0; i < passes; ++i) pass(models, now = now + kTrainEvery, "web", {10'000, kGi});
+  return models.peak("web")->peak.cpu.value;
+}
+
+TEST(UsageModels, AClockThatIsSetBackCostsNothing) {
+  for (const base::Duration jump : {base::Duration(0), base::Duration(-hours(1)), base::Duration(-hours(24 * 365))}) {
+    EXPECT_EQ(peak_after(jump), 1035);
+    EXPECT_EQ(peak_after(jump, 4'000), 25) << "and what is new is learned as fast as ever";
+  }
+}
+
+TEST(UsageModels, AClockThatLeapsAheadAgesNoMoreThanAWeek) {
+  EXPECT_EQ(peak_after(hours(24)), 1035);
+  UsageModels models;
+  pass(models, kBegin);
+  models.train({kNode, {}}, kBegin + hours(24 * 365 * 10));
+  EXPECT_EQ(models.find("web"), nullptr) << "who was not seen since";
+  pass(models, kBegin + hours(24 * 365 * 10) + kTrainEvery);
+  const auto& node = models.find(kNodeModelKey)->cpu;
+  EXPECT_GT(*std::ranges::max_element(node.weights()), 16'000) << "2^14: fourteen half-lives of CPU";
+  EXPECT_LT(*std::ranges::max_element(node.weights()), 33'000);
+}
+
+// ---- what is stored ----
+
+// Contract 7.13: "checkpoints … (10 min, 12 per minute pass)".
+TEST(UsageModels, TwelveAreStoredInAPassEachEveryTenMinutes) {
+  UsageModels models;
+  std::vector<std::string> uids;
+  std::vector<TrainingPod> pods;
+  for (int i = 10; i < 60; ++i) uids.push_back(base::cat("uid-", i));
+  for (const auto& uid : uids) pods.push_back({uid, PriorityClass::kProd, kWeb});
+  std::vector<std::size_t> numbers;
+  std::multiset<std::string> written;
+  WallTime now = kBegin;
+  for (int i = 0; i < 15; ++i) {
+    now = now + kTrainEvery;
+    models.train({kNode, pods}, now);
+    const auto keys = models.to_store(now);
+    numbers.push_back(keys.size());
+    for (const auto& key : keys) {
+      models.stored(key, now);
+      written.insert(key);
+    }
+  }
+  // 57 models: five passes; from the eleventh minute on each again.
+  EXPECT_EQ(numbers, (std::vector<std::size_t>{12, 12, 12, 12, 9, 0, 0, 0, 0, 0, 12, 12, 12, 12, 9}));
+  EXPECT_EQ(written.size(), 114U);
+  for (const auto& key : written) EXPECT_EQ(written.count(key), 2U);
+}
+
+TEST(UsageModels, WhatFailedToBeStoredComesFirst) {
+  UsageModels models;
+  pass(models, kBegin);
+  const auto keys = models.to_store(kBegin);
+  ASSERT_EQ(keys.size(), 8U);
+  for (const auto& key : keys) {
+    if (key != "web") models.stored(key, kBegin);
+  }
+  EXPECT_EQ(models.to_store(kBegin + minutes(1)), std::vector<std::string>{"web"});
+  EXPECT_EQ(models.to_store(kBegin + minutes(10)).front(), "web");
+}
+
+TEST(UsageModels, ARestartChangesNothing) {
+  UsageModels models;
+  WallTime now = kBegin;
+  for (std::int64_t i = 0; i < 3'000; ++i) pass(models, now = now + kTrainEvery, "web", {i * 1'000, i << 20});
+  UsageModels again;
+  for (const auto key : {std::string_view("web"), kNodeModelKey, kSystemModelKey}) {
+    const auto read = decode_model(encode_model(models.checkpoint(key, now).value()));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(again.restore(*read, now + minutes(2)));
+    EXPECT_FALSE(again.restore(*read, now + minutes(2))) << "it is there";
+  }
+  for (int i = 0; i < 100; ++i) {
+    now = now + kTrainEvery;
+    pass(models, now + minutes(2));
+    pass(again, now + minutes(2));
+  }
+  EXPECT_EQ(again.find("web")->cpu, models.find("web")->cpu);
+  EXPECT_EQ(again.find("web")->memory, models.find("web")->memory);
+  EXPECT_EQ(again.find(kSystemModelKey)->cpu, models.find(kSystemModelKey)->cpu);
+  EXPECT_EQ(models.checkpoint("other", now), std::nullopt);
+}
+
+TEST(UsageModels, AfterARestartAPodHasHalfAnHourToShowItself) {
+  UsageModels models;
+  pass(models, kBegin);
+  UsageModels again;
+  const WallTime now = kBegin + hours(10);
+  ASSERT_TRUE(again.restore(models.checkpoint("web", kBegin).value(), now));
+  again.train({kNode, {}}, now);
+  EXPECT_NE(again.find("web"), nullptr);
+  EXPECT_EQ(again.train({kNode, {}}, now + minutes(31)), std::vector<std::string>{"web"});
+}
+
+// Whatever the clock did while the agent ran or was down, what was learned is of the past, and not longer ago than a
+// week counts.
+TEST(UsageModels, ARestartWithAnotherClockCostsNothing) {
+  for (const base::Duration jump : {base::Duration(-hours(24 * 365 * 20)), base::Duration(-hours(1)),
+                                    base::Duration(hours(24 * 365 * 20)), base::Duration(0)}) {
+    UsageModels models;
+    WallTime now = kBegin;
+    for (int i = 0; i < 60; ++i) pass(models, now = now + kTrainEvery);
+    now = now + -hours(48);  // while it runs
+    for (int i = 0; i < 60; ++i) pass(models, now = now + kTrainEvery);
+    const auto stored = decode_model(encode_model(models.checkpoint("web", now).value()));
+    ASSERT_TRUE(stored) << stored.error().message;
+    now = now + jump;
+    UsageModels again;
+    ASSERT_TRUE(again.restore(*stored, now));
+    EXPECT_EQ(again.peak("web"), models.peak("web"));
+    for (int i = 0; i < 3'000; ++i) pass(again, now = now + kTrainEvery, "web", {10'000, kGi});
+    EXPECT_EQ(again.peak("web")->peak.cpu.value, 25) << "what is new is learned as fast as ever";
+    EXPECT_TRUE(decode_model(encode_model(again.checkpoint("web", now).value())));
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy
