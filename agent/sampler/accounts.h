@@ -23,7 +23,7 @@ struct AccountSpec {
   // It is taken off the node's use to find the system's. Not so: what lies in another account, which has its use in its
   // own, and groups that have tasks in them (kubepods-besteffort).
   bool counts = true;
-  bool watch_containers = false;  // read every second, for who scales their quota
+  bool watch_containers = false;  // they and its throttling are read every second, for who scales quotas by that
   bool online = false;            // its waiting for processors is measured as well: run queue and CPI
 };
 

@@ -88,7 +88,7 @@ TEST_F(KernelEventsTest, OnlyAPartOfTheGroupsIsMounted) {
       base::cat("35 31 0:32 /outer/kubepods-host ", tree.root(), "/memory rw - cgroup cgroup rw,memory\n");
   KernelEvents events = opened(mounted);
   say(chosen("/outer/kubepods-host/kubepods/pod1", "/outer/kubepods-host/kubepods/pod1/c1", 1));
-  say(chosen("/kubepods/pod1", "/kubepods/pod1/c1", 2));
+  say(chosen("/inner/kubepods-host/kubepods/pod1", "/inner/kubepods-host/kubepods/pod1/c1", 2));
   ASSERT_TRUE(*events.read(*list.snapshot()));
   const auto taken = events.take();
   ASSERT_EQ(taken.size(), 2u);

@@ -15,7 +15,7 @@ constexpr ReadingTable kDefault{{
 
     {Reading::kCpu, "cpu", seconds(1)},
     {Reading::kMemory, "memory", seconds(1)},
-    {Reading::kThrottling, "throttling", seconds(1)},
+    {Reading::kThrottling, "throttling", seconds(10)},
     {Reading::kWorkingSet, "working set", seconds(10)},
     {Reading::kPressure, "pressure", seconds(10)},
     {Reading::kMemoryEvents, "memory events", seconds(10)},
@@ -23,8 +23,8 @@ constexpr ReadingTable kDefault{{
     {Reading::kRunQueue, "run queue", seconds(10)},
     {Reading::kCpi, "cpi", seconds(60)},
 
-    {Reading::kContainers, "containers", seconds(10)},
-    {Reading::kWatchedContainers, "watched containers", seconds(1)},
+    {Reading::kContainers, "containers", seconds(30)},
+    {Reading::kWatched, "watched", seconds(1)},
 }};
 
 constexpr bool in_order() {

@@ -53,7 +53,6 @@ void Sampler::set_good_for() {
 void Sampler::set_good_for(AccountMeasured& out) const {
   const ReadingTable& table = options_.readings;
   out.use.cpu_micro.good_for = good_for(table, Reading::kCpu);
-  out.use.throttling.good_for = good_for(table, Reading::kThrottling);
   out.use.memory.good_for = good_for(table, Reading::kMemory);
   out.working_set_bytes.good_for = good_for(table, Reading::kWorkingSet);
   for (auto* one : {&out.pressure.cpu, &out.pressure.memory, &out.pressure.io}) {
@@ -89,6 +88,8 @@ void Sampler::set_accounts(std::span<const AccountSpec> specs) {
     out.handle = spec.handle;
     out.counts = spec.counts;
     set_good_for(out);
+    out.use.throttling.good_for =
+        good_for(options_.readings, spec.watch_containers ? Reading::kWatched : Reading::kThrottling);
     accounts.push_back(std::move(account));
     measured.push_back(std::move(out));
   }
@@ -106,7 +107,7 @@ void Sampler::take_containers(Account& account, AccountMeasured& out, const Acco
   std::vector<std::optional<GroupMeter>> groups(spec.containers.size());
   std::vector<ContainerMeasured> measured(spec.containers.size());
   const ReadingTable& table = options_.readings;
-  const Reading often = spec.watch_containers ? Reading::kWatchedContainers : Reading::kContainers;
+  const Reading often = spec.watch_containers ? Reading::kWatched : Reading::kContainers;
   for (std::size_t at = 0; at < spec.containers.size(); ++at) {
     const auto old = std::ranges::find(account.spec.containers, spec.containers[at]);
     if (old != account.spec.containers.end() && account.spec.watch_containers == spec.watch_containers) {
@@ -194,7 +195,9 @@ void Sampler::open_groups() {
     AccountMeasured& out = measured_.accounts[at];
     if (!account.group) {
       --left;
-      account.group = open_group(account.spec.path, {File::kCpuUsage, File::kCpuThrottling, File::kMemoryStat});
+      account.group = account.spec.watch_containers
+                          ? open_group(account.spec.path, {File::kCpuUsage, File::kMemoryStat, File::kCpuThrottling})
+                          : open_group(account.spec.path, {File::kCpuUsage, File::kMemoryStat});
       if (!account.group) continue;
       out.presence = Presence::kPresent;
       account.all = true;
@@ -243,7 +246,9 @@ void Sampler::read_now() {
     Account& account = accounts_[at];
     if (!account.group) continue;
     AccountMeasured& out = measured_.accounts[at];
-    const bool cpu = account.all || due(Reading::kCpu), throttling = account.all || due(Reading::kThrottling);
+    const bool cpu = account.all || due(Reading::kCpu);
+    const bool throttling = account.all || due(Reading::kThrottling, account.slot) ||
+                            (account.spec.watch_containers && due(Reading::kWatched));
     const bool there = cpu && throttling ? account.group->read_cpu_and_throttling(pass_, out.use)
                        : cpu             ? account.group->read_cpu(pass_, out.use.cpu_micro)
                        : throttling      ? account.group->read_throttling(pass_, out.use.throttling)
@@ -288,7 +293,7 @@ void Sampler::read_run_queue(Account& account, AccountMeasured& out) {
 
 void Sampler::read_containers(Account& account, AccountMeasured& out) {
   const bool all = account.all || due(Reading::kContainers, account.slot);
-  const bool watched = account.spec.watch_containers && due(Reading::kWatchedContainers);
+  const bool watched = account.spec.watch_containers && due(Reading::kWatched);
   if (!all && !watched) return;
   // Kills in a container are counted in its own group by v1, in its pod's too by v2.
   const bool own_kills = account.group->group().version(File::kMemoryEvents) == linux::Version::kV1;
