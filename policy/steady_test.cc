@@ -67,9 +67,9 @@ struct Machine {
     now = now + seconds(1);
     for (std::size_t i = 0; i < uids.size(); ++i) readings[i] = {uids[i], reading(now, 20'000)};
     applications[0].reading = reading(now, 100'000);
-    zones[0].reading = reading(now, 1'000'000);
-    zones[1].reading = reading(now, 500'000);
-    history.observe({now, reading(now, 4'000'000), readings, applications, zones});
+    zones[0].reading = zones[0].system = reading(now, 1'000'000);
+    zones[1].reading = zones[1].system = reading(now, 500'000);
+    history.observe({now, reading(now, 4'000'000), reading(now, 1'000'000), readings, applications, zones});
     auto step =
         report_due(state, {reported_levels(history, now), {{32'000}, {std::int64_t{1} << 37}}, true, {}, {}}, {}, now);
     state = step.state;
@@ -82,7 +82,7 @@ struct Machine {
   std::vector<NamedReading> readings;
   std::vector<NamedReading> applications{{"nginx", {}}};
   std::vector<ReportedHostApplication> listed{{"nginx", {}, {}}};
-  std::vector<NumaReading> zones{{0, {}}, {1, {}}};
+  std::vector<NumaReading> zones{{0, {}, {}}, {1, {}, {}}};
   UsageHistory history;
   ReportState state;
   WindowScratch scratch;
@@ -115,6 +115,8 @@ TEST(Steady, LearningAndPredictingAllocateNothing) {
   UsageModels models;
   std::vector<TrainingPod> training;
   std::vector<PredictedPod> pods;
+  training.reserve(50);
+  pods.reserve(50);
   for (const auto& uid : machine.uids) {
     training.push_back({uid, model::PriorityClass::kProd, UsageFigures{20'000, 1 << 28}});
     pods.push_back({uid, model::PriorityClass::kProd, {{100}, {1 << 30}}, {}, false});

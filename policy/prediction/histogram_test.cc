@@ -203,6 +203,7 @@ TEST_P(AgainstAList, TheOrderWithinAnInstantLeavesNoTrace) {
     for (int pass = 0; pass < 20; ++pass) {
       now = now + minutes(random() % 5'000);
       std::vector<double> amounts;
+      amounts.reserve(50);
       for (int i = 0; i < 50; ++i) amounts.push_back(shape.first * static_cast<double>(random() % 10'000) / 7);
       for (const double each : amounts) one.add(each, now);
       std::ranges::shuffle(amounts, random);

@@ -109,7 +109,7 @@ base::WallTime UsageModels::advance(base::WallTime now) {
 std::vector<std::string> UsageModels::train(const TrainingPass& pass, base::WallTime now) {
   const base::WallTime at = advance(now);
   std::array<UsageFigures, kClassKeys.size()> classes{};
-  UsageFigures all;
+  UsageFigures all = pass.beside_pods;
   for (const TrainingPod& pod : pass.pods) {
     if (!pod.use || is_node_model_key(pod.uid)) continue;
     add(pod.uid, *pod.use, at);

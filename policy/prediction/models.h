@@ -3,7 +3,7 @@
 //
 //   pod      p90 of its last minute, where it has samples of both resources
 //   class    the sum of its pods', 0 where there is none: all five, "none" too
-//   system   max(node − Σ pods, 0), where the node has one
+//   system   max(node − Σ pods − beside them, 0), where the node has one
 //
 // A model that was not trained for kModelUnknownMax is dropped.
 //
@@ -61,6 +61,8 @@ struct TrainingPod {
 struct TrainingPass {
   std::optional<UsageFigures> node;
   std::span<const TrainingPod> pods;
+  // Offline work outside pods, YARN's containers. The peer has none: there it is part of the system.
+  UsageFigures beside_pods{};
 };
 
 // What is expected not to be passed: p95 of CPU, p98 of memory, rounded down to the unit.

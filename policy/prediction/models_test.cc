@@ -46,6 +46,18 @@ TEST(UsageModels, OneForEachPodAndSevenForTheNode) {
   EXPECT_FALSE(is_node_model_key("web"));
 }
 
+// What works outside pods may be offline work: then it is no part of the system.
+TEST(UsageModels, YarnsContainersAreNoPartOfTheSystemWhereTheyAreTold) {
+  const TrainingPod pod{"web", PriorityClass::kProd, kWeb};
+  const UsageFigures node{3'500'000, 7 * kGi};
+  UsageModels models;
+  models.train({node, {&pod, 1}, {2'000'000, 4 * kGi}}, kBegin);
+  EXPECT_EQ(models.peak("__node-sys__"), (ModelPeak{{{539}, {1097586419}}})) << "half a core, one GiB";
+  UsageModels more;
+  more.train({node, {&pod, 1}, {9'000'000, 9 * kGi}}, kBegin);
+  EXPECT_EQ(more.peak("__node-sys__"), (ModelPeak{{{25}, {5242880}}})) << "never less than nothing";
+}
+
 TEST(UsageModels, APodWithoutASampleIsNotTrained) {
   UsageModels models;
   const TrainingPod pod{"web", PriorityClass::kProd, std::nullopt};
@@ -87,6 +99,8 @@ TEST(UsageModels, FiftyPodsTakeAFractionOfAMebibyte) {
   UsageModels models;
   std::vector<std::string> uids;
   std::vector<TrainingPod> pods;
+  uids.reserve(50);
+  pods.reserve(50);
   for (int i = 10; i < 60; ++i) uids.push_back(base::cat("0e1c9f6e-0000-4000-8000-0000000000", i));
   for (const auto& uid : uids) pods.push_back({uid, PriorityClass::kProd, kWeb});
   models.train({kNode, pods}, kBegin);
@@ -133,6 +147,8 @@ TEST(UsageModels, TwelveAreStoredInAPassEachEveryTenMinutes) {
   UsageModels models;
   std::vector<std::string> uids;
   std::vector<TrainingPod> pods;
+  uids.reserve(50);
+  pods.reserve(50);
   for (int i = 10; i < 60; ++i) uids.push_back(base::cat("uid-", i));
   for (const auto& uid : uids) pods.push_back({uid, PriorityClass::kProd, kWeb});
   std::vector<std::size_t> numbers;

@@ -89,6 +89,7 @@ class Scenario {
     for (; passes > 0; --passes) {
       now_ = now_ + kTrainEvery;
       std::vector<TrainingPod> pods;
+      pods.reserve(pods_.size());
       for (const auto& [uid, pod] : pods_) {
         pods.push_back({uid, pod.priority, pod.use ? std::optional(figures(*pod.use)) : std::nullopt});
       }
@@ -108,6 +109,7 @@ class Scenario {
 
   std::vector<std::string> answer() const {
     std::vector<PredictedPod> pods;
+    pods.reserve(pods_.size());
     for (const auto& [uid, pod] : pods_) pods.push_back({uid, pod.priority, pod.request, now_ + -pod.age, pod.ending});
     const auto told = predict(models_, {allocatable_, pods}, {}, now_);
     std::vector<std::string> out;
@@ -178,9 +180,11 @@ TEST(Prediction, IsTotalAndNeverNegativeNorMoreThanTheNodeOrTheRequests) {
     WallTime now = kBegin;
     std::vector<PredictedPod> pods;
     const std::vector<std::string> uids{"a", "b", "c", "d", "e"};
+    pods.reserve(uids.size());
     for (int pass = 0; pass < 20; ++pass) {
       now = random() % 8 == 0 ? time() : now + kTrainEvery;
       std::vector<TrainingPod> training;
+      training.reserve(uids.size());
       for (const auto& uid : uids) {
         training.push_back({uid, static_cast<PriorityClass>(random() % 5),
                             random() % 4 == 0 ? std::nullopt

@@ -75,7 +75,9 @@ class Scenario {
       now_ = now_ + seconds(1);
       std::vector<NamedReading> pods;
       if (pod_) pods.push_back({"uid", reading(now_, *pod_)});
-      history_.observe({now_, reading(now_, use_at(i)), pods, {}, {}});
+      const model::Resources use = use_at(i);
+      history_.observe(
+          {now_, reading(now_, use), reading(now_, use - pod_.value_or(model::Resources())), pods, {}, {}});
     }
   }
 
@@ -122,7 +124,7 @@ TEST(UsageReport, PodsAndHostApplicationsAreInOrderAndWhole) {
   odd.cpu_micro = 1'999;
   const std::vector<NamedReading> pods{{"1", odd}, {"2", odd}, {"3", no_memory}, {"4", no_cpu}, {"5", odd}};
   const std::vector<NamedReading> applications{{"nginx", odd}, {"dns", odd}, {"young", no_cpu}};
-  history.observe({now, reading(now, {{100}, {1 << 20}}), pods, applications, {}});
+  history.observe({now, reading(now, {{100}, {1 << 20}}), {}, pods, applications, {}});
 
   using model::PriorityClass;
   using model::Qos;
@@ -152,16 +154,16 @@ TEST(UsageReport, PodsAndHostApplicationsAreInOrderAndWhole) {
 TEST(UsageReport, ZonesAreToldById) {
   UsageHistory history{CollectInForce()};
   const MonotonicTime now{seconds(1)};
-  const std::vector<NumaReading> zones{{1, reading(now, {{3'000}, {100 * kMi}})}, {0, reading(now, {{1'000}, {0}})}};
+  const std::vector<NumaReading> zones{{1, reading(now, {{3'000}, {100 * kMi}}), reading(now, {{2'000}, {70 * kMi}})},
+                                       {0, reading(now, {{1'000}, {0}}), {}}};
   UsageReading node = reading(now, {{4'000}, {100 * kMi}});
-  history.observe({now, node, {}, {}, zones});
+  history.observe({now, node, {}, {}, {}, zones});
   WindowScratch scratch;
   model::NodeMetricReport told;
   usage_report(history, {}, now, kWall, scratch, told);
-  EXPECT_EQ(told.numa_usages,
-            (std::vector<model::NumaReport>{
-                {0, model::Resources{{1'000}, {0}}, model::Resources{{1'000}, {0}}},
-                {1, model::Resources{{3'000}, {100 * kMi}}, model::Resources{{3'000}, {100 * kMi}}}}));
+  EXPECT_EQ(told.numa_usages, (std::vector<model::NumaReport>{
+                                  {0, model::Resources{{1'000}, {0}}, std::nullopt},
+                                  {1, model::Resources{{3'000}, {100 * kMi}}, model::Resources{{2'000}, {70 * kMi}}}}));
   model::NodeMetricReport later = told;
   usage_report(history, {}, now + minutes(6), kWall, scratch, later);
   EXPECT_EQ(later.numa_usages,

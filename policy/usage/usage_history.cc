@@ -15,31 +15,6 @@ void add(UsageHistory::Series& series, const UsageReading& reading, MemoryCollec
   if (series.plain) series.plain->add(sample_of(reading, MemoryCollect::kWithoutPageCache));
 }
 
-bool is_old(const UsageReading& reading, base::MonotonicTime at) {
-  return at - reading.at > kReadingAgeMax;
-}
-
-std::optional<UsageFigures> system_use(const NodeReadings& readings, MemoryCollect kind) {
-  const auto memory = readings.node.memory.of(kind);
-  if (!readings.node.cpu_micro || !memory || is_old(readings.node, readings.at)) return std::nullopt;
-  __int128 cpu_micro = *readings.node.cpu_micro;
-  __int128 memory_bytes = *memory;
-  for (const auto group : {readings.pods, readings.host_applications}) {
-    for (const NamedReading& each : group) {
-      if (is_old(each.reading, readings.at)) return std::nullopt;
-      cpu_micro -= std::max<std::int64_t>(each.reading.cpu_micro.value_or(0), 0);
-      memory_bytes -= std::max<std::int64_t>(each.reading.memory.of(kind).value_or(0), 0);
-    }
-  }
-  return UsageFigures{static_cast<std::int64_t>(std::max<__int128>(cpu_micro, 0)),
-                      static_cast<std::int64_t>(std::max<__int128>(memory_bytes, 0))};
-}
-
-std::int64_t share(std::int64_t whole, std::int64_t part, __int128 of_all) {
-  if (of_all <= 0 || part <= 0) return 0;
-  return static_cast<std::int64_t>(static_cast<__int128>(whole) * part / of_all);
-}
-
 struct ByName {
   template <class Named>
   bool operator()(const Named& a, std::string_view b) const {
@@ -98,8 +73,6 @@ void UsageHistory::set_collect(const CollectInForce& collect) {
   for (NumaSeries& each : numa_nodes_) {
     each.node.set_window(collect_.aggregate);
     each.system.set_window(collect_.aggregate);
-    if (!other_memory) continue;
-    each.system.forget_memory();  // a NUMA node's own is always without page cache
   }
 }
 
@@ -135,15 +108,8 @@ void UsageHistory::observe(const NodeReadings& readings) {
   forget(pods_, readings.at);
   forget(host_applications_, readings.at);
 
-  const auto system = system_use(readings, collect_.memory);
-  if (system) system_.add({readings.at, system->cpu_micro, system->memory_bytes});
+  system_.add(sample_of(readings.system, collect_.memory));
 
-  __int128 cpu_micro = 0;
-  __int128 memory_bytes = 0;
-  for (const NumaReading& each : readings.numa_nodes) {
-    cpu_micro += std::max<std::int64_t>(each.reading.cpu_micro.value_or(0), 0);
-    memory_bytes += std::max<std::int64_t>(each.reading.memory.without_page_cache_bytes.value_or(0), 0);
-  }
   for (const NumaReading& each : readings.numa_nodes) {
     auto at = std::lower_bound(numa_nodes_.begin(), numa_nodes_.end(), each.numa_node_id,
                                [](const NumaSeries& a, std::int32_t id) { return a.numa_node_id < id; });
@@ -155,10 +121,7 @@ void UsageHistory::observe(const NodeReadings& readings) {
       at = numa_nodes_.insert(at, {each.numa_node_id, SampleRing(collect_.aggregate), SampleRing(collect_.aggregate)});
     }
     at->node.add(sample_of(each.reading, MemoryCollect::kWithoutPageCache));
-    const auto memory = each.reading.memory.without_page_cache_bytes;
-    if (!system || !each.reading.cpu_micro || !memory) continue;
-    at->system.add({readings.at, share(system->cpu_micro, *each.reading.cpu_micro, cpu_micro),
-                    share(system->memory_bytes, *memory, memory_bytes)});
+    at->system.add(sample_of(each.system, MemoryCollect::kWithoutPageCache));
   }
 }
 

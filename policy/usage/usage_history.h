@@ -1,17 +1,12 @@
-// What the node, its pods, its host applications and its NUMA nodes used: the samples that reports and predictions are
-// made from. All readings of one pass belong to one instant; what is left of the node is the system's:
+// What the node, its system part, its pods, its host applications and its NUMA nodes used: the samples that reports and
+// predictions are made from. All readings of one pass belong to one instant, and what is left of the node for the
+// system is measured with them; nothing is subtracted here. What a reading does not have is missing, never 0.
 //
-//   system            = max(node − Σ pods − Σ host applications, 0), each resource by itself
-//   system of a NUMA  = system × what this NUMA node uses / what all of them use, each resource by itself, rounded down
-//   node
-//
-// A pod that has no figure yet (its first second) takes nothing from the system's part. Where the node has none, or a
-// reading is older than kReadingAgeMax, there is no sample of the system. A pod that was not read for the window that
-// it is averaged over is forgotten.
+// A pod that was not read for the window that it is averaged over is forgotten.
 //
 // Memory is of the kind that is asked for; predictions are made without page cache whatever is asked for, so a minute
 // of that is kept beside where it is another kind. When another kind is asked for, memory is learned anew and told as
-// missing until then.
+// missing until then. Of NUMA nodes it is always without.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +23,6 @@
 
 namespace tidemark::policy {
 
-inline constexpr base::Duration kReadingAgeMax = std::chrono::seconds(10);
 inline constexpr base::Duration kTrainingWindow = std::chrono::minutes(1);
 inline constexpr std::size_t kUsagePodsMax = 1024;
 inline constexpr std::size_t kUsageHostApplicationsMax = 128;
@@ -56,11 +50,13 @@ struct NamedReading {
 struct NumaReading {
   std::int32_t numa_node_id = 0;
   UsageReading reading;
+  UsageReading system;
 };
 
 struct NodeReadings {
   base::MonotonicTime at;
   UsageReading node;
+  UsageReading system;  // what is left of the node
   std::span<const NamedReading> pods;
   std::span<const NamedReading> host_applications;
   std::span<const NumaReading> numa_nodes;

@@ -20,64 +20,32 @@ UsageReading reading(base::Duration time, std::int64_t cpu_milli, std::int64_t m
 }
 
 NodeReadings pass(base::Duration time, const UsageReading& node, const std::vector<NamedReading>& pods = {},
-                  const std::vector<NamedReading>& applications = {}, const std::vector<NumaReading>& zones = {}) {
-  return {{time}, node, pods, applications, zones};
+                  const std::vector<NumaReading>& zones = {}, const UsageReading& system = {}) {
+  return {{time}, node, system, pods, {}, zones};
 }
 
-std::optional<UsageFigures> system_now(const UsageHistory& history, base::Duration time) {
-  return history.system_part().last({time}, minutes(5));
-}
-
-// Contract 3.1: "systemUsage: node − sum(pods) − sum(host apps), ≥0".
-TEST(UsageHistory, TheSystemIsWhatIsLeft) {
-  UsageHistory history{CollectInForce()};
-  history.observe(pass(seconds(1), reading(seconds(1), 10'000, 8'000),
-                       {{"a", reading(seconds(1), 3'000, 1'000)}, {"b", reading(seconds(1), 1'500, 500)}},
-                       {{"nginx", reading(seconds(1), 500, 9'000)}}));
-  EXPECT_EQ(system_now(history, seconds(1)), (UsageFigures{5'000'000, 0})) << "memory would be less than nothing";
-}
-
-TEST(UsageHistory, APodWithoutAFigureTakesNothing) {
+TEST(UsageHistory, WhatIsNotMeasuredIsMissing) {
   UsageHistory history{CollectInForce()};
   UsageReading young = reading(seconds(1), 0, 1'000);
   young.cpu_micro.reset();
   history.observe(pass(seconds(1), reading(seconds(1), 10'000, 8'000), {{"a", young}}));
-  EXPECT_EQ(system_now(history, seconds(1)), (UsageFigures{10'000'000, 7'000 * kMi}));
   EXPECT_FALSE(history.pod("a")->told.average({seconds(1)}, minutes(5)));
+  EXPECT_EQ(history.system_part().size(), 0U) << "nobody measured it";
+  EXPECT_TRUE(history.node().told.average({seconds(1)}, minutes(5)));
 }
 
-// Contract 7.12: "skipped when any input is older than 10 s".
-TEST(UsageHistory, NothingIsMadeOfOldReadings) {
+TEST(UsageHistory, ZonesAreInOrderWithTheirSystemPart) {
   UsageHistory history{CollectInForce()};
-  const auto node = reading(seconds(20), 10'000, 8'000);
-  history.observe(pass(seconds(20), node, {{"a", reading(seconds(10), 1'000, 1)}}));
-  EXPECT_EQ(system_now(history, seconds(20))->cpu_micro, 9'000'000) << "ten seconds are not too old";
-  history.observe(pass(seconds(22), reading(seconds(22), 10'000, 8'000), {{"a", reading(seconds(11), 5'000, 1)}}));
-  history.observe(pass(seconds(24), reading(seconds(13), 10'000, 8'000)));
-  history.observe(
-      pass(seconds(26), reading(seconds(26), 10'000, 8'000), {}, {{"nginx", reading(seconds(1), 1'000, 1)}}));
-  EXPECT_EQ(history.system_part().size(), 1U);
-  UsageReading first = reading(seconds(28), 0, 8'000);
-  first.cpu_micro.reset();
-  history.observe(pass(seconds(28), first));
-  EXPECT_EQ(history.system_part().size(), 1U);
-}
-
-TEST(UsageHistory, ZonesShareTheSystemAsTheyAreUsed) {
-  UsageHistory history{CollectInForce()};
-  history.observe(pass(seconds(1), reading(seconds(1), 10'000, 1'000), {{"a", reading(seconds(1), 4'000, 400)}}, {},
-                       {{1, reading(seconds(1), 2'500, 100)}, {0, reading(seconds(1), 7'500, 300)}}));
+  history.observe(pass(
+      seconds(1), reading(seconds(1), 10'000, 1'000), {},
+      {{1, reading(seconds(1), 2'500, 100), reading(seconds(1), 1'500, 50)}, {0, reading(seconds(1), 7'500, 300), {}}},
+      reading(seconds(1), 6'000, 600)));
+  EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5)), (UsageFigures{6'000'000, 600 * kMi}));
   ASSERT_EQ(history.numa_nodes().size(), 2U);
   EXPECT_EQ(history.numa_nodes()[0].numa_node_id, 0);
   EXPECT_EQ(history.numa_nodes()[0].node.last({seconds(1)}, minutes(5)), (UsageFigures{7'500'000, 300 * kMi}));
-  EXPECT_EQ(history.numa_nodes()[0].system.last({seconds(1)}, minutes(5)), (UsageFigures{4'500'000, 450 * kMi}));
-  EXPECT_EQ(history.numa_nodes()[1].system.last({seconds(1)}, minutes(5)), (UsageFigures{1'500'000, 150 * kMi}));
-}
-
-TEST(UsageHistory, AnIdleMachineHasZonesToo) {
-  UsageHistory history{CollectInForce()};
-  history.observe(pass(seconds(1), reading(seconds(1), 10, 10), {}, {}, {{0, reading(seconds(1), 0, 0)}}));
-  EXPECT_EQ(history.numa_nodes()[0].system.last({seconds(1)}, minutes(5)), (UsageFigures{0, 0}));
+  EXPECT_EQ(history.numa_nodes()[0].system.size(), 0U);
+  EXPECT_EQ(history.numa_nodes()[1].system.last({seconds(1)}, minutes(5)), (UsageFigures{1'500'000, 50 * kMi}));
 }
 
 TEST(UsageHistory, WhoIsGoneForAWindowIsForgotten) {
@@ -114,8 +82,10 @@ TEST(UsageHistory, FiftyPodsTakeLessThanHalfAMegabyte) {
     std::vector<NamedReading> pods;
     pods.reserve(uids.size());
     for (const auto& uid : uids) pods.push_back({uid, reading(seconds(second), 100, 100)});
-    history.observe(pass(seconds(second), reading(seconds(second), 8'000, 8'000), pods, {},
-                         {{0, reading(seconds(second), 1, 1)}, {1, reading(seconds(second), 1, 1)}}));
+    history.observe(pass(seconds(second), reading(seconds(second), 8'000, 8'000), pods,
+                         {{0, reading(seconds(second), 1, 1), reading(seconds(second), 1, 1)},
+                          {1, reading(seconds(second), 1, 1), reading(seconds(second), 1, 1)}},
+                         reading(seconds(second), 1, 1)));
   }
   EXPECT_LT(history.bytes(), 512U * 1024) << history.bytes();
   EXPECT_GT(history.bytes(), 50U * 300 * 16);
@@ -132,9 +102,10 @@ TEST(UsageHistory, MemoryIsOfTheKindAskedFor) {
     CollectInForce collect;
     collect.memory = each.kind;
     UsageHistory history{collect};
-    history.observe(pass(seconds(1), reading(seconds(1), 2'000, 2'000), {{"a", reading(seconds(1), 1'000, 400)}}));
+    history.observe(pass(seconds(1), reading(seconds(1), 2'000, 2'000), {{"a", reading(seconds(1), 1'000, 400)}}, {},
+                         reading(seconds(1), 1'000, 1'600)));
     EXPECT_EQ(history.pod("a")->told.last({seconds(1)}, minutes(5))->memory_bytes, each.told_mi * kMi);
-    EXPECT_EQ(system_now(history, seconds(1))->memory_bytes, 1'600 * kMi) << "both are of that kind";
+    EXPECT_EQ(history.system_part().last({seconds(1)}, minutes(5))->memory_bytes, (each.told_mi + 1'200) * kMi);
     WindowScratch scratch;
     EXPECT_EQ(UsageHistory::training_sample(*history.pod("a"), {seconds(1)}, scratch)->memory_bytes, 400 * kMi)
         << "predictions are always without page cache";
