@@ -54,12 +54,14 @@ Result<std::optional<CgroupDriver>> detect_driver(int hierarchy, std::string_vie
 struct LiveContainer {
   std::string id;
   std::string path;
+  bool operator==(const LiveContainer&) const = default;
 };
 struct LivePod {
   KubeQos qos = KubeQos::kGuaranteed;
   std::string uid;
   std::string path;
   std::vector<LiveContainer> containers;
+  bool operator==(const LivePod&) const = default;
 };
 // What is there now. A pod that goes while it is looked at is left out.
 Result<std::vector<LivePod>> walk_pods(int hierarchy, const Kubepods&, const Place&);

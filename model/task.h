@@ -99,19 +99,26 @@ struct TaskContainer {
 struct Task {
   TaskKind kind = TaskKind::kPod;
   TaskProviderKind provider = TaskProviderKind::kKubelet;
-  TaskIdentity identity;
-  std::string ns;  // a pod's; a copilot says its own name
-  std::string name;
-  std::string path;  // its group, from the root of each hierarchy; empty: it has none now
-
   Qos qos_raw = Qos::kNone;
   Qos qos = Qos::kNone;  // with default
   KubeQos kube_qos = KubeQos::kBestEffort;
   PriorityClass priority_raw = PriorityClass::kNone;
   PriorityClass priority = PriorityClass::kNone;  // with default
-  std::optional<std::int32_t> priority_number;    // spec.priority
-  std::int32_t priority_value = 0;                // with default
-  std::optional<std::int32_t> sub_priority;       // nullopt: it has none, or none that can be read
+  PodPhase phase = PodPhase::kUnknown;
+  bool host_network = false;
+  bool fixed = false;             // the kubelet's own (a static pod): the API server cannot evict it
+  bool eviction_enabled = false;  // for what needs the label
+  // A host application that the peer counts as offline: BE, and below the kubelet's group of such pods.
+  bool below_besteffort = false;
+  std::int32_t priority_value = 0;              // with default
+  std::int32_t eviction_priority = 0;           // lower goes first
+  std::optional<std::int32_t> priority_number;  // spec.priority
+  std::optional<std::int32_t> sub_priority;     // nullopt: it has none, or none that can be read
+
+  TaskIdentity identity;
+  std::string ns;  // a pod's; a copilot says its own name
+  std::string name;
+  std::string path;  // its group, from the root of each hierarchy; empty: it has none now
 
   // Of the whole: requests as the scheduler sets them aside; a limit only where every container has one. Overhead is
   // in the native ones.
@@ -119,16 +126,11 @@ struct Task {
   TaskAmounts limits;
   std::vector<TaskContainer> containers;
 
-  PodPhase phase = PodPhase::kUnknown;
   std::optional<base::WallTime> created;
   std::optional<base::WallTime> started;
   std::optional<base::WallTime> deleted;  // set while it is being ended
-  bool host_network = false;
-  bool fixed = false;  // the kubelet's own (a static pod): the API server cannot evict it
 
-  bool eviction_enabled = false;                              // for what needs the label
   std::optional<std::vector<std::string>> eviction_features;  // those that may evict it; nullopt: all
-  std::int32_t eviction_priority = 0;                         // lower goes first
   std::string cpuset;                    // where the scheduler put it; empty: nowhere in particular
   std::vector<std::int32_t> numa_nodes;  // the same, each once
   struct Setting {
@@ -137,8 +139,6 @@ struct Task {
     bool operator==(const Setting&) const = default;
   };
   std::vector<Setting> settings;
-  // A host application that the peer counts as offline: BE, and below the kubelet's group of such pods.
-  bool below_besteffort = false;
 
   const std::string* setting(TaskSetting what) const;  // null: it has none
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

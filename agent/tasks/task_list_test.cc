@@ -24,6 +24,7 @@ struct TaskListTest : ::testing::Test {
   std::string listed() {
     std::vector<std::string> texts;
     const TaskSnapshot& now = *list.snapshot();
+    texts.reserve(now.tasks.size());
     for (const ListedTask& each : now.tasks) {
       texts.push_back(each.above ? base::cat(each.task->name, "<", now.tasks[*each.above].task->name)
                                  : each.task->name);
@@ -32,6 +33,7 @@ struct TaskListTest : ::testing::Test {
   }
   std::string refused() {
     std::vector<std::string> texts;
+    texts.reserve(list.snapshot()->refused.size());
     for (const RefusedTask& each : list.snapshot()->refused) {
       texts.push_back(base::cat(each.task->identity.source, "/", each.task->name, ": ", to_string(each.why), " (",
                                 each.owner->name, ")"));

@@ -1,0 +1,86 @@
+#include "agent/tasks/api_server_provider.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "kube/decode.h"
+#include "kube/resource.h"
+
+namespace tidemark::agent {
+namespace {
+
+constexpr std::size_t kInternerBytesMax = 1024 * 1024;
+constexpr base::Duration kLookInterval = std::chrono::seconds(10);
+
+kube::InformerConfig informer_config(const ApiServerProviderConfig& config) {
+  kube::InformerConfig out;
+  out.resource = kube::kPods;
+  out.field_selector = base::cat("spec.nodeName=", config.node_name);
+  out.bytes_max = config.bytes_max;
+  return out;
+}
+
+}  // namespace
+
+std::size_t ApiServerProvider::Projection::bytes() const {
+  std::size_t sum = sizeof(Projection) + kube::string_bytes(meta.ns) + kube::string_bytes(meta.name) +
+                    kube::string_bytes(meta.resource_version) + sizeof(PodTask) - sizeof(model::Task) +
+                    pod->task.bytes();
+  for (const std::string& note : pod->notes) sum += sizeof note + kube::string_bytes(note);
+  return sum;
+}
+
+ApiServerProvider::ApiServerProvider(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher,
+                                     PodGroups& groups, base::Log log, base::Registry& metrics, base::Random random,
+                                     ApiServerProviderConfig config)
+    : loop_(loop),
+      log_(std::move(log)),
+      config_(std::move(config)),
+      pods_(groups),
+      interner_(kInternerBytesMax),
+      informer_(loop, reader, watcher, log_, metrics, random, informer_config(config_),
+                [this](std::string_view bytes) { return decode(bytes); }),
+      changed_(loop),
+      scope_(loop) {
+  config_.source.provider = model::TaskProviderKind::kApiServer;
+  informer_.subscribe([this](const kube::ObjectKey&, const Projection*, const Projection*) { changed_.set(); });
+}
+
+net::Task<void> ApiServerProvider::run() {
+  scope_.spawn(follow());
+  co_await informer_.run();
+}
+
+Result<ApiServerProvider::Projection> ApiServerProvider::decode(std::string_view bytes) {
+  TM_TRY(PodTask pod, decode_pod_task(bytes, config_.source, interner_));
+  TM_TRY(const kube::Identity identity, kube::read_identity(bytes));
+  for (const std::string& note : pod.notes) {
+    log_.warn("a pod's text cannot be read", {{"pod", base::cat(identity.ns, "/", identity.name)}, {"what", note}});
+  }
+  return Projection{{identity.ns, identity.name, identity.resource_version},
+                    std::make_shared<const PodTask>(std::move(pod))};
+}
+
+// What came together is taken over together: a list makes one change, not one for each pod.
+net::Task<void> ApiServerProvider::follow() {
+  while (!co_await informer_.wait_synced(config_.silence_max)) pods_.hold();
+  for (;;) {
+    changed_.clear();
+    take_over();
+    (void)co_await changed_.wait_for(kLookInterval);
+  }
+}
+
+void ApiServerProvider::take_over() {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (!informer_.synced() || now - informer_.core().last_contact() > config_.silence_max) return pods_.hold();
+  std::vector<std::shared_ptr<const PodTask>> pods;
+  pods.reserve(informer_.core().size());
+  informer_.for_each([&](const kube::ObjectKey&, const Projection& each) {
+    if (pods.size() < kPodsMax) pods.push_back(each.pod);
+  });
+  pods_.set(std::move(pods), informer_.core().last_contact());
+}
+
+}  // namespace tidemark::agent

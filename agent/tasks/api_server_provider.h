@@ -1,0 +1,67 @@
+// The pods of this node as the API server has them, by a watch of those that are bound to it: where the kubelet's own
+// list is not to be had. The same tasks, a moment later; without the API server the last ones are held.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "agent/tasks/pod_groups.h"
+#include "agent/tasks/pod_tasks.h"
+#include "agent/tasks/provider.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/intern.h"
+#include "net/loop.h"
+
+namespace tidemark::agent {
+
+struct ApiServerProviderConfig {
+  PodSource source;
+  std::string node_name;
+  std::size_t bytes_max = 4 * 1024 * 1024;
+  // Without a word of the API server for so long its pods are held ones. (A quiet watch ends every two minutes.)
+  base::Duration silence_max = std::chrono::minutes(5);
+};
+
+class ApiServerProvider final : public TaskProvider {
+ public:
+  // All that is given outlives it.
+  ApiServerProvider(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, PodGroups& groups,
+                    base::Log log, base::Registry& metrics, base::Random random, ApiServerProviderConfig config);
+
+  net::Task<void> run();
+
+  std::string_view name() const override { return "API server"; }
+  const ProvidedTasks& provided() const override { return pods_.provided(); }
+
+ private:
+  // What an informer keeps of a pod.
+  struct Projection {
+    struct Meta {
+      std::string ns, name, resource_version;
+    };
+    Meta meta;
+    std::shared_ptr<const PodTask> pod;
+    std::size_t bytes() const;
+  };
+
+  Result<Projection> decode(std::string_view bytes);
+  net::Task<void> follow();
+  void take_over();
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  ApiServerProviderConfig config_;
+  PodTasks pods_;
+  kube::Interner interner_;
+  kube::Informer<Projection> informer_;
+  net::Event changed_;
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::agent

@@ -1,0 +1,132 @@
+#include "agent/tasks/kubelet_provider.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "kube/decode.h"
+#include "model/names.h"
+
+namespace tidemark::agent {
+namespace {
+
+constexpr std::size_t kInternerBytesMax = 1024 * 1024;
+
+Error refusal(const net::HttpResponse& response) {
+  switch (response.status) {
+    case 401:
+      return {
+          ErrorKind::kDenied,
+          "the kubelet does not know who asks (401): it takes bearer tokens where its authentication.webhook is on"};
+    case 403:
+      return {ErrorKind::kDenied,
+              "the kubelet refuses the list of its pods (403): grant `get` of nodes/pods, which kubelets know from "
+              "Kubernetes 1.33 on; for older ones take the pods from the API server"};
+    default:
+      return {ErrorKind::kUnavailable,
+              base::cat("the kubelet answered ", response.status, " ", base::quoted(base::trim(response.body)))};
+  }
+}
+
+}  // namespace
+
+KubeletProvider::KubeletProvider(net::EventLoop& loop, net::HttpTransport& transport,
+                                 std::function<std::string()> bearer, PodGroups& groups, base::Log log,
+                                 KubeletConfig config)
+    : loop_(loop),
+      transport_(transport),
+      bearer_(std::move(bearer)),
+      groups_(groups),
+      log_(std::move(log)),
+      config_(std::move(config)),
+      pods_(groups),
+      prompted_(loop),
+      interner_(kInternerBytesMax) {
+  config_.source.provider = model::TaskProviderKind::kKubelet;
+  groups_.on_new_pod([this] { prompted_.set(); });
+}
+
+net::Task<void> KubeletProvider::run() {
+  for (;;) {
+    prompted_.clear();
+    auto pods = co_await ask();
+    if (!pods) {
+      log_.warn("pods are not known anew", {{"error", pods.error()}});
+      pods_.hold();
+    } else if (pods->empty() && !(groups_.current() && groups_.pods().empty())) {
+      log_.debug("the kubelet lists no pods, and some have groups: not believed");
+      pods_.hold();
+    } else {
+      pods_.set(*std::move(pods), loop_.clock().monotonic());
+    }
+    (void)co_await prompted_.wait_for(config_.interval);
+  }
+}
+
+net::Task<Result<KubeletProvider::Pods>> KubeletProvider::ask() {
+  net::HttpRequest request;
+  request.target = "/pods";
+  request.headers.add("accept", "application/json");
+  if (const std::string token = bearer_(); !token.empty()) {
+    request.headers.add("authorization", base::cat("Bearer ", token));
+  }
+  TM_CO_TRY(const net::HttpResponse response, co_await transport_.fetch(std::move(request), config_.limit));
+  if (response.status != 200) co_return fail(refusal(response));
+  if (response.body.size() > kKubeletAnswerBytesMax) {
+    co_return fail(ErrorKind::kExhausted, "the kubelet's list of ", response.body.size(), " bytes: at most ",
+                   kKubeletAnswerBytesMax);
+  }
+  auto pods = read(response.body);
+  if (!pods) co_return fail(std::move(pods).error().within("the kubelet's list of pods"));
+  co_return pods;
+}
+
+Result<KubeletProvider::Pods> KubeletProvider::read(std::string_view list) {
+  Pods pods;
+  std::size_t unreadable = 0;
+  now_known_.clear();
+  TM_TRY([[maybe_unused]] const auto meta, kube::decode_list(list, [&](std::string_view item) -> Result<void> {
+           if (pods.size() == kPodsMax) return fail(ErrorKind::kExhausted, "more than ", kPodsMax, " pods");
+           if (auto pod = read_one(item)) {
+             pods.push_back(std::move(pod));
+           } else {
+             ++unreadable;
+           }
+           return {};
+         }));
+  std::swap(known_, now_known_);
+  if (pods.empty() && unreadable > 0) return fail(ErrorKind::kInvalid, "none of ", unreadable, " pods can be read");
+  return pods;
+}
+
+std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) {
+  const std::uint64_t hash = base::TextHash().add(item).value();
+  if (const auto found = known_.find(hash); found != known_.end() && found->second.bytes == item.size()) {
+    now_known_.insert(*found);
+    return found->second.pod;
+  }
+  auto decoded = decode_pod_task(item, config_.source, interner_);
+  if (decoded) {
+    for (const std::string& note : decoded->notes) {
+      log_.warn("a pod's text cannot be read",
+                {{"pod", base::cat(decoded->task.ns, "/", decoded->task.name)}, {"what", note}});
+    }
+    auto pod = std::make_shared<const PodTask>(*std::move(decoded));
+    now_known_.insert_or_assign(hash, Known{item.size(), pod});
+    return pod;
+  }
+  log_.warn("a pod cannot be read", {{"error", decoded.error()}});
+  // Whose last version counts, where it had one.
+  const auto identity = kube::read_identity(item);
+  if (!identity) return nullptr;
+  for (const auto& [before, known] : known_) {
+    if (known.pod->task.identity.task != identity->uid) continue;
+    now_known_.insert({before, known});
+    return known.pod;
+  }
+  return nullptr;
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,71 @@
+// The pods of this node as its kubelet lists them: GET /pods, which needs the right nodes/pods and no other.
+//
+// Asked every `interval`, and at once when a pod's group is made. What cannot be believed leaves the last list: an
+// error, an answer that is no list, and an empty one, because a kubelet that has just started answers so as well. Only
+// where no pod has a group either are there none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/tasks/pod_groups.h"
+#include "agent/tasks/pod_tasks.h"
+#include "agent/tasks/provider.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "kube/intern.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+
+namespace tidemark::agent {
+
+inline constexpr std::size_t kKubeletAnswerBytesMax = 32 * 1024 * 1024;  // of pods that fill a node, with room
+
+struct KubeletConfig {
+  PodSource source;
+  base::Duration interval = std::chrono::seconds(10);
+  base::Duration limit = std::chrono::seconds(3);  // of one answer
+};
+
+class KubeletProvider final : public TaskProvider {
+ public:
+  // `transport` leads to the kubelet; `bearer` answers the token to send ("" for none) and is asked each time, so that
+  // a rotated one is seen. Both and the groups outlive it.
+  KubeletProvider(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer,
+                  PodGroups& groups, base::Log log, KubeletConfig config);
+
+  net::Task<void> run();
+
+  std::string_view name() const override { return "kubelet"; }
+  const ProvidedTasks& provided() const override { return pods_.provided(); }
+
+ private:
+  using Pods = std::vector<std::shared_ptr<const PodTask>>;
+  struct Known {
+    std::size_t bytes = 0;
+    std::shared_ptr<const PodTask> pod;
+  };
+
+  net::Task<Result<Pods>> ask();
+  Result<Pods> read(std::string_view list);
+  std::shared_ptr<const PodTask> read_one(std::string_view item);
+
+  net::EventLoop& loop_;
+  net::HttpTransport& transport_;
+  std::function<std::string()> bearer_;
+  PodGroups& groups_;
+  base::Log log_;
+  KubeletConfig config_;
+  PodTasks pods_;
+  net::Event prompted_;
+  kube::Interner interner_;
+  // By a hash of the bytes: a pod that did not change is not decoded again. (The order of the list changes each time.)
+  std::unordered_map<std::uint64_t, Known> known_, now_known_;
+};
+
+}  // namespace tidemark::agent

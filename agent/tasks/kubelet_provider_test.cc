@@ -1,0 +1,224 @@
+#include "agent/tasks/kubelet_provider.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/testing/node.h"
+#include "agent/testing/testdata.h"
+#include "kube/testing/scripted_transport.h"
+
+namespace tidemark::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::testing::Answer;
+
+std::string pod(std::string_view uid, std::string_view more = "") {
+  return base::cat(R"({"metadata":{"name":"p-)", uid, R"(","namespace":"n","uid":")", uid, R"("},"spec":{)", more,
+                   R"(},"status":{"phase":"Running"}})");
+}
+
+Answer pods(const std::vector<std::string>& items) {
+  return {.body = base::cat(R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":[)", base::join(items, ","),
+                            "]}")};
+}
+const Answer kNull{.body = R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":null})"};
+
+struct KubeletProviderTest : testing::NodeTest {
+  KubeletProviderTest() : provider(loop, transport, [this] { return token; }, *groups, log, {.source = {}}) {
+    make_levels();
+  }
+  void begin() {
+    scope.spawn(groups->run());
+    scope.spawn(provider.run());
+    run_for(0s);
+  }
+  void answer(const Answer& answer) { transport.answers = {answer}; }
+  // "name@path", sorted by uid.
+  std::string listed() {
+    std::vector<std::string> texts;
+    for (const TaskPointer& task : provider.provided().tasks) {
+      texts.push_back(task->path.empty() ? task->name : base::cat(task->name, "@", task->path));
+    }
+    return base::join(texts, " ");
+  }
+  Standing standing() { return provider.provided().standing; }
+
+  kube::testing::ScriptedTransport transport{loop};
+  std::string token = "t1";
+  KubeletProvider provider;
+};
+
+TEST_F(KubeletProviderTest, AsksForPodsAndForNothingElse) {
+  answer({.body = testing::testdata("kubelet_pods.json")});
+  make("pod11111111-2222-3333-4444-555555555555/cccc3333");
+  begin();
+  ASSERT_EQ(transport.sent.size(), 1u);
+  EXPECT_EQ(transport.sent[0].request.method, "GET");
+  EXPECT_EQ(transport.sent[0].request.target, "/pods");
+  EXPECT_EQ(transport.sent[0].request.headers.get("authorization"), "Bearer t1");
+  EXPECT_EQ(listed(), "etcd-n1 web-7d9c6b5f4-abcde@kubepods/pod11111111-2222-3333-4444-555555555555 etl-exec-1");
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(provider.provided().tasks[1]->containers[0].path,
+            "kubepods/pod11111111-2222-3333-4444-555555555555/cccc3333");
+}
+
+// Contract 7.1: "every 10 s, timeout 3 s".
+TEST_F(KubeletProviderTest, EveryTenSecondsWithATokenThatIsReadEachTime) {
+  answer(pods({pod("u1")}));
+  begin();
+  token = "t2";
+  run_for(9999ms);
+  EXPECT_EQ(transport.sent.size(), 1u);
+  run_for(1ms);
+  ASSERT_EQ(transport.sent.size(), 2u);
+  EXPECT_EQ(transport.sent[1].request.headers.get("authorization"), "Bearer t2");
+  token.clear();
+  run_for(10s);
+  EXPECT_FALSE(transport.sent.at(2).request.headers.has("authorization"));
+}
+
+TEST_F(KubeletProviderTest, ASlowKubeletKeepsTheLastList) {
+  answer(pods({pod("u1")}));
+  begin();
+  transport.answers = {{.body = pods({}).body, .delay = 4s}};
+  run_for(12999ms);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  run_for(1ms);
+  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(listed(), "p-u1");
+  answer(pods({pod("u2")}));
+  run_for(20s);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(listed(), "p-u2");
+}
+
+TEST_F(KubeletProviderTest, AtOnceWhenAPodsGroupIsMade) {
+  answer(pods({}));
+  begin();
+  run_for(5s);
+  answer(pods({pod("u1")}));
+  make("burstable/podu1");
+  run_for(0s);
+  EXPECT_EQ(transport.sent.size(), 2u);
+  EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1");
+}
+
+TEST_F(KubeletProviderTest, AGroupThatComesAfterTheList) {
+  answer(pods({pod("u1")}));
+  begin();
+  EXPECT_EQ(listed(), "p-u1");
+  const TaskPointer before = provider.provided().tasks[0];
+  make("besteffort/podu1/c1");
+  run_for(0s);
+  EXPECT_EQ(listed(), "p-u1@kubepods/besteffort/podu1");
+  EXPECT_EQ(before->path, "");  // a snapshot that somebody holds stays what it is
+  remove("besteffort/podu1");
+  run_for(0s);
+  EXPECT_EQ(listed(), "p-u1");
+}
+
+// "a just-started kubelet answers "items": null, which is NOT zero pods"
+TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedHasNotLostItsPods) {
+  answer(pods({pod("u1")}));
+  make("burstable/podu1");
+  begin();
+  for (const Answer& empty : {kNull, pods({})}) {
+    answer(empty);
+    run_for(10s);
+    EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1");
+    EXPECT_EQ(standing(), Standing::kHeld);
+  }
+}
+
+TEST_F(KubeletProviderTest, NoPodsAndNoGroupsAreNoPods) {
+  answer(pods({pod("u1")}));
+  make("burstable/podu1");
+  begin();
+  answer(kNull);
+  remove("burstable/podu1");
+  run_for(10s);
+  EXPECT_EQ(listed(), "");
+  EXPECT_EQ(standing(), Standing::kCurrent);
+}
+
+TEST_F(KubeletProviderTest, UntilTheFirstListNothingIsKnown) {
+  answer(kNull);
+  make("burstable/podu1");
+  begin();
+  EXPECT_EQ(standing(), Standing::kWaiting);
+  answer({.status = 500, .body = "no"});
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kWaiting);
+  EXPECT_NE(lines.find("the kubelet answered 500 \\\"no\\\""), std::string::npos) << lines;
+}
+
+TEST_F(KubeletProviderTest, ARefusalSaysWhichRightIsMissing) {
+  answer({.status = 403, .body = "Forbidden (user=x, verb=get, resource=nodes, subresource(s)=[pods proxy])"});
+  begin();
+  EXPECT_NE(lines.find("nodes/pods"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("nodes/proxy"), std::string::npos) << lines;
+  answer({.status = 401, .body = "Unauthorized"});
+  run_for(10s);
+  EXPECT_NE(lines.find("does not know who asks (401)"), std::string::npos) << lines;
+}
+
+TEST_F(KubeletProviderTest, WhatIsNoListIsHeldOff) {
+  answer(pods({pod("u1")}));
+  begin();
+  for (const char* body : {"", "{}", "[1]", R"({"items":[{"metadata":{"name":"a"}})", R"({"items":[{}]})"}) {
+    answer({.body = body});
+    run_for(10s);
+    EXPECT_EQ(listed(), "p-u1") << body;
+    EXPECT_EQ(standing(), Standing::kHeld) << body;
+  }
+}
+
+TEST_F(KubeletProviderTest, APodThatCannotBeReadKeepsItsLastVersion) {
+  answer(pods({pod("u1"), pod("u2")}));
+  begin();
+  answer(pods({pod("u2"), pod("u1", R"("priority":"high")"), pod("u3", R"("priority":"high")")}));
+  for (int i = 0; i < 3; ++i) {
+    run_for(10s);
+    EXPECT_EQ(listed(), "p-u1 p-u2");
+    EXPECT_EQ(standing(), Standing::kCurrent);
+  }
+  EXPECT_NE(lines.find("a pod cannot be read"), std::string::npos) << lines;
+}
+
+// The kubelet's order is another one each time.
+TEST_F(KubeletProviderTest, TheSameAgainIsNoChange) {
+  answer(pods({pod("u1"), pod("u2")}));
+  make("burstable/podu1");
+  begin();
+  const auto change = provider.provided().change;
+  const TaskPointer first = provider.provided().tasks[0];
+  answer(pods({pod("u2"), pod("u1")}));
+  run_for(10s);
+  EXPECT_EQ(provider.provided().change, change);
+  EXPECT_EQ(provider.provided().tasks[0], first);
+  EXPECT_EQ(*provider.provided().confirmed, clock.monotonic());
+
+  answer(pods({pod("u2", R"("hostNetwork":true)"), pod("u1")}));
+  run_for(10s);
+  EXPECT_NE(provider.provided().change, change);
+  EXPECT_EQ(provider.provided().tasks[0], first);  // of the one that is the same
+}
+
+TEST_F(KubeletProviderTest, TooManyPodsAreNotHalfAList) {
+  answer(pods({pod("u1")}));
+  begin();
+  std::vector<std::string> many;
+  for (std::size_t i = 0; i <= kPodsMax; ++i) many.push_back(pod(base::cat("m", i)));
+  answer(pods(many));
+  run_for(10s);
+  EXPECT_EQ(listed(), "p-u1");
+  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_NE(lines.find("more than 2048 pods"), std::string::npos) << lines;
+}
+
+}  // namespace
+}  // namespace tidemark::agent

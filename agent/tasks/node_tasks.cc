@@ -1,0 +1,56 @@
+#include "agent/tasks/node_tasks.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace tidemark::agent {
+
+NodeTasks::NodeTasks(net::EventLoop& loop, const linux::Hierarchies& hierarchies, const base::Log& log,
+                     PodGroupsConfig groups)
+    : loop_(loop),
+      groups_(loop, hierarchies, log.named("pod-groups"), std::move(groups)),
+      host_applications_(groups_, log.named("host-applications")),
+      scope_(loop) {}
+
+Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const NodeTasksOutside& outside, base::Log log,
+                                                   base::Random random, NodeTasksConfig config) {
+  TM_CHECK(outside.hierarchies != nullptr, "groups lie somewhere");
+  std::unique_ptr<NodeTasks> made(new NodeTasks(loop, *outside.hierarchies, log, std::move(config.groups)));
+  std::vector<const TaskProvider*> providers;
+  const PodSource source{config.source, config.cluster, {}};
+  if (config.pods == NodeTasksConfig::Pods::kKubelet) {
+    config.kubelet.limits.body_bytes_max = kKubeletAnswerBytesMax;
+    made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
+    made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, outside.kubelet_bearer,
+                                                       made->groups_, log.named("kubelet"), KubeletConfig{source});
+    providers.push_back(made->kubelet_.get());
+  } else {
+    TM_CHECK(outside.reader != nullptr && outside.watcher != nullptr && outside.metrics != nullptr,
+             "pods of the API server need a client");
+    ApiServerProviderConfig pods;
+    pods.source = source;
+    pods.node_name = config.node_name;
+    made->api_server_ =
+        std::make_unique<ApiServerProvider>(loop, *outside.reader, *outside.watcher, made->groups_, log.named("pods"),
+                                            *outside.metrics, random, std::move(pods));
+    providers.push_back(made->api_server_.get());
+  }
+  for (CopilotConfig& each : config.copilots) {
+    TM_TRY(auto http, copilot::socket_config(each.socket));
+    made->copilots_.push_back(std::make_unique<Copilot>(loop, std::move(http), log.named("copilot"), std::move(each)));
+    providers.push_back(&made->copilots_.back()->provider);
+  }
+  providers.push_back(&made->host_applications_);
+  made->list_ = std::make_unique<TaskList>(std::move(providers));
+  return made;
+}
+
+void NodeTasks::start() {
+  scope_.spawn(groups_.run());
+  if (kubelet_) scope_.spawn(kubelet_->run());
+  if (api_server_) scope_.spawn(api_server_->run());
+  for (const auto& each : copilots_) scope_.spawn(each->provider.run());
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,87 @@
+// All that knows what runs on this node, and the one list made of it: the wiring of this room.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/tasks/api_server_provider.h"
+#include "agent/tasks/copilot_provider.h"
+#include "agent/tasks/host_applications.h"
+#include "agent/tasks/kubelet_provider.h"
+#include "agent/tasks/pod_groups.h"
+#include "agent/tasks/task_list.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "linux/cgroup/hierarchies.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+#include "net/worker.h"
+
+namespace tidemark::agent {
+
+struct NodeTasksConfig {
+  enum class Pods : std::uint8_t { kKubelet, kApiServer };
+
+  std::string node_name;
+  std::string source = "kubernetes";  // of pods, in their identity
+  std::string cluster;
+  Pods pods = Pods::kKubelet;
+  net::HttpClientConfig kubelet;
+  PodGroupsConfig groups;
+  std::vector<CopilotConfig> copilots;
+};
+
+// What lies outside; all of it outlives the tasks. `workers` resolves names, and may be null where addresses are given.
+struct NodeTasksOutside {
+  const linux::Hierarchies* hierarchies = nullptr;
+  kube::Reader* reader = nullptr;  // with watcher: where pods come from the API server
+  kube::Watcher* watcher = nullptr;
+  std::function<std::string()> kubelet_bearer;
+  base::Registry* metrics = nullptr;
+  net::WorkerPool* workers = nullptr;
+};
+
+class NodeTasks {
+ public:
+  static Result<std::unique_ptr<NodeTasks>> make(net::EventLoop& loop, const NodeTasksOutside& outside, base::Log log,
+                                                 base::Random random, NodeTasksConfig config);
+  NodeTasks(const NodeTasks&) = delete;
+  NodeTasks& operator=(const NodeTasks&) = delete;
+
+  void start();  // until it is destroyed
+
+  // What the node's NodeSLO says; "" where there is none.
+  Result<void> use_node_slo(std::string_view spec) { return host_applications_.set(spec, loop_.clock().monotonic()); }
+
+  // All tasks at this instant (agent/tasks/task_list.h).
+  const std::shared_ptr<const TaskSnapshot>& snapshot() { return list_->snapshot(); }
+  const PodGroups& groups() const { return groups_; }
+
+ private:
+  struct Copilot {
+    Copilot(net::EventLoop& loop, net::HttpClientConfig http, const base::Log& log, CopilotConfig config)
+        : client(loop, nullptr, std::move(http)), provider(loop, client, log, std::move(config)) {}
+    net::HttpClient client;
+    CopilotProvider provider;
+  };
+
+  NodeTasks(net::EventLoop& loop, const linux::Hierarchies& hierarchies, const base::Log& log, PodGroupsConfig groups);
+
+  net::EventLoop& loop_;
+  PodGroups groups_;
+  std::unique_ptr<net::HttpClient> kubelet_client_;
+  std::unique_ptr<KubeletProvider> kubelet_;
+  std::unique_ptr<ApiServerProvider> api_server_;
+  std::vector<std::unique_ptr<Copilot>> copilots_;
+  HostApplications host_applications_;
+  std::unique_ptr<TaskList> list_;
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::agent

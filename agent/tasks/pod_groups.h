@@ -1,0 +1,75 @@
+// The groups that the kubelet makes, looked at again and again: which pods have one, and where. New ones are known when
+// their folder is made, by the kernel's word; what that misses is found at the next look around.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/folder_watch.h"
+#include "linux/kubepods.h"
+#include "net/loop.h"
+
+namespace tidemark::agent {
+
+struct PodGroupsConfig {
+  std::string kubelet_root = "/";             // the kubelet's cgroupRoot
+  std::optional<linux::CgroupDriver> driver;  // nullopt: by what is there
+  base::Duration interval = std::chrono::seconds(10);
+  // Looks because the kernel told of something (contract 7.1).
+  double looks_per_second = 5;
+  std::int64_t looks_burst = 10;
+};
+
+class PodGroups {
+ public:
+  // All that is given outlives it.
+  PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, base::Log log, PodGroupsConfig config);
+
+  // Both before run(), called from it.
+  void on_change(std::function<void()> told) { on_change_.push_back(std::move(told)); }    // pods() or kubepods()
+  void on_new_pod(std::function<void()> told) { on_new_pod_.push_back(std::move(told)); }  // after on_change
+
+  net::Task<void> run();
+  // Now. What cannot be read leaves what was known.
+  Result<void> look();
+
+  // Null: the kubelet has made no group yet, so nobody knows how it names them.
+  const linux::Kubepods* kubepods() const { return kubepods_ ? &*kubepods_ : nullptr; }
+  const std::vector<linux::LivePod>& pods() const { return pods_; }  // by uid
+  const linux::LivePod* find(std::string_view uid) const;
+  // The last look saw everything that there was.
+  bool current() const { return current_; }
+
+ private:
+  Result<void> walk();
+  Result<void> detect();
+  bool watch_all();  // whether one is new
+  void take_events();
+
+  net::EventLoop& loop_;
+  const linux::Hierarchies& hierarchies_;
+  base::Log log_;
+  PodGroupsConfig config_;
+  std::size_t hierarchy_ = 0;  // the one that pods are looked for in
+  std::optional<linux::Kubepods> kubepods_;
+  std::vector<linux::LivePod> pods_;
+  bool current_ = false;
+  std::vector<std::function<void()>> on_change_, on_new_pod_;
+
+  std::optional<linux::FolderWatch> watch_;  // nullopt: the kernel gives none, the interval has to do
+  std::unordered_map<std::string, int> watched_;
+  net::FdWatch readable_;
+  net::Event woken_;
+  base::TokenBucket looks_;
+};
+
+}  // namespace tidemark::agent

@@ -1,0 +1,81 @@
+#include "agent/tasks/task_flags.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/tasks/group_path.h"
+#include "base/text.h"
+#include "net/http.h"
+
+namespace tidemark::agent {
+namespace {
+
+// "SOCKET=GROUP", a socket as often as it has groups.
+Result<std::vector<CopilotConfig>> read_copilots(const std::vector<std::string>& texts) {
+  std::vector<CopilotConfig> out;
+  for (const std::string& text : texts) {
+    const auto refuse = [&](std::string_view why) {
+      return fail(ErrorKind::kInvalid, "--copilot ", base::quoted(text), ": ", why);
+    };
+    const auto equals = text.rfind('=');
+    if (equals == std::string::npos) return refuse("wanted SOCKET=GROUP, below which it has its containers");
+    const std::string socket = text.substr(0, equals);
+    if (auto config = copilot::socket_config(socket); !config) return refuse(config.error().message);
+    auto parent = group_path(text.substr(equals + 1));
+    if (!parent) return refuse(parent.error().message);
+    if (parent->empty()) return refuse("the group is the root, below which everything lies");
+    auto found = std::ranges::find(out, socket, &CopilotConfig::socket);
+    if (found == out.end()) {
+      found = out.emplace(out.end());
+      found->socket = socket;
+    }
+    found->parents.push_back(*std::move(parent));
+  }
+  return out;
+}
+
+}  // namespace
+
+void TaskFlags::add_to(base::Flags& flags) {
+  flags.group("What runs on the node");
+  flags.choice("pod-source", pod_source, {"kubelet", "api-server"},
+               "who lists the pods: the kubelet (right nodes/pods) or the API server (right to list and watch pods)");
+  flags.text("kubelet-endpoint", kubelet_endpoint, "where the kubelet answers").placeholder("URL");
+  flags
+      .text("kubelet-ca-file", kubelet_ca_file, "who signed its certificate; without it the system's authorities count")
+      .placeholder("FILE");
+  flags
+      .text("kubelet-server-name", kubelet_server_name, "the name in its certificate, where that is not the endpoint's")
+      .placeholder("NAME");
+  flags.boolean("kubelet-insecure-skip-tls-verify", kubelet_insecure,
+                "take any certificate: whoever listens at the endpoint gets the agent's token");
+  flags.text("kubelet-cgroup-root", kubelet_cgroup_root, "the kubelet's own cgroupRoot").placeholder("GROUP");
+  flags.choice("cgroup-driver", cgroup_driver, {"auto", "cgroupfs", "systemd"},
+               "how the kubelet names groups; auto: by what is there");
+  flags.list("copilot", copilots, "sockets of copilots, each with the group below which its containers are")
+      .placeholder("SOCKET=GROUP");
+}
+
+Result<NodeTasksConfig> TaskFlags::config(std::string node_name) const {
+  NodeTasksConfig out;
+  out.node_name = std::move(node_name);
+  out.pods = pod_source == "kubelet" ? NodeTasksConfig::Pods::kKubelet : NodeTasksConfig::Pods::kApiServer;
+  auto url = net::parse_url(kubelet_endpoint);
+  if (!url) return fail(std::move(url).error().within("--kubelet-endpoint"));
+  out.kubelet.url = *std::move(url);
+  if (kubelet_insecure && !kubelet_ca_file.empty()) {
+    return fail(ErrorKind::kInvalid, "--kubelet-ca-file and --kubelet-insecure-skip-tls-verify: one of them");
+  }
+  out.kubelet.tls.ca.file = kubelet_ca_file;
+  out.kubelet.tls.server_name = kubelet_server_name;
+  out.kubelet.tls.skip_verification = kubelet_insecure;
+  auto root = group_path(kubelet_cgroup_root);
+  if (!root) return fail(std::move(root).error().within("--kubelet-cgroup-root"));
+  out.groups.kubelet_root = base::cat("/", *root);
+  if (cgroup_driver == "cgroupfs") out.groups.driver = linux::CgroupDriver::kCgroupfs;
+  if (cgroup_driver == "systemd") out.groups.driver = linux::CgroupDriver::kSystemd;
+  TM_TRY(out.copilots, read_copilots(copilots));
+  return out;
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,44 @@
+// The copilot API as calls: plain HTTP, usually over a unix socket. A copilot answers 400 to all that goes wrong and
+// says seldom what, so such an answer is kUnavailable: its source is away, or it does not know the container.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "copilot/container.h"
+#include "model/task.h"
+#include "net/http_client.h"
+
+namespace tidemark::copilot {
+
+inline constexpr std::size_t kAnswerBytesMax = 8 * 1024 * 1024;
+
+// For a client of that socket: an absolute path.
+Result<net::HttpClientConfig> socket_config(std::string_view path);
+
+class Client {
+ public:
+  // `transport` leads to the copilot and outlives the client. Every call has a limit: a copilot asks its scheduler's
+  // daemon before it answers, and that one may hang.
+  explicit Client(net::HttpTransport& transport) : transport_(transport) {}
+
+  net::Task<Result<void>> health(base::Duration limit);
+  net::Task<Result<Information>> information(base::Duration limit);
+  net::Task<Result<std::vector<Container>>> containers(base::Duration limit);  // without those that have ended
+  net::Task<Result<Container>> container(std::string id, base::Duration limit);
+  // Answers the container as it was before. It may go on for a while.
+  net::Task<Result<Container>> kill(std::string id, base::Duration limit);
+  // Containers worth at least so much, as the copilot chooses. kUnsupported: the peer's answers 200 without a word, and
+  // has done nothing.
+  net::Task<Result<std::vector<Container>>> kill_by_resource(model::Resources amount, base::Duration limit);
+
+ private:
+  net::Task<Result<std::string>> call(net::HttpRequest request, base::Duration limit);
+  net::HttpTransport& transport_;
+};
+
+}  // namespace tidemark::copilot

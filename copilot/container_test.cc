@@ -1,0 +1,121 @@
+#include "copilot/container.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+
+namespace tidemark::copilot {
+namespace {
+
+using model::CpuMilli;
+using model::MemoryBytes;
+
+// Contract, YARN 10: the example there.
+constexpr std::string_view kPeers =
+    R"({"name":"container_e01_1700000000000_0001_01_000002","namespace":"yarn","uid":"container_e01_1700000000000_0001_01_000002",
+ "labels":null,"annotations":null,"priority":1,"createTimestamp":"0001-01-01T00:00:00Z",
+ "cgroupDir":"kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002","hostNetwork":true,
+ "resources":{"limits":{"cpu":"2","memory":"2147483648"},"requests":{"cpu":"2","memory":"2147483648"}}})";
+
+std::string written(const Container& container) {
+  std::string text;
+  base::JsonWriter writer(text);
+  write(writer, container);
+  return text;
+}
+
+TEST(CopilotContainer, AsThePeerTellsOfIt) {
+  const auto container = read_container(kPeers);
+  ASSERT_TRUE(container) << container.error().message;
+  EXPECT_EQ(container->name, "container_e01_1700000000000_0001_01_000002");
+  EXPECT_EQ(container->uid, container->name);
+  EXPECT_EQ(container->ns, "yarn");
+  EXPECT_TRUE(container->labels.empty());
+  EXPECT_EQ(container->priority, 1);
+  EXPECT_EQ(container->created, std::nullopt);
+  EXPECT_EQ(container->group, "kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002");
+  EXPECT_TRUE(container->host_network);
+  EXPECT_EQ(container->requests.native.cpu, CpuMilli{2000});
+  EXPECT_EQ(container->limits.native.memory, MemoryBytes{2147483648});
+  EXPECT_TRUE(container->requests.batch.none());
+}
+
+TEST(CopilotContainer, IsWrittenAsThePeerWritesIt) {
+  std::string wanted(kPeers);
+  std::erase(wanted, '\n');
+  std::string without_blanks;
+  for (const char c : wanted) {
+    if (c != ' ') without_blanks += c;
+  }
+  EXPECT_EQ(written(*read_container(kPeers)), without_blanks);
+}
+
+// "Memory is decimal-SI canonical (1000 MB → "1048576k")."
+TEST(CopilotContainer, AmountsAreQuantities) {
+  const auto read = read_container(
+      R"({"name":"c","resources":{"requests":{"cpu":"1500m","memory":"1048576k","disk":"7"},"limits":{"kubernetes.io/batch-cpu":"2k","kubernetes.io/batch-memory":1024}}})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->requests.native.cpu, CpuMilli{1500});
+  EXPECT_EQ(read->requests.native.memory, MemoryBytes{1048576000});
+  EXPECT_EQ(read->limits.batch.cpu, CpuMilli{2000});
+  EXPECT_EQ(read->limits.batch.memory, MemoryBytes{1024});
+  EXPECT_NE(written(*read).find(R"("requests":{"cpu":"1500m","memory":"1048576k"})"), std::string::npos);
+}
+
+TEST(CopilotContainer, LabelsAndATimeOfALaterCopilot) {
+  const auto read = read_container(
+      R"({"name":"c","labels":{"tidemark.io/class":"spark","tidemark.io/user":"ada"},"createTimestamp":"2026-01-02T03:04:05Z"})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->label("tidemark.io/class"), "spark");
+  EXPECT_EQ(read->label("tidemark.io/user"), "ada");
+  EXPECT_EQ(read->label("tidemark.io/job"), "");
+  EXPECT_EQ(read->priority, std::nullopt);  // as the peer's own client library knows it
+  EXPECT_EQ(read->created, base::parse_rfc3339("2026-01-02T03:04:05Z"));
+  EXPECT_EQ(read_container(written(*read)), *read);
+}
+
+TEST(CopilotContainer, ListsOfThem) {
+  EXPECT_EQ(read_containers("[]")->size(), 0u);
+  EXPECT_EQ(read_containers("null")->size(), 0u);
+  const auto two = read_containers(base::cat("[", kPeers, ",", kPeers, "]"));
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->size(), 2u);
+  const auto killed = read_items(base::cat(R"({"items":[)", kPeers, "]}"));
+  ASSERT_TRUE(killed);
+  EXPECT_EQ(killed->size(), 1u);
+  EXPECT_EQ(read_items("{}")->size(), 0u);
+}
+
+TEST(CopilotContainer, Information) {
+  EXPECT_EQ(read_information(R"({"name":"yarn","version":"v1"})"), (Information{"yarn", "v1"}));
+  EXPECT_FALSE(read_information("{}"));
+  EXPECT_FALSE(read_information(R"("ok")"));
+}
+
+TEST(CopilotContainer, WhatIsSomethingElseIsRefused) {
+  for (const char* bad :
+       {"", "{", "{}", "[]", R"({"name":7})", R"({"name":"c","priority":"high"})",
+        R"({"name":"c","createTimestamp":"soon"})", R"({"name":"c","resources":{"requests":{"cpu":"much"}}})",
+        R"({"name":"c","resources":{"limits":{"memory":"-1"}}})"}) {
+    const auto read = read_container(bad);
+    ASSERT_FALSE(read) << bad;
+    EXPECT_EQ(read.error().kind, ErrorKind::kInvalid);
+    EXPECT_TRUE(read.error().message.starts_with("a copilot's container: ")) << read.error().message;
+  }
+  EXPECT_FALSE(read_containers(R"({"items":[]})"));
+}
+
+TEST(CopilotContainer, IsBounded) {
+  EXPECT_FALSE(read_container(base::cat(R"({"name":")", std::string(kTextBytesMax + 1, 'x'), R"("})")));
+  std::string labels, many = "[{}";
+  for (std::size_t i = 0; i <= kLabelsMax; ++i) labels += base::cat(i == 0 ? "" : ",", R"("l)", i, R"(":"")");
+  EXPECT_EQ(read_container(base::cat(R"({"name":"c","labels":{)", labels, "}}"))->labels.size(), kLabelsMax);
+  for (std::size_t i = 1; i < kContainersMax; ++i) many += ",{}";
+  EXPECT_TRUE(read_containers(many + "]"));
+  EXPECT_FALSE(read_containers(many + ",{}]"));
+}
+
+}  // namespace
+}  // namespace tidemark::copilot

@@ -1,0 +1,16 @@
+// What the name of a YARN container says: container_[e<epoch>_]<cluster start>_<application>_<attempt>_<number>.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tidemark::copilot {
+
+struct YarnId {
+  std::string application;  // application_1700000000000_0001
+  std::string attempt;      // appattempt_1700000000000_0001_000001
+};
+std::optional<YarnId> parse_yarn_container(std::string_view name);
+
+}  // namespace tidemark::copilot
