@@ -189,21 +189,23 @@ bool GroupMeter::read_pressure(const Pass& pass, Pressures& out) {
          one_pressure(pass, File::kIoPressure, out.io);
 }
 
-bool GroupMeter::read_oom_kills(const Pass& pass, Sample<std::int64_t>& total) {
+bool GroupMeter::read_memory_events(const Pass& pass, Sample<MemoryEventTotals>& out) {
   return take(
-      pass, File::kMemoryEvents, total,
-      [&] {
-        return linux::read_parsed(group_, File::kMemoryEvents, pass.buffer, [&](std::string_view text) {
-          return linux::parse_memory_events(text, *group_.version(File::kMemoryEvents));
-        });
-      },
+      pass, File::kMemoryEvents, out, [&] { return linux::read_memory_events(group_, pass.buffer); },
       [&](const linux::MemoryEvents& read) {
         if (!read.oom_kill) {  // v1 before 4.13
-          total.fail(pass.report.at, Validity::kMissing);
+          out.fail(pass.report.at, Validity::kMissing);
           return;
         }
-        total.put(total.value + std::max<std::int64_t>(*read.oom_kill - oom_kills_.value_or(0), 0), pass.report.at);
-        oom_kills_ = read.oom_kill;
+        const auto added = [](const std::optional<std::int64_t>& before, const std::optional<std::int64_t>& now) {
+          return std::max<std::int64_t>(now.value_or(0) - before.value_or(0), 0);
+        };
+        MemoryEventTotals totals = out.value;
+        totals.oom_kills = sum_of({totals.oom_kills, added(events_.oom_kill, read.oom_kill)});
+        totals.limit_hits = sum_of({totals.limit_hits, added(events_.max, read.max)});
+        totals.high_hits = sum_of({totals.high_hits, added(events_.high, read.high)});
+        out.put(totals, pass.report.at);
+        events_ = read;
       });
 }
 

@@ -56,9 +56,9 @@ class GroupMeter {
   bool read_pressure(const Pass&, Pressures&);
   bool read_io(const Pass&, Sample<IoUse>&);
 
-  // Kills since the last look; at the first one since the group was made. Of v1 in the group itself, of v2 below it
-  // too.
-  bool read_oom_kills(const Pass&, Sample<std::int64_t>& total);
+  // Adds what happened since the last look, at the first one since the group was made. Of v1 in the group itself, of v2
+  // below it too.
+  bool read_memory_events(const Pass&, Sample<MemoryEventTotals>&);
 
  private:
   explicit GroupMeter(linux::Group group) : group_(std::move(group)) {}
@@ -79,7 +79,8 @@ class GroupMeter {
 
   Counter cpu_, read_bytes_, write_bytes_, reads_, writes_;
   Counter periods_, throttled_periods_, throttled_ns_;
-  std::optional<std::int64_t> inactive_file_, oom_kills_;
+  std::optional<std::int64_t> inactive_file_;
+  linux::MemoryEvents events_;
 };
 
 }  // namespace tidemark::agent

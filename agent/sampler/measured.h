@@ -37,6 +37,14 @@ struct Pressures {
   Sample<PressureUse> cpu, memory, io;
 };
 
+// What happened in a group and below it. The totals go on while containers come and go; what was counted before a group
+// was first seen is in them.
+struct MemoryEventTotals {
+  std::int64_t oom_kills = 0;
+  std::int64_t limit_hits = 0;  // memory.max was reached, and had to be reclaimed from
+  std::int64_t high_hits = 0;   // held up above memory.high; v1 has none
+};
+
 struct IoUse {  // a second, summed over devices
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::optional<std::int64_t> reads, writes;
@@ -79,9 +87,7 @@ struct AccountMeasured {
   GroupUse use;
   Sample<std::int64_t> working_set_bytes;  // as the kubelet counts it, and evicts by it: usage − inactive_file
   Pressures pressure;
-  // Kills for want of memory in it and below; goes on while containers come and go. Before an account was first seen
-  // its groups count as new.
-  Sample<std::int64_t> oom_kills;
+  Sample<MemoryEventTotals> memory_events;
   Sample<IoUse> io;
   Sample<RunQueueUse> run_queue;
   Sample<CpiUse> cpi;

@@ -58,7 +58,7 @@ void Sampler::set_good_for(AccountMeasured& out) const {
   for (auto* one : {&out.pressure.cpu, &out.pressure.memory, &out.pressure.io}) {
     one->good_for = good_for(table, Reading::kPressure);
   }
-  out.oom_kills.good_for = good_for(table, Reading::kMemoryEvents);
+  out.memory_events.good_for = good_for(table, Reading::kMemoryEvents);
   out.io.good_for = good_for(table, Reading::kIo);
   out.run_queue.good_for = good_for(table, Reading::kRunQueue);
   out.cpi.good_for = good_for(table, Reading::kCpi);
@@ -268,7 +268,7 @@ void Sampler::read_slowly(Account& account, AccountMeasured& out) {
   const auto wanted = [&](Reading reading) { return account.all || due(reading, account.slot); };
   const bool there = (!wanted(Reading::kWorkingSet) || group.read_working_set(pass_, out.working_set_bytes)) &&
                      (!wanted(Reading::kPressure) || group.read_pressure(pass_, out.pressure)) &&
-                     (!wanted(Reading::kMemoryEvents) || group.read_oom_kills(pass_, out.oom_kills)) &&
+                     (!wanted(Reading::kMemoryEvents) || group.read_memory_events(pass_, out.memory_events)) &&
                      (!wanted(Reading::kIo) || group.read_io(pass_, out.io));
   if (!there) {
     vanish(account, out);
@@ -295,15 +295,15 @@ void Sampler::read_containers(Account& account, AccountMeasured& out) {
   const bool all = account.all || due(Reading::kContainers, account.slot);
   const bool watched = account.spec.watch_containers && due(Reading::kWatched);
   if (!all && !watched) return;
-  // Kills in a container are counted in its own group by v1, in its pod's too by v2.
-  const bool own_kills = account.group->group().version(File::kMemoryEvents) == linux::Version::kV1;
+  // What happens in a container is counted in its own group by v1, in its pod's too by v2.
+  const bool own_events = account.group->group().version(File::kMemoryEvents) == linux::Version::kV1;
   for (std::size_t at = 0; at < account.containers.size(); ++at) {
     auto& group = account.containers[at];
     if (!group) continue;
     ContainerMeasured& one = out.containers[at];
     const bool there = group->read_cpu_and_throttling(pass_, one.use) &&
                        (!all || group->read_memory(pass_, one.use.memory)) &&
-                       (!all || !own_kills || group->read_oom_kills(pass_, out.oom_kills));
+                       (!all || !own_events || group->read_memory_events(pass_, out.memory_events));
     if (!there) vanish(group, one);
   }
 }

@@ -350,25 +350,29 @@ TEST_P(SamplerTest, ContainersAreReadTwiceAMinuteOrWhenWatchedEverySecond) {
   EXPECT_EQ(use.throttling.last(node.clock.monotonic())->throttled_periods, 4);
 }
 
-TEST_P(SamplerTest, KillsForWantOfMemoryGoOnWhileContainersComeAndGo) {
+TEST_P(SamplerTest, EventsOfMemoryGoOnWhileContainersComeAndGo) {
   node.group("pod1");
   node.group("pod1/a");
   start({account(kPod, "pod1", {{"a", "pod1/a"}})});
   sampler->pass();
-  EXPECT_EQ(of(kPod).oom_kills.value, 0);
+  EXPECT_EQ(of(kPod).memory_events.value.oom_kills, 0);
   // v1 counts in the group itself, v2 in those above as well.
   node.oom_kills(GetParam() == Layout::kV2 ? "pod1" : "pod1/a", 2);
   for (int at = 0; at < 30; ++at) pass_after();
-  EXPECT_EQ(of(kPod).oom_kills.value, 2);
+  EXPECT_EQ(of(kPod).memory_events.value.oom_kills, 2);
   node.remove_group("pod1/a");
   for (int at = 0; at < 30; ++at) pass_after();
   EXPECT_EQ(of(kPod).containers[0].presence, Presence::kVanished);
-  EXPECT_EQ(of(kPod).oom_kills.value, 2);
+  EXPECT_EQ(of(kPod).memory_events.value.oom_kills, 2);
   node.group("pod1/b");
   node.oom_kills(GetParam() == Layout::kV2 ? "pod1" : "pod1/b", GetParam() == Layout::kV2 ? 3 : 1);
   sampler->set_accounts(std::vector{account(kPod, "pod1", {{"b", "pod1/b"}})});
   for (int at = 0; at < 60; ++at) pass_after();
-  EXPECT_EQ(of(kPod).oom_kills.value, 3);
+  const MemoryEventTotals totals = of(kPod).memory_events.last(node.clock.monotonic()).value();
+  EXPECT_EQ(totals.oom_kills, 3);
+  // v2: those of the pod's own file. v1: of the pod and of both containers, each three times at its limit.
+  EXPECT_EQ(totals.limit_hits, GetParam() == Layout::kV2 ? 3 : 9);
+  EXPECT_EQ(totals.high_hits, GetParam() == Layout::kV2 ? 5 : 0);
 }
 
 TEST_P(SamplerTest, WaitingForAProcessorOfOnlineAccounts) {

@@ -128,10 +128,11 @@ class KernelNode {
   }
   void oom_kills(const std::string& path, std::int64_t kills) {
     if (layout_ == Layout::kV2) {
-      cgroups.write(path + "/memory.events", base::cat("low 0\nhigh 0\nmax 3\noom 1\noom_kill ", kills, "\n"));
+      cgroups.write(path + "/memory.events", base::cat("low 0\nhigh 5\nmax 3\noom 1\noom_kill ", kills, "\n"));
     } else {
       cgroups.write(base::cat("memory/", path, "/memory.oom_control"),
                     base::cat("oom_kill_disable 0\nunder_oom 0\noom_kill ", kills, "\n"));
+      cgroups.write(base::cat("memory/", path, "/memory.failcnt"), "3\n");
     }
   }
   void io(const std::string& path, std::int64_t read_bytes, std::int64_t write_bytes) {

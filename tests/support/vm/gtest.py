@@ -13,8 +13,8 @@ DEADLINE_S = 300.0
 WHOLE = "(whole program)"
 
 
-def suite(program: Path, without: str) -> unittest.TestSuite:
-    """`without`: patterns of cases that are not run, as GoogleTest wants them. A case that is skipped has failed: whoever cannot run in the guest is named."""
+def suite(program: Path, cases: str) -> unittest.TestSuite:
+    """`cases`: those that are run, as GoogleTest wants them ("A.*", "-B.*:C.*"). A case that is skipped has failed: whoever cannot run in the guest is named."""
 
     class InGuest(unittest.TestCase):
         found: dict[str, results.Case]
@@ -30,7 +30,7 @@ def suite(program: Path, without: str) -> unittest.TestSuite:
 
         @classmethod
         def setUpClass(cls):
-            cls.found = {case.name: case for case in _run(program, without)}
+            cls.found = {case.name: case for case in _run(program, cases)}
 
         def runTest(self):
             case = self.found.get(self.name)
@@ -40,14 +40,14 @@ def suite(program: Path, without: str) -> unittest.TestSuite:
             elif case is not None:
                 self.fail(case.detail)
 
-    names = listed(program, without)
+    names = listed(program, cases)
     if not names:
-        raise ValueError(f"{program} has no case without {without}")
+        raise ValueError(f"{program} has no case of {cases}")
     return unittest.TestSuite(InGuest(name) for name in [*names, WHOLE])
 
 
-def listed(program: Path, without: str) -> list[str]:
-    command = [str(program), "--gtest_list_tests", f"--gtest_filter=-{without}"]
+def listed(program: Path, cases: str) -> list[str]:
+    command = [str(program), "--gtest_list_tests", f"--gtest_filter={cases}"]
     return parse_list(subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout)
 
 
@@ -62,11 +62,11 @@ def parse_list(text: str) -> list[str]:
     return found
 
 
-def _run(program: Path, without: str) -> list[results.Case]:
+def _run(program: Path, cases: str) -> list[results.Case]:
     with Vm(files={f"/bin/{program.name}": program}) as vm, tempfile.TemporaryDirectory() as folder:
         report, late = Path(folder) / "report.json", False
         try:
-            done = vm.run([program.name, f"--gtest_filter=-{without}", f"--gtest_output=json:{REPORT}"], deadline_s=DEADLINE_S)
+            done = vm.run([program.name, f"--gtest_filter={cases}", f"--gtest_output=json:{REPORT}"], deadline_s=DEADLINE_S)
             code, output = done.code, done.stdout + done.stderr
             written = vm.run(["cat", REPORT], deadline_s=60)
             if written.code == 0:
