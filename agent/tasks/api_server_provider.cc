@@ -27,7 +27,7 @@ std::size_t ApiServerProvider::Projection::bytes() const {
   std::size_t sum = sizeof(Projection) + kube::string_bytes(meta.ns) + kube::string_bytes(meta.name) +
                     kube::string_bytes(meta.resource_version) + sizeof(PodTask) - sizeof(model::Task) +
                     pod->task.bytes();
-  for (const std::string& note : pod->notes) sum += sizeof note + kube::string_bytes(note);
+  for (const std::string& note : pod->notes) sum += sizeof(std::string) + kube::string_bytes(note);
   return sum;
 }
 
@@ -65,16 +65,19 @@ Result<ApiServerProvider::Projection> ApiServerProvider::decode(std::string_view
 // What came together is taken over together: a list makes one change, not one for each pod.
 net::Task<void> ApiServerProvider::follow() {
   while (!co_await informer_.wait_synced(config_.silence_max)) pods_.hold();
-  for (;;) {
+  for (bool changed = true;; changed = co_await changed_.wait_for(kLookInterval)) {
     changed_.clear();
-    take_over();
-    (void)co_await changed_.wait_for(kLookInterval);
+    const base::MonotonicTime contact = informer_.core().last_contact();
+    if (changed) take_over();
+    if (loop_.clock().monotonic() - contact > config_.silence_max) {
+      pods_.hold();
+    } else {
+      pods_.confirm(contact);
+    }
   }
 }
 
 void ApiServerProvider::take_over() {
-  const base::MonotonicTime now = loop_.clock().monotonic();
-  if (!informer_.synced() || now - informer_.core().last_contact() > config_.silence_max) return pods_.hold();
   std::vector<std::shared_ptr<const PodTask>> pods;
   pods.reserve(informer_.core().size());
   informer_.for_each([&](const kube::ObjectKey&, const Projection& each) {

@@ -11,25 +11,30 @@
 
 namespace tidemark::agent {
 
-CopilotProvider::CopilotProvider(net::EventLoop& loop, net::HttpTransport& transport, base::Log log,
-                                 CopilotConfig config)
+CopilotProvider::CopilotProvider(net::EventLoop& loop, net::HttpTransport& transport,
+                                 const linux::Hierarchies& hierarchies, base::Log log, CopilotConfig config)
     : loop_(loop),
       log_(std::move(log)),
       config_(std::move(config)),
       name_(base::cat("copilot ", config_.socket)),
       client_(transport),
-      prompted_(loop) {
+      prompted_(loop),
+      watch_(loop, hierarchies, log_, [this] { prompted_.set(); }),
+      looks_(config_.looks_per_second, config_.looks_burst) {
   provided_.change = 1;
 }
 
 net::Task<void> CopilotProvider::run() {
   for (;;) {
     prompted_.clear();
+    watch_.set(config_.parents);
     if (auto looked = co_await look(); !looked) {
       log_.warn("a copilot does not answer", {{"socket", config_.socket}, {"error", looked.error()}});
       miss();
     }
-    (void)co_await prompted_.wait_for(config_.interval);
+    if (!co_await prompted_.wait_for(config_.interval)) continue;
+    const auto wait = looks_.reserve(loop_.clock().monotonic(), config_.interval);
+    co_await loop_.sleep(wait.value_or(config_.interval));
   }
 }
 

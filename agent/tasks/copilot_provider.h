@@ -1,5 +1,7 @@
 // The containers that a copilot tells of: offline work of another scheduler, on batch resources.
 //
+// Asked every `interval`, and soon when a group is made or goes below its parents.
+//
 // A copilot that is away keeps its last list for `hold_max`; then it is missing and its tasks are dropped, because
 // nobody can say any more which of them still run.
 #pragma once
@@ -10,10 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/tasks/group_watch.h"
 #include "agent/tasks/provider.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "copilot/client.h"
+#include "linux/cgroup/hierarchies.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
@@ -27,16 +32,18 @@ struct CopilotConfig {
   base::Duration interval = std::chrono::seconds(10);
   base::Duration limit = std::chrono::seconds(3);
   base::Duration hold_max = std::chrono::seconds(60);
+  // Because the kernel told of something: a copilot passes each question on to its scheduler's daemon.
+  double looks_per_second = 1;
+  std::int64_t looks_burst = 3;
 };
 
 class CopilotProvider final : public TaskProvider {
  public:
-  // `transport` leads to the copilot and outlives the provider.
-  CopilotProvider(net::EventLoop& loop, net::HttpTransport& transport, base::Log log, CopilotConfig config);
+  // `transport` leads to the copilot. All that is given outlives the provider.
+  CopilotProvider(net::EventLoop& loop, net::HttpTransport& transport, const linux::Hierarchies& hierarchies,
+                  base::Log log, CopilotConfig config);
 
   net::Task<void> run();
-  // At once, if nobody waits for an answer already: something was made or ended.
-  void prompt() { prompted_.set(); }
 
   std::string_view name() const override { return name_; }
   const ProvidedTasks& provided() const override { return provided_; }
@@ -55,6 +62,8 @@ class CopilotProvider final : public TaskProvider {
   std::string name_;
   copilot::Client client_;
   net::Event prompted_;
+  GroupWatch watch_;
+  base::TokenBucket looks_;
   std::optional<copilot::Information> information_;  // nullopt: not since it was away
   ProvidedTasks provided_;
 };

@@ -27,7 +27,7 @@ struct CopilotProviderTest : testing::NodeTest {
     config.parents = {std::string(kParent)};
     config.cluster = "c1";
     client = std::make_unique<net::HttpClient>(loop, nullptr, *copilot::socket_config(config.socket));
-    provider = std::make_unique<CopilotProvider>(loop, *client, log, std::move(config));
+    provider = std::make_unique<CopilotProvider>(loop, *client, *hierarchies, log, std::move(config));
   }
   ~CopilotProviderTest() override { scope.clear(); }
 
@@ -167,13 +167,34 @@ TEST_F(CopilotProviderTest, AnotherCopilotOnTheSocketIsAnotherSource) {
   EXPECT_EQ(provider->provided().tasks.at(0)->identity.source, "other");
 }
 
-TEST_F(CopilotProviderTest, APromptIsAnswered) {
+TEST_F(CopilotProviderTest, ANewContainerIsKnownWhenItsGroupIsMade) {
+  make("besteffort/hadoop-yarn");
   begin();
-  yarn.run("c1", kParent);
   run_for(1s);
-  provider->prompt();
+  yarn.run("c1", kParent);
+  make("besteffort/hadoop-yarn/c1");
   run_for(0s);
   EXPECT_EQ(provider->provided().tasks.size(), 1u);
+  yarn.containers.clear();
+  remove("besteffort/hadoop-yarn/c1");
+  run_for(0s);
+  EXPECT_EQ(provider->provided().tasks.size(), 0u);
+}
+
+// Each question is one to its scheduler's daemon.
+TEST_F(CopilotProviderTest, ManyNewContainersAreFewQuestions) {
+  make("besteffort/hadoop-yarn");
+  begin();
+  ASSERT_EQ(yarn.lists, 1);
+  for (int i = 0; i < 50; ++i) {
+    yarn.run(base::cat("c", i), kParent);
+    make(base::cat("besteffort/hadoop-yarn/c", i));
+    run_for(0s);
+  }
+  EXPECT_EQ(yarn.lists, 4);
+  run_for(1s);
+  EXPECT_EQ(yarn.lists, 5);
+  EXPECT_EQ(provider->provided().tasks.size(), 50u);
 }
 
 }  // namespace

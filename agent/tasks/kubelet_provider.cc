@@ -69,7 +69,7 @@ net::Task<Result<KubeletProvider::Pods>> KubeletProvider::ask() {
   net::HttpRequest request;
   request.target = "/pods";
   request.headers.add("accept", "application/json");
-  if (const std::string token = bearer_(); !token.empty()) {
+  if (const std::string token = bearer_ ? bearer_() : std::string(); !token.empty()) {
     request.headers.add("authorization", base::cat("Bearer ", token));
   }
   TM_CO_TRY(const net::HttpResponse response, co_await transport_.fetch(std::move(request), config_.limit));

@@ -20,6 +20,10 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   std::vector<const TaskProvider*> providers;
   const PodSource source{config.source, config.cluster, {}};
   if (config.pods == NodeTasksConfig::Pods::kKubelet) {
+    if (config.kubelet.tls.skip_verification) {
+      log.warn("the kubelet's certificate is not verified: who listens there gets this agent's token",
+               {{"host", config.kubelet.url.host}, {"port", config.kubelet.url.port}});
+    }
     config.kubelet.limits.body_bytes_max = kKubeletAnswerBytesMax;
     made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
     made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, outside.kubelet_bearer,
@@ -38,7 +42,8 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   }
   for (CopilotConfig& each : config.copilots) {
     TM_TRY(auto http, copilot::socket_config(each.socket));
-    made->copilots_.push_back(std::make_unique<Copilot>(loop, std::move(http), log.named("copilot"), std::move(each)));
+    made->copilots_.push_back(
+        std::make_unique<Copilot>(loop, std::move(http), *outside.hierarchies, log.named("copilot"), std::move(each)));
     providers.push_back(&made->copilots_.back()->provider);
   }
   providers.push_back(&made->host_applications_);

@@ -65,8 +65,9 @@ class NodeTasks {
 
  private:
   struct Copilot {
-    Copilot(net::EventLoop& loop, net::HttpClientConfig http, const base::Log& log, CopilotConfig config)
-        : client(loop, nullptr, std::move(http)), provider(loop, client, log, std::move(config)) {}
+    Copilot(net::EventLoop& loop, net::HttpClientConfig http, const linux::Hierarchies& hierarchies,
+            const base::Log& log, CopilotConfig config)
+        : client(loop, nullptr, std::move(http)), provider(loop, client, hierarchies, log, std::move(config)) {}
     net::HttpClient client;
     CopilotProvider provider;
   };

@@ -1,43 +1,21 @@
 #include "agent/tasks/pod_groups.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <iterator>
 #include <utility>
 
-#include "base/text.h"
-
 namespace tidemark::agent {
-namespace {
-
-// Where v1 has the pods in several hierarchies, the one whose driver the contract looks at (7.2).
-std::size_t hierarchy_of_pods(const linux::Hierarchies& hierarchies) {
-  for (const auto controller : {linux::Controller::kCpu, linux::Controller::kCpuacct, linux::Controller::kMemory}) {
-    if (const auto found = hierarchies.of(controller)) return *found;
-  }
-  return 0;
-}
-
-constexpr linux::KubeQos kLevels[] = {linux::KubeQos::kGuaranteed, linux::KubeQos::kBurstable,
-                                      linux::KubeQos::kBestEffort};
-
-}  // namespace
 
 PodGroups::PodGroups(net::EventLoop& loop, const linux::Hierarchies& hierarchies, base::Log log, PodGroupsConfig config)
     : loop_(loop),
       hierarchies_(hierarchies),
       log_(std::move(log)),
       config_(std::move(config)),
-      hierarchy_(hierarchy_of_pods(hierarchies)),
+      hierarchy_(watched_hierarchy(hierarchies)),
       woken_(loop),
+      watch_(loop, hierarchies, log_, [this] { woken_.set(); }),
       looks_(config_.looks_per_second, config_.looks_burst) {
   if (config_.driver) kubepods_.emplace(*config_.driver, config_.kubelet_root);
-  auto watch = linux::FolderWatch::open();
-  if (!watch) {
-    log_.warn("new groups are found by looking only", {{"error", watch.error()}});
-    return;
-  }
-  watch_ = *std::move(watch);
-  readable_ = loop_.watch(watch_->fd(), net::kReadable, [this](std::uint32_t) { take_events(); });
 }
 
 net::Task<void> PodGroups::run() {
@@ -95,53 +73,12 @@ const linux::LivePod* PodGroups::find(std::string_view uid) const {
 
 // The levels for pods that come and go, and each pod for its containers.
 bool PodGroups::watch_all() {
-  if (!watch_ || !kubepods_) return false;
-  bool added = false;
-  const auto add = [this, &added](const std::string& path) {
-    if (watched_.contains(path)) return;
-    const linux::Place place{hierarchies_.all()[hierarchy_].path, path, {}};
-    auto directory = linux::open_beneath(hierarchies_.directory(hierarchy_), path, place);
-    if (!directory || !*directory) return;
-    const auto watch = watch_->add(**directory, place);
-    if (!watch) return log_.warn("a group is not watched, and looked at now and then", {{"error", watch.error()}});
-    if (!*watch) return;
-    watched_.emplace(path, **watch);
-    added = true;
-  };
-  std::unordered_set<std::string_view> wanted;
-  for (const auto level : kLevels) {
-    add(kubepods_->qos_path(level));
-    wanted.insert(kubepods_->qos_path(level));
-  }
-  for (const linux::LivePod& pod : pods_) {
-    add(pod.path);
-    wanted.insert(pod.path);
-  }
-  std::erase_if(watched_, [&](const auto& each) {
-    if (wanted.contains(each.first)) return false;
-    watch_->remove(each.second);
-    return true;
-  });
-  return added;
-}
-
-void PodGroups::take_events() {
-  for (;;) {
-    const auto change = watch_->next();
-    if (!change) {
-      log_.warn("new groups are found by looking only", {{"error", change.error()}});
-      readable_.cancel();
-      watch_.reset();
-      watched_.clear();
-      return;
-    }
-    if (!*change) return;
-    if ((*change)->kind == linux::FolderChangeKind::kClosed) {
-      const auto closed = [&](const auto& each) { return each.second == (*change)->watch; };
-      if (std::erase_if(watched_, closed) == 0) continue;  // by ourselves
-    }
-    woken_.set();
-  }
+  if (!kubepods_) return false;
+  std::vector<std::string> groups;
+  groups.reserve(std::size(linux::kKubeQosLevels) + pods_.size());
+  for (const auto level : linux::kKubeQosLevels) groups.push_back(kubepods_->qos_path(level));
+  for (const linux::LivePod& pod : pods_) groups.push_back(pod.path);
+  return watch_.set(groups);
 }
 
 }  // namespace tidemark::agent

@@ -7,14 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "agent/tasks/group_watch.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "linux/cgroup/hierarchies.h"
-#include "linux/folder_watch.h"
 #include "linux/kubepods.h"
 #include "net/loop.h"
 
@@ -53,7 +52,6 @@ class PodGroups {
   Result<void> walk();
   Result<void> detect();
   bool watch_all();  // whether one is new
-  void take_events();
 
   net::EventLoop& loop_;
   const linux::Hierarchies& hierarchies_;
@@ -65,10 +63,8 @@ class PodGroups {
   bool current_ = false;
   std::vector<std::function<void()>> on_change_, on_new_pod_;
 
-  std::optional<linux::FolderWatch> watch_;  // nullopt: the kernel gives none, the interval has to do
-  std::unordered_map<std::string, int> watched_;
-  net::FdWatch readable_;
   net::Event woken_;
+  GroupWatch watch_;
   base::TokenBucket looks_;
 };
 

@@ -1,0 +1,82 @@
+#include "agent/tasks/group_watch.h"
+
+#include <unordered_set>
+#include <utility>
+
+namespace tidemark::agent {
+
+std::size_t watched_hierarchy(const linux::Hierarchies& hierarchies) {
+  for (const auto controller : {linux::Controller::kCpu, linux::Controller::kCpuacct, linux::Controller::kMemory}) {
+    if (const auto found = hierarchies.of(controller)) return *found;
+  }
+  return 0;
+}
+
+GroupWatch::GroupWatch(net::EventLoop& loop, const linux::Hierarchies& hierarchies, base::Log log,
+                       std::function<void()> told)
+    : hierarchies_(hierarchies),
+      hierarchy_(watched_hierarchy(hierarchies)),
+      log_(std::move(log)),
+      told_(std::move(told)) {
+  auto watch = linux::FolderWatch::open();
+  if (!watch) {
+    log_.warn("new groups are found by looking only", {{"error", watch.error()}});
+    return;
+  }
+  watch_ = *std::move(watch);
+  readable_ = loop.watch(watch_->fd(), net::kReadable, [this](std::uint32_t) { take_events(); });
+}
+
+bool GroupWatch::set(std::span<const std::string> groups) {
+  if (!watch_) return false;
+  bool added = false;
+  std::unordered_set<std::string_view> wanted;
+  for (const std::string& group : groups) {
+    added = add(group) || added;
+    wanted.insert(group);
+  }
+  std::erase_if(watched_, [&](const auto& each) {
+    if (wanted.contains(each.first)) return false;
+    watch_->remove(each.second);
+    return true;
+  });
+  return added;
+}
+
+bool GroupWatch::add(const std::string& group) {
+  if (watched_.contains(group)) return false;
+  const linux::Place place{hierarchies_.all()[hierarchy_].path, group, {}};
+  const auto directory = linux::open_beneath(hierarchies_.directory(hierarchy_), group, place);
+  if (!directory || !*directory) return false;  // whoever looks there says so
+  const auto watch = watch_->add(**directory, place);
+  if (!watch) {
+    log_.warn("a group is not watched, and looked at now and then", {{"error", watch.error()}});
+    return false;
+  }
+  if (!*watch) return false;
+  watched_.emplace(group, **watch);
+  return true;
+}
+
+void GroupWatch::take_events() {
+  bool any = false;
+  for (;;) {
+    const auto change = watch_->next();
+    if (!change) {
+      log_.warn("new groups are found by looking only", {{"error", change.error()}});
+      readable_.cancel();
+      watch_.reset();
+      watched_.clear();
+      break;
+    }
+    if (!*change) break;
+    if ((*change)->kind == linux::FolderChangeKind::kClosed) {
+      const auto closed = [&](const auto& each) { return each.second == (*change)->watch; };
+      if (std::erase_if(watched_, closed) == 0) continue;  // by ourselves
+    }
+    any = true;
+  }
+  if (any) told_();
+}
+
+}  // namespace tidemark::agent
