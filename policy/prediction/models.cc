@@ -27,19 +27,23 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
   return out;
 }
 
-base::WallTime shifted(base::WallTime at, base::Duration by) {
+base::Duration plus(base::Duration a, base::Duration b) {
   std::int64_t out = 0;
-  if (__builtin_add_overflow(at.since_epoch.count(), by.count(), &out)) return at;
-  return {base::Duration(out)};
+  if (!__builtin_add_overflow(a.count(), b.count(), &out)) return base::Duration(out);
+  return a > base::Duration(0) ? base::Duration::max() : base::Duration::min();
 }
 
-// later − earlier; held at the ends of int64.
+base::WallTime shifted(base::WallTime at, base::Duration by) {
+  return {plus(at.since_epoch, by)};
+}
+
+// later − earlier; held where 64 bits end, and so that it can be negated.
 base::Duration apart(base::WallTime later, base::WallTime earlier) {
   std::int64_t out = 0;
   if (__builtin_sub_overflow(later.since_epoch.count(), earlier.since_epoch.count(), &out)) {
-    return later > earlier ? base::Duration::max() : base::Duration::min();
+    return later > earlier ? base::Duration::max() : -base::Duration::max();
   }
-  return base::Duration(out);
+  return std::max(base::Duration(out), -base::Duration::max());
 }
 
 }  // namespace
@@ -97,10 +101,9 @@ base::WallTime UsageModels::advance(base::WallTime now) {
   if (last_) {
     const base::Duration step = apart(now, *last_);
     const base::Duration counted = std::clamp(step, base::Duration(0), kModelStepMax);
-    std::int64_t offset = 0;
-    if (!__builtin_sub_overflow(offset_.count(), step.count() - counted.count(), &offset)) {
-      offset_ = base::Duration(offset);
-    }
+    // Beyond a century and a half nothing is reckoned any more.
+    const base::Duration offset = plus(offset_, base::Duration(counted.count() - step.count()));
+    if (offset > base::Duration::min() / 2 && offset < base::Duration::max() / 2) offset_ = offset;
   }
   last_ = now;
   return model_time(now);
@@ -197,7 +200,7 @@ bool UsageModels::restore(const ModelCheckpoint& checkpoint, base::WallTime now)
   // How long ago it was written, by a clock that may have been set since: between nothing and kModelStepMax.
   const base::Duration ago = apart(now, checkpoint.written);
   const base::Duration counted = std::clamp(ago, base::Duration(0), kModelStepMax);
-  const base::Duration by = base::Duration(ago.count() - counted.count()) + offset_;
+  const base::Duration by = plus(base::Duration(ago.count() - counted.count()), offset_);
   model->cpu.move_time(by);
   model->memory.move_time(by);
   model->trained = model_time(now);

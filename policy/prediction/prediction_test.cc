@@ -182,7 +182,7 @@ TEST(Prediction, IsTotalAndNeverNegativeNorMoreThanTheNodeOrTheRequests) {
     const std::vector<std::string> uids{"a", "b", "c", "d", "e"};
     pods.reserve(uids.size());
     for (int pass = 0; pass < 20; ++pass) {
-      now = random() % 8 == 0 ? time() : now + kTrainEvery;
+      now = random() % 8 == 0 ? time() : WallTime{std::min(now.since_epoch, base::Duration::max() / 2) + kTrainEvery};
       std::vector<TrainingPod> training;
       training.reserve(uids.size());
       for (const auto& uid : uids) {
