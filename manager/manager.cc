@@ -76,7 +76,7 @@ class RunningManager final : public Manager {
         waiting_(
             loop, client, interner_, log_, metrics, random.fork(),
             [this]() -> const policy::TidemarkConfig& { return settings_.newest().tidemark; },
-            [this] { look_at_ledgers(); }),
+            [this](WaitingPods::Change change) { look_at_ledgers(change == WaitingPods::Change::kHowMuch); }),
         budgets_(budget_context(client), log_, random.fork()),
         orders_(
             loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
@@ -491,7 +491,8 @@ class RunningManager final : public Manager {
       if (marked) specs_.look_at(key.name);
       if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
     });
-    pods_.subscribe([this](const kube::ObjectKey&, const PodProjection* before, const PodProjection* after) {
+    pods_.subscribe([this](const kube::ObjectKey& key, const PodProjection* before, const PodProjection* after) {
+      if (before == nullptr || after == nullptr) waiting_.bound(key, after);
       evictions_.running_changed(before == nullptr ? nullptr : before->end.get(),
                                  after == nullptr ? nullptr : after->end.get(), !pods_.synced());
       // Draining is over when the last of what is sold ends.
@@ -563,9 +564,11 @@ class RunningManager final : public Manager {
     co_await states_.work();
   }
 
-  void look_at_ledgers() {
-    nodes_.for_each([this](const kube::ObjectKey& key, const kube::Node& node) {
-      if (settings_.pool_of(node).ledger != policy::LedgerConfig()) queue_.add(key.name);
+  // How much waits counts in class-aware ledgers alone.
+  void look_at_ledgers(bool class_aware) {
+    nodes_.for_each([this, class_aware](const kube::ObjectKey& key, const kube::Node& node) {
+      const policy::LedgerConfig& ledger = settings_.pool_of(node).ledger;
+      if (ledger.class_aware || (!class_aware && ledger != policy::LedgerConfig())) queue_.add(key.name);
     });
   }
 

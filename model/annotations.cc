@@ -276,23 +276,36 @@ std::string format_yarn_offer(const YarnOffer& offer) {
   writer.begin_object().member("schema", kYarnSchema).member("generation", offer.generation);
   write_amounts(writer, "resources", offer.offer);
   write_amounts(writer, "upTo", offer.up_to);
-  if (!offer.reclaim.empty()) {
-    writer.key("reclaim");
-    write_reclaim(writer, offer.reclaim);
-  }
   writer.end_object();
   return out;
 }
 
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation) {
+  // A build between two versions wrote `reclaim` here.
   TM_TRY(const Json root, ours(annotation, {"schema", "generation", "resources", "upTo", "reclaim"}));
   YarnOffer read;
   TM_TRY(read.generation, generation_of(root));
   TM_TRY(read.offer, amounts_of(root, "resources"));
   TM_TRY(read.up_to, amounts_of(root, "upTo"));
-  if (const Json* reclaim = root.member("reclaim")) {
-    TM_TRY(read.reclaim, read_reclaim(*reclaim));
-  }
+  return read;
+}
+
+std::string format_yarn_reclaim(const YarnReclaim& reclaim) {
+  std::string out;
+  base::JsonWriter writer(out);
+  writer.begin_object().member("schema", kYarnSchema).member("generation", reclaim.generation).key("reclaim");
+  write_reclaim(writer, reclaim.classes);
+  writer.end_object();
+  return out;
+}
+
+Result<YarnReclaim> parse_yarn_reclaim(std::string_view annotation) {
+  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "reclaim"}));
+  YarnReclaim read;
+  TM_TRY(read.generation, generation_of(root));
+  const Json* classes = root.member("reclaim");
+  if (classes == nullptr) return fail(ErrorKind::kInvalid, "reclaim: missing");
+  TM_TRY(read.classes, read_reclaim(*classes));
   return read;
 }
 

@@ -37,7 +37,7 @@ Result<Resources> parse_origin(std::string_view annotation);
 // {"schema":1,"generation":7,"confirmed":{"kubernetes.io/batch-cpu":"12k","kubernetes.io/batch-memory":"40Gi"},
 //  "sold":[{"class":"spark","resources":{…}}],"waiting":"spark","waitingFor":{…}}
 // Without `sold` (its ResourceManager is away) nobody knows what YARN holds; `waiting` is the class of the most timely
-// application that waits for capacity, "" where it has none; `waitingFor` is how much all that waits there asks for
+// application that waits for capacity, "" where it has none; `waitingFor` is how much what waits of that class asks for
 // that this node could give, without it nobody knows. Another schema is refused whole, as is a key that is not
 // known: whoever writes it means something that we would not do.
 struct YarnBook {
@@ -56,6 +56,8 @@ struct YarnBook {
   bool operator==(const YarnBook&) const = default;
 };
 inline constexpr std::size_t kYarnClassesMax = 64;
+// Any text, another one each time: while work waits, its operator shows by it that the book is still its word.
+inline constexpr std::string_view kYarnBookRenewedAnnotation = "tidemark.io/yarn-book-renewed";
 Result<YarnBook> parse_yarn_book(std::string_view annotation);
 std::string format_yarn_book(const YarnBook& book);
 
@@ -74,18 +76,29 @@ void write_reclaim(base::JsonWriter& writer, const std::vector<Reclaim>& reclaim
 Result<std::vector<Reclaim>> read_reclaim(const Json& list);
 
 // What YARN may hand out of a node, `tidemark.io/yarn-offer`:
-// {"schema":1,"generation":7,"resources":{…},"upTo":{…},"reclaim":[…]}; without `reclaim` nothing is to be given back.
+// {"schema":1,"generation":7,"resources":{…},"upTo":{…}}
 struct YarnOffer {
   std::int64_t generation = 0;  // grows with each offer
   Resources offer;
   // The largest that was offered since the operator confirmed the offer of the time: one that was on its way to the
   // ResourceManager when it was cut may come into force for a moment.
   Resources up_to;
-  std::vector<Reclaim> reclaim{};
   bool operator==(const YarnOffer&) const = default;
 };
 std::string format_yarn_offer(const YarnOffer& offer);
 Result<YarnOffer> parse_yarn_offer(std::string_view annotation);
+
+// What YARN's work is to give back, `tidemark.io/yarn-reclaim`: {"schema":1,"generation":7,"reclaim":[…]}. It goes with
+// the offer of the same generation; beside another one it is what a manager left that does not know it, and nothing is
+// to be given back. Absent: neither.
+struct YarnReclaim {
+  std::int64_t generation = 0;
+  std::vector<Reclaim> classes;
+  bool operator==(const YarnReclaim&) const = default;
+};
+inline constexpr std::string_view kYarnReclaimAnnotation = "tidemark.io/yarn-reclaim";
+std::string format_yarn_reclaim(const YarnReclaim& reclaim);
+Result<YarnReclaim> parse_yarn_reclaim(std::string_view annotation);
 
 // `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}

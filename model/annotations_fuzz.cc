@@ -34,6 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(offer);
   if (offer)
     TM_CHECK(model::parse_yarn_offer(model::format_yarn_offer(*offer)).has_value(), "what we write we can read");
+  const auto reclaim = model::parse_yarn_reclaim(text);
+  check(reclaim);
+  if (reclaim)
+    TM_CHECK(model::parse_yarn_reclaim(model::format_yarn_reclaim(*reclaim)).has_value(), "what we write we can read");
   const auto cpus = model::count_cpus(text);
   check(cpus);
   if (cpus) TM_CHECK(*cpus >= 0 && *cpus <= model::kCpuListMax, "a machine has no more");

@@ -127,20 +127,26 @@ TEST(Annotations, WhatYarnWaitsForAndWhatItIsToGiveBack) {
   const auto alone = parse_yarn_book(R"({"schema":1,"generation":1,"confirmed":{},"waitingFor":{}})");
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().message, "waitingFor: there is no `waiting` beside it");
-  YarnOffer offer{8, {CpuMilli{1}, MemoryBytes{2}}, {CpuMilli{3}, MemoryBytes{4}}};
-  offer.reclaim = {
-      {"transcode", {CpuMilli{4'800}, MemoryBytes{1 << 20}}, {CpuMilli{7'200}, MemoryBytes{0}}, "TM-LEDGER-009"}};
+  const YarnReclaim reclaim{
+      8, {{"transcode", {CpuMilli{4'800}, MemoryBytes{1 << 20}}, {CpuMilli{7'200}, MemoryBytes{0}}, "TM-LEDGER-009"}}};
   EXPECT_EQ(
-      format_yarn_offer(offer),
-      R"({"schema":1,"generation":8,"resources":{"kubernetes.io/batch-cpu":"1","kubernetes.io/batch-memory":"2"},)"
-      R"("upTo":{"kubernetes.io/batch-cpu":"3","kubernetes.io/batch-memory":"4"},)"
+      format_yarn_reclaim(reclaim),
+      R"({"schema":1,"generation":8,)"
       R"("reclaim":[{"class":"transcode","giveBack":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"1Mi"},)"
       R"("keep":{"kubernetes.io/batch-cpu":"7200","kubernetes.io/batch-memory":"0"},"reason":"TM-LEDGER-009"}]})");
-  EXPECT_EQ(parse_yarn_offer(format_yarn_offer(offer)), offer);
-  const auto wrong = parse_yarn_offer(
-      R"({"schema":1,"generation":1,"resources":{},"upTo":{},"reclaim":[{"class":"a","giveBack":{},"reason":"b"}]})");
+  EXPECT_EQ(parse_yarn_reclaim(format_yarn_reclaim(reclaim)), reclaim);
+  const auto wrong =
+      parse_yarn_reclaim(R"({"schema":1,"generation":1,"reclaim":[{"class":"a","giveBack":{},"reason":"b"}]})");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message, "keep: missing");
+  EXPECT_FALSE(parse_yarn_reclaim(R"({"schema":1,"generation":1})")) << "nobody knows what it means";
+}
+
+// The version before knows no `reclaim`, and refuses an offer with a field that it does not know.
+TEST(Annotations, AnOfferOfYarnSaysNothingOfWhatIsToBeGivenBack) {
+  const auto between = parse_yarn_offer(R"({"schema":1,"generation":3,"resources":{},"upTo":{},"reclaim":[{}]})");
+  ASSERT_TRUE(between) << "of a build between two versions";
+  EXPECT_EQ(format_yarn_offer(*between).find("reclaim"), std::string::npos);
 }
 
 TEST(Annotations, ABookOfYarnThatIsNotUnderstoodIsRefusedWithItsPlace) {

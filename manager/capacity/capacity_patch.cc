@@ -32,6 +32,15 @@ void write_amounts(base::JsonWriter& json, std::string_view list, const Capacity
   json.end_object();
 }
 
+void write_annotation(base::JsonWriter& json, std::string_view key, policy::AnnotationAction action,
+                      const std::string& text) {
+  if (action == policy::AnnotationAction::kSet) {
+    json.member(key, std::string_view(text));
+  } else if (action == policy::AnnotationAction::kRemove) {
+    json.key(key).null();
+  }
+}
+
 }  // namespace
 
 std::string capacity_patch(const CapacityWrite& write) {
@@ -44,16 +53,10 @@ std::string capacity_patch(const CapacityWrite& write) {
   if (write.batch)
     json.member(model::kOriginAllocatableAnnotation, std::string_view(model::format_origin(write.origin)));
   if (write.normalization) json.member(model::kNormalizationRatioAnnotation, std::string_view(*write.normalization));
-  if (write.amplification_action == policy::AnnotationAction::kSet) {
-    json.member(model::kAmplificationRatioAnnotation, std::string_view(write.amplification));
-  } else if (write.amplification_action == policy::AnnotationAction::kRemove) {
-    json.key(model::kAmplificationRatioAnnotation).null();
-  }
-  if (write.yarn_action == policy::AnnotationAction::kSet) {
-    json.member(model::kYarnOfferAnnotation, std::string_view(model::format_yarn_offer(write.yarn_offer)));
-  } else if (write.yarn_action == policy::AnnotationAction::kRemove) {
-    json.key(model::kYarnOfferAnnotation).null();
-  }
+  write_annotation(json, model::kAmplificationRatioAnnotation, write.amplification_action, write.amplification);
+  write_annotation(json, model::kYarnOfferAnnotation, write.yarn_action, model::format_yarn_offer(write.yarn_offer));
+  write_annotation(json, model::kYarnReclaimAnnotation, write.yarn_reclaim_action,
+                   model::format_yarn_reclaim(write.yarn_reclaim));
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
   if (!write.config_hash.empty()) json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
   json.end_object();

@@ -37,6 +37,9 @@ struct CapacityWrite {
   // What YARN may hand out: kSet, or kRemove where there is nothing to say any more.
   policy::AnnotationAction yarn_action = policy::AnnotationAction::kKeep;
   model::YarnOffer yarn_offer;  // with kSet
+  // What YARN's work is to give back, under the generation of the offer; alike.
+  policy::AnnotationAction yarn_reclaim_action = policy::AnnotationAction::kKeep;
+  model::YarnReclaim yarn_reclaim;
 };
 
 std::string capacity_patch(const CapacityWrite& write);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "model/annotations.h"
+#include "model/names.h"
 
 namespace tidemark::manager {
 namespace {
@@ -30,6 +32,23 @@ TEST(CapacityPatch, CarriesAmountsOriginEpochAndTheRevisionItHoldsFor) {
       "allocatable": {"kubernetes.io/batch-cpu": "5000", "kubernetes.io/batch-memory": "60344290509",
                       "kubernetes.io/mid-cpu": "0", "kubernetes.io/mid-memory": "1"}
     }})"));
+}
+
+TEST(CapacityPatch, WhatYarnIsOfferedAndIsToGiveBackAreTwoAnnotationsOfOneWrite) {
+  CapacityWrite write;
+  write.yarn_action = write.yarn_reclaim_action = policy::AnnotationAction::kSet;
+  write.yarn_offer = {7, {model::CpuMilli{1}, model::MemoryBytes{2}}, {}};
+  write.yarn_reclaim = {7, {{"transcode", {}, {}, "TM-LEDGER-009"}}};
+  const auto annotation = [&](std::string_view key) {
+    const Json patch = *Json::parse(capacity_patch(write));
+    return std::string(patch.text_at("metadata", "annotations", key));
+  };
+  EXPECT_EQ(model::parse_yarn_offer(annotation(model::kYarnOfferAnnotation)), write.yarn_offer);
+  EXPECT_EQ(model::parse_yarn_reclaim(annotation(model::kYarnReclaimAnnotation)), write.yarn_reclaim);
+  write.yarn_reclaim_action = policy::AnnotationAction::kRemove;
+  const Json patch = *Json::parse(capacity_patch(write));
+  ASSERT_NE(patch.at("metadata", "annotations", model::kYarnReclaimAnnotation), nullptr);
+  EXPECT_TRUE(patch.at("metadata", "annotations", model::kYarnReclaimAnnotation)->is_null());
 }
 
 // Contract 5.5: reset deletes the keys from capacity and allocatable and writes "0" as origin.

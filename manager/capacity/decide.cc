@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "kube/convert.h"
 #include "manager/capacity/capacity_patch.h"
@@ -92,20 +93,41 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
   return sold;
 }
 
+static model::Resources batch_of(const policy::OvercommitPlan& plan) {
+  return {plan.publish.batch_cpu.value_or(model::CpuMilli{}), plan.publish.batch_memory.value_or(model::MemoryBytes{})};
+}
+
 // Classes of work that are off, and what the ledger asks of the others.
-static void reclaim(NodeDecision& decision, const policy::EffectiveState& state) {
-  decision.kubernetes_off = policy::classes_off(state, decision.basis.kubernetes);
-  decision.yarn_off = policy::classes_off(state, decision.basis.yarn);
+static void reclaim(NodeDecision& decision) {
+  policy::TakenOff& of_kubernetes = decision.state.kubernetes_off;
+  policy::TakenOff& of_yarn = decision.state.yarn_off;
+  const model::Resources before = batch_of(decision.plan());
   policy::take_back(decision.obeyed.plan, decision.kubernetes_off.taken());
+  of_kubernetes.in_decided = before - batch_of(decision.plan());
   if (decision.yarn_offer) {
-    decision.yarn_offer = model::max(*decision.yarn_offer - decision.yarn_off.taken(), model::Resources{});
+    const model::Resources offered = *decision.yarn_offer;
+    decision.yarn_offer = model::max(offered - decision.yarn_off.taken(), model::Resources{});
+    of_yarn.in_decided = offered - *decision.yarn_offer;
   }
   static const policy::LedgerPlan kNone;
   const policy::LedgerPlan& ledger = decision.offer.ledger ? *decision.offer.ledger : kNone;
-  const bool both_sell = !takes_back(state.k8s) && !takes_back(state.yarn);
-  const auto& of_ledger = both_sell ? ledger : kNone;
-  decision.kubernetes_reclaim = policy::united(decision.kubernetes_off.reclaim(), of_ledger.kubernetes.reclaim);
-  decision.yarn_reclaim = policy::united(decision.yarn_off.reclaim(), of_ledger.yarn.reclaim);
+  decision.kubernetes_reclaim = policy::united(decision.kubernetes_off.reclaim(), ledger.kubernetes.reclaim);
+  decision.yarn_reclaim = policy::united(decision.yarn_off.reclaim(), ledger.yarn.reclaim);
+}
+
+// For the next look. Only a strict ledger asks what was told.
+static void remember_taken_off(NodeDecision& decision) {
+  policy::TakenOff& of_kubernetes = decision.state.kubernetes_off;
+  policy::TakenOff& of_yarn = decision.state.yarn_off;
+  if (!decision.state.kubernetes.seen) {
+    of_kubernetes = of_yarn = {};
+    return;
+  }
+  const DecisionBasis& on = decision.basis;
+  of_kubernetes = {true, on.kubernetes.told, on.kubernetes.taken_off, batch_of(decision.plan()),
+                   of_kubernetes.in_decided};
+  of_yarn = {true, on.yarn.told, on.yarn.taken_off, decision.yarn_offer.value_or(model::Resources{}),
+             of_yarn.in_decided};
 }
 
 std::vector<model::Label> labels_of(const kube::Node& node) {
@@ -144,7 +166,8 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                                  .now = on.now,
                                  .mono = on.mono,
                                  .yarn_obeys = on.yarn_obeys,
-                                 .guard = on.guard};
+                                 .guard = on.guard,
+                                 .yarn_book_mark = on.yarn_book_mark};
   auto step = policy::offer(on.state, input);
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
@@ -180,6 +203,9 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
     offer = model::parse_yarn_offer(offered->view()).value_or(model::YarnOffer());
   }
   basis.yarn_obeys = true;
+  const auto* renewed = node.meta.annotations.find(model::kYarnBookRenewedAnnotation);
+  basis.yarn_book_mark =
+      base::TextHash().add(text->view()).add("\n").add(renewed == nullptr ? "" : renewed->view()).value();
   if (!book) {
     // Somebody obeys, and we do not understand what he says (he may be newer): what YARN may act on counts as held.
     basis.yarn.told = offer.offer;
@@ -221,6 +247,10 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   }
   basis.kubernetes.taken_back = takes_back(state.k8s);
   basis.yarn.taken_back = takes_back(state.yarn);
+  const auto kubernetes_off = policy::classes_off(state, basis.kubernetes);
+  const auto yarn_off = policy::classes_off(state, basis.yarn);
+  basis.kubernetes.taken_off = policy::taken_off(before.kubernetes_off, basis.kubernetes.told, kubernetes_off.taken());
+  basis.yarn.taken_off = policy::taken_off(before.yarn_off, basis.yarn.told, yarn_off.taken());
   note_what_others_read(node, conversion.notes);
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {
@@ -233,10 +263,13 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
   decision.notes = std::move(conversion.notes);
   decision.yarn_offer = decision.offer.yarn_offer;
-  // Nothing is known of what YARN holds: nothing more for it.
-  if (!standing.may_grow || !decision.basis.yarn.sold) decision.keep_yarn_from_growing();
+  decision.kubernetes_off = kubernetes_off;
+  decision.yarn_off = yarn_off;
   decision.obeyed =
       policy::obey(decision.offer.plan, state, {decision.snapshot.published, decision.snapshot.origin}, around.plugins);
+  reclaim(decision);
+  // Nothing is known of what YARN holds: nothing more for it than it was told.
+  if (!standing.may_grow || !decision.basis.yarn.sold) decision.keep_yarn_from_growing();
   const bool reset = decision.obeyed.plan.action == policy::PlanAction::kReset;
   const bool was_offered = node.meta.annotations.has(model::kYarnOfferAnnotation);
   if (decision.yarn_offer ? takes_back(state.yarn) || reset : reset && was_offered && decision.basis.yarn_obeys) {
@@ -245,12 +278,12 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (takes_back(state.k8s)) {
     decision.obeyed.plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
   }
-  reclaim(decision, state);
   // What was taken back comes back at the pace of growth.
   if (takes_back(state.k8s) && takes_back(state.yarn) && decision.state.motion.offered) {
     start_from(decision.state, model::Resources{}, around.mono);
   }
   if (!standing.may_grow) policy::keep_cuts_only(decision.obeyed.plan, decision.snapshot);
+  remember_taken_off(decision);
   decision.standing = std::move(standing);
   return decision;
 }
@@ -275,7 +308,9 @@ kube::NodeFields node_fields() {
                              model::kAmplificationRatioAnnotation,
                              model::kStateDetailAnnotation,
                              model::kYarnBookAnnotation,
+                             model::kYarnBookRenewedAnnotation,
                              model::kYarnOfferAnnotation,
+                             model::kYarnReclaimAnnotation,
                              kEpochAnnotation,
                              model::kNodeSettingsAnnotation,
                              model::kConfigHashAnnotation};

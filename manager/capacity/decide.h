@@ -2,6 +2,7 @@
 // which shows it. So what is explained is what is done.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -72,6 +73,7 @@ struct DecisionBasis {
   bool yarn_obeys = false;
   policy::PoolGuard guard;  // of the pool's evictions
   ObjectRevisions revisions;
+  std::uint64_t yarn_book_mark = 0;  // of its text, and of the last sign of life of its operator
   bool operator==(const DecisionBasis&) const = default;
 };
 

@@ -2,7 +2,9 @@
 // server in memory, under simulated time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "kube/objects.h"
@@ -50,6 +52,7 @@ class LedgerTest : public testing::InMemoryCluster {
     EXPECT_EQ(says.confirmed.cpu.value, confirmed_milli);
     says.sold.emplace();
     if (waiting != "-") says.waiting = waiting;
+    says.sold->insert(says.sold->end(), yarn_holds_.begin(), yarn_holds_.end());
     if (waiting_for_milli > 0) says.waiting_for = {CpuMilli{waiting_for_milli}, MemoryBytes{kGi}};
     annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
   }
@@ -63,14 +66,27 @@ class LedgerTest : public testing::InMemoryCluster {
   Json told() {
     const Json object = must("GET", "/apis/slo.koordinator.sh/v1alpha1/nodeslos/n1", nullptr);
     const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim");
-    return found == nullptr ? Json() : *found;
+    if (found == nullptr) return {};
+    last_told_ = std::max(last_told_, found->member("generation")->as_int());
+    return found->member("classes")->as_array().empty() ? Json() : *found;
+  }
+  std::optional<model::YarnReclaim> yarn_reclaim() {
+    const Json read = read_node("n1");
+    const auto text = read.text_at("metadata", "annotations", model::kYarnReclaimAnnotation);
+    if (text.empty()) return std::nullopt;
+    return *model::parse_yarn_reclaim(text);
   }
   std::int64_t yarn_cpu() { return yarn_offer() ? yarn_offer()->offer.cpu.value : -1; }
   // What `tidemark off node n1 --only yarn` writes.
   void yarn_off() {
+    policy::Parts only;
+    only.yarn = true;
+    off(only);
+  }
+  void off(const policy::Parts& only) {
     policy::StateCommand command;
     command.wish = policy::Wish::kOff;
-    command.only.yarn = true;
+    command.only = only;
     command.by = "ann@ops";
     const std::string bytes = read_node("n1").dump();
     kube::Interner interner;
@@ -97,6 +113,14 @@ class LedgerTest : public testing::InMemoryCluster {
     object["spec"] = std::move(spec);
     must("POST", "/api/v1/namespaces/default/pods", object);
   }
+  void bind(std::string_view name) {
+    must("POST", base::cat("/api/v1/namespaces/default/pods/", name, "/binding"),
+         Json::object({{"metadata", Json::object({{"name", Json(name)}})},
+                       {"target", Json::object({{"kind", "Node"}, {"name", "n1"}})}}));
+  }
+
+  std::vector<model::YarnBook::Sold> yarn_holds_;
+  std::int64_t last_told_ = 0;  // the largest generation
 };
 
 TEST_F(LedgerTest, AStrictLedgerMovesWhatIsIdleOnlyWhenTheCutIsConfirmed) {
@@ -203,13 +227,120 @@ TEST_F(LedgerTest, YarnIsToldWhatItIsToGiveBackWithItsOffer) {
   pod("waits", "9000", false, "training");
   run_for(30s);
   ASSERT_TRUE(yarn_offer());
-  const auto reclaim = yarn_offer()->reclaim;
+  ASSERT_TRUE(yarn_reclaim());
+  EXPECT_EQ(yarn_reclaim()->generation, yarn_offer()->generation);
+  const auto reclaim = yarn_reclaim()->classes;
   ASSERT_EQ(reclaim.size(), 1u);
   EXPECT_EQ(reclaim[0].work_class, "transcode");
   EXPECT_EQ(reclaim[0].give_back.cpu.value, 9000 - 5200);
   EXPECT_EQ(reclaim[0].keep.cpu.value, 12'000 - 3800);
   EXPECT_EQ(yarn_cpu(), 12'000 - 3800);
   EXPECT_TRUE(told().is_null()) << "pods give nothing back";
+  const Json node = read_node("n1");
+  EXPECT_EQ(node.text_at("metadata", "annotations", model::kYarnOfferAnnotation).find("reclaim"), std::string::npos)
+      << "the version before refuses an offer with a field that it does not know";
+  // Another offer than the one it came with, by a manager that knows no reclaim: it is told again.
+  auto other = *yarn_offer();
+  other.generation += 1;
+  annotate(model::kYarnOfferAnnotation, Json(model::format_yarn_offer(other)));
+  run_for(10s);
+  ASSERT_TRUE(yarn_reclaim());
+  EXPECT_EQ(yarn_reclaim()->generation, yarn_offer()->generation);
+  EXPECT_GT(yarn_offer()->generation, other.generation);
+  // Nobody waits any more.
+  must("DELETE", "/api/v1/namespaces/default/pods/waits?gracePeriodSeconds=0", nullptr);
+  run_for(10s);
+  EXPECT_FALSE(yarn_reclaim());
+}
+
+TEST_F(LedgerTest, APodThatIsBoundWaitsNoMoreAtOnce) {
+  ledger("{mode: shared, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: training, order: 2}]");
+  yarn_holds_ = {{"transcode", {CpuMilli{12'000}, MemoryBytes{kGi}}}};
+  book(0);
+  start();
+  run_for(10s);
+  pod("waits", "5000", false, "training");
+  run_for(30s);
+  EXPECT_FALSE(yarn_reclaim()) << "there is room for it";
+  EXPECT_EQ(yarn_cpu(), 12'200) << "kept for the pod";
+  // Between two looks at what waits. It holds five cores, and would ask for five more while it waited as well.
+  bind("waits");
+  run_for(1s);
+  EXPECT_FALSE(yarn_reclaim());
+  EXPECT_EQ(yarn_cpu(), 12'200);
+}
+
+TEST_F(LedgerTest, AnOperatorThatDiedWaitsNoMore) {
+  ledger("{mode: strict, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]");
+  book(0);
+  for (const char* name : {"t1", "t2", "t3"}) pod(name, "4000", true, "transcode");
+  start();
+  run_for(30s);
+  book(2600, "spark", 10'000);
+  const auto minutes = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      metric("n1", "2");
+      run_for(1min);
+    }
+  };
+  minutes(14);
+  EXPECT_FALSE(told().is_null());
+  annotate(model::kYarnBookRenewedAnnotation, Json("2026-11-22T12:00:00Z"));
+  minutes(14);
+  EXPECT_FALSE(told().is_null()) << "it lives, and has nothing else to say";
+  minutes(3);
+  EXPECT_TRUE(told().is_null()) << "for a quarter of an hour nobody has seen it";
+  EXPECT_GT(last_told_, 0);
+  // Back again: another one, with a larger number.
+  const std::int64_t before = last_told_;
+  annotate(model::kYarnBookRenewedAnnotation, Json("2026-11-22T13:00:00Z"));
+  run_for(30s);
+  EXPECT_FALSE(told().is_null());
+  EXPECT_GT(last_told_, before);
+}
+
+TEST_F(LedgerTest, WhatPodsHoldWhileKubernetesIsOffIsNotYarns) {
+  ledger("{mode: shared, classAware: true}\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]");
+  book(0, "spark", 16'000);
+  for (const char* name : {"t1", "t2", "t3"}) pod(name, "4000", true, "transcode");
+  start();
+  run_for(30s);
+  EXPECT_FALSE(told().is_null());
+  policy::Parts only;
+  only.k8s = true;
+  off(only);
+  run_for(30s);
+  EXPECT_EQ(yarn_cpu(), 5200);
+  EXPECT_TRUE(told().is_null()) << "off sells nothing and ends nothing";
+  must("DELETE", "/api/v1/namespaces/default/pods/t1?gracePeriodSeconds=0", nullptr);
+  run_for(30s);
+  EXPECT_EQ(yarn_cpu(), 9200);
+}
+
+// YARN acts on an offer from long ago, so Kubernetes is given nothing more, and goes on from what it was told.
+TEST_F(LedgerTest, WhatAClassThatIsOffHoldsIsTakenOffOnce) {
+  ledger("{mode: strict}\nclasses: [{name: transcode, order: 1}]");
+  book(0);
+  pod("t1", "3000", true, "transcode");
+  start();
+  run_for(30s);
+  ASSERT_EQ(offered("n1"), "10100");
+  model::YarnBook says{
+      yarn_offer()->generation, {CpuMilli{20'000}, MemoryBytes{200 * kGi}}, std::nullopt, std::nullopt};
+  says.sold.emplace();
+  annotate(model::kYarnBookAnnotation, Json(model::format_yarn_book(says)));
+  run_for(30s);
+  ASSERT_EQ(offered("n1"), "10100");
+  policy::Parts only;
+  only.classes = {"transcode"};
+  off(only);
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "7100");
+  for (int i = 0; i < 5; ++i) {
+    metric("n1", "2");
+    run_for(1min);
+  }
+  EXPECT_EQ(offered("n1"), "7100") << "and not again and again";
 }
 
 TEST_F(LedgerTest, OverReportGoesByClassAndHour) {

@@ -55,6 +55,15 @@ std::optional<model::YarnOffer> yarn_offer_on(const kube::Node& node) {
   return offer ? std::optional(std::move(*offer)) : std::nullopt;
 }
 
+// What is told with an offer: of one that goes with another, or cannot be read, nothing is in force.
+std::vector<model::Reclaim> reclaim_with(const kube::Node& node, const model::YarnOffer& offer) {
+  const auto* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
+  if (text == nullptr) return {};
+  auto reclaim = model::parse_yarn_reclaim(text->view());
+  if (!reclaim || reclaim->generation != offer.generation) return {};
+  return std::move(reclaim->classes);
+}
+
 // The largest that the node carries, in our offer or in the operator's book.
 std::int64_t yarn_generation(const kube::Node& node) {
   std::int64_t largest = 0;
@@ -89,12 +98,12 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   if (decision.plan().action == policy::PlanAction::kHold) return {};
   const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
   if (!decision.yarn_offer) {
-    if (text == nullptr) return {};
+    if (text == nullptr && !node.meta.annotations.has(model::kYarnReclaimAnnotation)) return {};
     return {true, model::Reason::kWriteDisappears};
   }
   const auto told = yarn_offer_on(node);
   if (!told) return {true, model::Reason::kWriteAppears};
-  if (policy::worth_telling(told->reclaim, policy::told(decision.yarn_reclaim))) {
+  if (policy::worth_telling(reclaim_with(node, *told), policy::told(decision.yarn_reclaim))) {
     return {true, model::Reason::kLedgerReclaim};
   }
   const model::ExtendedResources is{told->offer.cpu, told->offer.memory, {}, {}};
@@ -402,6 +411,35 @@ void OvercommitController::forget(const model::NodeName& node_name) {
   journal_.forget(node_name);
 }
 
+// YARN's part of a write.
+void OvercommitController::tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts,
+                                     CapacityWrite& write) const {
+  using policy::AnnotationAction;
+  const auto told = yarn_offer_on(node);
+  auto reclaim = policy::told(decision.yarn_reclaim);
+  const auto no_reclaim =
+      node.meta.annotations.has(model::kYarnReclaimAnnotation) ? AnnotationAction::kRemove : AnnotationAction::kKeep;
+  if (!decision.yarn_offer) {
+    if (!amounts) return;
+    if (node.meta.annotations.has(model::kYarnOfferAnnotation)) write.yarn_action = AnnotationAction::kRemove;
+    write.yarn_reclaim_action = no_reclaim;
+    return;
+  }
+  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(reclaim_with(node, *told), reclaim)) {
+    // The same offer keeps its number: nobody has to confirm it again.
+    if (const auto offer = settled_yarn_offer(node)) {
+      write.yarn_action = AnnotationAction::kSet;
+      write.yarn_offer = *offer;
+    }
+    return;
+  }
+  write.yarn_action = AnnotationAction::kSet;
+  write.yarn_offer =
+      policy::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), loop_.clock().wall());
+  write.yarn_reclaim_action = reclaim.empty() ? no_reclaim : AnnotationAction::kSet;
+  write.yarn_reclaim = {write.yarn_offer.generation, std::move(reclaim)};
+}
+
 CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decision& decision,
                                              std::int64_t epoch) const {
   CapacityWrite write;
@@ -416,22 +454,7 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
   if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
   write.amplification_action = decision.node.plan().amplification.action;
   write.amplification = decision.node.plan().amplification.text;
-  const auto yarn_told = yarn_offer_on(node);
-  auto yarn_reclaim = policy::told(decision.node.yarn_reclaim);
-  if (decision.node.yarn_offer && yarn_told && *decision.node.yarn_offer == yarn_told->offer &&
-      !policy::worth_telling(yarn_told->reclaim, yarn_reclaim)) {
-    // The same offer keeps its number: nobody has to confirm it again.
-    if (const auto offer = settled_yarn_offer(node)) {
-      write.yarn_action = policy::AnnotationAction::kSet;
-      write.yarn_offer = *offer;
-    }
-  } else if (decision.node.yarn_offer) {
-    write.yarn_action = policy::AnnotationAction::kSet;
-    write.yarn_offer = policy::next_offer(decision.node.basis.yarn, *decision.node.yarn_offer, std::move(yarn_reclaim),
-                                          yarn_generation(node), loop_.clock().wall());
-  } else if (amounts && node.meta.annotations.has(model::kYarnOfferAnnotation)) {
-    write.yarn_action = policy::AnnotationAction::kRemove;
-  }
+  tell_yarn(node, decision.node, amounts, write);
   write.epoch = epoch;
   return write;
 }

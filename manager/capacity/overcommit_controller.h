@@ -137,6 +137,7 @@ class OvercommitController {
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   void forget(const model::NodeName& node_name);
   CapacityWrite write_of(const kube::Node& node, const Decision& decision, std::int64_t epoch) const;
+  void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, CapacityWrite& write) const;
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool ahead);
   LeftAs left_as(const kube::Node& node) const;
 

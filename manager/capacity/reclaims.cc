@@ -53,7 +53,8 @@ void Reclaims::take(const kube::Node& node, const NodeDecision& decision, bool t
   nodes_.insert_or_assign(name, std::move(now));
   // What a manager that led before asked for may be over.
   const NodeSloProjection* slo = specs_.slos().find({"", name});
-  if (kubernetes || (first && slo != nullptr && slo->told.reclaim)) specs_.look_at(name);
+  const bool asked = slo != nullptr && slo->told.reclaim && !slo->told.reclaim->classes.empty();
+  if (kubernetes || (first && asked)) specs_.look_at(name);
 }
 
 void Reclaims::forget(const model::NodeName& node) {

@@ -1,5 +1,5 @@
 // What work of the nodes is to be given back by class: kept for the NodeSLOs, where agents read it; counted; told as
-// events. YARN's operator reads the same in the offer of its side (overcommit_controller).
+// events. YARN's operator reads the same beside the offer of its side (overcommit_controller).
 #pragma once
 
 #include <map>

@@ -1,11 +1,15 @@
 // Whether batch pods wait for capacity: ledgers of pools give by that. Looked at in steps, since one pod that is bound
-// a second later moves no node's offer.
+// a second later moves no node's offer. How much waits is known at once: what is bound is held, and nothing is to be
+// given back for it as well.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/log.h"
@@ -28,23 +32,42 @@ std::optional<std::int64_t> waits_as(const PodProjection& pod, std::span<const p
 class WaitingPods {
  public:
   static constexpr base::Duration kLook = std::chrono::seconds(5);
+  enum class Change : std::uint8_t {
+    kWhat,     // whether something waits, or how timely it is
+    kHowMuch,  // by a tenth or more, or nothing does any more
+  };
+  using OnChange = std::function<void(Change)>;
 
   WaitingPods(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, const base::Log& log,
               base::Registry& metrics, base::Random random, std::function<const policy::TidemarkConfig&()> settings,
-              std::function<void()> on_change);
+              OnChange on_change);
 
   void start();  // until destroyed
+  // By the watch of those that are bound, which may be ahead of ours; null: it is not there any more.
+  void bound(const kube::ObjectKey& key, const PodProjection* pod);
   const policy::Waiting& state() const { return state_; }
 
  private:
+  struct Sum {
+    std::int64_t pods = 0;
+    model::Resources amount;
+  };
+  void changed(const kube::ObjectKey& key, const PodProjection* before, const PodProjection* after);
+  void count(const PodProjection& pod, int sign);
+  void recount();
+  std::optional<policy::WaitingWork> work() const;
+  void amount_changed();
   net::Task<void> watch();
 
   net::EventLoop& loop_;
   kube::Informer<PodProjection> pods_;  // those that are not bound; the ones that are bound come by another watch
   std::function<const policy::TidemarkConfig&()> settings_;
-  std::function<void()> on_change_;  // whether something waits, or how timely it is
+  OnChange on_change_;
   policy::Waiting state_;
-  net::Scope scope_;  // last: its tasks use everything above
+  std::map<std::string, Sum, std::less<>> by_class_;
+  std::set<kube::ObjectKey> bound_;  // of those that we have still
+  model::Resources told_amount_;     // at the last change
+  net::Scope scope_;                 // last: its tasks use everything above
 };
 
 }  // namespace tidemark::manager

@@ -190,6 +190,8 @@ void io(auto& a, Is<model::WarmUp> auto& value);
 void io(auto& a, Is<policy::ClassSold> auto& value);
 void io(auto& a, Is<policy::Waiting::Level> auto& value);
 void io(auto& a, Is<policy::Waiting> auto& value);
+void io(auto& a, Is<policy::BookSeen> auto& value);
+void io(auto& a, Is<policy::TakenOff> auto& value);
 template <class A, class Amount>
 void io(A& a, policy::ClassTerms<Amount>& value);
 template <class A, class Amount>
@@ -335,9 +337,12 @@ void io(auto& a, Is<policy::PluginSet> auto& value) {
   all(a, batch, mid, normalization, amplification, gpu, rdma);
 }
 void io(auto& a, Is<policy::OfferState> auto& value) {
-  auto& [motion, kubernetes, yarn] = value;
-  static_cast<void>(kubernetes);  // with the books, as YARN's
+  auto& [motion, kubernetes, yarn, yarn_book, kubernetes_off, yarn_off] = value;
+  static_cast<void>(kubernetes);  // with the books, as the rest
   static_cast<void>(yarn);
+  static_cast<void>(yarn_book);
+  static_cast<void>(kubernetes_off);
+  static_cast<void>(yarn_off);
   auto& [offered, changed_at, stamp, stamp_at, stamp_moved, held] = motion;
   all(a, offered, changed_at, stamp, stamp_at, stamp_moved, held);
 }
@@ -357,9 +362,29 @@ void io(auto& a, Is<policy::ClassSold> auto& value) {
   since(a, kRecordSchemaClasses, work_class);
 }
 void io(auto& a, Is<policy::SideBook> auto& value) {
-  auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for] = value;
+  auto& [sold, in_flight, told, confirmed, wants_more, taken_back, best_order, waits_class, waits_for, taken_off] =
+      value;
   all(a, sold, in_flight, told, confirmed, wants_more, taken_back, best_order);
   since(a, kRecordSchemaClasses, waits_class, waits_for);
+  since(a, kRecordSchemaBookAge, taken_off);
+}
+// All bits of a hash.
+template <class A, class T>
+void mark(A& a, T& value) {
+  if constexpr (A::kReads) {
+    value = a.natural();
+  } else {
+    a.natural(value);
+  }
+}
+void io(auto& a, Is<policy::BookSeen> auto& value) {
+  auto& [seen, at] = value;
+  mark(a, seen);
+  io(a, at);
+}
+void io(auto& a, Is<policy::TakenOff> auto& value) {
+  auto& [looked, told, in_told, decided, in_decided] = value;
+  all(a, looked, told, in_told, decided, in_decided);
 }
 void io(auto& a, Is<policy::BindLag> auto& value) {
   auto& [told, most, fell_at, seen] = value;

@@ -47,12 +47,16 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
 
 void basis_fields(auto& a, auto& basis, std::int64_t schema) {
   auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys,
-         guard, revisions] = basis;
+         guard, revisions, yarn_book_mark] = basis;
   all(a, plugins, state, origin, mono);
   if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever);
   if (schema >= kRecordSchemaBooks) all(a, kubernetes, yarn, yarn_obeys, state.kubernetes, guard);
   if (schema >= kRecordSchemaRevisions) all(a, revisions.node, revisions.metric, revisions.topology);
   if (schema >= kRecordSchemaClasses) io(a, state.yarn);
+  if (schema >= kRecordSchemaBookAge) {
+    all(a, state.yarn_book, state.kubernetes_off, state.yarn_off);
+    mark(a, yarn_book_mark);
+  }
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);

@@ -22,16 +22,18 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::int64_t kRecordSchema = 5;  // of what is written
+inline constexpr std::int64_t kRecordSchema = 6;  // of what is written
 // What is read: the schema before, and those since the build that tests go back to (tests/golden/previous).
 inline constexpr std::int64_t kRecordSchemaOldest = 2;
 inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
 inline constexpr std::int64_t kRecordSchemaBooks = 3;      // the first one with both sides' books, and with evictions
 inline constexpr std::int64_t kRecordSchemaRevisions = 4;  // the first one with the resource versions of objects
 inline constexpr std::int64_t kRecordSchemaClasses = 5;    // the first one with classes of work in the books
+inline constexpr std::int64_t kRecordSchemaBookAge =
+    6;  // with the age of YARN's book, and what classes that are off took
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
-inline constexpr std::int64_t kPolicyVersion = 3;
+inline constexpr std::int64_t kPolicyVersion = 4;
 
 inline constexpr char kDecisionRecord = journal::kFirstOfOwner;
 inline constexpr char kLeadRecord = journal::kFirstOfOwner + 1;

@@ -115,8 +115,8 @@ TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
   EXPECT_NE(changes[0].before, changes[0].after);
 }
 
-// A record of an older schema: 4 knows no classes of work, 3 does not know whether less than nothing was measured, 2
-// neither books nor what evictions do.
+// A record of an older schema: 5 knows neither how old YARN's book is nor what classes that are off took, 4 knows no
+// classes of work, 3 does not know whether less than nothing was measured, 2 neither books nor what evictions do.
 template <std::int64_t Schema>
 class OldWriter : public FieldWriter {
  public:
@@ -130,6 +130,11 @@ bool tells_classes(const std::optional<policy::LedgerPlan>& ledger) {
     return !side.cpu.classes.empty() || !side.memory.classes.empty() || !side.reclaim.empty();
   };
   return has(ledger->kubernetes) || has(ledger->yarn);
+}
+
+void without_what_was_taken_off(DecisionBasis& basis) {
+  basis.yarn_book_mark = 0;
+  basis.kubernetes.taken_off = basis.yarn.taken_off = {};
 }
 
 void without_classes(policy::SideBook& book) {
@@ -159,10 +164,13 @@ void reads_older_records() {
       known.guard = {};
     }
     if (Schema < kRecordSchemaRevisions) known.revisions = {};
-    without_classes(known.kubernetes);
-    without_classes(known.yarn);
+    without_what_was_taken_off(known);
+    if (Schema < kRecordSchemaClasses) {
+      without_classes(known.kubernetes);
+      without_classes(known.yarn);
+    }
     const auto decision = decide(snapshot, known, revision);
-    if (tells_classes(decision.offer.ledger)) continue;  // as this version alone decides
+    if (Schema < kRecordSchemaClasses && tells_classes(decision.offer.ledger)) continue;  // as later ones alone decide
     if (decision.offer.ledger) ++with_ledger;
     auto entry = draft(decision, settings_blob(revision));
     std::string outcome;
@@ -184,6 +192,7 @@ void reads_older_records() {
     if (Schema >= kRecordSchemaRevisions) {
       all(writer, basis.revisions.node, basis.revisions.metric, basis.revisions.topology);
     }
+    if (Schema >= kRecordSchemaClasses) io(writer, basis.state.yarn);
     writer.text(outcome);
     entry.payload = payload;
     const DecisionDone done;
@@ -204,10 +213,11 @@ void reads_older_records() {
 }
 
 TEST(DecisionRecord, OlderSchemasAreReadToo) {
-  static_assert(kRecordSchema == 5 && kRecordSchemaOldest == 2, "each older one has its line here");
+  static_assert(kRecordSchema == 6 && kRecordSchemaOldest == 2, "each older one has its line here");
   reads_older_records<2>();
   reads_older_records<3>();
   reads_older_records<4>();
+  reads_older_records<5>();
   auto start = start_record();
   start.schema = kRecordSchemaOldest - 1;
   EXPECT_FALSE(RecordedDecisions::make(journal::Segment::parse(segment_of({}, start))));
@@ -317,8 +327,8 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     io(writer, outcome);
     hash.add(bytes);
   }
-  EXPECT_EQ(kPolicyVersion, 3);
-  EXPECT_EQ(hash.hex(), "d2e7f34f55618fd4");
+  EXPECT_EQ(kPolicyVersion, 4);
+  EXPECT_EQ(hash.hex(), "3af3209baee056d7");
 }
 
 }  // namespace

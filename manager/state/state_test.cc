@@ -139,7 +139,7 @@ TEST_F(StateTest, AClassAloneIsTakenBackWhileItDrainsAndGivenBackWhenThatIsOver)
   const auto told = [&] {
     const Json object = must("GET", base::cat(kNodeSlosPath, "/n1"), nullptr);
     const Json* found = object.at("spec", "extensions", "Object", "tidemark", "reclaim", "classes");
-    return found == nullptr ? Json() : found->as_array().at(0);
+    return found == nullptr || found->as_array().empty() ? Json() : found->as_array().at(0);
   };
   Json map = name_only("tidemark-config");
   map["data"] = Json::object(

@@ -50,11 +50,32 @@ BindLagStep confirm(const BindLag& before, Resources on_node, Resources could_ca
 }
 
 void WaitingWork::add(std::int64_t its_order, std::string_view its_class, Resources its_amount) {
-  if (amount == Resources{} || its_order > order || (its_order == order && its_class > work_class)) {
+  const Resources wanted = model::max(its_amount, Resources{});
+  const bool first = amount == Resources{} && less.empty();
+  if (first || its_order > order) {
+    if (!first) less.push_back({order, amount});
     order = its_order;
     work_class = its_class;
+    amount = wanted;
+  } else if (its_order == order) {
+    if (its_class > work_class) work_class = its_class;
+    amount += wanted;
+  } else {
+    const auto at = std::ranges::find(less, its_order, &Less::order);
+    if (at != less.end()) {
+      at->amount += wanted;
+    } else {
+      less.push_back({its_order, wanted});
+    }
   }
-  amount += model::max(its_amount, Resources{});
+}
+
+Resources WaitingWork::from(std::int64_t least_order) const {
+  Resources sum = order >= least_order ? amount : Resources{};
+  for (const Less& each : less) {
+    if (each.order >= least_order) sum += each.amount;
+  }
+  return sum;
 }
 
 namespace {
@@ -76,7 +97,6 @@ WaitingStep wait(const Waiting& before, const std::optional<WaitingWork>& work, 
   WaitingStep step{before, std::nullopt};
   Waiting& state = step.state;
   if (work) add_level(state.levels, *work, now);
-  state.amount = work ? work->amount : Resources{};
   const auto look_after = [&step](Duration left) {
     if (!step.again_after || left < *step.again_after) step.again_after = left;
   };
@@ -102,7 +122,18 @@ WaitingStep wait(const Waiting& before, const std::optional<WaitingWork>& work, 
     state.best_order = level.order;
     state.best_class = level.work_class;
   }
+  state.amount = work ? work->from(state.best_order) : Resources{};
   return step;
+}
+
+BookSeen see(const std::optional<BookSeen>& before, std::uint64_t mark, base::MonotonicTime now) {
+  return before && before->mark == mark ? *before : BookSeen{mark, now};
+}
+
+Resources taken_off(const TakenOff& before, Resources told, Resources now_off) {
+  if (!before.looked) return now_off;
+  if (told == before.told) return before.in_told;
+  return told == before.decided ? before.in_decided : Resources{};
 }
 
 SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, std::span<const WorkClass> classes) {
@@ -135,12 +166,11 @@ std::optional<model::YarnOffer> settled_offer(const model::YarnBook& book, const
   return settled == offer ? std::nullopt : std::optional(settled);
 }
 
-model::YarnOffer next_offer(const SideBook& yarn, Resources offer, std::vector<model::Reclaim> reclaim,
-                            std::int64_t before, base::WallTime now) {
+model::YarnOffer next_offer(const SideBook& yarn, Resources offer, std::int64_t before, base::WallTime now) {
   Resources held;
   for (const auto& each : yarn.sold.value_or(std::vector<ClassSold>())) held += model::max(each.amount, Resources{});
   return {next_generation(before, now), offer,
-          model::max(model::max(offer, held), model::max(yarn.told, yarn.confirmed)), std::move(reclaim)};
+          model::max(model::max(offer, held), model::max(yarn.told, yarn.confirmed))};
 }
 
 namespace {

@@ -67,7 +67,9 @@ struct Waiting {
   bool wants_more = false;
   std::int64_t best_order = 0;  // of what waits, as long as it wants more
   std::string best_class{};
-  model::Resources amount{};  // of all that waits now: nothing is given back for what does not any more
+  // Of what waits now of that order or above: nothing is given back for what does not any more, nor for what is not
+  // more timely.
+  model::Resources amount{};
   bool operator==(const Waiting&) const = default;
 };
 struct WaitingStep {
@@ -76,13 +78,43 @@ struct WaitingStep {
 };
 // What waits now.
 struct WaitingWork {
+  struct Less {
+    std::int64_t order = 0;
+    model::Resources amount;
+    bool operator==(const Less&) const = default;
+  };
   std::int64_t order = 0;  // of the most timely
   std::string work_class{};
-  model::Resources amount{};  // of all that waits
+  model::Resources amount{};  // of that order
+  std::vector<Less> less{};   // less timely; no more than there are classes
 
   void add(std::int64_t its_order, std::string_view its_class, model::Resources its_amount);
+  model::Resources from(std::int64_t least_order) const;  // of that order or above
 };
 WaitingStep wait(const Waiting& state, const std::optional<WaitingWork>& work, base::MonotonicTime now);
+
+// Since when YARN's book says what it says, by the changes that this process saw: an operator that died goes on waiting
+// in it. One that lives renews it while work waits (model::kYarnBookRenewedAnnotation). `mark` tells one text from
+// another.
+struct BookSeen {
+  std::uint64_t mark = 0;
+  base::MonotonicTime at;
+  bool operator==(const BookSeen&) const = default;
+};
+BookSeen see(const std::optional<BookSeen>& before, std::uint64_t mark, base::MonotonicTime now);
+
+// What was taken off a side's offer for classes of work that are off, remembered from look to look.
+struct TakenOff {
+  bool looked = false;
+  model::Resources told;        // that the side carried at the last look
+  model::Resources in_told;     // and what had been taken off before that was told
+  model::Resources decided;     // what it was to carry from then on
+  model::Resources in_decided;  // the same of that
+  bool operator==(const TakenOff&) const = default;
+};
+// What was taken off `told`. Of a side that was never looked at nobody knows: `now_off`, what would be now, so that a
+// restart takes nothing off twice.
+model::Resources taken_off(const TakenOff& before, model::Resources told, model::Resources now_off);
 
 // YARN's book; `offer` is what stands on the node. Where the operator confirmed that one, YARN acts on no other. Where
 // the book does not say what YARN holds, a confirmed cut frees nothing: work runs on after it.
@@ -94,8 +126,7 @@ SideBook yarn_side(const model::YarnBook& book, const model::YarnOffer& offer, s
 std::optional<model::YarnOffer> settled_offer(const model::YarnBook& book, const model::YarnOffer& offer);
 // What goes onto the node with another offer: up to what YARN acts on, and holds, until it confirms this one. `before`:
 // the largest generation that the node carries, on either side.
-model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer, std::vector<model::Reclaim> reclaim,
-                            std::int64_t before, base::WallTime now);
+model::YarnOffer next_offer(const SideBook& yarn, model::Resources offer, std::int64_t before, base::WallTime now);
 // As it is told to those who obey.
 std::vector<model::Reclaim> told(const std::vector<ClassReclaim>& reclaim);
 // Whether they must hear of another one: other classes, or what one may keep moved by more than 1 %. What is given back

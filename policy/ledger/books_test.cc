@@ -151,7 +151,7 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(side.told, of(5, 5));
   EXPECT_EQ(side.confirmed, of(9, 12)) << "an offer that was cut may be on its way still";
   const base::WallTime now{std::chrono::hours(1)};
-  const auto next = next_offer(side, of(1, 20), {}, 4, now);
+  const auto next = next_offer(side, of(1, 20), 4, now);
   EXPECT_GT(next.generation, 4);
   EXPECT_EQ(next.offer, of(1, 20));
   EXPECT_EQ(next.up_to, of(9, 20));
@@ -170,13 +170,13 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(yarn_side(away, offer, classes).confirmed, of(7, 12)) << "the cut is confirmed, what runs on is not known";
   EXPECT_EQ(*side.sold, (std::vector<ClassSold>{{10, of(2, 2), "nobody"}, {10, of(1, 1), "transcode"}}));
   side = yarn_side(book, {4, of(1, 1), of(2, 2)}, classes);
-  EXPECT_EQ(next_offer(side, of(1, 1), {}, 4, now).up_to, of(5, 5));
+  EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(5, 5));
   EXPECT_FALSE(settled_offer(away, offer)) << "nobody says what it holds";
   book.generation = 3;
   EXPECT_FALSE(settled_offer(book, offer)) << "of the offer before it";
   book.generation = 4;
   side.confirmed = of(1, 1);
-  EXPECT_EQ(next_offer(side, of(1, 1), {}, 4, now).up_to, of(3, 3)) << "it holds more than it was cut to";
+  EXPECT_EQ(next_offer(side, of(1, 1), 4, now).up_to, of(3, 3)) << "it holds more than it was cut to";
   EXPECT_TRUE(side.wants_more);
   EXPECT_EQ(side.best_order, 30);
   EXPECT_EQ(side.waits_class, "spark");
@@ -185,14 +185,44 @@ TEST(Books, YarnsSide) {
   EXPECT_EQ(yarn_side(book, offer, classes).waits_for, of(7, 8));
 }
 
-TEST(Books, TheMostTimelyThatWaitsAndHowMuchInAll) {
+TEST(Books, TheMostTimelyThatWaitsAndHowMuchOfIt) {
   WaitingWork work;
   work.add(10, "", of(1, 10));
   work.add(30, "spark", of(2, 20));
   work.add(20, "training", of(4, -40));
+  work.add(10, "transcode", of(8, 80));
+  work.add(30, "spark", of(1, 1));
   EXPECT_EQ(work.order, 30);
   EXPECT_EQ(work.work_class, "spark");
-  EXPECT_EQ(work.amount, of(7, 30));
+  EXPECT_EQ(work.amount, of(3, 21));
+  EXPECT_EQ(work.from(20), of(7, 21));
+  EXPECT_EQ(work.from(0), of(16, 111));
+  // Nothing is asked for on behalf of what is less timely than what counts.
+  auto state = wait({}, work, kStart).state;
+  state = wait(state, work, kStart + kWaitsAfter).state;
+  EXPECT_EQ(state.best_order, 30);
+  EXPECT_EQ(state.amount, of(3, 21));
+  WaitingWork less;
+  less.add(10, "transcode", of(9, 9));
+  state = wait(state, less, kStart + kWaitsAfter + 5s).state;
+  EXPECT_EQ(state.best_order, 30) << "for a while";
+  EXPECT_EQ(state.amount, Resources()) << "and nothing of it waits";
+}
+
+TEST(Books, ABookIsAsOldAsItsText) {
+  auto seen = see(std::nullopt, 7, kStart);
+  EXPECT_EQ(seen.at, kStart);
+  seen = see(seen, 7, kStart + 1h);
+  EXPECT_EQ(seen.at, kStart);
+  EXPECT_EQ(see(seen, 8, kStart + 1h).at, kStart + 1h);
+}
+
+TEST(Books, WhatWasTakenOffAnOfferIsKnownByWhatTheSideCarries) {
+  EXPECT_EQ(taken_off({}, of(15, 15), of(5, 5)), of(5, 5)) << "who led before took it off";
+  const TakenOff before{true, of(20, 20), of(0, 0), of(15, 15), of(5, 5)};
+  EXPECT_EQ(taken_off(before, of(20, 20), of(5, 5)), of(0, 0)) << "not written yet";
+  EXPECT_EQ(taken_off(before, of(15, 15), of(3, 3)), of(5, 5)) << "written";
+  EXPECT_EQ(taken_off(before, of(40, 40), of(3, 3)), of(0, 0)) << "by somebody else";
 }
 
 TEST(Books, WhatIsToBeGivenBackIsToldAgainWhenItMoves) {

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "policy/ledger/give_way.h"
+
 namespace tidemark::policy {
 namespace {
 
@@ -26,11 +28,13 @@ struct One {
   bool taken_back = false;
   bool known = false;
   Amount held;
-  Amount less_timely;           // the part that the other side's work may push out
-  Amount yields;                // of that, what it does
-  std::optional<Amount> waits;  // for so much
-  Amount told_now;              // by its last offer
-  Amount may_hand_out;          // by what it was told and what it is known to act on
+  std::vector<Claim::Less> less_timely{};  // the part that the other side's work may push out
+  Amount yields;                           // of that, what it does
+  Amount gets;                             // what is due to its work that waits, and kept for it
+  std::optional<std::int64_t> waiting;     // the order of that
+  std::optional<Amount> waits;             // for so much
+  Amount told_now;                         // by its last offer, before classes that are off were taken from it
+  Amount may_hand_out;                     // by what it was told and what it is known to act on
 
   Amount stays() const { return held - yields; }
   Amount real(Amount told) const { return {currency.real(told.value)}; }
@@ -81,13 +85,13 @@ Currency currency_of(const SideBook& book, const SideConfig& config, const Field
   return {std::move(parts), free.percent};
 }
 
-bool pushed_out(const ClassSold& each, const SideBook& other, bool class_aware) {
-  return class_aware && other.wants_more && !other.taken_back && each.order < other.best_order;
+// What a side that is taken back holds stays until it is gone.
+bool pushed_out(const ClassSold& each, const SideBook& book, const SideBook& other) {
+  return !book.taken_back && other.wants_more && !other.taken_back && each.order < other.best_order;
 }
 
 template <class Amount>
-One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook& other, bool class_aware,
-                 const Field<Amount>& field) {
+One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook& other, const Field<Amount>& field) {
   One<Amount> one;
   one.currency = currency_of(book, config, field);
   one.share_min = std::clamp<std::int64_t>(config.share_min_percent, 0, 100);
@@ -95,12 +99,16 @@ One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook&
   one.taken_back = book.taken_back;
   one.wants_more = book.wants_more && !book.taken_back;
   one.known = book.sold.has_value();
-  one.told_now = one.real(book.told.*field.of);
+  one.told_now = one.real(book.told.*field.of + std::max(book.taken_off.*field.of, Amount{0}));
   // Whoever takes what is free may count with the smallest percent.
   const std::int64_t least = least_percent(config.over_report, config.entries, field.resource);
   const auto at_most = [&](Amount told) { return Amount{one.currency.real(told.value, least)}; };
-  one.may_hand_out = std::max({one.told_now, at_most(book.told.*field.of), at_most(book.confirmed.*field.of)});
-  if (one.wants_more && book.waits_for) one.waits = one.real(std::max(*book.waits_for.*field.of, Amount{0}));
+  one.may_hand_out =
+      std::max({one.real(book.told.*field.of), at_most(book.told.*field.of), at_most(book.confirmed.*field.of)});
+  if (one.wants_more) one.waiting = book.best_order;
+  if (book.waits_for) {
+    one.waits = Amount{scaled((*book.waits_for.*field.of).value, 100, one.currency.free_percent(), true)};
+  }
   if (!book.sold) {
     one.held = one.may_hand_out;
     return one;
@@ -109,22 +117,13 @@ One<Amount> read(const SideBook& book, const SideConfig& config, const SideBook&
   for (const auto& each : *book.sold) {
     const Amount amount = sold_of(each, field);
     sold += amount;
-    if (pushed_out(each, other, class_aware)) {
-      one.less_timely += Amount{scaled(amount.value, 100, percent_of(config, each, field), true)};
+    if (pushed_out(each, book, other)) {
+      one.less_timely.push_back({each.order, scaled(amount.value, 100, percent_of(config, each, field), true)});
     }
   }
+  std::ranges::sort(one.less_timely, {}, &Claim::Less::order);
   one.held = at_most(sold + std::max(book.in_flight.*field.of, Amount{0}));
-  one.less_timely = std::min(one.less_timely, one.held);
   return one;
-}
-
-// What of less timely work gives way to what waits on the other side.
-template <class Amount>
-void give_way(One<Amount>& side, const One<Amount>& other, Amount origin) {
-  side.yields = side.less_timely;
-  if (!other.waits) return;
-  const Amount idle = std::max(origin - side.held - other.held, Amount{0});
-  side.yields = std::min(side.yields, std::max(*other.waits - idle, Amount{0}));
 }
 
 template <class Amount>
@@ -132,18 +131,46 @@ Amount guaranteed(const One<Amount>& side, Amount origin) {
   return side.wants_more ? part(origin, side.share_min, 100) : Amount{0};
 }
 
-// What the other side takes away from this one, and why.
+// Of what is there for both: by their smallest shares, else in halves.
 template <class Amount>
-void take_off(SideTerms<Amount>& terms, const One<Amount>& other, Amount origin) {
-  const Amount stays = other.stays();
+Amount by_shares(const One<Amount>& side, const One<Amount>& other, Amount amount) {
+  const std::int64_t all = side.share_min + other.share_min;
+  return all == 0 ? part(amount, 1, 2) : part(amount, side.share_min, all);
+}
+
+template <class Amount>
+Claim claim_of(const One<Amount>& side, const One<Amount>& other, Amount origin) {
+  Claim claim;
+  claim.held = side.held.value;
+  claim.less_timely = side.less_timely;
+  claim.waiting = side.waiting;
+  if (side.waits) claim.waits_for = side.waits->value;
+  claim.most = part(origin, side.share_max, 100).value;
+  claim.guaranteed = guaranteed(side, origin).value;
+  claim.fair_part = by_shares(side, other, origin).value;
+  return claim;
+}
+
+template <class Amount>
+void give_way(One<Amount>& k, One<Amount>& y, Amount origin) {
+  const GiveWay way = give_way(origin.value, claim_of(k, y, origin), claim_of(y, k, origin));
+  k.gets = Amount{way.kubernetes.gets};
+  k.yields = Amount{way.kubernetes.yields};
+  y.gets = Amount{way.yarn.gets};
+  y.yields = Amount{way.yarn.yields};
+}
+
+// What the other side takes away from this one, and why: what it has, and what is kept for it.
+template <class Amount>
+void take_off(SideTerms<Amount>& terms, const One<Amount>& other, Amount has, Amount origin) {
   const Amount kept = guaranteed(other, origin);
-  terms.taken = std::max(stays, kept);
-  if (kept > stays) {
+  terms.taken = std::max(has, kept);
+  if (kept > has) {
     terms.taken_by = Reason::kLedgerOtherReserved;
   } else if (!other.known) {
     terms.taken_by = Reason::kLedgerUnknown;
   } else {
-    terms.taken_by = stays > Amount{0} ? Reason::kLedgerOtherSold : Reason::kLedgerAll;
+    terms.taken_by = has > Amount{0} ? Reason::kLedgerOtherSold : Reason::kLedgerAll;
   }
 }
 
@@ -151,7 +178,7 @@ template <class Amount>
 SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other, Amount origin) {
   SideTerms<Amount> terms;
   terms.held = side.held;
-  take_off(terms, other, origin);
+  take_off(terms, other, other.held, origin);
   terms.real = std::max(origin - terms.taken, Amount{0});
   terms.reason = terms.taken_by;
   const Amount most = part(origin, side.share_max, 100);
@@ -159,9 +186,10 @@ SideTerms<Amount> shared_side(const One<Amount>& side, const One<Amount>& other,
     terms.real = most;
     terms.reason = Reason::kLedgerShareMax;
   }
-  // What gives way is not handed out anew.
-  if (side.yields > Amount{0} && terms.real > side.stays()) {
-    terms.real = side.stays();
+  // What is due to work that waits on the other side is kept for it, given back or idle.
+  const Amount left = std::max(side.stays(), origin - other.stays() - other.gets);
+  if (other.gets > Amount{0} && terms.real > left) {
+    terms.real = left;
     terms.reason = Reason::kLedgerReclaim;
   }
   if (side.taken_back) {
@@ -176,8 +204,7 @@ template <class Amount>
 Amount part_of_idle(const One<Amount>& side, const One<Amount>& other, Amount idle) {
   if (side.taken_back || other.taken_back) return side.taken_back ? Amount{0} : idle;
   if (side.wants_more != other.wants_more) return side.wants_more ? idle : Amount{0};
-  const std::int64_t all = side.share_min + other.share_min;
-  return all == 0 ? part(idle, 1, 2) : part(idle, side.share_min, all);
+  return by_shares(side, other, idle);
 }
 
 template <class Amount>
@@ -186,12 +213,25 @@ struct Due {
   Amount yarn;
 };
 
+// What one side may not have for its largest share is the other's, where that is kept for work that waits.
 template <class Amount>
-Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin) {
-  const Amount k_stays = k.stays();
-  const Amount y_stays = y.stays();
-  const Amount idle = std::max(origin - k_stays - y_stays, Amount{0});
-  Due<Amount> due{k_stays + part_of_idle(k, y, idle), y_stays + part_of_idle(y, k, idle)};
+void hand_over(Due<Amount>& due, const One<Amount>& k, const One<Amount>& y, Amount origin) {
+  const auto above = [&](Amount is, const One<Amount>& side) {
+    return std::max(is - std::max(part(origin, side.share_max, 100), side.stays()), Amount{0});
+  };
+  const Amount from_k = above(due.kubernetes, k);
+  const Amount from_y = above(due.yarn, y);
+  due.kubernetes += from_y - from_k;
+  due.yarn += from_k - from_y;
+}
+
+template <class Amount>
+Due<Amount> strict_due(const One<Amount>& k, const One<Amount>& y, Amount origin, bool class_aware) {
+  const Amount k_has = k.stays() + k.gets;
+  const Amount y_has = y.stays() + y.gets;
+  const Amount idle = std::max(origin - k_has - y_has, Amount{0});
+  Due<Amount> due{k_has + part_of_idle(k, y, idle), y_has + part_of_idle(y, k, idle)};
+  if (class_aware) hand_over(due, k, y, origin);
 
   // A guaranteed share that is wanted comes back, whoever borrowed it. Where the guarantees of both pass 100 %,
   // Kubernetes' comes first.
@@ -218,7 +258,7 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
                               Amount origin) {
   SideTerms<Amount> terms;
   terms.held = side.held;
-  take_off(terms, other, origin);
+  take_off(terms, other, other.stays(), origin);
   const Amount not_free = std::max({other.held, other.may_hand_out, other_told_now});
   const Amount free = std::max(origin - not_free, Amount{0});
   // Who does not grow needs nobody's word for it: the parts that are due never come to more than the origin.
@@ -236,14 +276,10 @@ SideTerms<Amount> strict_side(const One<Amount>& side, const One<Amount>& other,
   return terms;
 }
 
-// `due`: what the side is to come to once nothing stands in its way.
 template <class Amount>
-void close(SideTerms<Amount>& terms, const One<Amount>& side, const One<Amount>& other, Amount due, Amount origin) {
+void close(SideTerms<Amount>& terms, const One<Amount>& side, const One<Amount>& other) {
   terms.offer = side.told(terms.real);
-  if (other.yields > Amount{0}) {
-    const Amount in_the_way = std::max(due + other.held - origin, Amount{0});
-    terms.reclaim = std::min(in_the_way, other.yields);
-  }
+  terms.reclaim = other.yields;
 }
 
 // Each class as it counts, where classes do not count alike.
@@ -282,7 +318,7 @@ void hand_down(Amount amount, const SideBook& book, const SideConfig& config, co
   std::ranges::reverse(classes);
   for (const ClassSold* each : classes) {
     if (amount <= Amount{0}) return;
-    if (!pushed_out(*each, other, true)) continue;
+    if (!pushed_out(*each, book, other)) continue;
     const Amount sold = sold_of(*each, field);
     const std::int64_t percent = percent_of(config, *each, field);
     const Amount real{scaled(sold.value, 100, percent, true)};
@@ -304,23 +340,20 @@ template <class Amount>
 void split_one(Amount origin, const SideBook& kubernetes, const SideBook& yarn, const LedgerConfig& config,
                const Field<Amount>& field, LedgerPlan& plan, SideTerms<Amount>& k_terms, SideTerms<Amount>& y_terms) {
   origin = std::max(origin, Amount{0});
-  One<Amount> k = read(kubernetes, config.kubernetes, yarn, config.class_aware, field);
-  One<Amount> y = read(yarn, config.yarn, kubernetes, config.class_aware, field);
-  give_way(k, y, origin);
-  give_way(y, k, origin);
-  Due<Amount> due;
+  One<Amount> k = read(kubernetes, config.kubernetes, yarn, field);
+  One<Amount> y = read(yarn, config.yarn, kubernetes, field);
+  if (config.class_aware) give_way(k, y, origin);
   if (config.mode == LedgerMode::kShared) {
     k_terms = shared_side(k, y, origin);
     y_terms = shared_side(y, k, origin);
-    due = {k_terms.real, y_terms.real};
   } else {
-    due = strict_due(k, y, origin);
+    const Due<Amount> due = strict_due(k, y, origin, config.class_aware);
     // One after the other: what the first is told now counts against the second.
     k_terms = strict_side(k, y, due.kubernetes, Amount{0}, origin);
     y_terms = strict_side(y, k, due.yarn, k_terms.real, origin);
   }
-  close(k_terms, k, y, due.kubernetes, origin);
-  close(y_terms, y, k, due.yarn, origin);
+  close(k_terms, k, y);
+  close(y_terms, y, k);
   show_classes(k_terms, kubernetes, config.kubernetes, field);
   show_classes(y_terms, yarn, config.yarn, field);
   hand_down(y_terms.reclaim, kubernetes, config.kubernetes, yarn, field, plan.kubernetes.reclaim);

@@ -26,12 +26,14 @@
 // So a cut is at once, what it frees is given only when it is confirmed, and the sum of both offers never passes the
 // origin, except after the origin itself has dropped.
 //
-// class-aware (in both modes): less timely work does not stand in the way of work that waits on the other side.
-//   yields(side) = held by classes less timely than the most timely one that waits on the other side; no more than
-//                  waits there beyond what is idle, where that is known
-//   stays(side)  = held − yields: this alone counts against the other; the side is offered no more than it
-//   reclaim(side) = min(yields, what the other is due + held − origin): given back by its least timely class first
-// In the strict ledger the other side grows when that is given back, in the shared one at once.
+// class-aware (in both modes): less timely work does not stand in the way of work that waits on the other side
+// (give_way.h: what each side gets for what waits there, and what it yields for that).
+//   reclaim(side) = yields(side): given back by its least timely class first, and told to the side as `keep` by class
+//   shared   the side is offered no more than stays, and what is not kept for the other:
+//            offer ≤ max(held − yields, origin − (held − yields) of the other − gets of the other)
+//   strict   due = held − yields + gets + its part of what is idle then
+// In both the other side grows by it when it is given back, and what was given back is kept for it while it waits.
+// What a side holds that is taken back stays until it is gone, and yields nothing.
 #pragma once
 
 #include <array>
@@ -86,6 +88,9 @@ struct SideBook {
   std::int64_t best_order = 0;  // of the most timely class that waits on this side
   std::string waits_class{};    // its name; empty where it has none
   std::optional<model::Resources> waits_for{};  // how much waits; nullopt: nobody says
+  // What was taken off before it was told, for classes of work that are off. The next offer starts from both, or else
+  // it would be taken off again and again.
+  model::Resources taken_off{};
   bool operator==(const SideBook&) const = default;
 };
 

@@ -189,6 +189,7 @@ SideBook any_book(std::mt19937_64& random) {
   book.taken_back = random() % 6 == 0;
   book.best_order = static_cast<std::int64_t>(random() % 4);
   book.waits_class = any_class(random);
+  if (random() % 4 == 0) book.taken_off = cores(any_number(random));
   if (random() % 2 == 0) book.waits_for = cores(any_number(random));
   return book;
 }
@@ -269,6 +270,8 @@ TEST(LedgerProperty, MoreSoldByTheOtherNeverGivesMore) {
     const SideBook kubernetes = any_book(random);
     SideBook yarn = any_book(random);
     if (!yarn.sold) continue;
+    // Class-aware: work that waits for what its side may not hold any more asks for nothing either.
+    if (config.class_aware && yarn.wants_more) continue;
     const auto before = split(origin, kubernetes, yarn, config);
     yarn.sold->push_back({5, cores(static_cast<std::int64_t>(random() % 10'000))});
     const auto after = split(origin, kubernetes, yarn, config);
@@ -394,6 +397,10 @@ TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
     SideBook yarn = any_book(random);
     constexpr std::array<std::string_view, 4> kByOrder{"", "transcode", "training", "spark"};
     for (SideBook* book : {&kubernetes, &yarn}) {
+      book->in_flight = cores(static_cast<std::int64_t>(random() % 5'000));
+      book->told = cores(static_cast<std::int64_t>(random() % 50'000));
+      book->confirmed = cores(static_cast<std::int64_t>(random() % 50'000));
+      if (book->waits_for) book->waits_for = cores(static_cast<std::int64_t>(random() % 60'000) - 5'000);
       if (!book->sold) continue;
       std::vector<ClassSold> sold;
       for (const auto& each : *book->sold) {
@@ -404,6 +411,12 @@ TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
     }
     const Resources origin = cores(static_cast<std::int64_t>(random() % 100'000));
     const auto plan = split(origin, kubernetes, yarn, config);
+    const auto held = [](const SideBook& book) {
+      std::int64_t sum = std::max<std::int64_t>(book.in_flight.cpu.value, 0);
+      if (!book.sold) return std::max({std::int64_t{0}, book.told.cpu.value, book.confirmed.cpu.value});
+      for (const auto& each : *book.sold) sum += each.amount.cpu.value;
+      return sum;
+    };
     const auto look = [&](const SidePlan& side, const SideBook& book, const SideBook& other) {
       if (side.reclaim.empty()) return;
       ++gives;
@@ -425,15 +438,76 @@ TEST(LedgerProperty, WhatIsGivenBackIsTheLeastTimelyFirst) {
           ASSERT_EQ(first->keep.cpu.value, 0) << i;
         }
       }
-      if (other.waits_for) {
-        ASSERT_LE(sum, std::max<std::int64_t>(other.waits_for->cpu.value, 0)) << i;
+      // Where work waits on both sides, the least timely of either makes room for it; and what both hold beyond the
+      // origin is in the way too.
+      const bool both = book.wants_more && !book.taken_back;
+      if (other.waits_for && (!both || book.waits_for)) {
+        const auto waits = [](const SideBook& of) { return std::max<std::int64_t>(of.waits_for->cpu.value, 0); };
+        const auto beyond = std::max(held(book) + held(other) - origin.cpu.value, std::int64_t{0});
+        ASSERT_LE(sum, waits(other) + (both ? waits(book) : 0) + beyond) << i;
       }
+      ASSERT_FALSE(book.taken_back) << i;
     };
     look(plan.kubernetes, kubernetes, yarn);
     look(plan.yarn, yarn, kubernetes);
     if (::testing::Test::HasFatalFailure()) return;
   }
   EXPECT_GT(gives, 1'000);
+}
+
+// Somebody obeys, in part or whole, and nothing else has changed: nobody is asked for more than before, and whoever
+// obeyed in full for nothing. What waits then is due no less.
+TEST(LedgerProperty, WhoeverObeysIsNotAskedAgain) {
+  std::mt19937_64 random(26);
+  const auto amount = [&](std::uint64_t below) { return cores(static_cast<std::int64_t>(random() % below)); };
+  const auto any = [&] {
+    SideBook book;
+    book.sold.emplace();
+    constexpr std::array kByOrder{"", "transcode", "training", "spark"};
+    for (auto n = random() % 4; n > 0; --n) {
+      const std::size_t order = random() % 4;
+      add_sold(*book.sold, static_cast<std::int64_t>(order), kByOrder.at(order), amount(25'000));
+    }
+    book.told = amount(50'000);
+    book.wants_more = random() % 3 != 0;
+    book.taken_back = random() % 12 == 0;
+    book.best_order = static_cast<std::int64_t>(random() % 4);
+    if (random() % 3 != 0) book.waits_for = amount(40'000);
+    return book;
+  };
+  const auto keeps = [](const SidePlan& side, const ClassSold& of) {
+    const auto at = std::ranges::find(side.reclaim, of.work_class, &ClassReclaim::work_class);
+    return at == side.reclaim.end() ? of.amount : at->keep;
+  };
+  int obeyed = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    LedgerConfig config = any_config(random, true);
+    config.class_aware = true;
+    const Resources origin = amount(60'000);
+    std::array books{any(), any()};
+    const auto before = split(origin, books[0], books[1], config);
+    const std::array sides{&before.kubernetes, &before.yarn};
+    const auto was = books;
+    for (std::size_t s = 0; s < 2; ++s) {
+      for (ClassSold& each : *books[s].sold) {
+        const Resources keep = keeps(*sides[s], each);
+        if (keep == each.amount || random() % 3 == 0) continue;
+        ++obeyed;
+        const auto span = static_cast<std::uint64_t>(each.amount.cpu.value - keep.cpu.value);
+        each.amount = random() % 2 == 0 ? keep : keep + amount(span + 1);
+      }
+    }
+    const auto after = split(origin, books[0], books[1], config);
+    const std::array later{&after.kubernetes, &after.yarn};
+    for (std::size_t s = 0; s < 2; ++s) {
+      for (std::size_t c = 0; c < books[s].sold->size(); ++c) {
+        const Resources first = keeps(*sides[s], (*was[s].sold)[c]);
+        ASSERT_GE(keeps(*later[s], (*books[s].sold)[c]).cpu, std::min(first.cpu, (*books[s].sold)[c].amount.cpu))
+            << i << ": side " << s << ", order " << (*books[s].sold)[c].order;
+      }
+    }
+  }
+  EXPECT_GT(obeyed, 5'000);
 }
 
 TEST(OverReportGuard, FallsBackAboveOnePercentAndComesBackAfterAnHourOfCalm) {

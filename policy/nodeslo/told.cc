@@ -16,8 +16,8 @@ std::optional<NodeReclaim> reclaim_in(const Json& ours) {
   const Json* generation = reclaim->member("generation");
   if (classes == nullptr || generation == nullptr || !generation->is_int()) return std::nullopt;
   auto read = model::read_reclaim(*classes);
-  if (!read) return std::nullopt;
-  return NodeReclaim{generation->as_int(), std::move(*read)};
+  // What cannot be read is told anew, with a larger number.
+  return NodeReclaim{generation->as_int(), read ? std::move(*read) : std::vector<model::Reclaim>()};
 }
 
 }  // namespace
@@ -55,9 +55,7 @@ std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& k
   if (known.grant) next.grant = *known.grant;
   if (known.reclaim) {
     const NodeReclaim before = carried.reclaim.value_or(NodeReclaim());
-    if (known.reclaim->empty()) {
-      next.reclaim.reset();
-    } else if (worth_telling(before.classes, *known.reclaim)) {
+    if (worth_telling(before.classes, *known.reclaim)) {
       next.reclaim = NodeReclaim{next_generation(before.generation, now), *known.reclaim};
     }
   }

@@ -2,6 +2,7 @@
 //
 //   {"schema":1, "evictions":{…},                                                        (policy/budget/grants.h)
 //    "reclaim":{"generation":N, "classes":[{"class":…, "giveBack":{…}, "keep":{…}, "reason":…}, …]},
+//                                            without classes: over; the number stays, so that none comes twice
 //    "settings":{…}}                                     of the node itself, as they were good last (layer.h)
 //
 // The NodeSLO is the memory: what is not known now stays as it says.
@@ -20,7 +21,7 @@
 namespace tidemark::policy {
 
 struct NodeReclaim {
-  std::int64_t generation = 0;  // grows with each other text
+  std::int64_t generation = 0;  // grows with each other text, of that there is nothing to give back as well
   std::vector<model::Reclaim> classes;
   bool operator==(const NodeReclaim&) const = default;
 };

@@ -31,6 +31,8 @@ void draw_line(const OfferInput& input, Offer& offer) {
 // Motion judges the age of a report by the changes that this process saw, so the formulas are not to look at its stamp.
 constexpr std::int64_t kNeverDegrade_min = std::numeric_limits<std::int64_t>::max();
 
+constexpr std::chrono::minutes kBookLimitMax = std::chrono::hours(24);
+
 // A pod that warms up counts with less as time goes on.
 constexpr Duration kWarmUpLook = std::chrono::minutes(1);
 
@@ -169,18 +171,38 @@ void steady(SideBook& yarn, std::optional<Waiting> before, OfferState& state, ba
   yarn.wants_more = step.state.wants_more;
   yarn.best_order = step.state.best_order;
   yarn.waits_class = step.state.best_class;
-  if (!work) yarn.waits_for = Resources{};  // it goes on to count for a while; nothing is given back for it
+  // What waited goes on to count for a while; nothing is given back for it, nor for what is less timely.
+  if (!work || work->order < step.state.best_order) yarn.waits_for = Resources{};
   state.yarn = step.state;
+}
+
+// Nobody renewed YARN's book for as long as a report counts: its operator may be dead, and what waited may be gone. In
+// a class-aware ledger work of others would be evicted for it.
+void doubt(const OfferInput& input, SideBook& yarn, const std::optional<BookSeen>& before, OfferState& state,
+           Offer& offer) {
+  const BookSeen seen = see(before, input.yarn_book_mark, input.mono);
+  state.yarn_book = seen;
+  if (!yarn.wants_more) return;
+  const std::chrono::minutes limit(
+      std::clamp<std::int64_t>(input.strategy.values.degrade_time_minutes, 1, kBookLimitMax.count()));
+  const Duration age = input.mono - seen.at;
+  if (age < limit) {
+    sooner(offer.again_after, limit - age);
+  } else {
+    yarn.wants_more = false;
+  }
 }
 
 void apply_ledger(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   const BindLag before = std::exchange(state.kubernetes, BindLag());
   const auto waited = std::exchange(state.yarn, std::nullopt);
+  const auto seen = std::exchange(state.yarn_book, std::nullopt);
   if (plan.action != PlanAction::kPublish || !plan.origin) return;
   if (input.pool.profile == Profile::kKoordinator && input.pool.ledger == LedgerConfig() && !input.yarn_obeys) return;
   SideBook kubernetes = input.kubernetes;
   SideBook yarn = yarn_of(input);
+  if (input.yarn_obeys && ledger.class_aware) doubt(input, yarn, seen, state, offer);
   if (input.yarn_obeys) steady(yarn, waited, state, input.mono, offer);
   if (ledger.mode == LedgerMode::kStrict) {
     auto lag = confirm(before, kubernetes.told, could_carry(*plan.origin, kubernetes, yarn, ledger), input.mono);

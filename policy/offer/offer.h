@@ -11,6 +11,7 @@
 // unchanged.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -45,7 +46,8 @@ struct OfferInput {
   // Somebody on YARN's side takes our offers on this node. Where nobody does, YARN is told what the peer's formula
   // leaves to it: nothing over-reported, and no strict ledger, which needs both sides to obey.
   bool yarn_obeys = false;
-  PoolGuard guard = {};  // what the pool's evictions let it do
+  PoolGuard guard = {};              // what the pool's evictions let it do
+  std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's sign of life
 };
 
 // The pool sells nothing new:
@@ -63,8 +65,11 @@ struct StopTerms {
 // What is remembered of a node between two looks. The default value is a node never seen.
 struct OfferState {
   MotionState motion;
-  BindLag kubernetes;             // in a strict ledger
-  std::optional<Waiting> yarn{};  // what waits there, by its operator's word; nullopt: not looked at yet
+  BindLag kubernetes;                   // in a strict ledger
+  std::optional<Waiting> yarn{};        // what waits there, by its operator's word; nullopt: not looked at yet
+  std::optional<BookSeen> yarn_book{};  // in a class-aware ledger
+  TakenOff kubernetes_off{};            // for whoever takes classes that are off from an offer
+  TakenOff yarn_off{};
   bool operator==(const OfferState&) const = default;
 };
 

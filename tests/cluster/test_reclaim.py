@@ -4,6 +4,7 @@ what to give back, and YARN's side grows when it was. A class that is switched o
 import json
 import os
 import subprocess
+import time
 
 from cluster import colocation
 from cluster.colocation import MERGE, NODESLOS, SETTINGS, TIDEMARK_CONFIG, must
@@ -22,7 +23,7 @@ FAST = ("--leader-elect=false", "--kube-api-qps=500", "--kube-api-burst=500")
 NODE = "reclaim-node"
 PODS = "/api/v1/namespaces/default/pods"
 BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
-BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
+BOOK, OFFER, RECLAIM = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidemark.io/yarn-reclaim"
 CONFIG = {
     "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "ledger": {"mode": "strict", "classAware": True},
     "classes": [{"name": "transcode", "order": 1}, {"name": "spark", "order": 3}],
@@ -54,11 +55,12 @@ class Reclaim(WithManager):
     def yarn_cpu(self) -> str | None:
         return self.offer().get("resources", {}).get(BATCH_CPU)
 
-    def put_book(self, waiting: str | None = None, cores: str = "0") -> None:
-        """YARN's operator: it acts on the offer that it sees, and says what waits."""
+    def put_book(self, waiting: str | None = None, cores: str = "0", holds: str | None = None) -> None:
+        """YARN's operator: it acts on the offer that it sees, and says what waits and what transcoding holds."""
         offer = self.offer()
+        sold = [] if holds is None else [{"class": "transcode", "resources": {BATCH_CPU: holds, BATCH_MEMORY: "1Gi"}}]
         book = {
-            "schema": 1, "generation": offer.get("generation", 0), "sold": [],
+            "schema": 1, "generation": offer.get("generation", 0), "sold": sold,
             "confirmed": offer.get("resources", {BATCH_CPU: "0", BATCH_MEMORY: "0"}),
         }
         if waiting is not None:
@@ -104,6 +106,37 @@ class Reclaim(WithManager):
 
         wait_for(grown, "YARN's side grown by what was given back", component, limit_s=90)
         wait_for(lambda: self.told() == [], "nothing more to give back", component, limit_s=60)
+
+    def test_yarn_is_told_beside_its_offer_and_a_pod_that_is_bound_waits_no_more(self):
+        self.put_book(holds="12000")
+        component = self.run_manager(*FAST)
+        wait_for(lambda: self.yarn_cpu() is not None, "a first offer", component, limit_s=60)
+        amounts = {BATCH_CPU: "9000", BATCH_MEMORY: "1Gi"}
+        must(self.api.request("POST", PODS, {
+            "metadata": {"name": "reclaim-waits", "labels": {"koordinator.sh/qosClass": "BE", "koordinator.sh/priority-class": "koord-batch", "tidemark.io/class": "spark"}},
+            "spec": {"containers": [{"name": "main", "image": "none", "resources": {"requests": amounts, "limits": amounts}}]},
+        }), 201)
+
+        def asked() -> list:
+            found = json.loads(self.annotations().get(RECLAIM, "{}"))
+            return [(each["class"], each["keep"][BATCH_CPU], found["generation"]) for each in found.get("reclaim", [])]
+
+        wait_for(lambda: asked() == [("transcode", "8200", self.offer()["generation"])], "what YARN is to give back", component, limit_s=60)
+        self.assertEqual({"schema", "generation", "resources", "upTo"}, set(self.offer()), "what the version before reads, and nothing else")
+        # YARN obeys, in part: the rest is asked for, and no more.
+        self.put_book(holds="10000")
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "7200", "what is free, for the pod", component, limit_s=60)
+        self.assertEqual([("transcode", "8200")], [each[:2] for each in asked()])
+        self.put_book(holds="8200")
+        wait_for(lambda: colocation.offered(self.api, NODE).get(BATCH_CPU) == "9k", "room for the pod", component, limit_s=60)
+        wait_for(lambda: asked() == [], "nothing more to give back", component, limit_s=60)
+        must(self.api.request("POST", f"{PODS}/reclaim-waits/binding", {
+            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "reclaim-waits"}, "target": {"kind": "Node", "name": NODE},
+        }), 201)
+        end = time.monotonic() + 8
+        while time.monotonic() < end:
+            self.assertEqual([], asked(), "it is bound, and would be counted twice")
+            time.sleep(0.1)
 
     def test_a_class_that_is_off_is_taken_back_and_asked_back_and_must_exist(self):
         self.put_batch("reclaim-1", "4000")

@@ -151,6 +151,7 @@ class Life {
     if (one_in(3)) wish(kubernetes_);
     if (one_in(3)) wish(yarn_);
     if (one_in(16)) yarn_obeys_ = !yarn_obeys_;
+    if (one_in(2)) ++yarn_book_mark_;
     if (one_in(16)) kubernetes_.taken_back = !kubernetes_.taken_back;
     if (one_in(16)) yarn_.taken_back = !yarn_.taken_back;
     if (one_in(2)) yarn_.confirmed = yarn_.told;
@@ -173,7 +174,8 @@ class Life {
             .now = now_,
             .mono = mono_,
             .yarn_obeys = yarn_obeys_,
-            .guard = guard_};
+            .guard = guard_,
+            .yarn_book_mark = yarn_book_mark_};
   }
 
   static bool same(const OfferStep& a, const OfferStep& b) {
@@ -297,6 +299,7 @@ class Life {
   SideBook kubernetes_;
   SideBook yarn_;
   bool yarn_obeys_ = false;
+  std::uint64_t yarn_book_mark_ = 0;
   OfferState state_;
   PoolGuard guard_;
   base::WallTime now_ = *base::parse_rfc3339("2026-11-21T20:00:00Z");
