@@ -1,0 +1,59 @@
+// The node's agent: measures the node and what runs on it, and reports it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/tasks/task_flags.h"
+#include "base/flags.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "net/loop.h"
+#include "net/worker.h"
+
+namespace tidemark::agent {
+
+struct AgentOptions {
+  std::string node_name;
+  // Where the machine is seen: other folders in a container.
+  std::string cgroup_root = "/sys/fs/cgroup";
+  std::string proc_root = "/proc";
+  std::string sys_root = "/sys";
+  std::string kernel_log = "/dev/kmsg";
+  TaskFlags tasks;
+  std::string state_dir;  // what was learned, kept over restarts; "": nothing is kept
+  std::int64_t safety_margin_percent = 10;
+  bool report = true;
+  std::string metrics_address = "127.0.0.1:9316";
+  double queries_per_second = 5;
+  std::int64_t query_burst = 20;
+};
+
+// The flags of `tidemark agent`, with the peer's names as aliases.
+void declare_flags(base::Flags& flags, AgentOptions& options);
+
+// What lies outside, and outlives the agent.
+struct AgentConnections {
+  kube::Client& client;
+  std::function<std::string()> bearer;  // the agent's token, also toward the kubelet
+  net::WorkerPool& workers;             // resolves names, reads and writes files
+};
+
+class Agent {
+ public:
+  static Result<std::unique_ptr<Agent>> make(net::EventLoop& loop, AgentConnections connections, const base::Log& log,
+                                             base::Registry& metrics, base::Random random, AgentOptions options);
+  virtual ~Agent() = default;
+
+  virtual void start() = 0;                         // until destroyed
+  virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
+  virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
+  virtual net::Task<void> drain() = 0;              // an orderly stop: what was learned is kept
+};
+
+}  // namespace tidemark::agent

@@ -1,0 +1,36 @@
+#include "agent/agent.h"
+
+namespace tidemark::agent {
+
+void declare_flags(base::Flags& flags, AgentOptions& options) {
+  flags.group("Node");
+  flags.text("node-name", options.node_name, "the node that this is; else $NODE_NAME").placeholder("NAME");
+  flags.text("cgroup-root", options.cgroup_root, "where the machine's cgroups are mounted").placeholder("DIR");
+  flags.text("proc-root", options.proc_root, "the machine's /proc").placeholder("DIR");
+  flags.text("sys-root", options.sys_root, "the machine's /sys").placeholder("DIR");
+  flags.text("kernel-log", options.kernel_log, "the kernel's log").placeholder("FILE");
+
+  options.tasks.add_to(flags);
+
+  flags.group("Report");
+  flags.boolean("enable-node-metric-report", options.report, "the status of the node's NodeMetric is written");
+  flags
+      .text("state-dir", options.state_dir,
+            "folder for what is learned of the node's pods; empty: a restart begins anew")
+      .placeholder("DIR");
+  flags.integer("prediction-safety-margin-percent", options.safety_margin_percent, 0, 100,
+                "on top of every peak that is predicted");
+
+  flags.group("Serving");
+  flags
+      .text("metrics-addr", options.metrics_address,
+            "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off")
+      .placeholder("HOST:PORT")
+      .alias("addr");
+
+  flags.group("Load");
+  flags.number("kube-api-qps", options.queries_per_second, 0.1, 1000, "requests a second to the API server");
+  flags.integer("kube-api-burst", options.query_burst, 1, 1000, "requests at once, before the rate holds");
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,132 @@
+#include "agent/prediction/prediction_controller.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "policy/prediction/checkpoint.h"
+
+namespace tidemark::agent {
+namespace {
+
+model::Resources said(const model::SaidAmounts& amounts) {
+  return {amounts.cpu.value_or(model::CpuMilli{}), amounts.memory.value_or(model::MemoryBytes{})};
+}
+
+}  // namespace
+
+PredictionController::PredictionController(net::EventLoop& loop, net::WorkerPool& workers, const base::Log& log,
+                                           base::Registry& metrics, PredictionOptions options)
+    : loop_(loop),
+      workers_(workers),
+      log_(log),
+      options_(std::move(options)),
+      model_count_(metrics.gauge("tidemark_agent_prediction_models", "Models of what pods, classes and the node use.")),
+      failed_(metrics.counter("tidemark_agent_prediction_store_failed_total",
+                              "Times that what was learned could not be kept or read.")),
+      scope_(loop) {}
+
+void PredictionController::start() {
+  if (options_.folder.empty()) {
+    loaded_ = true;
+    return;
+  }
+  scope_.spawn(load());
+}
+
+net::Task<void> PredictionController::load() {
+  auto loaded =
+      co_await workers_.run<Result<LoadedModels>>(loop_, [folder = options_.folder] { return load_models(folder); });
+  loaded_ = true;
+  const Result<LoadedModels>& found = loaded ? *loaded : Result<LoadedModels>(std::unexpected(loaded.error()));
+  if (!found) {
+    failed_.add();
+    log_.warn("what was learned before cannot be read: it is learned again", {{"error", found.error().message}});
+    co_return;
+  }
+  for (const std::string& why : found->refused) log_.warn("a model is left out", {{"error", why}});
+  std::size_t restored = 0;
+  for (const auto& model : found->models) restored += models_.restore(model, loop_.clock().wall()) ? 1 : 0;
+  model_count_.set(static_cast<double>(models_.size()));
+  log_.info("what was learned before is known again", {{"models", std::to_string(restored)}});
+}
+
+void PredictionController::observe(const Observed& observed, const policy::UsageHistory& history) {
+  const base::MonotonicTime now = observed.readings().at;
+  if (!loaded_) return;
+  if (!trained_) trained_ = now;  // the first minute has to pass before there is one to learn from
+  if (now - *trained_ < policy::kTrainEvery) return;
+  trained_ = now;
+  training_.clear();
+  for (const policy::ReportedPod& pod : observed.subjects().pods) {
+    const auto* series = history.pod(pod.uid);
+    training_.push_back(
+        {pod.uid, pod.priority,
+         series == nullptr ? std::nullopt : policy::UsageHistory::training_sample(*series, now, scratch_)});
+  }
+  const base::WallTime wall = loop_.clock().wall();
+  const auto node = policy::UsageHistory::training_sample(history.node(), now, scratch_);
+  policy::UsageFigures beside_pods;
+  for (const policy::ReportedHostApplication& each : observed.subjects().host_applications) {
+    if (each.priority != model::PriorityClass::kBatch && each.priority != model::PriorityClass::kFree) continue;
+    const auto* series = history.host_application(each.name);
+    const auto use = series == nullptr ? std::nullopt : policy::UsageHistory::training_sample(*series, now, scratch_);
+    if (!use) continue;
+    beside_pods.cpu_micro += use->cpu_micro;
+    beside_pods.memory_bytes += use->memory_bytes;
+  }
+  auto gone = models_.train({node, training_, beside_pods}, wall);
+  model_count_.set(static_cast<double>(models_.size()));
+  if (options_.folder.empty()) return;
+  std::ranges::move(gone, std::back_inserter(dropped_));
+  const auto due = models_.to_store(wall);
+  if (storing_ || (due.empty() && dropped_.empty())) return;
+  storing_ = true;
+  scope_.spawn(store(encoded(due), std::exchange(dropped_, {})));
+}
+
+std::vector<StoredModel> PredictionController::encoded(const std::vector<std::string>& keys) const {
+  std::vector<StoredModel> models;
+  for (const std::string& key : keys) {
+    if (auto model = models_.checkpoint(key, loop_.clock().wall())) {
+      models.push_back({key, policy::encode_model(*model)});
+    }
+  }
+  return models;
+}
+
+net::Task<void> PredictionController::store(std::vector<StoredModel> models, std::vector<std::string> dropped) {
+  std::vector<std::string> keys;
+  for (const auto& model : models) keys.push_back(model.key);
+  auto stored = co_await workers_.run<Result<void>>(loop_, [folder = options_.folder, models = std::move(models),
+                                                            dropped] { return store_models(folder, models, dropped); });
+  storing_ = false;
+  const Result<void>& done = stored ? *stored : Result<void>(std::unexpected(stored.error()));
+  if (!done) {
+    failed_.add();
+    dropped_.insert(dropped_.end(), dropped.begin(), dropped.end());
+    if (!std::exchange(failing_, true)) {
+      log_.warn("what was learned cannot be kept: a restart begins anew", {{"error", done.error().message}});
+    }
+    co_return;
+  }
+  if (std::exchange(failing_, false)) log_.info("what was learned is kept again");
+  for (const auto& key : keys) models_.stored(key, loop_.clock().wall());
+}
+
+policy::Prediction PredictionController::predict(const Observed& observed, const policy::UsageHistory& history,
+                                                 std::optional<model::Resources> allocatable) {
+  const base::MonotonicTime now = observed.readings().at;
+  predicted_.clear();
+  for (const ListedTask& listed : observed.tasks()->tasks) {
+    const model::Task& task = *listed.task;
+    if (task.kind != model::TaskKind::kPod) continue;
+    const auto* series = history.pod(task.identity.task);
+    if (series == nullptr || !series->told.average(now, history.collect().aggregate)) continue;
+    predicted_.push_back({task.identity.task, task.priority, said(task.requests.native),
+                          task.created.value_or(base::WallTime{}), task.deleted.has_value() || task.terminal()});
+  }
+  return policy::predict(models_, {allocatable, predicted_}, options_.config, loop_.clock().wall());
+}
+
+}  // namespace tidemark::agent

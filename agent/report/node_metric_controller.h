@@ -1,0 +1,80 @@
+// Keeps the status of the node's NodeMetric up to date: samples go into windows each second, a report goes out at the
+// interval of the spec, and at once on a large change (policy/usage/report_due.h). The object is the manager's: where
+// it does not exist there is nothing to write to, and the samples are kept for it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/report/observed.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "net/loop.h"
+#include "policy/usage/collect.h"
+#include "policy/usage/report_due.h"
+#include "policy/usage/usage_history.h"
+
+namespace tidemark::agent {
+
+struct Predicted {
+  model::ReportedUsage reclaimable, peak;
+};
+
+struct NodeMetricOptions {
+  std::string node_name;
+  bool write = true;            // false: everything but the write
+  bool hot_page_cache = false;  // the kernel tells which of its page cache is cold
+};
+
+class NodeMetricController {
+ public:
+  NodeMetricController(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, const base::Log& log,
+                       base::Registry& metrics, base::Random random, NodeMetricOptions options);
+
+  void start();
+
+  // After each pass of the sampler.
+  void observe(const Observed& observed, model::Resources capacity);
+
+  // What is put into a report beside what was measured; asked when one is made.
+  void predicted_by(std::function<Predicted()> predict) { predict_ = std::move(predict); }
+
+  const policy::UsageHistory& history() const { return history_; }
+  const policy::CollectInForce& collect() const { return history_.collect(); }
+  std::string not_ready() const;  // "" when it reports, else what is missing
+
+ private:
+  void spec_changed(const kube::NodeMetric* metric);
+  void attempt(const Observed& observed, const policy::ReportPlan& plan);
+  net::Task<void> write(std::string body, policy::ReportedLevels told, policy::ReportWhy why);
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  kube::Interner& interner_;
+  base::Log log_;
+  base::Registry& metrics_;
+  NodeMetricOptions options_;
+  kube::Informer<kube::NodeMetric> objects_;
+  policy::UsageHistory history_;
+  policy::WindowScratch scratch_;
+  model::NodeMetricReport report_;
+  policy::ReportState due_;
+  std::optional<policy::ReportOutcome> outcome_;
+  std::optional<policy::ReportedLevels> outcome_levels_;
+  std::function<Predicted()> predict_;
+  bool writing_ = false;
+  bool failing_ = false;
+  base::Counter& failed_;
+  base::Gauge& last_report_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::agent

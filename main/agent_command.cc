@@ -1,0 +1,51 @@
+#include <utility>
+
+#include "agent/agent.h"
+#include "base/metrics.h"
+#include "main/cluster.h"
+#include "main/process.h"
+
+namespace tidemark::main {
+
+int run_agent(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark agent", "Measures one node and what runs on it, and reports it.");
+  ClusterOptions cluster_options;
+  agent::AgentOptions options;
+  LogOptions log_options;
+  declare_cluster_flags(flags, cluster_options);
+  agent::declare_flags(flags, options);
+  declare_log_flags(flags, log_options);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (options.node_name.empty()) options.node_name = environment_or_empty("NODE_NAME");
+  if (options.node_name.empty()) return wrong_use("which node is this? give --node-name or $NODE_NAME", flags);
+
+  const base::SystemClock clock;
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named("agent");
+  base::Random random(base::Random::seed_from_system());
+  raise_descriptor_limit();  // some files of each group stay open
+  net::EventLoop loop(clock);
+  Signals signals(loop);
+
+  kube::ClientConfig client_config;
+  client_config.queries_per_second = options.queries_per_second;
+  client_config.burst = static_cast<int>(options.query_burst);
+  client_config.user_agent = "tidemark-agent/" TIDEMARK_VERSION;
+  client_config.metrics = &metrics;
+  auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
+  if (!cluster) return failed(cluster.error());
+  if (options.tasks.kubelet_insecure) log.warn("the kubelet's certificate is not verified, as a flag says");
+  log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}, {"node", options.node_name}});
+
+  auto agent = agent::Agent::make(loop, {*cluster->client, cluster->bearer, *cluster->workers}, log, metrics,
+                                  random.fork(), std::move(options));
+  if (!agent) return failed(agent.error());
+  (*agent)->start();
+  signals.run(log, [&] { return (*agent)->drain(); });
+  agent->reset();
+  return kDone;
+}
+
+}  // namespace tidemark::main
