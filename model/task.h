@@ -19,12 +19,12 @@
 
 namespace tidemark::model {
 
-inline constexpr std::size_t kTaskContainersMax = 128;          // with init containers and those not listed yet
-inline constexpr std::size_t kTaskNameBytesMax = 512;           // of a name, an id, a word of a label
-inline constexpr std::size_t kTaskPathBytesMax = 4096;          // of a group, from the root of its hierarchy
-inline constexpr std::size_t kTaskSettingBytesMax = 16 * 1024;  // of one annotation that is kept as it came
-inline constexpr std::size_t kTaskFeaturesMax = 32;             // of an eviction policy
-inline constexpr std::size_t kTaskCpusetBytesMax = 4096;        // a list of processors
+inline constexpr std::size_t kTaskContainersMax = 128;         // with init containers and those not listed yet
+inline constexpr std::size_t kTaskNameBytesMax = 512;          // of a name, an id, a word of a label
+inline constexpr std::size_t kTaskPathBytesMax = 4096;         // of a group, from the root of its hierarchy
+inline constexpr std::size_t kTaskSettingBytesMax = 4 * 1024;  // of one annotation that is kept as it came
+inline constexpr std::size_t kTaskFeaturesMax = 32;            // of an eviction policy
+inline constexpr std::size_t kTaskCpusetBytesMax = 4096;       // a list of processors
 inline constexpr std::size_t kTaskBytesMax = 1024 * 1024;
 
 enum class TaskKind : std::uint8_t { kPod, kCopilotTask, kHostApplication };

@@ -87,9 +87,11 @@ Result<KubeletProvider::Pods> KubeletProvider::read(std::string_view list) {
   Pods pods;
   std::size_t unreadable = 0;
   now_known_.clear();
+  bytes_ = 0;
   TM_TRY([[maybe_unused]] const auto meta, kube::decode_list(list, [&](std::string_view item) -> Result<void> {
            if (pods.size() == kPodsMax) return fail(ErrorKind::kExhausted, "more than ", kPodsMax, " pods");
            if (auto pod = read_one(item)) {
+             bytes_ += pod->task.bytes();
              pods.push_back(std::move(pod));
            } else {
              ++unreadable;
@@ -113,6 +115,7 @@ std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) 
       log_.warn("a pod's text cannot be read",
                 {{"pod", base::cat(decoded->task.ns, "/", decoded->task.name)}, {"what", note}});
     }
+    fit(*decoded);
     auto pod = std::make_shared<const PodTask>(*std::move(decoded));
     now_known_.insert_or_assign(hash, Known{item.size(), pod});
     return pod;
@@ -127,6 +130,13 @@ std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) 
     return known.pod;
   }
   return nullptr;
+}
+
+void KubeletProvider::fit(PodTask& pod) {
+  if (pod.task.settings.empty() || bytes_ + pod.task.bytes() <= config_.bytes_max) return;
+  pod.task.settings = {};
+  log_.warn("pods carry more than is kept of them: of this one the settings are not",
+            {{"pod", base::cat(pod.task.ns, "/", pod.task.name)}, {"bytes_max", config_.bytes_max}});
 }
 
 }  // namespace tidemark::agent

@@ -30,6 +30,8 @@ struct KubeletConfig {
   PodSource source;
   base::Duration interval = std::chrono::seconds(10);
   base::Duration limit = std::chrono::seconds(3);  // of one answer
+  // Of all tasks. Pods past it are kept without their settings (model::Task::settings): what they use still counts.
+  std::size_t bytes_max = 4 * 1024 * 1024;
 };
 
 class KubeletProvider final : public TaskProvider {
@@ -54,6 +56,7 @@ class KubeletProvider final : public TaskProvider {
   net::Task<Result<Pods>> ask();
   Result<Pods> read(std::string_view list);
   std::shared_ptr<const PodTask> read_one(std::string_view item);
+  void fit(PodTask& pod);
 
   net::EventLoop& loop_;
   net::HttpTransport& transport_;
@@ -66,6 +69,7 @@ class KubeletProvider final : public TaskProvider {
   kube::Interner interner_;
   // By a hash of the bytes: a pod that did not change is not decoded again. (The order of the list changes each time.)
   std::unordered_map<std::uint64_t, Known> known_, now_known_;
+  std::size_t bytes_ = 0;  // of the pods of the list that is being read
 };
 
 }  // namespace tidemark::agent

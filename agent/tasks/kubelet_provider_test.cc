@@ -220,5 +220,33 @@ TEST_F(KubeletProviderTest, TooManyPodsAreNotHalfAList) {
   EXPECT_NE(lines.find("more than 2048 pods"), std::string::npos) << lines;
 }
 
+// Anybody who may make a pod could otherwise fill the agent's memory.
+TEST_F(KubeletProviderTest, WhatPodsCarryIsBounded) {
+  constexpr std::size_t kPods = 40;
+  const std::string text(model::kTaskSettingBytesMax, 'x');
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < kPods; ++i) {
+    items.push_back(base::cat(R"({"metadata":{"name":"p","namespace":"n","uid":"u)", i,
+                              R"(","annotations":{"koordinator.sh/memoryQOS":")", text, R"("}},"spec":{}})"));
+  }
+  KubeletConfig config;
+  config.bytes_max = 100 * 1024;
+  KubeletProvider small(loop, transport, {}, *groups, log, config);
+  answer(pods(items));
+  scope.spawn(small.run());
+  run_for(20s);
+  std::size_t bytes = 0, with_settings = 0;
+  for (const TaskPointer& task : small.provided().tasks) {
+    bytes += task->bytes();
+    with_settings += task->settings.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(small.provided().tasks.size(), kPods);
+  EXPECT_GT(with_settings, 10u);
+  EXPECT_LT(with_settings, kPods);
+  EXPECT_LT(bytes, config.bytes_max + kPods * 2 * sizeof(model::Task));
+  EXPECT_NE(lines.find("pods carry more than is kept of them"), std::string::npos) << lines;
+  scope.clear();
+}
+
 }  // namespace
 }  // namespace tidemark::agent
