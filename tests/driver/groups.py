@@ -32,6 +32,7 @@ GROUPS = {
 }
 CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "node", "cluster", "long"}
+NEED_NODE = {"node", "long"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
@@ -155,7 +156,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         run.fixtures.stop(all_but=1)
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
-    ending = processes.cleaned_up(node.clear_away) if group == "node" else nullcontext()
+    ending = processes.cleaned_up(node.clear_away) if group in NEED_NODE else nullcontext()
     with run.timed(group), ending:  # one after the other: they share the cluster, and some of them kill it
         if suite:
             with _scratch() as scratch:
@@ -187,10 +188,12 @@ def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict
     more: dict[str, str] = {}
     try:
         with run.timed("kubernetes"):
-            if group == "node":
+            if group in NEED_NODE:
                 more, remedy = node.provide()
-                if remedy:
+                if remedy and group == "node":
                     return _skip(run, group, remedy)
+                if remedy:
+                    loud(f"no node can be made here, which tests of {group} skip: {remedy}")
             clusters = run.fixtures.start(count)
     except Failed as error:
         run.add([Case(group, "cluster", "(start)", FAILED, str(error))])

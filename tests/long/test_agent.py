@@ -1,0 +1,45 @@
+"""The agent on a real node, over several reports: numbers that the kernel counts as well, pods and a kubelet that come and go, kill -9."""
+
+import os
+import time
+import unittest
+
+from node.test_agent import AGGREGATE_S, CPU_MILLI, MEMORY_MIB, OnARealNode, milli
+from support.node import cgroups, pods
+
+
+@unittest.skipUnless("TIDEMARK_KUBELET" in os.environ, "no node can be made here: run as root, with writable cgroups and a route")
+class AgentForALongerWhile(OnARealNode):
+    def test_cpu_of_the_pods_is_what_their_groups_count(self):
+        places = {hierarchy.name: hierarchy for hierarchy in cgroups.hierarchies()}
+        if "cpuacct" not in places:
+            self.skipTest("no cgroup v1 hierarchy cpuacct here")
+        group = places["cpuacct"] / self.node.cgroup / "kubepods" / "cpuacct.usage"
+        begin, before = time.monotonic(), int(group.read_text())
+        while time.monotonic() < begin + AGGREGATE_S:
+            report = self.next_report()
+        used_milli = (int(group.read_text()) - before) / 1e6 / (time.monotonic() - begin)
+        told_milli = sum(milli(each["podUsage"]["resources"]["cpu"]) for each in report["podsMetric"])
+        # Each of the pods is rounded down by up to a thousandth of a core, and the windows do not begin together.
+        self.assertAlmostEqual(used_milli, told_milli, delta=len(report["podsMetric"]) + 0.5 * used_milli)
+
+    def test_pods_that_come_and_go_and_a_kubelet_that_is_killed(self):
+        more = pods.Work("more", pods.BEST_EFFORT, CPU_MILLI, MEMORY_MIB)
+        self.node.run([more])
+        self.report_with(self.names())
+        self.node.kill_kubelet()
+        report = self.next_report()
+        self.assertEqual(self.names(), {each["name"] for each in report["podsMetric"]}, "its pods run on")
+        self.node.end(["more"])
+        self.report_with(self.names() - {"more"})
+
+    def test_one_that_is_killed_begins_anew_and_goes_on(self):
+        self.agent.kill()
+        type(self).agent = self.start()
+        self.report_with(self.names())
+        self.assertEqual(0, self.agent.stop())
+        type(self).agent = self.start()
+
+
+if __name__ == "__main__":
+    unittest.main()
