@@ -370,7 +370,7 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
   };
 
   // The same thing sold on both sides. What the other side holds above the origin is no offer of this one.
-  if (sight.origin && !strict && !rules.class_aware) {
+  if (sight.origin && !strict) {
     if (any(yarn_holds)) {
       note(Reason::kAuditSoldTwice, smaller(beyond(sum(real_offered, yarn_holds), *sight.origin), real_offered),
            offered,

@@ -50,7 +50,6 @@ AuditRules more_generous(AuditRules a, const AuditRules& b) {
   a.slew_permille_per_minute = std::max(a.slew_permille_per_minute, b.slew_permille_per_minute);
   a.dead_band_permille = std::max(a.dead_band_permille, b.dead_band_permille);
   a.strict = a.strict && b.strict;
-  a.class_aware = a.class_aware || b.class_aware;
   a.kubernetes.add(b.kubernetes);
   a.yarn.add(b.yarn);
   a.utc = a.utc && b.utc;
@@ -119,9 +118,6 @@ void take_over_report(const Json* side, AuditOverReports& into) {
 void take_ledger(const Json* ledger, AuditRules& into) {
   if (ledger == nullptr || !ledger->is_object()) return;
   if (const auto mode = text(ledger->member("mode")); !mode.empty()) into.strict = mode == "strict";
-  if (const Json* value = ledger->member("classAware"); value != nullptr && value->is_bool()) {
-    into.class_aware = value->as_bool();
-  }
   take_over_report(ledger->member("kubernetes"), into.kubernetes);
   take_over_report(ledger->member("yarn"), into.yarn);
 }

@@ -67,10 +67,7 @@ struct AuditRules {
   bool slewed = false;
   std::int64_t slew_permille_per_minute = 100;
   std::int64_t dead_band_permille = 10;
-  // The pool's ledger. Where it is class-aware, less timely work of the other side does not count, and the auditor does
-  // not know which that is.
-  bool strict = false;
-  bool class_aware = false;
+  bool strict = false;  // the pool's ledger
   AuditOverReports kubernetes;
   AuditOverReports yarn;
   bool utc = true;  // its hours of the day are those of UTC; else the auditor does not know the zone

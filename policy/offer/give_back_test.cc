@@ -78,8 +78,8 @@ class World {
   }
 
  private:
-  static constexpr int kBusy_s = 900;
-  static constexpr int kQuiet_s = 1500;
+  static constexpr int kBusy_s = 600;
+  static constexpr int kQuiet_s = 1000;
   static constexpr int kAtRest_s = 300;
   static constexpr std::size_t kLate_s = 8;  // nobody hears of anything later
 
