@@ -103,6 +103,11 @@ NOT_SPOILT = {
     "slo.koordinator.sh/v1alpha1", "config.koordinator.sh/v1alpha1", "analysis.koordinator.sh/v1alpha1",  # API groups
     "tidemark.io/settings",  # test_second_writer
     "node.koordinator.sh/cpu-topology",  # written by agents for schedulers
+    # Of pods, for the agent of their node: agent/tasks/pod_task_test.cc spoils them.
+    "koordinator.sh/eviction-enabled", "koordinator.sh/core-sched-group-id", "koordinator.sh/core-sched-policy", "koordinator.sh/eviction-policy",
+    "koordinator.sh/eviction-priority", "koordinator.sh/cpuBurst", "koordinator.sh/cpuQOS", "koordinator.sh/memoryQOS", "koordinator.sh/blkioQOS",
+    "koordinator.sh/networkQOS", "koordinator.sh/oom-score-adj", "koordinator.sh/oom-score-adj-spec", "node.koordinator.sh/resctrl",
+    "tidemark.io/business", "tidemark.io/user",
 }
 
 
