@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -25,6 +26,7 @@
 namespace tidemark::agent {
 namespace {
 
+constexpr base::Duration kBreathMin = std::chrono::milliseconds(20);
 constexpr base::Duration kListPatience = std::chrono::minutes(1);
 
 // What the machine is seen by; lives as long as the agent.
@@ -64,7 +66,7 @@ class RunningAgent final : public Agent {
         tasks_(std::move(tasks)),
         sampler_({machine_->hierarchies, machine_->proc, machine_->numa ? &*machine_->numa : nullptr,
                   is_there(facilities_, Facility::kRunQueue)},
-                 {}, loop.clock()),
+                 sampler_options(), loop.clock()),
         reports_(loop, connections.client, interner_, log_, metrics, random.fork(),
                  {options_.node_name, options_.report, is_there(facilities_, Facility::kHotPageCache)}),
         predictions_(loop, connections.workers, log_, metrics,
@@ -121,9 +123,7 @@ class RunningAgent final : public Agent {
     if (draining_) return "on its way out";
     if (!node_.synced()) return "its Node is not listed yet";
     if (!size()) return base::cat("no Node is named ", options_.node_name);
-    for (const TaskSnapshot::Source& source : tasks_->snapshot()->sources) {
-      if (source.standing == Standing::kWaiting) return base::cat(source.name, " did not answer yet");
-    }
+    if (const auto awaited = tasks_->awaited(); !awaited.empty()) return base::cat(awaited, " did not answer yet");
     return reports_.not_ready();
   }
 
@@ -150,6 +150,13 @@ class RunningAgent final : public Agent {
     return config;
   }
 
+  // Nobody reads cycles an instruction yet, and counting them takes descriptors and two counters from whoever profiles.
+  static SamplerOptions sampler_options() {
+    SamplerOptions options;
+    options.cpi.on = false;
+    return options;
+  }
+
   std::string models_folder() const { return options_.state_dir.empty() ? "" : options_.state_dir + "/models"; }
 
   std::optional<NodeSize> size() const {
@@ -170,7 +177,10 @@ class RunningAgent final : public Agent {
 
   net::Task<void> measure() {
     while (true) {
-      if (const base::Duration left = sampler_.until_next(); left > base::Duration(0)) co_await loop_.sleep(left);
+      // Everybody else has his turn also where a pass takes longer than what is between two.
+      const base::Duration breath = std::max<base::Duration>(kBreathMin, sampler_.measured().pass.took / 4);
+      const base::Duration left = sampler_.until_next();
+      co_await loop_.sleep(left > base::Duration(0) ? left : breath);
       const auto& tasks = tasks_->snapshot();
       if (tasks->change != measured_change_) {
         measured_change_ = tasks->change;
@@ -185,6 +195,8 @@ class RunningAgent final : public Agent {
         log_.warn("a value of the kernel cannot be read", {{"error", measured.pass.an_error}});
       }
       follow_kernel_log(*tasks);
+      // As long as somebody has not said what runs here, its use would pass for the system's.
+      if (!tasks_->awaited().empty()) continue;
       observed_.take(measured, tasks);
       reports_.observe(observed_, capacity_);
       predictions_.observe(observed_, reports_.history());

@@ -53,7 +53,7 @@ class Agent {
   virtual void start() = 0;                         // until destroyed
   virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
   virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
-  virtual net::Task<void> drain() = 0;              // an orderly stop: what was learned is kept
+  virtual net::Task<void> drain() = 0;              // an orderly stop
 };
 
 }  // namespace tidemark::agent

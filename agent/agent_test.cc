@@ -90,7 +90,8 @@ class AgentTest : public ::testing::Test {
     options.kernel_log = node.proc.root() + "/no-kmsg";
     options.state_dir = std::move(state_dir);
     options.metrics_address = "0";
-    options.tasks.pod_source = "api-server";
+    options.tasks.pod_source = pod_source;
+    options.tasks.kubelet_endpoint = "http://127.0.0.1:1";
     auto made =
         Agent::make(loop, {*client, [] { return std::string(); }, workers}, log, *metrics, base::Random(2), options);
     ASSERT_TRUE(made) << made.error().message;
@@ -150,6 +151,7 @@ class AgentTest : public ::testing::Test {
   std::unique_ptr<base::Registry> metrics;
   net::WorkerPool workers{1, 4};
   std::unique_ptr<Agent> agent;
+  std::string pod_source = "api-server";
   std::int64_t seconds = 0, node_ms = 0;
   std::map<std::string, std::int64_t> used_ms;
 };
@@ -202,7 +204,7 @@ TEST_F(AgentTest, WithoutItsObjectNothingIsWrittenAndWhatWasMeasuredIsTold) {
   start();
   work(60s, {}, 500);
   nodemetric();
-  work(31s, {}, 500);
+  work(51s, {}, 500);
   EXPECT_EQ(status().text_at("nodeMetric", "nodeUsage", "resources", "cpu"), "500m");
 }
 
@@ -214,7 +216,7 @@ TEST_F(AgentTest, WhatSomebodyElseToldBeforeIsGone) {
           R"({"status":{"prodPeakMetric":{"resource":{"resources":{"cpu":"9"}}},"podsMetric":[{"name":"old","namespace":"default","podUsage":{}}]}})"),
       kMerge);
   start();
-  work(31s, {}, 500);
+  work(51s, {}, 500);
   const Json told = status();
   EXPECT_FALSE(told.text_at("updateTime").empty());
   EXPECT_EQ(told.member("prodPeakMetric"), nullptr);
@@ -227,7 +229,7 @@ TEST_F(AgentTest, ALargeChangeIsToldBeforeTheInterval) {
       {"aggregateDurationSeconds":60,"reportIntervalSeconds":600}}})");
   must("POST", kNodeMetrics, object);
   start();
-  work(601s, {}, 200);
+  work(621s, {}, 200);
   const std::string first = std::string(status().text_at("updateTime"));
   ASSERT_FALSE(first.empty());
   work(60s, {}, 200);
@@ -255,6 +257,17 @@ TEST_F(AgentTest, WhatWasLearnedOutlivesIt) {
   ASSERT_TRUE(net::testing::run_real_until(loop, loaded));
   EXPECT_NE(lines.find("models=8"), std::string::npos)
       << lines;  // the pod's, five classes', the node's and the system's
+}
+
+TEST_F(AgentTest, UntilSomebodySaidWhatRunsHereNothingIsToldOrLearned) {
+  linux::testing::Tree state;
+  nodemetric();
+  pod_source = "kubelet";  // where nobody listens
+  start(state.root());
+  work(200s, {}, 800);
+  EXPECT_EQ(agent->not_ready(), "kubelet did not answer yet");
+  EXPECT_TRUE(status().is_null());
+  EXPECT_NE(metrics->text().find("tidemark_agent_prediction_models 0\n"), std::string::npos);
 }
 
 TEST_F(AgentTest, ItIsReadyOnceEverybodyAnswered) {

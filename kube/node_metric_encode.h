@@ -1,8 +1,7 @@
 // A NodeMetric's status as the peer's agent writes it (contract 3.1): the same keys in the same order, quantities in
 // their canonical text, {} where a usage is not known. Lists without an entry, and texts that are empty, are left out.
 //
-// The status is written whole (a PUT of the subresource): a merge patch would leave keys standing that are not told any
-// more.
+// The status is written whole (by whoever calls): a merge patch would leave keys standing that are not told any more.
 #pragma once
 
 #include <string>

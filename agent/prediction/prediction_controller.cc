@@ -79,6 +79,10 @@ void PredictionController::observe(const Observed& observed, const policy::Usage
   model_count_.set(static_cast<double>(models_.size()));
   if (options_.folder.empty()) return;
   std::ranges::move(gone, std::back_inserter(dropped_));
+  // One that is there again is not to be removed behind its own back.
+  std::erase_if(dropped_, [this](const std::string& key) { return models_.find(key) != nullptr; });
+  std::ranges::sort(dropped_);
+  dropped_.erase(std::ranges::unique(dropped_).begin(), dropped_.end());
   const auto due = models_.to_store(wall);
   if (storing_ || (due.empty() && dropped_.empty())) return;
   storing_ = true;

@@ -1,6 +1,6 @@
 // Learns what the node's pods use, once a minute, and says what of the requests of online pods is not going to be used
-// (policy/prediction). What was learned is kept in a folder, a few models a minute: a restart forgets ten minutes at
-// most.
+// (policy/prediction). What was learned is kept in a folder, twelve models a minute, each
+// every ten minutes: that is what a restart forgets, or longer where there are more than a hundred models.
 #pragma once
 
 #include <cstdint>

@@ -53,9 +53,12 @@ NodeMetricController::NodeMetricController(net::EventLoop& loop, kube::Client& c
       log_(log),
       metrics_(metrics),
       options_(std::move(options)),
-      objects_(loop, client, client, log, metrics, std::move(random), only(options_.node_name),
+      objects_(loop, client, client, log, metrics, random.fork(), only(options_.node_name),
                [this](std::string_view bytes) { return kube::decode_node_metric(bytes, spec_alone(), interner_); }),
       history_(policy::CollectInForce()),
+      spread_(base::Duration(random.below(static_cast<std::uint64_t>(policy::kReportRetry.count())))),
+      has_object_(metrics.gauge("tidemark_agent_node_metric",
+                                "1 where there is a NodeMetric to write to, as far as the agent may see.")),
       failed_(metrics.counter("tidemark_agent_reports_failed_total", "NodeMetrics that could not be written.")),
       last_report_(metrics.gauge("tidemark_agent_report_time_seconds", "When the last report arrived, since 1970.")),
       scope_(loop) {
@@ -104,7 +107,8 @@ void NodeMetricController::observe(const Observed& observed, model::Resources ca
   seen.object_exists = objects_.find({"", options_.node_name}) != nullptr;
   seen.outcome = std::exchange(outcome_, std::nullopt);
   seen.outcome_levels = std::exchange(outcome_levels_, std::nullopt);
-  auto step = policy::report_due(due_, seen, {history_.collect().report_interval, true}, now);
+  has_object_.set(seen.object_exists ? 1 : 0);
+  auto step = policy::report_due(due_, seen, {history_.collect().report_interval, true, spread_}, now);
   due_ = std::move(step.state);
   if (step.plan.report && options_.write) attempt(observed, step.plan);
 }

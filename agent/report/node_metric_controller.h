@@ -72,6 +72,8 @@ class NodeMetricController {
   std::function<Predicted()> predict_;
   bool writing_ = false;
   bool failing_ = false;
+  base::Duration spread_;
+  base::Gauge& has_object_;
   base::Counter& failed_;
   base::Gauge& last_report_;
   net::Scope scope_;  // last: its tasks use everything above

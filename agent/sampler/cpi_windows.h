@@ -17,6 +17,7 @@
 namespace tidemark::agent {
 
 struct CpiOptions {
+  bool on = true;
   base::Duration window = std::chrono::seconds(10);
   // Accounts that do not fit have their turn in the next window.
   std::size_t descriptors_max = 2048;

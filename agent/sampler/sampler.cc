@@ -309,6 +309,7 @@ void Sampler::read_containers(Account& account, AccountMeasured& out) {
 }
 
 void Sampler::read_cpi() {
+  if (!options_.cpi.on) return;
   const auto now = measured_.pass.at;
   if (cpi_.over(now)) {
     cpi_.finish(pass_, [&](TaskHandle handle, const CpiUse& use) {

@@ -1,5 +1,6 @@
 #include "agent/tasks/api_server_provider.h"
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,26 @@ kube::InformerConfig informer_config(const ApiServerProviderConfig& config) {
   return out;
 }
 
+// Lists what the API server has in its cache. Without this an older server reads all pods of the cluster out of etcd to
+// find those of one node, for each node.
+class FromCache final : public kube::Reader {
+ public:
+  explicit FromCache(kube::Reader& reader) : reader_(reader) {}
+  net::Task<Result<std::string>> get(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                                     base::Duration limit) override {
+    return reader_.get(resource, ns, name, limit);
+  }
+  net::Task<Result<std::string>> list(const kube::Resource& resource, kube::ListOptions options,
+                                      std::function<Result<void>(std::string_view page)> on_page,
+                                      std::function<void()> on_restart, base::Duration limit) override {
+    options.resource_version = "0";
+    return reader_.list(resource, std::move(options), std::move(on_page), std::move(on_restart), limit);
+  }
+
+ private:
+  kube::Reader& reader_;
+};
+
 }  // namespace
 
 std::size_t ApiServerProvider::Projection::bytes() const {
@@ -39,7 +60,8 @@ ApiServerProvider::ApiServerProvider(net::EventLoop& loop, kube::Reader& reader,
       config_(std::move(config)),
       pods_(groups),
       interner_(kInternerBytesMax),
-      informer_(loop, reader, watcher, log_, metrics, random, informer_config(config_),
+      cached_(std::make_unique<FromCache>(reader)),
+      informer_(loop, *cached_, watcher, log_, metrics, random, informer_config(config_),
                 [this](std::string_view bytes) { return decode(bytes); }),
       changed_(loop),
       scope_(loop) {

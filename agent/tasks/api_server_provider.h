@@ -59,6 +59,7 @@ class ApiServerProvider final : public TaskProvider {
   ApiServerProviderConfig config_;
   PodTasks pods_;
   kube::Interner interner_;
+  std::unique_ptr<kube::Reader> cached_;
   kube::Informer<Projection> informer_;
   net::Event changed_;
   net::Scope scope_;

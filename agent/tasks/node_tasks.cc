@@ -25,9 +25,14 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
                {{"host", config.kubelet.url.host}, {"port", config.kubelet.url.port}});
     }
     config.kubelet.limits.body_bytes_max = kKubeletAnswerBytesMax;
+    std::function<std::string()> bearer = outside.kubelet_bearer;
+    if (config.kubelet.url.scheme == "http") {
+      log.warn("the kubelet is asked in the clear, and without the agent's token, which whoever listens would get");
+      bearer = nullptr;
+    }
     made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
-    made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, outside.kubelet_bearer,
-                                                       made->groups_, log.named("kubelet"), KubeletConfig{source});
+    made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, std::move(bearer), made->groups_,
+                                                       log.named("kubelet"), KubeletConfig{source});
     providers.push_back(made->kubelet_.get());
   } else {
     TM_CHECK(outside.reader != nullptr && outside.watcher != nullptr && outside.metrics != nullptr,
@@ -51,7 +56,20 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   return made;
 }
 
+std::string_view NodeTasks::awaited() const {
+  const auto waits = [](const TaskProvider& one) { return one.provided().standing == Standing::kWaiting; };
+  if (kubelet_ && waits(*kubelet_)) return kubelet_->name();
+  if (api_server_ && waits(*api_server_)) return api_server_->name();
+  if (waits(host_applications_)) return host_applications_.name();
+  if (started_ && loop_.clock().monotonic() - *started_ > kCopilotPatience) return "";
+  for (const auto& each : copilots_) {
+    if (waits(each->provider)) return each->provider.name();
+  }
+  return "";
+}
+
 void NodeTasks::start() {
+  started_ = loop_.clock().monotonic();
   scope_.spawn(groups_.run());
   if (kubelet_) scope_.spawn(kubelet_->run());
   if (api_server_) scope_.spawn(api_server_->run());

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@
 #include "net/worker.h"
 
 namespace tidemark::agent {
+
+inline constexpr base::Duration kCopilotPatience = std::chrono::minutes(2);
 
 struct NodeTasksConfig {
   enum class Pods : std::uint8_t { kKubelet, kApiServer };
@@ -62,6 +65,9 @@ class NodeTasks {
   // All tasks at this instant (agent/tasks/task_list.h).
   const std::shared_ptr<const TaskSnapshot>& snapshot() { return list_->snapshot(); }
   const PodGroups& groups() const { return groups_; }
+  // Who has to answer before it is known whose the use of the node is; "" when all did. A copilot that never answers is
+  // waited for a while only: it may not be there at all.
+  std::string_view awaited() const;
 
  private:
   struct Copilot {
@@ -81,6 +87,7 @@ class NodeTasks {
   std::unique_ptr<ApiServerProvider> api_server_;
   std::vector<std::unique_ptr<Copilot>> copilots_;
   HostApplications host_applications_;
+  std::optional<base::MonotonicTime> started_;
   std::unique_ptr<TaskList> list_;
   net::Scope scope_;
 };

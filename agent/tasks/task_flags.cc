@@ -45,7 +45,8 @@ void TaskFlags::add_to(base::Flags& flags) {
       .text("kubelet-ca-file", kubelet_ca_file, "who signed its certificate; without it the system's authorities count")
       .placeholder("FILE");
   flags
-      .text("kubelet-server-name", kubelet_server_name, "the name in its certificate, where that is not the endpoint's")
+      .text("kubelet-server-name", kubelet_server_name,
+            "the name in its certificate; else the endpoint's, and the node's where that is a loopback")
       .placeholder("NAME");
   flags.boolean("kubelet-insecure-skip-tls-verify", kubelet_insecure,
                 "take any certificate: whoever listens at the endpoint gets the agent's token");
@@ -68,6 +69,11 @@ Result<NodeTasksConfig> TaskFlags::config(std::string node_name) const {
   }
   out.kubelet.tls.ca.file = kubelet_ca_file;
   out.kubelet.tls.server_name = kubelet_server_name;
+  // A kubelet's certificate names its node, and never the loopback that it is asked over.
+  const std::string& host = out.kubelet.url.host;
+  if (kubelet_server_name.empty() && (host == "localhost" || host == "::1" || host.starts_with("127."))) {
+    out.kubelet.tls.server_name = out.node_name;
+  }
   out.kubelet.tls.skip_verification = kubelet_insecure;
   auto root = group_path(kubelet_cgroup_root);
   if (!root) return fail(std::move(root).error().within("--kubelet-cgroup-root"));

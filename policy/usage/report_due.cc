@@ -41,6 +41,8 @@ bool is_ahead(const std::optional<base::MonotonicTime>& at, base::MonotonicTime 
   return at && *at > now;
 }
 
+constexpr int kDoublingsMax = 16;
+
 }  // namespace
 
 ReportStep report_due(const ReportState& before, const ReportObservation& observation, const ReportConfig& config,
@@ -56,6 +58,7 @@ ReportStep report_due(const ReportState& before, const ReportObservation& observ
   if (!state.begun) state.begun = now;
   if (observation.outcome) {
     state.failed = *observation.outcome == ReportOutcome::kFailed && state.attempted;
+    state.failures = state.failed ? std::min(state.failures + 1, kDoublingsMax) : 0;
     if (*observation.outcome == ReportOutcome::kArrived) {
       state.arrived = state.attempted ? state.attempted : now;
       state.told = observation.outcome_levels.value_or(ReportedLevels());
@@ -71,9 +74,13 @@ ReportStep report_due(const ReportState& before, const ReportObservation& observ
   const base::Duration interval = std::max(config.interval, kReportIntervalMin);
   const base::MonotonicTime since = state.arrived.value_or(*state.begun);
   const auto moved = largest_move(state.told, observation);
-  if (state.failed && now - *state.attempted >= kReportRetry) {
+  const base::Duration first = state.arrived ? base::Duration(0) : config.spread;
+  const base::Duration retry =
+      std::min<base::Duration>(kReportRetry * (1 << std::max(state.failures - 1, 0)), interval) + config.spread;
+  if (state.failed && now - *state.attempted >= retry) {
     step.plan.why = ReportWhy::kFailedLast;
-  } else if (!state.failed && now - since >= interval && (!state.attempted || now - *state.attempted >= interval)) {
+  } else if (!state.failed && now - since >= interval + first &&
+             (!state.attempted || now - *state.attempted >= interval)) {
     step.plan.why = ReportWhy::kInterval;
   } else if (config.at_once && state.arrived && moved && moved->permille > kLargeChange_percent * kPermilleOfPercent) {
     step.plan.why = ReportWhy::kLargeChange;

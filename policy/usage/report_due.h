@@ -3,10 +3,13 @@
 //   by interval   the spec's interval since the last one that arrived; the first one an interval after the start
 //   at once       the node or its system part would be told with more than kLargeChange_percent of capacity up or down
 //                 from what was told last, and kReportGapMin has passed since the last attempt
-//   again         the last attempt failed, kReportRetry ago
+//   again         the last attempt failed: kReportRetry ago, twice as long after each further failure, at most an
+//   interval
 //
 // What would be told is an average: so a step of the load counts as it moves that average. Attempts are never closer
-// together than kReportGapMin, whatever happens.
+// together than kReportGapMin, whatever happens. Ten thousand nodes that start, or find the API server again, in one
+// moment do not report in one moment: the first report and each one after a failure are later by the node's own
+// `spread`.
 #pragma once
 
 #include <chrono>
@@ -51,6 +54,7 @@ struct ReportState {
   std::optional<base::MonotonicTime> arrived;    // the last one that did
   std::optional<base::MonotonicTime> attempted;  // the last one at all
   bool failed = false;                           // that one
+  int failures = 0;                              // in a row
   ReportedLevels told;                           // by the last one that arrived
 };
 
@@ -65,6 +69,7 @@ struct ReportObservation {
 struct ReportConfig {
   base::Duration interval = kReportIntervalDefault;
   bool at_once = true;
+  base::Duration spread{0};  // this node's own, below kReportRetry
 };
 
 struct ReportPlan {

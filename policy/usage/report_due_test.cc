@@ -7,6 +7,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -99,6 +100,30 @@ TEST(ReportDue, IsWhenTheFilesSay) {
   testing::play_scenarios("policy/usage/testdata/due", 3, [] {
     return [scenario = std::make_shared<Scenario>()](std::string_view text) { return scenario->run(text); };
   });
+}
+
+// The seconds at which a node reports in its first five minutes, where its attempts fail until `arrives_s`.
+std::vector<int> attempts(int spread_s, int arrives_s) {
+  ReportState state;
+  std::vector<int> at;
+  std::optional<ReportOutcome> outcome;
+  for (int now_s = 0; now_s < 300; ++now_s) {
+    ReportObservation observation;
+    observation.outcome = std::exchange(outcome, std::nullopt);
+    auto step = report_due(state, observation, {seconds(60), true, seconds(spread_s)}, MonotonicTime{seconds(now_s)});
+    state = step.state;
+    if (!step.plan.report) continue;
+    at.push_back(now_s);
+    outcome = now_s < arrives_s ? ReportOutcome::kFailed : ReportOutcome::kArrived;
+  }
+  return at;
+}
+
+TEST(ReportDue, EachNodeHasItsOwnTimeAfterAStartAndAfterAFailure) {
+  EXPECT_EQ(attempts(0, 0), (std::vector{60, 120, 180, 240}));
+  EXPECT_EQ(attempts(13, 0), (std::vector{73, 133, 193, 253}));
+  EXPECT_EQ(attempts(0, 140), (std::vector{60, 80, 120, 180, 240}));
+  EXPECT_EQ(attempts(13, 140), (std::vector{73, 106, 159, 219, 279}));
 }
 
 TEST(ReportDue, IsTotalAndNeverHurries) {

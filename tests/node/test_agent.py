@@ -139,7 +139,7 @@ class AgentOnARealNode(OnARealNode):
 
     def test_it_misses_no_right_and_reads_everything(self):
         self.report_with(self.names())
-        for word in ("403", "orbidden", "ERROR"):
+        for word in ("(403)", "orbidden", "ERROR"):
             self.assertNotIn(word, self.agent.log)
         metrics = self.agent.metrics()
         self.assertEqual(0, metrics["tidemark_agent_readings_unreadable_total"], self.agent.log[-2000:])
