@@ -6,7 +6,7 @@ from pathlib import Path
 from unittest import mock
 
 from driver import cluster, groups, lanes, processes
-from driver.console import Failed
+from driver.console import Failed, WrongUse
 from driver.lanes import Job, deal, longest_first
 from driver.paths import ROOT
 from driver.results import FAILED, PASSED, Case
@@ -180,7 +180,7 @@ class Group(unittest.TestCase):
         run, counts, ran = self.run_group(names, "fault")
         self.assertEqual(["test_faults.py"], [name for name, _, _ in ran])
         self.assertEqual((1, ["test_faults.py"]), (counts[0], [case.program for case in run.cases]))
-        with self.assertRaises(Failed):
+        with self.assertRaises(WrongUse):
             self.run_group(names, "fualt")
 
     def test_a_second_try_is_given_where_ci_runs_on_the_same_cluster_put_right(self):
