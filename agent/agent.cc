@@ -6,19 +6,32 @@
 #include <utility>
 #include <vector>
 
+#include "agent/evict/ending.h"
+#include "agent/evict/eviction_controller.h"
+#include "agent/evict/last_words.h"
+#include "agent/evict/loss_ledger.h"
 #include "agent/prediction/prediction_controller.h"
+#include "agent/protect/condition_controller.h"
+#include "agent/protect/kept_objects.h"
+#include "agent/protect/machinery.h"
+#include "agent/protect/node_facts.h"
+#include "agent/protect/protect_controller.h"
 #include "agent/report/node_metric_controller.h"
 #include "agent/report/node_size.h"
 #include "agent/report/observed.h"
+#include "agent/report/read_rights.h"
 #include "agent/sampler/accounts.h"
 #include "agent/sampler/facilities.h"
 #include "agent/sampler/kernel_events.h"
 #include "agent/sampler/sampler.h"
 #include "agent/tasks/node_tasks.h"
 #include "agent/tasks/task_list.h"
+#include "agent/tasks/task_metrics.h"
+#include "agent/tasks/told_once.h"
 #include "base/text.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "kube/recorder.h"
 #include "linux/cgroup/hierarchies.h"
 #include "linux/kernel_files.h"
 #include "net/admin.h"
@@ -27,6 +40,7 @@ namespace tidemark::agent {
 namespace {
 
 constexpr base::Duration kBreathMin = std::chrono::milliseconds(20);
+constexpr base::Duration kLossesPatience = std::chrono::seconds(2);
 constexpr base::Duration kListPatience = std::chrono::minutes(1);
 
 // What the machine is seen by; lives as long as the agent.
@@ -37,10 +51,8 @@ struct Machine {
 };
 
 Result<std::unique_ptr<Machine>> see_machine(const AgentOptions& options) {
-  TM_TRY(auto proc, linux::Folder::open(options.proc_root));
-  linux::Buffer buffer;
-  TM_TRY(const auto mounts, proc.read("self/mountinfo", buffer));
-  TM_TRY(auto hierarchies, linux::Hierarchies::discover(options.cgroup_root, mounts.value_or("")));
+  TM_TRY(auto proc, linux::Folder::open(options.places.proc_root));
+  TM_TRY(auto hierarchies, see_groups(options.places));
   std::optional<linux::Folder> numa;
   if (auto folder = linux::Folder::open(options.sys_root + "/devices/system/node")) numa = std::move(*folder);
   return std::make_unique<Machine>(std::move(hierarchies), std::move(proc), std::move(numa));
@@ -59,18 +71,42 @@ class RunningAgent final : public Agent {
         interner_(metrics, "agent"),
         facilities_(probe_facilities(
             {machine_->hierarchies, machine_->proc, machine_->numa ? &*machine_->numa : nullptr, options_.kernel_log})),
+        kept_(options_.places.run_dir),
         node_(loop, connections.client, connections.client, log_, metrics, random.fork(), own_node(),
-              [this](std::string_view bytes) { return kube::decode_node(bytes, node_size_fields(), interner_); }),
-        node_slo_(loop, connections.client, connections.client, log_, metrics, random.fork(), own_node_slo(),
-                  [this](std::string_view bytes) { return kube::decode_node_slo(bytes, {}, interner_); }),
+              [this](std::string_view bytes) {
+                keep(KeptObject::kNode, bytes);
+                return kube::decode_node(bytes, node_facts_fields(), interner_);
+              }),
+        node_slo_rights_(connections.client, connections.client, log_),
+        node_slo_(loop, node_slo_rights_, node_slo_rights_, log_, metrics, random.fork(), own_node_slo(),
+                  [this](std::string_view bytes) {
+                    keep(KeptObject::kNodeSlo, bytes);
+                    return kube::decode_node_slo(bytes, {}, interner_);
+                  }),
         tasks_(std::move(tasks)),
+        task_metrics_(metrics, tasks_->providers()),
         sampler_({machine_->hierarchies, machine_->proc, machine_->numa ? &*machine_->numa : nullptr,
                   is_there(facilities_, Facility::kRunQueue)},
                  sampler_options(), loop.clock()),
         reports_(loop, connections.client, interner_, log_, metrics, random.fork(),
                  {options_.node_name, options_.report, is_there(facilities_, Facility::kHotPageCache)}),
-        predictions_(loop, connections.workers, log_, metrics,
+        predictions_(loop, connections.files, log_, metrics,
                      {models_folder(), {options_.safety_margin_percent, policy::kColdStart}}),
+        condition_(loop, connections.client, log_, options_.node_name),
+        trial_(linux::probe_knobs(machine_->hierarchies, machine_->proc, "", connections.kernel)),
+        protect_(loop, {machine_->hierarchies, connections.kernel.writer(), condition_, connections.audit}, log_,
+                 metrics, find_out_machinery(see(), trial_, log_),
+                 {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
+                  options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates}),
+        killer_(machine_->hierarchies, connections.killing),
+        events_(loop, connections.client, log_, metrics, "tidemark-agent"),
+        losses_(loop, log_, metrics, options_.state_dir),
+        last_words_(loop, connections.files, log_, options_.pod_logs, options_.state_dir),
+        ending_(loop,
+                {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
+                 connections.audit},
+                log_, options_.audit_actor),
+        eviction_(loop, {ending_, &events_, &losses_, &last_words_}, log_, metrics, options_.feature_gates.evictions()),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
         late_passes_(metrics.counter("tidemark_agent_passes_skipped_total",
@@ -86,9 +122,7 @@ class RunningAgent final : public Agent {
     });
     node_.subscribe([this](const kube::ObjectKey&, const kube::Node*, const kube::Node* after) {
       if (after == nullptr) return;  // a node that is made anew is the same machine
-      const NodeSize size = node_size(*after);
-      capacity_ = size.capacity;
-      if (size.unreadable) log_.warn("an annotation of the node", {{"error", size.unreadable->message}});
+      use_node(*after);
     });
     node_slo_.subscribe(
         [this](const kube::ObjectKey&, const kube::NodeSlo*, const kube::NodeSlo* after) { use_node_slo(after); });
@@ -109,7 +143,10 @@ class RunningAgent final : public Agent {
     for (const FacilityReport& each : facilities_) {
       if (!each.there) log_.info("not measured here", {{"what", to_string(each.facility)}, {"why", each.why}});
     }
+    for (const std::string& each : options_.feature_gates.without_effect()) log_.warn(each);
     open_kernel_log();
+    scope_.spawn(events_.run());
+    go_on_from_before();
     scope_.spawn(node_.run());
     scope_.spawn(node_slo_.run());
     scope_.spawn(hear_that_there_is_no_node_slo());
@@ -124,6 +161,7 @@ class RunningAgent final : public Agent {
     if (!node_.synced()) return "its Node is not listed yet";
     if (!size()) return base::cat("no Node is named ", options_.node_name);
     if (const auto awaited = tasks_->awaited(); !awaited.empty()) return base::cat(awaited, " did not answer yet");
+    if (!node_slo_rights_.missing().empty()) return node_slo_rights_.missing();
     return reports_.not_ready();
   }
 
@@ -131,7 +169,8 @@ class RunningAgent final : public Agent {
 
   net::Task<void> drain() override {
     draining_ = true;
-    co_return;
+    protect_.drain();
+    co_await losses_.drain(kLossesPatience);
   }
 
  private:
@@ -150,10 +189,12 @@ class RunningAgent final : public Agent {
     return config;
   }
 
-  // Nobody reads cycles an instruction yet, and counting them takes descriptors and two counters from whoever profiles.
+  // Nobody reads these two yet. Cycles an instruction take descriptors, and two counters from whoever profiles; waiting
+  // for processors takes a file of each process.
   static SamplerOptions sampler_options() {
     SamplerOptions options;
     options.cpi.on = false;
+    options.run_queue = false;
     return options;
   }
 
@@ -164,7 +205,48 @@ class RunningAgent final : public Agent {
     return node == nullptr ? std::nullopt : std::optional(node_size(*node));
   }
 
+  MachineSights see() const {
+    return {machine_->hierarchies, machine_->proc, options_.sys_root, machine_->numa ? &*machine_->numa : nullptr};
+  }
+
+  void keep(KeptObject what, std::string_view bytes) {
+    if (const auto kept = kept_.keep(what, bytes); !kept) {
+      log_.warn("what was heard is not kept for the next start", {{"error", kept.error().message}});
+    }
+  }
+
+  // What the agent before this one heard last holds until the API server says something else.
+  void go_on_from_before() {
+    if (const auto bytes = kept_.read(KeptObject::kNode); bytes && *bytes) {
+      if (const auto node = kube::decode_node(**bytes, node_facts_fields(), interner_)) use_node(*node);
+    }
+    if (const auto bytes = kept_.read(KeptObject::kNodeSlo); bytes && *bytes) {
+      if (const auto slo = kube::decode_node_slo(**bytes, {}, interner_)) use_node_slo(&*slo);
+    }
+  }
+
+  void use_node(const kube::Node& node) {
+    NodeFacts facts = node_facts(node);
+    capacity_ = facts.size.capacity;
+    protect_.use_node(std::move(facts));
+  }
+
+  void use_rules(std::optional<std::string_view> spec) {
+    auto step = policy::next_node_rules(rules_, spec);
+    for (const policy::RulesProblem& each : step.problems) {
+      log_.warn("a part of the NodeSLO cannot be used", {{"part", each.part}, {"error", each.why}});
+    }
+    rules_ = std::move(step.rules);
+    protect_.use_rules(rules_);
+  }
+
   void use_node_slo(const kube::NodeSlo* slo) {
+    if (slo == nullptr) {
+      if (const auto dropped = kept_.drop(KeptObject::kNodeSlo); !dropped) {
+        log_.warn("a NodeSLO that is gone is kept", {{"error", dropped.error().message}});
+      }
+    }
+    use_rules(slo == nullptr ? std::nullopt : std::optional<std::string_view>(slo->spec));
     const auto taken = tasks_->use_node_slo(slo == nullptr ? std::string_view() : std::string_view(slo->spec));
     if (!taken) log_.warn("the host applications of before stay", {{"error", taken.error().message}});
   }
@@ -187,6 +269,7 @@ class RunningAgent final : public Agent {
         sampler_.set_accounts(accounts_of(*tasks, [](const model::Task&) { return false; }));
         tell_refused(*tasks);
       }
+      task_metrics_.show(tasks->refused.size(), loop_.clock().monotonic());
       const Measured& measured = sampler_.pass();
       pass_seconds_.observe(std::chrono::duration<double>(measured.pass.took).count());
       late_passes_.add(measured.pass.skipped);
@@ -196,19 +279,38 @@ class RunningAgent final : public Agent {
       }
       follow_kernel_log(*tasks);
       // As long as somebody has not said what runs here, its use would pass for the system's.
-      if (!tasks_->awaited().empty()) continue;
+      const bool known = tasks_->awaited().empty();
+      protect_.observe(measured, tasks, tasks_->groups(), known);
+      if (!known) continue;
+      evict(measured, tasks);
       observed_.take(measured, tasks);
       reports_.observe(observed_, capacity_);
       predictions_.observe(observed_, reports_.history());
     }
   }
 
+  void evict(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks) {
+    const policy::Stance& stands = protect_.stands();
+    constexpr auto kIndex = static_cast<std::size_t>(model::Strategy::kEviction);
+    const policy::SuppressObservation& seen = protect_.suppress_seen();
+    BesteffortInForce besteffort;
+    if (seen.besteffort_cpus) besteffort.cpus = static_cast<std::int64_t>(seen.besteffort_cpus->size());
+    besteffort.quota_us = seen.besteffort_quota_us;
+    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules_.threshold, besteffort},
+                       .tasks = tasks,
+                       .rules = rules_,
+                       .permit = stands.permits[kIndex]});
+    protect_.tell_eviction(eviction_.says());
+  }
+
   void tell_refused(const TaskSnapshot& tasks) {
+    std::vector<std::string> refused;
     for (const RefusedTask& each : tasks.refused) {
-      log_.warn("a group is another one's already", {{"group", each.task->path},
-                                                     {"task", each.task->name},
-                                                     {"owner", each.owner ? each.owner->name : ""},
-                                                     {"why", to_string(each.why)}});
+      refused.push_back(base::cat(each.task->name, " claims ", base::quoted(each.task->path), ": ", to_string(each.why),
+                                  each.owner ? base::cat(" (", each.owner->name, ")") : ""));
+    }
+    for (const std::string& each : refused_.take(std::move(refused))) {
+      log_.warn("a group is another one's already", {{"task", each}});
     }
   }
 
@@ -245,15 +347,29 @@ class RunningAgent final : public Agent {
   std::unique_ptr<Machine> machine_;
   kube::Interner interner_;
   std::vector<FacilityReport> facilities_;
+  KeptObjects kept_;
+  policy::NodeRules rules_;
   kube::Informer<kube::Node> node_;
+  ReadRights node_slo_rights_;
   kube::Informer<kube::NodeSlo> node_slo_;
   std::unique_ptr<NodeTasks> tasks_;
+  TaskMetrics task_metrics_;
   Sampler sampler_;
   std::optional<std::uint64_t> measured_change_;
+  ToldOnce refused_;
   Observed observed_;
   model::Resources capacity_;  // 0 until the node is known
   NodeMetricController reports_;
   PredictionController predictions_;
+  ConditionController condition_;
+  Result<linux::KnobReport> trial_;
+  ProtectController protect_;
+  linux::KernelGroupKiller killer_;
+  kube::EventRecorder events_;
+  LossLedger losses_;
+  LastWords last_words_;
+  Ending ending_;
+  EvictionController eviction_;
   std::optional<KernelEvents> kernel_;
   base::Histogram& pass_seconds_;
   base::Counter& late_passes_;
@@ -275,7 +391,7 @@ Result<std::unique_ptr<Agent>> Agent::make(net::EventLoop& loop, AgentConnection
                                       .watcher = &connections.client,
                                       .kubelet_bearer = connections.bearer,
                                       .metrics = &metrics,
-                                      .workers = &connections.workers},
+                                      .workers = &connections.resolvers},
                                      log, random.fork(), std::move(config)));
   auto agent = std::make_unique<RunningAgent>(loop, connections, log, metrics, std::move(random), std::move(options),
                                               std::move(machine), std::move(tasks));

@@ -6,6 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "agent/evict/last_words.h"
+#include "agent/feature_gates.h"
+#include "agent/machine_places.h"
 #include "agent/tasks/task_flags.h"
 #include "base/flags.h"
 #include "base/log.h"
@@ -13,6 +16,9 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "linux/cgroup/kill.h"
+#include "linux/knob_probe.h"
+#include "model/audit_line.h"
 #include "net/loop.h"
 #include "net/worker.h"
 
@@ -20,15 +26,17 @@ namespace tidemark::agent {
 
 struct AgentOptions {
   std::string node_name;
-  // Where the machine is seen: other folders in a container.
-  std::string cgroup_root = "/sys/fs/cgroup";
-  std::string proc_root = "/proc";
+  MachinePlaces places;
   std::string sys_root = "/sys";
   std::string kernel_log = "/dev/kmsg";
   TaskFlags tasks;
   std::string state_dir;  // what was learned, kept over restarts; "": nothing is kept
   std::int64_t safety_margin_percent = 10;
   bool report = true;
+  std::string mode = "enforce";  // of strategies of which the manager says nothing
+  std::string pod_logs{kPodLogsDefault};
+  FeatureGates feature_gates;
+  std::string audit_actor;
   std::string metrics_address = "127.0.0.1:9316";
   double queries_per_second = 5;
   std::int64_t query_burst = 20;
@@ -41,7 +49,11 @@ void declare_flags(base::Flags& flags, AgentOptions& options);
 struct AgentConnections {
   kube::Client& client;
   std::function<std::string()> bearer;  // the agent's token, also toward the kubelet
-  net::WorkerPool& workers;             // resolves names, reads and writes files
+  net::WorkerPool& resolvers;           // of names
+  net::WorkerPool& files;               // reads and writes them: apart, so that a disk that hangs stops nothing else
+  linux::ProbeRim& kernel;              // writes files of groups, and tries which of them do something
+  linux::KillRim& killing;              // ends processes
+  std::function<void(model::AuditLine)> audit{};  // of what is written; may be empty
 };
 
 class Agent {

@@ -1,160 +1,25 @@
-// The agent as a whole, on a node made of folders and a cluster in memory, under simulated time.
 #include "agent/agent.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "agent/testing/kernel_node.h"
-#include "base/json.h"
-#include "base/yaml.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "net/testing/loop.h"
+#include "agent/protect/status.h"
+#include "agent/testing/agent.h"
 
 namespace tidemark::agent {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::string_view kNodeMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
-constexpr std::string_view kNodeSlos = "/apis/slo.koordinator.sh/v1alpha1/nodeslos";
-constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
-constexpr std::string_view kMerge = "application/merge-patch+json";
-constexpr std::int64_t kMiB = 1 << 20;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-Json parsed(std::string_view text) {
-  auto json = Json::parse(text);
-  EXPECT_TRUE(json) << text;
-  return json ? std::move(*json) : Json();
-}
-
-class AgentTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "admin");
-    for (const char* kind : {"nodemetrics", "nodeslos"}) {
-      const std::string manifest =
-          read_file(base::cat(TIDEMARK_SOURCE_DIR "/deploy/crds/slo.koordinator.sh_", kind, ".yaml"));
-      must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", *base::parse_yaml(manifest));
-    }
-    must("POST", "/api/v1/nodes", parsed(R"({"metadata":{"name":"n1"}})"));
-    must("PATCH", "/api/v1/nodes/n1/status",
-         parsed(R"({"status":{"capacity":{"cpu":"2","memory":"1000Mi"},"allocatable":{"cpu":"2","memory":"1000Mi"}}})"),
-         kMerge);
-    node.group("kubepods");
-    node.group("kubepods/burstable");
-    node.group("kubepods/besteffort");
-  }
-  void TearDown() override { agent.reset(); }
-
-  Json must(std::string_view method, std::string_view target, const Json& body,
-            std::string_view type = "application/json") {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    if (!body.is_null()) {
-      request.body = body.dump();
-      request.headers.set("content-type", type);
-    }
-    const auto response = net::testing::run_task(loop, node.clock, admin->fetch(std::move(request), 10s));
-    EXPECT_TRUE(response && response->status < 300) << target << (response ? response->body : response.error().message);
-    return response ? parsed(response->body) : Json();
-  }
-
-  void start(std::string state_dir = "") {
-    agent.reset();
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "agent");
-    client = std::make_unique<kube::Client>(
-        loop, *transport, [] { return std::string(); }, kube::ClientConfig(), base::Random(1));
-    metrics = std::make_unique<base::Registry>();
-    AgentOptions options;
-    options.node_name = "n1";
-    options.cgroup_root = node.cgroups.root();
-    options.proc_root = node.proc.root();
-    options.sys_root = node.numa_tree.root();
-    options.kernel_log = node.proc.root() + "/no-kmsg";
-    options.state_dir = std::move(state_dir);
-    options.metrics_address = "0";
-    options.tasks.pod_source = pod_source;
-    options.tasks.kubelet_endpoint = "http://127.0.0.1:1";
-    auto made =
-        Agent::make(loop, {*client, [] { return std::string(); }, workers}, log, *metrics, base::Random(2), options);
-    ASSERT_TRUE(made) << made.error().message;
-    agent = std::move(*made);
-    agent->start();
-  }
-
-  void nodemetric(std::string_view name = "n1") {
-    Json object = parsed(
-        R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeMetric","metadata":{},"spec":{"metricCollectPolicy":
-        {"aggregateDurationSeconds":60,"reportIntervalSeconds":30,"nodeAggregatePolicy":{"durations":["1m0s"]}}}})");
-    object["metadata"]["name"] = Json(name);
-    must("POST", kNodeMetrics, object);
-  }
-
-  void pod(std::string_view uid, std::string_view name, std::string_view more_metadata = "") {
-    must(
-        "POST", kPods,
-        parsed(base::cat(
-            R"({"metadata":{"name":")", name, R"(","uid":")", uid, R"(")", more_metadata,
-            R"(},"spec":{"nodeName":"n1","containers":[{"name":"main","image":"x","resources":{"requests":{"cpu":"1"}}}]}})")));
-    must("PATCH", base::cat(kPods, "/", name, "/status"),
-         parsed(R"({"status":{"phase":"Running","qosClass":"Burstable"}})"), kMerge);
-  }
-  std::string uid_of(std::string_view name) {
-    return std::string(must("GET", base::cat(kPods, "/", name), nullptr).text_at("metadata", "uid"));
-  }
-
-  // Each second each group uses so many milliseconds of CPU, and the node in all so many ticks.
-  struct Load {
-    std::string group;
-    std::int64_t ms_a_second = 0;
-  };
-  void work(base::Duration time, const std::vector<Load>& loads, std::int64_t node_ms_a_second) {
-    for (base::Duration done{0}; done < time; done += 1s) {
-      seconds += 1;
-      for (const Load& load : loads) {
-        used_ms[load.group] += load.ms_a_second;
-        node.cpu(load.group, used_ms[load.group] * 1'000'000);
-      }
-      node_ms += node_ms_a_second;
-      node.cpu_ticks({node_ms / 10, 0});
-      net::testing::run_for(loop, node.clock, 1s);
-    }
-  }
-
-  Json status() { return must("GET", base::cat(kNodeMetrics, "/n1"), nullptr)["status"]; }
-
-  testing::KernelNode node{linux::Layout::kV2};
-  net::EventLoop loop{node.clock};
-  std::string lines;
-  base::Log log{node.clock,
-                {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> admin, transport;
-  std::unique_ptr<kube::Client> client;
-  std::unique_ptr<base::Registry> metrics;
-  net::WorkerPool workers{1, 4};
-  std::unique_ptr<Agent> agent;
-  std::string pod_source = "api-server";
-  std::int64_t seconds = 0, node_ms = 0;
-  std::map<std::string, std::int64_t> used_ms;
-};
+using testing::AgentTest;
+using testing::kMerge;
+using testing::kMiB;
+using testing::kNodeMetrics;
+using testing::kNodeSlos;
+using testing::parsed;
 
 TEST_F(AgentTest, WhatAPodUsesIsItsAndTheRestIsTheSystems) {
   nodemetric();
@@ -270,6 +135,18 @@ TEST_F(AgentTest, UntilSomebodySaidWhatRunsHereNothingIsToldOrLearned) {
   EXPECT_NE(metrics->text().find("tidemark_agent_prediction_models 0\n"), std::string::npos);
 }
 
+// For whoever asks on the machine (`tidemark doctor node`).
+TEST_F(AgentTest, WhatItsTrialOfTheKernelShowedIsInItsStatus) {
+  node.proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
+  start();
+  work(3s, {}, 100);
+  const auto status = read_status(run.root() + "/run");
+  ASSERT_TRUE(status && *status);
+  EXPECT_EQ((*status)->trials.not_tried, "");
+  ASSERT_EQ((*status)->trials.found.size(), policy::kKnobs);
+  EXPECT_TRUE((*status)->trials.found[static_cast<std::size_t>(policy::Knob::kCpuShares)].effective);
+}
+
 TEST_F(AgentTest, ItIsReadyOnceEverybodyAnswered) {
   start();
   EXPECT_EQ(agent->not_ready(), "its Node is not listed yet");
@@ -296,9 +173,11 @@ TEST(AgentMake, AFolderThatIsNoKernelsIsRefused) {
   AgentOptions options;
   options.node_name = "n1";
   options.metrics_address = "0";
-  options.proc_root = empty.root() + "/not-there";
-  const auto made =
-      Agent::make(loop, {client, [] { return std::string(); }, workers}, log, metrics, base::Random(2), options);
+  options.places.proc_root = empty.root() + "/not-there";
+  linux::KernelProbeRim kernel;
+  linux::KernelKillRim killing;
+  const auto made = Agent::make(loop, {client, [] { return std::string(); }, workers, workers, kernel, killing}, log,
+                                metrics, base::Random(2), options);
   ASSERT_FALSE(made);
   EXPECT_NE(made.error().message.find("not-there"), std::string::npos) << made.error().message;
 }

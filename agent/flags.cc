@@ -5,8 +5,7 @@ namespace tidemark::agent {
 void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.group("Node");
   flags.text("node-name", options.node_name, "the node that this is; else $NODE_NAME").placeholder("NAME");
-  flags.text("cgroup-root", options.cgroup_root, "where the machine's cgroups are mounted").placeholder("DIR");
-  flags.text("proc-root", options.proc_root, "the machine's /proc").placeholder("DIR");
+  declare_machine_flags(flags, options.places);
   flags.text("sys-root", options.sys_root, "the machine's /sys").placeholder("DIR");
   flags.text("kernel-log", options.kernel_log, "the kernel's log").placeholder("FILE");
 
@@ -20,6 +19,18 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
       .placeholder("DIR");
   flags.integer("prediction-safety-margin-percent", options.safety_margin_percent, 0, 100,
                 "on top of every peak that is predicted");
+
+  flags.group("Protection");
+  flags.choice("mode", options.mode, {"enforce", "observe"},
+               "what is done with what is decided for the groups of this node, where the manager does not say: written "
+               "to the kernel, or only shown");
+
+  flags
+      .text("pod-logs", options.pod_logs,
+            "the folder of the pods' logs, of which the last lines are kept in --state-dir when a pod is evicted")
+      .placeholder("DIR");
+  flags.list("feature-gates", options.feature_gates, "", parse_feature_gates,
+             "NAME=true or NAME=false, as the peer has them: what is done where the manager does not say");
 
   flags.group("Serving");
   flags

@@ -85,7 +85,11 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
                                     model::reason_sentence(*own.note), ": ", own.problem));
   }
   policy::SloLayers layers;
-  if (settings) layers.pool = &policy::pool_of(settings->revision.tidemark, labels).nodeslo;
+  if (settings) {
+    const policy::Pool& pool = policy::pool_of(settings->revision.tidemark, labels);
+    layers.pool = &pool.nodeslo;
+    shown.agent = manager::agent_word(settings->revision, pool);
+  }
   if (own.in_force) layers.node = &own.in_force->slo;
   const auto live = [&](std::string_view key) { return manager::config_source(maps.slo ? &*maps.slo : nullptr, key); };
   const auto refused = [&](std::string_view problem) {
@@ -106,6 +110,15 @@ net::Task<Result<std::string>> explain_config(net::EventLoop& loop, kube::Client
     for (std::size_t i = 0; i < policy::kSloParts; ++i) {
       if (object->fingerprint.parts[i] != wanted.parts[i])
         shown.object->differs.emplace_back(policy::slo_parts()[i].field);
+    }
+    if (settings) {
+      // What is granted and asked for is taken as it stands there; the rest of what is ours can be told from here.
+      const auto decision = manager::decide_node_slo(&node, &*object, settings->revision, loop.clock().wall(),
+                                                     overrides ? &*overrides : nullptr);
+      if (decision.spec.ours && policy::slo_fingerprint(decision.spec).ours != object->fingerprint.ours) {
+        shown.object->differs.emplace_back(
+            base::cat(policy::kSloExtensions, ".", policy::kSloObject, ".", policy::kSloOurs));
+      }
     }
   }
   co_return options.json ? policy::render_json(shown).dump_pretty() + "\n" : policy::render_text(shown);

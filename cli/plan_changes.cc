@@ -140,6 +140,7 @@ std::vector<std::string> changed_parts(const policy::SloSpec& before, const poli
     if (before.parts[part].text == after.parts[part].text) continue;
     changed.emplace_back(policy::slo_part_info(static_cast<policy::SloPart>(part)).key);
   }
+  if (before.ours != after.ours) changed.emplace_back("agent");  // its modes, the classes of offline work
   return changed;
 }
 

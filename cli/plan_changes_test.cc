@@ -69,6 +69,11 @@ TEST(PlanChanges, ANodeSloThatChangesIsAChange) {
   auto node = change("a", "x", 1000, 1000);
   node.slo_parts = {"resource-threshold-config"};
   EXPECT_NE(plan_text({node}, {}).find("NodeSLO: resource-threshold-config"), std::string::npos);
+  policy::SloSpec before;
+  policy::SloSpec after;
+  EXPECT_TRUE(changed_parts(before, after).empty());
+  after.ours = R"({"schema":1,"agent":{"modes":{"default":"observe"}}})";
+  EXPECT_EQ(changed_parts(before, after), std::vector<std::string>{"agent"});
 }
 
 }  // namespace

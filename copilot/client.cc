@@ -60,7 +60,7 @@ net::Task<Result<Information>> Client::information(base::Duration limit) {
   co_return read_information(body);
 }
 
-net::Task<Result<std::vector<Container>>> Client::containers(base::Duration limit) {
+net::Task<Result<ContainerList>> Client::containers(base::Duration limit) {
   TM_CO_TRY(const std::string body, co_await call(get("/v1/containers"), limit));
   co_return read_containers(body);
 }

@@ -28,7 +28,7 @@ class Client {
 
   net::Task<Result<void>> health(base::Duration limit);
   net::Task<Result<Information>> information(base::Duration limit);
-  net::Task<Result<std::vector<Container>>> containers(base::Duration limit);  // without those that have ended
+  net::Task<Result<ContainerList>> containers(base::Duration limit);  // without those that have ended
   net::Task<Result<Container>> container(std::string id, base::Duration limit);
   // Answers the container as it was before. It may go on for a while.
   net::Task<Result<Container>> kill(std::string id, base::Duration limit);

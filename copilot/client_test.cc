@@ -55,7 +55,7 @@ TEST_F(CopilotClient, ItsSixRoutes) {
   EXPECT_EQ(asked, "GET /information");
 
   say(200, "[]");
-  EXPECT_EQ(run(client().containers(kLimit))->size(), 0u);
+  EXPECT_EQ(run(client().containers(kLimit))->containers.size(), 0u);
   EXPECT_EQ(asked, "GET /v1/containers");
 
   say(200, base::cat(R"({"name":")", kId, R"("})"));

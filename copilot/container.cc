@@ -124,6 +124,13 @@ Result<void> finish(JsonReader& json, std::string_view what) {
   return end ? end : fail(std::move(end).error().within(what));
 }
 
+// By its name, where that was read before what is wrong with it.
+std::string place_of(const Container& container, std::size_t at) {
+  if (container.name.empty()) return base::cat("a copilot's container at ", at);
+  return base::cat("a copilot's container ",
+                   base::quoted(std::string_view(container.name).substr(0, model::kTaskNameBytesMax)));
+}
+
 void write_amounts(base::JsonWriter& writer, std::string_view side, const TaskAmounts& amounts) {
   writer.key(side).begin_object();
   for (const Amount& each : kAmounts) {
@@ -146,10 +153,23 @@ std::string_view Container::label(std::string_view key) const {
   return {};
 }
 
-Result<std::vector<Container>> read_containers(std::string_view bytes) {
-  std::vector<Container> out;
+Result<ContainerList> read_containers(std::string_view bytes) {
+  ContainerList out;
   JsonReader json(bytes);
-  read_list(json, out);
+  json.array([&] {
+    const std::size_t at = out.containers.size() + out.refused.size();
+    if (at == kContainersMax) return json.fail_here(kTooMany);
+    std::string_view raw;
+    if (!json.raw(raw)) return;
+    JsonReader one(raw);
+    Container container;
+    read(one, container);
+    if (auto end = one.finish()) {
+      out.containers.push_back(std::move(container));
+    } else {
+      out.refused.push_back(std::move(end).error().within(place_of(container, at)));
+    }
+  });
   TM_TRY_VOID(finish(json, "a copilot's containers"));
   return out;
 }

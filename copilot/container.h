@@ -50,8 +50,14 @@ struct Information {
   bool operator==(const Information&) const = default;
 };
 
+// A list, and what of it is none: one container that cannot be read is no reason not to know the others.
+struct ContainerList {
+  std::vector<Container> containers;
+  std::vector<Error> refused;  // kInvalid, with its name or its place in the list
+};
+
 // All are kInvalid for bytes that are something else, with the place in them.
-Result<std::vector<Container>> read_containers(std::string_view bytes);  // an array; null is an empty one
+Result<ContainerList> read_containers(std::string_view bytes);  // an array; null is an empty one
 Result<Container> read_container(std::string_view bytes);
 Result<std::vector<Container>> read_items(std::string_view bytes);  // {"items":[…]}, of what was killed
 Result<Information> read_information(std::string_view bytes);

@@ -27,8 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto containers = copilot::read_containers(bytes);
   check(containers);
   if (containers) {
-    TM_CHECK(containers->size() <= copilot::kContainersMax, "a bounded list");
-    for (const auto& each : *containers) {
+    TM_CHECK(containers->containers.size() + containers->refused.size() <= copilot::kContainersMax, "a bounded list");
+    for (const auto& each : containers->refused) TM_CHECK(each.kind == ErrorKind::kInvalid, "bad bytes are bad input");
+    for (const auto& each : containers->containers) {
       TM_CHECK(each.group.size() <= copilot::kTextBytesMax && each.labels.size() <= copilot::kLabelsMax,
                "of bounded ones");
       std::string text;

@@ -77,15 +77,31 @@ TEST(CopilotContainer, LabelsAndATimeOfALaterCopilot) {
 }
 
 TEST(CopilotContainer, ListsOfThem) {
-  EXPECT_EQ(read_containers("[]")->size(), 0u);
-  EXPECT_EQ(read_containers("null")->size(), 0u);
+  EXPECT_EQ(read_containers("[]")->containers.size(), 0u);
+  EXPECT_EQ(read_containers("null")->containers.size(), 0u);
   const auto two = read_containers(base::cat("[", kPeers, ",", kPeers, "]"));
   ASSERT_TRUE(two);
-  EXPECT_EQ(two->size(), 2u);
+  EXPECT_EQ(two->containers.size(), 2u);
   const auto killed = read_items(base::cat(R"({"items":[)", kPeers, "]}"));
   ASSERT_TRUE(killed);
   EXPECT_EQ(killed->size(), 1u);
   EXPECT_EQ(read_items("{}")->size(), 0u);
+}
+
+TEST(CopilotContainer, OneThatCannotBeReadIsRefusedAlone) {
+  const auto read = read_containers(
+      R"([{"name":"a"},{"name":"b","resources":{"requests":{"cpu":"much"}}},7,{"name":"c"},{"name":"d","createTimestamp":"soon"}])");
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->containers.size(), 2u);
+  EXPECT_EQ(read->containers[0].name, "a");
+  EXPECT_EQ(read->containers[1].name, "c");
+  ASSERT_EQ(read->refused.size(), 3u);
+  EXPECT_TRUE(read->refused[0].message.starts_with("a copilot's container \"b\": ")) << read->refused[0].message;
+  EXPECT_TRUE(read->refused[1].message.starts_with("a copilot's container at 2: ")) << read->refused[1].message;
+  EXPECT_TRUE(read->refused[2].message.starts_with("a copilot's container \"d\": ")) << read->refused[2].message;
+  for (const char* broken : {R"([{"name":"a"},{"name":])", R"([{"name":"a"})", R"([{"name":"a"}]x)"}) {
+    EXPECT_FALSE(read_containers(broken)) << broken;
+  }
 }
 
 TEST(CopilotContainer, Information) {
@@ -115,6 +131,7 @@ TEST(CopilotContainer, IsBounded) {
   for (std::size_t i = 1; i < kContainersMax; ++i) many += ",{}";
   EXPECT_TRUE(read_containers(many + "]"));
   EXPECT_FALSE(read_containers(many + ",{}]"));
+  EXPECT_FALSE(read_containers(many + ",7]"));
 }
 
 }  // namespace

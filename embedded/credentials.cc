@@ -1,6 +1,5 @@
 #include "embedded/credentials.h"
 
-#include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-#include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "journal/whole_file.h"
 #include "kube/config.h"
 #include "net/address.h"
 
@@ -51,28 +50,8 @@ Result<std::optional<std::string>> read_if_there(const std::string& path) {
   return std::unexpected(std::move(text).error());
 }
 
-Result<void> fill_file(const std::string& path, std::string_view text, mode_t mode) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
-  if (file.get() < 0) return base::fail_errno(errno, base::cat("making ", path));
-  if (::fchmod(file.get(), mode) != 0) return base::fail_errno(errno, base::cat("protecting ", path));
-  while (!text.empty()) {
-    const ssize_t put = ::write(file.get(), text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return base::fail_errno(errno, base::cat("writing ", path));
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  if (::fsync(file.get()) != 0) return base::fail_errno(errno, base::cat("syncing ", path));
-  return {};
-}
-
-// Whole or not at all: written beside, synced, renamed.
 Result<void> write_file(const std::string& path, std::string_view text, mode_t mode) {
-  const std::string beside = path + ".new";
-  if (auto filled = fill_file(beside, text, mode); !filled) {
-    ::unlink(beside.c_str());
-    return filled;
-  }
-  if (::rename(beside.c_str(), path.c_str()) != 0) return base::fail_errno(errno, base::cat("renaming ", beside));
+  TM_TRY_VOID(journal::write_whole(path, text, {.mode = mode, .sync = true}));
   return {};
 }
 

@@ -35,6 +35,7 @@ net::Task<Result<void>> evict_pod(Writer& writer, std::string ns, std::string po
   write.ns = ns;
   write.subresource = "eviction";
   write.dry_run = options.dry_run;
+  write.note = options.note;
   auto answer = co_await writer.create(kPods, eviction_body(ns, pod, options), write, pod, limit);
   if (!answer) co_return base::fail(std::move(answer).error());
   co_return Result<void>();

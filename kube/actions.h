@@ -14,6 +14,7 @@ struct EvictOptions {
   std::optional<std::int64_t> grace_period_s{};  // not given: the pod's own
   std::string uid{};                             // only this incarnation; empty: whichever has the name
   bool dry_run = false;
+  WriteNote note{};
 };
 
 // policy/v1 Eviction. The server tries by itself for ten seconds before it says kConflict to a uid that is gone: a

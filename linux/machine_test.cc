@@ -38,6 +38,7 @@
 #include "linux/scan.h"
 #include "linux/testing/own_group.h"
 #include "linux/testing/tree.h"
+#include "linux/topology.h"
 
 namespace tidemark::linux {
 namespace {
@@ -118,8 +119,9 @@ TEST_F(Machine, EveryReaderUnderstandsAGroup) {
   expect_read(read_memory_use(group, buffer), File::kMemoryStat);
   expect_read(read_memory_events(group, buffer), File::kMemoryEvents);
   expect_read(read_pids(group, buffer), File::kPidsUsage);
-  for (const File file : {File::kCpuShares, File::kCpuQuota, File::kCpuPeriod, File::kCpuBurst, File::kCpuIdle,
-                          File::kCpuBvt, File::kMemoryLimit, File::kMemoryMin, File::kMemoryHigh, File::kPidsLimit}) {
+  for (const File file :
+       {File::kCpuShares, File::kCpuQuota, File::kCpuPeriod, File::kCpuBurst, File::kCpuIdle, File::kCpuBvt,
+        File::kCpuQosLevel, File::kMemoryLimit, File::kMemoryMin, File::kMemoryHigh, File::kPidsLimit}) {
     expect_read(read_value(group, file, buffer), file);
   }
   if (group.has(File::kCpuQuota)) {
@@ -364,6 +366,22 @@ TEST_F(Procfs, NumaNodesAreUnderstoodOrMissing) {
     ASSERT_TRUE(memory && *memory);
     EXPECT_LE((*memory)->used(), (*memory)->total);
   }
+}
+
+TEST_F(Procfs, EachProcessorHasItsPlace) {
+  const auto cpus = Folder::open("/sys/devices/system/cpu");
+  if (!cpus) GTEST_SKIP() << cpus.error().message;
+  const auto nodes = Folder::open("/sys/devices/system/node");
+  const auto found = read_topology(*cpus, nodes ? &*nodes : nullptr, buffer);
+  ASSERT_TRUE(found) << found.error().message;
+  CpuSet places, cores;
+  for (const Processor& one : found->processors) places.add(one.cpu);
+  for (const Processor& one : found->processors) cores.add(one.core);
+  MachineCpuTimes times;
+  ASSERT_TRUE(read_cpu_times(proc, buffer, times));
+  EXPECT_EQ(found->processors.size(), times.each.size());
+  for (const auto& one : times.each) EXPECT_TRUE(places.contains(one.cpu)) << one.cpu;
+  EXPECT_TRUE(cores.is_subset_of(places)) << "a core is called like its first processor";
 }
 
 TEST_F(Procfs, ThisProcessIsUnderstood) {

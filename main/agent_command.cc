@@ -1,18 +1,30 @@
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "agent/agent.h"
 #include "base/metrics.h"
+#include "base/text.h"
+#include "linux/cgroup/kill.h"
+#include "linux/knob_probe.h"
+#include "main/audit.h"
 #include "main/cluster.h"
 #include "main/process.h"
+#include "net/worker.h"
 
 namespace tidemark::main {
+namespace {
+constexpr std::size_t kFileQueueMax = 16;
+}  // namespace
 
 int run_agent(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark agent", "Measures one node and what runs on it, and reports it.");
+  base::Flags flags("tidemark agent",
+                    "Measures one node and what runs on it, reports it, and keeps offline work out of the way.");
   ClusterOptions cluster_options;
   agent::AgentOptions options;
   LogOptions log_options;
   declare_cluster_flags(flags, cluster_options);
+  declare_audit_flags(flags, cluster_options.audit);
   agent::declare_flags(flags, options);
   declare_log_flags(flags, log_options);
   base::Flags::Parsed parsed;
@@ -34,17 +46,30 @@ int run_agent(const std::vector<std::string>& args) {
   client_config.burst = static_cast<int>(options.query_burst);
   client_config.user_agent = "tidemark-agent/" TIDEMARK_VERSION;
   client_config.metrics = &metrics;
+  if (!options.state_dir.empty()) {
+    std::error_code error;  // who writes there tells of it
+    std::filesystem::create_directories(options.state_dir, error);
+    if (cluster_options.audit.file.empty()) cluster_options.audit.file = options.state_dir + "/audit.jsonl";
+  }
+  options.audit_actor = base::cat("agent ", options.node_name);
+  AuditOutput audit(loop, log, &metrics, cluster_options.audit);
+  audit.listen_to(client_config, options.audit_actor);
   auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
   if (!cluster) return failed(cluster.error());
-  if (options.tasks.kubelet_insecure) log.warn("the kubelet's certificate is not verified, as a flag says");
+  if (options.tasks.kubelet.insecure) log.warn("the kubelet's certificate is not verified, as a flag says");
   log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}, {"node", options.node_name}});
 
-  auto agent = agent::Agent::make(loop, {*cluster->client, cluster->bearer, *cluster->workers}, log, metrics,
-                                  random.fork(), std::move(options));
+  net::WorkerPool files(1, kFileQueueMax);
+  linux::KernelProbeRim kernel;
+  linux::KernelKillRim killing;
+  auto agent = agent::Agent::make(
+      loop, {*cluster->client, cluster->bearer, *cluster->workers, files, kernel, killing, audit.listener()}, log,
+      metrics, random.fork(), std::move(options));
   if (!agent) return failed(agent.error());
   (*agent)->start();
   signals.run(log, [&] { return (*agent)->drain(); });
   agent->reset();
+  audit.finish();
   return kDone;
 }
 

@@ -33,7 +33,12 @@ AuditOutput::AuditOutput(net::EventLoop& loop, const base::Log& log, base::Regis
 void AuditOutput::listen_to(kube::ClientConfig& client, std::string actor) {
   if (!file_) return;
   client.audit_actor = std::move(actor);
-  client.audit = [file = file_.get()](const model::AuditLine& line) { file->add(model::to_string(line)); };
+  client.audit = listener();
+}
+
+std::function<void(model::AuditLine)> AuditOutput::listener() {
+  if (!file_) return {};
+  return [file = file_.get()](const model::AuditLine& line) { file->add(model::to_string(line)); };
 }
 
 int AuditOutput::run(const std::function<net::Task<int>()>& command) {

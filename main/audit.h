@@ -10,6 +10,7 @@
 #include "base/metrics.h"
 #include "journal/audit_file.h"
 #include "kube/client.h"
+#include "model/audit_line.h"
 #include "net/loop.h"
 
 namespace tidemark::main {
@@ -29,6 +30,8 @@ class AuditOutput {
   AuditOutput(net::EventLoop& loop, const base::Log& log, base::Registry* metrics, const AuditOptions& options);
 
   void listen_to(kube::ClientConfig& client, std::string actor);  // this outlives the client
+  // For writes to other things than a cluster; empty where none is kept. This outlives whoever calls it.
+  std::function<void(model::AuditLine)> listener();
   // Runs a command to its end and answers its exit code. Where an audit is kept a signal ends the command in order: a
   // write that was under way leaves its line.
   int run(const std::function<net::Task<int>()>& command);

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "kube/config.h"
 #include "main/person.h"
 
 namespace tidemark::main {
@@ -20,8 +19,7 @@ void declare_cluster_flags(base::Flags& flags, ClusterOptions& options) {
   flags.text("context", options.context, "context of the kubeconfig; else its current one").placeholder("NAME");
 }
 
-Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
-                                const ClusterOptions& options, const kube::ClientConfig& config) {
+Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const base::Clock& clock) {
   kube::ConfigRequest request;
   request.kubeconfig = options.kubeconfig;
   request.context = options.context;
@@ -29,7 +27,12 @@ Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base
   request.home = environment_or_empty("HOME");
   request.service_host = environment_or_empty("KUBERNETES_SERVICE_HOST");
   request.service_port = environment_or_empty("KUBERNETES_SERVICE_PORT");
-  TM_TRY(auto found, kube::find_config(request, kube::system_files(), loop.clock()));
+  return kube::find_config(request, kube::system_files(), clock);
+}
+
+Result<Cluster> connect_cluster(net::EventLoop& loop, const base::Log& log, base::Random random,
+                                const ClusterOptions& options, const kube::ClientConfig& config) {
+  TM_TRY(auto found, find_cluster(options, loop.clock()));
   if (found.http.tls.skip_verification) {
     log.warn("the API server's certificate is not verified, as the kubeconfig says", {{"source", found.source}});
   }

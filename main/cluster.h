@@ -6,11 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/flags.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "kube/config.h"
 #include "main/audit.h"
 #include "main/process.h"
 #include "net/http_client.h"
@@ -25,6 +27,9 @@ struct ClusterOptions {
   AuditOptions audit;  // of commands that write
 };
 void declare_cluster_flags(base::Flags& flags, ClusterOptions& options);
+
+// Where it is and who asks, as flags, environment or the pod's own files say.
+Result<kube::ClusterConfig> find_cluster(const ClusterOptions& options, const base::Clock& clock);
 
 // The parts belong together and go together.
 struct Cluster {

@@ -3,8 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "agent/machine_places.h"
 #include "base/text.h"
 #include "cli/classes.h"
+#include "cli/local_order.h"
 #include "cli/order.h"
 #include "cli/order_wait.h"
 #include "main/cluster.h"
@@ -42,6 +44,8 @@ Words words_of(policy::Wish wish) {
 // What was written on the command line beside the options proper.
 struct Asked {
   Said said;
+  bool local = false;
+  agent::MachinePlaces places;
   bool now = false;
   base::Duration drain = kDrainDefault;
   base::Duration lasts{0};
@@ -64,6 +68,11 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
   }
   flags.duration("for", asked_for.lasts, base::Duration(0), kLastsMax,
                  "ends by itself after this, by the clock here, and what held before holds again; 0 is for good");
+  if (wish != policy::Wish::kObserve) {
+    flags.boolean("local", asked_for.local,
+                  "this machine alone, and now: needs no API server and no manager; where no agent runs it puts back "
+                  "what one left. As root; outranks the cluster until `tidemark on --local`");
+  }
   flags.boolean("dry-run", options.dry_run, "shows what would be done, and writes nothing");
   flags.boolean("yes", asked_for.yes, "does not ask before a pool or the whole cluster is changed");
   flags.duration("wait", asked_for.wait, base::Duration(0), kDrainMax,
@@ -71,6 +80,10 @@ void declare(base::Flags& flags, policy::Wish wish, Asked& asked_for, cli::Order
   declare_answer_flags(flags, asked_for.form, options.limit);
   flags.integer("in-flight", options.in_flight, 1, 1000, "writes under way at once");
   declare_namespace_flag(flags, options.config_namespace);
+  if (wish != policy::Wish::kObserve) {
+    flags.group("Machine");
+    agent::declare_machine_flags(flags, asked_for.places);
+  }
 }
 
 // What is wrong with it; empty where nothing is.
@@ -120,6 +133,44 @@ int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
                  0, 0});
 }
 
+// What is wrong with asking for it here; empty where nothing is.
+std::string wrong_locally(const policy::StateCommand& command, const std::vector<std::string>& arguments) {
+  if (!arguments.empty()) return base::cat("--local is about this machine: without ", base::quoted(arguments[0]));
+  if (!command.only.all()) return "--local is about all offline work of this machine: without --only";
+  if (command.lasts) return "--local holds until `tidemark on --local`: without --for";
+  return "";
+}
+
+int run_local(const Asked& asked_for, const policy::StateCommand& command, bool dry_run) {
+  cli::LocalOrder order;
+  order.off = command.wish == policy::Wish::kOff;
+  order.by = command.by;
+  order.why = command.why;
+  order.dry_run = dry_run;
+  if (asked_for.wait > base::Duration(0)) order.wait = asked_for.wait;
+  order.places = asked_for.places;
+  const auto tell = [&](const Result<cli::LocalReport>& report) {
+    if (!report) return failed(report.error());
+    const std::string text = asked_for.form.json() ? cli::render_json(*report, order).dump_pretty() + "\n"
+                                                   : cli::render_text(*report, order);
+    const int printed = print(text);
+    const bool silent = report->agent_runs && !report->obeyed && !dry_run;
+    return silent ? kFailed : printed;
+  };
+  if (dry_run) return tell(cli::local_dry_run(order));
+  const base::SystemClock clock;
+  net::EventLoop loop(clock);
+  int code = kFailed;
+  net::Scope scope(loop);
+  const auto give_then_stop = [&]() -> net::Task<void> {
+    code = tell(co_await cli::give_local_order(loop, order));
+    loop.stop();
+  };
+  scope.spawn(give_then_stop());
+  loop.run();
+  return code;
+}
+
 int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   base::Flags flags(words_of(wish).program, words_of(wish).summary);
   ClusterOptions cluster_options;
@@ -132,9 +183,15 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
   declare_audit_flags(flags, cluster_options.audit);
   declare(flags, wish, asked_for, options);
   declare_log_flags(flags, log_options);
-  flags.arguments("node NAME... | pool NAME | cluster", 1, kNodesNamedMax);
+  flags.arguments("node NAME... | pool NAME | cluster", 0, kNodesNamedMax);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (asked_for.local) {
+    if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
+    if (auto wrong = wrong_locally(options.command, parsed.arguments); !wrong.empty()) return wrong_use(wrong, flags);
+    return run_local(asked_for, options.command, options.dry_run);
+  }
+  if (parsed.arguments.empty()) return wrong_use("what? node NAME..., pool NAME or cluster", flags);
   if (auto wrong = read_scope(parsed.arguments, options); !wrong.empty()) return wrong_use(wrong, flags);
   if (auto wrong = read_command(asked_for, wish, options.command); !wrong.empty()) return wrong_use(wrong, flags);
   const bool ask = options.scope != cli::OrderScope::kNode && !asked_for.yes && !options.dry_run;

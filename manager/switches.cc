@@ -21,14 +21,9 @@ constexpr Controller kControllers[] = {
     {"quotaprofile"},
 };
 
-// The gates of the peer's manager. `built`: looked at here. The defaults are the peer's but for two that are off there:
+// The gates of the peer's manager. The defaults are the peer's but for two that are off there:
 // an edit of the settings is checked, and pods that missed the webhook are caught up with, since nothing waits for it.
-struct Gate {
-  std::string_view name;
-  bool enabled = false;
-  bool built = false;
-};
-constexpr Gate kGates[] = {
+constexpr base::FeatureGate kGates[] = {
     {"PodMutatingWebhook", true, true},
     {"PodValidatingWebhook", true, true},
     {"ElasticMutatingWebhook", true},
@@ -59,17 +54,6 @@ constexpr Gate kGates[] = {
     {"PreemptionPolicyTransformer"},
 };
 
-const Gate* find_gate(std::string_view name) {
-  const auto found = std::ranges::find(kGates, name, &Gate::name);
-  return found == std::end(kGates) ? nullptr : found;
-}
-
-std::vector<std::string_view> gate_names() {
-  std::vector<std::string_view> names;
-  for (const Gate& gate : kGates) names.push_back(gate.name);
-  return names;
-}
-
 }  // namespace
 
 Result<ControllerSet> parse_controllers(std::span<const std::string> words) {
@@ -93,38 +77,11 @@ Result<ControllerSet> parse_controllers(std::span<const std::string> words) {
   return controllers;
 }
 
-bool FeatureGates::enabled(std::string_view name) const {
-  if (const auto given = given_.find(name); given != given_.end()) return given->second;
-  const Gate* gate = find_gate(name);
-  return gate != nullptr && gate->enabled;
-}
-
-std::vector<std::string> FeatureGates::without_effect() const {
-  std::vector<std::string> sentences;
-  for (const auto& [name, enabled] : given_) {
-    const Gate* gate = find_gate(name);
-    if (gate == nullptr) {
-      const auto meant = base::nearest(name, gate_names());
-      sentences.push_back(base::cat("no feature gate ", name, " is known here",
-                                    meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
-    } else if (!gate->built && enabled != gate->enabled) {
-      sentences.push_back(base::cat("what the feature gate ", name, " switches is not here"));
-    }
-  }
-  return sentences;
-}
+FeatureGates::FeatureGates() : base::FeatureGates(kGates) {}
 
 Result<FeatureGates> parse_feature_gates(std::span<const std::string> words) {
   FeatureGates gates;
-  for (const std::string_view word : words) {
-    const std::size_t equals = word.find('=');
-    const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
-    const auto enabled = base::parse_go_bool(value);
-    if (equals == 0 || !enabled) {
-      return fail(ErrorKind::kInvalid, base::quoted(word), " is not NAME=true or NAME=false");
-    }
-    gates.given_[std::string(base::trim(word.substr(0, equals)))] = *enabled;
-  }
+  if (auto taken = gates.take(words); !taken) return fail(std::move(taken).error());
   return gates;
 }
 

@@ -1,12 +1,11 @@
 // What the peer's command line switches on and off beside plugins: controllers and feature gates.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/feature_gates.h"
 #include "base/result.h"
 
 namespace tidemark::manager {
@@ -24,21 +23,10 @@ struct ControllerSet {
 // here may be named.
 Result<ControllerSet> parse_controllers(std::span<const std::string> words);
 
-// `--feature-gates=Name=true,Other=false`.
-class FeatureGates {
+class FeatureGates : public base::FeatureGates {
  public:
-  bool enabled(std::string_view name) const;  // as given, else the default; false where there is none
-  // Gates that were given and change nothing here, a sentence each.
-  std::vector<std::string> without_effect() const;
-
-  bool operator==(const FeatureGates&) const = default;
-
- private:
-  friend Result<FeatureGates> parse_feature_gates(std::span<const std::string> words);
-  std::map<std::string, bool, std::less<>> given_;
+  FeatureGates();
 };
-// A gate that is not known is taken (one command line serves all of the peer's programs), a value that is neither true
-// nor false is not.
 Result<FeatureGates> parse_feature_gates(std::span<const std::string> words);
 
 }  // namespace tidemark::manager

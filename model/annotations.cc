@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/cpu_list.h"
 #include "model/names.h"
 
 namespace tidemark::model {
@@ -341,23 +342,8 @@ Result<std::vector<std::int32_t>> parse_numa_nodes(std::string_view annotation) 
 }
 
 Result<int> count_cpus(std::string_view cpu_list) {
-  std::vector<bool> seen;
-  const auto number = [&](std::string_view text) -> Result<int> {
-    const auto cpu = base::parse_int(base::trim(text));
-    if (!cpu || *cpu < 0 || *cpu >= kCpuListMax) {
-      return fail(ErrorKind::kInvalid, "wanted CPU numbers in 0..", kCpuListMax - 1, ", found ", base::quoted(text));
-    }
-    return static_cast<int>(*cpu);
-  };
-  for (const std::string_view piece : base::split(cpu_list, ',')) {
-    const auto dash = piece.find('-');
-    TM_TRY(const int first, number(piece.substr(0, dash)));
-    TM_TRY(const int last, number(dash == std::string_view::npos ? piece : piece.substr(dash + 1)));
-    if (last < first) return fail(ErrorKind::kInvalid, "the range ", base::quoted(piece), " runs backwards");
-    if (static_cast<std::size_t>(last) >= seen.size()) seen.resize(static_cast<std::size_t>(last) + 1);
-    std::fill(seen.begin() + first, seen.begin() + last + 1, true);
-  }
-  return static_cast<int>(std::count(seen.begin(), seen.end(), true));
+  TM_TRY(const auto cpus, parse_cpus(cpu_list));
+  return static_cast<int>(cpus.size());
 }
 
 }  // namespace tidemark::model

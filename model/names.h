@@ -34,6 +34,8 @@ inline constexpr std::string_view kCoreSchedPolicyLabel = "koordinator.sh/core-s
 // Whose work it is and who started it; for YARN the same words are application tags.
 inline constexpr std::string_view kBusinessLabel = "tidemark.io/business";
 inline constexpr std::string_view kUserLabel = "tidemark.io/user";
+// "true": other work of this node depends on it (a NodeManager, a shuffle worker): it is the last to be evicted.
+inline constexpr std::string_view kInfrastructureLabel = "tidemark.io/infrastructure";
 inline constexpr std::string_view kSkipEnhancedValidationLabel = "pod.koordinator.sh/skip-enhanced-validation";
 
 // Annotations of pods.
@@ -50,6 +52,10 @@ inline constexpr std::string_view kNetworkQosAnnotation = "koordinator.sh/networ
 inline constexpr std::string_view kOomScoreAdjAnnotation = "koordinator.sh/oom-score-adj";
 inline constexpr std::string_view kOomScoreAdjSpecAnnotation = "koordinator.sh/oom-score-adj-spec";
 inline constexpr std::string_view kResctrlAnnotation = "node.koordinator.sh/resctrl";
+// How far a task has come, 0 to 100, and what it holds for others that would be lost with it, in bytes: whoever runs
+// the job may say so, and what loses least is evicted first.
+inline constexpr std::string_view kProgressAnnotation = "tidemark.io/progress";
+inline constexpr std::string_view kHeldBytesAnnotation = "tidemark.io/held-bytes";
 inline constexpr std::string_view kProfilesAnnotation = "tidemark.io/profiles";  // which profiles were done with it
 
 // Of ClusterColocationProfiles.
@@ -62,6 +68,9 @@ inline constexpr std::string_view kReservationAnnotation = "node.koordinator.sh/
 inline constexpr std::string_view kOriginAllocatableAnnotation = "node.koordinator.sh/originExtendedAllocatable";
 inline constexpr std::string_view kNetworkBandwidthAnnotation = "node.koordinator.sh/network-bandwidth";
 inline constexpr std::string_view kThirdPartyAllocationsAnnotation = "node.koordinator.sh/thirdPartyAllocations";
+// What the node could give before somebody told Kubernetes more of it than there is.
+inline constexpr std::string_view kRawAllocatableAnnotation = "node.koordinator.sh/raw-allocatable";
+inline constexpr std::string_view kSystemQosAnnotation = "node.koordinator.sh/system-qos-resource";
 inline constexpr std::string_view kNormalizationRatioAnnotation = "node.koordinator.sh/cpu-normalization-ratio";
 inline constexpr std::string_view kAmplificationRatioAnnotation = "node.koordinator.sh/resource-amplification-ratio";
 

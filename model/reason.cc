@@ -1,6 +1,6 @@
 #include "model/reason.h"
 
-#include <array>
+#include <iterator>
 
 #include "base/check.h"
 
@@ -8,7 +8,7 @@ namespace tidemark::model {
 namespace {
 
 // In the order of the enumeration, so that the index is the look-up.
-constexpr std::array kReasons{
+constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kPublished, "TM-NODE-001", "calculated from the node's metric and pods"},
     ReasonInfo{Reason::kDisabledByCluster, "TM-NODE-002", "co-location is off for the whole cluster"},
     ReasonInfo{Reason::kDisabledForNode, "TM-NODE-003", "co-location is off for this node"},
@@ -396,19 +396,104 @@ constexpr std::array kReasons{
     ReasonInfo{Reason::kRecommendForeign, "TM-RECOMMEND-005",
                "an object of this name belongs to somebody else; it is left alone"},
     ReasonInfo{Reason::kRecommendGone, "TM-RECOMMEND-006", "nothing was seen of the workload for days"},
+
+    ReasonInfo{Reason::kSuppressOff, "TM-SUPPRESS-001",
+               "offline work is not suppressed: that is switched off for this node"},
+    ReasonInfo{Reason::kSuppressUnderLine, "TM-SUPPRESS-002",
+               "offline work gets what online work and the system leave under the line"},
+    ReasonInfo{Reason::kSuppressAtFloor, "TM-SUPPRESS-003",
+               "nothing, or nearly nothing, is left under the line: offline work keeps its least"},
+    ReasonInfo{Reason::kSuppressSlewed, "TM-SUPPRESS-004", "more is left under the line; it is given back in steps"},
+    ReasonInfo{Reason::kSuppressSmallStep, "TM-SUPPRESS-005", "what is in force is near enough to what would be right"},
+    ReasonInfo{Reason::kSuppressUnknown, "TM-SUPPRESS-006",
+               "a measurement that this needs is missing: what is in force stays"},
+    ReasonInfo{Reason::kSuppressNothingKnown, "TM-SUPPRESS-007",
+               "it is not known yet what runs on this node: nothing is done"},
+    ReasonInfo{Reason::kSuppressNodeOff, "TM-SUPPRESS-008",
+               "co-location is off on this node: offline work that still runs keeps its least"},
+    ReasonInfo{Reason::kSuppressLowestFirst, "TM-SUPPRESS-009",
+               "the least timely class of offline work gives way first"},
+    ReasonInfo{Reason::kLimitFromBatch, "TM-LIMIT-001", "as much as its batch resources say"},
+    ReasonInfo{Reason::kLimitNothingSaid, "TM-LIMIT-002", "it says no batch limit: none is set"},
+    ReasonInfo{Reason::kLimitBySuppression, "TM-LIMIT-003",
+               "no quota of its own while all offline work is held by one quota"},
+    ReasonInfo{Reason::kLimitNormalized, "TM-LIMIT-004",
+               "a core of this node counts for more than one: the quota is that much smaller"},
+    ReasonInfo{Reason::kPriorityByClass, "TM-PRIORITY-001", "as the QoS class of the group says"},
+    ReasonInfo{Reason::kPriorityOff, "TM-PRIORITY-002", "priorities are switched off for this class: plain"},
+    ReasonInfo{Reason::kShareByClass, "TM-PRIORITY-003", "the weight of its class of offline work"},
+    ReasonInfo{Reason::kShareUnknownClass, "TM-PRIORITY-004",
+               "it names no class of offline work that is known here: the default weight"},
+    ReasonInfo{Reason::kKnobMissing, "TM-KNOB-001", "the kernel of this node has no such file"},
+    ReasonInfo{Reason::kKnobOutranked, "TM-KNOB-002", "another strategy has this file of the group"},
+    ReasonInfo{Reason::kKnobRefused, "TM-KNOB-003", "the kernel refused the value"},
+    ReasonInfo{Reason::kKnobWithoutEffect, "TM-KNOB-004",
+               "the kernel took the value on a trial and nothing came of it"},
+    ReasonInfo{Reason::kAgentEnforces, "TM-AGENT-001", "decided and written"},
+    ReasonInfo{Reason::kAgentObserves, "TM-AGENT-002", "decided and shown; nothing is written"},
+    ReasonInfo{Reason::kAgentOff, "TM-AGENT-003",
+               "co-location is off on this node: offline work is held to its least, and what was changed is put back"},
+    ReasonInfo{Reason::kAgentLatched, "TM-AGENT-004",
+               "switched off on the machine itself (tidemark off --local); that outranks the cluster"},
+    ReasonInfo{Reason::kAgentHolds, "TM-AGENT-005",
+               "the agent ended unexpectedly several times: it keeps what is in force and loosens nothing"},
+    ReasonInfo{Reason::kAgentAwaits, "TM-AGENT-006",
+               "it is not known yet what is wanted of this node: what is in force stays"},
+    ReasonInfo{Reason::kAgentPeerPresent, "TM-AGENT-007", "Koordinator's agent runs on this node: ours only observes"},
+    ReasonInfo{Reason::kAgentStandsBack, "TM-AGENT-008",
+               "somebody else keeps changing this file: it is left to him for a while"},
+    ReasonInfo{Reason::kAgentRepaired, "TM-AGENT-009", "somebody else changed this file: it was set again"},
+    ReasonInfo{Reason::kAgentPutBack, "TM-AGENT-010", "put back to what was found before the first write"},
+    ReasonInfo{Reason::kAgentKeptForTasks, "TM-AGENT-011", "not loosened: offline work still runs in the group"},
+    ReasonInfo{Reason::kAgentNotOurs, "TM-AGENT-012", "not put back: somebody else changed it since"},
+    ReasonInfo{Reason::kAgentGroupGone, "TM-AGENT-013", "the group is gone, and its values with it"},
+    ReasonInfo{Reason::kEvictMemoryLine, "TM-EVICT-001", "the node's memory is used above the line of eviction"},
+    ReasonInfo{Reason::kEvictCpuLine, "TM-EVICT-002", "the node's processors are used above the line of eviction"},
+    ReasonInfo{Reason::kEvictCpuUnsatisfied, "TM-EVICT-003",
+               "offline work gets far less CPU than it asked for: some of it has to run elsewhere"},
+    ReasonInfo{Reason::kEvictCpuOversold, "TM-EVICT-004",
+               "more CPU of a class is requested on the node than it still has to give"},
+    ReasonInfo{Reason::kEvictMemoryOversold, "TM-EVICT-005",
+               "more memory of a class is requested on the node than it still has to give"},
+    ReasonInfo{Reason::kEvictMemoryPressure, "TM-EVICT-006", "work on the node stands still for want of memory"},
+    ReasonInfo{Reason::kEvictDiskLine, "TM-EVICT-007", "a disk of the node is filled above the line of eviction"},
+    ReasonInfo{Reason::kEvictBelowLine, "TM-EVICT-008", "nothing is above its line"},
+    ReasonInfo{Reason::kEvictReleasesOnTheWay, "TM-EVICT-009", "what was asked to go releases enough"},
+    ReasonInfo{Reason::kEvictCoolDown, "TM-EVICT-010", "something was evicted a moment ago: its effect is awaited"},
+    ReasonInfo{Reason::kEvictNoVictim, "TM-EVICT-011", "nothing on the node may be evicted for this"},
+    ReasonInfo{Reason::kEvictBudgetSpent, "TM-EVICT-012", "the node has evicted as much as it may in an hour"},
+    ReasonInfo{Reason::kEvictNotMeasured, "TM-EVICT-013",
+               "a measurement that this needs is missing: nothing is evicted for it"},
+    ReasonInfo{Reason::kEvictUnfit, "TM-EVICT-014",
+               "the settings of this line do not fit together: nothing is evicted for it"},
+    ReasonInfo{Reason::kEvictAsked, "TM-EVICT-015", "asked to end"},
+    ReasonInfo{Reason::kEvictForbidden, "TM-EVICT-016",
+               "a disruption budget, or the manager, did not let it go: another one is looked for"},
+    ReasonInfo{Reason::kEvictUnreachable, "TM-EVICT-017", "nobody who could have ended it answered"},
+    ReasonInfo{Reason::kEvictKilled, "TM-EVICT-018", "it did not end in time: all of its group was killed"},
+    ReasonInfo{Reason::kEvictGone, "TM-EVICT-019", "it has ended"},
+    ReasonInfo{Reason::kEvictNotKilled, "TM-EVICT-020", "its group could not be killed"},
+    ReasonInfo{Reason::kArbitrateFits, "TM-ARBITRATE-001",
+               "what offline work requested fits what the node has to give"},
+    ReasonInfo{Reason::kArbitrateReject, "TM-ARBITRATE-002",
+               "more was sold than there is: nothing more is let in, and what starts is limited at once"},
+    ReasonInfo{Reason::kArbitrateEvict, "TM-ARBITRATE-003",
+               "more was sold than there is, and it shows: the least timely work goes first"},
+    ReasonInfo{Reason::kArbitrateOver, "TM-ARBITRATE-004",
+               "what is there fits again for long enough: work is let in again"},
 };
 
 consteval bool in_order() {
-  for (std::size_t i = 0; i < kReasons.size(); ++i) {
+  for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return kReasons.size() == static_cast<std::size_t>(Reason::kRecommendGone) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kArbitrateOver) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 
 const ReasonInfo& info(Reason reason) {
   const auto index = static_cast<std::size_t>(reason);
-  TM_CHECK(index < kReasons.size(), "a reason is made only from the enumeration");
+  TM_CHECK(index < std::size(kReasons), "a reason is made only from the enumeration");
   return kReasons[index];
 }
 

@@ -321,6 +321,78 @@ enum class Reason : std::uint16_t {
   kRecommendRight,
   kRecommendForeign,
   kRecommendGone,
+
+  // How much of the processors offline work may use on a node.
+  kSuppressOff,
+  kSuppressUnderLine,
+  kSuppressAtFloor,
+  kSuppressSlewed,
+  kSuppressSmallStep,
+  kSuppressUnknown,
+  kSuppressNothingKnown,
+  kSuppressNodeOff,
+  kSuppressLowestFirst,
+
+  // What a pod or task of batch resources may use at most.
+  kLimitFromBatch,
+  kLimitNothingSaid,
+  kLimitBySuppression,
+  kLimitNormalized,
+
+  // Who runs first on a node, and how offline work shares.
+  kPriorityByClass,
+  kPriorityOff,
+  kShareByClass,
+  kShareUnknownClass,
+
+  // What the kernel of a node takes.
+  kKnobMissing,
+  kKnobOutranked,
+  kKnobRefused,
+  kKnobWithoutEffect,
+
+  // What an agent does with what it decided.
+  kAgentEnforces,
+  kAgentObserves,
+  kAgentOff,
+  kAgentLatched,
+  kAgentHolds,
+  kAgentAwaits,
+  kAgentPeerPresent,
+  kAgentStandsBack,
+  kAgentRepaired,
+  kAgentPutBack,
+  kAgentKeptForTasks,
+  kAgentNotOurs,
+  kAgentGroupGone,
+
+  // Which offline work ends so that the rest, and the node, can go on.
+  kEvictMemoryLine,
+  kEvictCpuLine,
+  kEvictCpuUnsatisfied,
+  kEvictCpuOversold,
+  kEvictMemoryOversold,
+  kEvictMemoryPressure,
+  kEvictDiskLine,
+  kEvictBelowLine,
+  kEvictReleasesOnTheWay,
+  kEvictCoolDown,
+  kEvictNoVictim,
+  kEvictBudgetSpent,
+  kEvictNotMeasured,
+  kEvictUnfit,
+  kEvictAsked,
+  kEvictForbidden,
+  kEvictUnreachable,
+  kEvictKilled,
+  kEvictGone,
+  kEvictNotKilled,
+
+  // What becomes of a node on which two schedulers sold the same.
+  kArbitrateFits,
+  kArbitrateReject,
+  kArbitrateEvict,
+  kArbitrateOver,
 };
 
 struct ReasonInfo {

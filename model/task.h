@@ -108,6 +108,7 @@ struct Task {
   bool host_network = false;
   bool fixed = false;             // the kubelet's own (a static pod): the API server cannot evict it
   bool eviction_enabled = false;  // for what needs the label
+  bool infrastructure = false;    // other tasks of the node depend on it
   // A host application that the peer counts as offline: BE, and below the kubelet's group of such pods.
   bool below_besteffort = false;
   std::int32_t priority_value = 0;              // with default
@@ -130,6 +131,8 @@ struct Task {
   std::optional<base::WallTime> started;
   std::optional<base::WallTime> deleted;  // set while it is being ended
 
+  std::optional<std::int32_t> progress_percent;               // how far it has come; nullopt: nobody says
+  std::optional<std::int64_t> held_bytes;                     // that others need, and that are lost with it
   std::optional<std::vector<std::string>> eviction_features;  // those that may evict it; nullopt: all
   std::string cpuset;                    // where the scheduler put it; empty: nowhere in particular
   std::vector<std::int32_t> numa_nodes;  // the same, each once

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +25,13 @@ struct StoredModel {
   std::string key;
   std::string bytes;
 };
-// Makes the folder where it is missing. Stops at the first that fails. A key that has no file is removed already.
-Result<void> store_models(const std::string& folder, std::span<const StoredModel> models,
+struct StoreOutcome {
+  std::vector<std::string> stored;  // keys
+  std::optional<Error> error;       // the first of those that could not be stored or removed
+};
+// Makes the folder where it is missing. One that fails does not keep the others. A key that has no file is removed
+// already.
+StoreOutcome store_models(const std::string& folder, std::span<const StoredModel> models,
                           std::span<const std::string> dropped);
 
 }  // namespace tidemark::agent

@@ -32,7 +32,7 @@ std::vector<std::string> keys(const std::vector<ModelCheckpoint>& models) {
 
 class ModelStore : public ::testing::Test {
  protected:
-  Result<void> put(const std::vector<std::string>& put, const std::vector<std::string>& dropped = {}) {
+  StoreOutcome put(const std::vector<std::string>& put, const std::vector<std::string>& dropped = {}) {
     std::vector<StoredModel> models;
     for (const auto& key : put) models.push_back({key, policy::encode_model(model_of(key))});
     return store_models(folder, models, dropped);
@@ -49,8 +49,8 @@ TEST_F(ModelStore, AFolderThatIsNotThereHasNothingInIt) {
 }
 
 TEST_F(ModelStore, WhatWasPutIsThereAndWhatWasDroppedIsNot) {
-  ASSERT_TRUE(put({"u1", "u2", "__node__"}));
-  ASSERT_TRUE(put({"u3"}, {"u1", "never-there"}));
+  ASSERT_FALSE(put({"u1", "u2", "__node__"}).error);
+  ASSERT_FALSE(put({"u3"}, {"u1", "never-there"}).error);
   const auto loaded = load_models(folder);
   ASSERT_TRUE(loaded);
   EXPECT_EQ(keys(loaded->models), (std::vector<std::string>{"__node__", "u2", "u3"}));
@@ -58,7 +58,7 @@ TEST_F(ModelStore, WhatWasPutIsThereAndWhatWasDroppedIsNot) {
 }
 
 TEST_F(ModelStore, WhatIsNoModelIsNamedAndTheRestIsRead) {
-  ASSERT_TRUE(put({"u1", "u2"}));
+  ASSERT_FALSE(put({"u1", "u2"}).error);
   std::ofstream(folder + "/u3") << "no model";
   std::ofstream(folder + "/u4") << std::string(policy::kModelCheckpointBytesMax + 1, 'x');
   std::filesystem::copy_file(folder + "/u1", folder + "/u5");
@@ -77,8 +77,8 @@ TEST_F(ModelStore, WhatIsNoModelIsNamedAndTheRestIsRead) {
 TEST_F(ModelStore, AKeyIsNoWayOut) {
   for (const char* key : {"../u1", "a/b", "", ".", "..", ".hidden"}) {
     const std::vector<StoredModel> models{{key, "x"}};
-    EXPECT_FALSE(store_models(folder, models, {})) << key;
-    EXPECT_TRUE(put({}, {key})) << key;
+    EXPECT_TRUE(store_models(folder, models, {}).error) << key;
+    EXPECT_FALSE(put({}, {key}).error) << key;
   }
   EXPECT_TRUE(std::filesystem::exists(folder));
 }
@@ -87,8 +87,19 @@ TEST_F(ModelStore, AFolderThatCannotBeMadeIsAnError) {
   std::filesystem::create_directories(tree.root() + "/state");
   std::ofstream(folder) << "a file";
   const auto stored = put({"u1"});
-  ASSERT_FALSE(stored);
-  EXPECT_NE(stored.error().message.find(folder), std::string::npos) << stored.error().message;
+  ASSERT_TRUE(stored.error);
+  EXPECT_NE(stored.error->message.find(folder), std::string::npos) << stored.error->message;
+  EXPECT_TRUE(stored.stored.empty());
+}
+
+TEST_F(ModelStore, OneThatCannotBeStoredDoesNotKeepTheOthers) {
+  std::filesystem::create_directories(folder + "/u1/not-empty");
+  ASSERT_FALSE(put({"u4"}).error);
+  const StoreOutcome stored = put({"u0", "u1", "u2"}, {"u1", "u4"});
+  ASSERT_TRUE(stored.error);
+  EXPECT_NE(stored.error->message.find(folder + "/u1"), std::string::npos) << stored.error->message;
+  EXPECT_EQ(stored.stored, (std::vector<std::string>{"u0", "u2"}));
+  EXPECT_EQ(keys(load_models(folder)->models), (std::vector<std::string>{"u0", "u2"}));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 namespace tidemark::agent {
 namespace {
 
+constexpr base::Duration kDiskPatience = std::chrono::minutes(1);
+
 model::Resources said(const model::SaidAmounts& amounts) {
   return {amounts.cpu.value_or(model::CpuMilli{}), amounts.memory.value_or(model::MemoryBytes{})};
 }
@@ -34,9 +36,23 @@ void PredictionController::start() {
   scope_.spawn(load());
 }
 
+template <class T>
+net::Task<Result<T>> PredictionController::on_disk(std::function<T()> work) {
+  at_disk_ = loop_.clock().monotonic();
+  auto done = co_await workers_.run<T>(loop_, std::move(work));
+  at_disk_.reset();
+  if (std::exchange(slow_disk_told_, false)) log_.info("the disk answers again");
+  co_return done;
+}
+
+void PredictionController::tell_slow_disk(base::MonotonicTime now) {
+  if (!at_disk_ || now - *at_disk_ < kDiskPatience || std::exchange(slow_disk_told_, true)) return;
+  failed_.add();
+  log_.warn("the disk does not answer: what was learned is neither read nor kept", {{"folder", options_.folder}});
+}
+
 net::Task<void> PredictionController::load() {
-  auto loaded =
-      co_await workers_.run<Result<LoadedModels>>(loop_, [folder = options_.folder] { return load_models(folder); });
+  auto loaded = co_await on_disk<Result<LoadedModels>>([folder = options_.folder] { return load_models(folder); });
   loaded_ = true;
   const Result<LoadedModels>& found = loaded ? *loaded : Result<LoadedModels>(std::unexpected(loaded.error()));
   if (!found) {
@@ -46,13 +62,20 @@ net::Task<void> PredictionController::load() {
   }
   for (const std::string& why : found->refused) log_.warn("a model is left out", {{"error", why}});
   std::size_t restored = 0;
-  for (const auto& model : found->models) restored += models_.restore(model, loop_.clock().wall()) ? 1 : 0;
+  for (const auto& model : found->models) {
+    if (models_.restore(model, loop_.clock().wall())) {
+      ++restored;
+    } else {
+      dropped_.push_back(model.key);  // there is no room for it
+    }
+  }
   model_count_.set(static_cast<double>(models_.size()));
   log_.info("what was learned before is known again", {{"models", std::to_string(restored)}});
 }
 
 void PredictionController::observe(const Observed& observed, const policy::UsageHistory& history) {
   const base::MonotonicTime now = observed.readings().at;
+  tell_slow_disk(now);
   if (!loaded_) return;
   if (!trained_) trained_ = now;  // the first minute has to pass before there is one to learn from
   if (now - *trained_ < policy::kTrainEvery) return;
@@ -67,9 +90,8 @@ void PredictionController::observe(const Observed& observed, const policy::Usage
   const base::WallTime wall = loop_.clock().wall();
   const auto node = policy::UsageHistory::training_sample(history.node(), now, scratch_);
   policy::UsageFigures beside_pods;
-  for (const policy::ReportedHostApplication& each : observed.subjects().host_applications) {
-    if (each.priority != model::PriorityClass::kBatch && each.priority != model::PriorityClass::kFree) continue;
-    const auto* series = history.host_application(each.name);
+  for (const std::string_view name : observed.offline_beside_pods()) {
+    const auto* series = history.host_application(name);
     const auto use = series == nullptr ? std::nullopt : policy::UsageHistory::training_sample(*series, now, scratch_);
     if (!use) continue;
     beside_pods.cpu_micro += use->cpu_micro;
@@ -83,6 +105,8 @@ void PredictionController::observe(const Observed& observed, const policy::Usage
   std::erase_if(dropped_, [this](const std::string& key) { return models_.find(key) != nullptr; });
   std::ranges::sort(dropped_);
   dropped_.erase(std::ranges::unique(dropped_).begin(), dropped_.end());
+  // Where nothing can be removed for long, the files of some stay: the next start reads them, and drops what is gone.
+  if (dropped_.size() > policy::kPodModelsMax) dropped_.resize(policy::kPodModelsMax);
   const auto due = models_.to_store(wall);
   if (storing_ || (due.empty() && dropped_.empty())) return;
   storing_ = true;
@@ -100,22 +124,21 @@ std::vector<StoredModel> PredictionController::encoded(const std::vector<std::st
 }
 
 net::Task<void> PredictionController::store(std::vector<StoredModel> models, std::vector<std::string> dropped) {
-  std::vector<std::string> keys;
-  for (const auto& model : models) keys.push_back(model.key);
-  auto stored = co_await workers_.run<Result<void>>(loop_, [folder = options_.folder, models = std::move(models),
-                                                            dropped] { return store_models(folder, models, dropped); });
+  auto answer = co_await on_disk<StoreOutcome>([folder = options_.folder, models = std::move(models), dropped] {
+    return store_models(folder, models, dropped);
+  });
   storing_ = false;
-  const Result<void>& done = stored ? *stored : Result<void>(std::unexpected(stored.error()));
-  if (!done) {
+  const StoreOutcome outcome = answer ? *std::move(answer) : StoreOutcome{{}, std::move(answer).error()};
+  for (const std::string& key : outcome.stored) models_.stored(key, loop_.clock().wall());
+  if (outcome.error) {
     failed_.add();
     dropped_.insert(dropped_.end(), dropped.begin(), dropped.end());
     if (!std::exchange(failing_, true)) {
-      log_.warn("what was learned cannot be kept: a restart begins anew", {{"error", done.error().message}});
+      log_.warn("what was learned cannot be kept: a restart begins anew", {{"error", outcome.error->message}});
     }
-    co_return;
+  } else if (std::exchange(failing_, false)) {
+    log_.info("what was learned is kept again");
   }
-  if (std::exchange(failing_, false)) log_.info("what was learned is kept again");
-  for (const auto& key : keys) models_.stored(key, loop_.clock().wall());
 }
 
 policy::Prediction PredictionController::predict(const Observed& observed, const policy::UsageHistory& history,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ class PredictionController {
                              std::optional<model::Resources> allocatable);
 
  private:
+  // One work on files at a time, of which one that does not come to its end is told.
+  template <class T>
+  net::Task<Result<T>> on_disk(std::function<T()> work);
+  void tell_slow_disk(base::MonotonicTime now);
   net::Task<void> load();
   net::Task<void> store(std::vector<StoredModel> models, std::vector<std::string> dropped);
   std::vector<StoredModel> encoded(const std::vector<std::string>& keys) const;
@@ -56,6 +61,8 @@ class PredictionController {
   bool loaded_ = false;  // until then nothing is learned: a model that was stored must not be begun anew
   bool storing_ = false;
   bool failing_ = false;
+  std::optional<base::MonotonicTime> at_disk_;  // since when
+  bool slow_disk_told_ = false;
   base::Gauge& model_count_;
   base::Counter& failed_;
   net::Scope scope_;  // last: its tasks use everything above

@@ -53,7 +53,8 @@ NodeMetricController::NodeMetricController(net::EventLoop& loop, kube::Client& c
       log_(log),
       metrics_(metrics),
       options_(std::move(options)),
-      objects_(loop, client, client, log, metrics, random.fork(), only(options_.node_name),
+      rights_(client, client, log),
+      objects_(loop, rights_, rights_, log, metrics, random.fork(), only(options_.node_name),
                [this](std::string_view bytes) { return kube::decode_node_metric(bytes, spec_alone(), interner_); }),
       history_(policy::CollectInForce()),
       spread_(base::Duration(random.below(static_cast<std::uint64_t>(policy::kReportRetry.count())))),
@@ -71,6 +72,7 @@ void NodeMetricController::start() {
 }
 
 std::string NodeMetricController::not_ready() const {
+  if (!rights_.missing().empty()) return rights_.missing();
   if (!objects_.synced()) return "its NodeMetric is not listed yet";
   return "";
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "agent/report/observed.h"
+#include "agent/report/read_rights.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/random.h"
@@ -62,6 +63,7 @@ class NodeMetricController {
   base::Log log_;
   base::Registry& metrics_;
   NodeMetricOptions options_;
+  ReadRights rights_;
   kube::Informer<kube::NodeMetric> objects_;
   policy::UsageHistory history_;
   policy::WindowScratch scratch_;

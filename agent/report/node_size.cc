@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "kube/convert.h"
+#include "model/names.h"
 #include "model/quantity.h"
 
 namespace tidemark::agent {
@@ -28,7 +29,7 @@ Result<model::Resources> parse_raw(std::string_view text, model::Resources statu
 
 kube::NodeFields node_size_fields() {
   kube::NodeFields fields;
-  fields.meta.annotations = {kRawAllocatableAnnotation};
+  fields.meta.annotations = {model::kRawAllocatableAnnotation};
   fields.info = false;
   return fields;
 }
@@ -37,13 +38,13 @@ NodeSize node_size(const kube::Node& node) {
   NodeSize size;
   size.capacity = kube::native_resources(node.capacity);
   size.allocatable = kube::native_resources(node.allocatable);
-  const auto* raw = node.meta.annotations.find(kRawAllocatableAnnotation);
+  const auto* raw = node.meta.annotations.find(model::kRawAllocatableAnnotation);
   if (raw == nullptr) return size;
   auto read = parse_raw(raw->view(), size.allocatable);
   if (read) {
     size.allocatable = *read;
   } else {
-    size.unreadable = std::move(read).error().within(kRawAllocatableAnnotation);
+    size.unreadable = std::move(read).error().within(model::kRawAllocatableAnnotation);
   }
   return size;
 }

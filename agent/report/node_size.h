@@ -10,9 +10,6 @@
 
 namespace tidemark::agent {
 
-// What the node could give before somebody told Kubernetes more of it than there is.
-inline constexpr std::string_view kRawAllocatableAnnotation = "node.koordinator.sh/raw-allocatable";
-
 struct NodeSize {
   model::Resources capacity;
   model::Resources allocatable;     // of the annotation, where it says so

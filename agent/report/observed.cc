@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
+
 namespace tidemark::agent {
 namespace {
 
@@ -30,6 +32,18 @@ void add(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& mo
   if (more) sum = sum.value_or(0) + *more;
 }
 
+bool is_offline_application(const model::Task& task) {
+  return task.kind == model::TaskKind::kHostApplication &&
+         (task.priority == model::PriorityClass::kBatch || task.priority == model::PriorityClass::kFree);
+}
+
+bool lies_in_offline_application(const TaskSnapshot& tasks, const ListedTask& listed) {
+  for (auto above = listed.above; above; above = tasks.tasks[*above].above) {
+    if (is_offline_application(*tasks.tasks[*above].task)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Observed::take(const Measured& measured, std::shared_ptr<const TaskSnapshot> tasks) {
@@ -39,6 +53,9 @@ void Observed::take(const Measured& measured, std::shared_ptr<const TaskSnapshot
   numa_readings_.clear();
   pods_.clear();
   host_applications_.clear();
+  source_readings_.clear();
+  source_names_.clear();
+  offline_beside_pods_.clear();
   const base::MonotonicTime at = measured.pass.at;
 
   // Both lists are in one order, and one may lack what the other has.
@@ -58,12 +75,16 @@ void Observed::take(const Measured& measured, std::shared_ptr<const TaskSnapshot
       case model::TaskKind::kHostApplication:
         host_readings_.push_back({task.name, reading});
         host_applications_.push_back({task.name, task.priority, task.qos});
+        if (is_offline_application(task) && !lies_in_offline_application(*tasks_, listed)) {
+          offline_beside_pods_.push_back(task.name);
+        }
         break;
       case model::TaskKind::kCopilotTask:
         if (!listed.above) add_to_source(task.identity.source, reading);
         break;
     }
   }
+  name_sources();
   for (const NumaMeasured& node : measured.node.numa) {
     policy::NumaReading reading;
     reading.numa_node_id = node.id;
@@ -83,15 +104,26 @@ void Observed::take(const Measured& measured, std::shared_ptr<const TaskSnapshot
 }
 
 void Observed::add_to_source(std::string_view source, const policy::UsageReading& reading) {
-  auto at = std::ranges::find(host_readings_, source, &policy::NamedReading::name);
-  if (at == host_readings_.end()) {
-    host_readings_.push_back({source, reading});
-    host_applications_.push_back({source, model::PriorityClass::kBatch, model::Qos::kBe});
+  const auto at = std::ranges::find(source_readings_, source, &policy::NamedReading::name);
+  if (at == source_readings_.end()) {
+    source_readings_.push_back({source, reading});
     return;
   }
   add(at->reading.cpu_micro, reading.cpu_micro);
   add(at->reading.memory.without_page_cache_bytes, reading.memory.without_page_cache_bytes);
   add(at->reading.memory.with_page_cache_bytes, reading.memory.with_page_cache_bytes);
+}
+
+void Observed::name_sources() {
+  for (policy::NamedReading& each : source_readings_) {
+    if (std::ranges::find(host_readings_, each.name, &policy::NamedReading::name) != host_readings_.end()) {
+      each.name = source_names_.emplace_back(base::cat("copilot ", each.name));
+    }
+    offline_beside_pods_.push_back(each.name);
+    host_applications_.push_back({each.name, model::PriorityClass::kBatch, model::Qos::kBe});
+  }
+  // Before the others: there is room for so many only (policy::kUsageHostApplicationsMax).
+  host_readings_.insert(host_readings_.begin(), source_readings_.begin(), source_readings_.end());
 }
 
 }  // namespace tidemark::agent

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
+
 namespace tidemark::agent {
 namespace {
 
@@ -33,7 +35,7 @@ class ObservedTest : public ::testing::Test {
     task->ns = "default";
     task->identity.task = "id-" + name;
     task->identity.source = std::move(source);
-    task->priority = model::PriorityClass::kProd;
+    task->priority = priority;
     task->qos = model::Qos::kLs;
     const TaskHandle handle{static_cast<std::uint32_t>(tasks->tasks.size()), 1};
     tasks->tasks.push_back({handle, task, above});
@@ -44,11 +46,19 @@ class ObservedTest : public ::testing::Test {
     measured.accounts.push_back(std::move(account));
   }
 
+  std::string offline() const {
+    std::string names;
+    for (const std::string_view name : observed.offline_beside_pods())
+      names += base::cat(names.empty() ? "" : " ", name);
+    return names;
+  }
+
   void take() { observed.take(measured, tasks); }
 
   Measured measured;
   std::shared_ptr<TaskSnapshot> tasks = std::make_shared<TaskSnapshot>();
   Observed observed;
+  model::PriorityClass priority = model::PriorityClass::kProd;  // of what is added
 };
 
 TEST_F(ObservedTest, EachPodAndHostApplicationIsNamed) {
@@ -80,6 +90,36 @@ TEST_F(ObservedTest, TasksOfACopilotThatLieInNothingElseAreOneBatchApplicationOf
   EXPECT_EQ(observed.subjects().host_applications[0].priority, model::PriorityClass::kBatch);
   EXPECT_EQ(observed.subjects().host_applications[0].qos, model::Qos::kBe);
   EXPECT_EQ(observed.readings().host_applications[1].name, "other");
+}
+
+// Its use is in the group that it lies in, and that one's is taken off as a whole.
+TEST_F(ObservedTest, OfflineWorkBesidePodsIsNamedOnceHoweverItIsNested) {
+  add(model::TaskKind::kHostApplication, "online", "host", 500'000);
+  priority = model::PriorityClass::kBatch;
+  add(model::TaskKind::kHostApplication, "in-online", "host", 400'000, 0);
+  add(model::TaskKind::kHostApplication, "deeper", "host", 300'000, 1);
+  priority = model::PriorityClass::kMid;
+  add(model::TaskKind::kHostApplication, "mid", "host", 200'000, 2);
+  priority = model::PriorityClass::kFree;
+  add(model::TaskKind::kHostApplication, "deepest", "host", 100'000, 3);
+  add(model::TaskKind::kHostApplication, "alone", "host", 100'000);
+  add(model::TaskKind::kCopilotTask, "c1", "yarn", 100'000);
+  take();
+  EXPECT_EQ(offline(), "in-online alone yarn");
+  EXPECT_EQ(observed.subjects().host_applications.size(), 7U);  // each is told all the same
+}
+
+TEST_F(ObservedTest, ASourceIsNotTakenForTheHostApplicationOfItsName) {
+  add(model::TaskKind::kCopilotTask, "c1", "yarn", 100'000);
+  add(model::TaskKind::kHostApplication, "yarn", "host", 500'000);
+  add(model::TaskKind::kCopilotTask, "c2", "yarn", 100'000);
+  take();
+  ASSERT_EQ(observed.readings().host_applications.size(), 2U);
+  EXPECT_EQ(observed.readings().host_applications[0].name, "copilot yarn");
+  EXPECT_EQ(observed.readings().host_applications[0].reading.cpu_micro, 200'000);
+  EXPECT_EQ(observed.readings().host_applications[1].name, "yarn");
+  EXPECT_EQ(observed.readings().host_applications[1].reading.cpu_micro, 500'000);
+  EXPECT_EQ(offline(), "copilot yarn");
 }
 
 TEST_F(ObservedTest, ATaskInAnotherIsAPartOfThat) {

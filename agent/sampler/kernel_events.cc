@@ -19,7 +19,10 @@ Result<KernelEvents> KernelEvents::open(const std::string& path, linux::KernelLo
                                         const linux::Hierarchies& hierarchies) {
   TM_TRY(auto log, linux::KernelLog::open(path, from));
   const auto memory = hierarchies.of(linux::Controller::kMemory);
-  return KernelEvents(std::move(log), memory ? hierarchies.all()[*memory].mount_root : "/");
+  std::string mount_root = memory ? hierarchies.all()[*memory].mount_root : "/";
+  // In a container with a namespace of its own for groups, what is mounted from the host begins above that ("/../..").
+  if (!mount_root.starts_with('/') || mount_root.starts_with("/..")) mount_root = "/";
+  return KernelEvents(std::move(log), std::move(mount_root));
 }
 
 Result<bool> KernelEvents::read(const TaskSnapshot& tasks) {

@@ -96,6 +96,16 @@ TEST_F(KernelEventsTest, OnlyAPartOfTheGroupsIsMounted) {
   EXPECT_EQ(taken[1].owner, std::nullopt) << "another group of that name";
 }
 
+TEST_F(KernelEventsTest, TheHostsGroupsInAContainerWithANamespaceOfItsOwn) {
+  const std::string mounted = base::cat("35 31 0:32 /../../.. ", tree.root(), "/memory rw - cgroup cgroup rw,memory\n");
+  KernelEvents events = opened(mounted);
+  say(chosen("/kubepods/pod1", "/kubepods/pod1/c1", 1));
+  ASSERT_TRUE(*events.read(*list.snapshot()));
+  const auto taken = events.take();
+  ASSERT_EQ(taken.size(), 1u);
+  EXPECT_EQ(taken[0].owner, handle("a"));
+}
+
 TEST_F(KernelEventsTest, ALogThatDoesNotEndIsReadInParts) {
   KernelEvents events = opened();
   for (int at = 0; at < KernelEvents::kMessagesMax + 10; ++at) say(chosen("/x", "/x", at));

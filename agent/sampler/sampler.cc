@@ -274,7 +274,7 @@ void Sampler::read_slowly(Account& account, AccountMeasured& out) {
     vanish(account, out);
     return;
   }
-  if (account.spec.online && wanted(Reading::kRunQueue)) read_run_queue(account, out);
+  if (options_.run_queue && account.spec.online && wanted(Reading::kRunQueue)) read_run_queue(account, out);
 }
 
 void Sampler::read_run_queue(Account& account, AccountMeasured& out) {

@@ -38,6 +38,7 @@ struct SamplerOptions {
   base::Duration interval = std::chrono::seconds(1);  // no reading has a shorter period
   ReadingTable readings = default_readings();
   bool keep_files = true;  // what is read every second stays open
+  bool run_queue = true;   // of online accounts
   CpiOptions cpi;
 };
 

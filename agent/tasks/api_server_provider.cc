@@ -22,11 +22,14 @@ kube::InformerConfig informer_config(const ApiServerProviderConfig& config) {
   return out;
 }
 
+}  // namespace
+
 // Lists what the API server has in its cache. Without this an older server reads all pods of the cluster out of etcd to
-// find those of one node, for each node.
-class FromCache final : public kube::Reader {
+// find those of one node, for each node. Such a list may be older than what is known here, and lack pods that run.
+class ApiServerProvider::FromCache final : public kube::Reader, public kube::Watcher {
  public:
-  explicit FromCache(kube::Reader& reader) : reader_(reader) {}
+  FromCache(kube::Reader& reader, kube::Watcher& watcher) : reader_(reader), watcher_(watcher) {}
+
   net::Task<Result<std::string>> get(const kube::Resource& resource, std::string_view ns, std::string_view name,
                                      base::Duration limit) override {
     return reader_.get(resource, ns, name, limit);
@@ -34,15 +37,23 @@ class FromCache final : public kube::Reader {
   net::Task<Result<std::string>> list(const kube::Resource& resource, kube::ListOptions options,
                                       std::function<Result<void>(std::string_view page)> on_page,
                                       std::function<void()> on_restart, base::Duration limit) override {
+    listed_ = true;
     options.resource_version = "0";
     return reader_.list(resource, std::move(options), std::move(on_page), std::move(on_restart), limit);
   }
+  net::Task<Result<std::unique_ptr<kube::WatchStream>>> watch(const kube::Resource& resource,
+                                                              kube::WatchOptions options) override {
+    listed_ = false;
+    return watcher_.watch(resource, std::move(options));
+  }
+  // What is told now comes of a list, and not of a watch.
+  bool listed() const { return listed_; }
 
  private:
   kube::Reader& reader_;
+  kube::Watcher& watcher_;
+  bool listed_ = false;
 };
-
-}  // namespace
 
 std::size_t ApiServerProvider::Projection::bytes() const {
   std::size_t sum = sizeof(Projection) + kube::string_bytes(meta.ns) + kube::string_bytes(meta.name) +
@@ -60,14 +71,19 @@ ApiServerProvider::ApiServerProvider(net::EventLoop& loop, kube::Reader& reader,
       config_(std::move(config)),
       pods_(groups),
       interner_(kInternerBytesMax),
-      cached_(std::make_unique<FromCache>(reader)),
-      informer_(loop, *cached_, watcher, log_, metrics, random, informer_config(config_),
+      cached_(std::make_unique<FromCache>(reader, watcher)),
+      informer_(loop, *cached_, *cached_, log_, metrics, random, informer_config(config_),
                 [this](std::string_view bytes) { return decode(bytes); }),
       changed_(loop),
       scope_(loop) {
   config_.source.provider = model::TaskProviderKind::kApiServer;
-  informer_.subscribe([this](const kube::ObjectKey&, const Projection*, const Projection*) { changed_.set(); });
+  informer_.subscribe([this](const kube::ObjectKey&, const Projection* before, const Projection* after) {
+    if (after == nullptr && !cached_->listed()) pods_.drop(before->pod->task.identity.task);
+    changed_.set();
+  });
 }
+
+ApiServerProvider::~ApiServerProvider() = default;
 
 net::Task<void> ApiServerProvider::run() {
   scope_.spawn(follow());
@@ -91,9 +107,11 @@ net::Task<void> ApiServerProvider::follow() {
     changed_.clear();
     const base::MonotonicTime contact = informer_.core().last_contact();
     if (changed) take_over();
-    if (loop_.clock().monotonic() - contact > config_.silence_max) {
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    if (now - contact > config_.silence_max) {
       pods_.hold();
     } else {
+      pods_.give_up(now);
       pods_.confirm(contact);
     }
   }
@@ -105,7 +123,7 @@ void ApiServerProvider::take_over() {
   informer_.for_each([&](const kube::ObjectKey&, const Projection& each) {
     if (pods.size() < kPodsMax) pods.push_back(each.pod);
   });
-  pods_.set(std::move(pods), informer_.core().last_contact());
+  pods_.set(std::move(pods), informer_.core().last_contact(), loop_.clock().monotonic());
 }
 
 }  // namespace tidemark::agent

@@ -1,5 +1,6 @@
 // The pods of this node as the API server has them, by a watch of those that are bound to it: where the kubelet's own
-// list is not to be had. The same tasks, a moment later; without the API server the last ones are held.
+// list is not to be had. The same tasks, a moment later; without the API server the last ones are held. Only a watch
+// tells that a pod is gone: one that a later list lacks is unconfirmed while its group is there.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +34,7 @@ class ApiServerProvider final : public TaskProvider {
   // All that is given outlives it.
   ApiServerProvider(net::EventLoop& loop, kube::Reader& reader, kube::Watcher& watcher, PodGroups& groups,
                     base::Log log, base::Registry& metrics, base::Random random, ApiServerProviderConfig config);
+  ~ApiServerProvider() override;
 
   net::Task<void> run();
 
@@ -50,6 +52,8 @@ class ApiServerProvider final : public TaskProvider {
     std::size_t bytes() const;
   };
 
+  class FromCache;
+
   Result<Projection> decode(std::string_view bytes);
   net::Task<void> follow();
   void take_over();
@@ -59,7 +63,7 @@ class ApiServerProvider final : public TaskProvider {
   ApiServerProviderConfig config_;
   PodTasks pods_;
   kube::Interner interner_;
-  std::unique_ptr<kube::Reader> cached_;
+  std::unique_ptr<FromCache> cached_;
   kube::Informer<Projection> informer_;
   net::Event changed_;
   net::Scope scope_;

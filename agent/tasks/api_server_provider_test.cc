@@ -26,6 +26,7 @@ class Gate final : public net::HttpTransport {
  public:
   explicit Gate(net::HttpTransport& behind) : behind_(behind) {}
   bool closed = false;
+  bool forgetful = false;  // the next watch is told that its revision is too old
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
     if (closed) co_return fail(ErrorKind::kUnavailable, "connection refused");
@@ -33,6 +34,7 @@ class Gate final : public net::HttpTransport {
   }
   net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
     if (closed) co_return fail(ErrorKind::kUnavailable, "connection refused");
+    if (std::exchange(forgetful, false)) co_return fail(ErrorKind::kGone, "too old resource version");
     auto stream = co_await behind_.open(std::move(request), limit);
     if (!stream) co_return stream;
     co_return std::make_unique<Stream>(*this, *std::move(stream));
@@ -170,6 +172,35 @@ TEST_F(ApiServerProviderTest, WithoutTheApiServerTheLastAreHeld) {
   gate->closed = false;
   run_for(1min);
   EXPECT_EQ(provider->provided().standing, Standing::kCurrent);
+}
+
+// Whose word it is that a pod is gone: a watch tells of a deletion, a list out of an old cache may lack what runs.
+TEST_F(ApiServerProviderTest, APodThatAWatchTellsToBeDeletedIsGoneWhateverItsGroupDoes) {
+  const std::string uid = create("a", "n1");
+  make(base::cat("besteffort/pod", uid));
+  begin();
+  ASSERT_EQ(names(), "a");
+  remove_pod("a");
+  EXPECT_EQ(names(), "");
+}
+
+TEST_F(ApiServerProviderTest, APodThatALaterListLacksStaysAWhileWithItsGroup) {
+  const std::string uid = create("a", "n1");
+  create("without-a-group", "n1");
+  make(base::cat("besteffort/pod", uid));
+  begin();
+  ASSERT_EQ(names(), "a without-a-group");
+  gate->closed = true;
+  run_for(3min);  // until the watch that was open is broken
+  remove_pod("a");
+  remove_pod("without-a-group");
+  gate->forgetful = true;
+  gate->closed = false;
+  run_for(1min);
+  EXPECT_EQ(names(), "a");
+  EXPECT_EQ(provider->provided().unconfirmed, 1u);
+  run_for(kUnconfirmedFor);
+  EXPECT_EQ(names(), "");
 }
 
 TEST_F(ApiServerProviderTest, UntilTheFirstListNothingIsKnown) {

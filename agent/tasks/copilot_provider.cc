@@ -1,7 +1,7 @@
 #include "agent/tasks/copilot_provider.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <iterator>
 #include <utility>
 
 #include "agent/tasks/group_path.h"
@@ -10,10 +10,21 @@
 #include "model/names.h"
 
 namespace tidemark::agent {
+namespace {
+
+std::string_view name_of(const copilot::Container& container) {
+  const std::string& id = container.uid.empty() ? container.name : container.uid;
+  return std::string_view(id).substr(0, model::kTaskNameBytesMax);
+}
+
+constexpr auto id_of = [](const auto& held) -> std::string_view { return held.task->identity.task; };
+
+}  // namespace
 
 CopilotProvider::CopilotProvider(net::EventLoop& loop, net::HttpTransport& transport,
                                  const linux::Hierarchies& hierarchies, base::Log log, CopilotConfig config)
     : loop_(loop),
+      hierarchies_(hierarchies),
       log_(std::move(log)),
       config_(std::move(config)),
       name_(base::cat("copilot ", config_.socket)),
@@ -40,56 +51,91 @@ net::Task<void> CopilotProvider::run() {
 
 net::Task<Result<void>> CopilotProvider::look() {
   if (!information_) {
-    TM_CO_TRY(information_, co_await client_.information(config_.limit));
+    TM_CO_TRY(auto information, co_await client_.information(config_.limit));
+    if (information.name.size() > model::kTaskNameBytesMax) {
+      co_return fail(ErrorKind::kInvalid, "a copilot's name of ", information.name.size(), " bytes: at most ",
+                     model::kTaskNameBytesMax);
+    }
+    information_ = std::move(information);
   }
-  TM_CO_TRY(const auto containers, co_await client_.containers(config_.limit));
-  take(containers);
-  provided_.confirmed = loop_.clock().monotonic();
-  stand(Standing::kCurrent);
+  TM_CO_TRY(const copilot::ContainerList list, co_await client_.containers(config_.limit));
+  take(list);
   co_return Result<void>();
 }
 
-void CopilotProvider::take(const std::vector<copilot::Container>& containers) {
-  std::unordered_map<std::string_view, TaskPointer> before;
-  for (const TaskPointer& task : provided_.tasks) before.emplace(task->identity.task, task);
-
-  std::vector<TaskPointer> tasks;
-  tasks.reserve(containers.size());
-  for (const copilot::Container& each : containers) {
-    auto task = task_of(each);
-    if (!task) {
-      log_.warn("a copilot's container is not accounted",
-                {{"socket", config_.socket}, {"container", each.name}, {"error", task.error()}});
-      continue;
-    }
-    const auto same = before.find(task->identity.task);
-    if (same != before.end() && *same->second == *task) {
-      tasks.push_back(same->second);
+void CopilotProvider::take(const copilot::ContainerList& list) {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  std::vector<std::string> refused;
+  for (const Error& each : list.refused) refused.push_back(each.message);
+  std::vector<Held> listed;
+  listed.reserve(list.containers.size());
+  for (const copilot::Container& each : list.containers) {
+    if (auto task = task_of(each)) {
+      listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt});
     } else {
-      tasks.push_back(std::make_shared<const model::Task>(*std::move(task)));
+      refused.push_back(base::cat("a copilot's container ", base::quoted(name_of(each)), ": ", task.error().message));
     }
   }
-  const auto id = [](const TaskPointer& task) -> std::string_view { return task->identity.task; };
-  std::ranges::sort(tasks, {}, id);
-  const auto twice = std::ranges::unique(tasks, {}, id);
-  tasks.erase(twice.begin(), twice.end());
-  if (tasks == provided_.tasks) return;
-  provided_.tasks = std::move(tasks);
-  ++provided_.change;
+  std::ranges::sort(listed, {}, id_of);
+  const auto twice = std::ranges::unique(listed, {}, id_of);
+  listed.erase(twice.begin(), twice.end());
+
+  std::vector<Held> missing;
+  for (Held& before : held_) {
+    const auto same = std::ranges::lower_bound(listed, id_of(before), {}, id_of);
+    if (same == listed.end() || id_of(*same) != id_of(before)) {
+      if (!before.unconfirmed) before.unconfirmed = now;
+      missing.push_back(std::move(before));
+    } else if (*same->task == *before.task) {
+      same->task = std::move(before.task);
+    }
+  }
+  held_ = std::move(listed);
+  std::ranges::move(missing, std::back_inserter(held_));
+  std::ranges::sort(held_, {}, id_of);
+  give_up();
+  tell_refused(std::move(refused));
+  provided_.confirmed = now;
+  stand(Standing::kCurrent);
 }
 
 void CopilotProvider::miss() {
+  ++provided_.lists_refused;
   information_.reset();  // another one may come in its place
   if (!provided_.confirmed) return;
-  if (loop_.clock().monotonic() - *provided_.confirmed < config_.hold_max) return stand(Standing::kHeld);
-  provided_.tasks.clear();
-  stand(Standing::kMissing);
+  const base::MonotonicTime until = *provided_.confirmed + config_.hold_max;
+  if (loop_.clock().monotonic() < until) return stand(Standing::kHeld);
+  for (Held& each : held_) each.unconfirmed = each.unconfirmed.value_or(until);
+  give_up();
+  stand(held_.empty() ? Standing::kMissing : Standing::kHeld);
+}
+
+// What is unconfirmed and has no group any more, was so for too long, or finds no room.
+void CopilotProvider::give_up() {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  std::size_t unconfirmed = 0;
+  std::erase_if(held_, [&](const Held& each) {
+    if (!each.unconfirmed) return false;
+    const bool stays = unconfirmed < kUnconfirmedMax && now - *each.unconfirmed < kUnconfirmedFor &&
+                       group_is_there(hierarchies_, each.task->path);
+    unconfirmed += stays ? 1 : 0;
+    return !stays;
+  });
+}
+
+void CopilotProvider::tell_refused(std::vector<std::string> refused) {
+  provided_.refused = refused.size();
+  for (const std::string& each : refused_.take(std::move(refused))) {
+    log_.warn("a copilot's container is not accounted",
+              {{"socket", config_.socket}, {"error", each}, {"refused", provided_.refused}});
+  }
 }
 
 Result<model::Task> CopilotProvider::task_of(const copilot::Container& container) const {
   const std::string& id = container.uid.empty() ? container.name : container.uid;
-  if (id.empty() || id.size() > model::kTaskNameBytesMax || container.name.size() > model::kTaskNameBytesMax) {
-    return fail(ErrorKind::kInvalid, "wanted a name of 1 to ", model::kTaskNameBytesMax, " bytes");
+  const std::size_t longest = std::max({id.size(), container.name.size(), container.ns.size()});
+  if (id.empty() || longest > model::kTaskNameBytesMax) {
+    return fail(ErrorKind::kInvalid, "wanted names of 1 to ", model::kTaskNameBytesMax, " bytes");
   }
   Result<std::string> path = fail(ErrorKind::kInvalid, "this copilot may name no groups: no parent is configured");
   for (const std::string& parent : config_.parents) {
@@ -135,9 +181,9 @@ Result<model::Task> CopilotProvider::task_of(const copilot::Container& container
 }
 
 void CopilotProvider::stand(Standing standing) {
-  if (provided_.standing == standing) return;
+  const bool other = standing != provided_.standing;
   provided_.standing = standing;
-  ++provided_.change;
+  if (provide(held_, provided_) || other) ++provided_.change;
 }
 
 }  // namespace tidemark::agent

@@ -2,8 +2,10 @@
 //
 // Asked every `interval`, and soon when a group is made or goes below its parents.
 //
-// A copilot that is away keeps its last list for `hold_max`; then it is missing and its tasks are dropped, because
-// nobody can say any more which of them still run.
+// A task that its list lacks is unconfirmed while its group is there (kUnconfirmedFor), and so are all tasks of a
+// copilot that is away for `hold_max`. It is missing once none is left: nobody can say any more what still runs.
+//
+// What of a list cannot be read, or lies elsewhere than it may, is refused by itself; the log says so once.
 #pragma once
 
 #include <memory>
@@ -14,6 +16,7 @@
 
 #include "agent/tasks/group_watch.h"
 #include "agent/tasks/provider.h"
+#include "agent/tasks/told_once.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -50,13 +53,21 @@ class CopilotProvider final : public TaskProvider {
   copilot::Client& client() { return client_; }
 
  private:
+  struct Held {
+    TaskPointer task;
+    std::optional<base::MonotonicTime> unconfirmed;  // since when
+  };
+
   net::Task<Result<void>> look();
-  void take(const std::vector<copilot::Container>& containers);
+  void take(const copilot::ContainerList& list);
   void miss();
   Result<model::Task> task_of(const copilot::Container& container) const;
+  void tell_refused(std::vector<std::string> refused);
+  void give_up();
   void stand(Standing standing);
 
   net::EventLoop& loop_;
+  const linux::Hierarchies& hierarchies_;
   base::Log log_;
   CopilotConfig config_;
   std::string name_;
@@ -65,6 +76,8 @@ class CopilotProvider final : public TaskProvider {
   GroupWatch watch_;
   base::TokenBucket looks_;
   std::optional<copilot::Information> information_;  // nullopt: not since it was away
+  std::vector<Held> held_;                           // by id
+  ToldOnce refused_;
   ProvidedTasks provided_;
 };
 

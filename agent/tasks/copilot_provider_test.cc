@@ -37,8 +37,17 @@ struct CopilotProviderTest : testing::NodeTest {
   }
   std::string listed() {
     std::vector<std::string> texts;
-    for (const TaskPointer& task : provider->provided().tasks) texts.push_back(base::cat(task->name, "@", task->path));
+    const ProvidedTasks& now = provider->provided();
+    for (const TaskPointer& task : now.tasks) {
+      const bool confirmed = texts.size() < now.tasks.size() - now.unconfirmed;
+      texts.push_back(base::cat(task->name, "@", task->path, confirmed ? "" : "?"));
+    }
     return base::join(texts, " ");
+  }
+  std::size_t told(std::string_view what) const {
+    std::size_t times = 0;
+    for (auto at = lines.find(what); at != std::string::npos; at = lines.find(what, at + 1)) ++times;
+    return times;
   }
   Standing standing() { return provider->provided().standing; }
 
@@ -96,7 +105,43 @@ TEST_F(CopilotProviderTest, ItMayNameGroupsBelowItsParentOnly) {
   }
   begin();
   EXPECT_EQ(listed(), "fine@kubepods/besteffort/hadoop-yarn/fine");
-  EXPECT_NE(lines.find("a copilot's container is not accounted"), std::string::npos) << lines;
+  EXPECT_EQ(provider->provided().refused, 6u);
+  EXPECT_EQ(told("a copilot's container is not accounted"), 6u) << lines;
+}
+
+TEST_F(CopilotProviderTest, WhatItSaysIsBounded) {
+  const std::string text(model::kTaskNameBytesMax + 1, 'x');
+  yarn.run("c1", kParent).name = text;
+  yarn.run("c2", kParent).ns = text;
+  yarn.run("c3", kParent).uid = text;
+  yarn.run("c4", kParent);
+  begin();
+  EXPECT_EQ(listed(), "c4@kubepods/besteffort/hadoop-yarn/c4");
+  EXPECT_EQ(provider->provided().refused, 3u);
+  yarn.fails = true;
+  run_for(10s);
+  yarn.fails = false;
+  yarn.name = text;  // another one has come in its place
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kHeld);
+}
+
+// One bad apple: the others are known, and the log says it once.
+TEST_F(CopilotProviderTest, AContainerThatCannotBeReadIsRefusedAlone) {
+  yarn.run("c1", kParent);
+  yarn.nonsense = R"({"name":"c2","resources":{"requests":{"cpu":"much"}}})";
+  begin();
+  run_for(1min);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1");
+  EXPECT_EQ(provider->provided().refused, 1u);
+  EXPECT_EQ(told("a copilot's container \\\"c2\\\""), 1u) << lines;
+  yarn.nonsense = R"({"name":"c3","priority":"high"})";
+  run_for(1min);
+  EXPECT_EQ(told("a copilot's container is not accounted"), 2u) << lines;
+  yarn.nonsense.clear();
+  run_for(10s);
+  EXPECT_EQ(provider->provided().refused, 0u);
 }
 
 TEST_F(CopilotProviderTest, TheSameAgainIsNoChange) {
@@ -130,6 +175,57 @@ TEST_F(CopilotProviderTest, OneThatIsAwayKeepsItsListForAWhileAndIsThenMissing) 
   run_for(10s);
   EXPECT_EQ(standing(), Standing::kCurrent);
   EXPECT_EQ(provider->provided().tasks.size(), 1u);
+}
+
+// The scheduler's daemon restarts, and what it started goes on.
+TEST_F(CopilotProviderTest, OneThatIsAwayLosesNoTaskWhoseGroupIsThereForAWhile) {
+  yarn.run("c1", kParent);
+  yarn.run("c2", kParent);
+  make("besteffort/hadoop-yarn/c1");
+  make("besteffort/hadoop-yarn/c2");
+  begin();
+  const TaskPointer c1 = provider->provided().tasks.at(0);
+  yarn.fails = true;
+  run_for(59s);
+  EXPECT_EQ(provider->provided().unconfirmed, 0u);
+  run_for(1s);
+  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1? c2@kubepods/besteffort/hadoop-yarn/c2?");
+  EXPECT_EQ(provider->provided().tasks.at(0), c1);
+  remove("besteffort/hadoop-yarn/c2");
+  run_for(10s);
+  EXPECT_EQ(listed(), "c1@kubepods/besteffort/hadoop-yarn/c1?");
+  run_for(kUnconfirmedFor - 20s);
+  EXPECT_EQ(standing(), Standing::kHeld);
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kMissing);
+  EXPECT_EQ(listed(), "");
+  yarn.fails = false;
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+}
+
+TEST_F(CopilotProviderTest, ATaskThatItsListLacksStaysAWhileWithItsGroup) {
+  yarn.run("c1", kParent);
+  yarn.run("c2", kParent);
+  make("besteffort/hadoop-yarn/c1");
+  make("besteffort/hadoop-yarn/c2");
+  begin();
+  yarn.containers.erase(yarn.containers.begin());
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(listed(), "c2@kubepods/besteffort/hadoop-yarn/c2 c1@kubepods/besteffort/hadoop-yarn/c1?");
+  yarn.run("c1", kParent);
+  run_for(10s);
+  EXPECT_EQ(provider->provided().unconfirmed, 0u);
+  yarn.containers.clear();
+  run_for(10s);
+  EXPECT_EQ(provider->provided().unconfirmed, 2u);
+  remove("besteffort/hadoop-yarn/c1");
+  run_for(0s);  // the kernel tells of it
+  EXPECT_EQ(listed(), "c2@kubepods/besteffort/hadoop-yarn/c2?");
+  run_for(kUnconfirmedFor);
+  EXPECT_EQ(listed(), "");
 }
 
 TEST_F(CopilotProviderTest, OneThatHangsIsAway) {

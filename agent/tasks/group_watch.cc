@@ -4,12 +4,26 @@
 #include <utility>
 
 namespace tidemark::agent {
+namespace {
+
+Result<std::optional<linux::Directory>> open_group(const linux::Hierarchies& hierarchies, std::size_t hierarchy,
+                                                   const std::string& group) {
+  const linux::Place place{hierarchies.all()[hierarchy].path, group, {}};
+  return linux::open_beneath(hierarchies.directory(hierarchy), group, place);
+}
+
+}  // namespace
 
 std::size_t watched_hierarchy(const linux::Hierarchies& hierarchies) {
   for (const auto controller : {linux::Controller::kCpu, linux::Controller::kCpuacct, linux::Controller::kMemory}) {
     if (const auto found = hierarchies.of(controller)) return *found;
   }
   return 0;
+}
+
+bool group_is_there(const linux::Hierarchies& hierarchies, const std::string& group) {
+  const auto directory = open_group(hierarchies, watched_hierarchy(hierarchies), group);
+  return !directory || directory->has_value();
 }
 
 GroupWatch::GroupWatch(net::EventLoop& loop, const linux::Hierarchies& hierarchies, base::Log log,
@@ -45,10 +59,9 @@ bool GroupWatch::set(std::span<const std::string> groups) {
 
 bool GroupWatch::add(const std::string& group) {
   if (watched_.contains(group)) return false;
-  const linux::Place place{hierarchies_.all()[hierarchy_].path, group, {}};
-  const auto directory = linux::open_beneath(hierarchies_.directory(hierarchy_), group, place);
+  const auto directory = open_group(hierarchies_, hierarchy_, group);
   if (!directory || !*directory) return false;  // whoever looks there says so
-  const auto watch = watch_->add(**directory, place);
+  const auto watch = watch_->add(**directory, {hierarchies_.all()[hierarchy_].path, group, {}});
   if (!watch) {
     log_.warn("a group is not watched, and looked at now and then", {{"error", watch.error()}});
     return false;

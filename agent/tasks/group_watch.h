@@ -19,6 +19,9 @@ namespace tidemark::agent {
 // Where v1 has a group in several hierarchies, the one that the contract looks at (7.2): cpu's.
 std::size_t watched_hierarchy(const linux::Hierarchies& hierarchies);
 
+// As far as it can be looked at.
+bool group_is_there(const linux::Hierarchies& hierarchies, const std::string& group);
+
 class GroupWatch {
  public:
   // All that is given outlives it. `told` is called from the loop.

@@ -178,7 +178,8 @@ HostApplications::HostApplications(PodGroups& groups, base::Log log) : groups_(g
 Result<void> HostApplications::set(std::string_view node_slo_spec, base::MonotonicTime now) {
   auto said = read_host_applications(node_slo_spec);
   if (!said) {
-    if (provided_.confirmed && provided_.standing != Standing::kHeld) {
+    ++provided_.lists_refused;
+    if (provided_.standing != Standing::kHeld) {
       provided_.standing = Standing::kHeld;
       ++provided_.change;
     }
@@ -198,16 +199,28 @@ Result<void> HostApplications::set(std::string_view node_slo_spec, base::Monoton
 void HostApplications::place() {
   std::vector<TaskPointer> tasks;
   tasks.reserve(said_.size());
+  std::vector<std::string> refused;
+  const auto refuse = [&](const HostApplication& one, std::string_view why) {
+    refused.push_back(base::cat("host application ", base::quoted(one.name), ": ", why));
+  };
   for (const HostApplication& each : said_) {
     auto path = group_of(each, groups_.kubepods());
     if (!path) {
-      log_.warn("a host application is not accounted", {{"name", each.name}, {"error", path.error()}});
+      refuse(each, path.error().message);
+      continue;
+    }
+    if (std::ranges::any_of(tasks, [&](const TaskPointer& task) { return task->name == each.name; })) {
+      refuse(each, "another one has the name: give each its own");
       continue;
     }
     model::Task task = task_of(each, std::move(*path).value_or(""));
     // The same as before is the same pointer.
     const auto same = std::ranges::find_if(provided_.tasks, [&](const TaskPointer& before) { return *before == task; });
     tasks.push_back(same != provided_.tasks.end() ? *same : std::make_shared<const model::Task>(std::move(task)));
+  }
+  provided_.refused = refused.size();
+  for (const std::string& why : refused_.take(std::move(refused))) {
+    log_.warn("a host application is not accounted", {{"error", why}});
   }
   if (tasks == provided_.tasks) return;
   provided_.tasks = std::move(tasks);

@@ -11,6 +11,7 @@
 
 #include "agent/tasks/pod_groups.h"
 #include "agent/tasks/provider.h"
+#include "agent/tasks/told_once.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "linux/kubepods.h"
@@ -40,13 +41,15 @@ Result<std::vector<HostApplication>> read_host_applications(std::string_view nod
 // that leads up, the root, or a group that the kubelet keeps pods in.
 Result<std::optional<std::string>> group_of(const HostApplication&, const linux::Kubepods* kubepods);
 
+// A name is told with one usage in a report, so of two that have the same name the first counts.
 class HostApplications final : public TaskProvider {
  public:
   HostApplications(PodGroups& groups, base::Log log);
   HostApplications(const HostApplications&) = delete;
   HostApplications& operator=(const HostApplications&) = delete;
 
-  // What the node's NodeSLO says now. One that cannot be read leaves the last one in force, and is an error.
+  // What the node's NodeSLO says now. One that cannot be read leaves the last one in force, and is an error; where
+  // there was none before, there is nothing to wait for.
   Result<void> set(std::string_view node_slo_spec, base::MonotonicTime now);
 
   std::string_view name() const override { return "host applications"; }
@@ -58,6 +61,7 @@ class HostApplications final : public TaskProvider {
   PodGroups& groups_;
   base::Log log_;
   std::vector<HostApplication> said_;
+  ToldOnce refused_;
   ProvidedTasks provided_;
 };
 

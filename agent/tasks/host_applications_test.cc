@@ -70,6 +70,19 @@ TEST_F(HostApplicationsTest, NoneHasTheWholeNodeOrWhatIsTheKubelets) {
   EXPECT_NE(lines.find("which is the whole node"), std::string::npos) << lines;
 }
 
+// A report names them, and who reads it adds them up: what came twice counted twice (contract 3.1; 5.3, HostHP).
+TEST_F(HostApplicationsTest, OfTwoWithOneNameTheFirstCounts) {
+  const std::string twice =
+      R"({"hostApplications":[{"name":"app","qos":"LS"},{"name":"app","qos":"BE"},{"name":"b","cgroupPath":{"relativePath":"x"}}]})";
+  ASSERT_TRUE(provider.set(twice, clock.monotonic()));
+  EXPECT_EQ(listed(), "app@host-latency-sensitive/app b@x");
+  EXPECT_EQ(provider.provided().refused, 1u);
+  EXPECT_NE(lines.find("another one has the name"), std::string::npos) << lines;
+  lines.clear();
+  know_kubelet();  // groups change: they are placed anew
+  EXPECT_EQ(lines.find("another one has the name"), std::string::npos) << "once is enough";
+}
+
 TEST_F(HostApplicationsTest, BelowAKubeletThatIsNotThereYet) {
   EXPECT_EQ(path_of(R"("cgroupPath":{"base":"KubepodsBesteffort","relativePath":"x"})"), "");
   const auto before = provider.provided().change;
@@ -108,6 +121,17 @@ TEST_F(HostApplicationsTest, TheSameAgainIsNoChange) {
   EXPECT_EQ(provider.provided().confirmed, clock.monotonic());
   ASSERT_TRUE(provider.set("", clock.monotonic()));
   EXPECT_EQ(listed(), "");
+  EXPECT_EQ(provider.provided().standing, Standing::kCurrent);
+}
+
+// Else one bad word in a NodeSLO keeps a node from being reported after each start.
+TEST_F(HostApplicationsTest, OneThatCannotBeReadIsNotWaitedForAtAStart) {
+  EXPECT_FALSE(provider.set(R"({"hostApplications":[{"name":7}]})", clock.monotonic()));
+  EXPECT_EQ(provider.provided().standing, Standing::kHeld);
+  EXPECT_EQ(provider.provided().confirmed, std::nullopt);
+  EXPECT_EQ(provider.provided().lists_refused, 1u);
+  EXPECT_EQ(listed(), "");
+  ASSERT_TRUE(provider.set(one(R"("qos":"LS")"), clock.monotonic()));
   EXPECT_EQ(provider.provided().standing, Standing::kCurrent);
 }
 

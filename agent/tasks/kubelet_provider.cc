@@ -14,22 +14,6 @@ namespace {
 
 constexpr std::size_t kInternerBytesMax = 1024 * 1024;
 
-Error refusal(const net::HttpResponse& response) {
-  switch (response.status) {
-    case 401:
-      return {
-          ErrorKind::kDenied,
-          "the kubelet does not know who asks (401): it takes bearer tokens where its authentication.webhook is on"};
-    case 403:
-      return {ErrorKind::kDenied,
-              "the kubelet refuses the list of its pods (403): grant `get` of nodes/pods, which kubelets know from "
-              "Kubernetes 1.33 on; for older ones take the pods from the API server"};
-    default:
-      return {ErrorKind::kUnavailable,
-              base::cat("the kubelet answered ", response.status, " ", base::quoted(base::trim(response.body)))};
-  }
-}
-
 }  // namespace
 
 KubeletProvider::KubeletProvider(net::EventLoop& loop, net::HttpTransport& transport,
@@ -54,31 +38,37 @@ net::Task<void> KubeletProvider::run() {
     auto pods = co_await ask();
     if (!pods) {
       log_.warn("pods are not known anew", {{"error", pods.error()}});
-      pods_.hold();
+      pods_.refuse_list();
     } else if (pods->empty() && !(groups_.current() && groups_.pods().empty())) {
       log_.debug("the kubelet lists no pods, and some have groups: not believed");
-      pods_.hold();
+      pods_.refuse_list();
     } else {
-      pods_.set(*std::move(pods), loop_.clock().monotonic());
+      take(*std::move(pods));
     }
     (void)co_await prompted_.wait_for(config_.interval);
   }
 }
 
+void KubeletProvider::take(Pods pods) {
+  const std::size_t before = provided().unconfirmed;
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  pods_.set(std::move(pods), now, now);
+  if (provided().unconfirmed <= before) return;
+  log_.info("the kubelet does not list pods whose groups are there: they are kept for a while",
+            {{"pods", provided().unconfirmed}});
+}
+
 net::Task<Result<KubeletProvider::Pods>> KubeletProvider::ask() {
-  net::HttpRequest request;
-  request.target = "/pods";
-  request.headers.add("accept", "application/json");
-  if (const std::string token = bearer_ ? bearer_() : std::string(); !token.empty()) {
-    request.headers.add("authorization", base::cat("Bearer ", token));
-  }
-  TM_CO_TRY(const net::HttpResponse response, co_await transport_.fetch(std::move(request), config_.limit));
-  if (response.status != 200) co_return fail(refusal(response));
-  if (response.body.size() > kKubeletAnswerBytesMax) {
-    co_return fail(ErrorKind::kExhausted, "the kubelet's list of ", response.body.size(), " bytes: at most ",
+  constexpr KubeletQuestion kPods{"/pods", "the list of its pods",
+                                  "grant `get` of nodes/pods, which kubelets know from Kubernetes 1.33 on; for older "
+                                  "ones take the pods from the API server"};
+  TM_CO_TRY(const std::string list,
+            co_await ask_kubelet(transport_, bearer_ ? bearer_() : std::string(), kPods, config_.limit));
+  if (list.size() > kKubeletAnswerBytesMax) {
+    co_return fail(ErrorKind::kExhausted, "the kubelet's list of ", list.size(), " bytes: at most ",
                    kKubeletAnswerBytesMax);
   }
-  auto pods = read(response.body);
+  auto pods = read(list);
   if (!pods) co_return fail(std::move(pods).error().within("the kubelet's list of pods"));
   co_return pods;
 }

@@ -2,7 +2,8 @@
 //
 // Asked every `interval`, and at once when a pod's group is made. What cannot be believed leaves the last list: an
 // error, an answer that is no list, and an empty one, because a kubelet that has just started answers so as well. Only
-// where no pod has a group either are there none.
+// where no pod has a group either are there none. One that has just started may list its static pods alone: a pod that
+// is not listed any more is unconfirmed while its group is there (kUnconfirmedFor).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "agent/tasks/kubelet_question.h"
 #include "agent/tasks/pod_groups.h"
 #include "agent/tasks/pod_tasks.h"
 #include "agent/tasks/provider.h"
@@ -29,7 +31,7 @@ inline constexpr std::size_t kKubeletAnswerBytesMax = 32 * 1024 * 1024;  // of p
 struct KubeletConfig {
   PodSource source;
   base::Duration interval = std::chrono::seconds(10);
-  base::Duration limit = std::chrono::seconds(3);  // of one answer
+  base::Duration limit = kKubeletAnswerLimit;  // of one answer
   // Of all tasks. Pods past it are kept without their settings (model::Task::settings): what they use still counts.
   std::size_t bytes_max = 4 * 1024 * 1024;
 };
@@ -54,6 +56,7 @@ class KubeletProvider final : public TaskProvider {
   };
 
   net::Task<Result<Pods>> ask();
+  void take(Pods pods);
   Result<Pods> read(std::string_view list);
   std::shared_ptr<const PodTask> read_one(std::string_view item);
   void fit(PodTask& pod);

@@ -37,11 +37,13 @@ struct KubeletProviderTest : testing::NodeTest {
     run_for(0s);
   }
   void answer(const Answer& answer) { transport.answers = {answer}; }
-  // "name@path", sorted by uid.
+  // "name@path", sorted by uid; those that are unconfirmed behind the others, each with a "?".
   std::string listed() {
     std::vector<std::string> texts;
-    for (const TaskPointer& task : provider.provided().tasks) {
-      texts.push_back(task->path.empty() ? task->name : base::cat(task->name, "@", task->path));
+    const ProvidedTasks& now = provider.provided();
+    for (const TaskPointer& task : now.tasks) {
+      const bool confirmed = texts.size() < now.tasks.size() - now.unconfirmed;
+      texts.push_back(base::cat(task->name, task->path.empty() ? "" : "@", task->path, confirmed ? "" : "?"));
     }
     return base::join(texts, " ");
   }
@@ -132,6 +134,84 @@ TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedHasNotLostItsPods) {
     EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1");
     EXPECT_EQ(standing(), Standing::kHeld);
   }
+}
+
+// Contract 7.1 keeps the last list where the new one is empty. A kubelet that restarted and has not heard of the API
+// server yet lists its static pods: no less untrue, and not empty.
+TEST_F(KubeletProviderTest, AKubeletThatHasJustStartedAndListsStaticPodsHasNotLostTheOthers) {
+  answer(pods({pod("static"), pod("u1"), pod("u2"), pod("u3")}));
+  for (const char* group : {"podstatic", "burstable/podu1", "besteffort/podu2/c1"}) make(group);
+  begin();
+  const TaskPointer u1 = provider.provided().tasks.at(1);
+  answer(pods({pod("static")}));
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  // u3 has no group: there is nothing of it.
+  EXPECT_EQ(listed(), "p-static@kubepods/podstatic p-u1@kubepods/burstable/podu1? p-u2@kubepods/besteffort/podu2?");
+  EXPECT_EQ(provider.provided().tasks.at(1), u1);
+  EXPECT_NE(lines.find("does not list pods whose groups are there"), std::string::npos) << lines;
+  const auto change = provider.provided().change;
+  run_for(100s);
+  EXPECT_EQ(provider.provided().change, change);
+  answer(pods({pod("static"), pod("u1"), pod("u2")}));
+  run_for(10s);
+  EXPECT_EQ(listed(), "p-static@kubepods/podstatic p-u1@kubepods/burstable/podu1 p-u2@kubepods/besteffort/podu2");
+}
+
+TEST_F(KubeletProviderTest, APodThatIsNotListedGoesWithItsGroup) {
+  answer(pods({pod("u1"), pod("u2")}));
+  make("burstable/podu1");
+  make("burstable/podu2");
+  begin();
+  answer(pods({pod("u2")}));
+  run_for(10s);
+  EXPECT_EQ(listed(), "p-u2@kubepods/burstable/podu2 p-u1@kubepods/burstable/podu1?");
+  remove("burstable/podu1");
+  run_for(0s);
+  EXPECT_EQ(listed(), "p-u2@kubepods/burstable/podu2");
+}
+
+TEST_F(KubeletProviderTest, APodThatIsNotListedIsGivenUpAfterAWhileWhateverItsGroupDoes) {
+  answer(pods({pod("u1"), pod("u2")}));
+  make("burstable/podu1");
+  begin();
+  answer(pods({pod("u2")}));
+  run_for(10s + kUnconfirmedFor - 1s);
+  EXPECT_EQ(listed(), "p-u2 p-u1@kubepods/burstable/podu1?");
+  run_for(1s);
+  EXPECT_EQ(listed(), "p-u2");
+  run_for(1min);
+  EXPECT_EQ(listed(), "p-u2");
+}
+
+// A list that cannot be had leaves the last one, and what it lacked is no older for it.
+TEST_F(KubeletProviderTest, WhatIsUnconfirmedIsHeldWithTheRest) {
+  answer(pods({pod("u1"), pod("u2")}));
+  make("burstable/podu1");
+  begin();
+  answer(pods({pod("u2")}));
+  run_for(10s);
+  answer({.status = 500, .body = "no"});
+  run_for(5min);
+  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(listed(), "p-u2 p-u1@kubepods/burstable/podu1?");
+  answer(pods({pod("u2")}));
+  run_for(10s);
+  EXPECT_EQ(listed(), "p-u2");
+}
+
+TEST_F(KubeletProviderTest, SoManyAreUnconfirmedAtMost) {
+  std::vector<std::string> many{pod("a")};
+  for (std::size_t i = 0; i < kUnconfirmedMax + 10; ++i) {
+    many.push_back(pod(base::cat("m", i)));
+    make(base::cat("podm", i));
+  }
+  answer(pods(many));
+  begin();
+  answer(pods({pod("a")}));
+  run_for(10s);
+  EXPECT_EQ(provider.provided().unconfirmed, kUnconfirmedMax);
+  EXPECT_EQ(provider.provided().tasks.size(), kUnconfirmedMax + 1);
 }
 
 TEST_F(KubeletProviderTest, NoPodsAndNoGroupsAreNoPods) {

@@ -1,5 +1,6 @@
 #include "agent/tasks/node_tasks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -54,6 +55,14 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   providers.push_back(&made->host_applications_);
   made->list_ = std::make_unique<TaskList>(std::move(providers));
   return made;
+}
+
+copilot::Client* NodeTasks::copilot_of(const model::Task& task) {
+  const auto told = [&](const TaskPointer& one) { return one->identity == task.identity && one->path == task.path; };
+  for (const auto& each : copilots_) {
+    if (std::ranges::any_of(each->provider.provided().tasks, told)) return &each->provider.client();
+  }
+  return nullptr;
 }
 
 std::string_view NodeTasks::awaited() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,7 +65,10 @@ class NodeTasks {
 
   // All tasks at this instant (agent/tasks/task_list.h).
   const std::shared_ptr<const TaskSnapshot>& snapshot() { return list_->snapshot(); }
+  std::span<const TaskProvider* const> providers() const { return list_->providers(); }
   const PodGroups& groups() const { return groups_; }
+  // The copilot that tells of this task now; null: none does.
+  copilot::Client* copilot_of(const model::Task& task);
   // Who has to answer before it is known whose the use of the node is; "" when all did. A copilot that never answers is
   // waited for a while only: it may not be there at all.
   std::string_view awaited() const;

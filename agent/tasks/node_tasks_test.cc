@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,7 +56,7 @@ struct NodeTasksTest : testing::NodeTest {
 
   void begin() {
     TaskFlags flags;
-    flags.kubelet_endpoint = base::cat("https://127.0.0.1:", kubelet->port());
+    flags.kubelet.endpoint = base::cat("https://127.0.0.1:", kubelet->port());
     flags.copilots = {base::cat(yarn.socket(), "=", kYarn), base::cat(other.socket(), "=", kYarn),
                       base::cat(other.socket(), "=slurm")};
     NodeTasksConfig config = flags.config("n1").value();
@@ -120,6 +121,24 @@ TEST_F(NodeTasksTest, TwoCopilotsThatClaimOneGroup) {
   ASSERT_EQ(tasks->snapshot()->refused.size(), 1u);
   EXPECT_EQ(tasks->snapshot()->refused[0].task->identity.source, "other");
   EXPECT_EQ(tasks->snapshot()->refused[0].why, Refusal::kSameGroup);
+}
+
+TEST_F(NodeTasksTest, WhoTellsOfATaskIsToEndIt) {
+  yarn.run("c1", kYarn);
+  other.run("step-7", "slurm");
+  add_pod("u1");
+  make("burstable/podu1/c1");
+  begin();
+  std::map<std::string, copilot::Client*> tells;
+  for (const ListedTask& each : tasks->snapshot()->tasks) tells[each.task->name] = tasks->copilot_of(*each.task);
+  ASSERT_EQ(tells.size(), 3u);
+  EXPECT_EQ(tells["u1"], nullptr);
+  ASSERT_NE(tells["c1"], nullptr);
+  ASSERT_NE(tells["step-7"], nullptr);
+  EXPECT_NE(tells["c1"], tells["step-7"]);
+  model::Task elsewhere = *tasks->snapshot()->tasks.back().task;
+  elsewhere.path += "x";
+  EXPECT_EQ(tasks->copilot_of(elsewhere), nullptr) << "nobody tells of that one";
 }
 
 TEST_F(NodeTasksTest, AHandleStaysThroughWhatOthersDo) {

@@ -52,12 +52,14 @@ kube::PodFields fields_of_tasks() {
   fields.meta.labels = {model::kQosClassLabel,        model::kPriorityClassLabel, model::kPriorityLabel,
                         model::kEvictionEnabledLabel, model::kClassLabel,         model::kJobLabel,
                         model::kBusinessLabel,        model::kUserLabel,          model::kCoreSchedGroupLabel,
-                        model::kCoreSchedPolicyLabel};
+                        model::kCoreSchedPolicyLabel, model::kInfrastructureLabel};
   fields.meta.annotations = {kConfigSource,
                              kConfigMirror,
                              kConfigHash,
                              model::kEvictionPolicyAnnotation,
                              model::kEvictionPriorityAnnotation,
+                             model::kProgressAnnotation,
+                             model::kHeldBytesAnnotation,
                              model::kResourceStatusAnnotation,
                              model::kExtendedResourceSpecAnnotation,
                              model::kCpuBurstAnnotation,
@@ -283,10 +285,33 @@ void read_eviction_policy(Reader& reader) {
   }
 }
 
+// What ending it would lose, as whoever runs the job says.
+void read_loss(Reader& reader) {
+  model::Task& task = reader.out.task;
+  if (const kube::Text* text = reader.annotation(model::kProgressAnnotation)) {
+    const auto percent = parse_int32(*text);
+    if (percent && *percent >= 0 && *percent <= 100) {
+      task.progress_percent = percent;
+    } else {
+      reader.note("annotation", model::kProgressAnnotation, "wanted a whole number in 0..100");
+    }
+  }
+  if (const kube::Text* text = reader.annotation(model::kHeldBytesAnnotation)) {
+    const auto bytes = base::parse_int(*text);
+    if (bytes && *bytes >= 0) {
+      task.held_bytes = *bytes;
+    } else {
+      reader.note("annotation", model::kHeldBytesAnnotation, "wanted a number of bytes");
+    }
+  }
+}
+
 void read_eviction(Reader& reader) {
   model::Task& task = reader.out.task;
   task.eviction_enabled = reader.pod.meta.labels.get(model::kEvictionEnabledLabel) == "true";
+  task.infrastructure = reader.pod.meta.labels.get(model::kInfrastructureLabel) == "true";
   read_eviction_policy(reader);
+  read_loss(reader);
   if (const kube::Text* text = reader.annotation(model::kEvictionPriorityAnnotation)) {
     const auto priority = parse_int32(*text);
     task.eviction_priority = priority.value_or(0);

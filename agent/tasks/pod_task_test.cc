@@ -184,6 +184,25 @@ TEST_F(PodTaskTest, TheApiServersMirrorOfIt) {
   EXPECT_EQ(other.identity.task, "u1");
 }
 
+// docs/guide/agent-evictions.md: what ending it would lose, and whether others depend on it.
+TEST_F(PodTaskTest, WhatWouldBeLostWithIt) {
+  const model::Task told = made(R"("labels":{"tidemark.io/infrastructure":"true"},)"
+                                R"("annotations":{"tidemark.io/progress":"70","tidemark.io/held-bytes":"1048576"})")
+                               .task;
+  EXPECT_TRUE(told.infrastructure);
+  EXPECT_EQ(told.progress_percent, 70);
+  EXPECT_EQ(told.held_bytes, 1048576);
+  for (const char* wrong : {"", "-1", "101", "70%", "99999999999999999999", "many"}) {
+    const PodTask spoilt = made(base::cat(R"("labels":{"tidemark.io/infrastructure":"yes"},"annotations":{)",
+                                          R"("tidemark.io/progress":")", wrong, R"(","tidemark.io/held-bytes":")",
+                                          std::string_view(wrong) == "101" ? "1e9" : wrong, R"("})"));
+    EXPECT_FALSE(spoilt.task.infrastructure);
+    EXPECT_EQ(spoilt.task.progress_percent, std::nullopt) << wrong;
+    EXPECT_EQ(spoilt.task.held_bytes, std::nullopt) << wrong;
+    EXPECT_EQ(spoilt.notes.size(), 2u) << wrong;
+  }
+}
+
 TEST_F(PodTaskTest, ALimitCountsOnlyWhereEveryContainerHasOne) {
   const model::Task task = made("", R"("containers":[
       {"name":"a","resources":{"limits":{"cpu":"1","memory":"1Gi"}}},

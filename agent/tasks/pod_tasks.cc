@@ -18,38 +18,60 @@ PodTasks::PodTasks(PodGroups& groups) : groups_(groups) {
   groups_.on_change([this] { place(); });
 }
 
-void PodTasks::set(std::vector<std::shared_ptr<const PodTask>> pods, base::MonotonicTime now) {
+void PodTasks::set(std::vector<std::shared_ptr<const PodTask>> pods, base::MonotonicTime confirmed,
+                   base::MonotonicTime now) {
   std::ranges::sort(pods, {}, uid);
   const auto twice = std::ranges::unique(pods, {}, uid);
   pods.erase(twice.begin(), twice.end());
 
   std::vector<Held> held;
-  held.reserve(pods.size());
+  held.reserve(std::max(pods.size(), held_.size()));
+  std::size_t unconfirmed = 0;
+  const auto keep = [&](Held& missing) {
+    if (unconfirmed == kUnconfirmedMax || !has_group(missing)) return;
+    ++unconfirmed;
+    if (!missing.unconfirmed) missing.unconfirmed = now;
+    held.push_back(std::move(missing));
+  };
   auto before = held_.begin();
   for (auto& pod : pods) {
-    while (before != held_.end() && uid(before->pod) < uid(pod)) ++before;
-    if (before != held_.end() && before->pod == pod) {
-      held.push_back(std::move(*before++));
+    while (before != held_.end() && uid(before->pod) < uid(pod)) keep(*before++);
+    const bool known = before != held_.end() && uid(before->pod) == uid(pod);
+    if (known && before->pod == pod) {
+      held.push_back(std::move(*before));
+      held.back().unconfirmed.reset();
     } else {
-      held.push_back({std::move(pod), {}, nullptr});
+      held.push_back({std::move(pod), {}, nullptr, std::nullopt});
     }
+    if (known) ++before;
   }
+  while (before != held_.end()) keep(*before++);
   held_ = std::move(held);
+  give_up(now);
   place();
-  confirm(now);
+  confirm(confirmed);
+}
+
+void PodTasks::drop(std::string_view gone) {
+  if (std::erase_if(held_, [&](const Held& each) { return uid(each.pod) == gone; }) > 0) place();
+}
+
+void PodTasks::give_up(base::MonotonicTime now) {
+  const auto too_long = [&](const Held& each) {
+    return each.unconfirmed && now - *each.unconfirmed >= kUnconfirmedFor;
+  };
+  if (std::erase_if(held_, too_long) > 0) place();
 }
 
 void PodTasks::place() {
+  std::erase_if(held_, [&](const Held& each) { return each.unconfirmed && !has_group(each); });
   for (Held& each : held_) {
     const linux::LivePod* live = groups_.find(uid(each.pod));
     if (each.task != nullptr && (live == nullptr ? each.live.uid.empty() : *live == each.live)) continue;
     each.live = live == nullptr ? linux::LivePod() : *live;
     each.task = std::make_shared<const model::Task>(placed(each.pod->task, live));
   }
-  if (std::ranges::equal(held_, provided_.tasks, {}, &Held::task)) return;
-  provided_.tasks.clear();
-  for (const Held& each : held_) provided_.tasks.push_back(each.task);
-  ++provided_.change;
+  if (provide(held_, provided_)) ++provided_.change;
 }
 
 void PodTasks::confirm(base::MonotonicTime now) {
@@ -59,6 +81,11 @@ void PodTasks::confirm(base::MonotonicTime now) {
 
 void PodTasks::hold() {
   stand(provided_.confirmed ? Standing::kHeld : Standing::kWaiting);
+}
+
+void PodTasks::refuse_list() {
+  ++provided_.lists_refused;
+  hold();
 }
 
 void PodTasks::stand(Standing standing) {

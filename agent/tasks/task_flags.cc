@@ -5,7 +5,6 @@
 
 #include "agent/tasks/group_path.h"
 #include "base/text.h"
-#include "net/http.h"
 
 namespace tidemark::agent {
 namespace {
@@ -40,17 +39,7 @@ void TaskFlags::add_to(base::Flags& flags) {
   flags.group("What runs on the node");
   flags.choice("pod-source", pod_source, {"kubelet", "api-server"},
                "who lists the pods: the kubelet (right nodes/pods) or the API server (right to list and watch pods)");
-  flags.text("kubelet-endpoint", kubelet_endpoint, "where the kubelet answers").placeholder("URL");
-  flags
-      .text("kubelet-ca-file", kubelet_ca_file, "who signed its certificate; without it the system's authorities count")
-      .placeholder("FILE");
-  flags
-      .text("kubelet-server-name", kubelet_server_name,
-            "the name in its certificate; else the endpoint's, and the node's where that is a loopback")
-      .placeholder("NAME");
-  flags.boolean("kubelet-insecure-skip-tls-verify", kubelet_insecure,
-                "take any certificate: whoever listens at the endpoint gets the agent's token");
-  flags.text("kubelet-cgroup-root", kubelet_cgroup_root, "the kubelet's own cgroupRoot").placeholder("GROUP");
+  kubelet.add_to(flags);
   flags.choice("cgroup-driver", cgroup_driver, {"auto", "cgroupfs", "systemd"},
                "how the kubelet names groups; auto: by what is there");
   flags.list("copilot", copilots, "sockets of copilots, each with the group below which its containers are")
@@ -61,23 +50,8 @@ Result<NodeTasksConfig> TaskFlags::config(std::string node_name) const {
   NodeTasksConfig out;
   out.node_name = std::move(node_name);
   out.pods = pod_source == "kubelet" ? NodeTasksConfig::Pods::kKubelet : NodeTasksConfig::Pods::kApiServer;
-  auto url = net::parse_url(kubelet_endpoint);
-  if (!url) return fail(std::move(url).error().within("--kubelet-endpoint"));
-  out.kubelet.url = *std::move(url);
-  if (kubelet_insecure && !kubelet_ca_file.empty()) {
-    return fail(ErrorKind::kInvalid, "--kubelet-ca-file and --kubelet-insecure-skip-tls-verify: one of them");
-  }
-  out.kubelet.tls.ca.file = kubelet_ca_file;
-  out.kubelet.tls.server_name = kubelet_server_name;
-  // A kubelet's certificate names its node, and never the loopback that it is asked over.
-  const std::string& host = out.kubelet.url.host;
-  if (kubelet_server_name.empty() && (host == "localhost" || host == "::1" || host.starts_with("127."))) {
-    out.kubelet.tls.server_name = out.node_name;
-  }
-  out.kubelet.tls.skip_verification = kubelet_insecure;
-  auto root = group_path(kubelet_cgroup_root);
-  if (!root) return fail(std::move(root).error().within("--kubelet-cgroup-root"));
-  out.groups.kubelet_root = base::cat("/", *root);
+  TM_TRY(out.kubelet, kubelet.client(out.node_name));
+  TM_TRY(out.groups.kubelet_root, kubelet.groups_root());
   if (cgroup_driver == "cgroupfs") out.groups.driver = linux::CgroupDriver::kCgroupfs;
   if (cgroup_driver == "systemd") out.groups.driver = linux::CgroupDriver::kSystemd;
   TM_TRY(out.copilots, read_copilots(copilots));

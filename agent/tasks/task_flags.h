@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/tasks/kubelet_flags.h"
 #include "agent/tasks/node_tasks.h"
 #include "base/flags.h"
 #include "base/result.h"
@@ -11,12 +12,8 @@
 namespace tidemark::agent {
 
 struct TaskFlags {
-  std::string kubelet_endpoint = "https://127.0.0.1:10250";
-  std::string kubelet_ca_file;
-  std::string kubelet_server_name;
-  bool kubelet_insecure = false;
   std::string pod_source = "kubelet";
-  std::string kubelet_cgroup_root = "/";
+  KubeletFlags kubelet;
   std::string cgroup_driver = "auto";
   std::vector<std::string> copilots;
 

@@ -23,12 +23,13 @@ bool path_before(std::string_view a, std::string_view b) {
 struct Claim {
   TaskPointer task;
   std::size_t provider = 0;
+  bool unconfirmed = false;
 };
 
 bool claim_before(const Claim& a, const Claim& b) {
   if (a.task->path != b.task->path) return path_before(a.task->path, b.task->path);
-  return std::tie(a.task->kind, a.provider, a.task->identity.source, a.task->identity.task) <
-         std::tie(b.task->kind, b.provider, b.task->identity.source, b.task->identity.task);
+  return std::tie(a.task->kind, a.unconfirmed, a.provider, a.task->identity.source, a.task->identity.task) <
+         std::tie(b.task->kind, b.unconfirmed, b.provider, b.task->identity.source, b.task->identity.task);
 }
 
 std::string key_of(const model::Task& task) {
@@ -113,7 +114,10 @@ void TaskList::make() {
     const ProvidedTasks& provided = providers_[i]->provided();
     made->sources.push_back(
         {std::string(providers_[i]->name()), provided.standing, provided.confirmed, provided.tasks.size()});
-    for (const TaskPointer& task : provided.tasks) claims.push_back({task, i});
+    const std::size_t confirmed = provided.tasks.size() - provided.unconfirmed;
+    for (std::size_t at = 0; at < provided.tasks.size(); ++at) {
+      claims.push_back({provided.tasks[at], i, at >= confirmed});
+    }
   }
   std::ranges::sort(claims, claim_before);
 
@@ -153,7 +157,7 @@ void TaskList::make() {
     if (held.listed == 0) held.handle = new_handle();
     held.listed = made->change;
     if (!task->path.empty()) owners.push_back(made->tasks.size());
-    made->tasks.push_back({held.handle, task, above});
+    made->tasks.push_back({held.handle, task, above, claims[at].unconfirmed});
   }
 
   // Free from the next snapshot on, so that no slot changes its owner within one.

@@ -5,7 +5,8 @@
 //
 // Who owns what several name, tested one by one:
 //
-//   the same group           a pod before a copilot's task before a host application; then the provider listed first
+//   the same group           a pod before a copilot's task before a host application; then one that is confirmed; then
+//                            the provider listed first
 //   a host application in    a pod's, a copilot's: theirs, since they are limited and evicted as a whole
 //   a copilot's task in      a pod (YARN's containers in the NodeManager's): its own, the rest is the pod's; but not
 //   the
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +45,7 @@ struct ListedTask {
   TaskPointer task;
   // Where in the list its group's nearest owner above stands, always before it; nullopt: none, or it has no group.
   std::optional<std::size_t> above;
+  bool unconfirmed = false;  // its source tells of it no more, and its group is there (agent/tasks/provider.h)
 };
 
 enum class Refusal : std::uint8_t {
@@ -79,6 +82,8 @@ class TaskList {
  public:
   // Of two providers that name the same, the first counts. They outlive the list.
   explicit TaskList(std::vector<const TaskProvider*> providers);
+
+  std::span<const TaskProvider* const> providers() const { return providers_; }
 
   // What all providers say now. The same snapshot as long as none says anything else, and then nothing is allocated.
   const std::shared_ptr<const TaskSnapshot>& snapshot();

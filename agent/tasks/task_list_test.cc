@@ -62,6 +62,16 @@ TEST_F(TaskListTest, TheSameGroupIsThePodsThenTheCopilotsThenTheHostApplications
             "other/c1-again: the group is another task's (c1); hosts/app2: the group is another task's (c1)");
 }
 
+TEST_F(TaskListTest, OfTwoThatAreAlikeTheOneThatIsConfirmedCounts) {
+  yarn.say({"before yarn/c1", "alone yarn/c2"});
+  EXPECT_FALSE(list.snapshot()->tasks.at(0).unconfirmed);
+  yarn.forget();
+  other.say({"now yarn/c1"});
+  EXPECT_EQ(listed(), "now alone");
+  EXPECT_FALSE(list.snapshot()->tasks.at(0).unconfirmed);
+  EXPECT_TRUE(list.snapshot()->tasks.at(1).unconfirmed);
+}
+
 TEST_F(TaskListTest, AHostApplicationInATaskIsThatTasks) {
   pods.say({"web kubepods/podw"});
   yarn.say({"c1 yarn/c1"});

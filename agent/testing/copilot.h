@@ -30,7 +30,8 @@ class Copilot {
   std::vector<copilot::Container> containers;
   bool fails = false;  // 400 to all but health
   bool hangs = false;
-  int lists = 0;  // that were asked for
+  std::string nonsense;  // beside its containers, as it is
+  int lists = 0;         // that were asked for
 
   const std::string& socket() const { return socket_; }
 
@@ -71,6 +72,7 @@ class Copilot {
     } else if (target == "/v1/containers") {
       writer.begin_array();
       for (const auto& each : containers) copilot::write(writer, each);
+      if (!nonsense.empty()) writer.raw(nonsense);
       writer.end_array();
     } else {
       exchange.respond(404, "text/plain", "404 page not found");

@@ -22,6 +22,7 @@ class Provider final : public TaskProvider {
   // "NAME PATH"; NAME alone has no group.
   void say(const std::vector<std::string>& tasks) {
     said_.tasks.clear();
+    said_.unconfirmed = 0;
     for (const std::string& each : tasks) {
       const auto words = base::split(each, ' ');
       model::Task task;
@@ -33,6 +34,14 @@ class Provider final : public TaskProvider {
     }
     ++said_.change;
   }
+  // All that it said, no more.
+  void forget() {
+    said_.unconfirmed = said_.tasks.size();
+    ++said_.change;
+  }
+  void confirm(base::MonotonicTime at) { said_.confirmed = at; }
+  void refuse(std::size_t entries) { said_.refused = entries; }
+  void refuse_list() { ++said_.lists_refused; }
   void stand(Standing standing) {
     said_.standing = standing;
     ++said_.change;

@@ -30,7 +30,9 @@ constexpr std::array<FileNames, kFiles> kNames = {{
     {kCpu, "cpu.cfs_period_us", kCpu, "cpu.max"},
     {kCpu, "cpu.cfs_burst_us", kCpu, "cpu.max.burst"},
     {kCpu, "cpu.idle", kCpu, "cpu.idle"},
+    // Of Anolis and of openEuler; mainline has neither.
     {kCpu, "cpu.bvt_warp_ns", kCpu, "cpu.bvt_warp_ns"},
+    {kCpu, "cpu.qos_level", kCpu, "cpu.qos_level"},
 
     {kCpuset, "cpuset.cpus", kCpuset, "cpuset.cpus"},
     {kCpuset, "cpuset.effective_cpus", kCpuset, "cpuset.cpus.effective"},

@@ -43,6 +43,7 @@ enum class File : std::uint8_t {
   kCpuBurst,
   kCpuIdle,
   kCpuBvt,
+  kCpuQosLevel,
 
   kCpusetCpus,
   kCpusetCpusEffective,
@@ -70,7 +71,7 @@ enum class File : std::uint8_t {
   kIoPressure,
   kIrqPressure,
 };
-inline constexpr std::size_t kFiles = 34;
+inline constexpr std::size_t kFiles = 35;
 
 struct FileNames {
   Controller v1_controller;

@@ -12,8 +12,16 @@ namespace {
 // v1 rounds "no limit" down to a page: 2^63 − 4096 here, 2^63 − 65536 with pages of 64 KiB.
 constexpr std::int64_t kUnlimitedBytes = 0x7FFF'FFFF'FFFF'0000;
 
-// cpu.bvt_warp_ns is −1..2, and −1 is not "none" there.
-constexpr std::int64_t kBvtMin = -1, kBvtMax = 2;
+// Where −1 is a level like the others, and not "none".
+struct Levels {
+  std::int64_t least = 0, most = 0;
+};
+std::optional<Levels> levels_of(File file) {
+  if (file == File::kCpuBvt) return Levels{-1, 2};
+  // −1 and 0; kernels with five levels show −2..2.
+  if (file == File::kCpuQosLevel) return Levels{-2, 2};
+  return std::nullopt;
+}
 
 // "max 100000": the quota and the period of v2.
 Result<std::int64_t> parse_cpu_max(std::string_view text, bool quota) {
@@ -54,10 +62,11 @@ Result<std::int64_t> parse_value(File file, Version version, std::string_view te
   if (version == Version::kV2 && (file == File::kCpuQuota || file == File::kCpuPeriod)) {
     return parse_cpu_max(text, file == File::kCpuQuota);
   }
-  if (file == File::kCpuBvt) {
+  if (const auto levels = levels_of(file)) {
     const auto value = base::parse_int(without_line_end(text));
-    if (value && *value >= kBvtMin && *value <= kBvtMax) return *value;
-    return fail(ErrorKind::kInvalid, "a number of ", kBvtMin, "..", kBvtMax, " is wanted, found ", base::quoted(text));
+    if (value && *value >= levels->least && *value <= levels->most) return *value;
+    return fail(ErrorKind::kInvalid, "a number of ", levels->least, "..", levels->most, " is wanted, found ",
+                base::quoted(text));
   }
   TM_TRY(const std::int64_t value, parse_limit(text));
   if (is_bytes(file) && value >= kUnlimitedBytes) return kUnlimited;
@@ -72,9 +81,10 @@ Result<std::optional<std::int64_t>> read_value(const Group& group, File file, Bu
 }
 
 Result<std::string> value_text(File file, Version version, std::int64_t value) {
-  if (file == File::kCpuBvt) {
-    if (value < kBvtMin || value > kBvtMax)
-      return fail(ErrorKind::kInvalid, "bvt is ", kBvtMin, "..", kBvtMax, ", not ", value);
+  if (const auto levels = levels_of(file)) {
+    if (value < levels->least || value > levels->most) {
+      return fail(ErrorKind::kInvalid, names_of(file).v1, " is ", levels->least, "..", levels->most, ", not ", value);
+    }
     return base::cat(value);
   }
   if (value < kUnlimited)

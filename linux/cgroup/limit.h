@@ -27,8 +27,8 @@ std::int64_t shares_of_weight(std::int64_t weight);
 // "max", "-1", a number. Memory limits of v1 have no word for none: what is within a page table of 2^63 is none.
 Result<std::int64_t> parse_limit(std::string_view text);
 
-// The number in a file of one number, in v1's unit: shares, quota, period, burst, bvt, idle, every limit of memory and
-// pids, usage of memory and pids. kUnlimited where there is no limit. Not for files of lines.
+// The number in a file of one number, in v1's unit: shares, quota, period, burst, bvt, qos level, idle, every limit of
+// memory and pids, usage of memory and pids. kUnlimited where there is no limit. Not for files of lines.
 Result<std::int64_t> parse_value(File, Version, std::string_view text);
 Result<std::optional<std::int64_t>> read_value(const Group&, File, Buffer&);
 

@@ -11,12 +11,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tidemark::linux;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const File file : {File::kCpuShares, File::kCpuQuota, File::kCpuPeriod, File::kCpuBvt, File::kMemoryLimit,
-                          File::kMemoryMin, File::kPidsLimit}) {
+  for (const File file : {File::kCpuShares, File::kCpuQuota, File::kCpuPeriod, File::kCpuBvt, File::kCpuQosLevel,
+                          File::kMemoryLimit, File::kMemoryMin, File::kPidsLimit}) {
     for (const Version version : {Version::kV1, Version::kV2}) {
       const auto value = parse_value(file, version, text);
       if (!value) continue;
-      TM_CHECK(*value >= kUnlimited, "a number or none");
+      TM_CHECK(*value >= (file == File::kCpuQosLevel ? -2 : kUnlimited), "a level, a number or none");
       const auto written = value_text(file, version, *value);
       const bool one_file = version == Version::kV2 && (file == File::kCpuQuota || file == File::kCpuPeriod);
       if (!written || one_file) continue;  // cpu.max takes less than it shows

@@ -47,6 +47,8 @@ TEST(Limit, ValuesInTheUnitOfV1) {
   EXPECT_EQ(parse_value(File::kCpuShares, Version::kV1, "1024\n").value(), 1024);
   EXPECT_EQ(parse_value(File::kCpuShares, Version::kV2, "10000\n").value(), 262'144);
   EXPECT_EQ(parse_value(File::kCpuBvt, Version::kV1, "-1\n").value(), -1);
+  EXPECT_EQ(parse_value(File::kCpuQosLevel, Version::kV1, "-1\n").value(), -1);
+  EXPECT_EQ(parse_value(File::kCpuQosLevel, Version::kV2, "-2\n").value(), -2) << "of a kernel with five levels";
   EXPECT_EQ(parse_value(File::kMemoryLimit, Version::kV1, "4096\n").value(), 4096);
 }
 
@@ -66,6 +68,10 @@ TEST(Limit, WhatIsNoValueIsRefused) {
     refuses(File::kCpuPeriod, Version::kV2, text);
   }
   refuses(File::kCpuBvt, Version::kV1, "3\n");
+  for (const std::string_view text : {"", "-3\n", "3\n", "max\n", "0 0\n"}) {
+    refuses(File::kCpuQosLevel, Version::kV1, text);
+    refuses(File::kCpuQosLevel, Version::kV2, text);
+  }
   refuses(File::kCpuShares, Version::kV1, "-1\n");
 }
 
@@ -78,9 +84,12 @@ TEST(Limit, TextToWrite) {
   EXPECT_EQ(value_text(File::kMemoryLimit, Version::kV1, kUnlimited).value(), "-1");
   EXPECT_EQ(value_text(File::kPidsLimit, Version::kV1, kUnlimited).value(), "max");
   EXPECT_EQ(value_text(File::kCpuBvt, Version::kV1, -1).value(), "-1");
+  EXPECT_EQ(value_text(File::kCpuQosLevel, Version::kV1, -1).value(), "-1");
+  EXPECT_EQ(value_text(File::kCpuQosLevel, Version::kV2, -1).value(), "-1") << "a level, where others say max";
   for (const auto& refused :
        {value_text(File::kCpuShares, Version::kV1, 1), value_text(File::kCpuShares, Version::kV2, 300'000),
         value_text(File::kCpuQuota, Version::kV1, -2), value_text(File::kCpuBvt, Version::kV1, 3),
+        value_text(File::kCpuQosLevel, Version::kV1, 3), value_text(File::kCpuQosLevel, Version::kV2, -3),
         value_text(File::kCpuPeriod, Version::kV2, 100'000)}) {
     EXPECT_FALSE(refused);
   }

@@ -35,6 +35,13 @@ Result<void> parse_processes(std::string_view text, std::vector<pid_t>& out) {
   return {};
 }
 
+std::size_t foreign_processes(std::string_view text) {
+  std::size_t count = 0;
+  Lines lines(text);
+  for (std::string_view line; lines.next(line);) count += parse_count(line) == 0 ? 1 : 0;
+  return count;
+}
+
 Result<bool> read_processes(const Group& group, File file, Buffer& buffer, std::vector<pid_t>& out) {
   out.clear();
   TM_TRY(const auto text, group.read(file, buffer));

@@ -46,6 +46,8 @@ TEST_F(ProcessesTest, WhichProcesses) {
   std::vector<pid_t> out = {99};
   EXPECT_TRUE(read_processes(a, File::kProcesses, buffer, out).value());
   EXPECT_EQ(out, (std::vector<pid_t>{12, 7}));
+  EXPECT_EQ(foreign_processes("12\n0\n7\n0\n"), 2u);
+  EXPECT_EQ(foreign_processes(""), 0u);
   tree.write("a/cgroup.procs", "12\nx\n");
   EXPECT_FALSE(read_processes(a, File::kProcesses, buffer, out));
   for (const std::string_view text : {"-1\n", "99999999999\n", "\n", "1 2\n"})

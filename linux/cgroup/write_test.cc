@@ -71,8 +71,10 @@ TEST_P(OnV1, MemoryIsComparedInWholePages) {
 }
 
 TEST_P(OnV1, AFileThatTheGroupLacksIsMissing) {
-  const WriteReport report = write(*low, File::kCpuBvt, "-1");
-  EXPECT_EQ(report.outcome, low->has(File::kCpuBvt) ? WriteOutcome::kWritten : WriteOutcome::kMissing);
+  for (const File file : {File::kCpuBvt, File::kCpuQosLevel}) {
+    const WriteReport report = write(*low, file, "-1");
+    EXPECT_EQ(report.outcome, low->has(file) ? WriteOutcome::kWritten : WriteOutcome::kMissing);
+  }
 }
 
 TEST_P(OnV1, AChildHasNoLargerQuotaThanItsParent) {
@@ -154,9 +156,12 @@ TEST_P(OnV1, ABurstIsNoLargerThanTheQuota) {
 
 TEST_P(OnV1, AnIdleGroupHasNoSharesToSet) {
   if (!low->has(File::kCpuIdle)) GTEST_SKIP() << "this kernel has no cpu.idle";
+  must(*low, File::kCpuShares, "2048");
   must(*low, File::kCpuIdle, "1");
   refused(*low, File::kCpuShares, "512", EINVAL);
+  EXPECT_EQ(low->read(File::kCpuShares, buffer).value(), "3\n");
   must(*low, File::kCpuIdle, "0");
+  EXPECT_EQ(low->read(File::kCpuShares, buffer).value(), "1024\n") << "not the 2048 from before";
   must(*low, File::kCpuShares, "512");
 }
 
@@ -233,10 +238,13 @@ TEST_P(OnV2, ABurstIsNoLargerThanTheQuota) {
 
 TEST_P(OnV2, AnIdleGroupHasNoWeightToSet) {
   if (!low->has(File::kCpuIdle)) GTEST_SKIP() << "this kernel has no cpu.idle";
+  must(*low, File::kCpuShares, "2048");
   must(*low, File::kCpuIdle, "1");
   refused(*low, File::kCpuShares, "50", EINVAL);
   EXPECT_EQ(number(*low, File::kCpuIdle), 1);
+  EXPECT_EQ(low->read(File::kCpuShares, buffer).value(), "0\n");
   must(*low, File::kCpuIdle, "0");
+  EXPECT_EQ(low->read(File::kCpuShares, buffer).value(), "100\n") << "not the 2048 from before";
   must(*low, File::kCpuShares, "50");
 }
 

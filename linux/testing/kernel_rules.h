@@ -38,7 +38,9 @@ class KernelRules final : public GroupWriter {
     if (const int error = check(path, place.folder, file, version, text, shown)) {
       return base::fail_errno(error, base::cat("write ", base::quoted(text), " to ", path.string()));
     }
+    const bool turns = file == File::kCpuIdle && number(path) != base::parse_int(text);
     std::ofstream(path, std::ios::binary | std::ios::trunc) << shown << "\n";
+    if (turns) reset_weight(path.parent_path(), version, text == "1");
     taken.push_back(base::cat(place.group, "/", place.name, "=", text));
     return text.size();
   }
@@ -64,6 +66,14 @@ class KernelRules final : public GroupWriter {
     return out;
   }
 
+  // Turning idle, and turning back: the weight that was set before is lost either way.
+  static void reset_weight(const Path& group, Version version, bool idle) {
+    const Path weight = group / (version == Version::kV1 ? "cpu.shares" : "cpu.weight");
+    if (!std::filesystem::exists(weight)) return;
+    const bool v1 = version == Version::kV1;
+    std::ofstream(weight, std::ios::binary | std::ios::trunc) << (idle ? (v1 ? 3 : 0) : (v1 ? 1024 : 100)) << "\n";
+  }
+
   int check(const Path& path, const Path& hierarchy, File file, Version version, std::string_view text,
             std::string& shown) const {
     const Path group = path.parent_path();
@@ -75,6 +85,7 @@ class KernelRules final : public GroupWriter {
     if (file == File::kCpuBurst) return check_burst(group, version, text);
     if (file == File::kCpuShares) return check_shares(group, version, text, shown);
     if (file == File::kCpuIdle) return text == "0" || text == "1" ? 0 : EINVAL;
+    if (file == File::kCpuBvt || file == File::kCpuQosLevel) return parse_value(file, version, text) ? 0 : EINVAL;
     if (file == File::kMemoryLimit) return check_memory_limit(group, version, text, shown);
     return parse_limit(text) ? 0 : EINVAL;
   }
@@ -121,9 +132,14 @@ class KernelRules final : public GroupWriter {
   }
 
   static int check_cpu_max(const Path& path, std::string_view text, std::string& shown) {
-    const auto quota = parse_limit(text);
+    const std::size_t blank = std::min(text.find(' '), text.size());
+    const auto quota = parse_limit(text.substr(0, blank));
     if (!quota || (*quota >= 0 && *quota < 1000)) return EINVAL;
     if (*quota >= 0 && number(path.parent_path() / "cpu.max.burst").value_or(0) > *quota) return EINVAL;
+    if (blank != text.size()) {  // with a period
+      const auto period = parse_count(text.substr(blank + 1));
+      return period && *period >= 1000 && *period <= 1'000'000 ? 0 : EINVAL;
+    }
     const std::string before = read(path).value_or("max 100000");
     shown = base::cat(text, " ", before.substr(before.find(' ') + 1));
     return 0;

@@ -400,7 +400,8 @@ TEST_F(GrantsTest, ANewLeaderReadsThemAndOffTakesThemAway) {
       Json::object({{"data", Json::object({{"config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}}"}})}});
   must("PATCH", cat(kConfigPath, "/tidemark-config"), map, kMerge);
   run_for(2min);
-  EXPECT_EQ(slo("n1").at("spec", "extensions")->dump(), R"({"Object":{}})");
+  EXPECT_EQ(slo("n1").at("spec", "extensions")->dump(),
+            R"({"Object":{"tidemark":{"schema":1,"agent":{"modes":{"default":"enforce"}}}}})");
 }
 
 TEST_F(GrantsTest, WithoutOurSettingsOursIsTakenAwayAndNothingElse) {

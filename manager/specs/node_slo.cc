@@ -15,15 +15,17 @@
 namespace tidemark::manager {
 namespace {
 
-// Beside what the caller knows lie the node's own settings.
-std::optional<std::string> told(policy::KnownTold known, const OwnSettings& own, const NodeSloProjection* object,
-                                base::WallTime now) {
+// Beside what the caller knows lie the node's own settings, and how its agent stands.
+std::optional<std::string> told(policy::KnownTold known, const OwnSettings& own, std::optional<policy::AgentWord> word,
+                                const NodeSloProjection* object, base::WallTime now) {
   const policy::NodeTold carried = object == nullptr ? policy::NodeTold() : object->told;
   if (own.in_force) {
     known.settings = policy::node_settings_json(*own.in_force).dump();
   } else if (!carried.settings.empty()) {
     known.settings = "";
   }
+  // Without settings of ours nothing is said; where something of ours stands, a word of theirs may be part of it.
+  if (word || (object != nullptr && object->fingerprint.ours != 0)) known.agent = std::move(word);
   return policy::next_told(carried, known, now);
 }
 
@@ -54,6 +56,7 @@ Result<NodeSloProjection> decode_node_slo_projection(std::string_view bytes, kub
     if (const auto spec = Json::parse(slo.spec)) {
       const Json* ours = spec->at("extensions", "Object", "tidemark");
       if (ours != nullptr) kept.told = policy::read_told(*ours);
+      kept.told.agent.reset();  // made from the settings at every look: nobody has to remember it for each node
     }
   }
   return kept;
@@ -85,6 +88,11 @@ OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object
     own.note = model::Reason::kSloNodeSettingsKept;
   }
   return own;
+}
+
+std::optional<policy::AgentWord> agent_word(const Revision& settings, const policy::Pool& pool) {
+  if (!settings.texts.tidemark) return std::nullopt;
+  return policy::AgentWord{pool.modes.agent, settings.tidemark.classes, pool.business, pool.evict};
 }
 
 std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
@@ -123,10 +131,10 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   }
   auto own = own_settings(*node, object);
   const auto labels = labels_of(*node);
-  const policy::SloLayers layers{&policy::pool_of(settings.tidemark, labels).nodeslo,
-                                 own.in_force ? &own.in_force->slo : nullptr};
+  const policy::Pool& pool = policy::pool_of(settings.tidemark, labels);
+  const policy::SloLayers layers{&pool.nodeslo, own.in_force ? &own.in_force->slo : nullptr};
   decision.spec = policy::slo_for(settings.nodeslo, labels, bandwidth, shift, layers);
-  decision.spec.ours = told(known, own, object, now);
+  decision.spec.ours = told(known, own, agent_word(settings, pool), object, now);
   decision.own_note = own.note;
   decision.own_problem = std::move(own.problem);
   decision.plan.config_hash = settings.hash;

@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/settings/revision.h"
 #include "manager/specs/node_objects.h"
+#include "policy/nodeslo/agent_word.h"
 #include "policy/nodeslo/layer.h"
 #include "policy/nodeslo/nodeslo.h"
 #include "policy/nodeslo/origin.h"
@@ -45,14 +46,17 @@ struct OwnSettings {
 };
 OwnSettings own_settings(const kube::Node& node, const NodeSloProjection* object);
 
+// What the agents of a pool's nodes are told of how they stand; nullopt where there is no tidemark-config.
+std::optional<policy::AgentWord> agent_word(const Revision& settings, const policy::Pool& pool);
+
 struct NodeSloDecision {
   policy::SloSpec spec;  // nothing in it where the node is gone
   NodeObjectPlan plan;
   std::optional<model::Reason> own_note;  // as OwnSettings
   std::string own_problem;
 };
-// Node and object may be null. `known`: what the node is told beside the settings; its own settings are put beside
-// that.
+// Node and object may be null. `known`: what the node is told beside the settings; its own settings and the word to its
+// agent are put beside that.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides = nullptr,
                                 const policy::KnownTold& known = {});

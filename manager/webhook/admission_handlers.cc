@@ -7,6 +7,7 @@
 #include "kube/builtin_types.h"
 #include "kube/strategic_merge_patch.h"
 #include "model/names.h"
+#include "policy/admission/eviction.h"
 #include "policy/admission/pod_json.h"
 #include "policy/pools/parse.h"
 #include "policy/render/admission_text.h"
@@ -20,15 +21,20 @@ using base::cat;
 using model::Reason;
 
 constexpr int kBadRequest = 400;
-constexpr int kLookupsMax = 16;  // PriorityClasses that no cache has, for one pod
+constexpr int kNotFound = 404;
+constexpr int kUnavailable = 503;  // and not 429: for an eviction that is a disruption budget
+constexpr int kLookupsMax = 16;    // PriorityClasses that no cache has, for one pod
 constexpr int kPercent = 100;
 
-bool is_of(const AdmissionRequest& request, std::string_view resource) {
-  return request.group.empty() && request.resource == resource && request.subresource.empty();
+bool is_of(const AdmissionRequest& request, std::string_view resource, std::string_view subresource = "") {
+  return request.group.empty() && request.resource == resource && request.subresource == subresource;
 }
 
 std::string reason_word(int code) {
   if (code == 403) return "Forbidden";
+  if (code == kNotFound) return "NotFound";
+  if (code == 409) return "Conflict";
+  if (code == kUnavailable) return "ServiceUnavailable";
   return code >= 500 ? "InternalError" : "BadRequest";
 }
 
@@ -46,6 +52,20 @@ AdmissionAnswer unreadable(Error error) {
   return refused(kBadRequest, Reason::kAdmitPodUnreadable,
                  cat(model::reason_sentence(Reason::kAdmitPodUnreadable), " [",
                      model::reason_id(Reason::kAdmitPodUnreadable), "]: ", error.message));
+}
+
+AdmissionAnswer eviction_refused(int code, std::string_view word, std::string message) {
+  AdmissionAnswer answer;
+  answer.allowed = false;
+  answer.code = code;
+  answer.reason = reason_word(code);
+  answer.message = std::move(message);
+  answer.causes.push_back({std::string(word), "", answer.message});
+  return answer;
+}
+
+AdmissionAnswer answer_of(const policy::EvictionRefusal& refusal) {
+  return eviction_refused(refusal.http_code, policy::to_string(refusal.why), policy::render_text(refusal));
 }
 
 std::map<std::string, std::string> data_of(const Json& object) {
@@ -199,6 +219,29 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_config_map(AdmissionReque
   }
   if (request.operation == AdmissionOperation::kConnect) co_return AdmissionAnswer{};
   co_return peers ? check_settings(request) : check_tidemark_config(request);
+}
+
+net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest request) {
+  if (settings_.agent_account.empty() || request.user != settings_.agent_account) co_return AdmissionAnswer{};
+  if (!is_of(request, "pods", "eviction") || request.operation != AdmissionOperation::kCreate) {
+    co_return AdmissionAnswer{};
+  }
+  const std::string uid(request.object.text_at("deleteOptions", "preconditions", "uid"));
+  const policy::EvictionAsked asked{request.user_node, uid};
+  if (const auto refusal = policy::refuse_eviction(asked)) co_return answer_of(*refusal);
+  if (!evictions_.try_take(clock_.monotonic())) {
+    co_return eviction_refused(kUnavailable, "TooMany",
+                               cat("more than ", kEvictionsPerSecond, " evictions a second are asked about"));
+  }
+  const auto bytes = co_await ahead_.get(kube::kPods, request.ns, request.name, kLookupLimit);
+  if (!bytes) {
+    const bool gone = bytes.error().kind == ErrorKind::kNotFound;
+    co_return eviction_refused(gone ? kNotFound : kUnavailable, gone ? "Gone" : "NotKnown",
+                               cat("looking the pod up: ", bytes.error().message));
+  }
+  const auto pod = Json::parse(*bytes);
+  if (const auto refusal = policy::refuse_eviction(asked, pod ? *pod : Json())) co_return answer_of(*refusal);
+  co_return AdmissionAnswer{};
 }
 
 AdmissionAnswer AdmissionHandlers::check_settings(const AdmissionRequest& request) const {

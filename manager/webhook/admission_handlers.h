@@ -34,6 +34,9 @@ inline constexpr double kLookupsPerSecond = 5;
 inline constexpr std::int64_t kLookupsBurst = 20;
 inline constexpr base::Duration kMissingKept = std::chrono::seconds(5);  // a PriorityClass that is not there
 inline constexpr std::size_t kMissingMax = 1000;
+// Evictions by agents that are looked at in a second, with a burst; one more is denied.
+inline constexpr double kEvictionsPerSecond = 10;
+inline constexpr std::int64_t kEvictionsBurst = 50;
 
 struct AdmissionSettings {
   policy::AdmissionRules rules;
@@ -42,6 +45,7 @@ struct AdmissionSettings {
   bool names_needed = false;          // node strategies must be named
   bool reconcile_by_default = false;  // pods are caught up with for all profiles
   ZonesOf zones;
+  std::string agent_account;  // the user that node agents are; "": there are none
 };
 
 struct AdmissionCaches {
@@ -59,10 +63,12 @@ Result<void> merge_into_pod(Json& pod, const Json& patch);
 
 class AdmissionHandlers {
  public:
-  AdmissionHandlers(kube::Reader& reader, AdmissionCaches caches, AdmissionSettings settings, base::Random random,
-                    kube::Interner& interner, ScopeOfPod scope_of,
+  // `ahead` is for what cannot wait behind the controllers' calls: a node under pressure waits for the answer.
+  AdmissionHandlers(kube::Reader& reader, kube::Reader& ahead, AdmissionCaches caches, AdmissionSettings settings,
+                    base::Random random, kube::Interner& interner, ScopeOfPod scope_of,
                     std::function<const policy::EnhancedValidation*()> enhanced, const base::Clock& clock)
       : reader_(reader),
+        ahead_(ahead),
         caches_(caches),
         settings_(std::move(settings)),
         random_(random),
@@ -74,6 +80,9 @@ class AdmissionHandlers {
   net::Task<AdmissionAnswer> mutate_pod(AdmissionRequest request);
   net::Task<AdmissionAnswer> validate_pod(AdmissionRequest request);
   net::Task<AdmissionAnswer> validate_config_map(AdmissionRequest request);
+  // Of node agents alone. The pod is asked of the API server each time: what the manager caches of pods has no uid, and
+  // by its name it may be an earlier one, of another node.
+  net::Task<AdmissionAnswer> validate_eviction(AdmissionRequest request);
 
  private:
   // nullopt where neither the cache nor the API server knows.
@@ -85,6 +94,7 @@ class AdmissionHandlers {
   std::vector<policy::PoolOverlap> pool_overlaps(const policy::TidemarkConfig& config) const;
 
   kube::Reader& reader_;
+  kube::Reader& ahead_;
   AdmissionCaches caches_;
   AdmissionSettings settings_;
   base::Random random_;
@@ -93,6 +103,7 @@ class AdmissionHandlers {
   std::function<const policy::EnhancedValidation*()> enhanced_;
   const base::Clock& clock_;
   base::TokenBucket lookups_{kLookupsPerSecond, kLookupsBurst};
+  base::TokenBucket evictions_{kEvictionsPerSecond, kEvictionsBurst};
   std::map<std::string, base::MonotonicTime, std::less<>> missing_;  // PriorityClasses, and until when not to ask
 };
 

@@ -12,6 +12,9 @@ namespace {
 constexpr std::string_view kApiVersion = "admission.k8s.io/v1";
 constexpr std::string_view kKind = "AdmissionReview";
 constexpr std::size_t kUidBytesMax = 128;
+// What the API server adds to who shows a token of a pod that has a node, or of a node
+// (ServiceAccountTokenPodNodeInfo).
+constexpr std::string_view kNodeClaim = "authentication.kubernetes.io/node-name";
 
 constexpr std::array<std::pair<std::string_view, AdmissionOperation>, 4> kOperations{
     {{"CREATE", AdmissionOperation::kCreate},
@@ -26,6 +29,13 @@ std::string cut(std::string text, std::size_t bytes_max) {
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   text.resize(end);
   return text + " …";
+}
+
+// Of more than one nobody knows which is meant.
+std::string claimed_node(const Json& request) {
+  const Json* nodes = request.at("userInfo", "extra", kNodeClaim);
+  if (nodes == nullptr || !nodes->is_array() || nodes->as_array().size() != 1) return "";
+  return std::string(nodes->as_array()[0].get_string().value_or(""));
 }
 
 Result<void> read_object(Json& request, std::string_view key, Json& out) {
@@ -90,6 +100,8 @@ Result<AdmissionRequest> decode_review(std::string_view body) {
   out.subresource = request->text_at("subResource");
   out.ns = request->text_at("namespace");
   out.name = request->text_at("name");
+  out.user = request->text_at("userInfo", "username");
+  out.user_node = claimed_node(*request);
   TM_TRY_VOID(read_object(*request, "object", out.object));
   TM_TRY_VOID(read_object(*request, "oldObject", out.old_object));
   return out;

@@ -28,8 +28,10 @@ struct AdmissionRequest {
   std::string ns;
   std::string name;  // may be empty on CREATE
   AdmissionOperation operation = AdmissionOperation::kCreate;
-  Json object;      // null on DELETE
-  Json old_object;  // null on CREATE
+  std::string user;       // who asks
+  std::string user_node;  // the node that his token is bound to; "" where it is bound to none
+  Json object;            // null on DELETE
+  Json old_object;        // null on CREATE
 };
 
 // Never less than the number of values that reading `body` would make; found without reading it. A value takes far more

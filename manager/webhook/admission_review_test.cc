@@ -26,6 +26,26 @@ TEST(AdmissionReview, IsRead) {
   EXPECT_EQ(request->old_object.dump(), R"({"a":2})");
 }
 
+// KEP 4193: of a token that is bound to a pod with a node, or to a node, its name is an extra of the user.
+TEST(AdmissionReview, SaysWhoAsksAndWhichNodeHisTokenIsBoundTo) {
+  const auto node = [](std::string_view extra) {
+    const auto request = decode_review(review(base::cat(
+        R"({"uid":"u","operation":"CREATE","userInfo":{"username":"system:serviceaccount:a:b")", extra, "}}")));
+    EXPECT_TRUE(request);
+    EXPECT_EQ(request->user, "system:serviceaccount:a:b");
+    return request->user_node;
+  };
+  constexpr std::string_view kClaim = R"(,"extra":{"authentication.kubernetes.io/node-name":)";
+  EXPECT_EQ(node(base::cat(kClaim, R"(["n1"]})")), "n1");
+  EXPECT_EQ(node(""), "");
+  EXPECT_EQ(node(R"(,"extra":null)"), "");
+  EXPECT_EQ(node(R"(,"extra":{"authentication.kubernetes.io/pod-name":["n1"]})"), "");
+  for (const auto* value : {R"(["n1","n2"])", "[]", R"("n1")", "[7]", "null", R"([["n1"]])"}) {
+    EXPECT_EQ(node(base::cat(kClaim, value, "}")), "") << value;
+  }
+  EXPECT_EQ(decode_review(review(R"({"uid":"u","operation":"CREATE"})"))->user, "");
+}
+
 TEST(AdmissionReview, WhatIsNoneIsRefusedWithAWord) {
   const auto why = [](std::string_view body) {
     const auto read = decode_review(body);

@@ -19,6 +19,8 @@ constexpr base::Duration kLookAgain = std::chrono::minutes(1);
 constexpr base::Duration kSoon = std::chrono::seconds(30);  // a change so soon after our write undoes it
 constexpr int kRepairsMax = 5;                              // in a row, then we rest
 constexpr base::Duration kRest = std::chrono::minutes(2);
+// Who takes a release away takes the evictions' object first, and the manager a moment later: that is not undone.
+constexpr base::Duration kGoneFor = std::chrono::minutes(1);
 
 Json texts(std::initializer_list<std::string_view> list) {
   Json::Array out;
@@ -47,6 +49,7 @@ struct Hook {
   Json namespace_selector;
   Json object_selector;
 };
+constexpr std::string_view kEvictionHook = "agent-eviction.tidemark.io";
 
 Json hook_of(const ConfigurationOptions& options, const std::optional<std::string>& bundle, Hook hook) {
   Json client = Json::object();
@@ -107,6 +110,19 @@ Json validating_webhooks(const ConfigurationOptions& options, const std::optiona
   return list;
 }
 
+// In every namespace: an agent has no business with the control plane's pods either.
+Json eviction_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle) {
+  Json hook = hook_of(
+      options, bundle,
+      {kEvictionHook, kValidateEvictionPath, "pods/eviction", texts({"CREATE"}), Json::object(), Json::object()});
+  hook["failurePolicy"] = "Fail";
+  // A text of CEL is one of JSON.
+  hook["matchConditions"] = Json::array(
+      {Json::object({{"name", "agent"},
+                     {"expression", Json(cat("request.userInfo.username == ", Json(options.agent_account).dump()))}})});
+  return Json::array({std::move(hook)});
+}
+
 Json with_bundles_of(Json wanted, const Json& there) {
   if (!there.is_array()) return wanted;
   for (Json& hook : wanted.as_array()) {
@@ -163,16 +179,30 @@ WebhookConfigurations::WebhookConfigurations(net::EventLoop& loop, kube::Reader&
       log_(log),
       options_(std::move(options)),
       context_(std::move(context)),
-      mutating_(make_side(kube::kMutatingWebhooks, options_.mutating_name, reader, watcher, metrics, random.fork())),
-      validating_(
-          make_side(kube::kValidatingWebhooks, options_.validating_name, reader, watcher, metrics, random.fork())),
+      mutating_(make_side(kube::kMutatingWebhooks, options_.mutating_name, options_.pods_mutated, reader, watcher,
+                          metrics, random.fork(), {})),
+      validating_(make_side(kube::kValidatingWebhooks, options_.validating_name,
+                            options_.pods_validated || options_.settings_validated, reader, watcher, metrics,
+                            random.fork(), {})),
+      kept_{&mutating_, &validating_},
       writes_(metrics.counter("tidemark_webhook_configuration_writes_total",
                               "Writes of the objects that tell the API server about the webhooks.")),
       registered_gauge_(metrics.gauge("tidemark_webhook_registered",
                                       "1 while the API server is told to ask the webhooks as it should.")),
+      evictions_gauge_(metrics.gauge("tidemark_webhook_evictions_registered",
+                                     "1 while it is told to ask about evictions by node agents.")),
       changed_(loop),
       scope_(loop) {
-  for (Side* side : {&mutating_, &validating_}) {
+  if (!options_.agent_account.empty()) {
+    kube::InformerConfig config;
+    config.name = "webhook-evictions";
+    config.may_be_absent = true;  // a role that knows of no agents does not show it
+    evictions_.emplace(make_side(kube::kValidatingWebhooks, options_.evictions_name, false, reader, watcher, metrics,
+                                 random.fork(), std::move(config)));
+    evictions_->fails_closed = true;
+    kept_.push_back(&*evictions_);
+  }
+  for (Side* side : kept_) {
     side->objects->subscribe(
         [this](const kube::ObjectKey&, const WebhookConfigurationObject*, const WebhookConfigurationObject*) {
           changed_.set();
@@ -182,31 +212,26 @@ WebhookConfigurations::WebhookConfigurations(net::EventLoop& loop, kube::Reader&
 }
 
 WebhookConfigurations::Side WebhookConfigurations::make_side(const kube::Resource& resource, const std::string& name,
-                                                             kube::Reader& reader, kube::Watcher& watcher,
-                                                             base::Registry& metrics, base::Random random) {
-  const bool mutates = resource.plural == kube::kMutatingWebhooks.plural;
-  const bool needed = mutates ? options_.pods_mutated : options_.pods_validated || options_.settings_validated;
-  kube::InformerConfig config;
+                                                             bool needed, kube::Reader& reader, kube::Watcher& watcher,
+                                                             base::Registry& metrics, base::Random random,
+                                                             kube::InformerConfig config) {
   config.resource = resource;
   config.field_selector = cat("metadata.name=", name);
-  return {resource,
-          name,
+  return {resource, name,
           std::make_unique<kube::Informer<WebhookConfigurationObject>>(loop_, reader, watcher, log_, metrics, random,
                                                                        std::move(config), decode_webhook_configuration),
-          needed,
-          {},
-          {}};
+          needed};
 }
 
 void WebhookConfigurations::start() {
-  scope_.spawn(mutating_.objects->run());
-  scope_.spawn(validating_.objects->run());
+  for (Side* side : kept_) scope_.spawn(side->objects->run());
   scope_.spawn(keep());
 }
 
 bool WebhookConfigurations::trusted(std::string_view pem) const {
   const std::string_view wanted = base::trim(pem);
-  for (const Side* side : {&mutating_, &validating_}) {
+  for (const Side* side : kept_) {
+    if (side->given_up) continue;
     const auto* object = side->objects->find({"", side->name});
     if (object == nullptr) {
       if (side->needed) return false;
@@ -221,36 +246,44 @@ bool WebhookConfigurations::trusted(std::string_view pem) const {
 }
 
 net::Task<void> WebhookConfigurations::keep() {
-  for (Side* side : {&mutating_, &validating_}) {
+  for (Side* side : kept_) {
     while (!co_await side->objects->wait_synced(std::chrono::minutes(1))) {
       log_.warn("waiting for the API server", {{"missing", side->resource.plural}});
     }
   }
   while (true) {
     changed_.clear();
-    bool good = true;
+    bool again_soon = false;
     if (context_.ready()) {
       const auto bundle = context_.bundle();
-      good = co_await keep_side(mutating_, mutating_webhooks(options_, bundle));
-      good = co_await keep_side(validating_, validating_webhooks(options_, bundle)) && good;
-      registered_ = good;
-      registered_gauge_.set(good ? 1 : 0);
+      const Kept mutating = co_await keep_side(mutating_, mutating_webhooks(options_, bundle));
+      const Kept validating = co_await keep_side(validating_, validating_webhooks(options_, bundle));
+      registered_gauge_.set(mutating == Kept::kRight && validating == Kept::kRight ? 1 : 0);
+      again_soon = mutating == Kept::kNotYet || validating == Kept::kNotYet;
+      if (evictions_) {
+        const Kept evictions = co_await keep_side(*evictions_, eviction_webhooks(options_, bundle));
+        evictions_gauge_.set(evictions == Kept::kRight ? 1 : 0);
+        again_soon |= evictions == Kept::kNotYet;
+      }
     }
-    co_await changed_.wait_for(good ? kLookAgain : kRetry);
+    co_await changed_.wait_for(again_soon ? kRetry : kLookAgain);
   }
 }
 
-// Answers whether the object is as it should be.
-net::Task<bool> WebhookConfigurations::keep_side(Side& side, Json wanted) {
+net::Task<WebhookConfigurations::Kept> WebhookConfigurations::keep_side(Side& side, Json wanted) {
   const auto* there = side.objects->find({"", side.name});
   if (there != nullptr) wanted = with_bundles_of(std::move(wanted), there->webhooks);
+  if (side.fails_closed && others_make(side, there != nullptr)) co_return Kept::kNotHere;
   // A kind of webhook that is switched off needs no object; one that is there is emptied.
-  if (there == nullptr && wanted.as_array().empty()) co_return true;
-  if (there != nullptr && there->managed && covers(there->webhooks, wanted)) co_return true;
-  if (!context_.leading()) co_return false;
+  if (there == nullptr && wanted.as_array().empty()) co_return Kept::kRight;
+  if (there != nullptr && there->managed && covers(there->webhooks, wanted)) {
+    side.given_up = false;
+    co_return Kept::kRight;
+  }
+  if (!context_.leading()) co_return Kept::kNotYet;
   if (side.last == wanted) {
     const auto answer = side.brake.ask(loop_.clock().monotonic());
-    if (answer == RepairBrake::Answer::kWait) co_return false;
+    if (answer == RepairBrake::Answer::kWait) co_return Kept::kNotYet;
     if (answer == RepairBrake::Answer::kGoAndTell) {
       log_.error("another writer keeps changing the webhooks' registration: two managers on one cluster?",
                  {{"object", side.name}, {"next_repair_s", kRest.count() / 1'000'000'000}});
@@ -259,44 +292,98 @@ net::Task<bool> WebhookConfigurations::keep_side(Side& side, Json wanted) {
   const bool first = there == nullptr;
   auto written = co_await write(side, there, wanted);
   if (!written) {
-    if (written.error().kind != ErrorKind::kConflict && written.error().kind != ErrorKind::kAlreadyExists) {
-      log_.error("the webhooks are not registered as they should be; trying again",
-                 {{"object", side.name}, {"error", written.error()}});
+    const Error& error = written.error();
+    if (side.fails_closed && (error.kind == ErrorKind::kDenied || error.kind == ErrorKind::kUnsupported)) {
+      co_return give_up(side, error.message);
     }
-    co_return false;
+    if (error.kind != ErrorKind::kConflict && error.kind != ErrorKind::kAlreadyExists) {
+      log_.error("the webhooks are not registered as they should be; trying again",
+                 {{"object", side.name}, {"error", error}});
+    }
+    co_return Kept::kNotYet;
   }
   side.brake.wrote(loop_.clock().monotonic());
   side.last = std::move(wanted);
+  side.given_up = false;
   writes_.add();
   log_.info(first ? "webhooks registered" : "the webhooks' registration was put right", {{"object", side.name}});
-  co_return true;
+  co_return Kept::kRight;
+}
+
+bool WebhookConfigurations::others_make(Side& side, bool there) const {
+  if (there) {
+    side.seen = true;
+    side.gone_since.reset();
+    return false;
+  }
+  if (!side.seen) return true;
+  const auto now = loop_.clock().monotonic();
+  if (!side.gone_since) side.gone_since = now;
+  return now - *side.gone_since < kGoneFor;
+}
+
+WebhookConfigurations::Kept WebhookConfigurations::give_up(Side& side, std::string_view why) {
+  if (!side.given_up) {
+    log_.warn("the registration of node agents' evictions cannot be kept as it should be",
+              {{"object", side.name}, {"why", why}});
+    side.given_up = true;
+    context_.on_change();
+  }
+  return Kept::kNotHere;
 }
 
 net::Task<Result<void>> WebhookConfigurations::write(Side& side, const WebhookConfigurationObject* there,
                                                      const Json& wanted) {
+  // `there` may be another one, or none, after the first wait: the body is made before it.
+  const bool create = there == nullptr;
+  const bool holds = !create && !there->webhooks.as_array().empty();
   Json object = Json::object({{"webhooks", wanted}});
   Json metadata = Json::object();
   metadata["annotations"] = Json::object({{kWebhooksManagedAnnotation, "true"}});
-  Result<std::string> written;
-  if (there == nullptr) {
+  if (create) {
     object["apiVersion"] = Json(cat(side.resource.group, "/", side.resource.version));
     object["kind"] = Json(side.resource.kind);
     metadata["name"] = Json(side.name);
     metadata["labels"] = Json::object({{"app.kubernetes.io/managed-by", "tidemark"}});
-    object["metadata"] = std::move(metadata);
-    written = co_await writer_.create(side.resource, object.dump(), {}, "", kWriteLimit);
   } else {
-    if (!there->managed && !there->has_template && !there->webhooks.as_array().empty()) {
+    if (!there->managed && !there->has_template && holds) {
       metadata["annotations"][kWebhooksTemplateAnnotation] = Json(there->webhooks.dump());
       log_.warn("webhooks that somebody else registered are replaced; they are saved in an annotation",
                 {{"object", side.name}, {"annotation", kWebhooksTemplateAnnotation}});
     }
     metadata["resourceVersion"] = Json(there->meta.resource_version);
-    object["metadata"] = std::move(metadata);
-    written = co_await writer_.patch(side.resource, side.name, kube::PatchType::kMerge, object.dump(), {}, kWriteLimit);
+  }
+  object["metadata"] = std::move(metadata);
+  if (side.fails_closed) {
+    TM_CO_TRY(const Json would_be, co_await send(side, create, object.dump(), true));
+    if (!covers(would_be, wanted)) {
+      // Without its condition it would fail for everybody: then rather none.
+      if (holds) {
+        object["webhooks"] = Json::array();
+        TM_CO_TRY_VOID(co_await send(side, create, object.dump(), false));
+      }
+      co_return fail(ErrorKind::kUnsupported,
+                     "the API server would not keep all of it; matchConditions want Kubernetes 1.28");
+    }
+  }
+  TM_CO_TRY_VOID(co_await send(side, create, object.dump(), false));
+  co_return Result<void>();
+}
+
+net::Task<Result<Json>> WebhookConfigurations::send(const Side& side, bool create, std::string body, bool dry_run) {
+  kube::WriteOptions how;
+  how.dry_run = dry_run;
+  Result<std::string> written;
+  if (create) {
+    written = co_await writer_.create(side.resource, std::move(body), std::move(how), "", kWriteLimit);
+  } else {
+    written = co_await writer_.patch(side.resource, side.name, kube::PatchType::kMerge, std::move(body), std::move(how),
+                                     kWriteLimit);
   }
   if (!written) co_return std::unexpected(std::move(written).error());
-  co_return Result<void>();
+  auto object = decode_webhook_configuration(*written);
+  if (!object) co_return std::unexpected(std::move(object).error());
+  co_return std::move(object->webhooks);
 }
 
 }  // namespace tidemark::manager

@@ -4,12 +4,17 @@
 //
 // The names are Koordinator's by default, so that a manager of ours in its place takes them over: what its chart put
 // there is saved under the annotation "template", which is where it looks when it comes back.
+//
+// A third object, of node agents' evictions, is ours alone. It fails closed, for the agents' user only; so whoever
+// gives agents their rights makes it with them (the chart), closed, and the leader opens it: it says whom to trust. A
+// server that keeps it without its condition (before Kubernetes 1.28) would refuse everybody: there it is emptied.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -30,6 +35,8 @@ struct ConfigurationOptions {
   std::string service_name;
   std::int64_t service_port = 443;
   std::string url;  // "https://HOST:PORT": asked there and not by service
+  std::string evictions_name = "tidemark-agent-evictions";
+  std::string agent_account;  // "": nobody's evictions are asked about, and that object is left alone
   bool pods_mutated = true;
   bool pods_validated = true;
   bool settings_validated = true;
@@ -38,6 +45,7 @@ struct ConfigurationOptions {
 // The lists, with every default that the API server fills in. Without a bundle the member is left out.
 Json mutating_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle);
 Json validating_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle);
+Json eviction_webhooks(const ConfigurationOptions& options, const std::optional<std::string>& bundle);
 // Whether `there` says all that `wanted` says: members that the server added do not matter, elements of lists do.
 bool covers(const Json& there, const Json& wanted);
 
@@ -73,9 +81,8 @@ class WebhookConfigurations {
   void start();  // until destroyed
   void look() { changed_.set(); }
 
-  // Whether every webhook of both objects trusts this authority, as far as our watch has heard.
+  // Whether every webhook of these objects trusts this authority, as far as our watch has heard.
   bool trusted(std::string_view pem) const;
-  bool registered() const { return registered_; }
 
  private:
   struct Side {
@@ -83,15 +90,24 @@ class WebhookConfigurations {
     std::string name;
     std::unique_ptr<kube::Informer<WebhookConfigurationObject>> objects;
     bool needed = true;  // some webhook of its kind is switched on
-    RepairBrake brake;
-    Json last;  // what we wrote last; writing something else is no repair
+    bool fails_closed = false;
+    RepairBrake brake{};
+    Json last{};            // what we wrote last; writing something else is no repair
+    bool given_up = false;  // and told: neither the server nor our role lets it be as it should
+    bool seen = false;
+    std::optional<base::MonotonicTime> gone_since{};  // nullopt: it is there, or never was
   };
+  enum class Kept { kRight, kNotYet, kNotHere };
 
   net::Task<void> keep();
-  net::Task<bool> keep_side(Side& side, Json wanted);
+  net::Task<Kept> keep_side(Side& side, Json wanted);
   net::Task<Result<void>> write(Side& side, const WebhookConfigurationObject* there, const Json& wanted);
-  Side make_side(const kube::Resource& resource, const std::string& name, kube::Reader& reader, kube::Watcher& watcher,
-                 base::Registry& metrics, base::Random random);
+  // The object's webhooks as the server has them then.
+  net::Task<Result<Json>> send(const Side& side, bool create, std::string body, bool dry_run);
+  Kept give_up(Side& side, std::string_view why);
+  bool others_make(Side& side, bool there) const;
+  Side make_side(const kube::Resource& resource, const std::string& name, bool needed, kube::Reader& reader,
+                 kube::Watcher& watcher, base::Registry& metrics, base::Random random, kube::InformerConfig config);
 
   net::EventLoop& loop_;
   kube::Writer& writer_;
@@ -101,9 +117,11 @@ class WebhookConfigurations {
   Context context_;
   Side mutating_;
   Side validating_;
-  bool registered_ = false;
+  std::optional<Side> evictions_;
+  std::vector<Side*> kept_;  // all of them
   base::Counter& writes_;
   base::Gauge& registered_gauge_;
+  base::Gauge& evictions_gauge_;
   net::Event changed_;
   net::Scope scope_;  // last: its tasks use everything above
 };

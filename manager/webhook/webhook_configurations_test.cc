@@ -2,7 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/testing/clock.h"
 #include "base/text.h"
+#include "net/testing/loop.h"
 
 namespace tidemark::manager {
 namespace {
@@ -31,6 +38,27 @@ TEST(WebhookConfigurations, AreIgnoredWhenAwayAndExemptTheControlPlane) {
   }
 }
 
+TEST(WebhookConfigurations, EvictionsFailClosedForTheAgentsUserAlone) {
+  ConfigurationOptions of_agents = options();
+  of_agents.agent_account = "system:serviceaccount:koordinator-system:tidemark-agent";
+  const Json list = eviction_webhooks(of_agents, "PEM");
+  ASSERT_EQ(list.as_array().size(), 1U);
+  const Json& hook = list.as_array()[0];
+  EXPECT_EQ(hook.text_at("failurePolicy"), "Fail");
+  EXPECT_EQ(hook.at("matchConditions")->dump(), R"([{"name":"agent","expression":"request.userInfo.username == )"
+                                                R"(\"system:serviceaccount:koordinator-system:tidemark-agent\""}])");
+  EXPECT_EQ(hook.at("rules")->dump(),
+            R"([{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods/eviction"],)"
+            R"("scope":"*"}])");
+  EXPECT_EQ(hook.text_at("clientConfig", "service", "path"), "/validate-eviction");
+  for (const auto* selector : {"namespaceSelector", "objectSelector"}) EXPECT_EQ(hook.at(selector)->dump(), "{}");
+  // Whatever the user is called, it stays one text of the condition.
+  of_agents.agent_account = R"(a" || true || ")";
+  EXPECT_EQ(
+      eviction_webhooks(of_agents, "PEM").as_array()[0].at("matchConditions")->as_array()[0].text_at("expression"),
+      R"(request.userInfo.username == "a\" || true || \"")");
+}
+
 TEST(WebhookConfigurations, ByAddressAndWithoutABundle) {
   ConfigurationOptions by_url = options();
   by_url.url = "https://127.0.0.1:9876";
@@ -48,6 +76,207 @@ TEST(WebhookConfigurations, WithoutABundleTheOneThatIsThereStays) {
   EXPECT_EQ(ours.as_array()[0].text_at("clientConfig", "caBundle"), base::base64_encode("OURS"));
   EXPECT_EQ(with_bundles_of(mutating_webhooks(options(), std::nullopt), nullptr),
             mutating_webhooks(options(), std::nullopt));
+}
+
+constexpr std::string_view kEvictionsKey = "validatingwebhookconfigurations/tidemark-agent-evictions";
+
+// An API server with these two kinds, as far as their keeper asks it.
+class HookServer final : public kube::Reader, public kube::Watcher, public kube::Writer {
+ public:
+  net::Task<Result<std::string>> get(const kube::Resource&, std::string_view, std::string_view,
+                                     base::Duration) override {
+    co_return fail(ErrorKind::kNotFound, "not asked for");
+  }
+  net::Task<Result<std::string>> list(const kube::Resource& resource, kube::ListOptions options,
+                                      std::function<Result<void>(std::string_view)> on_page, std::function<void()>,
+                                      base::Duration) override {
+    Json::Array items;
+    const auto name = options.field_selector.substr(options.field_selector.find('=') + 1);
+    if (const auto* there = find(resource, name)) items.push_back(*there);
+    const Json page = Json::object(
+        {{"kind", "List"}, {"metadata", Json::object({{"resourceVersion", "1"}})}, {"items", std::move(items)}});
+    if (auto taken = on_page(page.dump()); !taken) co_return std::unexpected(std::move(taken).error());
+    co_return std::string("1");
+  }
+  net::Task<Result<std::unique_ptr<kube::WatchStream>>> watch(const kube::Resource&, kube::WatchOptions) override {
+    co_return fail(ErrorKind::kGone, "it is listed again instead");
+  }
+  net::Task<Result<std::string>> create(const kube::Resource& resource, std::string body, kube::WriteOptions how,
+                                        std::string_view, base::Duration) override {
+    Json object = *Json::parse(body);
+    if (find(resource, object.text_at("metadata", "name")) != nullptr) {
+      co_return fail(ErrorKind::kAlreadyExists, "it is there already");
+    }
+    co_return put(resource, std::move(object), how.dry_run);
+  }
+  net::Task<Result<std::string>> patch(const kube::Resource& resource, std::string_view name, kube::PatchType,
+                                       std::string body, kube::WriteOptions how, base::Duration) override {
+    if (forbids_patches) {
+      ++forbidden;
+      co_return fail(ErrorKind::kDenied, "forbidden");
+    }
+    Json object = *Json::parse(body);
+    object["metadata"]["name"] = Json(name);
+    const Json* there = find(resource, name);
+    if (there == nullptr) co_return fail(ErrorKind::kNotFound, "it is not there");
+    if (there->text_at("metadata", "resourceVersion") != object.text_at("metadata", "resourceVersion")) {
+      co_return fail(ErrorKind::kConflict, "it was changed since");
+    }
+    co_return put(resource, std::move(object), how.dry_run);
+  }
+  net::Task<Result<void>> remove(const kube::Resource&, std::string_view, std::string, kube::WriteOptions,
+                                 base::Duration) override {
+    co_return fail(ErrorKind::kDenied, "nobody removes");
+  }
+
+  const Json* find(const kube::Resource& resource, std::string_view name) const {
+    const auto at = objects.find(base::cat(resource.plural, "/", name));
+    return at == objects.end() ? nullptr : &at->second;
+  }
+  const Json* evictions() const {
+    const auto at = objects.find(std::string(kEvictionsKey));
+    return at == objects.end() ? nullptr : &at->second;
+  }
+
+  std::map<std::string, Json> objects;
+  bool drops_conditions = false;  // as a server before 1.28
+  bool forbids_patches = false;
+  int forbidden = 0;
+  int dry_runs = 0;
+  int writes = 0;
+  bool open_to_all = false;  // at any time a webhook that fails closed was there without its condition
+
+ private:
+  std::string put(const kube::Resource& resource, Json object, bool dry_run) {
+    object["metadata"]["resourceVersion"] = Json(base::cat(++revision_));
+    for (Json& hook : object["webhooks"].as_array()) {
+      if (drops_conditions) hook.as_object().erase("matchConditions");
+      if (!dry_run && hook.text_at("failurePolicy") == "Fail" && hook.member("matchConditions") == nullptr) {
+        open_to_all = true;
+      }
+    }
+    std::string text = object.dump();
+    if (dry_run) {
+      ++dry_runs;
+    } else {
+      ++writes;
+      objects[base::cat(resource.plural, "/", object.text_at("metadata", "name"))] = std::move(object);
+    }
+    return text;
+  }
+  int revision_ = 1;
+};
+
+class KeptTest : public ::testing::Test {
+ protected:
+  static Json wanted(const std::optional<std::string>& bundle) {
+    ConfigurationOptions of_agents = options();
+    of_agents.agent_account = "agent";
+    return eviction_webhooks(of_agents, bundle);
+  }
+  void put(Json webhooks) {
+    Json& object = server.objects[std::string(kEvictionsKey)];
+    object = *Json::parse(R"({"metadata":{"name":"tidemark-agent-evictions","resourceVersion":"1"}})");
+    object["metadata"]["annotations"] = Json::object({{kWebhooksManagedAnnotation, "true"}});
+    object["webhooks"] = std::move(webhooks);
+  }
+  Json evictions() const { return server.evictions() == nullptr ? Json() : *server.evictions()->at("webhooks"); }
+  void keep(std::string account = "agent") {
+    ConfigurationOptions of_agents = options();
+    of_agents.agent_account = std::move(account);
+    configurations = std::make_unique<WebhookConfigurations>(
+        loop, server, server, server, recorder, log, metrics, base::Random(1), of_agents,
+        WebhookConfigurations::Context{.leading = [this] { return leading; },
+                                       .ready = [] { return true; },
+                                       .bundle = [] { return std::optional<std::string>("PEM"); },
+                                       .on_change = [] {}});
+    configurations->start();
+    net::testing::run_for(loop, clock, 3min);
+  }
+  void TearDown() override { configurations.reset(); }
+  double gauge(std::string_view name) { return metrics.gauge(name, "").value(); }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  base::Registry metrics;
+  HookServer server;
+  kube::EventRecorder recorder{loop, server, log, metrics, "test"};
+  bool leading = true;
+  std::unique_ptr<WebhookConfigurations> configurations;
+};
+
+// The API server asks nobody yet, and refuses: there is no authority that it could trust.
+TEST_F(KeptTest, WhatTheChartLeftClosedIsOpened) {
+  put(wanted(std::nullopt));
+  keep();
+  EXPECT_EQ(evictions(), wanted("PEM"));
+  EXPECT_GE(server.dry_runs, 1) << "what fails closed is tried before it is written";
+  EXPECT_EQ(server.writes, 3);
+  EXPECT_EQ(gauge("tidemark_webhook_evictions_registered"), 1);
+  EXPECT_TRUE(configurations->trusted("PEM"));
+  EXPECT_FALSE(configurations->trusted("OTHER"));
+  EXPECT_EQ(server.evictions()->at("metadata", "annotations", kWebhooksTemplateAnnotation), nullptr);
+}
+
+TEST_F(KeptTest, WhereNobodyMadeItThereAreNoAgents) {
+  keep();
+  EXPECT_EQ(server.evictions(), nullptr);
+  EXPECT_EQ(server.writes, 2);
+  EXPECT_EQ(gauge("tidemark_webhook_registered"), 1);
+  EXPECT_EQ(gauge("tidemark_webhook_evictions_registered"), 0);
+  EXPECT_TRUE(configurations->trusted("PEM"));
+}
+
+// The end of a release is not undone, an accident is.
+TEST_F(KeptTest, OneThatIsGoneIsMadeAgainAfterAWhile) {
+  put(wanted(std::nullopt));
+  keep();
+  server.objects.erase(std::string(kEvictionsKey));
+  net::testing::run_for(loop, clock, 55s);
+  EXPECT_EQ(server.evictions(), nullptr);
+  net::testing::run_for(loop, clock, 3min);
+  EXPECT_EQ(evictions(), wanted("PEM"));
+  leading = false;
+  server.objects.erase(std::string(kEvictionsKey));
+  net::testing::run_for(loop, clock, 10min);
+  EXPECT_EQ(server.evictions(), nullptr);
+}
+
+// Before Kubernetes 1.28: unknown there, or its gate is off. All evictions of the cluster would fail.
+TEST_F(KeptTest, WhereTheServerKeepsItWithoutItsConditionItIsEmptied) {
+  server.drops_conditions = true;
+  Json bare = wanted(std::nullopt);
+  bare.as_array()[0].as_object().erase("matchConditions");
+  put(bare);
+  keep();
+  EXPECT_EQ(evictions(), Json::array());
+  EXPECT_FALSE(server.open_to_all);
+  EXPECT_EQ(server.writes, 2 + 1);
+  EXPECT_EQ(gauge("tidemark_webhook_evictions_registered"), 0);
+  EXPECT_EQ(gauge("tidemark_webhook_registered"), 1);
+  EXPECT_TRUE(configurations->trusted("PEM")) << "the others go on";
+}
+
+TEST_F(KeptTest, ARoleThatLetsNobodyChangeItHoldsUpNothingElse) {
+  put(wanted(std::nullopt));
+  server.forbids_patches = true;
+  keep();
+  EXPECT_EQ(evictions(), wanted(std::nullopt));
+  const int before = server.forbidden;
+  net::testing::run_for(loop, clock, 10min);
+  EXPECT_GT(server.forbidden, before);
+  EXPECT_LE(server.forbidden, before + 11) << "tried again each minute";
+  EXPECT_EQ(gauge("tidemark_webhook_registered"), 1);
+  EXPECT_EQ(gauge("tidemark_webhook_evictions_registered"), 0);
+  EXPECT_TRUE(configurations->trusted("PEM"));
+}
+
+TEST_F(KeptTest, WithoutAnAgentsUserItIsLeftAlone) {
+  put(wanted(std::nullopt));
+  keep("");
+  EXPECT_EQ(evictions(), wanted(std::nullopt));
+  EXPECT_EQ(server.writes, 2);
 }
 
 // Somebody undoes each write a second later, for an hour.

@@ -61,7 +61,15 @@ void declare_webhook_flags(base::Flags& flags, WebhookOptions& options) {
       .placeholder("NAME");
   flags.text("webhook-validating-configuration", options.validating_name, "ValidatingWebhookConfiguration to keep")
       .placeholder("NAME");
-  flags.boolean("webhook-register", options.registers, "make and keep those two objects");
+  flags
+      .text("webhook-evictions-configuration", options.evictions_name,
+            "ValidatingWebhookConfiguration to keep, where it is there: of node agents' evictions, closed for them")
+      .placeholder("NAME");
+  flags
+      .text("agent-service-account", options.agent_account,
+            "the user that node agents are, who evict offline work of their own node alone; empty: nobody is one")
+      .placeholder("USER");
+  flags.boolean("webhook-register", options.registers, "make and keep the first two objects, and keep the third");
   flags.choice("webhook-profile", options.parity,
                {{"koordinator", policy::Parity::kKoordinator}, {"tidemark", policy::Parity::kTidemark}},
                "whose manners where the peer's lead into a trap");

@@ -54,6 +54,7 @@ const WebhookServer::Path WebhookServer::kPaths[] = {
     {kMutatePodPath, "mutate-pod", &AdmissionHandlers::mutate_pod},
     {kValidatePodPath, "validate-pod", &AdmissionHandlers::validate_pod},
     {kValidateConfigMapPath, "validate-configmap", &AdmissionHandlers::validate_config_map},
+    {kValidateEvictionPath, "validate-eviction", &AdmissionHandlers::validate_eviction},
 };
 
 Result<std::unique_ptr<WebhookServer>> WebhookServer::listen(net::EventLoop& loop, base::Log log,
@@ -87,7 +88,8 @@ net::Task<void> WebhookServer::serve(net::HttpExchange& exchange) {
   const auto* known =
       std::find_if(std::begin(kPaths), std::end(kPaths), [&](const Path& each) { return each.path == path; });
   if (known == std::end(kPaths)) {
-    exchange.respond(404, "text/plain", "there are /mutate-pod, /validate-pod, /validate-configmap and /healthz\n");
+    exchange.respond(404, "text/plain",
+                     "there are /mutate-pod, /validate-pod, /validate-configmap, /validate-eviction and /healthz\n");
     co_return;
   }
   const auto began = loop_.clock().monotonic();
@@ -147,6 +149,8 @@ net::Task<Result<std::string>> WebhookServer::answer(const Path& path, net::Http
                               .ns = request->ns,
                               .name = request->name,
                               .operation = request->operation,
+                              .user = request->user,
+                              .user_node = request->user_node,
                               .object = {},
                               .old_object = {}};
   // A plain function that makes the task, and not a coroutine lambda: the latter's captures would be gone.
@@ -173,6 +177,7 @@ void WebhookServer::tell(const Path& path, const AdmissionRequest& request, cons
   log_.info("denied", {{"webhook", path.name},
                        {"namespace", request.ns},
                        {"name", request.name},
+                       {"user", request.user},
                        {"code", answer.code},
                        {"why", answer.message}});
 }

@@ -1,6 +1,6 @@
-// The HTTPS server that the API server asks: POST /mutate-pod, /validate-pod, /validate-configmap (contract 11.1), and
-// GET /healthz. Bodies, times and connections are bounded; what is no AdmissionReview is 400, and the API server then
-// goes on as its failurePolicy says.
+// The HTTPS server that the API server asks: POST /mutate-pod, /validate-pod, /validate-configmap (contract 11.1),
+// /validate-eviction, and GET /healthz. Bodies, times and connections are bounded; what is no AdmissionReview is 400,
+// and the API server then goes on as its failurePolicy says.
 #pragma once
 
 #include <functional>
@@ -22,6 +22,7 @@ namespace tidemark::manager {
 inline constexpr std::string_view kMutatePodPath = "/mutate-pod";
 inline constexpr std::string_view kValidatePodPath = "/validate-pod";
 inline constexpr std::string_view kValidateConfigMapPath = "/validate-configmap";
+inline constexpr std::string_view kValidateEvictionPath = "/validate-eviction";
 inline constexpr base::Duration kAdmissionLimit = std::chrono::seconds(10);  // from the first byte to the answer
 inline constexpr std::size_t kAdmissionConnectionsMax = 256;
 inline constexpr std::size_t kAdmissionsMax = 512;  // at the same time; one more is answered 503

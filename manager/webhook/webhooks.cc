@@ -66,6 +66,8 @@ ConfigurationOptions configuration_options(const WebhookOptions& options) {
   out.pods_mutated = options.gates.pods_mutated;
   out.pods_validated = options.gates.pods_validated;
   out.settings_validated = options.gates.settings_validated;
+  out.evictions_name = options.evictions_name;
+  out.agent_account = options.agent_account;
   return out;
 }
 
@@ -94,6 +96,7 @@ AdmissionSettings admission_settings(const WebhookOptions& options, const Webhoo
   out.names_needed = options.names_needed;
   out.reconcile_by_default = options.reconcile_by_default;
   out.zones = context.zones;
+  out.agent_account = options.agent_account;
   return out;
 }
 
@@ -115,9 +118,10 @@ class RunningWebhooks final : public Webhooks {
         settings_(loop, client, client, recorder_, interner_, log_, metrics, random.fork(),
                   watch_options(options_, context_)),
         handlers_(
-            client, {profiles_, namespaces_, priority_classes_, context_.nodes}, admission_settings(options_, context_),
-            random.fork(), interner_, [this](const Json& pod) { return settings_.scope_of(pod); },
-            [this] { return settings_.enhanced(); }, loop.clock()),
+            client, client.ahead(), {profiles_, namespaces_, priority_classes_, context_.nodes},
+            admission_settings(options_, context_), random.fork(), interner_,
+            [this](const Json& pod) { return settings_.scope_of(pod); }, [this] { return settings_.enhanced(); },
+            loop.clock()),
         configurations_(loop, client, client, client, recorder_, log_, metrics, random.fork(),
                         configuration_options(options_),
                         {.leading = context_.leading,

@@ -53,6 +53,8 @@ struct WebhookOptions {
   base::Duration serving_lifetime = std::chrono::hours(24 * 365);
   std::string mutating_name = "koordinator-mutating-webhook-configuration";
   std::string validating_name = "koordinator-validating-webhook-configuration";
+  std::string evictions_name = "tidemark-agent-evictions";
+  std::string agent_account = "system:serviceaccount:koordinator-system:tidemark-agent";  // "": there are no agents
   bool registers = true;
   policy::Parity parity = policy::Parity::kKoordinator;
   policy::WhileOff while_off = policy::WhileOff::kWait;

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -82,9 +83,11 @@ class WebhooksTest : public ::testing::Test {
     settings.config_namespace = "koordinator-system";
     settings.config_name = "slo-controller-config";
     settings.zones = [](std::string_view) { return policy::Zones(); };
+    settings.agent_account = "agent";
     return std::make_unique<AdmissionHandlers>(
-        reader == nullptr ? *client : *reader, AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings,
-        base::Random(3), interner, [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; }, clock);
+        reader == nullptr ? *client : *reader, reader == nullptr ? *client : *reader,
+        AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings, base::Random(3), interner,
+        [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; }, clock);
   }
   AdmissionAnswer ask(net::Task<AdmissionAnswer> task) { return net::testing::run_task(loop, clock, std::move(task)); }
 
@@ -223,6 +226,104 @@ TEST_F(WebhooksTest, ANamespaceThatNobodyKnowsHasMatchedForThePeerAndNotForUs) {
   ours.parity = policy::Parity::kTidemark;
   EXPECT_TRUE(ask(handlers(ours)->mutate_pod(request(pod("a"), "nowhere"))).patch.as_array().empty());
   EXPECT_TRUE(ask(handlers()->mutate_pod(request(pod("a")))).patch.as_array().empty());  // known, and has not the label
+}
+
+// Evictions: contract 7.4 (policy/v1, with a UID precondition).
+class EvictionsTest : public WebhooksTest {
+ protected:
+  void SetUp() override {
+    WebhooksTest::SetUp();
+    follow();
+    for (const auto* node : {"n1", "n2"}) {
+      Json made = pod(base::cat("on-", node));
+      made["metadata"]["labels"]["koordinator.sh/qosClass"] = "BE";
+      made["spec"]["nodeName"] = node;
+      must("POST", kPodsPath, made);
+    }
+    Json online = pod("online");
+    online["spec"]["nodeName"] = "n1";
+    must("POST", kPodsPath, online);
+  }
+  AdmissionRequest eviction(std::string name, std::string node = "n1", std::string user = "agent") {
+    AdmissionRequest out = request(Json::object({{"apiVersion", "policy/v1"}, {"kind", "Eviction"}}));
+    out.subresource = "eviction";
+    out.object["deleteOptions"]["preconditions"]["uid"] =
+        name == "gone" ? Json("u") : Json(read_pod(name).text_at("metadata", "uid"));
+    out.name = std::move(name);
+    out.user = std::move(user);
+    out.user_node = std::move(node);
+    return out;
+  }
+  static std::string said(const AdmissionAnswer& answer) {
+    return answer.allowed ? "allowed" : base::cat(answer.code, " ", answer.causes.front().reason);
+  }
+  std::string said(AdmissionRequest request) { return said(ask(admission->validate_eviction(std::move(request)))); }
+
+  std::unique_ptr<AdmissionHandlers> admission = nullptr;
+};
+
+TEST_F(EvictionsTest, OfTheOwnNodesOfflineWorkAreLetThrough) {
+  admission = handlers();
+  EXPECT_EQ(said(eviction("on-n1")), "allowed");
+  EXPECT_EQ(said(eviction("on-n2")), "403 AnotherNode");
+  EXPECT_EQ(said(eviction("on-n2", "n2")), "allowed");
+  EXPECT_EQ(said(eviction("online")), "403 Online");
+  EXPECT_EQ(said(eviction("on-n1", "")), "403 NoNode");
+  EXPECT_EQ(said(eviction("gone")), "404 Gone");
+  AdmissionRequest any_pod = eviction("on-n1");
+  any_pod.object = Json::object();
+  EXPECT_EQ(said(any_pod), "400 NoUid");
+  // The same name, another pod: it was deleted and made again since the agent looked.
+  AdmissionRequest earlier = eviction("on-n1");
+  must("DELETE", base::cat(kPodsPath, "/on-n1?gracePeriodSeconds=0"), nullptr);
+  Json again = pod("on-n1");
+  again["metadata"]["labels"]["koordinator.sh/qosClass"] = "BE";
+  again["spec"]["nodeName"] = "n1";
+  must("POST", kPodsPath, again);
+  EXPECT_EQ(said(earlier), "409 AnotherPod");
+  EXPECT_EQ(said(eviction("on-n1")), "allowed");
+}
+
+TEST_F(EvictionsTest, OfEverybodyElseAreNotLookedAt) {
+  CountingReader counting(*client);
+  admission = handlers({}, &counting);
+  for (const auto* user : {"system:admin", "", "agent2", "Agent"}) {
+    EXPECT_EQ(said(eviction("online", "", user)), "allowed") << user;
+  }
+  AdmissionRequest other = eviction("online");
+  other.subresource = "";
+  EXPECT_EQ(said(other), "allowed");
+  EXPECT_EQ(counting.gets, 0);
+}
+
+// A manager that cannot look the pod up does not let it go.
+TEST_F(EvictionsTest, AreDeniedWhereThePodCannotBeLookedUp) {
+  class Unreachable final : public kube::Reader {
+   public:
+    net::Task<Result<std::string>> get(const kube::Resource&, std::string_view, std::string_view,
+                                       base::Duration) override {
+      co_return fail(ErrorKind::kUnavailable, "connection refused");
+    }
+    net::Task<Result<std::string>> list(const kube::Resource&, kube::ListOptions,
+                                        std::function<Result<void>(std::string_view)>, std::function<void()>,
+                                        base::Duration) override {
+      co_return fail(ErrorKind::kUnavailable, "connection refused");
+    }
+  } unreachable;
+  admission = handlers({}, &unreachable);
+  EXPECT_EQ(said(eviction("on-n1")), "503 NotKnown");
+}
+
+TEST_F(EvictionsTest, AreHeldToARate) {
+  CountingReader counting(*client);
+  admission = handlers({}, &counting);
+  const AdmissionRequest one = eviction("on-n1");
+  std::map<std::string, int> seen;
+  for (int i = 0; i < 200; ++i) ++seen[said(one)];
+  EXPECT_GT(seen["503 TooMany"], 100);
+  EXPECT_EQ(counting.gets, seen["allowed"]);
+  run_for(1s);
+  EXPECT_EQ(said(one), "allowed");
 }
 
 // A process that may read everything and write nothing.

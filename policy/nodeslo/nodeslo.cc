@@ -17,9 +17,6 @@ using base::JsonObject;
 using model::Reason;
 
 constexpr std::string_view kBandwidth = "totalNetworkBandwidth";
-constexpr std::string_view kExtensions = "extensions";
-constexpr std::string_view kObject = "Object";
-constexpr std::string_view kOurs = "tidemark";
 
 constexpr std::array<SloPartInfo, kSloParts> kParts{{
     {SloPart::kThreshold, "resource-threshold-config", "resourceUsedThresholdWithBE", "nodeStrategies",
@@ -274,9 +271,9 @@ std::string slo_spec_json(const SloSpec& spec) {
     const std::string& part = spec.parts[static_cast<std::size_t>(info.part)].text;
     if (!part.empty()) out.key(info.field).raw(part);
   }
-  out.key(kExtensions);
+  out.key(kSloExtensions);
   if (spec.ours && !spec.ours->empty()) {
-    out.begin_object().key(kObject).begin_object().key(kOurs).raw(*spec.ours).end_object().end_object();
+    out.begin_object().key(kSloObject).begin_object().key(kSloOurs).raw(*spec.ours).end_object().end_object();
   } else {
     out.raw(kSloNoExtensions);
   }
@@ -300,11 +297,11 @@ SloFingerprint slo_fingerprint_of_object(std::string_view spec) {
   JsonObject document;
   if (!read_typed(spec, kSloSpecSchema, document)) return out;  // nothing of it can be kept
   out.has_spec = true;
-  const Json* extensions = document.find(kExtensions);
+  const Json* extensions = document.find(kSloExtensions);
   out.has_extensions = extensions != nullptr && extensions->is_object();
-  const Json* object = out.has_extensions ? extensions->member(kObject) : nullptr;
+  const Json* object = out.has_extensions ? extensions->member(kSloObject) : nullptr;
   out.has_object = object != nullptr && object->is_object();
-  const Json* ours = out.has_object ? object->member(kOurs) : nullptr;
+  const Json* ours = out.has_object ? object->member(kSloOurs) : nullptr;
   if (ours != nullptr) out.ours = fingerprint_of_ours(*ours);
   for (const SloPartInfo& info : kParts) {
     const Json* part = document.find(info.field);
@@ -350,7 +347,7 @@ std::string slo_patch(const SloSpec& wanted, const SloFingerprint& found, std::s
   if (!found.has_extensions) put("/spec/extensions", kSloNoExtensions);
   if (right.ours != found.ours) {
     if (found.has_extensions && !found.has_object) put("/spec/extensions/Object", "{}");
-    const std::string path = base::cat("/spec/extensions/", kObject, "/", kOurs);
+    const std::string path = base::cat("/spec/extensions/", kSloObject, "/", kSloOurs);
     if (wanted.ours && !wanted.ours->empty()) {
       put(path, *wanted.ours);
     } else {

@@ -22,6 +22,11 @@ struct SloPartInfo {
 const std::array<SloPartInfo, kSloParts>& slo_parts();
 const SloPartInfo& slo_part_info(SloPart part);
 
+// Where our own word stands in a spec: extensions.Object.tidemark.
+inline constexpr std::string_view kSloExtensions = "extensions";
+inline constexpr std::string_view kSloObject = "Object";
+inline constexpr std::string_view kSloOurs = "tidemark";
+
 // How the schema of host applications holds their list.
 inline constexpr std::string_view kSloApplications = "applications";
 

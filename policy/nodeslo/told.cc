@@ -30,12 +30,13 @@ NodeTold read_told(const Json& ours) {
   if (const Json* settings = ours.member("settings")) told.settings = settings->dump();
   if (auto grant = read_grant(ours)) told.grant = std::move(*grant);
   told.reclaim = reclaim_in(ours);
+  if (auto agent = read_agent_word(ours)) told.agent = *std::move(agent);
   return told;
 }
 
 std::string told_json(const NodeTold& told) {
   std::string out;
-  if (!told.grant && !told.reclaim && told.settings.empty()) return out;
+  if (!told.grant && !told.reclaim && told.settings.empty() && !told.agent) return out;
   base::JsonWriter json(out);
   json.begin_object().member("schema", kGrantSchema);
   if (told.grant) write_grant(json, *told.grant);
@@ -45,12 +46,13 @@ std::string told_json(const NodeTold& told) {
     json.end_object();
   }
   if (!told.settings.empty()) json.key("settings").raw(told.settings);
+  if (told.agent) write_agent_word(json, *told.agent);
   json.end_object();
   return out;
 }
 
 std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& known, base::WallTime now) {
-  if (!carried.known || (!known.grant && !known.reclaim && !known.settings)) return std::nullopt;
+  if (!carried.known || (!known.grant && !known.reclaim && !known.settings && !known.agent)) return std::nullopt;
   NodeTold next = carried;
   if (known.grant) next.grant = *known.grant;
   if (known.reclaim) {
@@ -60,6 +62,7 @@ std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& k
     }
   }
   if (known.settings) next.settings = *known.settings;
+  if (known.agent) next.agent = *known.agent;
   return told_json(next);
 }
 

@@ -3,7 +3,8 @@
 //   {"schema":1, "evictions":{…},                                                        (policy/budget/grants.h)
 //    "reclaim":{"generation":N, "classes":[{"class":…, "giveBack":{…}, "keep":{…}, "reason":…}, …]},
 //                                            without classes: over; the number stays, so that none comes twice
-//    "settings":{…}}                                     of the node itself, as they were good last (layer.h)
+//    "settings":{…},                                     of the node itself, as they were good last (layer.h)
+//    "agent":{…}}                                        how its agent stands (agent_word.h)
 //
 // The NodeSLO is the memory: what is not known now stays as it says.
 #pragma once
@@ -17,6 +18,7 @@
 #include "base/json.h"
 #include "model/annotations.h"
 #include "policy/budget/grants.h"
+#include "policy/nodeslo/agent_word.h"
 
 namespace tidemark::policy {
 
@@ -29,7 +31,8 @@ struct NodeTold {
   std::optional<NodeGrant> grant;
   std::optional<NodeReclaim> reclaim;
   std::string settings{};  // JSON; "" where there are none
-  bool known = true;       // false: what stands there is of a newer version, and stays
+  std::optional<AgentWord> agent{};
+  bool known = true;  // false: what stands there is of a newer version, and stays
   bool operator==(const NodeTold&) const = default;
 };
 
@@ -42,6 +45,7 @@ struct KnownTold {
   std::optional<std::optional<NodeGrant>> grant;
   std::optional<std::vector<model::Reclaim>> reclaim;
   std::optional<std::string> settings{};  // as in NodeTold
+  std::optional<std::optional<AgentWord>> agent{};
 };
 // nullopt: nothing is known, all stays.
 std::optional<std::string> next_told(const NodeTold& carried, const KnownTold& known, base::WallTime now);

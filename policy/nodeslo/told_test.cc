@@ -85,7 +85,40 @@ TEST(Told, WhatANewerVersionWroteStays) {
   KnownTold known;
   known.reclaim = std::vector{of("transcode", 12'000, 8'000)};
   known.settings = "";
+  known.agent = AgentWord();
   EXPECT_EQ(next_told(newer, known, kNow), std::nullopt);
+}
+
+TEST(Told, TheWordToTheAgentLiesBesideTheRest) {
+  KnownTold granted;
+  granted.grant = NodeGrant{{3, kNow}, std::nullopt};
+  const NodeTold before = read(*next_told({}, granted, kNow));
+  KnownTold known;
+  known.agent = AgentWord{{Mode::kObserve, {}}, {{"spark", 30}}};
+  const auto text = next_told(before, known, kNow);
+  const std::string word = R"("agent":{"modes":{"default":"observe"},"classes":[)"
+                           R"({"name":"spark","order":30,"cpuWeight":100,"restartCostSeconds":0,)"
+                           R"("checkpointing":false}]})";
+  EXPECT_NE(text->find(word), std::string::npos) << *text;
+  const NodeTold both = read(*text);
+  EXPECT_EQ(both.agent, *known.agent);
+  EXPECT_EQ(both.grant, before.grant);
+  EXPECT_EQ(next_told(both, granted, kNow), *text) << "what is not known stays";
+  known.agent = AgentWord();
+  EXPECT_EQ(read(*next_told(both, known, kNow)).agent, AgentWord());
+  known.agent = std::optional<AgentWord>();
+  EXPECT_EQ(read(*next_told(both, known, kNow)), before) << "taken away";
+  EXPECT_EQ(next_told({}, known, kNow), "") << "nothing is left to tell";
+}
+
+TEST(Told, AWordThatCannotBeReadIsToldAnewOrTakenAway) {
+  const NodeTold told = read(R"({"schema":1,"settings":{"schema":1},"agent":{"modes":"off"}})");
+  EXPECT_EQ(told.agent, std::nullopt);
+  KnownTold known;
+  known.agent = std::optional<AgentWord>();
+  EXPECT_EQ(next_told(told, known, kNow), R"({"schema":1,"settings":{"schema":1}})");
+  known.agent = AgentWord();
+  EXPECT_EQ(read(*next_told(told, known, kNow)).agent, AgentWord());
 }
 
 TEST(Told, SettingsOfTheNodeLieBesideTheRest) {

@@ -10,7 +10,7 @@ constexpr base::Duration kCoolDownMax = std::chrono::hours(24);
 
 }  // namespace
 
-void read_evictions(Form& form, BudgetSettings& budget, Problems& problems) {
+void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Problems& problems) {
   Form each(form.member("evictions"), form.place("evictions"), problems);
   each.integer("perJobHour", budget.job_per_hour, 1, kPerHourMax);
   if (each.has("perPoolHour")) {
@@ -30,6 +30,14 @@ void read_evictions(Form& form, BudgetSettings& budget, Problems& problems) {
   breaker.integer("ratePercent", settings.rate_percent, 0, 99);
   breaker.duration("coolDown", settings.cool_down, kMinute, kCoolDownMax);
   breaker.finish();
+  Form agent(each.member("node"), each.place("node"), problems);
+  agent.duration("grace", node.grace, kEvictGraceMin, kEvictGraceMax);
+  if (agent.has("memoryPressurePercent")) {
+    std::int64_t percent = kPressureMax_percent;
+    agent.integer("memoryPressurePercent", percent, 1, kPressureMax_percent);
+    node.memory_pressure_percent = percent;
+  }
+  agent.finish();
   each.finish();
 }
 

@@ -10,14 +10,18 @@
 //       atLeast: 20
 //       ratePercent: 10            # and more than this share of what ended: the pool sells nothing new
 //       coolDown: 30m              # for so long, and then so long on probation
+//     node:                        # how an agent goes about it
+//       grace: 30s                 # between asking a task to end and killing its group
+//       memoryPressurePercent: 20  # evict too while all work stands still for want of memory for more than this
 #pragma once
 
 #include "policy/budget/settings.h"
+#include "policy/evict/settings.h"
 #include "policy/pools/form.h"
 
 namespace tidemark::policy {
 
 // What is not given stays as it is.
-void read_evictions(Form& form, BudgetSettings& budget, Problems& problems);
+void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Problems& problems);
 
 }  // namespace tidemark::policy

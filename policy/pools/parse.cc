@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "policy/pools/budget_form.h"
+#include "policy/pools/mode_form.h"
 #include "policy/pools/offer_form.h"
 #include "policy/pools/profile_form.h"
 
@@ -23,25 +24,6 @@ constexpr base::Duration kSoakMax = hours(24 * 7);
 constexpr base::Duration kWindowMax = hours(1);  // for so long does an API server keep events
 constexpr std::int64_t kEvictionsMax = 1'000'000;
 constexpr std::int64_t kFactorMax = 100'000;  // percent
-constexpr std::int64_t kOrderMax = 1'000'000;
-constexpr std::int64_t kWeightMax = 10'000;  // cgroup v2's cpu.weight
-constexpr base::Duration kRestartCostMax = hours(24 * 30);
-
-// `mode: observe`, or one for each thing that the manager does. What is not given stays as it is.
-void read_mode(Form& form, PoolModes& modes, Problems& problems) {
-  const auto read = [](Form& from, std::string_view key, std::initializer_list<Mode*> into) {
-    const auto choice = from.choice(key, {"observe", "enforce"});
-    for (Mode* out : into) {
-      if (choice) *out = *choice == 0 ? Mode::kObserve : Mode::kEnforce;
-    }
-  };
-  const Json* value = form.member("mode");
-  if (value == nullptr || !value->is_object()) return read(form, "mode", {&modes.capacity, &modes.node_slo});
-  Form each(value, form.place("mode"), problems);
-  read(each, "capacity", {&modes.capacity});
-  read(each, "nodeSlo", {&modes.node_slo});
-  each.finish();
-}
 
 void read_profile(Form& form, Profile& profile) {
   if (const auto choice = form.choice("profile", {"koordinator", "tidemark"})) {
@@ -96,13 +78,13 @@ void read_calendar_name(Form& form, const TidemarkConfig& config, std::optional<
 
 // What a pool says of itself, and what the document says for nodes whose pool says nothing.
 void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& problems) {
-  read_mode(form, pool.modes, problems);
+  read_pool_modes(form, pool.modes, problems);
   read_profile(form, pool.profile);
   read_calendar_name(form, config, pool.calendar);
   read_ledger(form, config.classes, pool.ledger, problems);
   read_motion(form, pool.motion, problems);
   read_warm_up(form, pool.warm_up);
-  read_evictions(form, pool.budget, problems);
+  read_evictions(form, pool.budget, pool.evict, problems);
   pool.nodeslo = over(pool.nodeslo, read_slo_layer(form.member("nodeSlo"), form.place("nodeSlo"), problems));
 }
 
@@ -149,11 +131,12 @@ void read_classes(Form& form, std::vector<WorkClass>& classes, Problems& problem
     Form entry(&item, place, problems);
     WorkClass work;
     work.name = read_name(entry, place, names);
-    entry.integer("order", work.order, 0, kOrderMax);
+    entry.integer("order", work.order, 0, kClassOrderMax);
     if (!entry.has("order")) entry.missing("order", "a number; what has the lowest is reclaimed first");
-    entry.duration("restartCost", work.restart_cost, seconds(0), kRestartCostMax);
+    entry.duration("restartCost", work.restart_cost, seconds(0), kClassRestartCostMax);
     entry.boolean("checkpointing", work.checkpointing);
-    entry.integer("cpuWeight", work.cpu_weight, 1, kWeightMax);
+    entry.integer("cpuWeight", work.cpu_weight, 1, kClassWeightMax);
+    entry.integer("memoryLowPercent", work.memory_low_percent, 0, kClassMemoryLowMax);
     entry.finish();
     if (entry.has("order")) {
       if (const auto [at, fresh] = orders.emplace(work.order, place); !fresh) {

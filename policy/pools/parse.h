@@ -4,12 +4,14 @@
 // docs/guide/settings.md shows every setting.
 #pragma once
 
+#include <chrono>
 #include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "model/reason.h"
 #include "policy/calendar/calendar_form.h"
 #include "policy/pools/form.h"
@@ -21,6 +23,10 @@ inline constexpr std::int64_t kTidemarkConfigSchema = 1;
 inline constexpr std::size_t kTidemarkConfigBytesMax = 256 * 1024;
 inline constexpr std::size_t kPoolsMax = 200;
 inline constexpr std::size_t kClassesMax = 64;
+inline constexpr std::int64_t kClassOrderMax = 1'000'000;
+inline constexpr std::int64_t kClassWeightMax = 10'000;  // cgroup v2's cpu.weight
+inline constexpr std::int64_t kClassMemoryLowMax = 100;  // percent of what a task requests
+inline constexpr base::Duration kClassRestartCostMax = std::chrono::hours(24 * 30);
 
 std::expected<TidemarkConfig, std::vector<Problem>> parse_tidemark_config(std::string_view text, const Zones& zones);
 

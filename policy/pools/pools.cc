@@ -46,10 +46,6 @@ std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const 
   return found;
 }
 
-std::string_view to_string(Mode mode) {
-  return mode == Mode::kObserve ? "observe" : "enforce";
-}
-
 std::string_view to_string(Profile profile) {
   return profile == Profile::kTidemark ? "tidemark" : "koordinator";
 }

@@ -17,27 +17,17 @@
 #include "model/selector.h"
 #include "policy/budget/settings.h"
 #include "policy/calendar/calendar.h"
+#include "policy/evict/settings.h"
 #include "policy/ledger/ledger.h"
 #include "policy/motion/motion.h"
 #include "policy/nodeslo/layer.h"
+#include "policy/pools/modes.h"
 #include "policy/profile.h"
 #include "policy/profile/settings.h"
 
 namespace tidemark::policy {
 
 inline constexpr std::string_view kDefaultPool = "default";
-
-enum class Mode : std::uint8_t {
-  kObserve,  // decided and shown, not written
-  kEnforce,
-};
-
-// What the manager does on a node, each with a mode of its own.
-struct PoolModes {
-  Mode capacity = Mode::kEnforce;  // batch and mid resources in the node's status
-  Mode node_slo = Mode::kEnforce;  // the NodeSLO that the node's agent enforces
-  bool operator==(const PoolModes&) const = default;
-};
 
 struct Pool {
   std::string name{kDefaultPool};
@@ -52,7 +42,8 @@ struct Pool {
   MotionConfig motion;               // with profile tidemark only
   base::Duration warm_up = kWarmUp;  // the same: for how long a pod that started counts with more than it uses
   BudgetSettings budget;
-  SloLayer nodeslo;  // over what slo-controller-config says for its nodes
+  EvictSettings evict;  // how the agents of its nodes go about evictions
+  SloLayer nodeslo;     // over what slo-controller-config says for its nodes
 };
 
 // More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than
@@ -76,10 +67,11 @@ struct RolloutSettings {
 // A timeliness class of offline work, the value of `tidemark.io/class`.
 struct WorkClass {
   std::string name;
-  std::int64_t order = 0;          // what is reclaimed first has the lowest
-  base::Duration restart_cost{0};  // work that a restart throws away
-  bool checkpointing = false;      // then a restart costs no more than the time since the last checkpoint
-  std::int64_t cpu_weight = 100;   // against other classes; as cgroup v2's cpu.weight
+  std::int64_t order = 0;               // what is reclaimed first has the lowest
+  base::Duration restart_cost{0};       // work that a restart throws away
+  bool checkpointing = false;           // then a restart costs no more than the time since the last checkpoint
+  std::int64_t cpu_weight = 100;        // against other classes; as cgroup v2's cpu.weight
+  std::int64_t memory_low_percent = 0;  // of a task's memory request that is reclaimed after other offline work's
   bool operator==(const WorkClass&) const = default;
 };
 
@@ -121,7 +113,6 @@ struct PoolOverlap {
 // In the order of the document. Selectors that match every node are no overlap: that is how a last pool takes the rest.
 std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const NodeLabels> nodes);
 
-std::string_view to_string(Mode);
 std::string_view to_string(Profile);
 
 }  // namespace tidemark::policy

@@ -55,16 +55,16 @@ pools:
 TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
   const auto config = must(kPools);
   EXPECT_EQ(config.rest.name, "default");
-  EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve}));
+  EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve, {Mode::kObserve, {}}}));
   ASSERT_EQ(config.pools.size(), 2U);
   const Pool& night = config.pools[0];
   EXPECT_EQ(night.name, "night");
   EXPECT_EQ(night.business, "search");
-  EXPECT_EQ(night.modes, (PoolModes{Mode::kEnforce, Mode::kEnforce}));
+  EXPECT_EQ(night.modes, PoolModes());
   EXPECT_EQ(night.profile, Profile::kTidemark);
   EXPECT_FALSE(night.canary);
   const Pool& canary = config.pools[1];
-  EXPECT_EQ(canary.modes, (PoolModes{Mode::kEnforce, Mode::kObserve}));
+  EXPECT_EQ(canary.modes, (PoolModes{Mode::kEnforce, Mode::kObserve, {Mode::kObserve, {}}}));
   EXPECT_EQ(canary.profile, Profile::kKoordinator);
   EXPECT_TRUE(canary.canary);
   EXPECT_TRUE(config.has_canary());
@@ -86,13 +86,13 @@ rollout:
   canarySoak: 30m
   stopOnEvictions: {watched: false, window: 10m, atLeast: 3, factorPercent: 200}
 classes:
-- {name: spark, order: 30, restartCost: 2m, cpuWeight: 60}
+- {name: spark, order: 30, restartCost: 2m, cpuWeight: 60, memoryLowPercent: 25}
 - {name: transcode, order: 10, checkpointing: true}
 )");
   EXPECT_EQ(config.rollout, (RolloutSettings{true, 120, 30min, {false, 10min, 3, 200}}));
   ASSERT_EQ(config.classes.size(), 2U);
   EXPECT_EQ(config.classes[0], (WorkClass{"transcode", 10, 0s, true, 100}));
-  EXPECT_EQ(config.classes[1], (WorkClass{"spark", 30, 2min, false, 60}));
+  EXPECT_EQ(config.classes[1], (WorkClass{"spark", 30, 2min, false, 60, 25}));
   EXPECT_FALSE(must("schema: 1\nmode: enforce\nrollout: {pace: at-once}").rollout.staged);
 }
 
@@ -165,11 +165,12 @@ pools:
 rollout: {nodesPerMinute: 0, canarySoak: 10, stopOnEvictions: {window: 2h}}
 classes:
 - {name: a, cpuWeight: 0}
-- {name: b, order: 1}
+- {name: b, order: 1, memoryLowPercent: 101}
 - {name: c, order: 1}
 )"),
             R"(classes[0] (a).order: missing: a number; what has the lowest is reclaimed first
 classes[0] (a).cpuWeight: wanted a whole number in 1..10000, found 0
+classes[1] (b).memoryLowPercent: wanted a whole number in 0..100, found 101
 classes[2] (c).order: classes[1] has the same; no two can be reclaimed first
 mode: wanted observe or enforce, found "on"
 pools[0] (night).nodeSelector."matchLabel": there is no such setting; did you mean matchLabels?
@@ -263,7 +264,7 @@ TEST(NextTidemarkConfig, WithoutAnyThePeersSwitchesDecideAndEditsHoldAtOnce) {
   const auto step = next_tidemark_config({}, {false, std::nullopt, {}}, zones());
   EXPECT_EQ(step.reason, Reason::kConfigDropIn);
   ASSERT_TRUE(step.state.config);
-  EXPECT_EQ(step.state.config->rest.modes, (PoolModes{Mode::kEnforce, Mode::kEnforce}));
+  EXPECT_EQ(step.state.config->rest.modes, PoolModes());
   EXPECT_FALSE(step.state.config->rollout.staged);
   EXPECT_FALSE(step.state.text);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace tidemark::policy {
@@ -72,7 +73,7 @@ const UsageModel* UsageModels::find(std::string_view key) const {
   return at != models_.end() && at->key == key ? &at->model : nullptr;
 }
 
-UsageModel* UsageModels::place(std::string_view key) {
+UsageModel* UsageModels::place(std::string_view key, base::WallTime at_time) {
   const auto at =
       std::ranges::lower_bound(models_, key, {}, [](const Named& each) { return std::string_view(each.key); });
   if (at != models_.end() && at->key == key) return &at->model;
@@ -82,11 +83,13 @@ UsageModel* UsageModels::place(std::string_view key) {
     return nullptr;
   }
   if (is_pod) ++pods_;
-  return &models_.insert(at, {std::string(key), UsageModel()})->model;
+  UsageModel& made = models_.insert(at, {std::string(key), UsageModel()})->model;
+  made.begun = at_time;
+  return &made;
 }
 
 void UsageModels::add(std::string_view key, const UsageFigures& use, base::WallTime at) {
-  UsageModel* model = place(key);
+  UsageModel* model = place(key, at);
   if (model == nullptr) return;
   model->cpu.add(static_cast<double>(use.cpu_micro) / kMicroOfCore, at);
   model->memory.add(static_cast<double>(use.memory_bytes), at);
@@ -161,9 +164,11 @@ std::vector<std::string> UsageModels::to_store(base::WallTime now) const {
   for (const Named& each : models_) {
     if (!each.model.stored || apart(model_time(now), *each.model.stored) >= kStoreEvery) due.push_back(&each);
   }
-  std::ranges::sort(due, [](const Named* a, const Named* b) {
-    return std::pair(a->model.stored, std::string_view(a->key)) < std::pair(b->model.stored, std::string_view(b->key));
-  });
+  const auto turn = [](const Named* each) {
+    const UsageModel& model = each->model;
+    return std::tuple(model.stored.value_or(model.begun), model.stored.has_value(), std::string_view(each->key));
+  };
+  std::ranges::sort(due, {}, turn);
   std::vector<std::string> keys;
   for (const Named* each : due) {
     if (keys.size() == kStoreMax) break;
@@ -193,7 +198,7 @@ void UsageModels::stored(std::string_view key, base::WallTime now) {
 
 bool UsageModels::restore(const ModelCheckpoint& checkpoint, base::WallTime now) {
   if (find(checkpoint.key) != nullptr) return false;
-  UsageModel* model = place(checkpoint.key);
+  UsageModel* model = place(checkpoint.key, model_time(now));
   if (model == nullptr) return false;
   model->cpu = checkpoint.cpu;
   model->memory = checkpoint.memory;

@@ -46,7 +46,8 @@ struct UsageModel {
   UsageModel();
   DecayingHistogram cpu;     // cores
   DecayingHistogram memory;  // bytes
-  base::WallTime trained;    // in the time of the models
+  base::WallTime begun;      // in the time of the models, as those below
+  base::WallTime trained;
   std::optional<base::WallTime> stored;
 
   std::size_t bytes() const;
@@ -82,7 +83,8 @@ class UsageModels {
   std::size_t refused() const { return refused_; }  // pods beyond kPodModelsMax and keys that are none, so far
   std::size_t bytes() const;
 
-  // Which models are to be stored now: never stored, or kStoreEvery ago; the oldest first, kStoreMax of them.
+  // Which models are to be stored now: never stored, or kStoreEvery ago; first what was not stored for longest, a new
+  // model since it was begun, so that however many pods come no model waits for ever. kStoreMax of them.
   std::vector<std::string> to_store(base::WallTime now) const;
   std::optional<ModelCheckpoint> checkpoint(std::string_view key, base::WallTime now) const;
   void stored(std::string_view key, base::WallTime now);
@@ -97,7 +99,7 @@ class UsageModels {
   // The time of the models at `now`, and how it is reckoned from here on.
   base::WallTime advance(base::WallTime now);
   base::WallTime model_time(base::WallTime now) const;
-  UsageModel* place(std::string_view key);  // null where there is no room
+  UsageModel* place(std::string_view key, base::WallTime at);  // null where there is no room
   void add(std::string_view key, const UsageFigures& use, base::WallTime at);
 
   std::vector<Named> models_;  // by key

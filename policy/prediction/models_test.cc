@@ -182,6 +182,34 @@ TEST(UsageModels, WhatFailedToBeStoredComesFirst) {
   EXPECT_EQ(models.to_store(kBegin + minutes(10)).front(), "web");
 }
 
+// Twelve new pods a minute, each of which lives for a while, on a node where others stay: batch jobs are like that.
+TEST(UsageModels, NewPodsDoNotKeepOldOnesFromBeingStored) {
+  UsageModels models;
+  WallTime now = kBegin;
+  std::vector<std::string> uids;
+  WallTime stored = kBegin;
+  base::Duration longest{0};
+  for (std::size_t minute = 0; minute < 120; ++minute) {
+    now = now + kTrainEvery;
+    std::vector<TrainingPod> pods{{"web", PriorityClass::kProd, kWeb}};
+    for (std::size_t i = 0; i < kStoreMax; ++i) uids.push_back(base::cat("job-", minute, "-", i));
+    const std::size_t living = std::min<std::size_t>(uids.size(), 5 * kStoreMax);
+    for (std::size_t i = uids.size() - living; i < uids.size(); ++i) {
+      pods.push_back({uids[i], PriorityClass::kBatch, kWeb});
+    }
+    models.train({kNode, pods}, now);
+    const auto keys = models.to_store(now);
+    ASSERT_EQ(keys.size(), std::min<std::size_t>(kStoreMax, models.size()));
+    for (const auto& key : keys) models.stored(key, now);
+    longest = std::max<base::Duration>(longest, {now.since_epoch - stored.since_epoch});
+    if (std::ranges::find(keys, "web") != keys.end()) stored = now;
+  }
+  // A model is forgotten half an hour after its pod: 35 minutes of them, and seven of the node. Nobody waits longer
+  // than it takes to store all once, after the ten minutes of his own.
+  const auto all = static_cast<std::int64_t>((35 * kStoreMax + 8 + kStoreMax - 1) / kStoreMax);
+  EXPECT_LE(longest, kStoreEvery + all * kTrainEvery);
+}
+
 TEST(UsageModels, ARestartChangesNothing) {
   UsageModels models;
   WallTime now = kBegin;

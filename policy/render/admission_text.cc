@@ -67,6 +67,30 @@ std::string render_text(std::span<const PodViolation> violations) {
   return text;
 }
 
+std::string render_text(const EvictionRefusal& refusal) {
+  const auto told = [&](const auto&... parts) { return cat(parts..., " [", to_string(refusal.why), "]"); };
+  switch (refusal.why) {
+    case EvictionDenial::kNoNode:
+      return told("the agent's token is bound to no node: it must be one of a pod or of a node");
+    case EvictionDenial::kNoUid:
+      return told("deleteOptions.preconditions.uid is missing: it says which pod of that name is meant");
+    case EvictionDenial::kUnreadable:
+      return told("the pod cannot be read: ", refusal.found);
+    case EvictionDenial::kAnotherPod:
+      return told("the pod of that name has the uid ", refusal.found, " and not ", refusal.wanted);
+    case EvictionDenial::kAnotherNode:
+      return told("the pod is on ", refusal.found.empty() ? "no node" : cat("node ", refusal.found),
+                  ": the agent of node ", refusal.wanted, " evicts from its own alone");
+    case EvictionDenial::kMirror:
+      return told("the kubelet runs the pod from a file: it would make it again");
+    case EvictionDenial::kOnline:
+      return told("the pod is online work: its QoS class is not BE, and its priority class is ",
+                  refusal.found.empty() ? std::string("none") : refusal.found,
+                  " and not koord-mid, koord-batch or koord-free");
+  }
+  return told("refused");
+}
+
 std::string render_text(const SettingsProblem& problem) {
   const bool told = problem.reason == Reason::kSettingsUnknown || problem.reason == Reason::kSettingsSuspect;
   return cat(problem.key, problem.place.empty() ? "" : ": ", problem.place, ": found ", problem.found,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/admission/eviction.h"
 #include "policy/admission/mutate.h"
 #include "policy/admission/validate_pod.h"
 #include "policy/settings/check.h"
@@ -20,6 +21,8 @@ std::string render_text(const AdmissionNote& note);
 std::string render_text(const PodScopeState& state);
 std::string render_text(const PodViolation& violation);
 std::string render_text(std::span<const PodViolation> violations);  // all in one sentence after the other
+// "the pod is on node b: the agent of node a evicts from its own alone [AnotherNode]"
+std::string render_text(const EvictionRefusal& refusal);
 // "colocation-config: nodeConfigs[1].degradeTimeMinutes: found 0, allowed: a whole number from 1 on"
 std::string render_text(const SettingsProblem& problem);
 

@@ -1,8 +1,10 @@
 #include "policy/render/config_text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
+#include "policy/nodeslo/parts.h"
 #include "policy/render/why.h"
 
 namespace tidemark::policy {
@@ -84,6 +86,35 @@ void append_part(std::string& out, const PartInForce& part) {
   for (const auto note : part.notes) out += base::cat("  note: ", why(note), "\n");
 }
 
+void append_agent(std::string& out, const AgentWord& word) {
+  out += base::cat("\nagent  (NodeSLO spec.", kSloExtensions, ".", kSloObject, ".", kSloOurs, ".agent)\n");
+  std::vector<std::pair<std::string_view, std::string>> rows;
+  for (const model::Strategy each : model::kStrategies) {
+    const Mode mode = word.modes.of(each);
+    if (mode != Mode::kEnforce) rows.emplace_back(to_string(each), to_string(mode));
+  }
+  if (rows.empty()) out += "    enforces all its strategies\n";
+  std::vector<std::string> names;
+  names.reserve(word.classes.size());
+  for (const WorkClass& each : word.classes) names.push_back(each.name);
+  if (!names.empty()) rows.emplace_back("classes", base::join(names, ", "));
+  std::size_t width = 0;
+  for (const auto& [name, said] : rows) width = std::max(width, name.size());
+  for (const auto& [name, said] : rows) {
+    out += base::cat("    ", name, std::string(width - name.size() + 2, ' '), said, "\n");
+  }
+}
+
+Json agent_json(const AgentWord& word) {
+  Json strategies = Json::object();
+  for (const model::Strategy each : model::kStrategies) {
+    strategies[to_string(each)] = Json(to_string(word.modes.of(each)));
+  }
+  Json classes = Json::array();
+  for (const WorkClass& each : word.classes) classes.as_array().push_back(Json(each.name));
+  return Json::object({{"strategies", std::move(strategies)}, {"classes", std::move(classes)}});
+}
+
 }  // namespace
 
 std::string render_text(const ConfigInForce& config) {
@@ -95,6 +126,7 @@ std::string render_text(const ConfigInForce& config) {
   }
   for (const auto& note : config.notes) out += base::cat("note: ", note, "\n");
   for (const auto& part : config.parts) append_part(out, part);
+  if (config.agent) append_agent(out, *config.agent);
   out += "\n";
   if (!config.object) {
     out += "the node has no NodeSLO yet\n";
@@ -154,6 +186,7 @@ Json render_json(const ConfigInForce& config) {
     parts.as_array().push_back(std::move(shown));
   }
   out["parts"] = std::move(parts);
+  out["agent"] = config.agent ? agent_json(*config.agent) : Json(nullptr);
   if (config.object) {
     Json differs = Json::array();
     for (const auto& field : config.object->differs) differs.as_array().push_back(Json(field));

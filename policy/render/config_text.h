@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "policy/in_force.h"
+#include "policy/nodeslo/agent_word.h"
 
 namespace tidemark::policy {
 
@@ -19,6 +20,7 @@ struct ConfigInForce {
   std::vector<std::string> notes;  // what a reader should know
   std::string revision;            // the hash of the settings in force on the node; "" where it is not known
   std::vector<PartInForce> parts;
+  std::optional<AgentWord> agent;  // what its agent is told of how it stands; nullopt: nothing
   // What the node's NodeSLO says beside what is explained here; nullopt where there is no such object.
   struct Object {
     std::vector<std::string> differs;  // fields of its spec
@@ -27,6 +29,6 @@ struct ConfigInForce {
 };
 
 std::string render_text(const ConfigInForce& config);
-Json render_json(const ConfigInForce& config);  // {"schema":1,"node":…,"parts":[{"key":…,"fields":[…]}]}
+Json render_json(const ConfigInForce& config);  // {"schema":1,"node":…,"parts":[{"key":…,"fields":[…]}],"agent":{…}}
 
 }  // namespace tidemark::policy

@@ -173,6 +173,37 @@ TEST(ConfigText, SaysHowTheCalendarMovesALineOfTheAgent) {
   EXPECT_EQ(suppress->text_at("reason", "id"), "TM-SLO-003");
 }
 
+TEST(ConfigText, SaysHowTheAgentStands) {
+  EXPECT_EQ(render_text(shown()).find("\nagent"), std::string::npos) << "without our settings it is told nothing";
+  EXPECT_EQ(render_json(shown()).at("agent")->dump(), "null");
+  ConfigInForce config = shown();
+  config.agent.emplace();
+  EXPECT_NE(render_text(config).find(R"(
+agent  (NodeSLO spec.extensions.Object.tidemark.agent)
+    enforces all its strategies
+
+the node's NodeSLO)"),
+            std::string::npos)
+      << render_text(config);
+  config.agent->modes.otherwise = Mode::kObserve;
+  config.agent->modes.named[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] = Mode::kEnforce;
+  config.agent->classes = {{"transcode", 10}, {"spark", 30}};
+  EXPECT_NE(render_text(config).find(R"(
+agent  (NodeSLO spec.extensions.Object.tidemark.agent)
+    batchLimits   observe
+    cpuPriority   observe
+    classWeights  observe
+    eviction      observe
+    classes       transcode, spark
+
+the node's NodeSLO)"),
+            std::string::npos)
+      << render_text(config);
+  EXPECT_EQ(render_json(config).at("agent")->dump(),
+            R"({"strategies":{"cpuSuppress":"enforce","batchLimits":"observe","cpuPriority":"observe",)"
+            R"("classWeights":"observe","eviction":"observe"},"classes":["transcode","spark"]})");
+}
+
 TEST(ConfigText, TheSameForPrograms) {
   const Json json = render_json(shown());
   const Json& system = json.at("parts")->as_array()[0];

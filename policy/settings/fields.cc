@@ -13,7 +13,8 @@ constexpr Field yes_no(std::string_view name) {
   field.kind = SettingsKind::kBool;
   return field;
 }
-constexpr Field whole(std::string_view name, std::int64_t lowest, std::int64_t highest = kNoLimit, bool ours = false) {
+constexpr Field whole(std::string_view name, std::int64_t lowest, std::int64_t highest = kNoHighest,
+                      bool ours = false) {
   Field field{.name = name};
   field.kind = SettingsKind::kInteger;
   field.lowest = lowest;
@@ -141,21 +142,21 @@ constexpr std::array kMemoryQos{
     whole("oomKillGroup", 0, 1),
     yes_no("pageCacheEnable"),
     percent("pageCacheLimitPercent"),
-    whole("pageCacheLimitSize", 0, kNoLimit, true),
+    whole("pageCacheLimitSize", 0, kNoHighest, true),
     yes_no("pageCacheReclaimSync"),
 };
 constexpr Shape kMemoryQosShape{.fields = kMemoryQos};
 
 constexpr std::array<std::string_view, 3> kBlockTypes{"device", "volumegroup", "podvolume"};
 constexpr std::array kIoCfg{
-    whole("readIOPS", 0, kNoLimit, true),          whole("writeIOPS", 0, kNoLimit, true),
-    whole("readBPS", 0, kNoLimit, true),           whole("writeBPS", 0, kNoLimit, true),
-    whole("ioWeightPercent", 1, 100, true),        whole("readLatency", 0, kNoLimit, true),
-    whole("writeLatency", 0, kNoLimit, true),      whole("readLatencyPercent", 0, 100, true),
-    whole("writeLatencyPercent", 0, 100, true),    yes_no("enableUserModel"),
-    whole("modelReadBPS", 1, kNoLimit, true),      whole("modelWriteBPS", 1, kNoLimit, true),
-    whole("modelReadSeqIOPS", 1, kNoLimit, true),  whole("modelWriteSeqIOPS", 1, kNoLimit, true),
-    whole("modelReadRandIOPS", 1, kNoLimit, true), whole("modelWriteRandIOPS", 1, kNoLimit, true),
+    whole("readIOPS", 0, kNoHighest, true),          whole("writeIOPS", 0, kNoHighest, true),
+    whole("readBPS", 0, kNoHighest, true),           whole("writeBPS", 0, kNoHighest, true),
+    whole("ioWeightPercent", 1, 100, true),          whole("readLatency", 0, kNoHighest, true),
+    whole("writeLatency", 0, kNoHighest, true),      whole("readLatencyPercent", 0, 100, true),
+    whole("writeLatencyPercent", 0, 100, true),      yes_no("enableUserModel"),
+    whole("modelReadBPS", 1, kNoHighest, true),      whole("modelWriteBPS", 1, kNoHighest, true),
+    whole("modelReadSeqIOPS", 1, kNoHighest, true),  whole("modelWriteSeqIOPS", 1, kNoHighest, true),
+    whole("modelReadRandIOPS", 1, kNoHighest, true), whole("modelWriteRandIOPS", 1, kNoHighest, true),
 };
 constexpr Shape kIoCfgShape{.fields = kIoCfg};
 constexpr std::array kBlock{of_kind("name", SettingsKind::kText), choice("type", kBlockTypes),
@@ -196,9 +197,9 @@ constexpr std::array kSystem{
     whole("watermarkScaleFactor", 1, 400),
     whole("memcgReapBackGround", 0, 1),
     whole("schedGroupIdentityEnabled", 0, 1, true),
-    whole("schedIdleSaverWmark", 0, kNoLimit, true),
+    whole("schedIdleSaverWmark", 0, kNoHighest, true),
     of_kind("schedFeatures", SettingsKind::kBools),
-    yes_no("pageCacheLimitEnabled"),
+    whole("pageCacheLimitEnabled", 0, 1),
     of_kind("totalNetworkBandwidth", SettingsKind::kQuantity),
 };
 constexpr Shape kSystemShape{.fields = kSystem};

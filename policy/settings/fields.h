@@ -27,13 +27,13 @@ enum class SettingsKind : std::uint8_t {
   kAnything,
 };
 
-inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kNoHighest = std::numeric_limits<std::int64_t>::max();
 
 struct SettingsField {
   std::string_view name;
   SettingsKind kind = SettingsKind::kAnything;
   std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-  std::int64_t highest = kNoLimit;
+  std::int64_t highest = kNoHighest;
   double lowest_number = 0;
   double highest_number = std::numeric_limits<double>::infinity();
   bool above_lowest = false;  // of kNumber: the lowest itself is not allowed

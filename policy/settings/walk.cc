@@ -23,7 +23,7 @@ bool same_name(std::string_view a, std::string_view b) {
 }
 
 std::string range(const SettingsField& field) {
-  if (field.highest == kNoLimit) return cat("a whole number from ", field.lowest, " on");
+  if (field.highest == kNoHighest) return cat("a whole number from ", field.lowest, " on");
   return cat("a whole number in ", field.lowest, "..", field.highest);
 }
 

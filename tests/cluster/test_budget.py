@@ -148,7 +148,7 @@ class Budgets(WithManager):
         self.assertEqual(before, [slo(node).get("metadata.resourceVersion") for node in self.nodes])
         must(self.api.request("PATCH", f"{SETTINGS}/{TIDEMARK_CONFIG}", {"data": {"config.yaml": json.dumps(CONFIG)}}, content=MERGE))
         wait_for(lambda: [told(node) for node in self.nodes] == [None] * 3, "nothing that is told", component)
-        self.assertEqual({"Object": {}}, slo("budget-day").get("spec.extensions"))
+        self.assertEqual({"schema", "agent"}, set(slo("budget-day").get("spec.extensions.Object.tidemark")), "how the agent stands is told on")
 
     def test_a_cordoned_node_that_is_emptied_is_no_spike(self):
         self.put_config()

@@ -11,6 +11,7 @@ from cluster.chart import CHART, NAMESPACE, RELEASE, find, helm, kubectl, must, 
 from cluster.manager_case import LEASES
 from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import Component, wait_for
+from contract.client import STRATEGIC
 
 EVERYTHING = {
     "image": {"repository": "registry.example/tidemark", "digest": "sha256:" + "a" * 64, "pullPolicy": "Always"},
@@ -19,7 +20,12 @@ EVERYTHING = {
     "commonLabels": {"team": "compute"},
     "replicas": 3,
     "manager": {"extraArgs": ["--sync-period=10m"], "extraEnv": [{"name": "TZ", "value": "UTC"}], "kubeApiQps": 0.5, "logFormat": "text"},
-    "webhooks": {"certificateSecret": "given", "profile": "tidemark", "whileOff": "refuse", "port": 10443},
+    "webhooks": {"certificateSecret": "given", "profile": "tidemark", "whileOff": "refuse", "port": 10443, "evictionsConfiguration": "night-evictions"},
+    "agent": {
+        "enabled": True, "podSource": "api-server", "mode": "observe", "metricsHost": "127.0.0.1", "metricsPort": 9999, "extraArgs": ["--kube-api-qps=2"], "maxUnavailable": 3,
+        "kubelet": {"endpoint": "https://10.0.0.1:10250", "caFile": "/etc/kubernetes/pki/ca.crt", "cgroupRoot": "/kube", "rootDir": "/data/kubelet", "podLogsDir": "/data/logs"},
+        "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+    },
     "settings": {
         "sloControllerConfig": {
             "colocation-config": {"enable": True, "cpuReclaimThresholdPercent": 65, "nodeConfigs": [{"name": "a", "nodeSelector": {"matchLabels": {"a": "b"}}}]},
@@ -67,6 +73,11 @@ BAD = [
     ({"settings": {"tidemarkConfig": {"schema": 2}}}, "schema"),
     ({"access": {"operators": [{"kind": "Team", "name": "sre"}]}}, "kind"),
     ({"webhooks": {"whileOff": "maybe"}}, "whileOff"),
+    ({"agent": {"podSource": "etcd"}}, "podSource"),
+    ({"agent": {"image": "tidemark"}}, "image"),
+    ({"agent": {"maxUnavailable": 0}}, "maxUnavailable"),
+    ({"agent": {"kubelet": {"rootDir": "kubelet"}}}, "rootDir"),
+    ({"agent": {"mode": "off"}}, "mode"),
     ({"service": {"metricsPort": 80}}, "metricsPort"),
     ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
     ({"commonLabels": {"a": 1}}, "commonLabels"),
@@ -89,7 +100,7 @@ class Chart(unittest.TestCase):
     def tearDown(self):
         for component in getattr(self, "components", []):  # one that runs would make again what is deleted here
             component.stop()
-        helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found")
+        helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--no-hooks")
         colocation.delete_settings(self.api)
         chart.delete_webhooks(self.api)
         self.api.request("DELETE", f"{LEASES}/koordinator-manager")
@@ -131,7 +142,7 @@ class Chart(unittest.TestCase):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         settings = json.loads(must(kubectl("-n", NAMESPACE, "get", "configmap", "slo-controller-config", "-o", "json")))
         self.assertEqual({"enable": True}, json.loads(settings["data"]["colocation-config"]))
-        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3}))
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3, "agent": {"enabled": True}}))
         self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
         # An edit by hand outlives upgrades and rollbacks, also to the revision that made the settings.
         by_hand = {"data": {"colocation-config": '{"enable": false}', "resource-threshold-config": "{}"}}
@@ -142,12 +153,65 @@ class Chart(unittest.TestCase):
         self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"])
         must(helm("uninstall", RELEASE, "--namespace", NAMESPACE))
         label = "app.kubernetes.io/instance=tidemark"
-        kinds = "deployment,service,serviceaccount,poddisruptionbudget,role,rolebinding,clusterrole,clusterrolebinding,configmap"
+        kinds = (
+            "deployment,daemonset,service,serviceaccount,poddisruptionbudget,role,rolebinding,clusterrole,clusterrolebinding,configmap,"
+            "validatingadmissionpolicy,validatingadmissionpolicybinding,validatingwebhookconfiguration"
+        )
         left = must(kubectl("get", kinds, "-A", "-l", label, "-o", "name")).split()
         # Settings outlive the release, as docs/guide/roll-back.md says.
         self.assertEqual(["configmap/slo-controller-config", "configmap/tidemark-config"], sorted(left))
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         self.assertEqual(by_hand["data"], self.api.request("GET", f"{colocation.SETTINGS}/slo-controller-config")["data"], "installed again")
+
+    def test_agents_are_not_uninstalled_before_nothing_is_in_force(self):
+        """Nobody runs for it: the API server asks each node's condition."""
+        def told(node: str, reason: str, message: str) -> None:
+            condition = {"type": "TidemarkIsolation", "status": "True", "reason": reason, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            colocation.must(self.api.request("PATCH", f"/api/v1/nodes/{node}/status", {"status": {"conditions": [condition]}}, content=STRATEGIC))
+
+        def uninstalled(*how: str):
+            return helm("uninstall", RELEASE, "--namespace", NAMESPACE, *how)
+
+        for name in ("off-a", "off-b", "off-never-had-one"):
+            colocation.put_node(self.api, name, capacity=CAPACITY)
+            self.addCleanup(colocation.delete, self.api, name)
+        told("off-a", "Off", "cpuSuppress: observe; batchLimits: observe; ordered by sre: a file of his")
+        told("off-b", "Enforcing", "cpuSuppress: enforce (1 file); batchLimits: enforce (12 files)")
+        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": True}}))
+        probe = {"metadata": {"name": "tidemark-agent-off-first"}}
+        wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 422, "the policy in force")
+        for reason, message in (
+            ("Enforcing", "batchLimits: enforce (12 files)"), ("Off", "cpuSuppress: observe; batchLimits: enforce (1 file)"), ("Enforcing", "cpuSuppress: enforce"),
+            ("Unable", "cpuSuppress: observe; nothing can be written: no room"), ("Waiting", "cpuSuppress: keep"),
+        ):
+            with self.subTest(reason, message=message):
+                told("off-b", reason, message)
+                wait_for(lambda: message in self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").body.decode(), "the policy has seen it")
+                refused = uninstalled()
+                self.assertNotEqual(0, refused.returncode)
+                self.assertIn(f"the agent of node off-b may have files of the kernel in force ({reason}: {message}). Before it is uninstalled: tidemark off cluster", refused.stderr)
+                must(kubectl("-n", NAMESPACE, "get", "daemonset/tidemark-agent", "deployment/tidemark-manager", "serviceaccount/tidemark-agent"))
+                must(helm("rollback", RELEASE, "1", "--namespace", NAMESPACE))  # whoever stays: until then helm upgrades nothing
+                refused = helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": False}})
+                self.assertNotEqual(0, refused.returncode)
+                self.assertIn(f"the agent of node off-b may have files of the kernel in force ({reason}: {message}). Before the agents go", refused.stderr)
+        told("off-b", "OffLocally", "cpuSuppress: observe; batchLimits: observe")
+        wait_for(lambda: self.api.request("POST", colocation.SETTINGS, probe, dryRun="All").status == 201, "the policy has seen it")
+        without = {"agent": {"enabled": True, "daemonSet": False}}
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values=without))
+        self.assertEqual(404, self.api.request("GET", f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/tidemark-agent").status)
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": True}}))
+        must(uninstalled())
+        label = "app.kubernetes.io/component=agent"
+        self.assertEqual("", must(kubectl("get", "daemonset,serviceaccount,configmap,validatingadmissionpolicy,validatingadmissionpolicybinding", "-A", "-l", label, "-o", "name")))
+
+    def test_whoever_must_can_uninstall_without_asking(self):
+        colocation.put_node(self.api, "off-not", capacity=CAPACITY)
+        self.addCleanup(colocation.delete, self.api, "off-not")
+        condition = {"type": "TidemarkIsolation", "status": "True", "reason": "Enforcing", "message": "m (1 file)", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        colocation.must(self.api.request("PATCH", "/api/v1/nodes/off-not/status", {"status": {"conditions": [condition]}}, content=STRATEGIC))
+        must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, values={"agent": {"enabled": True}}))
+        must(helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--no-hooks"))
 
     def test_settings_that_are_there_already_are_not_taken_over_in_silence(self):
         colocation.put_settings(self.api, {"enable": True})
@@ -179,6 +243,16 @@ class Chart(unittest.TestCase):
     def test_an_older_cluster_is_refused(self):
         done = helm("template", RELEASE, CHART, "--kube-version", "1.24.0")
         self.assertIn("chart requires kubeVersion: >=1.25", done.stderr)
+
+    def test_the_agents_take_every_flag(self):
+        """They run on a real node in tests/node/test_daemonset.py; here every value is given."""
+        container = find(chart.objects(template(EVERYTHING)), "DaemonSet")["spec"]["template"]["spec"]["containers"][0]
+        self.assertNotEqual("koordlet", container["name"], "the peer's is known by that")
+        flags = {flag.split("=")[0] for flag in container["args"]}
+        told = must(chart.run([os.environ["TIDEMARK_BINARY"], "agent", "--help"]))
+        self.assertEqual([], [flag for flag in sorted(flags) if flag not in told])
+        for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2"):
+            self.assertIn(wanted, container["args"])
 
     def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
         container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))

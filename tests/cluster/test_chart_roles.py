@@ -118,7 +118,7 @@ class Roles(WithManager):
         subject = [{"kind": "ServiceAccount", "namespace": NAMESPACE}]
         self.values = {
             "settings": {"create": False}, "manager": {"logFormat": "text"},
-            "rbac": {"recommendations": True},
+            "rbac": {"recommendations": True}, "agent": {"enabled": True},
             "access": {f"{role}s": [{**subject[0], "name": role}] for role in PEOPLE},
         }
         self.addCleanup(chart.delete_webhooks, self.api)
@@ -186,7 +186,8 @@ class Roles(WithManager):
     def meet_pods(self, component: Component) -> None:
         """A pod that nobody was asked about, one whose profile names a priority class that is not there, and one of a
         namespace that the manager has not heard of yet."""
-        wait_for(lambda: component.metrics().get("tidemark_webhook_registered") == 1, "the registration", component)
+        for registered in ("tidemark_webhook_registered", "tidemark_webhook_evictions_registered"):
+            wait_for(lambda: component.metrics().get(registered) == 1, "the registration", component)
         labels = f"{PODS}/roles-missed"
         wait_for(lambda: self.api.request("GET", labels).get("metadata.labels", {}).get("by") == "profile", "the pod to be caught up with", component)
         absent = {"metadata": {"name": "roles-absent", "labels": {"app": "absent"}}, "spec": POD_SPEC}

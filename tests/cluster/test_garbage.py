@@ -107,7 +107,9 @@ NOT_SPOILT = {
     "koordinator.sh/eviction-enabled", "koordinator.sh/core-sched-group-id", "koordinator.sh/core-sched-policy", "koordinator.sh/eviction-policy",
     "koordinator.sh/eviction-priority", "koordinator.sh/cpuBurst", "koordinator.sh/cpuQOS", "koordinator.sh/memoryQOS", "koordinator.sh/blkioQOS",
     "koordinator.sh/networkQOS", "koordinator.sh/oom-score-adj", "koordinator.sh/oom-score-adj-spec", "node.koordinator.sh/resctrl",
-    "tidemark.io/business", "tidemark.io/user",
+    "tidemark.io/business", "tidemark.io/user", "tidemark.io/infrastructure", "tidemark.io/progress", "tidemark.io/held-bytes",
+    # Of nodes, for their agent: agent/report/node_size_test.cc and agent/protect/node_facts_test.cc.
+    "node.koordinator.sh/raw-allocatable", "node.koordinator.sh/system-qos-resource",
 }
 
 

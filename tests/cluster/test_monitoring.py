@@ -16,8 +16,10 @@ from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import wait_for
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "metrics.md"
 METRIC = re.compile(r"\b(?:tidemark|slo_controller)_[a-z0-9_]+")
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
+OF_AGENTS = "tidemark_agent_"  # tests/node/test_daemonset.py has one to ask
 UNITS_OF_PEOPLE = {"tidemark_manager_gain_core_hours_total"}  # what co-location brings is told in core-hours
 
 needs_promtool = unittest.skipUnless(os.environ.get("TIDEMARK_PROMTOOL"), "no promtool: ./dev test cluster builds it where there is Go")
@@ -61,8 +63,20 @@ class Rules(unittest.TestCase):
         done = promtool("check", "rules", "--lint=all", "--lint-fatal", given=re.sub(r"^  ", "", rule, flags=re.M))
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertIn("kind: ServiceMonitor", rendered)
+        self.assertNotIn("kind: PodMonitor", rendered)
+        agents = chart.template({"serviceMonitor": {"create": True}, "agent": {"enabled": True}}, "--show-only", "templates/monitoring.yaml")
+        self.assertIn("kind: PodMonitor", agents)
         board = re.search(r"^  tidemark-manager.json: \|\n(.*?)^---", rendered + "\n---", re.M | re.S)[1]
         self.assertEqual(json.loads((MONITORING / "dashboard.json").read_text()), json.loads(board))
+
+
+class AgentMetrics(unittest.TestCase):
+    def test_what_is_asked_of_agents_stands_in_the_guide(self):
+        """The guide lists what the code has, which tidy holds."""
+        listed = set(re.findall(r"^\| `(tidemark_agent_[a-z0-9_]+)", GUIDE.read_text(), re.M))
+        asked = {name for name in asked_for() if name.startswith(OF_AGENTS)}
+        self.assertEqual(set(), asked - listed)
+        self.assertGreater(len(asked), 5)
 
 
 class Metrics(WithManager):
@@ -126,7 +140,7 @@ class Metrics(WithManager):
 
         def missing() -> set[str]:
             there = set(re.findall(r"^([a-z0-9_]+)[{ ]", scrape(), re.M))
-            return asked_for() - there
+            return {name for name in asked_for() if not name.startswith(OF_AGENTS)} - there
 
         try:
             wait_for(lambda: not missing(), "all metrics", component)

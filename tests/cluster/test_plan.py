@@ -46,20 +46,22 @@ class Plan(WithApi):
         done = self.plan(*documents)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         told = json.loads(done.stdout)
-        self.assertEqual([node["node"] for node in told["nodes"]], big, "and no other")
+        self.assertEqual([node["node"] for node in told["nodes"]], [*big, small])
+        self.assertEqual(told["nodes"][3]["before"], told["nodes"][3]["end"], "what it offers stays")
+        self.assertEqual(told["nodes"][3]["nodeSlo"], ["agent"], "only its agent hears the mode, which nothing said before")
         self.assertEqual(told["nodes"][0]["before"]["batchCpuMilli"], 17200)
         self.assertEqual(told["nodes"][0]["after"]["batchCpuMilli"], 23600)
         self.assertEqual(told["nodes"][0]["after"]["pool"], "large")
         self.assertEqual(told["pools"]["large"]["after"]["batchCpuMilli"], 3 * 23600)
-        self.assertEqual((told["all"]["nodes"], told["all"]["changed"]), (4, 3))
+        self.assertEqual((told["all"]["nodes"], told["all"]["changed"]), (4, 4))
         self.assertEqual(revision(big[0]), before, "nothing is written")
         text = self.plan(*documents, more=("--limit", "1"))
         self.assertIn("plan-0 (default -> large): batch 17.2 -> 23.6 cores", text.stdout)
-        self.assertIn("… and 2 nodes more", text.stdout)
+        self.assertIn("… and 3 nodes more", text.stdout)
         self.assertIn("pool large: 3 of 3 nodes change; batch 51.6 -> 70.8 cores", text.stdout)
 
         colocation.put_settings(self.api, new)
-        for node in told["nodes"]:
+        for node in told["nodes"][:3]:
             self.wait_offered(node["node"], str(node["after"]["batchCpuMilli"]), component)
         self.assertEqual(amounts(colocation.offered(self.api, small))["kubernetes.io/batch-cpu"], 17200)
 

@@ -49,7 +49,14 @@ class TakenOver:
         return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in self.nodes}, listed["metadata.resourceVersion"]
 
     def specs(self) -> dict[str, dict]:
-        return {node: must(self.api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in self.nodes}
+        """Without the word on modes and classes (extensions…agent), which earlier versions did not say."""
+        specs = {node: must(self.api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in self.nodes}
+        for spec in specs.values():
+            ours = spec["extensions"]["Object"].get("tidemark", {})
+            ours.pop("agent", None)
+            if set(ours) == {"schema"}:
+                del spec["extensions"]["Object"]["tidemark"]
+        return specs
 
     def take_over(self, before: dict[str, dict]) -> Component:
         component = previous.run(os.environ["TIDEMARK_BINARY"], self.journal)

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -88,6 +89,14 @@ def _release(arguments):
     return release.run()
 
 
+def _image(arguments):
+    from driver import image
+
+    if len(arguments) > 1 or any(not re.fullmatch(r"[a-z0-9][-a-z0-9._/:]*:[-A-Za-z0-9._]+", word) for word in arguments):
+        raise WrongUse(f"takes one name with a tag, as registry.example/tidemark:0.1.0, found `{' '.join(arguments)}`")
+    return image.run(arguments)
+
+
 def _cluster(arguments):
     from driver import cluster
 
@@ -131,6 +140,9 @@ VERBS = {
                  "folder corpus/NAME beside the fuzzer; a crash is kept in .cache/fuzz/NAME.crashes/.", _fuzz),
     "release": Verb("release", "static stripped binary, checksums and SBOM in dist/",
                     "Builds the preset release and leaves dist/tidemark-VERSION-linux-ARCH, SHA256SUMS and an SPDX SBOM.", _release),
+    "image": Verb("image [NAME:TAG]", "an image of what release left, in dist/, without a builder",
+                  "A docker-archive of the static binary and the time zones, for `docker load`, `podman load`, `ctr images import`.\n"
+                  "NAME:TAG is what it is called there; tidemark:VERSION when not given, as the chart asks for.", _image),
     "cluster": Verb("cluster [COMMAND]", "a real etcd and kube-apiserver to try things on",
                     "start | stop | status | kubeconfig, and of one program (etcd or apiserver):\n"
                   "kill NAME | start NAME | restart NAME | pause NAME | resume NAME.\n"

@@ -33,6 +33,7 @@ GROUPS = {
 CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "node", "cluster", "long"}
 NEED_NODE = {"node", "long"}
+NEED_DEPLOY_TOOLS = {"node", "cluster"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
@@ -199,7 +200,7 @@ def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict
         run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
         return None
     environment = {**more, **clusters[0].environment}
-    if group == "cluster":
+    if group in NEED_DEPLOY_TOOLS:
         try:
             with run.timed("deploy-tools"):
                 environment = {**environment, **deploy_tools.provide()}

@@ -22,6 +22,7 @@ RIGHTS = [
     {"apiGroups": [""], "resources": ["nodes/pods"], "verbs": ["get"]},
     {"apiGroups": ["slo.koordinator.sh"], "resources": ["nodemetrics", "nodeslos"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["slo.koordinator.sh"], "resources": ["nodemetrics/status"], "verbs": ["patch"]},
+    {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},  # its condition
 ]
 
 
@@ -41,12 +42,15 @@ def mebibytes(quantity: str) -> float:
 
 
 class OnARealNode(unittest.TestCase):
-    """An agent on a node with pods; the cases are below, and in tests/long those that wait for several reports."""
+    """An agent on a node with pods; the cases are below, in test_protection, and in tests/long those that wait for several reports."""
+
+    WORKS = pods.spread(PODS, CPU_MILLI, MEMORY_MIB)
 
     @classmethod
     def setUpClass(cls):
         cls.node = cls.enterClassContext(new_node())
-        cls.pods = cls.node.run(pods.spread(PODS, CPU_MILLI, MEMORY_MIB))
+        cls.offer_batch()
+        cls.pods = cls.node.run(cls.WORKS)
         colocation.install_crds()
         metric = {
             "apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": cls.node.name},
@@ -59,6 +63,14 @@ class OnARealNode(unittest.TestCase):
         cls.kubeconfig.write_text(json.dumps(cls.account()))
         cls.kubeconfig.chmod(0o600)
         cls.agent = cls.start()
+
+    @classmethod
+    def offer_batch(cls) -> None:
+        """A kubelet takes no pod with batch resources that its Node does not offer; here nobody sells them."""
+        if any(work.batch for work in cls.WORKS):
+            amounts = {"kubernetes.io/batch-cpu": "8000", "kubernetes.io/batch-memory": "8Gi"}
+            status = {"status": {"capacity": amounts, "allocatable": amounts}}
+            colocation.must(API.request("PATCH", f"/api/v1/nodes/{cls.node.name}/status", status, content="application/strategic-merge-patch+json"))
 
     @classmethod
     def account(cls) -> dict:
@@ -86,10 +98,17 @@ class OnARealNode(unittest.TestCase):
         agent = Component(
             "agent", "--node-name", cls.node.name, "--kubeconfig", str(cls.kubeconfig), "--kubelet-endpoint", cls.node.kubelet, "--kubelet-ca-file",
             os.environ["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{cls.node.cgroup}", "--metrics-addr", "127.0.0.1:0", "--state-dir", f"{cls.state}/learned",
+            "--pod-logs", str(cls.node.layout.state / "pod-logs"),
+            *cls.machine(),
         )
         cls.addClassCleanup(agent.stop)
         wait_for(agent.ready, "an agent that is ready", agent)
         return agent
+
+    @classmethod
+    def machine(cls) -> list[str]:
+        """Flags of the agent and of commands on its machine: nothing of this run lies where an agent of this machine would keep it."""
+        return ["--run-dir", f"{cls.state}/run", "--latch-file", f"{cls.state}/latch"]
 
     def status(self) -> dict:
         return json.loads(colocation.must(API.get(f"{colocation.NODEMETRICS}/{self.node.name}")).body).get("status", {})

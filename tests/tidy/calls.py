@@ -102,6 +102,7 @@ def _wrong_of(verb: str, words: list[str], whole: bool, help_of: dict[str, Help]
     known = help_of[verb]
     if "--help" in words:
         return ""
+    nameless = "--local" in words  # this machine has no name
     plain = []
     while words:
         word = words.pop(0)
@@ -128,7 +129,7 @@ def _wrong_of(verb: str, words: list[str], whole: bool, help_of: dict[str, Help]
             return f"`{name}` is one of {', '.join(choice)}, not `{value}`"
     if plain and not known.takes_words:
         return f"`tidemark {verb}` takes no word beside its flags, found `{plain[0]}`"
-    if whole and not plain and known.takes_words:
+    if whole and not plain and known.takes_words and not nameless:
         return f"`tidemark {verb}` wants one of {', '.join(known.kinds)}"
     for kind in plain[0].split("|") if plain and known.kinds else []:
         if kind not in known.kinds and not _STANDS_FOR.match(kind):

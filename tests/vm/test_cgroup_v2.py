@@ -162,7 +162,7 @@ class Names(InAGroup):
 
     def test_what_other_kernels_have_is_not(self):
         """7.2: "kernel-specific ones skipped when the file is absent"; of blkio nothing is mapped."""
-        others = ("cpu.bvt_warp_ns", "memory.wmark*", "memory.priority", "memory.use_priority_oom", "memory.pagecache_limit*", "blkio*", "net_cls*", "tasks")
+        others = ("cpu.bvt_warp_ns", "cpu.qos_level", "memory.wmark*", "memory.priority", "memory.use_priority_oom", "memory.pagecache_limit*", "blkio*", "net_cls*", "tasks")
         self.assertEqual("", self.shell(f"ls -d {' '.join(others)} 2>/dev/null", code=1))
 
 

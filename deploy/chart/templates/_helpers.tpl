@@ -22,12 +22,35 @@ app.kubernetes.io/component: manager
 
 {{- define "tidemark.labels" -}}
 {{ include "tidemark.selector" . }}
+{{ include "tidemark.commonLabels" . }}
+{{- end -}}
+
+{{- define "tidemark.commonLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{- define "tidemark.agent" -}}
+{{ include "tidemark.name" . }}-agent
+{{- end -}}
+
+{{- define "tidemark.agentUser" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "tidemark.agent" . }}
+{{- end -}}
+
+{{- define "tidemark.agentSelector" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: agent
+{{- end -}}
+
+{{- define "tidemark.agentLabels" -}}
+{{ include "tidemark.agentSelector" . }}
+{{ include "tidemark.commonLabels" . }}
 {{- end -}}
 
 {{- define "tidemark.image" -}}

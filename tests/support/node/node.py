@@ -131,6 +131,9 @@ class Node:
         archive = self.layout.state / "image.tar"
         image.make(archive, self.layout.state)
         self._until("containerd answers", lambda: self.layout.socket.exists() and self.ctr("version").returncode == 0)
+        self.import_image(archive)
+
+    def import_image(self, archive: Path) -> None:
         done = self.ctr("images", "import", str(archive))
         if done.returncode != 0:
             raise NotReady(f"the image cannot be imported: {done.stderr}")

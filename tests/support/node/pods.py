@@ -16,6 +16,8 @@ class Work:
     containers: int = 1
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
+    user: int = 0  # of the processes
+    batch: dict[str, int] = field(default_factory=dict)  # batch-cpu in milli-cores and batch-memory in bytes, asked for and at most, of each container
 
 
 def spread(count: int, cpu_milli: int, memory_mib: int, containers: int = 1) -> list[Work]:
@@ -34,7 +36,7 @@ def manifest(work: Work, node: str, namespace: str) -> dict:
             "containers": [
                 {
                     "name": f"c{i}", "image": image.NAME, "imagePullPolicy": "Never",
-                    "args": [str(work.cpu_milli), str(work.memory_mib)], "resources": resources(work),
+                    "args": [str(work.cpu_milli), str(work.memory_mib)], "resources": resources(work), "securityContext": {"runAsUser": work.user},
                 }
                 for i in range(work.containers)
             ],
@@ -48,4 +50,7 @@ def resources(work: Work) -> dict:
     asked, roomy = {"cpu": f"{cpu * 2}m", "memory": f"{memory}Mi"}, {"cpu": f"{cpu * 8}m", "memory": f"{memory * 4}Mi"}
     if work.qos == GUARANTEED:
         return {"requests": asked, "limits": asked}
-    return {"requests": asked, "limits": roomy} if work.qos == BURSTABLE else {}
+    batch = {f"kubernetes.io/{name}": str(amount) for name, amount in work.batch.items()}
+    if work.qos == BURSTABLE:
+        return {"requests": asked, "limits": roomy}
+    return {"requests": batch, "limits": batch} if batch else {}

@@ -1,0 +1,158 @@
+// What the agent does where something around it fails or is slow.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "agent/testing/agent.h"
+#include "net/http_server.h"
+
+namespace tidemark::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AgentTest;
+using testing::kNodeSlos;
+using testing::parsed;
+
+// "There is none yet" is the manager's to mend, a right that is missing whoever installed the agent.
+TEST_F(AgentTest, ARightThatIsMissingIsNotTakenForANodeMetricThatIsNotThere) {
+  nodemetric();
+  refused = "/nodemetrics";
+  start();
+  work(60s, {}, 500);
+  EXPECT_EQ(agent->not_ready(), "grant `list` of nodemetrics: the API server refuses it (403)");
+  EXPECT_NE(lines.find("a right is missing"), std::string::npos) << lines;
+  const std::string told = lines;
+  work(120s, {}, 500);
+  EXPECT_EQ(lines.find("a right is missing", told.size()), std::string::npos) << "once is enough";
+  rights->refused.clear();
+  work(120s, {}, 500);
+  EXPECT_EQ(agent->not_ready(), "");
+  EXPECT_EQ(status().text_at("nodeMetric", "nodeUsage", "resources", "cpu"), "500m");
+}
+
+TEST_F(AgentTest, SoIsTheRightToWatch) {
+  nodemetric();
+  refused = "/nodemetrics";
+  start();
+  rights->lists_too = false;
+  work(3s, {}, 500);
+  EXPECT_EQ(agent->not_ready(), "grant `watch` of nodemetrics: the API server refuses it (403)");
+  refused = "/nodeslos";
+  start();
+  work(3s, {}, 500);
+  EXPECT_EQ(agent->not_ready(), "grant `list` of nodeslos: the API server refuses it (403)");
+}
+
+TEST_F(AgentTest, WithoutANodeMetricItIsReady) {
+  start();
+  work(60s, {}, 500);
+  EXPECT_EQ(agent->not_ready(), "");
+}
+
+// Fifty pods have more mounts than any other file that is read has bytes.
+TEST_F(AgentTest, AMachineWithManyMounts) {
+  std::string mounts;
+  for (int i = 0; i < 1000; ++i) {
+    mounts += base::cat(i + 100, " 28 0:", i, " / /run/containerd/", i,
+                        "/rootfs rw - overlay overlay rw,lowerdir=", std::string(1000, 'l'), "\n");
+  }
+  node.proc.write("self/mountinfo", mounts);
+  start();
+  work(3s, {}, 100);
+  EXPECT_EQ(agent->not_ready(), "");
+}
+
+// A disk that hangs keeps its thread for ever.
+TEST_F(AgentTest, ADiskThatHangsStopsNoNameResolution) {
+  net::HttpServerConfig config;
+  config.listen = "127.0.0.1:0";
+  auto kubelet =
+      net::HttpServer::listen(loop, log, std::move(config), [](net::HttpExchange& exchange) -> net::Task<void> {
+        exchange.respond(200, "application/json", R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]})");
+        co_return;
+      });
+  ASSERT_TRUE(kubelet) << kubelet.error().message;
+  pod_source = "kubelet";
+  kubelet_endpoint = base::cat("http://localhost:", (*kubelet)->port());
+
+  std::promise<void> disk;
+  net::Scope scope(loop);
+  scope.spawn([](net::WorkerPool& pool, net::EventLoop& on, std::shared_future<void> answers) -> net::Task<void> {
+    (void)co_await pool.run<int>(on, [answers = std::move(answers)] { return answers.wait(), 0; });
+  }(files, loop, disk.get_future().share()));
+  loop.run_ready();
+  linux::testing::Tree state;
+  start(state.root());
+  EXPECT_TRUE(net::testing::run_real_until(
+      loop, [&] { return agent->not_ready().empty(); }, 20s))
+      << agent->not_ready();
+  EXPECT_EQ(lines.find("what was learned before"), std::string::npos) << "files wait for the disk";
+  work(2min, {}, 100);
+  EXPECT_NE(lines.find("the disk does not answer"), std::string::npos) << lines;
+  EXPECT_EQ(metric("tidemark_agent_prediction_store_failed_total"), 1) << "once is enough";
+  disk.set_value();
+  EXPECT_TRUE(net::testing::run_real_until(
+      loop, [&] { return lines.find("what was learned before") != std::string::npos; }, 20s));
+  scope.clear();
+  agent.reset();
+}
+
+// Passes back to back would leave nothing else its turn: no report, no answer to who asks whether it is alive.
+TEST_F(AgentTest, APassThatTakesLongerThanASecondLeavesOthersTheirTurn) {
+  constexpr int kGroups = 100;
+  constexpr base::Duration kLook = 20ms;  // one for each group and more: a pass takes two seconds and more
+  std::string applications;
+  for (int i = 0; i < kGroups; ++i) {
+    applications +=
+        base::cat(i == 0 ? "" : ",", R"({"name":"a)", i, R"(","cgroupPath":{"relativePath":"a)", i, R"("}})");
+    node.group(base::cat("a", i));
+  }
+  must("POST", kNodeSlos,
+       parsed(base::cat(R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeSLO","metadata":{"name":"n1"},)",
+                        R"("spec":{"hostApplications":[)", applications, "]}}")));
+  start();
+  work(3s, {}, 100);
+  ASSERT_EQ(agent->not_ready(), "");
+
+  std::int64_t turns = 0;
+  net::Scope others(loop);
+  others.spawn([](net::EventLoop& on, std::int64_t& count) -> net::Task<void> {
+    for (;; ++count) co_await on.sleep(1ms);
+  }(loop, turns));
+  const double passes_before = metric("tidemark_agent_pass_seconds_count");
+  const double busy_before = metric("tidemark_agent_pass_seconds_sum");
+  const base::MonotonicTime begin = node.clock.monotonic();
+  clock.a_look = kLook;
+  while (node.clock.monotonic() - begin < 2min) loop.turn(net::EventLoop::Wait::kNo);
+  clock.a_look = 0ms;
+
+  const double passes = metric("tidemark_agent_pass_seconds_count") - passes_before;
+  const double busy = metric("tidemark_agent_pass_seconds_sum") - busy_before;
+  const double all = std::chrono::duration<double>(node.clock.monotonic() - begin).count();
+  EXPECT_GT(passes, 10);
+  EXPECT_GT(busy / passes, 2) << "else this shows nothing";
+  EXPECT_LE(busy / all, 0.8) << "a fifth of the time is the others'";
+  EXPECT_GT(turns, passes);
+}
+
+// It is read for nobody yet, and a file of each process is dear.
+TEST_F(AgentTest, WaitingForProcessorsIsNotRead) {
+  node.proc.write("self/schedstat", "1 1 1\n");
+  pod("", "web");
+  const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
+  node.group(group);
+  node.processes(group, "7\n");
+  node.proc.write("7/schedstat", "no numbers\n");
+  start();
+  work(30s, {{group, 500}}, 800);
+  EXPECT_EQ(metric("tidemark_agent_readings_unreadable_total"), 0) << lines;
+}
+
+}  // namespace
+}  // namespace tidemark::agent

@@ -1,0 +1,460 @@
+#include "agent/enforcer/enforcer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "linux/cgroup/limit.h"
+#include "linux/cpu_set.h"
+#include "linux/scan.h"
+
+namespace tidemark::agent {
+namespace {
+
+using linux::File;
+using linux::WriteOutcome;
+using model::Reason;
+
+// What a kernel gives a group that is not idle any more.
+constexpr std::int64_t kSharesAfterIdle = 1024;
+
+// All that is ever written lies in these.
+linux::Controllers controllers() {
+  linux::Controllers out;
+  for (const auto each : {linux::Controller::kCpu, linux::Controller::kCpuset, linux::Controller::kMemory}) {
+    out.set(static_cast<std::size_t>(each));
+  }
+  return out;
+}
+
+Result<std::string> text_of(File file, linux::Version version, std::int64_t value,
+                            const std::vector<std::int32_t>& cpus) {
+  if (file != File::kCpusetCpus) return linux::value_text(file, version, value);
+  linux::CpuSet set;
+  for (const std::int32_t cpu : cpus) {
+    if (cpu < 0 || cpu >= linux::CpuSet::kCpusMax) return fail(ErrorKind::kInvalid, "no processor is ", cpu);
+    set.add(cpu);
+  }
+  return set.text();
+}
+
+std::optional<linux::Identity> identity_of(const linux::Hierarchies& hierarchies, const linux::Group& group,
+                                           File file) {
+  const auto* directory = directory_of(hierarchies, group, file);
+  return directory == nullptr ? std::nullopt : std::optional(directory->identity);
+}
+
+// As it was shown, without the period that v2 shows beside a quota: that is nobody's business here.
+std::string as_written(File file, const std::string& shown) {
+  return file == File::kCpuQuota ? shown.substr(0, shown.find(' ')) : shown;
+}
+
+Permit permit_of(const Permits& permits, model::Strategy strategy) {
+  return permits[static_cast<std::size_t>(strategy)];
+}
+
+}  // namespace
+
+File file_of(policy::Knob knob) {
+  switch (knob) {
+    case policy::Knob::kCpuShares:
+      return File::kCpuShares;
+    case policy::Knob::kCpuQuota:
+      return File::kCpuQuota;
+    case policy::Knob::kCpuIdle:
+      return File::kCpuIdle;
+    case policy::Knob::kCpuBvt:
+      return File::kCpuBvt;
+    case policy::Knob::kCpuQosLevel:
+      return File::kCpuQosLevel;
+    case policy::Knob::kCpusetCpus:
+      return File::kCpusetCpus;
+    case policy::Knob::kMemoryLimit:
+      return File::kMemoryLimit;
+    case policy::Knob::kMemoryMin:
+      return File::kMemoryMin;
+    case policy::Knob::kMemoryLow:
+      break;
+  }
+  return File::kMemoryLow;
+}
+
+const linux::Directory* directory_of(const linux::Hierarchies& hierarchies, const linux::Group& group, File file) {
+  const auto* home = hierarchies.home(file);
+  if (home == nullptr) return nullptr;
+  const linux::FileNames& names = linux::names_of(file);
+  return group.directory(home->version == linux::Version::kV1 ? names.v1_controller : names.v2_controller);
+}
+
+Enforcer::Enforcer(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer, FoundJournal& journal,
+                   const base::Clock& clock)
+    : hierarchies_(hierarchies), writer_(writer), journal_(journal), clock_(clock) {
+  recall();
+}
+
+// What a process before this one left. A value that is neither its nor what it found is somebody else's.
+void Enforcer::recall() {
+  // Weights last: those of idle groups are hidden.
+  for (const bool weights : {false, true}) {
+    for (const auto& [id, left] : journal_.files()) {
+      if ((left.file == File::kCpuShares) == weights && !recall(id, left)) over_.push_back(id);
+    }
+  }
+  if (journal_.over(over_)) over_.clear();
+}
+
+bool Enforcer::recall(std::uint32_t id, const FoundFile& left) {
+  HeldGroup& group = groups_[left.group];
+  if (!open(left.group, group) || identity_of(hierarchies_, *group.group, left.file) != left.identity) return false;
+  const auto now = read(*group.group, left.file);
+  const auto version = group.group->version(left.file);
+  if (!now || !version || left.written.empty()) return false;
+  const auto says = [&](const std::string& text) { return linux::same_value(left.file, *version, *now, text); };
+  const bool hidden = left.file == File::kCpuShares && weight_is_hidden(group);
+  if (!hidden && std::ranges::none_of(left.written, says)) {
+    if (says(left.found)) return false;
+    tell(left.group, left.file, left.strategy, *now, "", Reason::kAgentNotOurs);
+    return false;
+  }
+  HeldFile& file = held(group, left.file);
+  file.strategy = left.strategy;
+  file.id = id;
+  file.ours = true;
+  file.stands = *now;
+  return true;
+}
+
+Enforcer::HeldFile* Enforcer::find(HeldGroup& group, File file) {
+  const auto at = std::ranges::find(group.files, file, &HeldFile::file);
+  return at == group.files.end() ? nullptr : &*at;
+}
+
+Enforcer::HeldFile& Enforcer::held(HeldGroup& group, File file) {
+  if (HeldFile* there = find(group, file)) return *there;
+  HeldFile& made = group.files.emplace_back();
+  made.file = file;
+  return made;
+}
+
+bool Enforcer::open(const std::string& path, HeldGroup& group) {
+  if (group.group) return true;
+  auto opened = linux::Group::open(hierarchies_, path, controllers());
+  if (!opened || !*opened) return false;
+  group.group.emplace(std::move(**opened));
+  return true;
+}
+
+std::optional<std::string> Enforcer::read(const linux::Group& group, File file) {
+  const auto text = group.read(file, buffer_);
+  if (!text || !*text) return std::nullopt;
+  return std::string(linux::without_line_end(**text));
+}
+
+// A kernel shows and takes no weight of a group that is idle.
+bool Enforcer::weight_is_hidden(HeldGroup& group) const {
+  const HeldFile* idle = find(group, File::kCpuIdle);
+  if (idle == nullptr) return false;
+  return (idle->stands && *idle->stands != "0") || (idle->turn == turn_ && idle->value != 0);
+}
+
+// A group of v1 that is made in one whose processors are narrowed has the narrow set from the beginning: what it would
+// have without us is what its parent had.
+std::string Enforcer::before_ours(std::string_view path, File file, linux::Version version, std::string found) {
+  if (file != File::kCpusetCpus) return found;
+  const auto slash = path.rfind('/');
+  if (slash == std::string_view::npos) return found;
+  const auto parent = groups_.find(path.substr(0, slash));
+  if (parent == groups_.end()) return found;
+  const HeldFile* above = find(parent->second, file);
+  if (above == nullptr || above->id == 0) return found;
+  const FoundFile& known = journal_.files().at(above->id);
+  const bool ours = std::ranges::any_of(
+      known.written, [&](const std::string& text) { return linux::same_value(file, version, text, found); });
+  return ours ? known.found : found;
+}
+
+// Before the first write: what stands there goes to the journal. False: nothing may be written.
+bool Enforcer::find_out(const std::string& path, HeldGroup& group, HeldFile& file) {
+  if (file.id != 0) return true;
+  const auto identity = identity_of(hierarchies_, *group.group, file.file);
+  const auto version = group.group->version(file.file);
+  auto found = read(*group.group, file.file);
+  if (!identity || !version || !found) return false;
+  auto id =
+      journal_.add({path, file.file, *identity, file.strategy, before_ours(path, file.file, *version, *found), {}});
+  if (!id) {
+    enforced_.journal = std::move(id).error();
+    return false;
+  }
+  file.id = *id;
+  file.stands = std::move(*found);
+  return true;
+}
+
+bool Enforcer::may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text) {
+  if (permit == Permit::kEnforce) return true;
+  const auto stands = file.stands ? file.stands : read(group, file.file);
+  const auto version = group.version(file.file);
+  if (!stands || !version) return false;
+  const auto widest = linux::loosest(file.file, *version, *stands, text);
+  // Of what has no order a group that was never touched is put under what is wanted, and others stay.
+  return widest ? linux::same_value(file.file, *version, *widest, *stands) : !file.ours;
+}
+
+void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
+  auto at = groups_.find(std::string_view(write.group));
+  if (at == groups_.end()) at = groups_.emplace(write.group, HeldGroup()).first;
+  HeldGroup& group = at->second;
+  const File wanted = file_of(write.knob);
+  HeldFile& file = held(group, wanted);
+  file.turn = turn_;
+  if (permit == Permit::kKeep) return;
+  const base::MonotonicTime now = clock_.monotonic();
+  const bool same = file.id != 0 && file.value == write.value && file.cpus == write.cpus;
+  if (same && now < file.next_look) return;
+  file.strategy = write.strategy;
+  file.reason = write.reason;
+  file.value = write.value;
+  file.cpus = write.cpus;
+  if (!open(at->first, group)) return;
+  const auto version = group.group->version(wanted);
+  if (!version) return;
+  auto text = text_of(wanted, *version, write.value, write.cpus);
+  Pending pending{&group, &file, at->first, text.value_or(""), {}, write.reason, false};
+  if (!text) {
+    if (!std::exchange(file.refused, true)) tell(pending, "", Reason::kKnobRefused, std::move(text).error());
+    return;
+  }
+  if (wanted == File::kCpuIdle && write.value != 0) {
+    HeldFile& weight = held(group, File::kCpuShares);
+    weight.strategy = weight.id == 0 ? write.strategy : weight.strategy;
+    if (!find_out(at->first, group, weight)) return;
+  }
+  if (!find_out(at->first, group, file)) return;
+  if (!may_write(file, *group.group, permit, *text)) return;
+  if (file.contest.standing_back) {
+    const auto there = read(*group.group, wanted);
+    const bool changed = there && file.foreign && !linux::same_value(wanted, *version, *there, *file.foreign);
+    auto step =
+        policy::step(file.contest, changed ? policy::ContestEvent::kForeign : policy::ContestEvent::kNothing, {}, now);
+    file.contest = std::move(step.state);
+    if (changed) file.foreign = there;
+    file.next_look = now + kLookInterval;
+    if (file.contest.standing_back || !there) return;
+    file.stands = there;
+  }
+  pending.over = *file.stands;
+  pending_.push_back(std::move(pending));
+}
+
+void Enforcer::want_back(const std::string& path, HeldGroup& group, HeldFile& file) {
+  const base::MonotonicTime now = clock_.monotonic();
+  if (file.refused && now < file.next_look) return;
+  // It comes back when the group is not idle any more.
+  if (file.file == File::kCpuShares && weight_is_hidden(group)) return;
+  const FoundFile& known = journal_.files().at(file.id);
+  if (file.contest.standing_back) {
+    tell(path, file.file, file.strategy, file.foreign.value_or(""), "", Reason::kAgentNotOurs);
+    return cross_out(file);
+  }
+  if (!file.ours || !file.stands || !open(path, group)) return cross_out(file);
+  pending_.push_back(
+      {&group, &file, path, as_written(file.file, known.found), *file.stands, Reason::kAgentPutBack, true});
+}
+
+void Enforcer::cross_out(HeldFile& file) {
+  if (file.id != 0) over_.push_back(std::exchange(file.id, 0));
+  file.ours = false;
+  file.stands.reset();
+  file.contest = {};
+  file.refused = false;
+}
+
+void Enforcer::tell(std::string_view group, File file, model::Strategy strategy, std::string before, std::string after,
+                    Reason reason, std::optional<Error> error) {
+  enforced_.deeds.push_back(
+      {std::string(group), file, strategy, std::move(before), std::move(after), reason, std::move(error)});
+}
+
+void Enforcer::tell(const Pending& pending, std::string before, Reason reason, std::optional<Error> error) {
+  tell(pending.path, pending.file->file, pending.file->strategy, std::move(before), pending.text, reason,
+       std::move(error));
+}
+
+// The weight that a kernel takes away from a group that becomes idle.
+void Enforcer::weight_comes_back(const Pending& pending) {
+  HeldFile* weight = find(*pending.group, File::kCpuShares);
+  if (weight == nullptr || weight->id == 0) return;
+  weight->stands = read(*pending.group->group, File::kCpuShares);
+  if (weight->turn == turn_ || !weight->stands) return;
+  again_.push_back({pending.group, weight, pending.path, journal_.files().at(weight->id).found, *weight->stands,
+                    Reason::kAgentPutBack, true});
+}
+
+void Enforcer::weight_goes(const Pending& pending) {
+  if (HeldFile* weight = find(*pending.group, File::kCpuShares)) weight->ours = weight->ours || weight->id != 0;
+}
+
+void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
+  HeldFile& file = *pending.file;
+  const base::MonotonicTime now = clock_.monotonic();
+  auto step = policy::step(file.contest, policy::ContestEvent::kOverwritten, {}, now);
+  file.contest = std::move(step.state);
+  file.foreign = foreign;
+  if (file.contest.standing_back) {
+    file.next_look = now + kLookInterval;
+    return tell(pending, foreign, Reason::kAgentStandsBack);
+  }
+  if (auto kept = journal_.found_now(file.id, foreign); !kept) {
+    enforced_.journal = std::move(kept).error();
+    return;
+  }
+  file.stands = foreign;
+  Pending once_more = pending;
+  once_more.over = foreign;
+  once_more.reason = Reason::kAgentRepaired;
+  again_.push_back(std::move(once_more));
+}
+
+void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
+  HeldFile& file = *pending.file;
+  const base::MonotonicTime now = clock_.monotonic();
+  switch (report.outcome) {
+    case WriteOutcome::kWritten:
+    case WriteOutcome::kAlready:
+      if (report.outcome == WriteOutcome::kWritten) tell(pending, std::move(report.found), pending.reason);
+      file.refused = false;
+      if (pending.back) {
+        ++enforced_.put_back;
+        if (file.file == File::kCpuIdle) weight_comes_back(pending);
+        return cross_out(file);
+      }
+      file.ours = true;
+      file.stands = pending.text;
+      if (file.file == File::kCpuIdle) weight_goes(pending);
+      file.next_look = now + kLookInterval;
+      if (file.contest != policy::ContestState()) {
+        file.contest = policy::step(file.contest, policy::ContestEvent::kNothing, {}, now).state;
+      }
+      return;
+    case WriteOutcome::kOther:
+      if (!pending.back) return overwritten(pending, report.found);
+      tell(pending, std::move(report.found), Reason::kAgentNotOurs);
+      return cross_out(file);
+    case WriteOutcome::kVanished:
+      pending.group->group.reset();
+      return cross_out(file);
+    case WriteOutcome::kMissing:
+    case WriteOutcome::kRefused:
+      if (report.stands) {
+        file.ours = true;
+        file.stands = std::move(report.stands);
+      }
+      file.next_look = now + kRefusedPause;
+      if (!std::exchange(file.refused, true)) {
+        tell(pending, std::move(report.found), Reason::kKnobRefused, std::move(report.error));
+      }
+      return;
+  }
+}
+
+void Enforcer::write_pending() {
+  // The second round is for what somebody else had changed, and for weights after their groups are not idle any more.
+  for (int round = 0; round < 2 && !pending_.empty(); ++round) {
+    std::vector<FoundJournal::Coming> coming;
+    std::vector<linux::FileWrite> writes;
+    for (const Pending& each : pending_) {
+      const linux::Group& group = *each.group->group;
+      const linux::Version version = group.version(each.file->file).value_or(linux::Version::kV1);
+      // Both values that write_levelled() may leave.
+      const auto first = linux::loosest(each.file->file, version, each.over, each.text);
+      if (first && !linux::same_value(each.file->file, version, *first, each.text)) {
+        coming.push_back({each.file->id, *first});
+      }
+      coming.push_back({each.file->id, each.text});
+      const HeldFile* weight = find(*each.group, File::kCpuShares);
+      if (each.file->file == File::kCpuIdle && weight != nullptr && weight->id != 0) {
+        coming.push_back({weight->id, linux::value_text(File::kCpuShares, version, kSharesAfterIdle).value_or("")});
+      }
+      writes.push_back({&group, each.file->file, each.text, each.over});
+    }
+    if (auto kept = journal_.will_write(coming); !kept) {
+      enforced_.journal = std::move(kept).error();
+      break;
+    }
+    auto reports = linux::write_levelled(writes, writer_, buffer_);
+    for (std::size_t i = 0; i < reports.size(); ++i) settle(pending_[i], reports[i]);
+    pending_ = std::exchange(again_, {});
+  }
+  pending_.clear();
+  again_.clear();
+}
+
+void Enforcer::put_back_unwanted(const Permits& permits) {
+  for (auto& [path, group] : groups_) {
+    if (kept_.contains(path)) continue;
+    for (HeldFile& file : group.files) {
+      const Permit permit = permit_of(permits, file.strategy);
+      const bool wanted = file.turn == turn_ && permit != Permit::kPutBack;
+      if (file.id == 0 || wanted || (permit != Permit::kEnforce && permit != Permit::kPutBack)) continue;
+      want_back(path, group, file);
+    }
+  }
+}
+
+void Enforcer::forget_unused() {
+  for (auto at = groups_.begin(); at != groups_.end();) {
+    std::erase_if(at->second.files, [&](const HeldFile& file) { return file.id == 0 && file.turn != turn_; });
+    at = at->second.files.empty() ? groups_.erase(at) : std::next(at);
+  }
+}
+
+void Enforcer::count() {
+  enforced_.in_force = enforced_.left = enforced_.refused = 0;
+  for (const auto& [path, group] : groups_) {
+    for (const HeldFile& file : group.files) {
+      if (file.contest.standing_back) {
+        ++enforced_.left;
+      } else if (file.refused) {
+        ++enforced_.refused;
+      } else if (file.ours) {
+        ++enforced_.in_force;
+      }
+    }
+  }
+}
+
+std::int64_t Enforcer::in_force(model::Strategy strategy) const {
+  std::int64_t out = 0;
+  for (const auto& [path, group] : groups_) {
+    out += std::ranges::count_if(group.files,
+                                 [&](const HeldFile& file) { return file.ours && file.strategy == strategy; });
+  }
+  return out;
+}
+
+const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits) {
+  // What recall() told comes with the first answer.
+  if (turn_++ > 0) enforced_.deeds.clear();
+  enforced_.put_back = 0;
+  enforced_.journal.reset();
+  for (const policy::KnobWrite& write : wanted) {
+    const Permit permit = permit_of(permits, write.strategy);
+    if (permit != Permit::kPutBack) want(write, permit);
+  }
+  put_back_unwanted(permits);
+  write_pending();
+  if (!over_.empty()) {
+    if (auto kept = journal_.over(over_); !kept) {
+      enforced_.journal = std::move(kept).error();
+    } else {
+      over_.clear();
+    }
+  }
+  forget_unused();
+  count();
+  return enforced_;
+}
+
+}  // namespace tidemark::agent

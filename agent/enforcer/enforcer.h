@@ -1,0 +1,161 @@
+// Makes the kernel's files say what strategies want, and puts back what nobody wants any more.
+//
+//   before the first write of a file   what stands in it goes to the journal (found_journal.h)
+//   before every write                 what is going to be written does
+//   every write                        only over what stood there by our hand, or was found there
+//   somebody else set the file         set again, and again; then it is left to him for a while (policy/contest)
+//   not wanted any more                what was found is written, only over a value of ours
+//
+// For one thread. Nothing here decides what is right for a group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/enforcer/found_journal.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "linux/cgroup/group.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/cgroup/write.h"
+#include "linux/kernel_files.h"
+#include "model/node_strategy.h"
+#include "model/reason.h"
+#include "policy/contest/contest.h"
+#include "policy/knobs/knobs.h"
+#include "policy/stance/stance.h"
+
+namespace tidemark::agent {
+
+using policy::Permit;
+using Permits = std::array<Permit, model::kStrategies.size()>;
+
+// So often each file that is in force is looked at, where nothing new is wanted of it.
+inline constexpr base::Duration kLookInterval = std::chrono::seconds(10);
+// A value that a kernel refused is tried again after this. (v1 goes on counting a removed group for a moment.)
+inline constexpr base::Duration kRefusedPause = std::chrono::seconds(1);
+
+// One write, or one that did not come about.
+struct Deed {
+  std::string group;
+  linux::File file = linux::File::kCpuQuota;
+  model::Strategy strategy = model::Strategy::kCpuSuppress;
+  std::string before, after;
+  model::Reason reason = model::Reason::kAgentEnforces;
+  std::optional<Error> error;
+};
+
+struct Enforced {
+  std::vector<Deed> deeds;       // nothing that only was looked at
+  std::int64_t put_back = 0;     // files that are as they were found
+  std::int64_t in_force = 0;     // files that say something of ours, now
+  std::int64_t left = 0;         // files that are left to somebody else
+  std::int64_t refused = 0;      // wanted, and the kernel said no
+  std::optional<Error> journal;  // it takes nothing: nothing new was written
+};
+
+class Enforcer {
+ public:
+  // All of it outlives the enforcer. What the journal has from before is looked at: what is ours stays known, the rest
+  // is crossed out.
+  Enforcer(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer, FoundJournal& journal,
+           const base::Clock& clock);
+  Enforcer(const Enforcer&) = delete;
+  Enforcer& operator=(const Enforcer&) = delete;
+
+  // `wanted` is everything that is wanted, one at most for each file of a group. The answer holds until the next call.
+  const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits);
+
+  // In these groups nothing is put back: somebody whom it would let loose runs there.
+  void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
+
+  std::int64_t in_force(model::Strategy strategy) const;  // files that say something of its
+
+ private:
+  struct HeldFile {
+    linux::File file = linux::File::kCpuQuota;
+    model::Strategy strategy = model::Strategy::kCpuSuppress;
+    std::uint32_t id = 0;               // in the journal; 0: never written
+    bool ours = false;                  // a value of ours may stand there
+    std::optional<std::string> stands;  // as far as is known
+    model::Reason reason = model::Reason::kAgentEnforces;
+    std::uint64_t turn = 0;  // the last one that wanted it
+    std::int64_t value = 0;  // as it was wanted
+    std::vector<std::int32_t> cpus;
+    base::MonotonicTime next_look;
+    policy::ContestState contest;
+    std::optional<std::string> foreign;  // what somebody else put, seen last
+    bool refused = false;
+  };
+  struct HeldGroup {
+    std::optional<linux::Group> group;
+    std::list<HeldFile> files;  // what is going to be written points at them
+  };
+  using Groups = std::map<std::string, HeldGroup, std::less<>>;
+
+  // One file that is going to be written.
+  struct Pending {
+    HeldGroup* group = nullptr;
+    HeldFile* file = nullptr;
+    std::string path;
+    std::string text;
+    std::string over;  // only over this
+    model::Reason reason = model::Reason::kAgentEnforces;
+    bool back = false;  // it is put back
+  };
+
+  void recall();
+  bool recall(std::uint32_t id, const FoundFile& left);  // whether it is held from now on
+  static HeldFile* find(HeldGroup& group, linux::File file);
+  static HeldFile& held(HeldGroup& group, linux::File file);
+  bool open(const std::string& path, HeldGroup& group);
+  void want(const policy::KnobWrite& write, Permit permit);
+  bool may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text);
+  void want_back(const std::string& path, HeldGroup& group, HeldFile& file);
+  bool find_out(const std::string& path, HeldGroup& group, HeldFile& file);
+  std::optional<std::string> read(const linux::Group& group, linux::File file);
+  std::string before_ours(std::string_view path, linux::File file, linux::Version version, std::string found);
+  void write_pending();
+  void settle(Pending& pending, linux::WriteReport& report);
+  void overwritten(Pending& pending, const std::string& foreign);
+  void weight_goes(const Pending& pending);
+  void weight_comes_back(const Pending& pending);
+  void cross_out(HeldFile& file);
+  void put_back_unwanted(const Permits& permits);
+  void forget_unused();
+  void count();
+  bool weight_is_hidden(HeldGroup& group) const;
+  void tell(std::string_view group, linux::File file, model::Strategy strategy, std::string before, std::string after,
+            model::Reason reason, std::optional<Error> error = {});
+  void tell(const Pending& pending, std::string before, model::Reason reason, std::optional<Error> error = {});
+
+  const linux::Hierarchies& hierarchies_;
+  linux::GroupWriter& writer_;
+  FoundJournal& journal_;
+  const base::Clock& clock_;
+  linux::Buffer buffer_;
+  Groups groups_;
+  std::set<std::string, std::less<>> kept_;
+  std::uint64_t turn_ = 0;
+  std::vector<Pending> pending_;
+  std::vector<Pending> again_;  // over what somebody else put there meanwhile
+  std::vector<std::uint32_t> over_;
+  Enforced enforced_;
+};
+
+linux::File file_of(policy::Knob knob);
+
+// Of the group, in the hierarchy that has that file. nullptr: there is none, or the group is not there in it.
+const linux::Directory* directory_of(const linux::Hierarchies& hierarchies, const linux::Group& group,
+                                     linux::File file);
+
+}  // namespace tidemark::agent

@@ -1,0 +1,461 @@
+// What stands in the files afterwards, on folders that keep a kernel's rules and on the kernel of this machine.
+#include "agent/enforcer/enforcer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/testing/clock.h"
+#include "base/text.h"
+#include "linux/scan.h"
+#include "linux/testing/kernel_rules.h"
+#include "linux/testing/own_group.h"
+#include "linux/testing/tree.h"
+
+namespace tidemark::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using linux::File;
+using linux::Version;
+using model::Reason;
+using model::Strategy;
+using policy::Knob;
+using policy::KnobWrite;
+
+constexpr Permits all(Permit permit) {
+  Permits out{};
+  out.fill(permit);
+  return out;
+}
+
+enum class Where { kV1, kV2, kMachine };
+
+// Dies at the n-th write, as a process that is killed does: nothing after it happens.
+struct Killed {};
+class KilledWriter final : public linux::GroupWriter {
+ public:
+  KilledWriter(linux::GroupWriter& writer, int after) : writer_(writer), left_(after) {}
+  Result<std::optional<std::size_t>> put(const linux::Group& group, File file, std::string_view text) override {
+    if (left_-- == 0) throw Killed();
+    return writer_.put(group, file, text);
+  }
+
+ private:
+  linux::GroupWriter& writer_;
+  int left_;
+};
+
+class EnforcerOn : public ::testing::TestWithParam<Where> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Where::kMachine) {
+      linux::Buffer buffer;
+      const auto mounts = linux::read_path("/proc/self/mountinfo", buffer);
+      ASSERT_TRUE(mounts && *mounts);
+      hierarchies.emplace(linux::Hierarchies::discover(linux::testing::kMachineRoot, **mounts).value());
+      const auto* home = hierarchies->home(File::kCpuQuota);
+      if (home == nullptr || home->version != Version::kV1) GTEST_SKIP() << "cpu of this machine is not of v1";
+      own.emplace(*hierarchies);
+      if (!own->complete()) GTEST_SKIP() << "may not make groups";
+      top = own->name();
+      give_processors(top);
+    } else {
+      GetParam() == Where::kV1 ? linux::testing::make_v1(cgroups) : linux::testing::make_v2(cgroups);
+      hierarchies.emplace(linux::Hierarchies::discover(cgroups.root(), "").value());
+      if (GetParam() == Where::kV1) cgroups.write("cpuset/cpuset.cpus", "0-1");
+      top = "kubepods";
+      make_files(top);
+    }
+    make("be");
+    make("be/p1");
+  }
+  void TearDown() override {
+    enforcer.reset();
+    journal.reset();
+    for (auto path = made.rbegin(); path != made.rend(); ++path) drop(*path);
+  }
+
+  std::string path(std::string_view below) const { return base::cat(top, "/", below); }
+  void make(std::string_view below) {
+    if (own) {
+      made.emplace_back(below);
+      for (const auto& one : hierarchies->all()) ::mkdir(base::cat(one.path, "/", path(below)).c_str(), 0755);
+      give_processors(path(below));
+    } else {
+      make_files(path(below));
+    }
+  }
+  void drop(std::string_view below) {
+    for (const auto& one : hierarchies->all()) {
+      const std::string folder = base::cat(one.path, "/", path(below));
+      own ? static_cast<void>(::rmdir(folder.c_str())) : static_cast<void>(std::filesystem::remove_all(folder));
+    }
+  }
+
+  void start() {
+    enforcer.reset();
+    journal.reset();
+    journal.emplace(FoundJournal::open(run.root(), "b1").value());
+    enforcer = std::make_unique<Enforcer>(*hierarchies, kernel(), *journal, clock);
+  }
+  linux::GroupWriter& kernel() {
+    if (own) return machine;
+    return rules;
+  }
+  const Enforced& carry_out(const std::vector<KnobWrite>& wanted, const Permits& permits = all(Permit::kEnforce)) {
+    return enforcer->carry_out(wanted, permits);
+  }
+
+  std::string value(std::string_view below, File file) {
+    const auto group = linux::Group::open(*hierarchies, path(below));
+    if (!group || !*group) return "gone";
+    linux::Buffer buffer;
+    const auto text = (*group)->read(file, buffer);
+    return text && *text ? std::string(linux::without_line_end(**text)) : "none";
+  }
+  void foreign(std::string_view below, File file, std::string_view text) {
+    const auto group = linux::Group::open(*hierarchies, path(below));
+    ASSERT_TRUE(group && *group);
+    ASSERT_TRUE(kernel().put(**group, file, text));
+  }
+  bool v2() const { return GetParam() == Where::kV2; }
+  std::string quota(std::string_view number) const {
+    return v2() ? base::cat(number == "-1" ? "max" : number, " 100000") : std::string(number);
+  }
+
+  KnobWrite quota_of(std::string_view below, std::int64_t quota) const {
+    return {path(below), Knob::kCpuQuota, quota, {}, Strategy::kCpuSuppress, Reason::kSuppressUnderLine};
+  }
+  KnobWrite cpus_of(std::string_view below, std::vector<std::int32_t> cpus) const {
+    return {path(below), Knob::kCpusetCpus, 0, std::move(cpus), Strategy::kCpuSuppress, Reason::kSuppressUnderLine};
+  }
+  KnobWrite idle_of(std::string_view below) const {
+    return {path(below), Knob::kCpuIdle, 1, {}, Strategy::kCpuPriority, Reason::kPriorityByClass};
+  }
+  KnobWrite shares_of(std::string_view below, std::int64_t shares) const {
+    return {path(below), Knob::kCpuShares, shares, {}, Strategy::kBatchLimits, Reason::kLimitFromBatch};
+  }
+  bool told(const Enforced& enforced, Reason reason) const {
+    return std::ranges::any_of(enforced.deeds, [&](const Deed& deed) { return deed.reason == reason; });
+  }
+
+  linux::testing::Tree cgroups, run;
+  linux::testing::KernelRules rules;
+  linux::KernelWriter machine;
+  std::optional<linux::Hierarchies> hierarchies;
+  std::optional<linux::testing::OwnGroup> own;
+  std::vector<std::string> made;
+  std::string top;
+  base::testing::Clock clock;
+  std::optional<FoundJournal> journal;
+  std::unique_ptr<Enforcer> enforcer;
+
+ private:
+  void make_files(const std::string& group) {
+    if (GetParam() == Where::kV2) {
+      linux::testing::make_v2_group(cgroups, "", group);
+      for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
+               {"cpu.max", "max 100000"}, {"cpu.weight", "100"}, {"cpu.idle", "0"}, {"cpuset.cpus", ""}}) {
+        cgroups.write(base::cat(group, "/", name), base::cat(text, "\n"));
+      }
+      return;
+    }
+    linux::testing::make_v1_group(cgroups, group);
+    for (const auto& [name, text] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"cpu.cfs_quota_us", "-1"}, {"cpu.shares", "1024"}, {"cpu.idle", "0"}}) {
+      cgroups.write(base::cat("cpu/", group, "/", name), base::cat(text, "\n"));
+    }
+    // As a runtime makes it: with what its parent has.
+    const auto parent = linux::Group::open(*hierarchies, group.substr(0, group.rfind('/')));
+    linux::Buffer buffer;
+    const auto cpus = parent && *parent && group != top ? (*parent)->read(File::kCpusetCpus, buffer)
+                                                        : Result<std::optional<std::string_view>>("0-1\n");
+    cgroups.write(base::cat("cpuset/", group, "/cpuset.cpus"), cpus && *cpus ? **cpus : "0-1\n");
+  }
+  void give_processors(const std::string& group) {
+    const auto slash = group.rfind('/');
+    const auto parent = linux::Group::open(*hierarchies, slash == std::string::npos ? "" : group.substr(0, slash));
+    const auto child = linux::Group::open(*hierarchies, group);
+    ASSERT_TRUE(parent && *parent && child && *child);
+    for (const File file : {File::kCpusetCpus, File::kCpusetMems}) {
+      linux::Buffer buffer;
+      const auto text = (*parent)->read(file, buffer);
+      ASSERT_TRUE(text && *text);
+      ASSERT_TRUE(machine.put(**child, file, **text));
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Enforcer, EnforcerOn, ::testing::Values(Where::kV1, Where::kV2, Where::kMachine), [](const auto& info) {
+      return std::string(info.param == Where::kV1 ? "v1" : info.param == Where::kV2 ? "v2" : "machine");
+    });
+
+TEST_P(EnforcerOn, WhatIsWantedStandsAndComesBackWhenItIsNotWanted) {
+  start();
+  const Enforced& enforced = carry_out({quota_of("be", 120'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+  EXPECT_EQ(enforced.in_force, 1);
+  ASSERT_EQ(enforced.deeds.size(), 1U);
+  EXPECT_EQ(enforced.deeds[0].before, quota("-1"));
+  carry_out({quota_of("be", 60'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
+  EXPECT_TRUE(journal->files().empty());
+  EXPECT_EQ(enforced.in_force, 0);
+}
+
+TEST_P(EnforcerOn, NothingIsWrittenWhereNothingChanges) {
+  start();
+  carry_out({quota_of("be", 120'000), cpus_of("be", {0})});
+  for (int i = 0; i < 60; ++i) {
+    clock.advance(1s);
+    EXPECT_TRUE(carry_out({quota_of("be", 120'000), cpus_of("be", {0})}).deeds.empty());
+  }
+}
+
+TEST_P(EnforcerOn, ObservingTakesBackAndWritesNothing) {
+  start();
+  carry_out({quota_of("be", 120'000)}, all(Permit::kPutBack));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
+  EXPECT_TRUE(journal->files().empty());
+  carry_out({quota_of("be", 120'000)});
+  carry_out({quota_of("be", 120'000)}, all(Permit::kPutBack));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
+}
+
+TEST_P(EnforcerOn, EachStrategyHasItsOwnPermit) {
+  start();
+  Permits permits = all(Permit::kEnforce);
+  permits[static_cast<std::size_t>(Strategy::kBatchLimits)] = Permit::kPutBack;
+  carry_out({quota_of("be", 120'000), shares_of("be/p1", 512)}, permits);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "100" : "1024");
+}
+
+// DESIGN 5: after three crashes it keeps limits and loosens nothing.
+TEST_P(EnforcerOn, HoldingItTightensAndLoosensNothing) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  carry_out({quota_of("be", 150'000)}, all(Permit::kTighten));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "looser";
+  carry_out({quota_of("be", 60'000)}, all(Permit::kTighten));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000")) << "tighter";
+  carry_out({}, all(Permit::kTighten));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000")) << "not wanted any more";
+  carry_out({quota_of("be", 60'000), shares_of("be/p1", 512)}, all(Permit::kTighten));
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? base::cat(linux::weight_of_shares(512)) : "512")
+      << "a group that was never touched";
+  carry_out({quota_of("be", 60'000), shares_of("be/p1", 600)}, all(Permit::kTighten));
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? base::cat(linux::weight_of_shares(512)) : "512");
+}
+
+TEST_P(EnforcerOn, AsLongAsNothingIsKnownAllStays) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  start();
+  carry_out({}, all(Permit::kKeep));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+  carry_out({quota_of("be", 90'000)}, all(Permit::kKeep));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1")) << "the process before this one found it so";
+}
+
+TEST_P(EnforcerOn, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
+  start();
+  const auto wanted = std::vector{quota_of("be", 120'000)};
+  carry_out(wanted);
+  for (int times = 1; times <= 2; ++times) {
+    foreign("be", File::kCpuQuota, "50000");
+    clock.advance(kLookInterval);
+    EXPECT_TRUE(told(carry_out(wanted), Reason::kAgentRepaired)) << times;
+    EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+  }
+  foreign("be", File::kCpuQuota, "50000");
+  clock.advance(kLookInterval);
+  EXPECT_TRUE(told(carry_out(wanted), Reason::kAgentStandsBack));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+  for (int i = 0; i < 30; ++i) {
+    clock.advance(kLookInterval);
+    EXPECT_EQ(carry_out(wanted).left, 1);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+  clock.advance(10min);
+  carry_out(wanted);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "he was silent for ten minutes";
+}
+
+TEST_P(EnforcerOn, ItGoesBackToWhatSomebodyElseWantedLast) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  foreign("be", File::kCpuQuota, "50000");
+  clock.advance(kLookInterval);
+  carry_out({quota_of("be", 120'000)});
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+}
+
+TEST_P(EnforcerOn, WhatSomebodyElseChangedIsNotPutBack) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  foreign("be", File::kCpuQuota, "50000");
+  EXPECT_TRUE(told(carry_out({}), Reason::kAgentNotOurs));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, AfterARestartOnlyWhatIsOursIsTakenBack) {
+  start();
+  carry_out({quota_of("be", 120'000), quota_of("be/p1", 110'000)});
+  foreign("be/p1", File::kCpuQuota, "70000");
+  start();
+  const Enforced& enforced = carry_out({});
+  EXPECT_TRUE(told(enforced, Reason::kAgentNotOurs));
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("-1"));
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("70000"));
+}
+
+TEST_P(EnforcerOn, AGroupThatIsMadeAgainIsAnotherOne) {
+  start();
+  carry_out({quota_of("be/p1", 120'000)});
+  drop("be/p1");
+  make("be/p1");
+  start();
+  carry_out({});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("-1"));
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, AGroupThatGoesTakesNothingWithIt) {
+  start();
+  carry_out({quota_of("be", 120'000), quota_of("be/p1", 110'000)});
+  drop("be/p1");
+  // A kernel of v1 goes on counting the quota of a group that was just removed.
+  for (int tries = 0; tries < 1000 && value("be", File::kCpuQuota) != quota("90000"); ++tries) {
+    carry_out({quota_of("be", 90'000), quota_of("be/p1", 80'000)});
+    clock.advance(kRefusedPause);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("90000"));
+  clock.advance(kLookInterval);
+  make("be/p1");
+  carry_out({quota_of("be", 90'000), quota_of("be/p1", 80'000)});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("80000"));
+  carry_out({});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), quota("-1"));
+}
+
+// cpu.idle takes the weight of its group; with the one the other comes back.
+TEST_P(EnforcerOn, TheWeightOfAGroupThatWasIdleComesBack) {
+  start();
+  foreign("be/p1", File::kCpuShares, v2() ? "20" : "300");
+  carry_out({idle_of("be/p1")});
+  EXPECT_EQ(value("be/p1", File::kCpuIdle), "1");
+  carry_out({});
+  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0");
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "20" : "300");
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, TheWeightOfAGroupThatWasIdleComesBackAfterARestartToo) {
+  start();
+  foreign("be/p1", File::kCpuShares, v2() ? "20" : "300");
+  carry_out({idle_of("be/p1")});
+  start();
+  carry_out({});
+  EXPECT_EQ(value("be/p1", File::kCpuIdle), "0");
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "20" : "300");
+}
+
+TEST_P(EnforcerOn, AWeightThatWasOursBeforeTheGroupBecameIdleGoesBackToWhatWasFound) {
+  start();
+  carry_out({shares_of("be/p1", 512)});
+  carry_out({idle_of("be/p1")});
+  carry_out({});
+  EXPECT_EQ(value("be/p1", File::kCpuShares), v2() ? "100" : "1024");
+  EXPECT_TRUE(journal->files().empty());
+}
+
+TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
+  if (v2()) return;  // it takes a quota above that of the group above
+  start();
+  foreign("be", File::kCpuQuota, "50000");
+  const Enforced& enforced = carry_out({quota_of("be/p1", 120'000)});
+  EXPECT_EQ(enforced.refused, 1);
+  EXPECT_TRUE(told(enforced, Reason::kKnobRefused));
+  clock.advance(kRefusedPause);
+  EXPECT_TRUE(carry_out({quota_of("be/p1", 120'000)}).deeds.empty());
+  foreign("be", File::kCpuQuota, "-1");
+  clock.advance(kRefusedPause);
+  carry_out({quota_of("be/p1", 120'000)});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), "120000");
+}
+
+// Of v1: what a runtime copies from a parent that is narrowed is not what the group would have without us.
+TEST_P(EnforcerOn, AGroupMadeUnderNarrowedProcessorsGetsThemAllBack) {
+  if (v2()) return;  // a new group has no processors of its own
+  start();
+  const std::string before = value("be", File::kCpusetCpus);
+  if (before == "0") GTEST_SKIP() << "needs two processors";
+  carry_out({cpus_of("be", {0}), cpus_of("be/p1", {0})});
+  make("be/p1/c1");
+  EXPECT_EQ(value("be/p1/c1", File::kCpusetCpus), "0");
+  carry_out({cpus_of("be", {0}), cpus_of("be/p1", {0}), cpus_of("be/p1/c1", {0})});
+  carry_out({});
+  for (const char* group : {"be", "be/p1", "be/p1/c1"}) EXPECT_EQ(value(group, File::kCpusetCpus), before) << group;
+}
+
+// Killed before any write of any plan, whoever comes next puts everything back to what was found at the beginning.
+TEST_P(EnforcerOn, KilledAtAnyWriteTheNextOnePutsEverythingBack) {
+  start();
+  const auto state = [&] {
+    std::vector<std::string> out;
+    for (const char* group : {"be", "be/p1"}) {
+      for (const File file : {File::kCpuQuota, File::kCpusetCpus, File::kCpuIdle, File::kCpuShares}) {
+        out.push_back(base::cat(group, " ", linux::names_of(file).v1, " ", value(group, file)));
+      }
+    }
+    return out;
+  };
+  const auto before = state();
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    base::Random random(seed);
+    KilledWriter dying(kernel(), static_cast<int>(random.below(20)));
+    journal.reset();
+    enforcer.reset();
+    journal.emplace(FoundJournal::open(run.root(), "b1").value());
+    try {
+      Enforcer victim(*hierarchies, dying, *journal, clock);
+      for (int pass = 0; pass < 20; ++pass) {
+        std::vector<KnobWrite> wanted;
+        const std::int64_t quota = 20'000 + static_cast<std::int64_t>(random.below(10)) * 10'000;
+        if (random.below(4) > 0) wanted.push_back(quota_of("be", quota));
+        if (random.below(4) > 0) wanted.push_back(quota_of("be/p1", quota / 2));
+        if (random.below(3) > 0) wanted.push_back(cpus_of("be", {0}));
+        if (random.below(3) > 0) wanted.push_back(cpus_of("be/p1", {0}));
+        wanted.push_back(random.below(2) > 0 ? idle_of("be/p1") : shares_of("be/p1", 100 + quota / 1000));
+        clock.advance(1s);
+        victim.carry_out(wanted, all(Permit::kEnforce));
+      }
+    } catch (const Killed&) {
+    }
+    start();
+    carry_out({});
+    clock.advance(kRefusedPause);
+    carry_out({});
+    ASSERT_EQ(state(), before) << "seed " << seed;
+    ASSERT_TRUE(journal->files().empty()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::agent

@@ -1,0 +1,104 @@
+#include "agent/enforcer/without_agent.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "agent/enforcer/enforcer.h"
+#include "base/text.h"
+#include "linux/cgroup/processes.h"
+#include "linux/cpu_set.h"
+#include "policy/suppress/suppress.h"
+
+namespace tidemark::agent {
+namespace {
+
+using linux::File;
+
+constexpr int kDepthMax = 16;  // of groups below one
+
+Result<bool> has_processes(const linux::Hierarchies& hierarchies, const std::string& path, linux::Buffer& buffer,
+                           int depth = 0) {
+  TM_TRY(const auto group, linux::Group::open(hierarchies, path));
+  if (!group) return false;
+  std::vector<pid_t> processes;
+  TM_TRY(const bool there, linux::read_processes(*group, File::kProcesses, buffer, processes));
+  if (!there) return false;
+  if (!processes.empty()) return true;
+  if (depth == kDepthMax) return true;  // nobody looked: better kept
+  const auto* directory = directory_of(hierarchies, *group, File::kProcesses);
+  if (directory == nullptr) return false;
+  linux::Place folder = group->place(File::kProcesses);
+  folder.name = {};
+  std::vector<std::string> below;
+  TM_TRY([[maybe_unused]] const bool listed, linux::list_folders(directory->fd.get(), below, folder));
+  for (const std::string& each : below) {
+    TM_TRY(const bool found,
+           has_processes(hierarchies, path.empty() ? each : base::cat(path, "/", each), buffer, depth + 1));
+    if (found) return true;
+  }
+  return false;
+}
+
+// Of what suppression wrote: the least that it leaves to offline work.
+std::optional<policy::KnobWrite> least_of(const FoundFile& file) {
+  if (file.strategy != model::Strategy::kCpuSuppress || file.written.empty()) return std::nullopt;
+  policy::KnobWrite write;
+  write.group = file.group;
+  write.reason = model::Reason::kSuppressNodeOff;
+  if (file.file == File::kCpuQuota) {
+    write.knob = policy::Knob::kCpuQuota;
+    write.value = policy::kSuppressQuotaMin_us;
+    return write;
+  }
+  const auto set = linux::CpuSet::parse(file.written.back());
+  if (file.file != File::kCpusetCpus || !set) return std::nullopt;
+  write.knob = policy::Knob::kCpusetCpus;
+  for (int cpu = set->next(0); cpu >= 0 && std::ssize(write.cpus) < policy::kSuppressCpusMin;
+       cpu = set->next(cpu + 1)) {
+    write.cpus.push_back(cpu);
+  }
+  return write.cpus.empty() ? std::nullopt : std::optional(write);
+}
+
+}  // namespace
+
+Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer,
+                                       const std::string& journal_folder, const std::string& boot_id,
+                                       const base::Clock& clock) {
+  TM_TRY(FoundJournal journal, FoundJournal::open(journal_folder, boot_id));
+  Enforcer enforcer(hierarchies, writer, journal, clock);
+  linux::Buffer buffer;
+  std::set<std::string, std::less<>> busy;
+  std::set<std::string, std::less<>> looked;
+  for (const auto& [id, file] : journal.files()) {
+    if (!looked.insert(file.group).second) continue;
+    TM_TRY(const bool runs, has_processes(hierarchies, file.group, buffer));
+    if (runs) busy.insert(file.group);
+  }
+  std::vector<policy::KnobWrite> wanted;
+  for (const auto& [id, file] : journal.files()) {
+    if (!busy.contains(file.group)) continue;
+    if (auto least = least_of(file)) wanted.push_back(std::move(*least));
+  }
+  const std::size_t before = journal.files().size();
+  enforcer.keep(busy);
+  Permits permits;
+  permits.fill(Permit::kEnforce);
+  const Enforced& enforced = enforcer.carry_out(wanted, permits);
+  if (enforced.journal) return fail(*enforced.journal);
+  WithoutAgent out;
+  out.put_back = enforced.put_back;
+  for (const auto& [id, file] : journal.files()) {
+    const auto refused = std::ranges::find_if(enforced.deeds, [&](const Deed& deed) {
+      return deed.error && deed.group == file.group && deed.file == file.file;
+    });
+    out.left.push_back({file.group, std::string(found_name(file.file)), file.found,
+                        refused != enforced.deeds.end() ? refused->error->message : "processes run in it"});
+  }
+  out.gone = static_cast<std::int64_t>(before - journal.files().size()) - out.put_back;
+  return out;
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,196 @@
+#include "agent/evict/ending.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "agent/tasks/group_path.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "kube/actions.h"
+#include "policy/admission/eviction.h"
+
+namespace tidemark::agent {
+namespace {
+
+using linux::KillReport;
+using policy::EvictionDenial;
+using policy::EvictOutcome;
+
+constexpr int kForbiddenCode = 403, kConflictCode = 409, kTooManyCode = 429;
+
+// Of the pod itself, and not of how it was asked.
+constexpr std::array kOfThePod = {EvictionDenial::kOnline, EvictionDenial::kAnotherPod, EvictionDenial::kMirror,
+                                  EvictionDenial::kAnotherNode};
+
+// "…: the pod is online work … [Online] (HTTP 403, Forbidden)": the last word is the webhook's own, whatever a pod is
+// called.
+bool says(std::string_view message, EvictionDenial word) {
+  message = base::trim(message.substr(0, message.rfind(" (HTTP ")));
+  return message.ends_with(base::cat("[", policy::to_string(word), "]"));
+}
+
+// An API server does not choose between two budgets of one pod.
+bool has_two_budgets(const Error& error) {
+  return error.message.contains("more than one PodDisruptionBudget");
+}
+
+EvictOutcome outcome_of(const Error& error) {
+  // An API server that has too much to do answers 429 as well.
+  const bool budget = error.message.contains("disruption budget");
+  if ((error.code == kTooManyCode && budget) || has_two_budgets(error)) return EvictOutcome::kForbidden;
+  if (error.kind == ErrorKind::kNotFound) return EvictOutcome::kGone;
+  if (error.code == kConflictCode) return EvictOutcome::kNever;
+  if (error.code == kForbiddenCode) {
+    for (const EvictionDenial word : kOfThePod) {
+      if (says(error.message, word)) return EvictOutcome::kNever;
+    }
+  }
+  return EvictOutcome::kUnreachable;
+}
+
+bool nobody_may_end(const model::Task& task) {
+  return task.fixed || (task.kind == model::TaskKind::kPod && (task.identity.task.empty() || task.name.empty()));
+}
+
+std::string_view text_of(EvictOutcome outcome) {
+  switch (outcome) {
+    case EvictOutcome::kAccepted:
+      return "accepted";
+    case EvictOutcome::kForbidden:
+      return "forbidden";
+    case EvictOutcome::kNever:
+      return "never";
+    case EvictOutcome::kUnreachable:
+      return "unreachable";
+    case EvictOutcome::kGone:
+      return "gone";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Ending::Ending(net::EventLoop& loop, EndingOutside outside, base::Log log, std::string actor)
+    : loop_(loop),
+      outside_(std::move(outside)),
+      log_(std::move(log)),
+      actor_(std::move(actor)),
+      worker_(1, kKillsWaitingMax) {}
+
+net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why) {
+  if (nobody_may_end(task)) return answer(EvictOutcome::kNever);
+  Of of{task.identity.source, task.identity.task, task.ns, task.name, task.path, why};
+  switch (task.kind) {
+    case model::TaskKind::kPod:
+      return told(evict(of), of);
+    case model::TaskKind::kCopilotTask:
+      return told(kill_container(outside_.copilot ? outside_.copilot(task) : nullptr, of), of);
+    case model::TaskKind::kHostApplication:
+      return told(terminate(of), of);
+  }
+  return answer(EvictOutcome::kNever);
+}
+
+net::Task<EvictOutcome> Ending::answer(EvictOutcome outcome) {
+  co_return outcome;
+}
+
+net::Task<EvictOutcome> Ending::told(net::Task<Told> asking, Of of) {
+  const Told answer = co_await std::move(asking);
+  if (!answer.error.empty()) {
+    log_.warn("a task that is to end was not told so", {{"outcome", text_of(answer.outcome)},
+                                                        {"source", of.source},
+                                                        {"task", of.task},
+                                                        {"namespace", of.ns},
+                                                        {"name", of.name},
+                                                        {"error", answer.error}});
+  }
+  co_return answer.outcome;
+}
+
+net::Task<Ending::Told> Ending::evict(Of of) {
+  kube::EvictOptions options;
+  options.uid = of.task;
+  options.note.reason = model::reason_id(of.why);
+  auto done = co_await kube::evict_pod(outside_.writer, of.ns, of.name, std::move(options), kEvictionLimit);
+  if (done) co_return Told{EvictOutcome::kAccepted, {}};
+  co_return Told{outcome_of(done.error()), done.error().message};
+}
+
+net::Task<Ending::Told> Ending::kill_container(copilot::Client* copilot, Of of) {
+  if (copilot == nullptr) co_return Told{EvictOutcome::kUnreachable, "no copilot tells of it any more"};
+  auto done = co_await copilot->kill(of.task, kCopilotKillLimit);
+  tell_audit("kill", "CopilotTask", of, of.task, {}, done ? nullptr : &done.error());
+  if (done) co_return Told{EvictOutcome::kAccepted, {}};
+  // A copilot answers 400 to all that goes wrong, and seldom says what: nobody knows whether it is gone.
+  co_return Told{EvictOutcome::kUnreachable, done.error().message};
+}
+
+net::Task<Ending::Told> Ending::terminate(Of of) {
+  auto done = co_await on_worker(of.path, &linux::GroupKiller::ask);
+  std::string value;
+  if (done) base::JsonWriter(value).begin_object().member("told", static_cast<std::int64_t>(done->killed)).end_object();
+  tell_audit("terminate", "Cgroup", of, of.path, std::move(value), done ? nullptr : &done.error());
+  if (!done) co_return Told{EvictOutcome::kUnreachable, done.error().message};
+  co_return Told{done->killed + done->left == 0 ? EvictOutcome::kGone : EvictOutcome::kAccepted, {}};
+}
+
+net::Task<Result<KillReport>> Ending::kill(const model::Task& task, model::Reason why) {
+  if (nobody_may_end(task)) {
+    return refuse({ErrorKind::kDenied, base::cat(task.ns, "/", task.name, " is fixed to the node, or has no uid")});
+  }
+  return kill_group({task.identity.source, task.identity.task, task.ns, task.name, task.path, why});
+}
+
+net::Task<Result<KillReport>> Ending::refuse(Error error) {
+  co_return fail(std::move(error));
+}
+
+net::Task<Result<KillReport>> Ending::kill_group(Of of) {
+  auto done = co_await on_worker(of.path, &linux::GroupKiller::kill);
+  std::string value;
+  if (done) {
+    base::JsonWriter(value)
+        .begin_object()
+        .member("killed", static_cast<std::int64_t>(done->killed))
+        .member("left", static_cast<std::int64_t>(done->left))
+        .end_object();
+  }
+  tell_audit("kill", "Cgroup", of, of.path, std::move(value), done ? nullptr : &done.error());
+  co_return done;
+}
+
+net::Task<Result<KillReport>> Ending::on_worker(std::string path,
+                                                Result<KillReport> (linux::GroupKiller::*end)(const std::string&)) {
+  TM_CO_TRY(const std::string checked, group_path(path));
+  if (checked.empty() || checked != path) {
+    co_return fail(ErrorKind::kInvalid, "a task's group is wanted, found ", base::quoted(path));
+  }
+  auto done = co_await worker_.run<Result<KillReport>>(
+      loop_, [&groups = outside_.groups, end, checked] { return (groups.*end)(checked); });
+  if (!done) co_return fail(std::move(done).error());
+  co_return std::move(*done);
+}
+
+void Ending::tell_audit(std::string_view verb, std::string_view kind, const Of& of, std::string name, std::string value,
+                        const Error* error) {
+  if (!outside_.audit) return;
+  model::AuditLine line;
+  line.time = loop_.clock().wall();
+  line.actor = actor_;
+  line.verb = verb;
+  line.kind = kind;
+  line.ns = of.ns;
+  line.name = std::move(name);
+  line.new_value = std::move(value);
+  line.reason = model::reason_id(of.why);
+  if (error != nullptr) {
+    const bool unknown = error->kind == ErrorKind::kDeadline || error->kind == ErrorKind::kUnavailable;
+    line.outcome = unknown ? model::AuditOutcome::kUnknown : model::AuditOutcome::kRefused;
+    line.detail = error->message;
+  }
+  outside_.audit(std::move(line));
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,240 @@
+#include "agent/evict/ending.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "agent/testing/killer.h"
+#include "base/json.h"
+#include "kube/testing/scripted_transport.h"
+#include "policy/render/admission_text.h"
+
+namespace tidemark::agent {
+namespace {
+
+using kube::testing::Answer;
+using linux::KillReport;
+using policy::EvictionDenial;
+using policy::EvictOutcome;
+using namespace std::chrono_literals;
+
+struct EndingTest : kube::testing::ClientTest {
+  EndingTest() {
+    ending =
+        std::make_unique<Ending>(loop,
+                                 EndingOutside{*client, killer, [this](const model::Task&) { return told_by; },
+                                               [this](model::AuditLine line) { audit.push_back(std::move(line)); }},
+                                 log, "agent n1");
+  }
+
+  static model::Task pod() {
+    model::Task task;
+    task.kind = model::TaskKind::kPod;
+    task.identity.source = "kubernetes";
+    task.identity.task = "u1";
+    task.ns = "jobs";
+    task.name = "crunch-0";
+    task.path = "kubepods/besteffort/podu1";
+    return task;
+  }
+  static model::Task of(model::TaskKind kind, std::string id) {
+    model::Task task;
+    task.kind = kind;
+    task.identity.source = "yarn";
+    task.identity.task = task.name = std::move(id);
+    task.path = "kubepods/besteffort/hadoop-yarn/c1";
+    return task;
+  }
+  static Answer refusal(int code, const std::string& message, const std::string& reason) {
+    return {
+        .status = code,
+        .body = Json::object({{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", message}}).dump()};
+  }
+  // As an API server passes on what a webhook said (manager/webhook).
+  static Answer denial(const policy::EvictionRefusal& refused) {
+    return refusal(refused.http_code,
+                   base::cat("admission webhook \"validate-eviction.tidemark.io\" denied the request: ",
+                             policy::render_text(refused)),
+                   std::string(policy::to_string(refused.why)));
+  }
+  EvictOutcome ask(const model::Task& task) { return run(ending->ask(task, model::Reason::kEvictMemoryLine)); }
+  EvictOutcome ask(Answer answer) {
+    transport.answers = {std::move(answer)};
+    return ask(pod());
+  }
+  // On another thread: waits for it, with a clock that stands still.
+  template <class T>
+  T run_on_worker(net::Task<T> task) {
+    return net::testing::run_task(loop, std::move(task));
+  }
+
+  testing::Killer killer;
+  copilot::Client copilot_client{transport};
+  copilot::Client* told_by = nullptr;
+  std::vector<model::AuditLine> audit;
+  base::Log log{clock, {.level = base::LogLevel::kError, .write = [](std::string_view) {}}};
+  std::unique_ptr<Ending> ending;
+};
+
+// Contract 7.4: "POSTs policy/v1 Eviction with a UID precondition and no grace override".
+TEST_F(EndingTest, APodIsAskedThroughTheApiServer) {
+  EXPECT_EQ(ask(Answer{.status = 201}), EvictOutcome::kAccepted);
+  EXPECT_EQ(request().target, "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark");
+  EXPECT_EQ(request().body,
+            R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"crunch-0","namespace":"jobs"},)"
+            R"("deleteOptions":{"preconditions":{"uid":"u1"}}})");
+  EXPECT_TRUE(audit.empty()) << "the client tells of writes to the API server";
+}
+
+TEST_F(EndingTest, WhatTheApiServerSays) {
+  const auto plain = [&](int code, const char* reason) { return ask(refusal(code, "something", reason)); };
+  EXPECT_EQ(ask(refusal(429, "Cannot evict pod as it would violate the pod's disruption budget.", "TooManyRequests")),
+            EvictOutcome::kForbidden);
+  EXPECT_EQ(plain(429, "TooManyRequests"), EvictOutcome::kUnreachable) << "it has too much to do";
+  EXPECT_EQ(plain(404, "NotFound"), EvictOutcome::kGone);
+  EXPECT_EQ(plain(409, "Conflict"), EvictOutcome::kNever);
+  EXPECT_EQ(plain(401, "Unauthorized"), EvictOutcome::kUnreachable);
+  EXPECT_EQ(plain(403, "Forbidden"), EvictOutcome::kUnreachable) << "no right to ask";
+  EXPECT_EQ(plain(422, "Invalid"), EvictOutcome::kUnreachable);
+  EXPECT_EQ(plain(500, "InternalError"), EvictOutcome::kUnreachable) << "a webhook that is not there";
+  EXPECT_EQ(plain(503, "ServiceUnavailable"), EvictOutcome::kUnreachable);
+  EXPECT_EQ(ask(Answer{.status = 404, .body = "<html>"}), EvictOutcome::kGone);
+  EXPECT_EQ(ask(refusal(500,
+                        "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
+                        "support.",
+                        "")),
+            EvictOutcome::kForbidden);
+}
+
+TEST_F(EndingTest, WhatTheWebhookSays) {
+  const auto said = [&](EvictionDenial why, int code) { return ask(denial({why, code, "found", "wanted"})); };
+  EXPECT_EQ(said(EvictionDenial::kOnline, 403), EvictOutcome::kNever);
+  EXPECT_EQ(said(EvictionDenial::kMirror, 403), EvictOutcome::kNever);
+  EXPECT_EQ(said(EvictionDenial::kAnotherNode, 403), EvictOutcome::kNever);
+  EXPECT_EQ(said(EvictionDenial::kAnotherPod, 409), EvictOutcome::kNever);
+  EXPECT_EQ(said(EvictionDenial::kAnotherPod, 403), EvictOutcome::kNever);
+  EXPECT_EQ(said(EvictionDenial::kNoUid, 400), EvictOutcome::kUnreachable);
+  EXPECT_EQ(said(EvictionDenial::kNoNode, 403), EvictOutcome::kUnreachable);
+  EXPECT_EQ(said(EvictionDenial::kUnreadable, 403), EvictOutcome::kUnreachable);
+}
+
+// Only the webhook's own word counts, which stands at the end.
+TEST_F(EndingTest, NamesDoNotSpeakForTheWebhook) {
+  EXPECT_EQ(ask(refusal(403, "pods \"a [Online] (HTTP 403)\" is forbidden: User \"x\" cannot create", "Forbidden")),
+            EvictOutcome::kUnreachable);
+  EXPECT_EQ(ask(refusal(403, "the token is bound to no node [NoNode]", "[Online]")), EvictOutcome::kUnreachable);
+}
+
+TEST_F(EndingTest, NobodyAnswers) {
+  EXPECT_EQ(ask(Answer{.error = Error{ErrorKind::kUnavailable, "connection refused"}}), EvictOutcome::kUnreachable);
+  const auto before = clock.monotonic();
+  EXPECT_EQ(ask(Answer{.delay = 1h}), EvictOutcome::kUnreachable);
+  EXPECT_EQ(clock.monotonic() - before, kEvictionLimit);
+}
+
+TEST_F(EndingTest, ATaskMayGoWhileItIsAsked) {
+  transport.answers = {{.status = 201, .delay = 3s}};
+  auto task = std::make_unique<model::Task>(pod());
+  auto asking = ending->ask(*task, model::Reason::kEvictMemoryLine);
+  task.reset();
+  EXPECT_EQ(run(std::move(asking)), EvictOutcome::kAccepted);
+  EXPECT_EQ(request().target, "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark");
+}
+
+TEST_F(EndingTest, WhatIsFixedIsNeitherAskedNorKilled) {
+  model::Task fixed = pod();
+  fixed.fixed = true;
+  model::Task nameless = pod();
+  nameless.identity.task.clear();  // would evict whichever has the name
+  killer.processes[fixed.path] = 3;
+  for (const model::Task& task : {fixed, nameless}) {
+    EXPECT_EQ(ask(task), EvictOutcome::kNever);
+    const auto killed = run(ending->kill(task, model::Reason::kEvictKilled));
+    ASSERT_FALSE(killed);
+    EXPECT_EQ(killed.error().kind, ErrorKind::kDenied);
+  }
+  EXPECT_TRUE(transport.sent.empty());
+  EXPECT_EQ(killer.processes[fixed.path], 3u);
+}
+
+TEST_F(EndingTest, ACopilotIsAskedForItsOwn) {
+  const model::Task task = of(model::TaskKind::kCopilotTask, "container_1_0001_01_000002");
+  transport.answers = {{.body = R"({"items":[{"name":"container_1_0001_01_000002"}]})"}};
+  EXPECT_EQ(ask(task), EvictOutcome::kUnreachable) << "no copilot tells of it";
+  EXPECT_TRUE(transport.sent.empty());
+  told_by = &copilot_client;
+  EXPECT_EQ(ask(task), EvictOutcome::kAccepted);
+  EXPECT_EQ(request().target, "/v1/killContainer");
+  EXPECT_EQ(request().body, R"({"containerID":"container_1_0001_01_000002"})");
+  transport.answers = {{.status = 400}};  // the peer's, to all that goes wrong
+  EXPECT_EQ(ask(task), EvictOutcome::kUnreachable);
+  const auto before = clock.monotonic();
+  transport.answers = {{.delay = 1h}};
+  EXPECT_EQ(ask(task), EvictOutcome::kUnreachable);
+  EXPECT_EQ(clock.monotonic() - before, kCopilotKillLimit);
+
+  ASSERT_EQ(audit.size(), 3u);
+  EXPECT_EQ(audit[0].verb, "kill");
+  EXPECT_EQ(audit[0].kind, "CopilotTask");
+  EXPECT_EQ(audit[0].name, "container_1_0001_01_000002");
+  EXPECT_EQ(audit[0].actor, "agent n1");
+  EXPECT_EQ(audit[0].reason, model::reason_id(model::Reason::kEvictMemoryLine));
+  EXPECT_EQ(audit[0].outcome, model::AuditOutcome::kDone);
+  EXPECT_EQ(audit[2].outcome, model::AuditOutcome::kUnknown) << "it may have happened";
+}
+
+TEST_F(EndingTest, AHostApplicationGetsASignal) {
+  const model::Task task = of(model::TaskKind::kHostApplication, "trainer");
+  const auto ask = [&] { return run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine)); };
+  EXPECT_EQ(ask(), EvictOutcome::kGone) << "nobody is in its group";
+  killer.processes[task.path] = 2;
+  EXPECT_EQ(ask(), EvictOutcome::kAccepted);
+  EXPECT_EQ(killer.asked, std::set<std::string>{task.path});
+  EXPECT_EQ(killer.processes[task.path], 2u) << "told, not killed";
+  killer.broken = Error{ErrorKind::kDenied, "not the host's pid namespace"};
+  EXPECT_EQ(ask(), EvictOutcome::kUnreachable);
+}
+
+TEST_F(EndingTest, TheWholeGroupIsKilledOnAnotherThread) {
+  const model::Task task = pod();
+  killer.processes[task.path] = 5;
+  killer.stuck[task.path] = 1;
+  const auto killed = run_on_worker(ending->kill(task, model::Reason::kEvictKilled));
+  ASSERT_TRUE(killed) << killed.error().message;
+  EXPECT_EQ(*killed, (KillReport{4, 1}));
+  EXPECT_NE(killer.thread, std::this_thread::get_id());
+  ASSERT_EQ(audit.size(), 1u);
+  EXPECT_EQ(audit[0].verb, "kill");
+  EXPECT_EQ(audit[0].kind, "Cgroup");
+  EXPECT_EQ(audit[0].ns, "jobs");
+  EXPECT_EQ(audit[0].name, task.path);
+  EXPECT_EQ(audit[0].new_value, R"({"killed":4,"left":1})");
+  EXPECT_EQ(audit[0].reason, model::reason_id(model::Reason::kEvictKilled));
+}
+
+TEST_F(EndingTest, AKillThatFailsIsTold) {
+  killer.broken = Error{ErrorKind::kDenied, "not the host's pid namespace"};
+  const auto killed = run_on_worker(ending->kill(pod(), model::Reason::kEvictKilled));
+  ASSERT_FALSE(killed);
+  ASSERT_EQ(audit.size(), 1u);
+  EXPECT_EQ(audit[0].outcome, model::AuditOutcome::kRefused);
+  EXPECT_EQ(audit[0].detail, "not the host's pid namespace");
+}
+
+TEST_F(EndingTest, OnlyPathsThatLeadDownAreKilled) {
+  for (const char* path : {"", "/", "..", "kubepods/../x", "/kubepods/besteffort/podu1", "kubepods//x"}) {
+    model::Task task = pod();
+    task.path = path;
+    const auto killed = run_on_worker(ending->kill(task, model::Reason::kEvictKilled));
+    ASSERT_FALSE(killed) << path;
+    EXPECT_EQ(killed.error().kind, ErrorKind::kInvalid) << path;
+  }
+  EXPECT_EQ(killer.thread, std::thread::id()) << "it was never called";
+}
+
+}  // namespace
+}  // namespace tidemark::agent

@@ -1,0 +1,237 @@
+#include "agent/evict/eviction_controller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "policy/budget/budget.h"
+#include "policy/evict/victims.h"
+#include "policy/render/evict_text.h"
+
+namespace tidemark::agent {
+namespace {
+
+using model::Reason;
+using policy::EvictOutcome;
+using policy::EvictStage;
+
+// What would be done is said again after so long.
+constexpr base::Duration kTellAgain = std::chrono::minutes(10);
+constexpr std::size_t kToldMax = 1024;
+// Within policy::kUnanswered, the last lines of the task included.
+constexpr base::Duration kAskAgain = std::chrono::seconds(1);
+constexpr int kAskAgainMax = 3;
+
+// A grant holds until its end; without one, a node has little.
+std::int64_t evictions_an_hour(const policy::NodeRules& rules, base::WallTime wall) {
+  if (rules.grant && wall < rules.grant->now.until) return rules.grant->now.per_hour;
+  return policy::kLocalEvictionsPerHour;
+}
+
+policy::EvictSwitches all_features() {
+  policy::EvictSwitches out;
+  for (std::size_t i = 0; i < policy::kEvictFeatures; ++i) out.set(static_cast<policy::EvictFeature>(i));
+  return out;
+}
+
+Reason reason_of(EvictOutcome outcome) {
+  switch (outcome) {
+    case EvictOutcome::kAccepted:
+      return Reason::kEvictAsked;
+    case EvictOutcome::kForbidden:
+    case EvictOutcome::kNever:
+      return Reason::kEvictForbidden;
+    case EvictOutcome::kUnreachable:
+      return Reason::kEvictUnreachable;
+    case EvictOutcome::kGone:
+      return Reason::kEvictGone;
+  }
+  return Reason::kEvictUnreachable;
+}
+
+}  // namespace
+
+EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside outside, const base::Log& log,
+                                       base::Registry& metrics, policy::EvictSwitches gates)
+    : loop_(loop),
+      outside_(std::move(outside)),
+      log_(log),
+      metrics_(metrics),
+      leaving_(metrics.gauge("tidemark_agent_tasks_leaving",
+                             "Tasks that were asked to end and are still there, or may not go for now.")),
+      gates_(gates),
+      state_(policy::first_evict_state(loop.clock().monotonic())),
+      scope_(loop) {}
+
+void EvictionController::observe(const EvictionInputs& inputs) {
+  // Nobody knows yet what runs here, or what is wanted: nobody is ended for that.
+  if (inputs.permit == policy::Permit::kKeep) return;
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  const base::WallTime wall = loop_.clock().wall();
+  observer_.observe(inputs.seen, now);
+  if (inputs.rules.word && classes_ != inputs.rules.word->classes) classes_ = inputs.rules.word->classes;
+  const bool may_act = inputs.permit == policy::Permit::kEnforce;
+  auto step = policy::evict(
+      state_, {observer_.node(), observer_.tasks(), answers_, evictions_an_hour(inputs.rules, wall), may_act},
+      inputs.rules, inputs.rules.word ? all_features() : gates_, now, wall);
+  answers_.clear();
+  state_ = std::move(step.state);
+  for (const policy::Leaving& each : step.plan.ended) ended(each, now);
+  for (const policy::EvictOrder& each : step.plan.orders) {
+    if (may_act) {
+      order(each, inputs);
+    } else {
+      only_tell(each, *observer_.tasks()[each.task].task);
+    }
+  }
+  forget_others();
+  show(step.plan);
+}
+
+// Those of whom the policy knows nothing any more: they stayed, and it was not told that they ended.
+void EvictionController::forget_others() {
+  if (going_.size() <= state_.leaving.size()) return;
+  std::erase_if(going_, [&](const auto& each) {
+    return !std::ranges::binary_search(state_.leaving, each.first, {}, &policy::Leaving::task);
+  });
+}
+
+void EvictionController::order(const policy::EvictOrder& order, const EvictionInputs& inputs) {
+  const TaskPointer task = inputs.tasks->tasks[order.task].task;
+  const policy::TaskSeen& seen = observer_.tasks()[order.task];
+  const std::string key = policy::evict_key(*task);
+  if (order.verb == policy::EvictVerb::kKill) {
+    // One that does not die keeps others waiting no longer than it has to.
+    if (!killing_.insert(key).second) return;
+    const auto going = going_.find(key);
+    scope_.spawn(kill(task, going == going_.end() ? order.gap : going->second.gap, order.by));
+    return;
+  }
+  going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
+  scope_.spawn(ask(task, order.gap));
+}
+
+void EvictionController::only_tell(const policy::EvictOrder& order, const model::Task& task) {
+  if (order.verb != policy::EvictVerb::kAsk) return;
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  std::erase_if(told_, [&](const auto& each) { return now - each.second >= kTellAgain; });
+  if (told_.size() >= kToldMax || !told_.emplace(policy::evict_key(task), now).second) return;
+  log_.info("would be evicted, if that were enforced", {{"namespace", task.ns},
+                                                        {"name", task.name},
+                                                        {"why", policy::evict_why(order.gap)},
+                                                        {"reason", model::reason_id(Reason::kAgentObserves)}});
+}
+
+net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap) {
+  const std::string why = policy::evict_why(gap);
+  if (outside_.last_words != nullptr) {
+    co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::evict_seen(gap)));
+  }
+  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason);
+  // An API server that starts anew answers a moment later; what it is asked carries the pod's uid.
+  for (int again = 0; outcome == EvictOutcome::kUnreachable && again < kAskAgainMax; ++again) {
+    co_await loop_.sleep(kAskAgain);
+    outcome = co_await outside_.hands.ask(*task, gap.reason);
+  }
+  answers_.push_back({policy::evict_key(*task), outcome});
+  const Reason reason = reason_of(outcome);
+  const bool accepted = outcome == EvictOutcome::kAccepted;
+  const std::initializer_list<base::LogField> told = {{"namespace", task->ns},
+                                                      {"name", task->name},
+                                                      {"class", task->identity.work_class},
+                                                      {"why", why},
+                                                      {"feature", policy::to_string(gap.feature)},
+                                                      {"reason", model::reason_id(reason)}};
+  if (accepted) {
+    log_.info("evicted", told);
+  } else {
+    log_.warn("could not be evicted", told);
+  }
+  if (outcome != EvictOutcome::kGone) tell_event(*task, gap, accepted, model::reason_sentence(reason));
+  metrics_
+      .counter("tidemark_agent_evictions_total", "Tasks that were asked to end, by how that went.",
+               {{"class", class_label(*task)},
+                {"component", policy::to_string(gap.feature)},
+                {"reason", model::reason_id(reason)}})
+      .add();
+}
+
+net::Task<void> EvictionController::kill(TaskPointer task, policy::Gap gap, Reason by) {
+  const auto killed = co_await outside_.hands.kill(*task, by);
+  killing_.erase(policy::evict_key(*task));
+  const bool dead = killed && killed->left == 0;
+  if (dead) {
+    log_.warn("killed", {{"namespace", task->ns},
+                         {"name", task->name},
+                         {"why", policy::evict_why(gap)},
+                         {"group", task->path},
+                         {"reason", model::reason_id(by)}});
+  } else {
+    log_.error(model::reason_sentence(Reason::kEvictNotKilled),
+               {{"namespace", task->ns},
+                {"name", task->name},
+                {"group", task->path},
+                {"error", killed ? base::cat(killed->left, " processes are there still") : killed.error().message},
+                {"reason", model::reason_id(Reason::kEvictNotKilled)}});
+  }
+  metrics_
+      .counter("tidemark_agent_kills_total",
+               "Tasks whose group was killed, since they did not end when they were asked.",
+               {{"class", class_label(*task)}, {"reason", model::reason_id(dead ? by : Reason::kEvictNotKilled)}})
+      .add();
+}
+
+void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTime now) {
+  const auto found = going_.find(leaving.task);
+  if (found == going_.end()) return;
+  const Going going = std::move(found->second);
+  going_.erase(found);
+  // Nobody was told to end: it stays, or went by itself.
+  const bool stayed = leaving.stage == EvictStage::kForbidden || leaving.stage == EvictStage::kSpared;
+  if (stayed && !leaving.killed) return;
+  log_.info("has ended after it was asked to",
+            {{"namespace", going.task->ns},
+             {"name", going.task->name},
+             {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - leaving.asked).count())},
+             {"reason", model::reason_id(Reason::kEvictGone)}});
+  if (outside_.losses == nullptr) return;
+  const model::Task& task = *going.task;
+  const auto begun = task.started ? task.started : task.created;
+  outside_.losses->add(
+      {.time = loop_.clock().wall(),
+       .task = task.identity,
+       .ns = task.ns,
+       .name = task.name,
+       .feature = std::string(policy::to_string(going.gap.feature)),
+       .reason = std::string(model::reason_id(going.gap.reason)),
+       .ended = std::string(model::reason_id(leaving.killed ? Reason::kEvictKilled : Reason::kEvictAsked)),
+       .age = begun ? std::max(going.asked - *begun, base::Duration(0)) : base::Duration(0),
+       .cpu = going.cpu,
+       .memory = going.memory,
+       .lost_core_seconds = going.lost_core_seconds,
+       .ending = now - leaving.asked});
+}
+
+void EvictionController::tell_event(const model::Task& task, const policy::Gap& gap, bool accepted,
+                                    std::string_view more) {
+  if (outside_.events == nullptr || task.kind != model::TaskKind::kPod) return;
+  std::string message = policy::evict_event(gap);
+  if (!accepted) message += base::cat("; ", more);
+  outside_.events->record({"v1", "Pod", task.ns, task.name, task.identity.task}, kube::EventSeverity::kWarning,
+                          accepted ? "evictPodSuccess" : "evictPodFail", message);
+}
+
+// A label of a pod is anybody's text: only what the settings name is a label of a metric.
+std::string EvictionController::class_label(const model::Task& task) const {
+  const std::string& name = task.identity.work_class;
+  if (name.empty()) return "";
+  return std::ranges::find(classes_, name, &policy::WorkClass::name) == classes_.end() ? "other" : name;
+}
+
+void EvictionController::show(const policy::EvictPlan& plan) {
+  says_ = policy::evict_says(plan.verdicts, state_.leaving.size());
+  leaving_.set(static_cast<double>(state_.leaving.size()));
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,93 @@
+// Ends offline work where limiting it is not enough: decides each second (policy/evict), has it carried out, and tells
+// what became of it: events and logs, metrics, the ledger of losses.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/evict/eviction_observer.h"
+#include "agent/evict/hands.h"
+#include "agent/evict/last_words.h"
+#include "agent/evict/loss_ledger.h"
+#include "agent/tasks/task_list.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "kube/recorder.h"
+#include "net/loop.h"
+#include "policy/evict/evict.h"
+#include "policy/stance/stance.h"
+
+namespace tidemark::agent {
+
+// What lies outside, and outlives it.
+struct EvictionOutside {
+  EvictionHands& hands;
+  kube::EventRecorder* events = nullptr;  // null: none are told
+  LossLedger* losses = nullptr;           // null: none is kept
+  LastWords* last_words = nullptr;        // the same
+};
+
+struct EvictionInputs {
+  EvictionObserver::Inputs seen;
+  const std::shared_ptr<const TaskSnapshot>& tasks;
+  const policy::NodeRules& rules;
+  policy::Permit permit = policy::Permit::kKeep;
+};
+
+class EvictionController {
+ public:
+  EvictionController(net::EventLoop& loop, EvictionOutside outside, const base::Log& log, base::Registry& metrics,
+                     policy::EvictSwitches gates);
+  EvictionController(const EvictionController&) = delete;
+  EvictionController& operator=(const EvictionController&) = delete;
+
+  // After each pass of the sampler, once it is known what runs here and what is wanted of the node.
+  void observe(const EvictionInputs& inputs);
+
+  const std::string& says() const { return says_; }  // how it stands, in a few words
+  std::size_t leaving() const { return state_.leaving.size(); }
+
+ private:
+  struct Going {
+    TaskPointer task;
+    policy::Gap gap;
+    base::WallTime asked;
+    std::optional<model::CpuMilli> cpu;
+    std::optional<model::MemoryBytes> memory;
+    std::int64_t lost_core_seconds = 0;
+  };
+  void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
+  void only_tell(const policy::EvictOrder& order, const model::Task& task);
+  net::Task<void> ask(TaskPointer task, policy::Gap gap);
+  net::Task<void> kill(TaskPointer task, policy::Gap gap, model::Reason by);
+  void forget_others();
+  void ended(const policy::Leaving& leaving, base::MonotonicTime now);
+  void tell_event(const model::Task& task, const policy::Gap& gap, bool accepted, std::string_view more);
+  std::string class_label(const model::Task& task) const;
+  void show(const policy::EvictPlan& plan);
+
+  net::EventLoop& loop_;
+  EvictionOutside outside_;
+  base::Log log_;
+  base::Registry& metrics_;
+  base::Gauge& leaving_;
+  policy::EvictSwitches gates_;  // on where no manager of ours says anything
+  EvictionObserver observer_;
+  policy::EvictState state_;
+  std::vector<policy::EvictAnswer> answers_;
+  std::vector<policy::WorkClass> classes_;                        // that the settings name, for labels of metrics
+  std::set<std::string, std::less<>> killing_;                    // a kill of whom is under way
+  std::map<std::string, Going, std::less<>> going_;               // by policy::evict_key
+  std::map<std::string, base::MonotonicTime, std::less<>> told_;  // of whom it was said lately that it would go
+  std::string says_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::agent

@@ -1,0 +1,233 @@
+// What is decided is carried out and told: on a node whose memory is nearly used up, second by second.
+#include "agent/evict/eviction_controller.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/testing/clock.h"
+#include "base/text.h"
+#include "linux/testing/tree.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using policy::EvictOutcome;
+using policy::Permit;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+// Ends whom it is told to, as the test says.
+class Hands final : public EvictionHands {
+ public:
+  EvictOutcome answer = EvictOutcome::kAccepted;
+  std::vector<std::string> asked, killed;
+  std::vector<model::Reason> why;  // of all of them
+
+  net::Task<EvictOutcome> ask(const model::Task& task, model::Reason reason) override {
+    asked.push_back(task.name);
+    why.push_back(reason);
+    co_return answer;
+  }
+  net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason reason) override {
+    killed.push_back(task.name);
+    why.push_back(reason);
+    co_return linux::KillReport{1, 0};
+  }
+};
+
+class Evictions : public ::testing::Test {
+ protected:
+  Evictions() {
+    facts.size.capacity = facts.size.allocatable = {model::CpuMilli{8000}, model::MemoryBytes{16 * kGiB}};
+    rules.threshold.enable = true;
+    rules.threshold.memory_evict_percent = 70;
+    gates.set(policy::EvictFeature::kBeMemory);
+    begin();
+  }
+
+  void begin() {
+    controller.reset();
+    controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr}, log, metrics, gates);
+  }
+  std::vector<Loss> losses() {
+    EXPECT_TRUE(net::testing::run_task(loop, ledger.drain(1h)));
+    return read_losses(folder.root()).value().losses;
+  }
+
+  void pod(const std::string& name, std::int64_t memory_gib, model::Qos qos = model::Qos::kBe) {
+    auto task = std::make_shared<model::Task>();
+    task->identity.source = "kubernetes";
+    task->identity.task = task->name = name;
+    task->ns = "jobs";
+    task->path = "kubepods/besteffort/pod" + name;
+    task->phase = model::PodPhase::kRunning;
+    task->qos_raw = task->qos = qos;
+    task->priority_raw = task->priority =
+        qos == model::Qos::kBe ? model::PriorityClass::kBatch : model::PriorityClass::kProd;
+    task->created = task->started = clock.wall() + -1h;
+    pods[name] = {std::move(task), memory_gib};
+  }
+
+  void seconds(int count) {
+    for (int i = 0; i < count; ++i) {
+      auto snapshot = std::make_shared<TaskSnapshot>();
+      measured = {};
+      std::int64_t used = other_gib * kGiB;
+      std::uint32_t slot = 0;
+      for (const auto& [name, each] : pods) {
+        const TaskHandle handle{slot++, 1};
+        snapshot->tasks.push_back({handle, each.first, std::nullopt, false});
+        AccountMeasured account;
+        account.handle = handle;
+        account.use.memory.good_for = account.use.cpu_micro.good_for = 2s;
+        account.use.memory.put({each.second * kGiB, each.second * kGiB}, clock.monotonic());
+        account.use.cpu_micro.put(1'000'000, clock.monotonic());
+        measured.accounts.push_back(std::move(account));
+        used += each.second * kGiB;
+      }
+      measured.node.memory.good_for = 2s;
+      measured.node.memory.put({used, used}, clock.monotonic());
+      tasks = std::move(snapshot);
+      controller->observe({{&facts, measured, *tasks, rules.threshold, {}}, tasks, rules, permit});
+      net::testing::run_for(loop, clock, 1s);
+    }
+  }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  std::string lines;
+  base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
+  base::Registry metrics;
+  Hands hands;
+  NodeFacts facts;
+  policy::NodeRules rules;
+  policy::EvictSwitches gates;
+  Permit permit = Permit::kEnforce;
+  std::map<std::string, std::pair<TaskPointer, std::int64_t>> pods;  // with what it uses
+  std::int64_t other_gib = 8;
+  Measured measured;
+  std::shared_ptr<const TaskSnapshot> tasks;
+  linux::testing::Tree folder;
+  LossLedger ledger{loop, log, metrics, folder.root()};
+  std::optional<EvictionController> controller;
+};
+
+// 16 GiB, 8 online and 4 + 1 offline: 81 %, and down to 68 % means 2.2 GiB, which the large one releases.
+TEST_F(Evictions, OfflineWorkEndsAboveTheMemoryLine) {
+  pod("large", 4);
+  pod("small", 1);
+  pod("web", 2, model::Qos::kLs);
+  other_gib = 6;
+  seconds(1);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"large"});
+  EXPECT_EQ(hands.why, std::vector{model::Reason::kEvictMemoryLine});
+  EXPECT_NE(lines.find("(81 % of 70 %, down to 68 %)"), std::string::npos) << lines;
+  seconds(5);
+  EXPECT_EQ(hands.asked.size(), 1U) << "what is on its way releases enough";
+  EXPECT_EQ(controller->leaving(), 1U);
+  EXPECT_TRUE(losses().empty());
+
+  pods.erase("large");
+  seconds(1);
+  const auto lost = losses();
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].name, "large");
+  EXPECT_EQ(lost[0].feature, "BEMemoryEvict");
+  EXPECT_EQ(lost[0].reason, "TM-EVICT-001");
+  EXPECT_EQ(lost[0].ended, "TM-EVICT-015");
+  EXPECT_EQ(lost[0].memory, model::MemoryBytes{4 * kGiB});
+  EXPECT_EQ(lost[0].lost_core_seconds, 3600) << "a core for an hour";
+  EXPECT_EQ(lost[0].ending, 6s);
+  EXPECT_TRUE(hands.killed.empty());
+  seconds(60);
+  EXPECT_EQ(hands.asked.size(), 1U) << "below the line nobody goes";
+  EXPECT_NE(metrics.text().find(
+                "tidemark_agent_evictions_total{class=\"\",component=\"BEMemoryEvict\",reason=\"TM-EVICT-015\"} 1"),
+            std::string::npos)
+      << metrics.text();
+}
+
+TEST_F(Evictions, WhoDoesNotEndIsKilledAtItsDeadline) {
+  pod("stubborn", 6);
+  seconds(30);
+  EXPECT_TRUE(hands.killed.empty()) << "thirty seconds of grace";
+  seconds(2);
+  ASSERT_FALSE(hands.killed.empty());
+  EXPECT_EQ(hands.killed[0], "stubborn");
+  EXPECT_EQ(hands.why.back(), model::Reason::kEvictKilled);
+  pods.clear();
+  seconds(1);
+  const auto lost = losses();
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].ended, "TM-EVICT-018");
+}
+
+TEST_F(Evictions, WhereNobodyAnswersMemoryIsSavedByTheKernel) {
+  pod("job", 6);
+  hands.answer = EvictOutcome::kUnreachable;
+  seconds(8);
+  ASSERT_FALSE(hands.killed.empty()) << lines;
+  EXPECT_NE(lines.find("TM-EVICT-017"), std::string::npos);
+}
+
+TEST_F(Evictions, AnotherOneIsAskedWhereOneMayNotGo) {
+  pod("guarded", 4);
+  pod("other", 3);
+  hands.answer = EvictOutcome::kForbidden;
+  seconds(1);
+  ASSERT_EQ(hands.asked.size(), 1U);
+  hands.answer = EvictOutcome::kAccepted;
+  seconds(2);
+  ASSERT_EQ(hands.asked.size(), 2U);
+  EXPECT_NE(hands.asked[0], hands.asked[1]);
+  EXPECT_TRUE(hands.killed.empty());
+}
+
+TEST_F(Evictions, ObservingItOnlySaysSo) {
+  pod("job", 6);
+  for (const Permit each : {Permit::kPutBack, Permit::kTighten}) {
+    permit = each;
+    seconds(60);
+  }
+  EXPECT_TRUE(hands.asked.empty());
+  EXPECT_NE(lines.find("would be evicted"), std::string::npos);
+  EXPECT_EQ(lines.find("would be evicted"), lines.rfind("would be evicted")) << "once in ten minutes: " << lines;
+  permit = Permit::kKeep;
+  begin();
+  seconds(5);
+  EXPECT_EQ(controller->says(), "") << "nothing is known, nothing is decided";
+}
+
+// Contract 7.1: the peer's gates are off, and so are evictions, until somebody switches them on.
+TEST_F(Evictions, WithoutAGateNobodyGoes) {
+  gates = {};
+  begin();
+  pod("job", 7);
+  seconds(30);
+  EXPECT_TRUE(hands.asked.empty());
+  rules.word.emplace();  // our manager's: what is given is meant
+  seconds(1);
+  EXPECT_EQ(hands.asked.size(), 1U);
+}
+
+// policy/budget: without a grant a node evicts little; with one, as much as it says, until it ends.
+TEST_F(Evictions, TheHourIsBounded) {
+  for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
+  other_gib = 13;
+  seconds(120);
+  EXPECT_EQ(hands.asked.size(), 2U) << "kLocalEvictionsPerHour";
+  EXPECT_EQ(controller->says().substr(0, 12), "TM-EVICT-012") << controller->says();
+  rules.grant = policy::NodeGrant{{4, clock.wall() + 24h}, {}};
+  seconds(30);
+  EXPECT_EQ(hands.asked.size(), 4U);
+}
+
+}  // namespace
+}  // namespace tidemark::agent

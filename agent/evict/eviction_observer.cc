@@ -1,0 +1,131 @@
+#include "agent/evict/eviction_observer.h"
+
+#include <algorithm>
+
+#include "policy/knobs/intent.h"
+
+namespace tidemark::agent {
+namespace {
+
+constexpr std::int64_t kMicroPerMilli = 1000;
+constexpr std::int64_t kCentiPerPercent = 100;
+constexpr std::int64_t kQuotaPerMilli_us = 100;  // of a period of 100 ms
+constexpr std::int64_t kMilliPerCore = 1000;
+constexpr std::size_t kMomentsMax = std::chrono::duration_cast<std::chrono::seconds>(kMomentsKept).count();
+
+bool counts_as_offline(const model::Task& task) {
+  return task.qos_raw == model::Qos::kBe && !task.terminal() && task.kind != model::TaskKind::kHostApplication;
+}
+
+// Contract 7.4: the narrowest of processors and quota in force.
+std::optional<model::CpuMilli> real_limit(const BesteffortInForce& in_force) {
+  std::optional<std::int64_t> milli;
+  if (in_force.cpus) milli = *in_force.cpus * kMilliPerCore;
+  if (in_force.quota_us && *in_force.quota_us != policy::kNoLimit) {
+    const std::int64_t by_quota = *in_force.quota_us / kQuotaPerMilli_us;
+    milli = milli ? std::min(*milli, by_quota) : by_quota;
+  }
+  return milli ? std::optional(model::CpuMilli{*milli}) : std::nullopt;
+}
+
+// Contract 7.4: a node that offers 0 counts with 1, one that says nothing is passed over.
+std::optional<model::CpuMilli> offered_limit(const policy::NodeSeen& node) {
+  for (const auto& each : node.offered) {
+    if (each.of != model::PriorityClass::kBatch || !each.cpu) continue;
+    return model::CpuMilli{std::max<std::int64_t>(each.cpu->value, 1)};
+  }
+  return std::nullopt;
+}
+
+bool wants_window(const policy::ThresholdRules& rules) {
+  return rules.enable && (rules.cpu_evict_percent || rules.cpu_evict_satisfaction_lower_percent);
+}
+
+}  // namespace
+
+void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now) {
+  tasks_.clear();
+  for (const ListedTask& each : inputs.tasks.tasks) {
+    policy::TaskSeen seen{each.task.get(), std::nullopt, std::nullopt};
+    if (const AccountMeasured* account = inputs.measured.find(each.handle)) {
+      if (const auto cpu = account->use.cpu_micro.last(now)) seen.cpu = model::CpuMilli{*cpu / kMicroPerMilli};
+      if (const auto memory = account->use.memory.last(now)) {
+        seen.memory = model::MemoryBytes{memory->without_page_cache};
+      }
+    }
+    tasks_.push_back(seen);
+  }
+}
+
+// What lies in a task that counts, counts in it.
+void EvictionObserver::take_offline(const Inputs& inputs) {
+  policy::OfflineCpu offline;
+  const auto& listed = inputs.tasks.tasks;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const model::Task& task = *tasks_[i].task;
+    if (!counts_as_offline(task)) continue;
+    offline.request += task.requests.batch.cpu.value_or(model::CpuMilli{});
+    const bool counted = listed[i].above && counts_as_offline(*listed[*listed[i].above].task);
+    if (!counted) offline.used += tasks_[i].cpu.value_or(model::CpuMilli{});
+  }
+  offline.limit = inputs.rules.cpu_evict_policy == policy::CpuEvictPolicy::kByAllocatable
+                      ? offered_limit(node_)
+                      : real_limit(inputs.besteffort);
+  node_.offline = offline;
+}
+
+void EvictionObserver::take_offered(const NodeFacts& facts) {
+  using model::PriorityClass;
+  node_.offered.assign({{PriorityClass::kProd, facts.native.cpu, facts.native.memory},
+                        {PriorityClass::kMid, facts.mid.cpu, facts.mid.memory},
+                        {PriorityClass::kBatch, facts.batch.cpu, facts.batch.memory}});
+}
+
+// Σ / n over the window, where at least a third of it was seen.
+void EvictionObserver::look_back(const Inputs& inputs, base::MonotonicTime now) {
+  node_.cpu_in_window.reset();
+  node_.offline_in_window.reset();
+  if (!wants_window(inputs.rules)) return;
+  if (moments_.empty()) moments_.resize(kMomentsMax);
+  moments_[next_] = {now, node_.cpu, node_.offline};
+  next_ = (next_ + 1) % moments_.size();
+  const base::Duration window = std::min(policy::cpu_window(inputs.rules), kMomentsKept);
+  const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(window).count();
+  std::int64_t nodes = 0, node = 0, offlines = 0, used = 0, request = 0, limits = 0, limit = 0;
+  for (const Moment& each : moments_) {
+    if (each.at == base::MonotonicTime() || now - each.at >= window) continue;
+    if (each.node) ++nodes, node += each.node->value;
+    if (!each.offline) continue;
+    ++offlines;
+    used += each.offline->used.value;
+    request += each.offline->request.value;
+    if (each.offline->limit) ++limits, limit += each.offline->limit->value;
+  }
+  if (nodes > 0 && nodes * 3 >= seconds) node_.cpu_in_window = model::CpuMilli{node / nodes};
+  if (offlines > 0 && offlines * 3 >= seconds) {
+    auto& average = node_.offline_in_window.emplace();
+    average.used = model::CpuMilli{used / offlines};
+    average.request = model::CpuMilli{request / offlines};
+    if (limits == offlines) average.limit = model::CpuMilli{limit / limits};
+  }
+}
+
+void EvictionObserver::observe(const Inputs& inputs, base::MonotonicTime now) {
+  const NodeMeasured& node = inputs.measured.node;
+  node_.capacity = inputs.facts != nullptr ? inputs.facts->size.capacity : model::Resources();
+  node_.offered.clear();
+  if (inputs.facts != nullptr) take_offered(*inputs.facts);
+  node_.cpu.reset();
+  if (const auto cpu = node.cpu_micro.last(now)) node_.cpu = model::CpuMilli{*cpu / kMicroPerMilli};
+  node_.memory.reset();
+  if (const auto memory = node.memory.last(now)) node_.memory = model::MemoryBytes{memory->without_page_cache};
+  node_.memory_pressure_percent.reset();
+  if (const auto pressure = node.pressure.memory.last(now); pressure && pressure->full_centi) {
+    node_.memory_pressure_percent = *pressure->full_centi / kCentiPerPercent;
+  }
+  take_tasks(inputs, now);
+  take_offline(inputs);
+  look_back(inputs, now);
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,22 @@
+// What the peer's gates switch in an agent, where no manager of ours says anything of it (contract 7.1).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/feature_gates.h"
+#include "base/result.h"
+#include "model/node_strategy.h"
+#include "policy/evict/gap.h"
+
+namespace tidemark::agent {
+
+class FeatureGates : public base::FeatureGates {
+ public:
+  FeatureGates();
+  policy::EvictSwitches evictions() const;
+  bool lets(model::Strategy strategy) const;  // false: it is only decided and shown
+};
+Result<FeatureGates> parse_feature_gates(std::span<const std::string> words);
+
+}  // namespace tidemark::agent

@@ -1,0 +1,46 @@
+#include "agent/latch/latch.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "linux/testing/tree.h"
+
+namespace tidemark::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LatchTest : public ::testing::Test {
+ protected:
+  std::string path() const { return tree.root() + "/lib/tidemark/latch"; }
+  linux::testing::Tree tree;
+};
+
+TEST_F(LatchTest, ItStandsUntilItIsTakenAway) {
+  EXPECT_EQ(read_latch(path()), std::nullopt);
+  const Latch latch{"root@web-1", "disk is \"full\"\nagain", base::WallTime{1'795'000'000s}, ""};
+  ASSERT_TRUE(set_latch(path(), latch));
+  EXPECT_EQ(read_latch(path()), latch);
+  EXPECT_EQ(clear_latch(path()), true);
+  EXPECT_EQ(read_latch(path()), std::nullopt);
+  EXPECT_EQ(clear_latch(path()), false);
+}
+
+// Somebody touched the file, or a newer program wrote it: off is what he meant.
+TEST_F(LatchTest, WhatCannotBeReadCountsAsOff) {
+  for (const char* text : {"", "off", R"({"schema":2,"by":"ann"})", R"([])", R"({"by":7})"}) {
+    tree.write("lib/tidemark/latch", text);
+    const auto latch = read_latch(path());
+    ASSERT_TRUE(latch) << text;
+    EXPECT_FALSE(latch->trouble.empty()) << text;
+  }
+  std::filesystem::remove(path());
+  std::filesystem::create_directories(path());
+  ASSERT_TRUE(read_latch(path()));
+  EXPECT_FALSE(read_latch(path())->trouble.empty()) << "a folder";
+}
+
+}  // namespace
+}  // namespace tidemark::agent

@@ -1,0 +1,68 @@
+#include "agent/protect/condition_controller.h"
+
+#include <utility>
+
+#include "base/json.h"
+
+namespace tidemark::agent {
+namespace {
+
+constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
+
+}  // namespace
+
+ConditionController::ConditionController(net::EventLoop& loop, kube::Writer& client, const base::Log& log,
+                                         std::string node_name)
+    : loop_(loop), client_(client), log_(log), node_name_(std::move(node_name)), scope_(loop) {}
+
+void ConditionController::tell(const AgentStatus& status) {
+  const std::string_view reason = condition_reason(status);
+  Said said{reason == "Enforcing" || reason == "Holding" || status.off, std::string(reason), condition_message(status)};
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (writing_ || (not_before_ && now < *not_before_)) return;
+  const bool old = written_at_ && now - *written_at_ >= kConditionRefresh;
+  if (said == written_ && !old) return;
+  if (!written_ || written_->enforces != said.enforces) turned_ = loop_.clock().wall();
+  writing_ = true;
+  scope_.spawn(write(std::move(said)));
+}
+
+net::Task<void> ConditionController::write(Said said) {
+  const std::string now = base::format_rfc3339(loop_.clock().wall());
+  std::string body;
+  base::JsonWriter(body)
+      .begin_object()
+      .key("status")
+      .begin_object()
+      .key("conditions")
+      .begin_array()
+      .begin_object()
+      .member("type", kIsolationCondition)
+      .member("status", std::string_view(said.enforces ? "True" : "False"))
+      .member("reason", said.reason)
+      .member("message", said.message)
+      .member("lastHeartbeatTime", now)
+      .member("lastTransitionTime", base::format_rfc3339(turned_))
+      .end_object()
+      .end_array()
+      .end_object()
+      .end_object();
+  kube::WriteOptions options;
+  options.subresource = "status";
+  const auto written = co_await client_.patch(kube::kNodes, node_name_, kube::PatchType::kStrategicMerge,
+                                              std::move(body), std::move(options), kWriteLimit);
+  writing_ = false;
+  const base::MonotonicTime at = loop_.clock().monotonic();
+  not_before_ = at + (written ? kConditionPause : kConditionRetry);
+  if (written) {
+    written_ = std::move(said);
+    written_at_ = at;
+    if (std::exchange(failing_, false)) log_.info("the node's condition is written again");
+    co_return;
+  }
+  if (!std::exchange(failing_, true)) {
+    log_.warn("the node's condition cannot be written", {{"error", written.error().message}});
+  }
+}
+
+}  // namespace tidemark::agent

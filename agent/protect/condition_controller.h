@@ -1,0 +1,46 @@
+// Keeps the node's condition TidemarkIsolation: what the agent does on the node, for whoever looks at it from afar.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/protect/status.h"
+#include "base/log.h"
+#include "kube/client.h"
+#include "net/loop.h"
+
+namespace tidemark::agent {
+
+inline constexpr base::Duration kConditionPause = std::chrono::seconds(10);    // between two writes
+inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);    // after one that failed
+inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);  // where nothing changes
+
+class ConditionController {
+ public:
+  ConditionController(net::EventLoop& loop, kube::Writer& client, const base::Log& log, std::string node_name);
+
+  // What is in force now; written when it is something else than before.
+  void tell(const AgentStatus& status);
+
+ private:
+  struct Said {
+    bool enforces = false;
+    std::string reason, message;
+    bool operator==(const Said&) const = default;
+  };
+  net::Task<void> write(Said said);
+
+  net::EventLoop& loop_;
+  kube::Writer& client_;
+  base::Log log_;
+  std::string node_name_;
+  std::optional<Said> written_;
+  base::WallTime turned_;  // when `enforces` became what it is
+  std::optional<base::MonotonicTime> not_before_;
+  std::optional<base::MonotonicTime> written_at_;
+  bool writing_ = false;
+  bool failing_ = false;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::agent

@@ -1,0 +1,33 @@
+// The objects that say what is wanted of this node, as they were last heard: in memory of the machine (tmpfs), so that
+// an agent that starts while the API server is away goes on as the one before it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace tidemark::agent {
+
+enum class KeptObject { kNode, kNodeSlo };
+
+class KeptObjects {
+ public:
+  explicit KeptObjects(std::string folder) : folder_(std::move(folder)) {}
+
+  // Its JSON. Written only where it is another one than last time.
+  Result<void> keep(KeptObject what, std::string_view bytes);
+  Result<void> drop(KeptObject what);
+  // nullopt: none was kept.
+  Result<std::optional<std::string>> read(KeptObject what) const;
+
+ private:
+  std::string path(KeptObject what) const;
+  std::string folder_;
+  std::size_t seen_[2] = {0, 0};  // hashes; 0: nothing yet
+};
+
+}  // namespace tidemark::agent

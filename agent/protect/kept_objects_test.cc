@@ -1,0 +1,34 @@
+#include "agent/protect/kept_objects.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "linux/testing/tree.h"
+
+namespace tidemark::agent {
+namespace {
+
+TEST(KeptObjects, WhoeverStartsNextFindsWhatWasHeardLast) {
+  const linux::testing::Tree tree;
+  KeptObjects kept(tree.root() + "/run");
+  EXPECT_EQ(kept.read(KeptObject::kNode).value(), std::nullopt);
+  ASSERT_TRUE(kept.keep(KeptObject::kNode, R"({"metadata":{}})"));
+  ASSERT_TRUE(kept.keep(KeptObject::kNode, R"({"metadata":{"name":"n1"}})"));
+  EXPECT_EQ(KeptObjects(tree.root() + "/run").read(KeptObject::kNode).value(), R"({"metadata":{"name":"n1"}})");
+  EXPECT_EQ(kept.read(KeptObject::kNodeSlo).value(), std::nullopt) << "another object";
+  ASSERT_TRUE(kept.drop(KeptObject::kNode) && kept.drop(KeptObject::kNode));
+  EXPECT_EQ(kept.read(KeptObject::kNode).value(), std::nullopt);
+}
+
+TEST(KeptObjects, TheSameIsNotWrittenTwice) {
+  const linux::testing::Tree tree;
+  KeptObjects kept(tree.root());
+  ASSERT_TRUE(kept.keep(KeptObject::kNodeSlo, "{}"));
+  std::filesystem::remove(tree.root() + "/nodeslo.json");
+  ASSERT_TRUE(kept.keep(KeptObject::kNodeSlo, "{}"));
+  EXPECT_EQ(kept.read(KeptObject::kNodeSlo).value(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tidemark::agent

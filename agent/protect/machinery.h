@@ -1,0 +1,33 @@
+// What this machine's kernel takes and how its processors lie, found out once at the start.
+#pragma once
+
+#include <string>
+
+#include "agent/protect/status.h"
+#include "agent/protect/strategies.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/kernel_files.h"
+#include "linux/knob_probe.h"
+
+namespace tidemark::agent {
+
+struct MachineSights {
+  const linux::Hierarchies& hierarchies;
+  const linux::Folder& proc;
+  std::string sys_root;
+  const linux::Folder* numa = nullptr;  // null: a kernel without
+};
+
+// `trial`: of this kernel, by linux::probe_knobs(). What cannot be found out is told in the log and counts as missing.
+Machinery find_out_machinery(const MachineSights& sights, const Result<linux::KnobReport>& trial, const base::Log& log);
+
+KnobTrials trials_of(const Result<linux::KnobReport>& trial);
+
+// Its CPU manager sets the processors of containers itself (the policy in `cpu_manager_state`).
+bool kubelet_is_static(const std::string& kubelet_dir);
+
+policy::Capabilities capabilities_of(const linux::KnobReport& report);
+
+}  // namespace tidemark::agent

@@ -1,0 +1,307 @@
+#include "agent/protect/protect_controller.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agent/protect/machinery.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tidemark::agent {
+namespace {
+
+using model::Reason;
+
+constexpr base::Duration kBeginAgain = std::chrono::seconds(10);
+constexpr base::Duration kShowAtLeast = std::chrono::seconds(10);  // the status on the machine, where nothing changes
+constexpr base::Duration kKubeletLook = std::chrono::minutes(1);
+constexpr std::string_view kPeersContainer = "koordlet";
+
+std::string quoted_json(std::string_view text) {
+  std::string out;
+  base::JsonWriter(out).value(text);
+  return out;
+}
+
+}  // namespace
+
+ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outside, const base::Log& log,
+                                     base::Registry& metrics, Machinery machinery, ProtectOptions options)
+    : loop_(loop),
+      outside_(std::move(outside)),
+      log_(log),
+      metrics_(metrics),
+      options_(std::move(options)),
+      strategies_(outside_.hierarchies, std::move(machinery)) {
+  // A machine that was switched off before it was started anew is off from the first second.
+  const std::string run = run_latch(options_.places.run_dir);
+  if (const auto kept = read_latch(options_.places.latch_file); kept && !read_latch(run)) {
+    if (const auto set = set_latch(run, *kept); !set) {
+      log_.warn("the switch of the machine cannot be copied", {{"error", set.error().message}});
+      latch_ = kept;
+    }
+  }
+}
+
+void ProtectController::use_node(NodeFacts facts) {
+  for (const Error& each : facts.unreadable) {
+    log_.warn("an annotation of the node cannot be read and does not count", {{"error", each.message}});
+  }
+  facts_ = std::move(facts);
+  decide();
+}
+
+void ProtectController::use_rules(policy::NodeRules rules) {
+  rules_ = std::move(rules);
+  decide();
+}
+
+void ProtectController::observe(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks,
+                                const PodGroups& groups, bool known) {
+  measured_ = &measured;
+  tasks_ = tasks;
+  groups_ = &groups;
+  known_ = known;
+  decide();
+}
+
+bool ProtectController::begin() {
+  if (enforcer_) return true;
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (begin_again_ && now < *begin_again_) return false;
+  begin_again_ = now + kBeginAgain;
+  auto journal = FoundJournal::open(options_.places.run_dir, boot_id(options_.places.proc_root));
+  if (!journal) {
+    if (trouble_ != journal.error().message) {
+      log_.error("nothing can be written on this node", {{"error", journal.error().message}});
+    }
+    trouble_ = journal.error().message;
+    return false;
+  }
+  journal_.emplace(std::move(*journal));
+  if (journal_->read_at_start().unreadable > 0) {
+    log_.warn("lines of the journal that say nothing",
+              {{"lines", std::to_string(journal_->read_at_start().unreadable)}});
+  }
+  if (auto ends = Ends::begin(options_.places.run_dir, loop_.clock().boot())) {
+    ends_.emplace(std::move(*ends));
+    holding_ = ends_->unexpected() >= policy::kHoldAfterEnds;
+    if (holding_) {
+      log_.warn("holding what stands: the agent ended unexpectedly several times",
+                {{"ends", std::to_string(ends_->unexpected())}});
+    }
+  } else {
+    log_.warn("this start is not noted: an unexpected end would not be known as one",
+              {{"error", ends.error().message}});
+  }
+  enforcer_ = std::make_unique<Enforcer>(outside_.hierarchies, outside_.writer, *journal_, loop_.clock());
+  began_ = now;
+  trouble_.clear();
+  return true;
+}
+
+void ProtectController::look_at_latch() {
+  auto now = read_latch(run_latch(options_.places.run_dir));
+  if (now == latch_) return;
+  if (now) {
+    log_.warn("switched off on this machine", {{"by", now->by}, {"why", now->why}, {"trouble", now->trouble}});
+  } else {
+    log_.info("not switched off on this machine any more");
+  }
+  latch_ = std::move(now);
+}
+
+void ProtectController::look_at_kubelet(base::MonotonicTime now) {
+  if (looked_at_kubelet_ && now - *looked_at_kubelet_ < kKubeletLook) return;
+  looked_at_kubelet_ = now;
+  kubelet_static_ = kubelet_is_static(options_.kubelet_dir);
+}
+
+// Koordinator's own agent writes the same files.
+bool ProtectController::peer_present() const {
+  if (!tasks_) return false;
+  return std::ranges::any_of(tasks_->tasks, [](const ListedTask& each) {
+    return std::ranges::any_of(each.task->containers, [](const model::TaskContainer& container) {
+      return container.name == kPeersContainer && container.state == model::ContainerState::kRunning;
+    });
+  });
+}
+
+policy::Stance ProtectController::stance() const {
+  policy::StanceInputs inputs;
+  inputs.known = known_ && rules_ && facts_;
+  inputs.state_known = facts_.has_value();
+  inputs.marks = facts_ ? &facts_->state.marks : nullptr;
+  for (const model::Strategy strategy : model::kStrategies) {
+    const bool said = rules_ && rules_->word;
+    inputs.modes[static_cast<std::size_t>(strategy)] = said                            ? rules_->mode_of(strategy)
+                                                       : options_.gates.lets(strategy) ? options_.mode
+                                                                                       : policy::Mode::kObserve;
+  }
+  inputs.latched = latch_.has_value();
+  inputs.holding = holding_;
+  inputs.peer_present = peer_present();
+  return policy::stance(inputs, loop_.clock().wall());
+}
+
+void ProtectController::decide() {
+  if (measured_ == nullptr || !tasks_) return;
+  look_at_latch();
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  look_at_kubelet(now);
+  stands_ = stance();
+  const policy::Stance& stands = stands_;
+  policy::ByStrategy<bool> observed{};
+  std::ranges::transform(stands.permits, observed.begin(), [](Permit each) { return each == Permit::kPutBack; });
+  const auto wanted = strategies_.ask({.facts = facts_ ? &*facts_ : nullptr,
+                                       .rules = rules_ ? &*rules_ : nullptr,
+                                       .measured = measured_,
+                                       .tasks = tasks_.get(),
+                                       .groups = groups_,
+                                       .kubelet_static = kubelet_static_,
+                                       .known = known_,
+                                       .off = stands.off,
+                                       .observed = observed},
+                                      now);
+  tell_refused();
+  if (!begin()) return show(stands, {});
+  if (holding_ && now - began_ >= policy::kHoldWindow) {
+    holding_ = false;
+    log_.info("no longer holding: no unexpected end for ten minutes");
+  }
+  if (ends_ && now - began_ >= policy::kHoldWindow) forget_ends();
+  Permits permits = stands.permits;
+  Permit& suppress = permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)];
+  // Switched off before it is known by which file: what an agent before this one set is not given up for another one.
+  const bool by_which = rules_ || enforcer_->in_force(model::Strategy::kCpuSuppress) == 0;
+  if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
+  const Enforced& enforced = enforcer_->carry_out(wanted, permits);
+  tell(enforced);
+  show(stands, enforced);
+}
+
+// Pods are named by whoever owns them; a group that nobody owns any more by itself.
+void ProtectController::tell_refused() {
+  std::vector<std::string> refused;
+  for (const policy::PriorityPlan::Refused& each : strategies_.refused()) {
+    const auto owner =
+        std::ranges::find_if(tasks_->tasks, [&](const ListedTask& listed) { return listed.task->path == each.group; });
+    refused.push_back(
+        base::cat(owner == tasks_->tasks.end() ? each.group : base::cat(owner->task->ns, "/", owner->task->name), ": ",
+                  each.why));
+  }
+  for (const std::string& each : told_refused_.take(std::move(refused))) {
+    log_.warn("a pod's annotation koordinator.sh/cpuQOS cannot be read: no CPU priority is set for it",
+              {{"pod", each}});
+  }
+}
+
+void ProtectController::tell(const Enforced& enforced) {
+  if (enforced.journal) {
+    if (trouble_ != enforced.journal->message) {
+      log_.error("the journal of what was found cannot be written: nothing new is written to the kernel",
+                 {{"error", enforced.journal->message}});
+    }
+    trouble_ = enforced.journal->message;
+    metrics_.journal_refused();
+  } else {
+    trouble_.clear();
+  }
+  for (const Deed& deed : enforced.deeds) {
+    const auto id = model::reason_id(deed.reason);
+    metrics_.wrote(deed);
+    const auto file = found_name(deed.file);
+    const bool plain = !deed.error && deed.reason != Reason::kAgentStandsBack &&
+                       deed.reason != Reason::kAgentRepaired && deed.reason != Reason::kAgentNotOurs;
+    if (plain) {
+      log_.debug(
+          "wrote",
+          {{"group", deed.group}, {"file", file}, {"before", deed.before}, {"after", deed.after}, {"reason", id}});
+    } else {
+      log_.warn(model::reason_sentence(deed.reason), {{"group", deed.group},
+                                                      {"file", file},
+                                                      {"found", deed.before},
+                                                      {"wanted", deed.after},
+                                                      {"error", deed.error ? deed.error->message : ""},
+                                                      {"reason", id}});
+    }
+    tell_audit(deed);
+  }
+}
+
+void ProtectController::tell_audit(const Deed& deed) {
+  if (!outside_.audit) return;
+  model::AuditLine line;
+  line.time = loop_.clock().wall();
+  line.actor = options_.actor;
+  line.verb = "write";
+  line.kind = "CgroupFile";
+  line.name = deed.group;
+  line.part = found_name(deed.file);
+  line.old_value = quoted_json(deed.before);
+  line.new_value = quoted_json(deed.after);
+  line.reason = model::reason_id(deed.reason);
+  if (deed.error) {
+    line.outcome = model::AuditOutcome::kRefused;
+    line.detail = deed.error->message;
+  }
+  outside_.audit(std::move(line));
+}
+
+void ProtectController::show(const policy::Stance& stance, const Enforced& enforced) {
+  AgentStatus next;
+  next.pid = ::getpid();
+  next.off = stance.off;
+  next.latched = latch_.has_value();
+  next.holding = holding_;
+  next.peer_present = peer_present();
+  if (latch_) {
+    next.by = latch_->by;
+    next.why = latch_->why;
+  } else if (stance.order) {
+    next.by = stance.order->by;
+    next.why = stance.order->why;
+  }
+  next.refused = enforced.refused;
+  next.left = enforced.left;
+  next.unmet = static_cast<std::int64_t>(strategies_.unmet());
+  next.trouble = trouble_;
+  next.trials = options_.trials;
+  if (const auto rung = policy::priority_knob(strategies_.capabilities())) next.priority_by = policy::to_string(*rung);
+  for (const model::Strategy strategy : model::kStrategies) {
+    const auto index = static_cast<std::size_t>(strategy);
+    const std::int64_t in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;
+    next.strategies.push_back({strategy, std::string(policy::to_string(stance.permits[index])),
+                               std::string(model::reason_id(stance.reasons[index])), in_force,
+                               strategy == model::Strategy::kEviction ? eviction_says_ : strategies_.says(strategy)});
+  }
+  metrics_.show(next, strategies_.refused().size());
+  outside_.condition.tell(next);
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  next.at = status_.at;
+  if (next == status_ && shown_at_ && now - *shown_at_ < kShowAtLeast) return;
+  next.at = loop_.clock().wall();
+  status_ = std::move(next);
+  shown_at_ = now;
+  // Another process may have the folder, and tells there how it stands.
+  if (!journal_) return;
+  if (const auto written = write_status(options_.places.run_dir, status_); !written) {
+    log_.warn("how the agent stands cannot be written", {{"error", written.error().message}});
+  }
+}
+
+void ProtectController::drain() {
+  if (ends_) forget_ends();
+}
+
+void ProtectController::forget_ends() {
+  if (const auto forgotten = ends_->forget(); !forgotten) {
+    log_.warn("the starts before this one go on counting as unexpected ends", {{"error", forgotten.error().message}});
+  }
+  ends_.reset();
+}
+
+}  // namespace tidemark::agent

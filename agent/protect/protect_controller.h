@@ -1,0 +1,127 @@
+// Protects the node: asks the strategies what is right for its groups, and has that carried out as far as it may be
+// (policy/stance/stance.h). Each second after the node was measured, and at once where the node's mark, its settings or
+// the switch on the machine change.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/enforcer/enforcer.h"
+#include "agent/enforcer/found_journal.h"
+#include "agent/feature_gates.h"
+#include "agent/latch/ends.h"
+#include "agent/machine_places.h"
+#include "agent/protect/condition_controller.h"
+#include "agent/protect/node_facts.h"
+#include "agent/protect/protect_metrics.h"
+#include "agent/protect/status.h"
+#include "agent/protect/strategies.h"
+#include "agent/sampler/measured.h"
+#include "agent/tasks/pod_groups.h"
+#include "agent/tasks/task_list.h"
+#include "agent/tasks/told_once.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/cgroup/write.h"
+#include "model/audit_line.h"
+#include "net/loop.h"
+#include "policy/stance/stance.h"
+
+namespace tidemark::agent {
+
+struct ProtectOptions {
+  MachinePlaces places;
+  policy::Mode mode = policy::Mode::kEnforce;  // of strategies of which nobody says anything
+  std::string actor;                           // in the audit
+  std::string kubelet_dir = "/var/lib/kubelet";
+  KnobTrials trials{};   // of the kernel, for the status
+  FeatureGates gates{};  // of what nobody says anything of, only that is enforced which they let through
+};
+
+// What lies outside, and outlives it.
+struct ProtectOutside {
+  const linux::Hierarchies& hierarchies;
+  linux::GroupWriter& writer;
+  ConditionController& condition;
+  std::function<void(model::AuditLine)> audit;  // may be empty
+};
+
+class ProtectController {
+ public:
+  ProtectController(net::EventLoop& loop, ProtectOutside outside, const base::Log& log, base::Registry& metrics,
+                    Machinery machinery, ProtectOptions options);
+  ProtectController(const ProtectController&) = delete;
+  ProtectController& operator=(const ProtectController&) = delete;
+
+  // What is wanted of the node, whenever somebody says something else.
+  void use_node(NodeFacts facts);
+  void use_rules(policy::NodeRules rules);
+
+  // After each pass of the sampler. `known`: everybody has said what runs here.
+  void observe(const Measured& measured, const std::shared_ptr<const TaskSnapshot>& tasks, const PodGroups& groups,
+               bool known);
+  // What was observed last, decided anew: something else is wanted.
+  void decide();
+
+  // As it stood when it last decided.
+  const policy::Stance& stands() const { return stands_; }
+  const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
+  const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
+  // How eviction stands, which decides for itself (agent/evict): told with the others.
+  void tell_eviction(std::string_view says) { eviction_says_ = says; }
+
+  // An orderly end: what is in force stays in force for whoever comes next.
+  void drain();
+
+  const AgentStatus& status() const { return status_; }
+
+ private:
+  bool begin();  // whether it may write; tried again from time to time
+  void look_at_latch();
+  void look_at_kubelet(base::MonotonicTime now);
+  policy::Stance stance() const;
+  bool peer_present() const;
+  void forget_ends();
+  void tell_refused();
+  void tell(const Enforced& enforced);
+  void tell_audit(const Deed& deed);
+  void show(const policy::Stance& stance, const Enforced& enforced);
+
+  net::EventLoop& loop_;
+  ProtectOutside outside_;
+  base::Log log_;
+  ProtectMetrics metrics_;
+  ProtectOptions options_;
+  Strategies strategies_;
+
+  std::optional<NodeFacts> facts_;
+  std::optional<policy::NodeRules> rules_;
+  std::shared_ptr<const TaskSnapshot> tasks_;
+  const Measured* measured_ = nullptr;
+  const PodGroups* groups_ = nullptr;
+  bool known_ = false;
+
+  std::optional<FoundJournal> journal_;
+  std::unique_ptr<Enforcer> enforcer_;
+  std::optional<Ends> ends_;
+  base::MonotonicTime began_;
+  std::optional<base::MonotonicTime> begin_again_;
+  std::optional<Latch> latch_;
+  std::optional<base::MonotonicTime> looked_at_kubelet_;
+  bool kubelet_static_ = false;
+  bool holding_ = false;
+  policy::Stance stands_;
+  std::string eviction_says_;
+  std::string trouble_;  // why nothing can be written
+  ToldOnce told_refused_;
+  AgentStatus status_;
+  std::optional<base::MonotonicTime> shown_at_;
+};
+
+}  // namespace tidemark::agent

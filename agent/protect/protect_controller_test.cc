@@ -1,0 +1,306 @@
+// What stands in the kernel's files of a node, second by second, by whoever's word.
+#include "agent/protect/protect_controller.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "agent/testing/guarded_node.h"
+#include "policy/suppress/suppress.h"
+
+namespace tidemark::agent {
+namespace {
+
+using model::Strategy;
+
+class Protect : public testing::GuardedNode {};
+
+constexpr std::string_view kQuota80 =
+    R"("enable":true,"cpuSuppressPolicy":"cfsQuota","cpuSuppressThresholdPercent":80)";
+
+TEST_F(Protect, UntilAllIsKnownNothingIsWritten) {
+  start();
+  seconds(3, false);
+  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
+  say_node();
+  seconds(3, true);
+  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "keep");
+  EXPECT_TRUE(rules.taken.empty());
+}
+
+// Contract 7.3: 4 cores × 80 % less what online work uses; downward at once, upward by 10 % of the machine a second.
+TEST_F(Protect, OfflineWorkGivesWayAtOnceAndComesBackInSteps) {
+  loads[pods.at("web").path] = 200;
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  EXPECT_EQ(quota(), 300'000) << "3200 - 200 milli-cores";
+  loads[pods.at("web").path] = 2'200;
+  seconds(1);
+  EXPECT_EQ(quota(), 100'000);
+  loads[pods.at("web").path] = 200;
+  seconds(1);
+  EXPECT_EQ(quota(), 140'000) << "a tenth of 400,000 more";
+  seconds(10);
+  EXPECT_EQ(quota(), 300'000);
+}
+
+TEST_F(Protect, BatchPodsHaveTheirLimits) {
+  start();
+  say_all(R"("enable":false)");
+  seconds(2);
+  EXPECT_EQ(quota(pods.at("job").path), 50'000);
+  EXPECT_EQ(value(base::cat("memory/", pods.at("job").path, "/memory.limit_in_bytes")), base::cat(64 << 20));
+  EXPECT_EQ(quota(), -1) << "suppression is off";
+  EXPECT_EQ(quota(pods.at("web").path), -1);
+}
+
+TEST_F(Protect, OffHoldsOfflineWorkToItsLeastAtOnceAndGivesBackWhenItHasEnded) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  seconds(5);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  end("job");
+  seconds(2);
+  EXPECT_EQ(quota(), -1);
+  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
+  say_node();
+  offline("job", 0);
+  list_pods();
+  seconds(2);
+  EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
+}
+
+// A v1 kernel refuses the least of all offline work while a pod below it may use more: while all of it is held by one
+// quota nobody has his own (contract 7.8), by whoever's word it is held.
+TEST_F(Protect, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
+  start();
+  say_all(R"("enable":false,"cpuSuppressPolicy":"cfsQuota")");
+  seconds(2);
+  const std::string pod = pods.at("job").path, container = pods.at("job").containers[0].path;
+  ASSERT_EQ(quota(pod), 50'000);
+  ASSERT_EQ(quota(container), 50'000);
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  EXPECT_EQ(quota(pod), -1);
+  EXPECT_EQ(quota(container), -1);
+  EXPECT_EQ(guard->status().refused, 0);
+  say_node();
+  EXPECT_EQ(quota(), -1);
+  EXPECT_EQ(quota(pod), 50'000);
+  EXPECT_EQ(quota(container), 50'000);
+  EXPECT_EQ(guard->status().refused, 0);
+}
+
+// What a strategy only observes does not happen: what others leave to it where it is enforced they do themselves.
+TEST_F(Protect, WhatIsOnlyObservedTakesNothingFromTheOthers) {
+  pods.at("job").identity.work_class = "spark";
+  list_pods();
+  const std::string pod = pods.at("job").path;
+  const std::string shares = base::cat("cpu/", pod, "/cpu.shares"), idle = base::cat("cpu/", pod, "/cpu.idle");
+  const auto say = [&](std::string_view modes, std::string_view be) {
+    say_spec(base::cat(
+        R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsQuota"},)",
+        R"("resourceQOSStrategy":{"beClass":{"cpuQOS":{)", be, R"(}}},"extensions":{"Object":{"tidemark":{)",
+        R"("schema":1,"agent":{"classes":[{"name":"spark","order":1,"cpuWeight":300}],"modes":{)", modes, "}}}}}}"));
+    seconds(2);
+  };
+  constexpr std::string_view kNot = R"("enable":false)", kIdle = R"("enable":true,"groupIdentity":-1)";
+  start();
+  say_node();
+  say("", kNot);
+  EXPECT_EQ(value(shares), "1536") << "512 of 500 milli-cores × 300 %";
+  EXPECT_EQ(quota(pod), -1) << "all of offline work is held by one";
+  say(R"("classWeights":"observe")", kNot);
+  EXPECT_EQ(value(shares), "512") << "as its batch resources say";
+  say(R"("cpuSuppress":"observe")", kNot);
+  EXPECT_EQ(quota(), -1);
+  EXPECT_EQ(quota(pod), 50'000);
+  EXPECT_EQ(value(shares), "1536");
+  say(R"("cpuPriority":"observe","classWeights":"observe")", kIdle);
+  EXPECT_EQ(value(idle), "0");
+  EXPECT_EQ(value(shares), "512");
+  say(R"("cpuPriority":"observe")", kIdle);
+  EXPECT_EQ(value(shares), "1536");
+  say("", kIdle);
+  EXPECT_EQ(value(idle), "1");
+}
+
+TEST_F(Protect, WhatNoFileHereMeetsIsCounted) {
+  machinery.capabilities.effective.reset(static_cast<std::size_t>(policy::Knob::kMemoryLimit));
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  EXPECT_EQ(guard->status().unmet, 2) << "the memory limit of a pod and of its container";
+  EXPECT_NE(metrics.text().find("tidemark_agent_wishes_unmet 2"), std::string::npos);
+  end("job");
+  seconds(2);
+  EXPECT_EQ(guard->status().unmet, 0);
+}
+
+// Contract 1.4: a pod's own CPU QoS.
+TEST_F(Protect, AnAnnotationThatCannotBeReadIsToldOnceWithItsPod) {
+  machinery.capabilities.effective.set(static_cast<std::size_t>(policy::Knob::kCpuBvt));
+  pods.at("web").ns = "shop";
+  pods.at("web").qos_raw = model::Qos::kLs;
+  pods.at("web").settings = {{model::TaskSetting::kCpuQos, R"({"enable":true,"groupIdentity":7})"}};
+  list_pods();
+  start();
+  say_node();
+  say_spec(R"({"resourceQOSStrategy":{"lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2}}}})");
+  seconds(5);
+  EXPECT_NE(metrics.text().find("tidemark_agent_pod_annotations_refused 1"), std::string::npos);
+  const std::size_t told = lines.find("koordinator.sh/cpuQOS cannot be read");
+  ASSERT_NE(told, std::string::npos) << lines;
+  EXPECT_NE(lines.find("shop/web", told), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("koordinator.sh/cpuQOS cannot be read", told + 1), std::string::npos) << "once";
+  pods.at("web").settings.clear();
+  list_pods();
+  seconds(2);
+  EXPECT_NE(metrics.text().find("tidemark_agent_pod_annotations_refused 0"), std::string::npos);
+}
+
+TEST_F(Protect, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  for (const std::string& file : {run.root() + "/run/latch", run.root() + "/lib/latch"}) {
+    ASSERT_TRUE(set_latch(file, {"root@n1", "disk", {}, ""}));
+  }
+  say_node(R"("tidemark.io/state":"on")");
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  EXPECT_TRUE(guard->status().latched);
+  EXPECT_EQ(guard->status().by, "root@n1");
+  ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));  // as a restart of the machine does
+  start();
+  seconds(1, false);
+  EXPECT_TRUE(guard->status().latched);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  ASSERT_TRUE(clear_latch(run.root() + "/run/latch") && clear_latch(run.root() + "/lib/latch"));
+  say_all(kQuota80);
+  seconds(30);
+  EXPECT_EQ(quota(), 320'000);
+}
+
+TEST_F(Protect, ObservingTakesEverythingBackAndGoesOnDeciding) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  say_node(R"("tidemark.io/state":"observe")");
+  EXPECT_EQ(quota(), -1);
+  EXPECT_EQ(quota(pods.at("job").path), -1);
+  seconds(2);
+  EXPECT_EQ(stance_of(Strategy::kCpuSuppress), "observe");
+  EXPECT_NE(guard->status().strategies[0].says, "");
+  EXPECT_EQ(quota(), -1);
+}
+
+TEST_F(Protect, AnAgentThatOnlyObservesByItsFlagWritesNothing) {
+  mode = policy::Mode::kObserve;
+  start();
+  say_all(kQuota80);
+  seconds(5);
+  EXPECT_TRUE(rules.taken.empty());
+}
+
+TEST_F(Protect, BesideThePeersAgentItStepsBack) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  online("peer", 0);
+  pods.at("peer").containers[0].name = "koordlet";
+  list_pods();
+  seconds(2);
+  EXPECT_EQ(quota(), -1);
+  EXPECT_TRUE(guard->status().peer_present);
+  end("peer");
+  seconds(2);
+  EXPECT_GT(quota(), 0);
+}
+
+TEST_F(Protect, AnUpgradeLeavesWhatIsInForce) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  const std::int64_t before = quota();
+  start();
+  seconds(10, false);
+  EXPECT_EQ(quota(), before) << "the next one knows nothing yet";
+  say_all(R"("enable":false)");
+  seconds(2);
+  EXPECT_EQ(quota(), -1) << "and takes back what it did not write";
+}
+
+// DESIGN 5: after three crashes in ten minutes it keeps limits and loosens nothing, for ten minutes.
+TEST_F(Protect, AfterThreeUnexpectedEndsItHolds) {
+  loads[pods.at("web").path] = 1'200;
+  for (int ends = 0; ends < 3; ++ends) {
+    start(false);
+    say_all(kQuota80);
+    seconds(20);
+  }
+  EXPECT_FALSE(guard->status().holding);
+  ASSERT_EQ(quota(), 200'000);
+  start(false);
+  say_all(kQuota80);
+  seconds(2);
+  EXPECT_TRUE(guard->status().holding);
+  loads[pods.at("web").path] = 200;
+  seconds(5);
+  EXPECT_EQ(quota(), 200'000) << "looser";
+  loads[pods.at("web").path] = 2'200;
+  seconds(2);
+  EXPECT_EQ(quota(), 100'000) << "tighter";
+  loads[pods.at("web").path] = 1'200;
+  net::testing::run_for(loop, node.clock, policy::kHoldWindow);
+  seconds(20);
+  EXPECT_FALSE(guard->status().holding);
+  EXPECT_EQ(quota(), 200'000);
+  start(false);
+  seconds(1);
+  EXPECT_FALSE(guard->status().holding) << "what was before is forgotten";
+}
+
+TEST_F(Protect, WhereAnotherAgentWritesThisOneOnlySaysSo) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  const auto first = std::move(guard);
+  start();
+  say_all(R"("enable":false)");
+  seconds(3);
+  EXPECT_GT(quota(), 0);
+  EXPECT_EQ(condition_reason(guard->status()), "Unable");
+}
+
+TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {
+  start();
+  say_all(kQuota80);
+  seconds(30);
+  EXPECT_NE(writer.last.find(R"("reason":"Enforcing")"), std::string::npos) << writer.last;
+  const int writes = writer.writes;
+  seconds(120);
+  EXPECT_EQ(writer.writes, writes) << "nothing new to say";
+  say_node(R"("tidemark.io/state":"off")");
+  seconds(11);
+  EXPECT_NE(writer.last.find(R"("reason":"Off")"), std::string::npos) << writer.last;
+  const auto status = read_status(run.root() + "/run");
+  ASSERT_TRUE(status && *status);
+  EXPECT_TRUE((*status)->off);
+}
+
+TEST_F(Protect, AConditionThatCannotBeWrittenIsTriedAgainAndToldOnce) {
+  writer.refuse = Error{ErrorKind::kUnavailable, "away", 0, 0};
+  start();
+  say_all(kQuota80);
+  seconds(120);
+  EXPECT_GE(writer.writes, 3);
+  EXPECT_LE(writer.writes, 6);
+  EXPECT_EQ(lines.find("condition cannot be written"), lines.rfind("condition cannot be written"));
+}
+
+}  // namespace
+}  // namespace tidemark::agent

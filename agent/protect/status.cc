@@ -1,0 +1,155 @@
+#include "agent/protect/status.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "journal/whole_file.h"
+
+namespace tidemark::agent {
+namespace {
+
+constexpr std::size_t kStatusBytesMax = 64 * 1024;
+
+std::string status_path(const std::string& folder) {
+  return folder + "/status.json";
+}
+
+bool flag(const Json& json, std::string_view name) {
+  const Json* member = json.member(name);
+  return member != nullptr && member->is_bool() && member->as_bool();
+}
+std::int64_t number(const Json& json, std::string_view name) {
+  const Json* member = json.member(name);
+  return member != nullptr && member->is_int() ? member->as_int() : 0;
+}
+std::optional<policy::Knob> knob_named(std::string_view name) {
+  for (std::size_t index = 0; index < policy::kKnobs; ++index) {
+    if (policy::to_string(static_cast<policy::Knob>(index)) == name) return static_cast<policy::Knob>(index);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string status_json(const AgentStatus& status) {
+  std::string out;
+  base::JsonWriter json(out);
+  json.begin_object().member("schema", kStatusSchema).member("pid", status.pid);
+  if (status.at) json.member("at", base::format_rfc3339_micro(*status.at));
+  json.member("off", status.off)
+      .member("latched", status.latched)
+      .member("holding", status.holding)
+      .member("peerPresent", status.peer_present)
+      .member("by", status.by)
+      .member("why", status.why)
+      .member("refused", status.refused)
+      .member("left", status.left)
+      .member("unmet", status.unmet)
+      .member("trouble", status.trouble)
+      .member("priorityBy", status.priority_by)
+      .key("strategies")
+      .begin_array();
+  for (const StrategyStatus& each : status.strategies) {
+    json.begin_object()
+        .member("name", model::to_string(each.strategy))
+        .member("stance", each.stance)
+        .member("reason", each.reason)
+        .member("inForce", each.in_force)
+        .member("says", each.says)
+        .end_object();
+  }
+  json.end_array().member("knobsNotTried", status.trials.not_tried).key("knobs").begin_array();
+  for (const policy::KnobFound& each : status.trials.found) {
+    json.begin_object()
+        .member("knob", policy::to_string(each.knob))
+        .member("exists", each.exists)
+        .member("accepted", each.accepted)
+        .member("effective", each.effective)
+        .member("why", each.why)
+        .end_object();
+  }
+  json.end_array().end_object();
+  return out + "\n";
+}
+
+Result<AgentStatus> parse_status(std::string_view text) {
+  TM_TRY(const Json json, Json::parse(text));
+  if (number(json, "schema") != kStatusSchema) return fail(ErrorKind::kUnsupported, "schema: not of this version");
+  AgentStatus out;
+  out.at = base::parse_rfc3339(json.text_at("at"));
+  out.pid = number(json, "pid");
+  out.off = flag(json, "off");
+  out.latched = flag(json, "latched");
+  out.holding = flag(json, "holding");
+  out.peer_present = flag(json, "peerPresent");
+  out.by = json.text_at("by");
+  out.why = json.text_at("why");
+  out.refused = number(json, "refused");
+  out.left = number(json, "left");
+  out.unmet = number(json, "unmet");
+  out.trouble = json.text_at("trouble");
+  out.priority_by = json.text_at("priorityBy");
+  const Json* strategies = json.member("strategies");
+  if (strategies == nullptr || !strategies->is_array()) return fail(ErrorKind::kInvalid, "strategies: no list");
+  for (const Json& each : strategies->as_array()) {
+    const auto strategy = model::parse_strategy(each.text_at("name"));
+    if (!strategy) return fail(ErrorKind::kInvalid, "strategies: no strategy is ", base::quoted(each.text_at("name")));
+    out.strategies.push_back({*strategy, std::string(each.text_at("stance")), std::string(each.text_at("reason")),
+                              number(each, "inForce"), std::string(each.text_at("says"))});
+  }
+  out.trials.not_tried = json.text_at("knobsNotTried");
+  const Json* knobs = json.member("knobs");
+  if (knobs == nullptr || !knobs->is_array()) return out;
+  for (const Json& each : knobs->as_array()) {
+    const auto knob = knob_named(each.text_at("knob"));
+    if (!knob) continue;  // of a newer version
+    out.trials.found.push_back({*knob, flag(each, "exists"), flag(each, "accepted"), flag(each, "effective"),
+                                std::string(each.text_at("why"))});
+  }
+  return out;
+}
+
+Result<std::optional<AgentStatus>> read_status(const std::string& folder) {
+  TM_TRY(const auto text, journal::read_whole(status_path(folder), kStatusBytesMax));
+  if (!text) return std::nullopt;
+  auto status = parse_status(*text);
+  if (!status) return fail(std::move(status).error().within(status_path(folder)));
+  return std::optional(std::move(*status));
+}
+
+Result<void> write_status(const std::string& folder, const AgentStatus& status) {
+  TM_TRY_VOID(journal::write_whole(status_path(folder), status_json(status), {.mode = 0644}));
+  return {};
+}
+
+std::string_view condition_reason(const AgentStatus& status) {
+  if (status.peer_present) return "PeerPresent";
+  if (!status.trouble.empty()) return "Unable";
+  if (status.off) return status.latched ? "OffLocally" : "Off";
+  const auto any = [&](policy::Permit permit) {
+    return std::ranges::any_of(status.strategies,
+                               [&](const StrategyStatus& each) { return each.stance == policy::to_string(permit); });
+  };
+  if (any(policy::Permit::kKeep)) return "Waiting";
+  if (any(policy::Permit::kTighten)) return "Holding";
+  return any(policy::Permit::kEnforce) ? "Enforcing" : "Observing";
+}
+
+std::string condition_message(const AgentStatus& status) {
+  std::string out;
+  for (const StrategyStatus& each : status.strategies) {
+    if (!out.empty()) out += "; ";
+    out += base::cat(model::to_string(each.strategy), ": ", each.stance);
+    if (each.in_force > 0) out += base::cat(" (", each.in_force, each.in_force == 1 ? " file)" : " files)");
+  }
+  if (!status.by.empty()) out += base::cat("; ordered by ", status.by, status.why.empty() ? "" : ": ", status.why);
+  if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);
+  if (!status.trouble.empty()) out += base::cat("; nothing can be written: ", status.trouble);
+  if (status.refused > 0) out += base::cat("; refused by the kernel: ", status.refused);
+  if (status.left > 0) out += base::cat("; left to another writer: ", status.left);
+  if (status.unmet > 0) out += base::cat("; wanted, and met by no file here: ", status.unmet);
+  return out;
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,69 @@
+// How the agent stands, for people and commands on the machine (`status.json` in its run folder), and in one sentence
+// for the node's condition.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "model/node_strategy.h"
+#include "model/reason.h"
+#include "policy/doctor/node_findings.h"
+#include "policy/stance/stance.h"
+
+namespace tidemark::agent {
+
+inline constexpr std::int64_t kStatusSchema = 1;
+inline constexpr std::string_view kIsolationCondition = "TidemarkIsolation";  // of the Node
+
+struct StrategyStatus {
+  model::Strategy strategy = model::Strategy::kCpuSuppress;
+  std::string stance;         // policy::to_string(Permit)
+  std::string reason;         // an id
+  std::int64_t in_force = 0;  // files that say something of its
+  std::string says;           // what it decided last, in a few words; "" where nothing was
+  bool operator==(const StrategyStatus&) const = default;
+};
+
+// What a trial of the kernel's files showed, or why there was none.
+struct KnobTrials {
+  std::vector<policy::KnobFound> found;
+  std::string not_tried;
+  bool any() const { return !found.empty() || !not_tried.empty(); }
+  bool operator==(const KnobTrials&) const = default;
+};
+
+struct AgentStatus {
+  std::optional<base::WallTime> at;
+  std::int64_t pid = 0;
+  bool off = false;
+  bool latched = false;
+  bool holding = false;
+  bool peer_present = false;
+  std::string by, why;       // of the order in force; "" where nobody ordered anything
+  std::int64_t refused = 0;  // files that the kernel refused
+  std::int64_t left = 0;     // files that are left to somebody else
+  std::int64_t unmet = 0;    // wishes that no file of this kernel meets
+  std::string trouble;       // why nothing can be written; "" where something can
+  std::string priority_by;   // the file that CPU priority is set with; "" where only weights are left
+  std::vector<StrategyStatus> strategies;
+  KnobTrials trials;  // at its start; an older agent tells none
+  bool operator==(const AgentStatus&) const = default;
+};
+
+std::string status_json(const AgentStatus& status);
+Result<AgentStatus> parse_status(std::string_view text);
+// nullopt: no agent wrote one.
+Result<std::optional<AgentStatus>> read_status(const std::string& folder);
+Result<void> write_status(const std::string& folder, const AgentStatus& status);
+
+// "Off", "Holding", "PeerPresent", "Enforcing", "Observing", "Waiting": by the first strategy that is not as the
+// others.
+std::string_view condition_reason(const AgentStatus& status);
+std::string condition_message(const AgentStatus& status);
+
+}  // namespace tidemark::agent

@@ -1,0 +1,81 @@
+#include "agent/protect/status.h"
+
+#include <gtest/gtest.h>
+
+#include "linux/testing/tree.h"
+
+namespace tidemark::agent {
+namespace {
+
+AgentStatus some() {
+  AgentStatus out;
+  out.at = base::WallTime{std::chrono::seconds(1'795'000'000)};
+  out.pid = 4711;
+  out.holding = true;
+  out.by = "ann@ops-1";
+  out.why = "kernel \"update\"";
+  out.left = 1;
+  out.unmet = 3;
+  out.priority_by = "cpu.idle";
+  out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
+                    {model::Strategy::kBatchLimits, "observe", "TM-AGENT-002", 0, ""}};
+  out.trials.found = {{policy::Knob::kCpuBvt, false, false, false, "no cpu.bvt_warp_ns in /x"},
+                      {policy::Knob::kCpuIdle, true, true, true, ""}};
+  return out;
+}
+
+TEST(AgentStatus, WhatIsWrittenIsRead) {
+  const linux::testing::Tree tree;
+  EXPECT_EQ(read_status(tree.root()).value(), std::nullopt);
+  ASSERT_TRUE(write_status(tree.root(), some()));
+  EXPECT_EQ(read_status(tree.root()).value(), some());
+}
+
+TEST(AgentStatus, WhatIsNoStatusIsAnErrorThatNamesTheFile) {
+  linux::testing::Tree tree;
+  for (const char* text : {"", "{}", R"({"schema":2,"strategies":[]})", R"({"schema":1})",
+                           R"({"schema":1,"strategies":[{"name":"magic"}]})"}) {
+    tree.write("status.json", text);
+    const auto read = read_status(tree.root());
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.error().message.find("status.json"), std::string::npos) << read.error().message;
+  }
+}
+
+TEST(AgentStatus, ATrialThatCouldNotBeMadeIsTold) {
+  AgentStatus status = some();
+  status.trials = {{}, "make /sys/fs/cgroup/cpu/x: Permission denied"};
+  EXPECT_EQ(parse_status(status_json(status)).value(), status);
+}
+
+// A program reads what the versions beside it wrote (DESIGN 10).
+TEST(AgentStatus, WhatAnotherVersionSaysOfItsTrialsIsPassedOver) {
+  const auto older = parse_status(R"({"schema":1,"strategies":[]})");
+  ASSERT_TRUE(older);
+  EXPECT_FALSE(older->trials.any());
+  const auto newer = parse_status(
+      R"({"schema":1,"strategies":[],"knobs":[{"knob":"cpu.magic","exists":true},{"knob":"cpu.shares","exists":true}]})");
+  ASSERT_TRUE(newer);
+  EXPECT_EQ(newer->trials.found, (std::vector<policy::KnobFound>{{policy::Knob::kCpuShares, true, false, false, ""}}));
+}
+
+TEST(AgentStatus, TheConditionSaysWhatIsInForce) {
+  AgentStatus status = some();
+  EXPECT_EQ(condition_reason(status), "Enforcing");
+  EXPECT_EQ(condition_message(status),
+            "cpuSuppress: enforce (2 files); batchLimits: observe; ordered by ann@ops-1: kernel \"update\"; CPU "
+            "priority by cpu.idle; left to another writer: 1; wanted, and met by no file here: 3");
+  status.strategies[0].stance = "observe";
+  EXPECT_EQ(condition_reason(status), "Observing");
+  status.strategies[1].stance = "hold";
+  EXPECT_EQ(condition_reason(status), "Holding");
+  status.strategies[1].stance = "keep";
+  EXPECT_EQ(condition_reason(status), "Waiting");
+  status.off = true;
+  EXPECT_EQ(condition_reason(status), "Off");
+  status.latched = true;
+  EXPECT_EQ(condition_reason(status), "OffLocally");
+}
+
+}  // namespace
+}  // namespace tidemark::agent

@@ -1,0 +1,166 @@
+#include "agent/protect/strategies.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/limits/limits.h"
+#include "policy/limits/task_groups.h"
+#include "policy/priority/class_weights.h"
+
+namespace tidemark::agent {
+namespace {
+
+std::vector<const model::Task*> tasks_of(const TaskSnapshot& snapshot) {
+  std::vector<const model::Task*> out;
+  out.reserve(snapshot.tasks.size());
+  for (const ListedTask& each : snapshot.tasks) out.push_back(each.task.get());
+  return out;
+}
+
+std::span<const policy::WorkClass> classes_of(const policy::NodeRules& rules) {
+  return rules.word ? std::span<const policy::WorkClass>(rules.word->classes) : std::span<const policy::WorkClass>();
+}
+
+constexpr std::size_t at(model::Strategy strategy) {
+  return static_cast<std::size_t>(strategy);
+}
+
+policy::QosGroups qos_groups(const PodGroups& groups) {
+  const linux::Kubepods* kubepods = groups.kubepods();
+  if (kubepods == nullptr) return {};
+  return {kubepods->qos_path(linux::KubeQos::kGuaranteed), kubepods->qos_path(linux::KubeQos::kBurstable),
+          kubepods->qos_path(linux::KubeQos::kBestEffort)};
+}
+
+}  // namespace
+
+void Strategies::ask_seldom(const StrategyInputs& inputs) {
+  steady_.clear();
+  limits_ = priorities_ = weights_ = 0;
+  const auto tasks = tasks_of(*inputs.tasks);
+  const policy::NodeRules& rules = *inputs.rules;
+
+  policy::PriorityInput priority;
+  priority.tasks = tasks;
+  priority.groups = qos_groups(*inputs.groups);
+  priority.lsr = rules.qos.lsr.cpu;
+  priority.ls = rules.qos.ls.cpu;
+  priority.be = rules.qos.be.cpu;
+  priority.cpu_policy = rules.qos.cpu_policy;
+  priority.switched_off = machinery_.identity_switched_off;
+  priority.rung = policy::priority_knob(machinery_.capabilities);
+  auto prioritised = policy::cpu_priority(priority);
+  refused_ = std::move(prioritised.refused);
+
+  // What is only observed makes no group idle, sets no share and holds nobody by a quota: the others are to know.
+  const auto classes = classes_of(rules);
+  const auto sharing =
+      inputs.observed[at(model::Strategy::kClassWeights)] ? std::span<const policy::WorkClass>() : classes;
+  const bool idle = policy::offline_runs_idle(priority) && !inputs.observed[at(model::Strategy::kCpuPriority)];
+  const bool suppressed = (rules.threshold.enable || inputs.off) && !inputs.observed[at(model::Strategy::kCpuSuppress)];
+  policy::LimitsInput limits;
+  limits.tasks = tasks;
+  limits.ratio_percent = inputs.facts->normalization_percent;
+  limits.quota_suppressed = suppressed && rules.threshold.cpu_suppress_policy == policy::SuppressPolicy::kCfsQuota;
+  limits.group_shares = policy::group_shares_of_limits(sharing, idle);
+  auto limited = policy::batch_limits(limits);
+  auto weighted = policy::class_weights({tasks, classes, idle});
+  limits_ = limited.size();
+  priorities_ = prioritised.intents.size();
+  weights_ = weighted.intents.size();
+  for (auto* list : {&limited, &prioritised.intents, &weighted.intents}) {
+    std::ranges::move(*list, std::back_inserter(steady_));
+  }
+}
+
+bool Strategies::seldom_due(const StrategyInputs& inputs) {
+  if (inputs.facts == nullptr || inputs.rules == nullptr || inputs.tasks == nullptr || inputs.groups == nullptr) {
+    return false;
+  }
+  const Seen seen{inputs.tasks->change, inputs.facts->normalization_percent, inputs.groups->kubepods() != nullptr,
+                  inputs.off, inputs.observed};
+  if (seen_ == seen && rules_ == *inputs.rules) return false;
+  seen_ = seen;
+  rules_ = *inputs.rules;
+  return true;
+}
+
+bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime now) {
+  if (inputs.measured == nullptr || inputs.tasks == nullptr || inputs.groups == nullptr) return false;
+  // Off needs no settings.
+  if (inputs.rules == nullptr && !inputs.off) return false;
+  // Off, and nobody offline runs here any more: nothing is left to hold.
+  const bool over = inputs.off && inputs.known && std::ranges::none_of(inputs.tasks->tasks, [](const ListedTask& each) {
+                      return each.task->kind != model::TaskKind::kHostApplication && policy::is_offline(*each.task) &&
+                             !each.task->terminal();
+                    });
+  std::vector<policy::Intent> wanted;
+  if (over) {
+    suppress_state_ = {};
+    suppress_plan_ = {};
+  } else {
+    const auto& seen = observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups,
+                                          machinery_.capabilities, inputs.kubelet_static, inputs.off},
+                                         now);
+    auto step = policy::suppress(suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now);
+    suppress_state_ = std::move(step.state);
+    suppress_plan_ = std::move(step.plan);
+    wanted = std::move(suppress_plan_.intents);
+  }
+  if (wanted == suppressing_) return false;
+  suppressing_ = std::move(wanted);
+  return true;
+}
+
+std::span<const policy::KnobWrite> Strategies::ask(const StrategyInputs& inputs, base::MonotonicTime now) {
+  bool changed = std::exchange(observed_, inputs.observed) != inputs.observed;
+  if (inputs.known && seldom_due(inputs)) {
+    ask_seldom(inputs);
+    changed = true;
+  }
+  if (ask_suppress(inputs, now)) changed = true;
+  if (changed) compile();
+  return writes_;
+}
+
+// What is only observed outranks nothing that is written.
+void Strategies::compile() {
+  std::vector<policy::Intent> written, shown;
+  for (const auto* list : {&steady_, &suppressing_}) {
+    for (const policy::Intent& each : *list) (observed_[at(each.strategy)] ? shown : written).push_back(each);
+  }
+  auto compiled = policy::compile(written, machinery_.capabilities);
+  writes_ = std::move(compiled.writes);
+  unmet_ = 0;
+  for (const auto& list : {compiled.unmet, policy::compile(shown, machinery_.capabilities).unmet}) {
+    unmet_ += static_cast<std::size_t>(std::ranges::count_if(
+        list, [](const policy::Unmet& each) { return each.reason != model::Reason::kKnobOutranked; }));
+  }
+}
+
+std::string Strategies::says(model::Strategy strategy) const {
+  switch (strategy) {
+    case model::Strategy::kCpuSuppress: {
+      std::string out(model::reason_id(suppress_plan_.reason));
+      if (suppress_plan_.policy == policy::SuppressPolicy::kCfsQuota) {
+        out += base::cat(": ", suppress_plan_.quota_us, " us of 100 ms");
+      } else if (suppress_plan_.policy == policy::SuppressPolicy::kCpuset) {
+        out += base::cat(": ", suppress_plan_.cpus.size(), " processors");
+      }
+      return out;
+    }
+    case model::Strategy::kBatchLimits:
+      return limits_ == 0 ? "" : base::cat(limits_, " values");
+    case model::Strategy::kCpuPriority:
+      return priorities_ == 0 ? "" : base::cat(priorities_, " groups");
+    case model::Strategy::kClassWeights:
+      return weights_ == 0 ? "" : base::cat(weights_, " values");
+    case model::Strategy::kEviction:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace tidemark::agent

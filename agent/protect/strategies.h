@@ -1,0 +1,91 @@
+// Asks each strategy what it wants of the groups of this node, and has it translated for the kernel that is here. What
+// changes seldom is asked seldom.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/protect/node_facts.h"
+#include "agent/protect/suppress_observer.h"
+#include "agent/sampler/measured.h"
+#include "agent/tasks/pod_groups.h"
+#include "agent/tasks/task_list.h"
+#include "base/clock.h"
+#include "linux/topology.h"
+#include "policy/knobs/knobs.h"
+#include "policy/node_rules/node_rules.h"
+#include "policy/priority/cpu_priority.h"
+#include "policy/stance/stance.h"
+#include "policy/suppress/suppress.h"
+
+namespace tidemark::agent {
+
+// What the machine is, found out at the start.
+struct Machinery {
+  policy::Capabilities capabilities;
+  linux::Topology topology;
+  bool identity_switched_off = false;  // kernel.sched_group_identity_enabled is there and 0
+};
+
+struct StrategyInputs {
+  const NodeFacts* facts = nullptr;          // null: the Node is not known yet
+  const policy::NodeRules* rules = nullptr;  // null: nor what its NodeSLO says
+  const Measured* measured = nullptr;
+  const TaskSnapshot* tasks = nullptr;
+  const PodGroups* groups = nullptr;
+  bool kubelet_static = false;          // its CPU manager
+  bool known = false;                   // everybody has said what runs here
+  bool off = false;                     // co-location, on this node
+  policy::ByStrategy<bool> observed{};  // decided and shown; what it wants is not written
+};
+
+class Strategies {
+ public:
+  Strategies(const linux::Hierarchies& hierarchies, Machinery machinery)
+      : machinery_(std::move(machinery)), observer_(hierarchies, machinery_.topology) {}
+
+  // All that is to be written now, one at most for each file of a group. Holds until the next call.
+  std::span<const policy::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
+
+  const policy::Capabilities& capabilities() const { return machinery_.capabilities; }
+  const policy::SuppressPlan& suppress_plan() const { return suppress_plan_; }
+  const std::vector<policy::PriorityPlan::Refused>& refused() const { return refused_; }  // pods, by their annotation
+  std::size_t unmet() const { return unmet_; }  // wishes that no file of this kernel meets
+  const policy::SuppressObservation& suppress_seen() const { return observer_.seen(); }
+  std::string says(model::Strategy strategy) const;  // what it decided last, in a few words
+
+ private:
+  struct Seen {
+    std::uint64_t tasks = 0;
+    std::int64_t normalization_percent = 0;
+    bool kubepods = false;
+    bool off = false;
+    policy::ByStrategy<bool> observed{};
+    bool operator==(const Seen&) const = default;
+  };
+  bool seldom_due(const StrategyInputs& inputs);
+  void ask_seldom(const StrategyInputs& inputs);
+  bool ask_suppress(const StrategyInputs& inputs, base::MonotonicTime now);
+  void compile();
+
+  Machinery machinery_;
+  SuppressObserver observer_;
+  std::optional<Seen> seen_;
+  policy::NodeRules rules_;
+  const policy::NodeRules unsaid_;      // what holds where nobody said anything
+  std::vector<policy::Intent> steady_;  // of all but suppression
+  std::size_t limits_ = 0, priorities_ = 0, weights_ = 0, unmet_ = 0;
+  std::vector<policy::PriorityPlan::Refused> refused_;
+  policy::SuppressState suppress_state_;
+  policy::SuppressPlan suppress_plan_;
+  std::vector<policy::Intent> suppressing_;
+  policy::ByStrategy<bool> observed_{};
+  std::vector<policy::KnobWrite> writes_;
+};
+
+}  // namespace tidemark::agent

@@ -1,0 +1,51 @@
+// What suppression goes by, from what was measured and what stands in the kernel's files. The observation is used again
+// from one second to the next.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/protect/node_facts.h"
+#include "agent/sampler/measured.h"
+#include "agent/tasks/pod_groups.h"
+#include "agent/tasks/task_list.h"
+#include "base/clock.h"
+#include "linux/cgroup/group.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/kernel_files.h"
+#include "linux/topology.h"
+#include "policy/knobs/knobs.h"
+#include "policy/suppress/observation.h"
+
+namespace tidemark::agent {
+
+class SuppressObserver {
+ public:
+  SuppressObserver(const linux::Hierarchies& hierarchies, const linux::Topology& topology);
+
+  struct Inputs {
+    const NodeFacts* facts = nullptr;  // null: the Node is not known yet
+    const Measured& measured;
+    const TaskSnapshot& tasks;
+    const PodGroups& groups;
+    const policy::Capabilities& capabilities;
+    bool kubelet_static = false;
+    bool off = false;
+  };
+  const policy::SuppressObservation& observe(const Inputs& inputs, base::MonotonicTime now);
+  const policy::SuppressObservation& seen() const { return seen_; }  // last
+
+ private:
+  void take_tasks(const Inputs& inputs, base::MonotonicTime now);
+  void take_groups(const PodGroups& groups);
+  void take_besteffort(const PodGroups& groups);
+
+  const linux::Hierarchies& hierarchies_;
+  linux::Buffer buffer_{4096};
+  policy::SuppressObservation seen_;
+  std::optional<linux::Group> besteffort_;
+};
+
+}  // namespace tidemark::agent

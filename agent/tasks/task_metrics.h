@@ -1,0 +1,39 @@
+// What is known of the tasks of the node, and how well, as metrics: by who tells of them. Each tells of one kind: the
+// kubelet and the API server of pods, copilots of their containers, host applications of themselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "agent/tasks/provider.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+
+namespace tidemark::agent {
+
+class TaskMetrics {
+ public:
+  // Both outlive it.
+  TaskMetrics(base::Registry& metrics, std::span<const TaskProvider* const> providers);
+
+  // `claims_refused`: tasks that are not in the list because their group is another one's.
+  void show(std::size_t claims_refused, base::MonotonicTime now);
+
+ private:
+  struct Source {
+    const TaskProvider* provider = nullptr;
+    base::Gauge* listed = nullptr;
+    base::Gauge* unconfirmed = nullptr;
+    base::Gauge* refused = nullptr;
+    base::Counter* lists_refused = nullptr;
+    base::Gauge* age = nullptr;  // null until it has listed something
+  };
+
+  base::Registry& metrics_;
+  std::vector<Source> sources_;
+  base::Gauge& claims_refused_;
+};
+
+}  // namespace tidemark::agent

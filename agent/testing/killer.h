@@ -1,0 +1,40 @@
+// What ends groups, without a kernel: who is in which, as a test says.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "linux/cgroup/kill.h"
+
+namespace tidemark::agent::testing {
+
+class Killer final : public linux::GroupKiller {
+ public:
+  // Set before it is asked, read when it has answered: it runs on another thread meanwhile.
+  std::map<std::string, std::size_t> processes;  // by path
+  std::set<std::string> asked;                   // to end
+  std::map<std::string, std::size_t> stuck;      // so many of them do not die
+  std::optional<Error> broken;
+  std::thread::id thread;  // of the last call
+
+  Result<linux::KillReport> kill(const std::string& path) override {
+    thread = std::this_thread::get_id();
+    if (broken) return fail(*broken);
+    const std::size_t left = std::min(processes[path], stuck[path]);
+    const linux::KillReport report{processes[path] - left, left};
+    processes[path] = left;
+    return report;
+  }
+  Result<linux::KillReport> ask(const std::string& path) override {
+    thread = std::this_thread::get_id();
+    if (broken) return fail(*broken);
+    asked.insert(path);
+    return linux::KillReport{processes[path], processes[path]};
+  }
+};
+
+}  // namespace tidemark::agent::testing

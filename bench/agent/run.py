@@ -1,0 +1,160 @@
+"""./dev bench agent: what `tidemark agent` of the release build costs on a real node, measured from outside its process.
+
+A real kubelet and containerd run PODS pods of two containers each, a third of them with batch resources; the agent has TLS to a
+real kube-apiserver and to the kubelet, its watches, its report, and every strategy that is there: suppression by quota, batch
+limits, CPU priority, class weights, evictions with their lines drawn (and far away). What it had is read from the kernel after it
+came to rest.
+
+  cpu_50_pods       what the process had of a core, kernel part included, in percent: ROUND_S a round
+  rss_50_pods       Rss of its smaps_rollup at the end of a round, in MiB
+  private_50_pods   Private_Dirty of the same
+  …_200_pods        the same with 200 pods, of one container each beyond the first 50
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from driver import build, cluster, node as node_programs, processes
+from driver.console import Failed, say
+from harness import cpu_seconds, figure
+
+PODS, MORE_PODS = 50, 150
+ROUNDS, ROUND_S, REST_S = 3, 60, 45
+BATCH = {"batch-cpu": 100, "batch-memory": 64 << 20}
+OFFLINE = {"koordinator.sh/qosClass": "BE", "tidemark.io/class": "spark"}
+NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
+
+
+def works(pods, first: int, count: int, containers: int) -> list:
+    """Online pods and, every third, offline ones; each container uses 4 milli-cores."""
+    kinds = [
+        lambda name: pods.Work(name, pods.GUARANTEED, 4, 4, containers),
+        lambda name: pods.Work(name, pods.BURSTABLE, 4, 4, containers),
+        lambda name: pods.Work(name, pods.BEST_EFFORT, 4, 4, containers, labels=OFFLINE, batch=BATCH),
+    ]
+    return [kinds[i % 3](f"work-{i}") for i in range(first, first + count)]
+
+
+def memory(pid: int) -> dict[str, int]:
+    fields = re.findall(r"^(\w+):\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)
+    return {name: int(amount) * 1024 for name, amount in fields}
+
+
+def set_up(api, name: str) -> None:
+    """What a manager would: the objects of the node, with everything switched on."""
+    from cluster import colocation
+
+    colocation.install_crds()
+    metric = {
+        "apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": name},
+        "spec": {"metricCollectPolicy": {"reportIntervalSeconds": 60, "aggregateDurationSeconds": 300, "nodeAggregatePolicy": {"durations": ["5m0s", "10m0s", "30m0s"]}}},
+    }
+    word = {"schema": 1, "agent": {"modes": {"default": "enforce"}, "classes": [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30, "cpuWeight": 200}]}}
+    spec = {
+        "resourceUsedThresholdWithBE": {
+            "enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 65, "memoryEvictThresholdPercent": 98,
+            "cpuEvictBESatisfactionLowerPercent": 1, "cpuEvictBESatisfactionUpperPercent": 2,
+        },
+        "resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}},
+        "extensions": {"Object": {"tidemark": word}},
+    }
+    slo = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": name}, "spec": spec}
+    for path, body in ((colocation.NODEMETRICS, metric), (NODESLOS, slo)):
+        colocation.must(api.request("POST", path, body))
+    amounts = {"kubernetes.io/batch-cpu": "80000", "kubernetes.io/batch-memory": "80Gi"}
+    status = {"status": {"capacity": amounts, "allocatable": amounts}}
+    colocation.must(api.request("PATCH", f"/api/v1/nodes/{name}/status", status, content="application/strategic-merge-patch+json"))
+
+
+def rounds(agent, suffix: str) -> None:
+    time.sleep(REST_S)  # files opened, first values written, the first report sent
+    cpu, rss, private = [], [], []
+    for _ in range(ROUNDS):
+        began, had = time.monotonic(), cpu_seconds(agent.pid)
+        time.sleep(ROUND_S)
+        if agent.poll() is not None:
+            raise Failed(f"the agent ended with {agent.returncode}")
+        cpu.append(100 * (cpu_seconds(agent.pid) - had) / (time.monotonic() - began))
+        held = memory(agent.pid)
+        rss.append(held["Rss"] / 2**20)
+        private.append(held["Private_Dirty"] / 2**20)
+    figure(f"agent.cpu_{suffix}", "%", cpu)
+    figure(f"agent.rss_{suffix}", "MiB", rss)
+    figure(f"agent.private_{suffix}", "MiB", private)
+
+
+def run(program: Path, environment: dict[str, str], stack: ExitStack) -> None:
+    more, why_not = node_programs.provide()
+    if why_not:
+        raise Failed(f"no node can be made here: {why_not}")
+    os.environ.update({**environment, **more})
+    from contract.client import Client, Target
+    from support.node import node, pods
+
+    token = Path(environment["TIDEMARK_TEST_TOKEN_FILE"]).read_text().strip()
+    api = Client(Target(environment["TIDEMARK_TEST_SERVER"], environment["TIDEMARK_TEST_CA_FILE"], token))
+    stack.callback(api.close)
+    here = stack.enter_context(node.Node(api, Path(environment["TIDEMARK_TEST_KUBECONFIG"]), Path(environment["TIDEMARK_TEST_CA_FILE"]), Path(more["TIDEMARK_KUBELET"])))
+    set_up(api, here.name)
+    say(f"{PODS} pods with {2 * PODS} containers …")
+    here.run(works(pods, 0, PODS, 2))
+    state = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidemark-bench-"))
+    log = stack.enter_context(open(f"{state}/log", "w+"))
+    agent = processes.start([
+        program, "agent", "--node-name", here.name, "--kubeconfig", environment["TIDEMARK_TEST_KUBECONFIG"], "--kubelet-endpoint", here.kubelet,
+        "--kubelet-ca-file", environment["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{here.cgroup}", "--metrics-addr", "127.0.0.1:0",
+        "--state-dir", f"{state}/learned", "--run-dir", f"{state}/run", "--latch-file", f"{state}/latch",
+    ], stderr=log)
+    try:
+        rounds(agent, "50_pods")
+        check(log, state)
+        say(f"{MORE_PODS} pods more …")
+        here.run(works(pods, PODS, MORE_PODS, 1))
+        rounds(agent, "200_pods")
+    except Failed:
+        log.seek(0)
+        print(log.read()[-4000:], file=sys.stderr)
+        raise
+    finally:
+        processes.kill_group(agent)
+
+
+def check(log, state: str) -> None:
+    """That it did its work while it was measured."""
+    status = json.loads(Path(f"{state}/run/status.json").read_text())
+    for each in status["strategies"]:
+        if each["stance"] != "enforce":
+            raise Failed(f"{each['name']} does not enforce: {each}")
+    # Weights of classes stand nowhere where offline pods run idle: such a group takes none.
+    for name in ("cpuSuppress", "batchLimits", "cpuPriority"):
+        if not any(each["name"] == name and each["inForce"] > 0 for each in status["strategies"]):
+            raise Failed(f"nothing of {name} is in force: {status}")
+
+
+def main() -> int:
+    processes.install_signal_handlers()
+    programs = {Path(path).name: Path(path) for _, path in build.listed("release", "benches")}
+    program = Path(os.environ["TIDEMARK_BINARY"]) if "TIDEMARK_BINARY" in os.environ else programs["tidemark"]
+    fixture = cluster.Fixture()
+    try:
+        environment = fixture.start()
+        with ExitStack() as stack:
+            run(program, environment, stack)
+    except Failed as why:
+        print(f"bench agent: {why}", file=sys.stderr)
+        return 1
+    finally:
+        fixture.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

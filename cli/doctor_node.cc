@@ -1,0 +1,220 @@
+#include "cli/doctor_node.h"
+
+#include <string_view>
+#include <utility>
+
+#include "agent/enforcer/found_journal.h"
+#include "agent/latch/latch.h"
+#include "agent/protect/kept_objects.h"
+#include "agent/protect/machinery.h"
+#include "agent/protect/status.h"
+#include "agent/tasks/group_watch.h"
+#include "agent/tasks/kubelet_question.h"
+#include "base/text.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/filesystem.h"
+#include "linux/kernel_files.h"
+#include "linux/kubepods.h"
+#include "linux/proc/memory_info.h"
+#include "linux/psi.h"
+#include "policy/node_rules/node_rules.h"
+#include "policy/render/doctor_text.h"
+
+namespace tidemark::cli {
+namespace {
+
+policy::GroupLayout layout_of(linux::Layout layout) {
+  switch (layout) {
+    case linux::Layout::kV1:
+      return policy::GroupLayout::kV1;
+    case linux::Layout::kHybrid:
+      return policy::GroupLayout::kHybrid;
+    case linux::Layout::kV2:
+      return policy::GroupLayout::kV2;
+  }
+  return policy::GroupLayout::kNone;
+}
+
+class Examination {
+ public:
+  Examination(const DoctorOptions& options, linux::ProbeRim& kernel) : options_(options), kernel_(kernel) {}
+
+  Result<void> look() {
+    TM_TRY(const auto proc, linux::Folder::open(options_.places.proc_root));
+    look_at_memory(proc);
+    found_.node_pressure = linux::read_pressure(proc, "pressure/cpu", buffer_).has_value();
+    look_at_agent();
+    look_at_groups(proc);
+    look_at_settings();
+    look_at_disk();
+    return {};
+  }
+
+  void hear_kubelet(Result<policy::KubeletFound> said) {
+    if (said) {
+      found_.kubelet = *std::move(said);
+    } else {
+      found_.kubelet_silent = said.error().message;
+    }
+  }
+
+  DoctorReport report() && {
+    report_.findings = policy::node_findings(found_);
+    return std::move(report_);
+  }
+
+ private:
+  void note(const Error& error, std::string_view what) {
+    report_.notes.push_back(base::cat(what, ": ", error.message));
+  }
+
+  void look_at_memory(const linux::Folder& proc) {
+    const auto memory = linux::read_memory_info(proc, buffer_);
+    if (!memory) return note(memory.error(), "the machine's memory is not known");
+    found_.memory.capacity = memory->total;
+    found_.swap_bytes = memory->swap_total.value_or(0);
+  }
+
+  // Of an agent that is gone the status is of then.
+  void look_at_agent() {
+    const std::string& run_dir = options_.places.run_dir;
+    found_.latched =
+        agent::read_latch(agent::run_latch(run_dir)).has_value() || agent::read_latch(options_.places.latch_file);
+    found_.koordlet.reset();
+    report_.agent_runs = agent::FoundJournal::is_held(run_dir);
+    if (!report_.agent_runs) return;
+    auto status = agent::read_status(run_dir);
+    if (!status) return note(status.error(), "what the agent here says of itself cannot be read");
+    if (!*status) return;
+    found_.koordlet = (*status)->peer_present;
+    found_.holds = (*status)->holding;
+    trials_ = std::move((*status)->trials);
+  }
+
+  void look_at_groups(const linux::Folder& proc) {
+    const auto groups = agent::see_groups(options_.places);
+    if (groups) {
+      found_.layout = layout_of(groups->layout());
+      found_.group_pressure = found_.node_pressure && groups->home(linux::File::kCpuPressure) != nullptr;
+      look_at_driver(*groups);
+    }
+    report_.tried_by = TriedBy::kAgent;
+    if (!trials_.any()) {
+      trials_ = agent::trials_of(groups ? linux::probe_knobs(*groups, proc, "", kernel_)
+                                        : Result<linux::KnobReport>(std::unexpected(groups.error())));
+      report_.tried_by = TriedBy::kCommand;
+    }
+    if (!trials_.not_tried.empty()) report_.tried_by = TriedBy::kNobody;
+    found_.knobs = std::move(trials_.found);
+    found_.not_tried = std::move(trials_.not_tried);
+  }
+
+  void look_at_driver(const linux::Hierarchies& groups) {
+    const std::size_t hierarchy = agent::watched_hierarchy(groups);
+    const linux::Place place{groups.all()[hierarchy].path, {}, {}};
+    const auto driver = linux::detect_driver(groups.directory(hierarchy), options_.kubelet_root, place);
+    if (!driver) return note(driver.error(), "the groups of pods cannot be read");
+    if (!*driver) return;
+    found_.driver =
+        **driver == linux::CgroupDriver::kSystemd ? policy::GroupDriver::kSystemd : policy::GroupDriver::kCgroupfs;
+  }
+
+  // As an agent here would go by them if it began now.
+  void look_at_settings() {
+    const auto spec = kept_spec();
+    report_.heard_settings = spec.has_value();
+    const auto step = policy::next_node_rules({}, spec);
+    for (const policy::RulesProblem& each : step.problems) {
+      report_.notes.push_back(base::cat("of the NodeSLO ", each.part, " cannot be used: ", each.why));
+    }
+    const policy::ThresholdRules& rules = step.rules.threshold;
+    if (!rules.enable) return;
+    found_.memory.percent = rules.memory_evict_percent;
+    found_.suppresses_by_cpuset = rules.cpu_suppress_policy == policy::SuppressPolicy::kCpuset;
+  }
+
+  std::optional<std::string> kept_spec() {
+    constexpr std::string_view kUnread = "the NodeSLO that an agent here heard last cannot be read";
+    const auto bytes = agent::KeptObjects(options_.places.run_dir).read(agent::KeptObject::kNodeSlo);
+    if (!bytes) note(bytes.error(), kUnread);
+    if (!bytes || !*bytes) return std::nullopt;
+    kube::Interner interner;
+    auto slo = kube::decode_node_slo(**bytes, {}, interner);
+    if (!slo) note(slo.error(), kUnread);
+    return slo ? std::optional(std::move(slo->spec)) : std::nullopt;
+  }
+
+  // Nobody evicts for it by a line of ours.
+  void look_at_disk() {
+    const auto bytes = linux::filesystem_bytes(options_.kubelet_dir);
+    if (!bytes) return note(bytes.error(), "the kubelet's disk is not known");
+    found_.disk.capacity = bytes->value_or(0);
+  }
+
+  const DoctorOptions& options_;
+  linux::ProbeRim& kernel_;
+  linux::Buffer buffer_;
+  agent::KnobTrials trials_;
+  policy::NodeFound found_;
+  DoctorReport report_;
+};
+
+std::string_view word(TriedBy by) {
+  switch (by) {
+    case TriedBy::kAgent:
+      return "agent";
+    case TriedBy::kCommand:
+      return "command";
+    case TriedBy::kNobody:
+      return "nobody";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+net::Task<Result<DoctorReport>> examine_node(const DoctorOptions& options, DoctorOutside outside) {
+  Examination examination(options, outside.kernel);
+  TM_CO_TRY_VOID(examination.look());
+  examination.hear_kubelet(co_await agent::ask_configz(outside.kubelet, std::move(outside.bearer)));
+  co_return std::move(examination).report();
+}
+
+std::optional<std::string> kept_node_name(const std::string& run_dir) {
+  const auto bytes = agent::KeptObjects(run_dir).read(agent::KeptObject::kNode);
+  if (!bytes || !*bytes) return std::nullopt;
+  kube::Interner interner;
+  const auto node = kube::decode_node(**bytes, {}, interner);
+  if (!node || node->meta.name.view().empty()) return std::nullopt;
+  return std::string(node->meta.name.view());
+}
+
+std::string render_text(const DoctorReport& report) {
+  std::string out = policy::render_text(report.findings);
+  const auto line = [&](const auto&... parts) { out += base::cat(parts..., "\n"); };
+  line();
+  if (report.tried_by == TriedBy::kAgent) {
+    line("an agent runs here: what the kernel takes is what its trial at its start showed");
+  } else if (report.tried_by == TriedBy::kCommand) {
+    line(report.agent_runs ? "the agent here tells of no trial of the kernel" : "no agent runs here",
+         ": it was tried by this command, on a group of its own");
+  }
+  line(report.heard_settings ? "settings: the NodeSLO that an agent here heard last"
+                             : "settings: the defaults; no agent here kept a NodeSLO");
+  for (const std::string& each : report.notes) line("note: ", each);
+  return out;
+}
+
+Json render_json(const DoctorReport& report) {
+  Json out = policy::render_json(report.findings);
+  out["agentRuns"] = Json(report.agent_runs);
+  out["kernelTriedBy"] = Json(word(report.tried_by));
+  out["settings"] = Json(report.heard_settings ? "nodeslo" : "defaults");
+  Json::Array notes(report.notes.begin(), report.notes.end());
+  out["notes"] = Json(std::move(notes));
+  return out;
+}
+
+}  // namespace tidemark::cli

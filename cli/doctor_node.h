@@ -1,0 +1,56 @@
+// `tidemark doctor node`: what stands in the way of offline work on this machine, or will, and what helps. It needs
+// neither API server nor manager, and no agent: where one runs its own words are taken, where none does the kernel is
+// tried here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/machine_places.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "linux/knob_probe.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+#include "policy/doctor/node_findings.h"
+
+namespace tidemark::cli {
+
+struct DoctorOptions {
+  agent::MachinePlaces places;
+  std::string kubelet_root = "/";  // its cgroupRoot
+  std::string kubelet_dir = "/var/lib/kubelet";
+};
+
+// What lies outside, and outlives the examination.
+struct DoctorOutside {
+  linux::ProbeRim& kernel;
+  net::HttpTransport& kubelet;
+  std::string bearer{};  // to ask it with; "" for none
+};
+
+enum class TriedBy : std::uint8_t { kNobody, kAgent, kCommand };
+
+struct DoctorReport {
+  std::vector<policy::NodeFinding> findings;
+  bool agent_runs = false;
+  TriedBy tried_by = TriedBy::kNobody;  // the files of the kernel
+  bool heard_settings = false;          // an agent on this machine kept a NodeSLO; else the defaults count
+  std::vector<std::string> notes;       // what could not be read on the way
+  bool bad() const { return policy::worst(findings) == policy::Severity::kBad; }
+};
+
+// An error is of this machine's /proc only: whatever else cannot be had is a finding or a note.
+net::Task<Result<DoctorReport>> examine_node(const DoctorOptions& options, DoctorOutside outside);
+
+// The node's name as an agent here heard it last. nullopt: none did, or it may not be read.
+std::optional<std::string> kept_node_name(const std::string& run_dir);
+
+std::string render_text(const DoctorReport& report);
+// {"severity":…,"findings":[…],"agentRuns":true,"kernelTriedBy":"agent|command|nobody","settings":"nodeslo|defaults",
+//  "notes":[…]}; policy/render/doctor_text.h has the first two.
+Json render_json(const DoctorReport& report);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,246 @@
+// A machine in folders, with and without an agent, and a kubelet that says what a test writes down.
+#include "cli/doctor_node.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "agent/enforcer/found_journal.h"
+#include "agent/latch/latch.h"
+#include "agent/protect/kept_objects.h"
+#include "agent/protect/status.h"
+#include "base/text.h"
+#include "kube/testing/scripted_transport.h"
+#include "linux/testing/probe_folder.h"
+#include "linux/testing/tree.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::cli {
+namespace {
+
+using policy::NodeFact;
+using policy::NodeTopic;
+using policy::Severity;
+
+constexpr std::string_view kConfigz =
+    R"({"kubeletconfig":{"cgroupDriver":"cgroupfs","cpuManagerPolicy":"static","evictionHard":{"memory.available":"10%","nodefs.available":"10%"}}})";
+
+// Version 2, 100 GiB, a pod by cgroupfs, and nobody there but a kubelet.
+class DoctorNode : public ::testing::Test {
+ protected:
+  DoctorNode() {
+    machine.folder("kubepods/burstable/pod1");
+    machine.folder("kubepods/besteffort");
+    proc.write("self/mountinfo", "");
+    proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
+    proc.write("meminfo", "MemTotal: 104857600 kB\nMemFree: 1 kB\nMemAvailable: 2 kB\nSwapTotal: 0 kB\n");
+    proc.write("pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+    options.places = {machine.root(), proc.root(), run(), state.root() + "/latch"};
+    options.kubelet_dir = state.root();
+    kubelet.answers = {{.body = std::string(kConfigz)}};
+  }
+
+  std::string run() const { return state.root() + "/run"; }
+
+  DoctorReport examine() {
+    auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, kubelet, "t1"}));
+    EXPECT_TRUE(report) << report.error().message;
+    return report ? std::move(*report) : DoctorReport();
+  }
+  // What is said of it; the only thing.
+  static policy::NodeFinding of(const DoctorReport& report, NodeTopic topic) {
+    EXPECT_EQ(std::ranges::count(report.findings, topic, &policy::NodeFinding::topic), 1);
+    const auto found = std::ranges::find(report.findings, topic, &policy::NodeFinding::topic);
+    return found == report.findings.end() ? policy::NodeFinding() : *found;
+  }
+  void settings(std::string_view threshold) {
+    ASSERT_TRUE(agent::KeptObjects(run()).keep(
+        agent::KeptObject::kNodeSlo,
+        base::cat(R"({"metadata":{"name":"n1"},"spec":{"resourceUsedThresholdWithBE":{)", threshold, "}}}")));
+  }
+  // An agent that runs as long as the test.
+  void agent_runs(const agent::AgentStatus& status) {
+    auto opened = agent::FoundJournal::open(run(), "b1");
+    ASSERT_TRUE(opened);
+    journal.emplace(std::move(*opened));
+    ASSERT_TRUE(agent::write_status(run(), status));
+  }
+
+  linux::testing::Tree machine, proc, state;
+  linux::testing::ProbeFolder kernel{machine, linux::Version::kV2};
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  kube::testing::ScriptedTransport kubelet{loop};
+  DoctorOptions options;
+  std::optional<agent::FoundJournal> journal;
+};
+
+TEST_F(DoctorNode, WithoutAnAgentItTriesTheKernelItself) {
+  kernel.flawed.deaf.insert(linux::File::kMemoryLow);
+  const DoctorReport report = examine();
+  EXPECT_FALSE(report.agent_runs);
+  EXPECT_EQ(report.tried_by, TriedBy::kCommand);
+  EXPECT_EQ(of(report, NodeTopic::kGroups).fact, NodeFact::kGroupsV2);
+  EXPECT_EQ(of(report, NodeTopic::kGroupDriver).fact, NodeFact::kDriverIs);
+  EXPECT_EQ(of(report, NodeTopic::kGroupDriver).driver, policy::GroupDriver::kCgroupfs);
+  EXPECT_EQ(of(report, NodeTopic::kPriority).knobs.at(0).knob, policy::Knob::kCpuBvt);
+  EXPECT_TRUE(std::ranges::any_of(report.findings, [](const policy::NodeFinding& each) {
+    return each.topic == NodeTopic::kKnobs && each.severity == Severity::kWarn &&
+           each.knobs.at(0).knob == policy::Knob::kMemoryLow;
+  }));
+  EXPECT_EQ(of(report, NodeTopic::kPeer).fact, NodeFact::kPeerUnknown);
+  EXPECT_EQ(of(report, NodeTopic::kSwap).fact, NodeFact::kSwapOff);
+  EXPECT_EQ(of(report, NodeTopic::kPressure).fact, NodeFact::kPressureTold);
+  EXPECT_FALSE(kernel.made.empty());
+  EXPECT_EQ(kernel.made.size(), kernel.removed.size()) << "nothing is left";
+  EXPECT_NE(render_text(report).find("no agent runs here: it was tried by this command"), std::string::npos);
+}
+
+TEST_F(DoctorNode, WhereAnAgentRunsItsOwnWordsAreTaken) {
+  agent::AgentStatus status;
+  status.peer_present = status.holding = true;
+  for (std::size_t at = 0; at < policy::kKnobs; ++at) {
+    status.trials.found.push_back({static_cast<policy::Knob>(at), true, true, true, {}});
+  }
+  status.trials.found[static_cast<std::size_t>(policy::Knob::kMemoryLimit)] = {policy::Knob::kMemoryLimit, true, false,
+                                                                               false, "EBUSY"};
+  agent_runs(status);
+  const DoctorReport report = examine();
+  EXPECT_TRUE(report.agent_runs);
+  EXPECT_EQ(report.tried_by, TriedBy::kAgent);
+  EXPECT_TRUE(kernel.made.empty()) << "the kernel was not tried again";
+  EXPECT_EQ(of(report, NodeTopic::kPeer).fact, NodeFact::kPeerPresent);
+  EXPECT_EQ(of(report, NodeTopic::kHold).fact, NodeFact::kHolds);
+  EXPECT_TRUE(report.bad()) << "nothing limits memory";
+}
+
+TEST_F(DoctorNode, AnAgentOfAnOlderVersionTellsOfNoTrial) {
+  agent_runs({});
+  const DoctorReport report = examine();
+  EXPECT_EQ(report.tried_by, TriedBy::kCommand);
+  EXPECT_EQ(of(report, NodeTopic::kPeer).fact, NodeFact::kNoPeer);
+  EXPECT_NE(render_text(report).find("tells of no trial"), std::string::npos);
+}
+
+TEST_F(DoctorNode, WhatAnAgentThatIsGoneSaidDoesNotCount) {
+  agent::AgentStatus status;
+  status.holding = true;
+  agent_runs(status);
+  journal.reset();
+  const DoctorReport report = examine();
+  EXPECT_FALSE(report.agent_runs);
+  EXPECT_EQ(of(report, NodeTopic::kHold).fact, NodeFact::kNotHeld);
+}
+
+// 70 % of 100 GiB is under the kubelet's 90, 88 % near it and 90 % on it (contract 3.2: the default is 70).
+TEST_F(DoctorNode, OurLineIsThatOfTheNodeSloThatAnAgentHeardLast) {
+  const DoctorReport unheard = examine();
+  EXPECT_FALSE(unheard.heard_settings);
+  EXPECT_EQ(of(unheard, NodeTopic::kMemoryLine).fact, NodeFact::kNoLineOfOurs) << "the default is not to evict";
+  EXPECT_EQ(of(unheard, NodeTopic::kCpuManager).severity, Severity::kOk) << "nor to suppress";
+  settings(R"("enable":true)");
+  const DoctorReport heard = examine();
+  EXPECT_TRUE(heard.heard_settings);
+  const auto line = of(heard, NodeTopic::kMemoryLine);
+  constexpr std::int64_t kGib = std::int64_t{1} << 30;
+  EXPECT_EQ(line.line, (policy::LinePair{70 * kGib, 90 * kGib, 100 * kGib}));
+  EXPECT_EQ(line.fact, NodeFact::kLineUnder);
+  EXPECT_EQ(of(heard, NodeTopic::kCpuManager).severity, Severity::kWarn) << "by cpuset, beside a static kubelet";
+  settings(R"("enable":true,"memoryEvictThresholdPercent":88,"cpuSuppressPolicy":"cfsQuota")");
+  EXPECT_EQ(of(examine(), NodeTopic::kMemoryLine).fact, NodeFact::kLineNear);
+  EXPECT_EQ(of(examine(), NodeTopic::kCpuManager).severity, Severity::kOk);
+  settings(R"("enable":true,"memoryEvictThresholdPercent":90)");
+  EXPECT_TRUE(examine().bad());
+}
+
+TEST_F(DoctorNode, TheKubeletIsAskedForItsConfigurationAlone) {
+  const DoctorReport report = examine();
+  ASSERT_EQ(kubelet.sent.size(), 1u);
+  EXPECT_EQ(kubelet.sent[0].request.method, "GET");
+  EXPECT_EQ(kubelet.sent[0].request.target, "/configz");
+  EXPECT_EQ(kubelet.sent[0].request.headers.get("authorization"), "Bearer t1");
+  EXPECT_EQ(of(report, NodeTopic::kKubelet).fact, NodeFact::kKubeletAnswers);
+  EXPECT_EQ(of(report, NodeTopic::kDiskLine).fact, NodeFact::kNoLineOfOurs);
+}
+
+TEST_F(DoctorNode, ASilentKubeletIsAFindingThatSaysWhy) {
+  const std::pair<kube::testing::Answer, std::string_view> cases[] = {
+      {{.status = 401, .body = "Unauthorized"}, "does not know who asks (401)"},
+      {{.status = 403, .body = "Forbidden"}, "grant `get` of nodes/configz"},
+      {{.status = 500, .body = "no"}, "500"},
+      {{.body = "[]"}, "kubeletconfig"},
+      {{.delay = std::chrono::minutes(1)}, "no answer in time"},
+      {{.error = Error{ErrorKind::kUnavailable, "connection refused", 0, 0}}, "connection refused"}};
+  for (const auto& [answer, says] : cases) {
+    kubelet.answers = {answer};
+    const auto finding = of(examine(), NodeTopic::kKubelet);
+    EXPECT_EQ(finding.fact, NodeFact::kKubeletSilent);
+    EXPECT_NE(finding.said.find(says), std::string::npos) << finding.said;
+  }
+}
+
+TEST_F(DoctorNode, EitherLatchCounts) {
+  EXPECT_EQ(of(examine(), NodeTopic::kLatch).fact, NodeFact::kNotLatched);
+  for (const std::string& file : {agent::run_latch(run()), options.places.latch_file}) {
+    ASSERT_TRUE(agent::set_latch(file, {"root@n1", "disk", {}, ""}));
+    EXPECT_EQ(of(examine(), NodeTopic::kLatch).fact, NodeFact::kLatched) << file;
+    ASSERT_TRUE(agent::clear_latch(file));
+  }
+}
+
+TEST_F(DoctorNode, WithoutGroupsThereAreStillAnswers) {
+  options.places.cgroup_root = state.root() + "/nothing";
+  const DoctorReport report = examine();
+  EXPECT_TRUE(report.bad());
+  EXPECT_EQ(report.tried_by, TriedBy::kNobody);
+  EXPECT_EQ(of(report, NodeTopic::kGroups).fact, NodeFact::kNoGroups);
+  EXPECT_EQ(of(report, NodeTopic::kKnobs).fact, NodeFact::kNothingTried);
+  EXPECT_EQ(of(report, NodeTopic::kKubelet).fact, NodeFact::kKubeletAnswers);
+}
+
+TEST_F(DoctorNode, WhatCannotBeReadIsNoted) {
+  proc.write("meminfo", "?\n");
+  agent_runs({});
+  state.write("run/nodeslo.json", "{");
+  state.write("run/status.json", "{");
+  const DoctorReport report = examine();
+  EXPECT_EQ(report.notes.size(), 3u) << base::join(report.notes, "\n");
+  const Json json = render_json(report);
+  EXPECT_EQ(json.at("notes")->as_array().size(), 3u);
+  EXPECT_EQ(of(report, NodeTopic::kMemoryLine).fact, NodeFact::kLineUnknown);
+}
+
+TEST_F(DoctorNode, ForPrograms) {
+  settings(R"("enable":true)");
+  const Json json = render_json(examine());
+  EXPECT_EQ(json.text_at("severity"), "warn");
+  EXPECT_EQ(json.text_at("kernelTriedBy"), "command");
+  EXPECT_EQ(json.text_at("settings"), "nodeslo");
+  EXPECT_EQ(*json.at("agentRuns"), Json(false));
+  const auto& findings = json.at("findings")->as_array();
+  EXPECT_EQ(findings.at(0).text_at("what"), "cgroups");
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const Json& each) {
+    return each.text_at("what") == "cpuManager" && each.text_at("severity") == "warn" && !each.text_at("fix").empty();
+  }));
+}
+
+TEST_F(DoctorNode, ItIsNoMachineWithoutProc) {
+  options.places.proc_root = state.root() + "/no-proc";
+  const auto report = net::testing::run_task(loop, clock, examine_node(options, {kernel, kubelet, ""}));
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("no-proc"), std::string::npos);
+}
+
+TEST_F(DoctorNode, TheNodeIsCalledAsAnAgentHeardItLast) {
+  EXPECT_EQ(kept_node_name(run()), std::nullopt);
+  ASSERT_TRUE(agent::KeptObjects(run()).keep(agent::KeptObject::kNode, R"({"metadata":{"name":"n1"}})"));
+  EXPECT_EQ(kept_node_name(run()), "n1");
+}
+
+}  // namespace
+}  // namespace tidemark::cli

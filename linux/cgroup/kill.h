@@ -1,0 +1,91 @@
+// Ends everything in a group and in all groups below it.
+//
+//   cgroup.kill    v2 from Linux 5.14 on, and unified/ of a hybrid machine: one write, which no fork outruns
+//   by process     each is opened (pidfd), seen in the group once more, and signalled. In rounds: what was not seen may
+//                  have forked meanwhile. From the second round on the group is frozen while it is signalled, so that
+//                  nothing in it forks, and thawed after that whatever came of it: what v1 froze dies only then.
+//
+// A process that another hierarchy alone has in a group of that path is in it as well.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/cgroup/write.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::linux {
+
+inline constexpr int kKillRounds = 6;
+inline constexpr base::Duration kKillRoundPatience = std::chrono::milliseconds(50);  // for those it signalled to end
+inline constexpr std::size_t kKillProcessesARound = 256;                             // descriptors held at a time
+// Of one hierarchy. What lies deeper, or past so many, is not looked at, and counts as left.
+inline constexpr std::size_t kKillGroupsMax = 4096;
+inline constexpr int kKillDepthMax = 32;
+
+struct KillReport {
+  std::size_t killed = 0;  // processes that ended; of ask(): that were told
+  std::size_t left = 0;    // that are there still
+  bool operator==(const KillReport&) const = default;
+};
+
+class GroupKiller {
+ public:
+  virtual ~GroupKiller() = default;
+  // `path` from the root of each hierarchy; where no hierarchy has it, nobody is left. Both refuse the root, a path
+  // that leads up, and a group that holds process 1 or the caller: then nobody is signalled. An error of kill() means
+  // that some are left and why; kDenied where they are of another pid namespace. It blocks for kKillRounds ×
+  // kKillRoundPatience at most, and what the kernel takes for its files.
+  virtual Result<KillReport> kill(const std::string& path) = 0;
+  // SIGTERM to each, once.
+  virtual Result<KillReport> ask(const std::string& path) = 0;
+};
+
+// The rim: what it does to the machine beside reading. The twin in a folder: testing/kill_folder.h.
+class KillRim {
+ public:
+  virtual ~KillRim() = default;
+  virtual GroupWriter& writer() = 0;
+  virtual pid_t self() const = 0;
+  // nullopt: there is no such process.
+  virtual Result<std::optional<Fd>> open_process(pid_t pid) = 0;
+  // False: it has ended.
+  virtual Result<bool> signal(const Fd& process, int signal) = 0;
+  // Until all have ended, or for so long; so long where there is none to watch.
+  virtual void wait(std::span<const Fd> processes, base::Duration at_most) = 0;
+};
+
+class KernelKillRim final : public KillRim {
+ public:
+  GroupWriter& writer() override { return writer_; }
+  pid_t self() const override;
+  Result<std::optional<Fd>> open_process(pid_t pid) override;
+  Result<bool> signal(const Fd& process, int signal) override;
+  void wait(std::span<const Fd> processes, base::Duration at_most) override;
+
+ private:
+  KernelWriter writer_;
+};
+
+// Of any thread, one call at a time on a group.
+class KernelGroupKiller final : public GroupKiller {
+ public:
+  // Both outlive it.
+  KernelGroupKiller(const Hierarchies& hierarchies, KillRim& rim) : hierarchies_(hierarchies), rim_(rim) {}
+  Result<KillReport> kill(const std::string& path) override;
+  Result<KillReport> ask(const std::string& path) override;
+
+ private:
+  const Hierarchies& hierarchies_;
+  KillRim& rim_;
+};
+
+}  // namespace tidemark::linux

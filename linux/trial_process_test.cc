@@ -1,0 +1,119 @@
+#include "linux/trial_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace tidemark::linux {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kPatience{60};
+
+CpuSet own_processors() {
+  cpu_set_t mine;
+  EXPECT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+  CpuSet out;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mine)) out.add(cpu);
+  }
+  return out;
+}
+
+TEST(TrialProcess, ComputesAndTellsWhereItMightRun) {
+  const auto spun = spin_in_groups({{}, kPatience, milliseconds(5)});
+  ASSERT_TRUE(spun) << spun.error().message;
+  EXPECT_EQ(spun->refused, 0);
+  EXPECT_GE(spun->ran, milliseconds(5));
+  EXPECT_GT(spun->lasted.count(), 0);
+  EXPECT_EQ(spun->cpus, own_processors());
+}
+
+TEST(TrialProcess, EndsByTheClockWhereItHasNoProcessor) {
+  const auto spun = spin_in_groups({{}, milliseconds(3), kPatience, kPatience});
+  ASSERT_TRUE(spun) << spun.error().message;
+  EXPECT_GE(spun->lasted, milliseconds(3));
+}
+
+// A pipe stands for the groups: each gets the "0" by which a process puts itself into one.
+TEST(TrialProcess, JoinsEachGroupItself) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd from(ends[0]), to(ends[1]);
+  const std::array groups = {to.get(), to.get()};
+  ASSERT_TRUE(spin_in_groups({groups, kPatience, milliseconds(1)}));
+  std::array<char, 8> text{};
+  EXPECT_EQ(::read(from.get(), text.data(), text.size()), 2);
+  EXPECT_EQ(std::string_view(text.data()), "00");
+}
+
+TEST(TrialProcess, WhatRefusesItIsTold) {
+  const Fd closed(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::array groups = {closed.get()};
+  const auto spun = spin_in_groups({groups, kPatience, kPatience});
+  ASSERT_TRUE(spun) << spun.error().message;
+  EXPECT_EQ(spun->refused, EBADF);
+  EXPECT_EQ(spun->ran.count(), 0);
+}
+
+// It writes into a pipe that is full until its grace is over.
+TEST(TrialProcess, OneThatHangsIsKilledAndLeavesNothing) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+  const Fd from(ends[0]), to(ends[1]);
+  const std::array<char, 4096> block{};
+  while (::write(to.get(), block.data(), block.size()) > 0) {
+  }
+  ASSERT_EQ(errno, EAGAIN);
+  ASSERT_EQ(::fcntl(to.get(), F_SETFL, 0), 0);
+  const std::array groups = {to.get()};
+  bool released = false;
+  const auto spun =
+      spin_in_groups({groups, milliseconds(1), milliseconds(1), milliseconds(20), [&] { released = true; }});
+  ASSERT_FALSE(spun);
+  EXPECT_TRUE(released);
+  EXPECT_EQ(spun.error().kind, ErrorKind::kDeadline);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(TrialProcess, SignalsAreAsBefore) {
+  sigset_t before, after;
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &before), 0);
+  ASSERT_TRUE(spin_in_groups({{}, kPatience, milliseconds(1)}));
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &after), 0);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    EXPECT_EQ(::sigismember(&before, signal), ::sigismember(&after, signal)) << signal;
+  }
+}
+
+// Whose locks are held by a thread that the child does not have: a child that wanted one would hang.
+TEST(TrialProcess, OfAProgramWithThreadsThatAllocate) {
+  std::jthread other([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      std::vector<std::string> words(100, std::string(100, 'x'));
+      ASSERT_FALSE(words.empty());
+    }
+  });
+  for (int turn = 0; turn < 50; ++turn) {
+    const auto spun = spin_in_groups({{}, kPatience, milliseconds(1)});
+    ASSERT_TRUE(spun) << spun.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::linux

@@ -1,0 +1,18 @@
+// Lists of processors as the kernel, annotations and people write them: "0-3,8".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tidemark::model {
+
+// Ascending, each once. Processors below kCpuListMax (model/annotations.h), so that "0-4294967295" is refused.
+Result<std::vector<std::int32_t>> parse_cpus(std::string_view list);
+std::string format_cpus(std::span<const std::int32_t> ascending);  // "" of none
+
+}  // namespace tidemark::model

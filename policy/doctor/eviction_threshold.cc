@@ -1,0 +1,48 @@
+#include "policy/doctor/eviction_threshold.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "model/quantity.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kMilliPercentMax = 100'000;
+
+// A number, as the shares of a kubelet are: digits, with a point and further digits at most.
+bool is_decimal(std::string_view text) {
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const auto digits = [](std::string_view part) {
+    return !part.empty() && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  return digits(text.substr(0, point)) && (point == text.size() || digits(text.substr(point + 1)));
+}
+
+}  // namespace
+
+Result<std::optional<EvictionThreshold>> parse_eviction_threshold(std::string_view text) {
+  const auto refused = [&] {
+    return fail(ErrorKind::kInvalid, "an amount such as 100Mi or a share such as 10% is wanted, found ",
+                base::quoted(text));
+  };
+  const bool share = text.ends_with('%');
+  if (share && !is_decimal(text.substr(0, text.size() - 1))) return refused();
+  const auto quantity = model::Quantity::parse(share ? text.substr(0, text.size() - 1) : text);
+  if (!quantity) return refused();
+  const std::int64_t amount = quantity->scaled_value_saturated(share ? -3 : 0);
+  if (amount < 0 || (share && amount > kMilliPercentMax)) return refused();
+  if (!share) return EvictionThreshold{amount, 0};
+  if (amount == 0 || amount == kMilliPercentMax) return std::nullopt;
+  return EvictionThreshold{0, amount};
+}
+
+std::int64_t threshold_bytes(const EvictionThreshold& threshold, std::int64_t capacity) {
+  const std::int64_t all = std::max<std::int64_t>(capacity, 0);
+  const std::int64_t share = std::clamp<std::int64_t>(threshold.milli_percent, 0, kMilliPercentMax);
+  if (share == 0) return std::max<std::int64_t>(threshold.bytes, 0);
+  const std::int64_t rest = all % kMilliPercentMax * share;
+  return all / kMilliPercentMax * share + rest / kMilliPercentMax + (rest % kMilliPercentMax > 0 ? 1 : 0);
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,69 @@
+#include "policy/doctor/kubelet_configz.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::string_view kConfig = "kubeletconfig", kDriver = "cgroupDriver", kCpuManager = "cpuManagerPolicy",
+                           kEvictionHard = "evictionHard";
+
+// "" where it is not there.
+Result<std::string_view> text_member(const Json& object, std::string_view name) {
+  const Json* member = object.member(name);
+  if (member == nullptr || member->is_null()) return std::string_view();
+  if (!member->is_string()) return fail(ErrorKind::kInvalid, name, ": no text");
+  return std::string_view(member->as_string());
+}
+
+Result<std::optional<GroupDriver>> driver_of(const Json& config) {
+  TM_TRY(const std::string_view word, text_member(config, kDriver));
+  if (word.empty()) return std::nullopt;
+  if (word == "cgroupfs") return GroupDriver::kCgroupfs;
+  if (word == "systemd") return GroupDriver::kSystemd;
+  return fail(ErrorKind::kInvalid, kDriver, ": cgroupfs or systemd is wanted, found ", base::quoted(word));
+}
+
+Result<std::optional<EvictionThreshold>> threshold_of(const Json& thresholds, std::string_view signal) {
+  TM_TRY(const std::string_view text, text_member(thresholds, signal));
+  if (text.empty()) return std::nullopt;
+  auto threshold = parse_eviction_threshold(text);
+  if (!threshold) return fail(std::move(threshold).error().within(signal));
+  return threshold;
+}
+
+Result<KubeletFound> found_in(const Json& config) {
+  KubeletFound out;
+  TM_TRY(out.driver, driver_of(config));
+  TM_TRY(const std::string_view cpu_manager, text_member(config, kCpuManager));
+  out.static_cpus = cpu_manager == "static";
+  const Json* thresholds = config.member(kEvictionHard);
+  if (thresholds == nullptr || thresholds->is_null()) return out;
+  if (!thresholds->is_object()) return fail(ErrorKind::kInvalid, kEvictionHard, ": no object");
+  const auto read = [&](std::string_view signal, std::optional<EvictionThreshold>& into) -> Result<void> {
+    auto threshold = threshold_of(*thresholds, signal);
+    if (!threshold) return fail(std::move(threshold).error().within(kEvictionHard));
+    into = *threshold;
+    return {};
+  };
+  TM_TRY_VOID(read("memory.available", out.memory_available));
+  TM_TRY_VOID(read("nodefs.available", out.nodefs_available));
+  return out;
+}
+
+}  // namespace
+
+Result<KubeletFound> parse_kubelet_configz(std::string_view text) {
+  TM_TRY(const Json json, Json::parse(text));
+  const Json* config = json.member(kConfig);
+  if (config == nullptr || !config->is_object()) return fail(ErrorKind::kInvalid, kConfig, ": no object");
+  auto found = found_in(*config);
+  if (!found) return fail(std::move(found).error().within(kConfig));
+  return found;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,17 @@
+// What a kubelet says of its configuration (GET /configz), as far as it matters to offline work.
+//
+//   {"kubeletconfig":{"cgroupDriver":"systemd","cpuManagerPolicy":"none",
+//                     "evictionHard":{"memory.available":"100Mi","nodefs.available":"10%", …}, …}}
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "policy/doctor/node_findings.h"
+
+namespace tidemark::policy {
+
+// What is not there is the kubelet's default of having none. kInvalid names the member that cannot be read.
+Result<KubeletFound> parse_kubelet_configz(std::string_view text);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,20 @@
+// Any bytes as what a kubelet says of its configuration: refused, or thresholds that are amounts or shares.
+#include "policy/doctor/kubelet_configz.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tidemark::policy;
+  const auto found = parse_kubelet_configz({reinterpret_cast<const char*>(data), size});
+  if (!found) return 0;
+  for (const auto& threshold : {found->memory_available, found->nodefs_available}) {
+    if (!threshold) continue;
+    TM_CHECK(threshold->bytes >= 0 && threshold->milli_percent >= 0, "never negative");
+    TM_CHECK(threshold->bytes == 0 || threshold->milli_percent == 0, "an amount or a share");
+  }
+  return 0;
+}

@@ -1,0 +1,57 @@
+#include "policy/doctor/kubelet_configz.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tidemark::policy {
+namespace {
+
+std::string wrong(std::string_view text) {
+  const auto found = parse_kubelet_configz(text);
+  return found ? "accepted" : found.error().message;
+}
+
+// The shape is that of k8s.io/component-base/configz; the names those of KubeletConfiguration v1beta1.
+TEST(KubeletConfigz, WhatMattersIsTaken) {
+  const auto found = parse_kubelet_configz(
+      R"({"kubeletconfig":{"enableServer":true,"cgroupDriver":"systemd","cpuManagerPolicy":"static","evictionHard":
+      {"imagefs.available":"15%","memory.available":"100Mi","nodefs.available":"7.5%","nodefs.inodesFree":"5%"}}})");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->driver, GroupDriver::kSystemd);
+  EXPECT_TRUE(found->static_cpus);
+  EXPECT_EQ(found->memory_available, (EvictionThreshold{104'857'600, 0}));
+  EXPECT_EQ(found->nodefs_available, (EvictionThreshold{0, 7500}));
+}
+
+TEST(KubeletConfigz, WhatIsNotThereIsNone) {
+  for (const char* text :
+       {R"({"kubeletconfig":{}})", R"({"kubeletconfig":{"cgroupDriver":"","evictionHard":null}})",
+        R"({"kubeletconfig":{"cpuManagerPolicy":"none","evictionHard":{"nodefs.available":"0%"}},"other":1})"}) {
+    const auto found = parse_kubelet_configz(text);
+    ASSERT_TRUE(found) << text;
+    EXPECT_EQ(found->driver, std::nullopt) << text;
+    EXPECT_FALSE(found->static_cpus) << text;
+    EXPECT_EQ(found->memory_available, std::nullopt) << text;
+    EXPECT_EQ(found->nodefs_available, std::nullopt) << text;
+  }
+  EXPECT_EQ(parse_kubelet_configz(R"({"kubeletconfig":{"cgroupDriver":"cgroupfs"}})").value().driver,
+            GroupDriver::kCgroupfs);
+}
+
+TEST(KubeletConfigz, WhatIsNoConfigurationIsRefusedWithItsPlace) {
+  for (const char* text : {"", "[]", "{}", "null", R"({"kubeletconfig":[]})", "404 page not found"}) {
+    EXPECT_NE(wrong(text), "accepted") << text;
+  }
+  EXPECT_NE(wrong(R"({"kubeletconfig":{"cgroupDriver":"runit"}})").find("cgroupDriver"), std::string::npos);
+  EXPECT_NE(wrong(R"({"kubeletconfig":{"cgroupDriver":1}})").find("cgroupDriver"), std::string::npos);
+  EXPECT_NE(wrong(R"({"kubeletconfig":{"cpuManagerPolicy":{}}})").find("cpuManagerPolicy"), std::string::npos);
+  EXPECT_NE(wrong(R"({"kubeletconfig":{"evictionHard":["10%"]}})").find("evictionHard"), std::string::npos);
+  const std::string place = wrong(R"({"kubeletconfig":{"evictionHard":{"memory.available":"much"}}})");
+  for (const char* part : {"kubeletconfig", "evictionHard", "memory.available", "much"}) {
+    EXPECT_NE(place.find(part), std::string::npos) << place;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,208 @@
+#include "policy/doctor/node_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace tidemark::policy {
+namespace {
+
+// The ladder of policy/knobs/knobs.h, from the best.
+constexpr std::array kRungs = {Knob::kCpuBvt, Knob::kCpuQosLevel, Knob::kCpuIdle};
+
+bool is_rung(Knob knob) {
+  return std::ranges::find(kRungs, knob) != kRungs.end();
+}
+
+// Who was not tried is not there.
+KnobFound of(std::span<const KnobFound> knobs, Knob knob) {
+  const auto at = std::ranges::find(knobs, knob, &KnobFound::knob);
+  return at == knobs.end() ? KnobFound{knob, false, false, false, {}} : *at;
+}
+
+Capabilities capabilities_of(std::span<const KnobFound> knobs) {
+  Capabilities out;
+  for (std::size_t at = 0; at < kKnobs; ++at) {
+    out.effective.set(at, of(knobs, static_cast<Knob>(at)).effective);
+  }
+  return out;
+}
+
+NodeFinding groups(const NodeFound& found) {
+  switch (found.layout) {
+    case GroupLayout::kV2:
+      return {NodeTopic::kGroups, NodeFact::kGroupsV2, Severity::kOk};
+    case GroupLayout::kHybrid:
+      return {NodeTopic::kGroups, NodeFact::kGroupsHybrid, Severity::kOk};
+    case GroupLayout::kV1:
+      return {NodeTopic::kGroups, NodeFact::kGroupsV1, Severity::kWarn};
+    case GroupLayout::kNone:
+      break;
+  }
+  return {NodeTopic::kGroups, NodeFact::kNoGroups, Severity::kBad};
+}
+
+NodeFinding driver(const NodeFound& found) {
+  const auto said = found.kubelet ? found.kubelet->driver : std::nullopt;
+  if (!found.driver) return {NodeTopic::kGroupDriver, NodeFact::kDriverNotSeen, Severity::kOk};
+  const bool differs = said && *said != *found.driver;
+  NodeFinding out{NodeTopic::kGroupDriver, differs ? NodeFact::kDriverDiffers : NodeFact::kDriverIs,
+                  differs ? Severity::kBad : Severity::kOk};
+  out.driver = found.driver;
+  return out;
+}
+
+NodeFinding priority(std::span<const KnobFound> knobs) {
+  const Capabilities capabilities = capabilities_of(knobs);
+  const auto rung = priority_knob(capabilities);
+  NodeFinding out{NodeTopic::kPriority, NodeFact::kPriorityByKnob, Severity::kOk};
+  if (!rung && capabilities.has(Knob::kCpuShares)) {
+    out.fact = NodeFact::kPriorityByWeight;
+    out.severity = Severity::kWarn;
+  } else if (!rung) {
+    out.fact = NodeFact::kNoPriority;
+    out.severity = Severity::kBad;
+  }
+  out.knobs.push_back(of(knobs, rung.value_or(Knob::kCpuShares)));
+  for (const Knob better : kRungs) {
+    if (better == rung) break;
+    out.knobs.push_back(of(knobs, better));
+    // Something better is there and is wasted.
+    if (out.knobs.back().exists) out.severity = std::max(out.severity, Severity::kWarn);
+  }
+  return out;
+}
+
+// Without both ways to suppress, or without a limit of memory, nothing holds offline work. The rest makes it worse.
+Severity severity_without(Knob knob, const Capabilities& capabilities) {
+  switch (knob) {
+    case Knob::kCpuQuota:
+      return capabilities.has(Knob::kCpusetCpus) ? Severity::kWarn : Severity::kBad;
+    case Knob::kCpusetCpus:
+      return capabilities.has(Knob::kCpuQuota) ? Severity::kWarn : Severity::kBad;
+    case Knob::kMemoryLimit:
+      return Severity::kBad;
+    default:
+      return Severity::kWarn;
+  }
+}
+
+NodeFact fact_of(const KnobFound& knob) {
+  if (!knob.exists) return NodeFact::kKnobMissing;
+  if (!knob.accepted) return NodeFact::kKnobRefused;
+  return NodeFact::kKnobWithoutEffect;
+}
+
+// Those of the ladder stand under kPriority.
+void append_knobs(std::span<const KnobFound> knobs, std::vector<NodeFinding>& out) {
+  const Capabilities capabilities = capabilities_of(knobs);
+  NodeFinding work{NodeTopic::kKnobs, NodeFact::kKnobsWork, Severity::kOk};
+  std::vector<NodeFinding> others;
+  for (std::size_t at = 0; at < kKnobs; ++at) {
+    KnobFound knob = of(knobs, static_cast<Knob>(at));
+    if (is_rung(knob.knob)) continue;
+    if (knob.effective && knob.why.empty()) {
+      work.knobs.push_back(std::move(knob));
+      continue;
+    }
+    NodeFinding one{NodeTopic::kKnobs, NodeFact::kKnobNotSeen, Severity::kOk};
+    if (!knob.effective) {
+      one.fact = fact_of(knob);
+      one.severity = severity_without(knob.knob, capabilities);
+    }
+    one.knobs.push_back(std::move(knob));
+    others.push_back(std::move(one));
+  }
+  if (!work.knobs.empty()) out.push_back(std::move(work));
+  std::ranges::move(others, std::back_inserter(out));
+}
+
+void append_all_knobs(const NodeFound& found, std::vector<NodeFinding>& out) {
+  if (found.not_tried.empty()) {
+    out.push_back(priority(found.knobs));
+    append_knobs(found.knobs, out);
+    return;
+  }
+  for (const NodeTopic topic : {NodeTopic::kPriority, NodeTopic::kKnobs}) {
+    NodeFinding none{topic, NodeFact::kNothingTried, Severity::kBad};
+    none.said = found.not_tried;
+    out.push_back(std::move(none));
+  }
+}
+
+// capacity × percent / 100, rounded down, without leaving 64 bits.
+std::int64_t share(std::int64_t capacity, std::int64_t percent) {
+  return capacity / 100 * percent + capacity % 100 * percent / 100;
+}
+
+NodeFinding line(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& threshold) {
+  if (!ours.percent && !threshold) return {topic, NodeFact::kNoLines, Severity::kOk};
+  if (!threshold) return {topic, NodeFact::kNoLineOfKubelet, Severity::kOk};
+  const std::int64_t capacity = ours.capacity;
+  if (capacity <= 0) return {topic, NodeFact::kLineUnknown, Severity::kWarn};
+  LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity};
+  // For the disk nobody has to have a line of ours.
+  NodeFinding out{topic, NodeFact::kNoLineOfOurs, topic == NodeTopic::kMemoryLine ? Severity::kWarn : Severity::kOk};
+  if (ours.percent) {
+    pair.ours = share(capacity, std::clamp<std::int64_t>(*ours.percent, 0, 100));
+    const std::int64_t room = pair.kubelet - pair.ours;
+    const bool over = room <= 0, near = room < share(capacity, kRoomPercent);
+    out.fact = over ? NodeFact::kLineOver : near ? NodeFact::kLineNear : NodeFact::kLineUnder;
+    out.severity = over ? Severity::kBad : near ? Severity::kWarn : Severity::kOk;
+  }
+  out.line = pair;
+  return out;
+}
+
+void append_kubelet(const NodeFound& found, std::vector<NodeFinding>& out) {
+  if (!found.kubelet) {
+    NodeFinding silent{NodeTopic::kKubelet, NodeFact::kKubeletSilent, Severity::kWarn};
+    silent.said = found.kubelet_silent;
+    out.push_back(std::move(silent));
+    return;
+  }
+  out.push_back({NodeTopic::kKubelet, NodeFact::kKubeletAnswers, Severity::kOk});
+  out.push_back(line(NodeTopic::kMemoryLine, found.memory, found.kubelet->memory_available));
+  out.push_back(line(NodeTopic::kDiskLine, found.disk, found.kubelet->nodefs_available));
+  // Contract 7.3: with a static kubelet the sets of containers alone are written, one by one, and none above them.
+  const bool fixed = found.kubelet->static_cpus;
+  out.push_back({NodeTopic::kCpuManager, fixed ? NodeFact::kCpusStatic : NodeFact::kCpusShared,
+                 fixed && found.suppresses_by_cpuset ? Severity::kWarn : Severity::kOk});
+}
+
+NodeFinding pressure(const NodeFound& found) {
+  if (!found.node_pressure) return {NodeTopic::kPressure, NodeFact::kNoPressure, Severity::kWarn};
+  if (!found.group_pressure) return {NodeTopic::kPressure, NodeFact::kPressureOfNodeOnly, Severity::kWarn};
+  return {NodeTopic::kPressure, NodeFact::kPressureTold, Severity::kOk};
+}
+
+NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
+  return {topic, is ? yes : no, is ? Severity::kWarn : Severity::kOk};
+}
+
+}  // namespace
+
+std::vector<NodeFinding> node_findings(const NodeFound& found) {
+  std::vector<NodeFinding> out;
+  out.push_back(groups(found));
+  out.push_back(driver(found));
+  append_all_knobs(found, out);
+  append_kubelet(found, out);
+  out.push_back(either(NodeTopic::kSwap, found.swap_bytes > 0, NodeFact::kSwapOn, NodeFact::kSwapOff));
+  out.back().bytes = std::max<std::int64_t>(found.swap_bytes, 0);
+  out.push_back(pressure(found));
+  out.push_back(either(NodeTopic::kPeer, found.koordlet.value_or(false), NodeFact::kPeerPresent,
+                       found.koordlet ? NodeFact::kNoPeer : NodeFact::kPeerUnknown));
+  out.push_back(either(NodeTopic::kLatch, found.latched, NodeFact::kLatched, NodeFact::kNotLatched));
+  out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
+  return out;
+}
+
+Severity worst(std::span<const NodeFinding> findings) {
+  Severity out = Severity::kOk;
+  for (const NodeFinding& one : findings) out = std::max(out, one.severity);
+  return out;
+}
+
+}  // namespace tidemark::policy

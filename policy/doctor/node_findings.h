@@ -1,0 +1,162 @@
+// What stands in the way of offline work on a node, or will: for `tidemark doctor node` and the node's condition.
+//
+// What was found comes in, what it means goes out; policy/render/doctor_text.h has the words and the remedies.
+//
+//   line of the kubelet  =  capacity − threshold                 evictionHard of its configz
+//   line of ours         =  capacity × percent / 100
+//   bad where ours ≥ the kubelet's: it evicts first, by its own order; a warning where less than kRoomPercent of
+//   capacity lies between them
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policy/doctor/eviction_threshold.h"
+#include "policy/knobs/knobs.h"
+
+namespace tidemark::policy {
+
+// Use moves by so much within the seconds between two looks.
+inline constexpr std::int64_t kRoomPercent = 5;
+
+enum class GroupLayout : std::uint8_t { kNone, kV1, kHybrid, kV2 };
+enum class GroupDriver : std::uint8_t { kCgroupfs, kSystemd };
+
+// What a trial on a group of our own showed.
+struct KnobFound {
+  Knob knob = Knob::kCpuShares;
+  bool exists = false;
+  bool accepted = false;
+  bool effective = false;
+  std::string why;  // as the kernel said it; of an effective one: what was not seen
+  bool operator==(const KnobFound&) const = default;
+};
+
+// What the kubelet's configz says.
+struct KubeletFound {
+  std::optional<GroupDriver> driver;
+  bool static_cpus = false;  // cpuManagerPolicy static
+  std::optional<EvictionThreshold> memory_available, nodefs_available;
+};
+
+// A resource that runs out, and from which use on we evict.
+struct LineFound {
+  std::int64_t capacity = 0;            // bytes; 0: not known
+  std::optional<std::int64_t> percent;  // nullopt: we never evict for it
+};
+
+struct NodeFound {
+  GroupLayout layout = GroupLayout::kNone;
+  std::optional<GroupDriver> driver;  // by the groups of pods that are there
+  std::vector<KnobFound> knobs;
+  std::string not_tried;  // why no knob could be tried; empty: they were
+  std::optional<KubeletFound> kubelet;
+  std::string kubelet_silent;  // why there is none
+  LineFound memory, disk;
+  bool suppresses_by_cpuset = false;  // cpuSuppressPolicy is cpuset, not cfsQuota
+  std::int64_t swap_bytes = 0;
+  bool node_pressure = false, group_pressure = false;
+  std::optional<bool> koordlet = false;  // Koordinator's agent runs here; nullopt: nobody could see
+  bool latched = false;                  // switched off on the machine itself
+  bool holds = false;                    // the agent ended unexpectedly several times
+};
+
+enum class Severity : std::uint8_t { kOk, kWarn, kBad };
+
+enum class NodeTopic : std::uint8_t {
+  kGroups,
+  kGroupDriver,
+  kPriority,
+  kKnobs,
+  kKubelet,
+  kMemoryLine,
+  kDiskLine,
+  kCpuManager,
+  kSwap,
+  kPressure,
+  kPeer,
+  kLatch,
+  kHold,
+};
+inline constexpr std::size_t kNodeTopics = 13;
+
+enum class NodeFact : std::uint8_t {
+  kNoGroups,
+  kGroupsV1,
+  kGroupsHybrid,
+  kGroupsV2,
+
+  kDriverIs,       // the kubelet says the same, or nothing
+  kDriverNotSeen,  // no pod has a group yet
+  kDriverDiffers,
+
+  kPriorityByKnob,
+  kPriorityByWeight,
+  kNoPriority,
+
+  kKnobsWork,
+  kKnobMissing,
+  kKnobRefused,
+  kKnobWithoutEffect,
+  kKnobNotSeen,  // accepted; the trial came to no end
+  kNothingTried,
+
+  kKubeletAnswers,
+  kKubeletSilent,
+
+  kLineUnder,
+  kLineNear,
+  kLineOver,
+  kLineUnknown,  // how much there is of it is not known
+  kNoLineOfOurs,
+  kNoLineOfKubelet,
+  kNoLines,
+
+  kCpusShared,
+  kCpusStatic,
+
+  kSwapOff,
+  kSwapOn,
+
+  kPressureTold,
+  kPressureOfNodeOnly,
+  kNoPressure,
+
+  kNoPeer,
+  kPeerPresent,
+  kPeerUnknown,
+  kNotLatched,
+  kLatched,
+  kNotHeld,
+  kHolds,
+};
+
+struct LinePair {
+  std::int64_t ours = 0, kubelet = 0, capacity = 0;  // bytes in use
+  bool operator==(const LinePair&) const = default;
+};
+
+struct NodeFinding {
+  NodeTopic topic = NodeTopic::kGroups;
+  NodeFact fact = NodeFact::kNoGroups;
+  Severity severity = Severity::kOk;
+  // The knob that it is about, or the rung in force and then the better ones, best first, which are not. Of kKnobsWork
+  // all that work.
+  std::vector<KnobFound> knobs{};
+  std::optional<LinePair> line{};
+  std::int64_t bytes = 0;               // of swap
+  std::optional<GroupDriver> driver{};  // of the groups
+  std::string said{};                   // why nothing was tried, why the kubelet is silent
+  bool operator==(const NodeFinding&) const = default;
+};
+
+// Total. One for each topic at least, in its order, but for lines and processors where no kubelet answers.
+std::vector<NodeFinding> node_findings(const NodeFound& found);
+
+// kOk of none.
+Severity worst(std::span<const NodeFinding> findings);
+
+}  // namespace tidemark::policy

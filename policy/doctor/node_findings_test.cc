@@ -1,0 +1,349 @@
+#include "policy/doctor/node_findings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <set>
+
+#include "base/json.h"
+#include "policy/render/doctor_text.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+
+KnobFound works(Knob knob) {
+  return {knob, true, true, true, {}};
+}
+KnobFound missing(Knob knob) {
+  return {knob, false, false, false, "not there"};
+}
+KnobFound refused(Knob knob) {
+  return {knob, true, false, false, "EINVAL"};
+}
+KnobFound hollow(Knob knob) {
+  return {knob, true, true, false, "nothing came of it"};
+}
+
+// A node of version 2 with a mainline kernel, where nothing is wrong.
+NodeFound sound() {
+  NodeFound out;
+  out.layout = GroupLayout::kV2;
+  out.driver = GroupDriver::kSystemd;
+  for (std::size_t at = 0; at < kKnobs; ++at) out.knobs.push_back(works(static_cast<Knob>(at)));
+  for (const Knob knob : {Knob::kCpuBvt, Knob::kCpuQosLevel}) out.knobs[static_cast<std::size_t>(knob)] = missing(knob);
+  out.kubelet.emplace();
+  out.kubelet->driver = GroupDriver::kSystemd;
+  out.kubelet->memory_available = EvictionThreshold{100 << 20, 0};
+  out.kubelet->nodefs_available = EvictionThreshold{0, 10'000};
+  out.memory = {100 * kGib, 70};
+  out.disk = {1000 * kGib, 80};
+  out.node_pressure = out.group_pressure = true;
+  return out;
+}
+
+void set(NodeFound& found, const KnobFound& knob) {
+  *std::ranges::find(found.knobs, knob.knob, &KnobFound::knob) = knob;
+}
+
+std::vector<NodeFinding> of(const std::vector<NodeFinding>& findings, NodeTopic topic) {
+  std::vector<NodeFinding> out;
+  std::ranges::copy_if(findings, std::back_inserter(out), [&](const NodeFinding& one) { return one.topic == topic; });
+  return out;
+}
+
+NodeFinding only(const NodeFound& found, NodeTopic topic) {
+  const auto all = of(node_findings(found), topic);
+  EXPECT_EQ(all.size(), 1u);
+  return all.empty() ? NodeFinding{} : all.front();
+}
+
+void expect(const NodeFound& found, NodeTopic topic, NodeFact fact, Severity severity) {
+  const NodeFinding finding = only(found, topic);
+  EXPECT_EQ(finding.fact, fact);
+  EXPECT_EQ(finding.severity, severity);
+}
+
+std::vector<Knob> knobs_of(const NodeFinding& finding) {
+  std::vector<Knob> out;
+  for (const KnobFound& one : finding.knobs) out.push_back(one.knob);
+  return out;
+}
+
+TEST(NodeFindings, OfASoundNodeAreAllWell) {
+  const auto findings = node_findings(sound());
+  EXPECT_EQ(worst(findings), Severity::kOk);
+  std::vector<NodeTopic> topics;
+  for (const NodeFinding& one : findings) topics.push_back(one.topic);
+  std::vector<NodeTopic> all;
+  for (std::size_t at = 0; at < kNodeTopics; ++at) all.push_back(static_cast<NodeTopic>(at));
+  EXPECT_EQ(topics, all) << "one for each, in order";
+}
+
+TEST(NodeFindings, WhereGroupsLie) {
+  NodeFound found = sound();
+  found.layout = GroupLayout::kHybrid;
+  expect(found, NodeTopic::kGroups, NodeFact::kGroupsHybrid, Severity::kOk);
+  found.layout = GroupLayout::kV1;
+  expect(found, NodeTopic::kGroups, NodeFact::kGroupsV1, Severity::kWarn);
+  found.layout = GroupLayout::kNone;
+  expect(found, NodeTopic::kGroups, NodeFact::kNoGroups, Severity::kBad);
+}
+
+TEST(NodeFindings, TheDriverIsTheKubelets) {
+  NodeFound found = sound();
+  found.kubelet->driver = GroupDriver::kCgroupfs;
+  expect(found, NodeTopic::kGroupDriver, NodeFact::kDriverDiffers, Severity::kBad);
+  EXPECT_EQ(only(found, NodeTopic::kGroupDriver).driver, GroupDriver::kSystemd);
+  found.kubelet->driver.reset();
+  expect(found, NodeTopic::kGroupDriver, NodeFact::kDriverIs, Severity::kOk);
+  found.driver.reset();
+  expect(found, NodeTopic::kGroupDriver, NodeFact::kDriverNotSeen, Severity::kOk);
+}
+
+TEST(NodeFindings, TheRungInForceAndWhyNoneIsBetter) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kPriority, NodeFact::kPriorityByKnob, Severity::kOk);
+  EXPECT_EQ(knobs_of(only(found, NodeTopic::kPriority)),
+            (std::vector{Knob::kCpuIdle, Knob::kCpuBvt, Knob::kCpuQosLevel}));
+  EXPECT_EQ(only(found, NodeTopic::kPriority).knobs[1], missing(Knob::kCpuBvt));
+
+  set(found, works(Knob::kCpuQosLevel));
+  EXPECT_EQ(knobs_of(only(found, NodeTopic::kPriority)), (std::vector{Knob::kCpuQosLevel, Knob::kCpuBvt}));
+  set(found, works(Knob::kCpuBvt));
+  EXPECT_EQ(knobs_of(only(found, NodeTopic::kPriority)), (std::vector{Knob::kCpuBvt}));
+}
+
+TEST(NodeFindings, ABetterRungThatIsThereAndDoesNothingIsAWarning) {
+  NodeFound found = sound();
+  set(found, hollow(Knob::kCpuBvt));
+  expect(found, NodeTopic::kPriority, NodeFact::kPriorityByKnob, Severity::kWarn);
+}
+
+TEST(NodeFindings, WithTheWeightAloneAndWithNothing) {
+  NodeFound found = sound();
+  set(found, missing(Knob::kCpuIdle));
+  expect(found, NodeTopic::kPriority, NodeFact::kPriorityByWeight, Severity::kWarn);
+  EXPECT_EQ(knobs_of(only(found, NodeTopic::kPriority)),
+            (std::vector{Knob::kCpuShares, Knob::kCpuBvt, Knob::kCpuQosLevel, Knob::kCpuIdle}));
+  set(found, refused(Knob::kCpuShares));
+  expect(found, NodeTopic::kPriority, NodeFact::kNoPriority, Severity::kBad);
+}
+
+TEST(NodeFindings, AKnobThatDoesNotWorkIsOneEach) {
+  NodeFound found = sound();
+  set(found, missing(Knob::kMemoryMin));
+  set(found, refused(Knob::kMemoryLimit));
+  set(found, hollow(Knob::kCpuQuota));
+  const auto knobs = of(node_findings(found), NodeTopic::kKnobs);
+  ASSERT_EQ(knobs.size(), 4u);
+  EXPECT_EQ(knobs[0].fact, NodeFact::kKnobsWork);
+  EXPECT_EQ(knobs_of(knobs[0]), (std::vector{Knob::kCpuShares, Knob::kCpusetCpus, Knob::kMemoryLow}));
+  EXPECT_EQ(knobs[1].fact, NodeFact::kKnobWithoutEffect);
+  EXPECT_EQ(knobs[1].severity, Severity::kWarn) << "sets of processors are left to suppress by";
+  EXPECT_EQ(knobs[2].fact, NodeFact::kKnobRefused);
+  EXPECT_EQ(knobs[2].severity, Severity::kBad) << "nothing else limits memory";
+  EXPECT_EQ(knobs[3].fact, NodeFact::kKnobMissing);
+  EXPECT_EQ(knobs[3].severity, Severity::kWarn);
+}
+
+TEST(NodeFindings, WithoutQuotaAndSetsNothingSuppresses) {
+  NodeFound found = sound();
+  set(found, missing(Knob::kCpuQuota));
+  set(found, missing(Knob::kCpusetCpus));
+  for (const NodeFinding& one : of(node_findings(found), NodeTopic::kKnobs)) {
+    if (one.fact == NodeFact::kKnobMissing) EXPECT_EQ(one.severity, Severity::kBad);
+  }
+}
+
+TEST(NodeFindings, WhatWasNotSeenIsSaidAndIsWell) {
+  NodeFound found = sound();
+  KnobFound quota = works(Knob::kCpuQuota);
+  quota.why = "accepted; not tried: the machine is busy";
+  set(found, quota);
+  const auto knobs = of(node_findings(found), NodeTopic::kKnobs);
+  ASSERT_EQ(knobs.size(), 2u);
+  EXPECT_EQ(knobs[1].fact, NodeFact::kKnobNotSeen);
+  EXPECT_EQ(knobs[1].severity, Severity::kOk);
+}
+
+TEST(NodeFindings, WhereNothingCouldBeTried) {
+  NodeFound found = sound();
+  found.knobs.clear();
+  found.not_tried = "read-only";
+  for (const NodeTopic topic : {NodeTopic::kPriority, NodeTopic::kKnobs}) {
+    expect(found, topic, NodeFact::kNothingTried, Severity::kBad);
+    EXPECT_EQ(only(found, topic).said, "read-only");
+  }
+}
+
+// 100 GiB, ours at 70 %: 70 GiB. The kubelet's at 100 GiB less the threshold.
+TEST(NodeFindings, OurLineOfMemoryLiesUnderTheKubelets) {
+  NodeFound found = sound();
+  const auto with = [&](EvictionThreshold threshold) {
+    found.kubelet->memory_available = threshold;
+    return only(found, NodeTopic::kMemoryLine);
+  };
+  EXPECT_EQ(with({100 << 20, 0}).fact, NodeFact::kLineUnder);
+  EXPECT_EQ(with({100 << 20, 0}).line, (LinePair{70 * kGib, 100 * kGib - (100 << 20), 100 * kGib}));
+  EXPECT_EQ(with({0, 25'000}).fact, NodeFact::kLineUnder) << "75 GiB: just the room that there is to be";
+  EXPECT_EQ(with({0, 25'001}).fact, NodeFact::kLineNear);
+  EXPECT_EQ(with({0, 25'001}).severity, Severity::kWarn);
+  EXPECT_EQ(with({0, 29'999}).fact, NodeFact::kLineNear);
+  EXPECT_EQ(with({0, 30'000}).fact, NodeFact::kLineOver) << "both at 70 GiB: the kubelet is as fast";
+  EXPECT_EQ(with({200 * kGib, 0}).fact, NodeFact::kLineOver) << "more than there is";
+  EXPECT_EQ(with({200 * kGib, 0}).severity, Severity::kBad);
+  EXPECT_EQ(with({200 * kGib, 0}).line->kubelet, 0);
+}
+
+TEST(NodeFindings, ALineThatOneOfBothLacks) {
+  NodeFound found = sound();
+  found.memory.percent.reset();
+  found.disk.percent.reset();
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfOurs, Severity::kWarn);
+  expect(found, NodeTopic::kDiskLine, NodeFact::kNoLineOfOurs, Severity::kOk);
+  EXPECT_EQ(only(found, NodeTopic::kDiskLine).line, (LinePair{0, 900 * kGib, 1000 * kGib}));
+  found.kubelet->memory_available.reset();
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLines, Severity::kOk);
+  found.memory.percent = 70;
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfKubelet, Severity::kOk);
+}
+
+TEST(NodeFindings, WhereItIsNotKnownHowMuchThereIsNothingIsCompared) {
+  NodeFound found = sound();
+  found.memory.capacity = 0;
+  expect(found, NodeTopic::kMemoryLine, NodeFact::kLineUnknown, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kMemoryLine).line, std::nullopt);
+}
+
+TEST(NodeFindings, AKubeletThatIsSilentIsOneFinding) {
+  NodeFound found = sound();
+  found.kubelet.reset();
+  found.kubelet_silent = "403";
+  expect(found, NodeTopic::kKubelet, NodeFact::kKubeletSilent, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kKubelet).said, "403");
+  for (const NodeTopic topic : {NodeTopic::kMemoryLine, NodeTopic::kDiskLine, NodeTopic::kCpuManager})
+    EXPECT_TRUE(of(node_findings(found), topic).empty());
+}
+
+// Contract 7.3: "Kubelet policy static: containers only".
+TEST(NodeFindings, AStaticKubeletAndSetsOfProcessors) {
+  NodeFound found = sound();
+  found.kubelet->static_cpus = true;
+  expect(found, NodeTopic::kCpuManager, NodeFact::kCpusStatic, Severity::kOk);
+  found.suppresses_by_cpuset = true;
+  expect(found, NodeTopic::kCpuManager, NodeFact::kCpusStatic, Severity::kWarn);
+  found.kubelet->static_cpus = false;
+  expect(found, NodeTopic::kCpuManager, NodeFact::kCpusShared, Severity::kOk);
+}
+
+TEST(NodeFindings, TheRest) {
+  NodeFound found = sound();
+  found.swap_bytes = 5;
+  expect(found, NodeTopic::kSwap, NodeFact::kSwapOn, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kSwap).bytes, 5);
+  found.group_pressure = false;
+  expect(found, NodeTopic::kPressure, NodeFact::kPressureOfNodeOnly, Severity::kWarn);
+  found.node_pressure = false;
+  expect(found, NodeTopic::kPressure, NodeFact::kNoPressure, Severity::kWarn);
+  found.koordlet = found.latched = found.holds = true;
+  expect(found, NodeTopic::kPeer, NodeFact::kPeerPresent, Severity::kWarn);
+  found.koordlet.reset();
+  expect(found, NodeTopic::kPeer, NodeFact::kPeerUnknown, Severity::kOk);
+  expect(found, NodeTopic::kLatch, NodeFact::kLatched, Severity::kWarn);
+  expect(found, NodeTopic::kHold, NodeFact::kHolds, Severity::kWarn);
+  EXPECT_EQ(worst(node_findings(found)), Severity::kWarn);
+}
+
+TEST(NodeFindings, OfNothingKnownThereAreStillAnswers) {
+  const auto findings = node_findings({});
+  EXPECT_EQ(worst(findings), Severity::kBad);
+  EXPECT_EQ(worst({}), Severity::kOk);
+}
+
+class AnyNode : public ::testing::TestWithParam<int> {
+ protected:
+  std::mt19937_64 random{static_cast<std::uint64_t>(GetParam())};
+
+  std::int64_t amount() {
+    constexpr std::int64_t kAmounts[] = {
+        std::numeric_limits<std::int64_t>::min(), -1, 0, 1, 70, 100, 101, 40 * kGib, 100 * kGib,
+        std::numeric_limits<std::int64_t>::max()};
+    return kAmounts[random() % std::size(kAmounts)];
+  }
+  bool coin() { return random() % 2 == 0; }
+  std::optional<EvictionThreshold> threshold() {
+    if (coin()) return std::nullopt;
+    return EvictionThreshold{amount(), coin() ? 0 : amount()};
+  }
+  LineFound line() { return {amount(), coin() ? std::nullopt : std::optional(amount())}; }
+  NodeFound draw() {
+    NodeFound out;
+    out.layout = static_cast<GroupLayout>(random() % 4);
+    if (coin()) out.driver = static_cast<GroupDriver>(random() % 2);
+    for (std::size_t at = 0; at < kKnobs; ++at) {
+      if (coin()) out.knobs.push_back({static_cast<Knob>(at), coin(), coin(), coin(), coin() ? "why" : ""});
+    }
+    if (random() % 4 == 0) out.not_tried = "read-only";
+    if (random() % 4 != 0) {
+      out.kubelet =
+          KubeletFound{coin() ? std::nullopt : std::optional(GroupDriver::kSystemd), coin(), threshold(), threshold()};
+    }
+    out.memory = line();
+    out.disk = line();
+    out.suppresses_by_cpuset = coin();
+    out.swap_bytes = amount();
+    out.node_pressure = coin();
+    out.group_pressure = coin();
+    out.koordlet = coin();
+    out.latched = coin();
+    out.holds = coin();
+    return out;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(NodeFindings, AnyNode, ::testing::Range(0, 500));
+
+TEST_P(AnyNode, EachTopicIsAnsweredInItsOrder) {
+  const NodeFound found = draw();
+  const auto findings = node_findings(found);
+  EXPECT_TRUE(std::ranges::is_sorted(findings, {}, &NodeFinding::topic));
+  std::set<NodeTopic> topics;
+  for (const NodeFinding& one : findings) {
+    topics.insert(one.topic);
+    EXPECT_GE(one.bytes, 0);
+    if (!one.line) continue;
+    for (const std::int64_t bytes : {one.line->ours, one.line->kubelet}) {
+      EXPECT_GE(bytes, 0);
+      EXPECT_LE(bytes, one.line->capacity);
+    }
+    EXPECT_EQ(one.fact == NodeFact::kLineOver, one.severity == Severity::kBad);
+  }
+  EXPECT_EQ(topics.size(), kNodeTopics - (found.kubelet ? 0 : 3));
+}
+
+TEST_P(AnyNode, WhatIsNotWellHasARemedy) {
+  for (const NodeFinding& one : node_findings(draw())) {
+    const Json json = render_json({&one, 1});
+    const Json& shown = json.at("findings")->as_array()[0];
+    EXPECT_EQ(*shown.at("fix") == Json(nullptr), one.severity == Severity::kOk) << shown.text_at("found");
+    EXPECT_NE(shown.text_at("found"), "");
+  }
+}
+
+// A line that is lowered is never worse, and one of the kubelet's that frees less neither.
+TEST_P(AnyNode, ALowerLineIsNeverWorse) {
+  NodeFound found = draw();
+  found.kubelet = KubeletFound{};
+  found.kubelet->memory_available = EvictionThreshold{amount(), coin() ? 0 : amount()};
+  const std::int64_t percent = static_cast<std::int64_t>(random() % 100);
+  found.memory.percent = percent;
+  const Severity lower = only(found, NodeTopic::kMemoryLine).severity;
+  found.memory.percent = percent + 1;
+  EXPECT_GE(only(found, NodeTopic::kMemoryLine).severity, lower);
+}
+
+}  // namespace
+}  // namespace tidemark::policy

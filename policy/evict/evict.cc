@@ -1,0 +1,173 @@
+#include "policy/evict/evict.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/evict/ladder.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::Duration;
+using base::MonotonicTime;
+using base::WallTime;
+using model::Reason;
+
+std::int64_t less(std::int64_t amount, std::int64_t by) {
+  std::int64_t out = 0;
+  return __builtin_sub_overflow(amount, std::max<std::int64_t>(by, 0), &out) ? INT64_MIN : out;
+}
+
+// A gap of this step, and what of it nobody on the way out covers.
+struct Missing {
+  Gap gap;
+  std::int64_t left = 0;
+  bool asked = false;                    // somebody, for it
+  Reason held = Reason::kEvictNoVictim;  // why nobody else was
+};
+
+class Step {
+ public:
+  Step(const EvictState& before, const EvictObservation& seen, const NodeRules& rules, EvictSwitches switches,
+       MonotonicTime now, WallTime wall)
+      : seen_(seen),
+        rules_(rules),
+        settings_(rules.word ? rules.word->evict : EvictSettings()),
+        switches_(switches),
+        now_(now),
+        wall_(wall),
+        state_(before),
+        ladder_(state_, plan_, seen, std::clamp(settings_.grace, kEvictGraceMin, kEvictGraceMax), now, wall) {}
+
+  EvictStep run() {
+    ladder_.look();
+    std::optional<EvictState> noted;
+    if (!seen_.may_act) noted = state_;
+    const Gaps gaps = gaps_of(seen_.node, seen_.tasks, rules_.threshold, settings_, switches_);
+    EvictSwitches above;
+    for (const Gap& each : gaps.gaps) above.set(each.feature);
+    ladder_.climb(above);
+    choose(gaps);
+    return {noted ? *std::move(noted) : std::move(state_), std::move(plan_)};
+  }
+
+ private:
+  void choose(const Gaps& gaps) {
+    for (const Gap& each : gaps.gaps) missing_.push_back({each, each.amount});
+    if (!missing_.empty()) count_on_the_way();
+    // As it was before this step: one gap's victims do not make the next one wait.
+    const bool cpu_waits = waits(EvictFeature::kCpu, state_.cpu_not_before);
+    const bool memory_waits = waits(EvictFeature::kMemory, state_.memory_not_before);
+    const bool pressure_waits = waits(EvictFeature::kMemoryPressure, state_.pressure_not_before);
+    for (Missing& each : missing_) {
+      if (each.left <= 0) continue;
+      const bool pressure = each.gap.feature == EvictFeature::kMemoryPressure;
+      if (is_of_cpu(each.gap.feature) ? cpu_waits : pressure ? pressure_waits : memory_waits) {
+        each.held = Reason::kEvictCoolDown;
+      } else {
+        ask_for(each);
+      }
+    }
+    for (const FeatureVerdict& each : gaps.verdicts) plan_.verdicts.push_back(verdict(each));
+  }
+
+  bool waits(EvictFeature feature, const std::optional<MonotonicTime>& not_before) const {
+    return not_before && now_ < *not_before && !ladder_.refused(feature);
+  }
+
+  void count_on_the_way() {
+    for (const Leaving& one : state_.leaving) {
+      const auto index = is_on_its_way(one.stage) ? ladder_.task_of(one) : std::nullopt;
+      if (index) count(seen_.tasks[*index]);
+    }
+    for (const TaskSeen& each : seen_.tasks) {
+      if (each.task == nullptr || !ladder_.ends_anyway(*each.task)) continue;
+      const Leaving* known = ladder_.find(evict_key(*each.task));
+      if (known == nullptr || !is_on_its_way(known->stage)) count(each);
+    }
+  }
+  void count(const TaskSeen& seen) {
+    for (Missing& each : missing_) each.left = less(each.left, release_of(seen, each.gap));
+  }
+
+  void ask_for(Missing& wanted) {
+    for (const Victim& victim : victims(seen_.tasks, wanted.gap, victim_rules(), wall_)) {
+      if (wanted.left <= 0) return;
+      const model::Task& chosen = *seen_.tasks[victim.task].task;
+      if (victim.release <= 0 || !is_here(chosen)) continue;
+      std::string name = evict_key(chosen);
+      Leaving* known = ladder_.find(name);
+      if (!ladder_.may_be_asked(known)) continue;
+      if (asked_ == kVictimsAStep || (known == nullptr && state_.leaving.size() >= kLeavingMax)) {
+        wanted.held = Reason::kEvictCoolDown;
+        return;
+      }
+      if (ladder_.in_hour_beside(known) >= std::min(seen_.per_hour, kEvictionsPerHourMax)) {
+        wanted.held = Reason::kEvictBudgetSpent;
+        continue;  // one that counts already costs no more
+      }
+      plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
+                              wanted.gap, victim.release, victim.lost_core_seconds});
+      plan_.orders.back().gap.amount = wanted.left;
+      ladder_.asked(known, std::move(name), wanted.gap);
+      ++asked_;
+      wanted.asked = true;
+      count(seen_.tasks[victim.task]);
+    }
+  }
+  VictimRules victim_rules() const {
+    if (!rules_.word) return {rules_.threshold, {}, {}};
+    return {rules_.threshold, rules_.word->classes, rules_.word->business};
+  }
+
+  EvictVerdict verdict(const FeatureVerdict& feature) const {
+    EvictVerdict out{feature, feature.reason, 0};
+    bool found = false;
+    bool asked = false;
+    for (const Missing& each : missing_) {
+      if (each.gap.feature != feature.feature) continue;
+      if (!found) out.reason = Reason::kEvictReleasesOnTheWay;
+      found = true;
+      // Somebody who was asked outranks what held others back, and that what is covered.
+      if (each.asked && !asked) {
+        asked = true;
+        out.reason = each.gap.reason;
+      } else if (each.left > 0 && out.missing == 0 && !asked) {
+        out.reason = each.held;
+      }
+      if (each.left > 0 && __builtin_add_overflow(out.missing, each.left, &out.missing)) out.missing = INT64_MAX;
+    }
+    return out;
+  }
+
+  const EvictObservation& seen_;
+  const NodeRules& rules_;
+  const EvictSettings settings_;
+  const EvictSwitches switches_;
+  const MonotonicTime now_;
+  const WallTime wall_;
+  EvictState state_;
+  EvictPlan plan_;
+  Ladder ladder_;
+  std::vector<Missing> missing_;
+  std::size_t asked_ = 0;
+};
+
+}  // namespace
+
+EvictState first_evict_state(MonotonicTime now) {
+  EvictState out;
+  out.cpu_not_before = now + kCpuEvictPause;
+  return out;
+}
+
+std::string evict_key(const model::Task& task) {
+  return task.identity.source + "/" + task.identity.task;
+}
+
+EvictStep evict(const EvictState& before, const EvictObservation& seen, const NodeRules& rules, EvictSwitches switches,
+                MonotonicTime now, WallTime wall) {
+  return Step(before, seen, rules, switches, now, wall).run();
+}
+
+}  // namespace tidemark::policy

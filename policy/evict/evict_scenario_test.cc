@@ -1,0 +1,313 @@
+// Plays testdata/step/*.txt: a node of 100 cores and 100Gi, a step a second. What sets the stage:
+//
+//   on FEATURE…                        which features are switched on, and no others
+//   grant N                            evictions in an hour (2)
+//   grace DURATION                     of our own settings (30s)
+//   pressure PERCENT                   from where work that stands still for memory counts
+//   stalls PERCENT                     and how much of it does
+//   line PERCENT LOWER                 of memory (70 60)
+//   satisfaction UPPER LOWER, limit CPU   of BECPUEvict: nobody said, 100
+//   rest CPU/MEMORY|unknown            what the node uses beside the tasks below; unknown: nothing of it is measured
+//   pod NAME CPU/MEMORY                uses so much; a batch pod of QoS BE that may be evicted, low in the order of
+//   names task NAME CPU/MEMORY               the same, of YARN requests NAME CPU/MEMORY           batch resources
+//   offers CPU/MEMORY                  batch resources of the node
+//   uses NAME CPU/MEMORY|unknown
+//   guarded NAME                       may go only for features of raw QoS BE: it has no eviction-enabled label
+//   gone NAME                          it is listed no more
+//   over|pending|without-group|with-group NAME
+//   ends NAME DURATION                 it is being ended, its own grace period is over in so long
+//   answer NAME accepted|forbidden|never|unreachable|gone
+//   observe on|off                     whether it may act
+//   wall DURATION                      the wall clock jumps
+//
+// What asks:
+//
+//   step [after DURATION]     a second after the one before
+//   run DURATION              steps, a second each; those that order or end something are told
+//   why                       how each feature came out in the last step
+//   state                     who is waited for
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "base/testing/clock.h"
+#include "policy/evict/evict.h"
+#include "policy/testing/scenario.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using base::Duration;
+using std::chrono::seconds;
+using testing::Words;
+
+constexpr std::string_view kStages[] = {"asked", "leaving", "forbidden", "spared", "killed"};
+constexpr std::int64_t kMi = 1024 * 1024;
+
+bool in_memory(EvictFeature feature) {
+  return feature != EvictFeature::kBeCpu && feature != EvictFeature::kCpuAllocatable && feature != EvictFeature::kCpu;
+}
+std::string amount(EvictFeature feature, std::int64_t value) {
+  if (!in_memory(feature)) return cat(value, "m");
+  return value % (1024 * kMi) == 0 ? cat(value / (1024 * kMi), "Gi") : cat(value / kMi, "Mi");
+}
+
+class Scenario {
+ public:
+  Scenario() {
+    ThresholdRules& line = rules_.threshold;
+    line.enable = true;
+    line.memory_evict_percent = 70;
+    line.memory_evict_lower_percent = 60;
+    line.cpu_evict_percent = 70;
+    line.cpu_evict_lower_percent = 60;
+    line.evict_priority = line.allocatable_evict_priority = 6999;
+    line.memory_allocatable_evict_percent = line.cpu_allocatable_evict_percent = 100;
+    line.memory_allocatable_evict_lower_percent = line.cpu_allocatable_evict_lower_percent = 80;
+    rules_.word.emplace();
+  }
+
+  std::vector<std::string> run(std::string_view line) {
+    Words words(line);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    std::vector<std::string> answers;
+    if (verb == "step") {
+      if (!words.empty() && words.next() != "after") throw std::runtime_error("wanted after");
+      answers = step(words.empty() ? seconds(1) : testing::duration(words.next()));
+      if (answers.empty()) answers.emplace_back("> nothing");
+    } else if (verb == "run") {
+      answers = run(testing::duration(words.next()));
+    } else if (verb == "why") {
+      answers = why();
+    } else if (verb == "state") {
+      answers = told();
+    } else {
+      set(verb, words);
+    }
+    words.expect_end();
+    return answers;
+  }
+
+ private:
+  struct One {
+    model::Task task;
+    std::optional<model::Resources> used;
+  };
+
+  One& one(const std::string& name) {
+    const auto found = tasks_.find(name);
+    if (found == tasks_.end()) throw std::runtime_error(cat("no such task: ", name));
+    return found->second;
+  }
+  model::Task& task(Words& words) { return one(words.next()).task; }
+
+  void arrive(bool pod, Words& words) {
+    One made;
+    model::Task& task = made.task;
+    task.name = task.identity.task = words.next();
+    task.kind = pod ? model::TaskKind::kPod : model::TaskKind::kCopilotTask;
+    task.identity.source = pod ? "kubernetes" : "yarn";
+    task.path = cat(pod ? "kubepods/besteffort/" : "yarn/", task.name);
+    task.phase = model::PodPhase::kRunning;
+    task.qos_raw = task.qos = model::Qos::kBe;
+    task.priority_raw = task.priority = model::PriorityClass::kBatch;
+    task.priority_number = task.priority_value = 5000;
+    task.eviction_enabled = true;
+    // In the order in which they are made, whatever else is said of them.
+    task.eviction_priority = ++made_;
+    task.started = task.created = clock_.wall();
+    made.used = testing::amounts(words.next());
+    tasks_[task.name] = std::move(made);
+  }
+
+  void set(const std::string& verb, Words& words) {
+    if (verb == "on") {
+      switches_ = {};
+      while (!words.empty()) {
+        const std::string word = words.next();
+        const auto feature = parse_evict_feature(word);
+        if (!feature) throw std::runtime_error(cat("no such feature: ", word));
+        switches_.set(*feature);
+      }
+    } else if (verb == "grant") {
+      per_hour_ = testing::quantity(words.next()).value();
+    } else if (verb == "grace") {
+      rules_.word->evict.grace = testing::duration(words.next());
+    } else if (verb == "pressure") {
+      rules_.word->evict.memory_pressure_percent = testing::quantity(words.next()).value();
+    } else if (verb == "stalls") {
+      stalls_ = testing::quantity(words.next()).value();
+    } else if (verb == "line") {
+      rules_.threshold.memory_evict_percent = testing::quantity(words.next()).value();
+      rules_.threshold.memory_evict_lower_percent = testing::quantity(words.next()).value();
+    } else if (verb == "satisfaction") {
+      rules_.threshold.cpu_evict_satisfaction_upper_percent = testing::quantity(words.next()).value();
+      rules_.threshold.cpu_evict_satisfaction_lower_percent = testing::quantity(words.next()).value();
+    } else if (verb == "limit") {
+      limit_ = cpu_milli(testing::quantity(words.next()));
+    } else if (verb == "rest") {
+      const std::string word = words.next();
+      rest_ = word == "unknown" ? std::nullopt : std::optional(testing::amounts(word));
+    } else if (verb == "offers") {
+      offers_ = testing::amounts(words.next());
+    } else if (verb == "pod" || verb == "task") {
+      arrive(verb == "pod", words);
+    } else if (verb == "requests") {
+      model::Task& of = task(words);
+      const model::Resources all = testing::amounts(words.next());
+      of.requests.batch = {all.cpu, all.memory};
+    } else if (verb == "uses") {
+      One& of = one(words.next());
+      const std::string word = words.next();
+      of.used = word == "unknown" ? std::nullopt : std::optional(testing::amounts(word));
+    } else if (verb == "guarded") {
+      task(words).eviction_enabled = false;
+    } else if (verb == "gone") {
+      tasks_.erase(words.next());
+    } else if (verb == "over") {
+      task(words).phase = model::PodPhase::kFailed;
+    } else if (verb == "pending") {
+      model::Task& of = task(words);
+      of.phase = model::PodPhase::kPending;
+      of.path.clear();
+    } else if (verb == "without-group") {
+      task(words).path.clear();
+    } else if (verb == "with-group") {
+      model::Task& of = task(words);
+      of.path = cat("again/", of.name);
+    } else if (verb == "ends") {
+      model::Task& of = task(words);
+      of.deleted = clock_.wall() + testing::duration(words.next());
+    } else if (verb == "answer") {
+      answer(words);
+    } else if (verb == "observe") {
+      may_act_ = words.next() == "off";
+    } else if (verb == "wall") {
+      clock_.jump_wall(testing::duration(words.next()));
+    } else {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+  }
+
+  void answer(Words& words) {
+    constexpr std::string_view kOutcomes[] = {"accepted", "forbidden", "never", "unreachable", "gone"};
+    const std::string key = evict_key(task(words));
+    const std::string word = words.next();
+    const auto at = std::ranges::find(kOutcomes, word);
+    if (at == std::end(kOutcomes)) throw std::runtime_error(cat("no such answer: ", word));
+    answers_.push_back({key, static_cast<EvictOutcome>(at - std::begin(kOutcomes))});
+  }
+
+  NodeSeen node(std::vector<TaskSeen>& seen) const {
+    NodeSeen out;
+    out.capacity = testing::amounts("100/100Gi");
+    model::Resources used = rest_.value_or(model::Resources());
+    OfflineCpu offline{{}, {}, limit_};
+    for (const auto& [name, one] : tasks_) {
+      seen.push_back({&one.task, {}, {}});
+      offline.request += one.task.requests.batch.cpu.value_or(model::CpuMilli{});
+      if (!one.used) continue;
+      seen.back().cpu = one.used->cpu;
+      seen.back().memory = one.used->memory;
+      used += *one.used;
+      offline.used += one.used->cpu;
+    }
+    if (rest_) {
+      out.cpu = out.cpu_in_window = used.cpu;
+      out.memory = used.memory;
+    }
+    out.offline = out.offline_in_window = offline;
+    if (offers_) out.offered.push_back({model::PriorityClass::kBatch, offers_->cpu, offers_->memory});
+    out.memory_pressure_percent = stalls_;
+    return out;
+  }
+
+  std::vector<std::string> step(Duration after) {
+    if (started_) clock_.advance(after);
+    if (!started_) state_ = first_evict_state(clock_.monotonic());
+    started_ = true;
+    std::vector<TaskSeen> seen;
+    const NodeSeen node_now = node(seen);
+    EvictStep step = evict(state_, {node_now, seen, answers_, per_hour_, may_act_}, rules_, switches_,
+                           clock_.monotonic(), clock_.wall());
+    answers_.clear();
+    state_ = std::move(step.state);
+    last_ = std::move(step.plan);
+    std::vector<std::string> out;
+    for (const Leaving& each : last_.ended) {
+      out.push_back(cat("> ended ", each.task, ", ", kStages[static_cast<std::size_t>(each.stage)]));
+    }
+    for (const EvictOrder& each : last_.orders) {
+      const std::string name = seen[each.task].task->name;
+      if (each.verb == EvictVerb::kKill) {
+        out.push_back(cat("> kill ", name, " [", model::reason_id(each.by), "] of ", to_string(each.feature)));
+      } else {
+        out.push_back(cat("> ask ", name, " [", model::reason_id(each.reason), "] of ", to_string(each.feature), ": ",
+                          amount(each.feature, each.gap.amount), " missing, releases ",
+                          amount(each.feature, each.release)));
+      }
+    }
+    return out;
+  }
+
+  std::vector<std::string> run(Duration time) {
+    std::vector<std::string> out;
+    for (Duration at = seconds(1); at <= time; at += seconds(1)) {
+      for (const std::string& each : step(seconds(1))) {
+        out.push_back(cat("> ", base::format_go_duration(at), each.substr(1)));
+      }
+    }
+    if (out.empty()) out.emplace_back("> nothing");
+    return out;
+  }
+
+  std::vector<std::string> why() const {
+    std::vector<std::string> out;
+    for (const EvictVerdict& each : last_.verdicts) {
+      const EvictFeature feature = each.feature.feature;
+      out.push_back(cat("> ", to_string(feature), " [", model::reason_id(each.reason), "]",
+                        each.missing > 0 ? cat(" ", amount(feature, each.missing), " missing") : ""));
+    }
+    return out;
+  }
+
+  std::vector<std::string> told() const {
+    std::vector<std::string> out;
+    for (const Leaving& each : state_.leaving) {
+      out.push_back(cat("> ", each.task, " ", kStages[static_cast<std::size_t>(each.stage)], " for ",
+                        base::format_go_duration(clock_.monotonic() - each.since), ", asked ",
+                        base::format_go_duration(clock_.monotonic() - each.asked), " ago"));
+    }
+    out.push_back(cat("> ", state_.hour.size(), " of ", per_hour_, " in an hour"));
+    return out;
+  }
+
+  base::testing::Clock clock_;
+  NodeRules rules_;
+  EvictSwitches switches_;
+  std::map<std::string, One> tasks_;
+  std::optional<model::Resources> rest_ = model::Resources();
+  model::CpuMilli limit_{100'000};
+  std::optional<model::Resources> offers_;
+  std::optional<std::int64_t> stalls_;
+  std::vector<EvictAnswer> answers_;
+  std::int64_t per_hour_ = 2;
+  bool may_act_ = true;
+  bool started_ = false;
+  std::int32_t made_ = 0;
+  EvictState state_;
+  EvictPlan last_;
+};
+
+TEST(EvictStepScenarios, ComeOutAsTheyAreWritten) {
+  testing::play_scenarios("policy/evict/testdata/step", 26, [] {
+    auto scenario = std::make_shared<Scenario>();
+    return [scenario](std::string_view line) { return scenario->run(line); };
+  });
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,112 @@
+// The limits of what is remembered, and a clock that goes back.
+#include "policy/evict/evict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::MonotonicTime;
+using std::chrono::hours;
+
+constexpr std::int64_t kGi = 1024 * 1024 * 1024;
+constexpr MonotonicTime kNow{hours(10)};
+
+// All of its memory is used, each of its tasks uses a gibibyte.
+struct Node {
+  NodeRules rules;
+  EvictSwitches switches;
+  NodeSeen seen;
+  std::deque<model::Task> made;
+  std::vector<TaskSeen> tasks;
+  std::int64_t per_hour = 10;
+
+  explicit Node(int many) {
+    rules.threshold.enable = true;
+    switches.set(EvictFeature::kBeMemory);
+    seen.capacity = {{100'000}, {1000 * kGi}};
+    seen.memory = model::MemoryBytes{1000 * kGi};
+    for (int i = 0; i < many; ++i) {
+      model::Task& task = made.emplace_back();
+      task.kind = model::TaskKind::kCopilotTask;
+      task.qos_raw = task.qos = model::Qos::kBe;
+      task.phase = model::PodPhase::kRunning;
+      task.name = task.identity.task = base::cat("t", i);
+      task.identity.source = "yarn";
+      task.path = base::cat("yarn/t", i);
+      tasks.push_back({&task, model::CpuMilli{0}, model::MemoryBytes{kGi}});
+    }
+  }
+  EvictStep step(const EvictState& before, MonotonicTime now) const {
+    return evict(before, {seen, tasks, {}, per_hour, true}, rules, switches, now, base::WallTime());
+  }
+};
+
+model::Reason why(const EvictStep& step) {
+  return step.plan.verdicts.at(0).reason;
+}
+
+TEST(Evict, NobodyNewIsAskedWhileAsManyAsMayBeAreWaitedFor) {
+  const Node node(static_cast<int>(kLeavingMax) + 10);
+  EvictState state;
+  for (std::size_t i = 0; i < kLeavingMax; ++i) {
+    Leaving& one = state.leaving.emplace_back();
+    one.task = evict_key(node.made[i]);
+    one.stage = EvictStage::kSpared;
+  }
+  std::ranges::sort(state.leaving, {}, &Leaving::task);
+  EvictStep step = node.step(state, kNow);
+  EXPECT_TRUE(step.plan.orders.empty());
+  EXPECT_EQ(why(step), model::Reason::kEvictCoolDown);
+  EXPECT_EQ(step.state.leaving.size(), kLeavingMax);
+  state.leaving.pop_back();
+  step = node.step(state, kNow);
+  EXPECT_EQ(step.plan.orders.size(), 1u);
+  EXPECT_EQ(step.state.leaving.size(), kLeavingMax);
+}
+
+TEST(Evict, NoGrantIsLargerThanWhatIsRemembered) {
+  Node node(20);
+  node.per_hour = INT64_MAX;
+  EvictState state;
+  state.hour.assign(static_cast<std::size_t>(kEvictionsPerHourMax) - 1, kNow);
+  EvictStep step = node.step(state, kNow);
+  EXPECT_EQ(step.plan.orders.size(), 1u);
+  step = node.step(step.state, kNow + kMemoryEvictPause);
+  EXPECT_TRUE(step.plan.orders.empty());
+  EXPECT_EQ(why(step), model::Reason::kEvictBudgetSpent);
+}
+
+TEST(Evict, NothingIsHeldForLongerByAClockThatWentBack) {
+  Node node(40);
+  node.per_hour = 100;
+  EvictState state = node.step(first_evict_state(kNow), kNow).state;
+  ASSERT_EQ(state.hour.size(), kVictimsAStep);
+  constexpr MonotonicTime kBack{kNow.since_start - hours(5)};
+  EvictStep step = node.step(state, kBack);
+  EXPECT_TRUE(step.plan.orders.empty());
+  EXPECT_EQ(step.state.hour, std::vector(kVictimsAStep, kBack)) << "they slide from where the clock is now";
+  EXPECT_EQ(step.state.memory_not_before, kBack + kMemoryEvictPause);
+  EXPECT_EQ(step.state.cpu_not_before, kBack + kCpuEvictPause);
+  step = node.step(step.state, kBack + kMemoryEvictPause);
+  EXPECT_EQ(step.plan.orders.size(), kVictimsAStep);
+  // Nobody answered; they are killed when it is time by the clock that there is.
+  step = node.step(step.state, kBack + kUnanswered);
+  EXPECT_EQ(step.plan.orders.size(), kVictimsAStep);
+  EXPECT_EQ(step.plan.orders.at(0).by, model::Reason::kEvictUnreachable);
+}
+
+TEST(Evict, ATaskIsKnownByItsSourceAndItsName) {
+  model::Task task;
+  task.identity.source = "yarn";
+  task.identity.task = "container_1";
+  EXPECT_EQ(evict_key(task), "yarn/container_1");
+}
+
+}  // namespace
+}  // namespace tidemark::policy

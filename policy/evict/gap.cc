@@ -1,0 +1,357 @@
+#include "policy/evict/gap.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace tidemark::policy {
+namespace {
+
+using model::CpuMilli;
+using model::MemoryBytes;
+using model::PriorityClass;
+using model::Reason;
+
+using Wide = __int128;  // no product of an amount and a percentage overflows
+
+constexpr std::int64_t kPercent = 100;
+// Contract 7.4: "lower default threshold−2", of the features that count what is used.
+constexpr std::int64_t kLowerBelowLine_percent = 2;
+// "cpuEvictBEUsageThresholdPercent (default 90; limit <1000m counts as high)".
+constexpr std::int64_t kOfflineUsageLine_percent = 90;
+constexpr CpuMilli kLimitAlwaysHigh{1000};
+// "BE satisfaction lower in (0,60], upper in (0,100)".
+constexpr std::int64_t kSatisfactionLowerMax_percent = 60;
+// Of the memory, a step, while work stands still for want of it.
+constexpr std::int64_t kPressureStep_percent = 1;
+
+constexpr std::array<std::string_view, kEvictFeatures> kNames{
+    "BECPUEvict", "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict",
+    "CPUEvict",   "MemoryEvict",   "MemoryPressureEvict"};
+
+std::int64_t held(Wide value) {
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::clamp<Wide>(value, kMin, kMax));
+}
+
+std::int64_t part_of(std::int64_t amount, std::int64_t percent) {
+  return held(Wide{amount} * percent / kPercent);
+}
+
+// Whole percents of `all`, which is above 0; what is below 0 counts as nothing.
+std::int64_t percent_of(std::int64_t amount, std::int64_t all, bool up) {
+  const Wide product = Wide{std::max<std::int64_t>(amount, 0)} * kPercent + (up ? all - 1 : 0);
+  return static_cast<std::int64_t>(std::min<Wide>(product / all, kSeenPercentMax));
+}
+
+// What came of one feature.
+struct Outcome {
+  FeatureVerdict verdict;
+  std::vector<Gap> gaps;
+};
+
+Outcome none(EvictFeature feature, Reason why, std::int64_t seen = 0, std::int64_t line = 0) {
+  return {{feature, why, seen, line}, {}};
+}
+
+Outcome one(Gap gap) {
+  if (gap.amount <= 0) return none(gap.feature, Reason::kEvictBelowLine, gap.seen_percent, gap.line_percent);
+  return {{gap.feature, gap.reason, gap.seen_percent, gap.line_percent}, {gap}};
+}
+
+// ---- used ----
+
+struct UsedLine {
+  std::int64_t line = 0;
+  std::int64_t lower = 0;
+};
+
+// "MemoryEvict etc. skipped if threshold missing/negative or lower ≥ threshold or priority threshold missing".
+// BEMemoryEvict asks for no priority. A lower one below 0, which nobody can mean, is refused as well.
+std::optional<UsedLine> used_line(std::optional<std::int64_t> line, std::optional<std::int64_t> lower) {
+  if (!line || *line < 0) return std::nullopt;
+  if (lower && (*lower < 0 || *lower >= *line)) return std::nullopt;
+  return UsedLine{*line, lower.value_or(std::max<std::int64_t>(*line - kLowerBelowLine_percent, 0))};
+}
+
+// "node cpu% (int) ≥ threshold" and "node memory% (int, last) ≥ threshold": "Cap×(usage%−lower%)/100".
+Outcome used_gap(EvictFeature feature, std::optional<UsedLine> line, std::int64_t capacity,
+                 std::optional<std::int64_t> used) {
+  if (!line) return none(feature, Reason::kEvictUnfit);
+  if (!used || capacity <= 0) return none(feature, Reason::kEvictNotMeasured);
+  const std::int64_t seen = percent_of(*used, capacity, false);
+  if (seen < line->line) return none(feature, Reason::kEvictBelowLine, seen, line->line);
+  const bool cpu = feature == EvictFeature::kCpu;
+  Gap gap;
+  gap.feature = feature;
+  gap.reason = cpu ? Reason::kEvictCpuLine : Reason::kEvictMemoryLine;
+  gap.measure = cpu ? Measure::kCpuUsed : Measure::kMemoryUsed;
+  gap.amount = part_of(capacity, seen - line->lower);
+  gap.seen_percent = seen;
+  gap.line_percent = line->line;
+  gap.goal_percent = line->lower;
+  return one(gap);
+}
+
+Outcome cpu_gap(const NodeSeen& node, const ThresholdRules& rules) {
+  std::optional<UsedLine> line = used_line(rules.cpu_evict_percent, rules.cpu_evict_lower_percent);
+  if (!rules.evict_priority) line.reset();
+  return used_gap(EvictFeature::kCpu, line, node.capacity.cpu.value,
+                  node.cpu_in_window.transform([](CpuMilli used) { return used.value; }));
+}
+
+Outcome memory_gap(EvictFeature feature, const NodeSeen& node, const ThresholdRules& rules) {
+  std::optional<UsedLine> line = used_line(rules.memory_evict_percent, rules.memory_evict_lower_percent);
+  if (feature == EvictFeature::kMemory && !rules.evict_priority) line.reset();
+  return used_gap(feature, line, node.capacity.memory.value,
+                  node.memory.transform([](MemoryBytes used) { return used.value; }));
+}
+
+// Ours: while work stands still a part of the memory goes at each step, whatever is used.
+Outcome pressure_gap(const NodeSeen& node, std::int64_t line) {
+  constexpr EvictFeature kFeature = EvictFeature::kMemoryPressure;
+  if (line < 0 || line > kPressureMax_percent) return none(kFeature, Reason::kEvictUnfit);
+  if (!node.memory_pressure_percent || node.capacity.memory.value <= 0) {
+    return none(kFeature, Reason::kEvictNotMeasured);
+  }
+  Gap gap;
+  gap.feature = kFeature;
+  gap.reason = Reason::kEvictMemoryPressure;
+  gap.measure = Measure::kMemoryUsed;
+  gap.seen_percent = std::clamp<std::int64_t>(*node.memory_pressure_percent, 0, kPressureMax_percent);
+  gap.line_percent = gap.goal_percent = line;
+  if (gap.seen_percent > line) {
+    gap.amount = std::max<std::int64_t>(part_of(node.capacity.memory.value, kPressureStep_percent), 1);
+  }
+  return one(gap);
+}
+
+// ---- the satisfaction of offline work ----
+
+struct SatisfactionLine {
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  std::int64_t usage = 0;
+  CpuEvictPolicy policy = CpuEvictPolicy::kByRealLimit;
+};
+
+// "BE satisfaction lower in (0,60], upper in (0,100) (100 is refused here though the webhook admits it), upper ≥ lower
+// else feature skipped".
+std::optional<SatisfactionLine> satisfaction_line(const ThresholdRules& rules) {
+  const auto lower = rules.cpu_evict_satisfaction_lower_percent;
+  const auto upper = rules.cpu_evict_satisfaction_upper_percent;
+  const std::int64_t usage = rules.cpu_evict_usage_percent.value_or(kOfflineUsageLine_percent);
+  if (!lower || *lower <= 0 || *lower > kSatisfactionLowerMax_percent) return std::nullopt;
+  if (!upper || *upper >= kPercent || *upper < *lower || usage < 0) return std::nullopt;
+  return SatisfactionLine{*lower, *upper, usage, rules.cpu_evict_policy};
+}
+
+// nullopt: not known. "evictByAllocatable → node allocatable batch-cpu (0 → 1, missing → −1 ⇒ skip)"; a real limit of 0
+// is none that work could run with, and nobody's measurement.
+std::optional<CpuMilli> limit_of(const OfflineCpu& offline, CpuEvictPolicy policy) {
+  if (!offline.limit || offline.limit->value < 0) return std::nullopt;
+  if (offline.limit->value > 0) return offline.limit;
+  return policy == CpuEvictPolicy::kByAllocatable ? std::optional(CpuMilli{1}) : std::nullopt;
+}
+
+struct Satisfaction {
+  std::int64_t percent = 0;  // limit / request, rounded up: at most the line where the exact one is
+  std::int64_t amount = 0;   // 0: nothing has to go
+};
+
+// "BE usage/limit ≥ cpuEvictBEUsageThresholdPercent and limit/request ≤ lower %": "request×(upper% − limit/request)".
+std::optional<Satisfaction> satisfaction(const std::optional<OfflineCpu>& offline, const SatisfactionLine& line) {
+  const auto limit = offline ? limit_of(*offline, line.policy) : std::nullopt;
+  if (!limit) return std::nullopt;
+  const Wide request = offline->request.value;
+  if (request <= 0) return Satisfaction{};  // nobody asked for any: nobody lacks it
+  const Wide had = Wide{limit->value} * kPercent;
+  const bool busy =
+      *limit < kLimitAlwaysHigh || Wide{offline->used.value} * kPercent >= Wide{limit->value} * line.usage;
+  Satisfaction out{percent_of(limit->value, offline->request.value, true), 0};
+  if (busy && had <= request * line.lower) out.amount = held((request * line.upper - had) / kPercent);
+  return out;
+}
+
+// "both window avg and latest must hold", "min of window and latest".
+Outcome offline_cpu_gap(const NodeSeen& node, const ThresholdRules& rules) {
+  constexpr EvictFeature kFeature = EvictFeature::kBeCpu;
+  const auto line = satisfaction_line(rules);
+  if (!line) return none(kFeature, Reason::kEvictUnfit);
+  const auto in_window = satisfaction(node.offline_in_window, *line);
+  const auto latest = satisfaction(node.offline, *line);
+  if (!in_window || !latest) return none(kFeature, Reason::kEvictNotMeasured);
+  Gap gap;
+  gap.feature = kFeature;
+  gap.reason = Reason::kEvictCpuUnsatisfied;
+  gap.measure = Measure::kCpuRequested;
+  gap.amount = std::min(in_window->amount, latest->amount);
+  gap.seen_percent = latest->percent;
+  gap.line_percent = line->lower;
+  gap.goal_percent = line->upper;
+  return one(gap);
+}
+
+// ---- sold ----
+
+struct SoldLine {
+  std::int64_t line = 0;
+  std::int64_t lower = 0;
+  std::int64_t priority = 0;
+};
+
+// "allocatable features need both bounds and priority threshold ≤ 7999. No defaults are injected for these". As with
+// the other lines nothing is below 0 and the lower one is below the line.
+std::optional<SoldLine> sold_line(std::optional<std::int64_t> line, std::optional<std::int64_t> lower,
+                                  std::optional<std::int64_t> priority) {
+  if (!line || !lower || !priority) return std::nullopt;
+  if (*lower < 0 || *lower >= *line || *priority > kAllocatableEvictPriorityMax) return std::nullopt;
+  return SoldLine{*line, *lower, *priority};
+}
+
+// "Σ request of pods with value ≤ allocatableEvictPriorityThreshold, per resource (mid/batch/cpu by class)". Pods that
+// are over hold nothing any more and are left out, unlike with the peer.
+std::int64_t requested_of(std::span<const TaskSeen> tasks, PriorityClass oversold, Measure measure,
+                          std::int64_t priority) {
+  Wide sum = 0;
+  for (const TaskSeen& each : tasks) {
+    if (each.task == nullptr || each.task->terminal() || each.task->priority_value > priority) continue;
+    sum += requested_of_class(*each.task, oversold, measure);
+  }
+  return held(sum);
+}
+
+// "requested / node allocatable > threshold % ; allocatable 0/missing → release all": "requested − lower%×allocatable".
+// One that is missing gets no gap here (NodeSeen::offered).
+Gap sold_gap(const SoldLine& line, std::int64_t requested, std::int64_t allocatable) {
+  Gap gap;
+  gap.line_percent = line.line;
+  gap.goal_percent = line.lower;
+  if (requested <= 0) return gap;
+  if (allocatable <= 0) {
+    gap.seen_percent = kSeenPercentMax;
+    gap.amount = requested;
+    return gap;
+  }
+  gap.seen_percent = percent_of(requested, allocatable, true);
+  if (Wide{requested} * kPercent > Wide{allocatable} * line.line) {
+    gap.amount = held(Wide{requested} - Wide{allocatable} * line.lower / kPercent);
+  }
+  return gap;
+}
+
+std::optional<std::int64_t> allocatable_of(const NodeSeen& node, PriorityClass of, bool cpu) {
+  const auto found = std::ranges::find(node.offered, of, &NodeSeen::Offered::of);
+  if (found == node.offered.end()) return std::nullopt;
+  if (cpu) return found->cpu.transform([](CpuMilli amount) { return amount.value; });
+  return found->memory.transform([](MemoryBytes amount) { return amount.value; });
+}
+
+// Told of the first class that is oversold, else of the one that is nearest to it.
+Outcome sold_gaps(EvictFeature feature, std::optional<SoldLine> line, const NodeSeen& node,
+                  std::span<const TaskSeen> tasks) {
+  if (!line) return none(feature, Reason::kEvictUnfit);
+  const bool cpu = feature == EvictFeature::kCpuAllocatable;
+  const Measure measure = cpu ? Measure::kCpuRequested : Measure::kMemoryRequested;
+  Outcome out = none(feature, Reason::kEvictNotMeasured);
+  for (const PriorityClass of : {PriorityClass::kBatch, PriorityClass::kMid, PriorityClass::kProd}) {
+    const auto allocatable = allocatable_of(node, of, cpu);
+    if (!allocatable) continue;
+    Gap gap = sold_gap(*line, requested_of(tasks, of, measure, line->priority), *allocatable);
+    gap.feature = feature;
+    gap.reason = cpu ? Reason::kEvictCpuOversold : Reason::kEvictMemoryOversold;
+    gap.measure = measure;
+    gap.oversold = of;
+    Outcome its = one(gap);
+    const bool nearer = out.gaps.empty() && (!its.gaps.empty() || its.verdict.seen_percent >= out.verdict.seen_percent);
+    if (nearer) out.verdict = its.verdict;
+    out.gaps.insert(out.gaps.end(), its.gaps.begin(), its.gaps.end());
+  }
+  return out;
+}
+
+Outcome outcome_of(EvictFeature feature, const NodeSeen& node, std::span<const TaskSeen> tasks,
+                   const ThresholdRules& rules, const EvictSettings& settings) {
+  switch (feature) {
+    case EvictFeature::kBeCpu:
+      return offline_cpu_gap(node, rules);
+    case EvictFeature::kBeMemory:
+    case EvictFeature::kMemory:
+      return memory_gap(feature, node, rules);
+    case EvictFeature::kCpuAllocatable:
+      return sold_gaps(feature,
+                       sold_line(rules.cpu_allocatable_evict_percent, rules.cpu_allocatable_evict_lower_percent,
+                                 rules.allocatable_evict_priority),
+                       node, tasks);
+    case EvictFeature::kMemoryAllocatable:
+      return sold_gaps(feature,
+                       sold_line(rules.memory_allocatable_evict_percent, rules.memory_allocatable_evict_lower_percent,
+                                 rules.allocatable_evict_priority),
+                       node, tasks);
+    case EvictFeature::kCpu:
+      return cpu_gap(node, rules);
+    case EvictFeature::kMemoryPressure:
+      return pressure_gap(node, settings.memory_pressure_percent.value_or(-1));
+  }
+  return none(feature, Reason::kEvictNotMeasured);
+}
+
+// Whose resources a class is paid with: "per resource (mid/batch/cpu by class)".
+PriorityClass paid_as(PriorityClass of) {
+  return of == PriorityClass::kBatch || of == PriorityClass::kMid ? of : PriorityClass::kProd;
+}
+
+}  // namespace
+
+std::int64_t requested_of_class(const model::Task& task, PriorityClass of, Measure measure) {
+  if (task.kind != model::TaskKind::kPod || paid_as(task.priority) != of) return 0;
+  const model::TaskAmounts& all = task.requests;
+  const model::SaidAmounts& its = of == PriorityClass::kBatch ? all.batch
+                                  : of == PriorityClass::kMid ? all.mid
+                                                              : all.native;
+  switch (measure) {
+    case Measure::kCpuRequested:
+      return std::max<std::int64_t>(its.cpu.value_or(CpuMilli{}).value, 0);
+    case Measure::kMemoryRequested:
+      return std::max<std::int64_t>(its.memory.value_or(MemoryBytes{}).value, 0);
+    case Measure::kCpuUsed:
+    case Measure::kMemoryUsed:
+      return 0;
+  }
+  return 0;
+}
+
+std::string_view to_string(EvictFeature feature) {
+  return kNames[static_cast<std::size_t>(feature)];
+}
+
+std::optional<EvictFeature> parse_evict_feature(std::string_view text) {
+  const auto found = std::ranges::find(kNames, text);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<EvictFeature>(found - kNames.begin());
+}
+
+Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const ThresholdRules& rules,
+             const EvictSettings& settings, EvictSwitches switches) {
+  Gaps out;
+  if (!rules.enable) return out;
+  for (std::size_t i = 0; i < kEvictFeatures; ++i) {
+    const auto feature = static_cast<EvictFeature>(i);
+    if (!switches.has(feature)) continue;
+    if (feature == EvictFeature::kMemoryPressure && !settings.memory_pressure_percent) continue;
+    Outcome its = outcome_of(feature, node, tasks, rules, settings);
+    out.verdicts.push_back(its.verdict);
+    out.gaps.insert(out.gaps.end(), its.gaps.begin(), its.gaps.end());
+  }
+  return out;
+}
+
+base::Duration cpu_window(const ThresholdRules& rules) {
+  using std::chrono::seconds;
+  constexpr std::int64_t kMax_s = std::chrono::duration_cast<seconds>(kCpuWindowMax).count();
+  return seconds(std::clamp<std::int64_t>(rules.cpu_evict_window_s.value_or(1), 1, kMax_s));
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,135 @@
+// What is above its line on a node, and how much has to go so that it is not (contract 7.4).
+//
+//   BECPUEvict            used / limit of all offline work ≥ cpuEvictBEUsageThresholdPercent (90), and
+//                         limit / request ≤ lower %        in the window and now
+//                         goes: request × (upper % − limit/request), the smaller of window and now
+//   CPUEvict              the window's use of the node ≥ cpuEvictThresholdPercent
+//                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
+//   CPUAllocatableEvict   requested / allocatable of a class > cpuAllocatableEvictThresholdPercent, of pods whose
+//   MemoryAllocatableEvict   priority ≤ allocatableEvictPriorityThreshold and that are not over
+//                         goes: requested − allocatable × lower %; all that is requested where nothing is allocatable
+//   BEMemoryEvict, MemoryEvict   used memory of the node % (whole, now) ≥ memoryEvictThresholdPercent
+//                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
+//   MemoryPressure (ours) all work stood still for want of memory for more than the settings say
+//                         goes: 1 % of the memory a step
+//
+// A lower bound is at least 0, and what is seen at most kSeenPercentMax. A feature whose settings do not fit together
+// is left out and told (TM-EVICT-014), as the peer does. What is not measured evicts nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/qos.h"
+#include "model/reason.h"
+#include "model/resources.h"
+#include "policy/evict/settings.h"
+#include "policy/evict/task_seen.h"
+#include "policy/node_rules/node_rules.h"
+
+namespace tidemark::policy {
+
+// In the order in which the peer looks at them.
+enum class EvictFeature : std::uint8_t {
+  kBeCpu,
+  kBeMemory,
+  kCpuAllocatable,
+  kMemoryAllocatable,
+  kCpu,
+  kMemory,
+  kMemoryPressure,
+};
+inline constexpr std::size_t kEvictFeatures = 7;
+// As `koordinator.sh/eviction-policy` and the peer's feature gates name it: "BECPUEvict". Ours: "MemoryPressureEvict".
+std::string_view to_string(EvictFeature feature);
+std::optional<EvictFeature> parse_evict_feature(std::string_view text);
+
+inline constexpr std::int64_t kAllocatableEvictPriorityMax = 7999;  // of mid: prod is not to go
+inline constexpr std::int64_t kSeenPercentMax = 1'000'000;          // also what any amount is of nothing
+inline constexpr base::Duration kCpuWindowMax = std::chrono::hours(24);
+
+// In what a victim counts towards a gap.
+enum class Measure : std::uint8_t { kCpuUsed, kCpuRequested, kMemoryUsed, kMemoryRequested };
+
+struct Gap {
+  EvictFeature feature = EvictFeature::kBeCpu;
+  model::Reason reason = model::Reason::kEvictMemoryLine;
+  Measure measure = Measure::kMemoryUsed;
+  std::int64_t amount = 0;  // milli-cores or bytes that have to go; > 0
+  // Of an allocatable feature: the class that is oversold, kProd for native resources. Work of another one would go for
+  // nothing.
+  model::PriorityClass oversold = model::PriorityClass::kNone;
+  // What was seen and where the line lies, in percent, for whoever asks why. Of kBeCpu limit/request and its lower.
+  std::int64_t seen_percent = 0;
+  std::int64_t line_percent = 0;
+  std::int64_t goal_percent = 0;  // what is gone down to
+  bool operator==(const Gap&) const = default;
+};
+
+// Of the offline work all together, at one time (contract 7.4, BECPUEvict).
+struct OfflineCpu {
+  model::CpuMilli used;
+  model::CpuMilli request;  // of batch CPU, of tasks that are QoS BE by their own word
+  // What it could use at most: by the policy byAllocatable the node's batch-cpu, else the processors and the quota that
+  // are in force. nullopt: not known, the feature is passed over.
+  std::optional<model::CpuMilli> limit;
+  bool operator==(const OfflineCpu&) const = default;
+};
+
+struct NodeSeen {
+  model::Resources capacity;                     // nothing: not known
+  std::optional<model::CpuMilli> cpu;            // used, now
+  std::optional<model::CpuMilli> cpu_in_window;  // on average, over the window of CPU features
+  std::optional<model::MemoryBytes> memory;      // total − available
+  // In the window nullopt as well where its samples cover less than a third of it.
+  std::optional<OfflineCpu> offline, offline_in_window;
+  // The node's allocatable: of batch, of mid, the native ones for prod. nullopt, or no such class: it names none, or
+  // nobody knows. Nothing goes for it then: a resource that is lost for a moment would take all of its pods along.
+  struct Offered {
+    model::PriorityClass of = model::PriorityClass::kBatch;
+    std::optional<model::CpuMilli> cpu;
+    std::optional<model::MemoryBytes> memory;
+  };
+  std::vector<Offered> offered;
+  std::optional<std::int64_t> memory_pressure_percent;  // full, of the last ten seconds
+};
+
+// Which features are switched on: the peer's gates, or our manager's word.
+struct EvictSwitches {
+  std::uint32_t on = 0;
+  bool has(EvictFeature feature) const { return ((on >> static_cast<unsigned>(feature)) & 1U) != 0; }
+  void set(EvictFeature feature) { on |= std::uint32_t{1} << static_cast<unsigned>(feature); }
+  bool operator==(const EvictSwitches&) const = default;
+};
+
+// What came of each feature that is switched on: a gap, or why there is none.
+struct FeatureVerdict {
+  EvictFeature feature = EvictFeature::kBeCpu;
+  model::Reason reason = model::Reason::kEvictBelowLine;  // BelowLine, NotMeasured, Unfit, or its first gap's
+  std::int64_t seen_percent = 0, line_percent = 0;        // as far as they were calculated
+  bool operator==(const FeatureVerdict&) const = default;
+};
+
+struct Gaps {
+  std::vector<Gap> gaps;  // in the order of EvictFeature; of an allocatable feature one for each oversold class
+  std::vector<FeatureVerdict> verdicts;
+};
+
+// Total. Nothing where resourceUsedThresholdWithBE is not enabled; no word of the pressure where the settings have
+// none.
+Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const ThresholdRules& rules,
+             const EvictSettings& settings, EvictSwitches switches);
+
+// What a task asked for of what its node offers to a class: kBatch, kMid, kProd for native resources. 0 where it is of
+// another class. Only pods take of it: it is what is left beside the work of another scheduler, a copilot's tasks.
+std::int64_t requested_of_class(const model::Task& task, model::PriorityClass of, Measure measure);
+
+// How far back the CPU features look: max(a second, cpuEvictTimeWindowSeconds), kCpuWindowMax at most.
+base::Duration cpu_window(const ThresholdRules& rules);
+
+}  // namespace tidemark::policy

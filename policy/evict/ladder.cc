@@ -1,0 +1,277 @@
+#include "policy/evict/ladder.h"
+
+#include <algorithm>
+
+#include "policy/limits/task_groups.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::Duration;
+using base::MonotonicTime;
+using base::WallTime;
+using model::Reason;
+
+constexpr Duration kHour = std::chrono::hours(1);
+
+// Where these do nothing the whole machine may stand still, so what nobody ends in a better way is killed.
+bool saves_the_machine(EvictFeature feature) {
+  return feature == EvictFeature::kBeMemory || feature == EvictFeature::kMemory ||
+         feature == EvictFeature::kMemoryPressure;
+}
+
+// It waits for an answer, or nobody answered so far and one may still come.
+bool is_unanswered(const Leaving& one) {
+  return one.stage == EvictStage::kAsked || (one.stage == EvictStage::kForbidden && one.unreachable);
+}
+
+// How long until then; cut at `most` either way, wild times included.
+Duration until(WallTime then, WallTime now, Duration most) {
+  std::int64_t left = 0;
+  if (__builtin_sub_overflow(then.since_epoch.count(), now.since_epoch.count(), &left)) {
+    return then > now ? most : -most;
+  }
+  return std::clamp(Duration(left), -most, most);
+}
+
+}  // namespace
+
+bool is_of_cpu(EvictFeature feature) {
+  return feature == EvictFeature::kBeCpu || feature == EvictFeature::kCpuAllocatable || feature == EvictFeature::kCpu;
+}
+
+Duration pause_after(EvictFeature feature) {
+  if (feature == EvictFeature::kMemoryPressure) return kPressureEvictPause;
+  return is_of_cpu(feature) ? kCpuEvictPause : kMemoryEvictPause;
+}
+
+bool is_here(const model::Task& task) {
+  return !task.terminal() && (!task.path.empty() || task.phase == model::PodPhase::kPending);
+}
+
+bool is_on_its_way(EvictStage stage) {
+  return stage == EvictStage::kAsked || stage == EvictStage::kLeaving || stage == EvictStage::kKilled;
+}
+
+Ladder::Ladder(EvictState& state, EvictPlan& plan, const EvictObservation& seen, Duration grace, MonotonicTime now,
+               WallTime wall)
+    : state_(state), plan_(plan), seen_(seen), grace_(grace), now_(now), wall_(wall) {}
+
+void Ladder::look() {
+  keep_time();
+  name_tasks();
+  for (const EvictAnswer& each : seen_.answers) {
+    if (Leaving* one = find(each.task)) hear(*one, each.outcome);
+  }
+  std::erase_if(state_.leaving, [&](Leaving& one) {
+    const auto index = task_of(one);
+    const bool spared = one.stage == EvictStage::kSpared;
+    if (!index || (spared ? task(*index).terminal() : !is_here(task(*index)))) {
+      plan_.ended.push_back(one);
+      return true;
+    }
+    if (const auto& ends = task(*index).deleted) end_as_told(one, *ends);
+    return false;
+  });
+}
+
+// Nothing is gained, and nothing is held for longer, from a clock that went back.
+void Ladder::keep_time() {
+  for (MonotonicTime& each : state_.hour) each = std::min(each, now_);
+  std::erase_if(state_.hour, [&](MonotonicTime each) { return now_ - each >= kHour; });
+  for (const auto feature : {EvictFeature::kCpu, EvictFeature::kMemory, EvictFeature::kMemoryPressure}) {
+    auto& time = not_before(feature);
+    if (time) time = std::min(*time, now_ + pause_after(feature));
+  }
+  for (Leaving& one : state_.leaving) {
+    one.since = std::min(one.since, now_);
+    one.deadline = std::min(one.deadline, now_ + kEvictGraceMax);
+    if (one.counted) one.counted = std::min(*one.counted, now_);
+  }
+}
+
+void Ladder::name_tasks() {
+  if (state_.leaving.empty()) return;  // nearly always
+  for (std::size_t i = 0; i < seen_.tasks.size(); ++i) {
+    if (seen_.tasks[i].task != nullptr) by_name_.emplace_back(evict_key(task(i)), i);
+  }
+  std::ranges::sort(by_name_);
+}
+
+std::optional<std::size_t> Ladder::task_of(const Leaving& one) const {
+  const auto [from, to] = std::ranges::equal_range(by_name_, one.task, {}, &Named::first);
+  const auto here = std::find_if(from, to, [&](const Named& each) { return is_here(task(each.second)); });
+  if (here != to) return here->second;
+  return from == to ? std::nullopt : std::optional(from->second);
+}
+
+Leaving* Ladder::find(std::string_view name) {
+  const auto at = std::ranges::lower_bound(state_.leaving, name, {}, &Leaving::task);
+  return at != state_.leaving.end() && at->task == name ? &*at : nullptr;
+}
+
+std::optional<MonotonicTime>& Ladder::not_before(EvictFeature feature) {
+  if (feature == EvictFeature::kMemoryPressure) return state_.pressure_not_before;
+  return is_of_cpu(feature) ? state_.cpu_not_before : state_.memory_not_before;
+}
+
+void Ladder::enter(Leaving& one, EvictStage stage) const {
+  one.stage = stage;
+  one.since = now_;
+}
+
+void Ladder::leave(Leaving& one) const {
+  enter(one, EvictStage::kLeaving);
+  one.unreachable = false;
+  one.deadline = now_ + grace_;
+}
+
+bool Ladder::discount(Leaving& one) {
+  if (!one.counted) return false;
+  const auto at = std::ranges::find(state_.hour, *one.counted);
+  if (at != state_.hour.end()) state_.hour.erase(at);
+  one.counted.reset();
+  return true;
+}
+
+// It evicted nobody, where nobody was killed. The cool-down is that of whoever was asked last and did not refuse.
+void Ladder::take_back(Leaving& one) {
+  if (one.killed || !discount(one)) return;
+  auto& time = not_before(one.feature);
+  if (!time) return;
+  if (state_.hour.empty()) {
+    time.reset();
+  } else {
+    time = std::min(*time, state_.hour.back() + pause_after(one.feature));
+  }
+}
+
+void Ladder::refuse(Leaving& one, EvictStage stage) {
+  take_back(one);
+  (is_of_cpu(one.feature) ? cpu_refused_ : memory_refused_) = true;
+  one.unreachable = false;
+  enter(one, stage);
+}
+
+void Ladder::hear(Leaving& one, EvictOutcome outcome) {
+  switch (outcome) {
+    case EvictOutcome::kAccepted:
+      if (is_unanswered(one)) leave(one);
+      break;
+    case EvictOutcome::kGone:
+      // Whoever lists tasks sees it a moment later; until then it is not asked again.
+      if (!is_unanswered(one)) break;
+      take_back(one);
+      leave(one);
+      break;
+    case EvictOutcome::kForbidden:
+      if (is_unanswered(one)) refuse(one, EvictStage::kForbidden);
+      break;
+    case EvictOutcome::kNever:
+      if (one.stage == EvictStage::kAsked || one.stage == EvictStage::kForbidden) {
+        refuse(one, EvictStage::kSpared);
+      } else if (one.stage != EvictStage::kSpared) {
+        enter(one, EvictStage::kSpared);
+      }
+      break;
+    case EvictOutcome::kUnreachable:
+      if (one.stage == EvictStage::kAsked) one.unreachable = true;
+      break;
+  }
+}
+
+// Once for each time that is told, so that a wall clock that jumps later moves nothing.
+void Ladder::end_as_told(Leaving& one, WallTime ends) const {
+  if (is_unanswered(one)) leave(one);
+  if (one.stage != EvictStage::kLeaving || one.ends == ends) return;
+  one.ends = ends;
+  const MonotonicTime own = now_ + std::min(until(ends, wall_, kEvictGraceMax) + kEndedLate, kEvictGraceMax);
+  one.deadline = std::max(one.since + grace_, own);
+}
+
+void Ladder::climb(EvictSwitches above) {
+  for (Leaving& one : state_.leaving) climb(one, above);
+  std::erase_if(state_.leaving,
+                [&](const Leaving& one) { return one.stage == EvictStage::kForbidden && now_ - one.since >= kGiveUp; });
+}
+
+void Ladder::climb(Leaving& one, EvictSwitches above) {
+  const Duration in_stage = now_ - one.since;
+  switch (one.stage) {
+    case EvictStage::kAsked:
+      // Whoever carries it out asks again meanwhile, where nobody answered.
+      if (in_stage < kUnanswered && !(one.unreachable && !saves_the_machine(one.feature))) break;
+      one.unreachable = true;
+      // Nobody knows whether it was told to end: it is killed for nothing where that is not needed any more.
+      if (saves_the_machine(one.feature) && above.has(one.feature)) {
+        kill(one);
+      } else {
+        enter(one, EvictStage::kForbidden);
+      }
+      break;
+    case EvictStage::kLeaving:
+      if (now_ >= one.deadline) kill(one);
+      break;
+    case EvictStage::kKilled:
+      if (one.unreachable && now_ >= one.deadline) {
+        // Its kubelet may have started it again: only who is told to end stays away. Asked anew, where that is needed.
+        enter(one, EvictStage::kForbidden);
+      } else if (in_stage >= kGiveUp) {
+        enter(one, EvictStage::kSpared);
+      } else if (now_ >= one.deadline) {
+        kill(one);
+      }
+      break;
+    case EvictStage::kForbidden:
+    case EvictStage::kSpared:
+      break;
+  }
+}
+
+void Ladder::kill(Leaving& one) {
+  if (one.stage != EvictStage::kKilled) enter(one, EvictStage::kKilled);
+  one.deadline = now_ + kKillAgain;
+  const auto index = task_of(one);
+  if (!index || task(*index).path.empty()) return;  // pending, and nothing of it runs
+  one.killed = true;
+  const Reason by = one.unreachable ? Reason::kEvictUnreachable : Reason::kEvictKilled;
+  plan_.orders.push_back({EvictVerb::kKill, *index, one.feature, one.reason, by, {}, 0});
+}
+
+bool Ladder::may_be_asked(const Leaving* known) const {
+  if (known == nullptr) return true;
+  return known->stage == EvictStage::kForbidden && now_ - known->since >= kForbiddenPause;
+}
+
+std::int64_t Ladder::in_hour_beside(const Leaving* known) const {
+  const auto all = static_cast<std::int64_t>(state_.hour.size());
+  if (known == nullptr || !known->counted) return all;
+  return std::ranges::find(state_.hour, *known->counted) == state_.hour.end() ? all : all - 1;
+}
+
+void Ladder::asked(Leaving* known, std::string name, const Gap& gap) {
+  if (known == nullptr) {
+    const auto at = std::ranges::lower_bound(state_.leaving, name, {}, &Leaving::task);
+    known = &*state_.leaving.insert(at, Leaving());
+    known->task = std::move(name);
+    known->asked = now_;
+  } else {
+    discount(*known);  // a task is evicted once at most: what it counts for moves to now
+  }
+  enter(*known, EvictStage::kAsked);
+  known->feature = gap.feature;
+  known->reason = gap.reason;
+  known->unreachable = false;
+  known->counted = now_;
+  known->ends.reset();
+  state_.hour.push_back(now_);
+  not_before(gap.feature) = now_ + pause_after(gap.feature);
+}
+
+bool Ladder::ends_anyway(const model::Task& task) const {
+  if (!task.deleted || !is_here(task) || !is_offline(task)) return false;
+  const Duration left = until(*task.deleted, wall_, kEvictGraceMax + kEndedLate);
+  return left <= grace_ && left > -kEndedLate;
+}
+
+}  // namespace tidemark::policy

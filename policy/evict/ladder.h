@@ -1,0 +1,78 @@
+// What becomes of those that were asked to end, over one step: the ladder of evict.h without the question who goes
+// next. It writes to the state and the plan of the step that it is part of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/task.h"
+#include "policy/evict/evict.h"
+
+namespace tidemark::policy {
+
+bool is_of_cpu(EvictFeature feature);
+base::Duration pause_after(EvictFeature feature);
+
+// Neither over nor without a group. A pod that is pending may have none yet; what runs without one has ended, and
+// whoever lists it does not know yet.
+bool is_here(const model::Task& task);
+
+// What it uses is about to be free.
+bool is_on_its_way(EvictStage stage);
+
+class Ladder {
+ public:
+  Ladder(EvictState& state, EvictPlan& plan, const EvictObservation& seen, base::Duration grace,
+         base::MonotonicTime now, base::WallTime wall);
+
+  // Time that passed, answers, and who ended.
+  void look();
+  // What is due by now: kills, and who is waited for no longer. `above`: what is above its line now.
+  void climb(EvictSwitches above);
+
+  // Somebody may not go, as was answered in this step: another one is looked for at once.
+  bool refused(EvictFeature feature) const { return is_of_cpu(feature) ? cpu_refused_ : memory_refused_; }
+  Leaving* find(std::string_view name);
+  // Where several have one name, the one that is here still. nullopt: it is not listed.
+  std::optional<std::size_t> task_of(const Leaving& one) const;
+  bool may_be_asked(const Leaving* known) const;
+  // Evictions of the last hour, but for what this one counts for already.
+  std::int64_t in_hour_beside(const Leaving* known) const;
+  // `known`: as found by that name.
+  void asked(Leaving* known, std::string name, const Gap& gap);
+  // It ends no later than one that is asked now, whoever asked it to.
+  bool ends_anyway(const model::Task& task) const;
+
+ private:
+  void keep_time();
+  void name_tasks();
+  void hear(Leaving& one, EvictOutcome outcome);
+  void enter(Leaving& one, EvictStage stage) const;
+  void leave(Leaving& one) const;
+  bool discount(Leaving& one);
+  void take_back(Leaving& one);
+  void refuse(Leaving& one, EvictStage stage);
+  void end_as_told(Leaving& one, base::WallTime ends) const;
+  void climb(Leaving& one, EvictSwitches above);
+  void kill(Leaving& one);
+  const model::Task& task(std::size_t index) const { return *seen_.tasks[index].task; }
+  std::optional<base::MonotonicTime>& not_before(EvictFeature feature);
+
+  using Named = std::pair<std::string, std::size_t>;
+
+  EvictState& state_;
+  EvictPlan& plan_;
+  const EvictObservation& seen_;
+  const base::Duration grace_;
+  const base::MonotonicTime now_;
+  const base::WallTime wall_;
+  std::vector<Named> by_name_;  // of all tasks, while any is leaving
+  bool cpu_refused_ = false;
+  bool memory_refused_ = false;
+};
+
+}  // namespace tidemark::policy

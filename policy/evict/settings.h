@@ -1,0 +1,25 @@
+// What our own settings say of evictions on a node, beside the lines of resourceUsedThresholdWithBE (contract 4.4).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace tidemark::policy {
+
+struct EvictSettings {
+  // Between asking a task to end and killing its group. A pod's own grace period is waited for where it is longer.
+  base::Duration grace = std::chrono::seconds(30);
+  // Of the last ten seconds, all work on the node stood still for want of memory for more than this. nullopt: not
+  // looked at.
+  std::optional<std::int64_t> memory_pressure_percent;
+  bool operator==(const EvictSettings&) const = default;
+};
+
+inline constexpr std::int64_t kPressureMax_percent = 100;
+inline constexpr base::Duration kEvictGraceMin = std::chrono::seconds(1);
+inline constexpr base::Duration kEvictGraceMax = std::chrono::minutes(30);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,18 @@
+// A task as eviction sees it: what it is, what it uses now, and what it would take with it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/resources.h"
+#include "model/task.h"
+
+namespace tidemark::policy {
+
+struct TaskSeen {
+  const model::Task* task = nullptr;         // outlives the step
+  std::optional<model::CpuMilli> cpu;        // that it uses, with all in its group; nullopt: not measured
+  std::optional<model::MemoryBytes> memory;  // that would be free without it
+};
+
+}  // namespace tidemark::policy

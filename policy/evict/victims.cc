@@ -1,0 +1,157 @@
+#include "policy/evict/victims.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <tuple>
+
+#include "policy/admission/pod_json.h"
+#include "policy/limits/task_groups.h"
+
+namespace tidemark::policy {
+namespace {
+
+using model::Task;
+using model::TaskKind;
+
+using Wide = __int128;  // no product of two amounts overflows
+
+constexpr std::int64_t kMilli = 1000;
+constexpr std::int64_t kPercent = 100;
+constexpr std::int64_t kNoClass = -1;  // before every order that settings can name
+// Whatever a task does not use costs somebody the time to start it again.
+constexpr model::CpuMilli kCoresLostMin{100};
+
+bool is_ours_to_end(const Task& task) {
+  switch (task.kind) {
+    case TaskKind::kPod:
+      return !task.fixed && is_offline(PodClasses{task.qos_raw, task.priority_raw, task.priority});
+    case TaskKind::kCopilotTask:
+      return is_offline(task);
+    case TaskKind::kHostApplication:
+      return false;
+  }
+  return false;
+}
+
+// "value-with-default ≤ evictEnabledPriorityThreshold, eviction-enabled=true, Pending/Running".
+bool is_marked(const Task& task, std::optional<std::int64_t> priority) {
+  const bool there = task.phase == model::PodPhase::kPending || task.phase == model::PodPhase::kRunning;
+  return there && task.eviction_enabled && priority && task.priority_value <= *priority;
+}
+
+bool fits_feature(const Task& task, EvictFeature feature, const ThresholdRules& rules) {
+  switch (feature) {
+    case EvictFeature::kBeCpu:
+    case EvictFeature::kBeMemory:
+      return task.qos_raw == model::Qos::kBe;
+    case EvictFeature::kCpu:
+    case EvictFeature::kMemory:
+      return is_marked(task, rules.evict_priority);
+    case EvictFeature::kCpuAllocatable:
+    case EvictFeature::kMemoryAllocatable:
+      return is_marked(task, rules.allocatable_evict_priority) &&
+             *rules.allocatable_evict_priority <= kAllocatableEvictPriorityMax;
+    case EvictFeature::kMemoryPressure:
+      return true;
+  }
+  return false;
+}
+
+bool is_of_use(Measure measure) {
+  return measure == Measure::kCpuUsed || measure == Measure::kMemoryUsed;
+}
+
+const WorkClass* class_of(const Task& task, std::span<const WorkClass> classes) {
+  const auto found = std::ranges::find(classes, task.identity.work_class, &WorkClass::name);
+  return found == classes.end() ? nullptr : &*found;
+}
+
+std::int64_t whole_seconds(Wide nanoseconds) {
+  constexpr Wide kSecond = std::chrono::nanoseconds(std::chrono::seconds(1)).count();
+  return static_cast<std::int64_t>(std::max<Wide>(nanoseconds, 0) / kSecond);
+}
+
+std::int64_t lost_seconds(const Task& task, const WorkClass* work, base::WallTime now) {
+  const auto begun = task.started ? task.started : task.created;
+  const std::int64_t age =
+      begun ? whole_seconds(Wide{now.since_epoch.count()} - begun->since_epoch.count()) : std::int64_t{0};
+  const std::int64_t progress = std::clamp<std::int64_t>(task.progress_percent.value_or(0), 0, kPercent);
+  const std::int64_t lost = age * (kPercent + progress) / kPercent;
+  const std::int64_t restart = work == nullptr ? 0 : whole_seconds(work->restart_cost.count());
+  return work != nullptr && work->checkpointing ? std::min(lost, restart) : std::max(lost, restart);
+}
+
+std::int64_t lost_core_seconds(const TaskSeen& seen, const WorkClass* work, base::WallTime now) {
+  const Wide cores = std::max(seen.cpu.value_or(model::CpuMilli{}), kCoresLostMin).value;
+  const Wide worked = cores * lost_seconds(*seen.task, work, now);
+  const Wide held = std::max<std::int64_t>(seen.task->held_bytes.value_or(0), 0);
+  const Wide lost = (worked + kMilli - 1) / kMilli + (held + kHeldBytesPerCoreSecond - 1) / kHeldBytesPerCoreSecond;
+  return static_cast<std::int64_t>(std::min<Wide>(lost, std::numeric_limits<std::int64_t>::max()));
+}
+
+// What comes before the loss.
+auto standing(const Task& task, std::int64_t order, std::string_view business) {
+  return std::tuple(task.infrastructure, !business.empty() && task.identity.business == business,
+                    task.eviction_priority, order, task.priority_value,
+                    task.sub_priority.value_or(task.priority_value));
+}
+
+auto names(const Task& task) {
+  return std::tie(task.identity.source, task.ns, task.name, task.identity.task, task.path);
+}
+
+}  // namespace
+
+std::int64_t release_of(const TaskSeen& seen, const Gap& gap) {
+  if (seen.task == nullptr) return 0;
+  const Task& task = *seen.task;
+  switch (gap.measure) {
+    case Measure::kCpuUsed:
+      return std::max<std::int64_t>(seen.cpu.value_or(model::CpuMilli{}).value, 0);
+    case Measure::kMemoryUsed:
+      return std::max<std::int64_t>(seen.memory.value_or(model::MemoryBytes{}).value, 0);
+    case Measure::kCpuRequested:
+    case Measure::kMemoryRequested:
+      break;
+  }
+  if (gap.feature != EvictFeature::kBeCpu) return requested_of_class(task, gap.oversold, gap.measure);
+  // As OfflineCpu::request counts.
+  if (task.kind == TaskKind::kHostApplication || task.qos_raw != model::Qos::kBe) return 0;
+  return std::max<std::int64_t>(task.requests.batch.cpu.value_or(model::CpuMilli{}).value, 0);
+}
+
+bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules) {
+  if (seen.task == nullptr) return false;
+  const Task& task = *seen.task;
+  if (task.terminal() || task.deleted || !is_ours_to_end(task)) return false;
+  if (is_of_use(gap.measure) && task.path.empty()) return false;
+  return task.may_be_evicted_by(to_string(gap.feature)) && fits_feature(task, gap.feature, rules.threshold) &&
+         release_of(seen, gap) > 0;
+}
+
+std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, const VictimRules& rules,
+                            base::WallTime now) {
+  std::vector<Victim> out;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (!may_go(tasks[i], gap, rules)) continue;
+    const WorkClass* work = class_of(*tasks[i].task, rules.classes);
+    out.push_back({i, release_of(tasks[i], gap), work == nullptr ? kNoClass : work->order,
+                   lost_core_seconds(tasks[i], work, now)});
+  }
+  std::ranges::sort(out, [&](const Victim& a, const Victim& b) {
+    const Task& first = *tasks[a.task].task;
+    const Task& second = *tasks[b.task].task;
+    const auto its = standing(first, a.order, rules.business);
+    const auto other = standing(second, b.order, rules.business);
+    if (its != other) return its < other;
+    const Wide lost = Wide{a.lost_core_seconds} * b.release;
+    const Wide lost_with_other = Wide{b.lost_core_seconds} * a.release;
+    if (lost != lost_with_other) return lost < lost_with_other;
+    if (a.release != b.release) return a.release > b.release;
+    return names(first) < names(second);
+  });
+  return out;
+}
+
+}  // namespace tidemark::policy

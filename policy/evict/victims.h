@@ -1,0 +1,79 @@
+// Who goes first where something has to: one list over pods and tasks of every provider.
+//
+// Who may go for a gap at all (contract 7.4): offline work that is neither over nor ending nor fixed to the node, whose
+// `koordinator.sh/eviction-policy` does not leave the feature out, and that releases something of what is missing; of
+// what is used, only a task that has a group now:
+//
+//   BECPUEvict, BEMemoryEvict   raw QoS BE
+//   CPUEvict, MemoryEvict       koordinator.sh/eviction-enabled=true, priority ≤ evictEnabledPriorityThreshold, running
+//                               or pending
+//   *AllocatableEvict           the same by allocatableEvictPriorityThreshold, and a pod of the class that is oversold
+//   MemoryPressure              any
+//
+// Online work never: neither the peer's label nor a priority makes a victim of it here. A pod is offline where our
+// manager lets an agent evict it (policy/admission/eviction.h), a copilot's task where is_offline (policy/limits) says
+// so; a host application is its owner's.
+//
+// The order, what goes first first:
+//
+//   infrastructure last     all that others depend on comes after all others
+//   own business last       work of the pool's own business comes after everybody else's
+//   eviction priority       koordinator.sh/eviction-priority, lower first; it outranks the class
+//   class                   the least timely first; work of no class, and of an unknown one, before all that have one
+//   priority                lower first; with default
+//   sub-priority            lower first; the priority stands for one that is not said
+//
+//   loss                    lost × release of the other < …: least lost for what is released
+//
+//   release                 what releases more first
+//
+//   name                    so that nothing is left to chance
+//
+//   lost    = cores in use (100m at least) × lost seconds + held bytes / kHeldBytesPerCoreSecond, rounded up
+//   lost seconds = its age, for a class that writes checkpoints its restart cost at most; a task that says how far it
+//   has come loses that part of its age more:  age × (100 + progress) / 100;  and never less than the class's restart
+//   cost where it writes none. Its age is from its start, else from when it was made; 0 where nobody says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "policy/evict/gap.h"
+#include "policy/evict/task_seen.h"
+#include "policy/node_rules/node_rules.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::policy {
+
+// Making it again costs about so much: a core writes a hundred megabytes of shuffle in a second.
+inline constexpr std::int64_t kHeldBytesPerCoreSecond = 100 * 1000 * 1000;
+
+struct VictimRules {
+  const ThresholdRules& threshold;
+  std::span<const WorkClass> classes;  // by ascending order
+  std::string_view business;           // the pool's own; "": nobody said
+};
+
+// What it would release towards the gap; 0: nothing, or nobody knows.
+std::int64_t release_of(const TaskSeen& seen, const Gap& gap);
+
+// Whether it may go for that gap.
+bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules);
+
+struct Victim {
+  std::size_t task = 0;  // index in the list that was given
+  std::int64_t release = 0;
+  std::int64_t order = -1;  // of its class; -1: none
+  std::int64_t lost_core_seconds = 0;
+  bool operator==(const Victim&) const = default;
+};
+
+// All that may go, in the order in which they do. Total and deterministic; the order of `tasks` does not matter.
+std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, const VictimRules& rules,
+                            base::WallTime now);
+
+}  // namespace tidemark::policy

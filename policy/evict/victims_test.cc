@@ -1,0 +1,307 @@
+// Plays testdata/victims/*.txt, and what holds of victims on any node. What sets the stage is in testing/stage.h; what
+// asks:
+//
+//   victims FEATURE [of batch|mid|prod]     all that may go for it, the first one first
+//   goes                                    of each gap that there is, who has to go and who stays
+#include "policy/evict/victims.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <set>
+
+#include "policy/admission/eviction.h"
+#include "policy/evict/testing/stage.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::PriorityClass;
+using Random = std::mt19937_64;
+
+Gap gap_for(EvictFeature feature, PriorityClass oversold = PriorityClass::kNone) {
+  Gap gap;
+  gap.feature = feature;
+  gap.oversold = oversold;
+  switch (feature) {
+    case EvictFeature::kBeCpu:
+    case EvictFeature::kCpuAllocatable:
+      gap.measure = Measure::kCpuRequested;
+      break;
+    case EvictFeature::kMemoryAllocatable:
+      gap.measure = Measure::kMemoryRequested;
+      break;
+    case EvictFeature::kCpu:
+      gap.measure = Measure::kCpuUsed;
+      break;
+    case EvictFeature::kBeMemory:
+    case EvictFeature::kMemory:
+    case EvictFeature::kMemoryPressure:
+      gap.measure = Measure::kMemoryUsed;
+  }
+  gap.amount = 1;
+  return gap;
+}
+
+class Scenario {
+ public:
+  std::vector<std::string> run(std::string_view line) {
+    testing::Words words(line);
+    if (words.empty()) return {};
+    const std::string verb = words.next();
+    std::vector<std::string> answers;
+    if (verb == "victims") {
+      const EvictFeature feature = parse_evict_feature(words.next()).value();
+      PriorityClass of = PriorityClass::kNone;
+      if (!words.empty()) {
+        if (words.next() != "of") throw std::runtime_error("wanted of");
+        of = model::parse_priority_class(cat("koord-", words.next()));
+      }
+      answers = all(gap_for(feature, of));
+    } else if (verb == "goes") {
+      for (const Gap& gap : node_.gaps().gaps) answers.push_back(who_goes(gap));
+      if (answers.empty()) answers.emplace_back("> nobody");
+    } else if (!node_.take(verb, words)) {
+      throw std::runtime_error(cat("no such verb: ", verb));
+    }
+    words.expect_end();
+    return answers;
+  }
+
+ private:
+  std::vector<std::string> all(const Gap& gap) {
+    const auto tasks = node_.look();
+    const bool cpu = gap.measure == Measure::kCpuUsed || gap.measure == Measure::kCpuRequested;
+    std::vector<std::string> out;
+    for (const Victim& each : victims(tasks, gap, node_.victim_rules(), node_.wall)) {
+      out.push_back(cat("> ", tasks[each.task].task->name, " releases ", each.release, cpu ? "m" : " bytes", ", loses ",
+                        each.lost_core_seconds, " core-seconds"));
+    }
+    if (out.empty()) out.emplace_back("> nobody");
+    return out;
+  }
+
+  std::string who_goes(const Gap& gap) {
+    const auto tasks = node_.look();
+    std::int64_t missing = gap.amount;
+    std::string go;
+    std::string stay;
+    for (const Victim& each : victims(tasks, gap, node_.victim_rules(), node_.wall)) {
+      std::string& list = missing > 0 ? go : stay;
+      list += cat(list.empty() ? "" : ", ", tasks[each.task].task->name);
+      if (missing > 0) missing -= each.release;
+    }
+    return cat("> ", to_string(gap.feature), ": ", go.empty() ? "nobody goes" : go,
+               "; stays: ", stay.empty() ? "nobody" : stay);
+  }
+
+  testing::EvictNode node_;
+};
+
+TEST(VictimScenarios, ComeOutAsTheyAreWritten) {
+  testing::play_scenarios("policy/evict/testdata/victims", 5, [] {
+    auto scenario = std::make_shared<Scenario>();
+    return [scenario](std::string_view line) { return scenario->run(line); };
+  });
+}
+
+// ---- any node ----
+
+std::int64_t any_number(Random& random, std::int64_t below) {
+  constexpr std::int64_t kWild[] = {0, -1, 1, INT64_MAX, INT64_MIN, 999, 100'000'000};
+  if (random() % 8 == 0) return kWild[random() % std::size(kWild)];
+  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(below));
+}
+
+struct AnyNode {
+  std::vector<model::Task> tasks;
+  std::vector<TaskSeen> seen;
+  ThresholdRules threshold;
+  std::vector<WorkClass> classes;
+  base::WallTime now;
+
+  VictimRules rules() const { return {threshold, classes, "search"}; }
+};
+
+model::Task any_side(Random& random, model::Task task) {
+  constexpr std::string_view kSources[] = {"kubernetes", "yarn"};
+  const auto small = [&] { return static_cast<std::int32_t>(random() % 3); };
+  task.identity.source = kSources[random() % 2];
+  task.identity.task = cat("t", random() % 1000);
+  task.name = cat("n", random() % 3);
+  task.identity.business = random() % 4 == 0 ? "search" : "";
+  task.priority_raw = static_cast<PriorityClass>(random() % 5);
+  task.priority = model::priority_class_with_default(task.priority_raw, task.qos);
+  task.priority_value = model::default_priority(task.priority) + small();
+  if (random() % 2 == 0) task.sub_priority = small();
+  if (random() % 3 == 0) task.eviction_priority = small();
+  task.eviction_enabled = random() % 2 == 0;
+  task.infrastructure = random() % 6 == 0;
+  task.fixed = random() % 8 == 0;
+  if (random() % 8 == 0) task.deleted = base::WallTime{};
+  if (random() % 4 == 0) task.created = base::WallTime{base::Duration(any_number(random, INT64_MAX))};
+  if (random() % 2 == 0) task.started = base::WallTime{base::Duration(any_number(random, 1'000'000'000'000))};
+  if (random() % 4 == 0) task.progress_percent = static_cast<std::int32_t>(any_number(random, 101));
+  if (random() % 4 == 0) task.held_bytes = any_number(random, 1'000'000'000'000);
+  if (random() % 6 == 0) task.eviction_features = {"BEMemoryEvict", "CPUAllocatableEvict"};
+  if (random() % 3 == 0) {
+    task.requests.native = {model::CpuMilli{any_number(random, 9000)}, model::MemoryBytes{any_number(random, 9000)}};
+  }
+  return task;
+}
+
+AnyNode any_node(Random& random) {
+  AnyNode out;
+  for (const model::Task& each : testing::any_tasks(random)) out.tasks.push_back(any_side(random, each));
+  for (const model::Task& each : out.tasks) {
+    TaskSeen seen{&each, {}, {}};
+    if (random() % 5 != 0) seen.cpu = model::CpuMilli{any_number(random, 9000)};
+    if (random() % 5 != 0) seen.memory = model::MemoryBytes{any_number(random, 9'000'000'000)};
+    out.seen.push_back(seen);
+  }
+  if (random() % 5 == 0) out.seen.push_back({});
+  if (random() % 4 != 0) out.threshold.evict_priority = random() % 3 == 0 ? any_number(random, 10'000) : 5999;
+  if (random() % 4 != 0)
+    out.threshold.allocatable_evict_priority = random() % 3 == 0 ? any_number(random, 10'000) : 7999;
+  if (random() % 3 != 0) {
+    for (const std::string_view name : {"transcode", "training", "spark"}) {
+      WorkClass work;
+      work.name = name;
+      work.order = static_cast<std::int64_t>(out.classes.size() + 1) * 10;
+      work.restart_cost = base::Duration(any_number(random, 1'000'000'000'000));
+      work.checkpointing = random() % 2 == 0;
+      out.classes.push_back(work);
+    }
+  }
+  out.now = base::WallTime{base::Duration(any_number(random, 2'000'000'000'000))};
+  return out;
+}
+
+std::vector<Gap> all_gaps() {
+  std::vector<Gap> out;
+  for (std::size_t i = 0; i < kEvictFeatures; ++i) {
+    const auto feature = static_cast<EvictFeature>(i);
+    if (feature != EvictFeature::kCpuAllocatable && feature != EvictFeature::kMemoryAllocatable) {
+      out.push_back(gap_for(feature));
+      continue;
+    }
+    for (const auto of : {PriorityClass::kBatch, PriorityClass::kMid, PriorityClass::kProd}) {
+      out.push_back(gap_for(feature, of));
+    }
+  }
+  return out;
+}
+
+// Each at most once, each with something to release, each that may go, and nobody else.
+TEST(VictimProperty, WhoMayGoAndOnlyThose) {
+  Random random(1);
+  std::size_t found = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const AnyNode node = any_node(random);
+    for (const Gap& gap : all_gaps()) {
+      const auto list = victims(node.seen, gap, node.rules(), node.now);
+      std::set<std::size_t> listed;
+      for (const Victim& each : list) {
+        ASSERT_TRUE(listed.insert(each.task).second);
+        ASSERT_GT(each.release, 0);
+        ASSERT_EQ(each.release, release_of(node.seen[each.task], gap));
+        ASSERT_GE(each.lost_core_seconds, 0);
+      }
+      for (std::size_t i = 0; i < node.seen.size(); ++i) {
+        ASSERT_EQ(listed.contains(i), may_go(node.seen[i], gap, node.rules()));
+        ASSERT_GE(release_of(node.seen[i], gap), 0);
+      }
+      found += list.size();
+    }
+  }
+  EXPECT_GT(found, 1000U);
+}
+
+// In which order tasks were listed shows nowhere.
+TEST(VictimProperty, TheOrderOfTheTasksDoesNotMatter) {
+  Random random(2);
+  for (int round = 0; round < 3000; ++round) {
+    AnyNode node = any_node(random);
+    // Two of one name are one task: then nothing tells them apart.
+    for (std::size_t i = 0; i < node.tasks.size(); ++i) node.tasks[i].identity.task = cat("t", i);
+    const Gap gap = all_gaps()[random() % all_gaps().size()];
+    const auto names = [&](std::span<const TaskSeen> seen) {
+      std::vector<const model::Task*> out;
+      for (const Victim& each : victims(seen, gap, node.rules(), node.now)) out.push_back(seen[each.task].task);
+      return out;
+    };
+    const auto before = names(node.seen);
+    std::vector<TaskSeen> shuffled = node.seen;
+    std::ranges::shuffle(shuffled, random);
+    ASSERT_EQ(names(shuffled), before) << "round " << round;
+  }
+}
+
+// Whoever is before another one is not outranked by it: infrastructure, own business, eviction priority, class.
+TEST(VictimProperty, WhatIsToGoLastGoesLast) {
+  Random random(3);
+  for (int round = 0; round < 3000; ++round) {
+    const AnyNode node = any_node(random);
+    const Gap gap = gap_for(EvictFeature::kMemoryPressure);
+    const auto list = victims(node.seen, gap, node.rules(), node.now);
+    for (std::size_t i = 1; i < list.size(); ++i) {
+      const model::Task& first = *node.seen[list[i - 1].task].task;
+      const model::Task& then = *node.seen[list[i].task].task;
+      ASSERT_LE(first.infrastructure, then.infrastructure);
+      if (first.infrastructure != then.infrastructure) continue;
+      const bool first_own = first.identity.business == "search";
+      const bool then_own = then.identity.business == "search";
+      ASSERT_LE(first_own, then_own);
+      if (first_own != then_own) continue;
+      ASSERT_LE(first.eviction_priority, then.eviction_priority);
+      if (first.eviction_priority != then.eviction_priority) continue;
+      ASSERT_LE(list[i - 1].order, list[i].order);
+    }
+  }
+}
+
+// Whom an agent picks our manager lets go (policy/admission/eviction.h): else it would ask in vain, again and again.
+TEST(VictimProperty, TheManagerLetsEveryVictimGo) {
+  Random random(4);
+  constexpr std::string_view kQos[] = {"", "LSE", "LSR", "LS", "BE", "SYSTEM"};
+  constexpr std::string_view kClasses[] = {"", "koord-prod", "koord-mid", "koord-batch", "koord-free"};
+  std::size_t asked = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const AnyNode node = any_node(random);
+    for (const Gap& gap : all_gaps()) {
+      for (const TaskSeen& each : node.seen) {
+        if (!may_go(each, gap, node.rules()) || each.task->kind != model::TaskKind::kPod) continue;
+        const auto pod = Json::parse(cat(R"({"metadata":{"name":"p","uid":"u","labels":{"koordinator.sh/qosClass":")",
+                                         kQos[static_cast<std::size_t>(each.task->qos_raw)],
+                                         R"(","koordinator.sh/priority-class":")",
+                                         kClasses[static_cast<std::size_t>(each.task->priority_raw)],
+                                         R"("}},"spec":{"nodeName":"n","containers":[{"name":"c"}]}})"));
+        ASSERT_TRUE(pod);
+        ASSERT_EQ(refuse_eviction({"n", "u"}, *pod), std::nullopt);
+        ++asked;
+      }
+    }
+  }
+  EXPECT_GT(asked, 1000U);
+}
+
+// Online work is no victim of any feature, whatever it is labelled.
+TEST(VictimProperty, OnlineWorkNeverGoes) {
+  Random random(5);
+  for (int round = 0; round < 3000; ++round) {
+    AnyNode node = any_node(random);
+    for (model::Task& each : node.tasks) {
+      if (each.kind == model::TaskKind::kCopilotTask) each.kind = model::TaskKind::kPod;
+      if (each.qos_raw == model::Qos::kBe) each.qos_raw = model::Qos::kLs;
+      each.priority_raw = random() % 2 == 0 ? PriorityClass::kProd : PriorityClass::kNone;
+      each.eviction_enabled = true;
+      each.fixed = false;
+    }
+    for (const Gap& gap : all_gaps()) ASSERT_TRUE(victims(node.seen, gap, node.rules(), node.now).empty());
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy

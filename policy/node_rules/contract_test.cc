@@ -1,0 +1,260 @@
+// Holds the reading of a NodeSLO to contract 3.2 and 4.4.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "policy/node_rules/node_rules.h"
+#include "policy/nodeslo/nodeslo.h"
+
+namespace tidemark::policy {
+namespace {
+
+NodeRules rules_of(std::string_view spec) {
+  auto step = next_node_rules({}, spec);
+  for (const auto& each : step.problems) ADD_FAILURE() << each.part << ": " << each.why;
+  return step.rules;
+}
+NodeRules heard(NodeRules rules) {
+  rules.heard = true;
+  return rules;
+}
+
+// "resource threshold: enable=false, 65, cpuset, 70, evictByRealLimit"; "cpu burst: none, 1000, 300, −1, 50".
+TEST(NodeRules, WithoutASpecTheAgentsDefaultsHold) {
+  const NodeRules rules = next_node_rules({}, std::nullopt).rules;
+  EXPECT_EQ(rules, NodeRules());
+  EXPECT_FALSE(rules.heard);
+  EXPECT_FALSE(rules.threshold.enable);
+  EXPECT_EQ(rules.threshold.cpu_suppress_percent, 65);
+  EXPECT_EQ(rules.threshold.cpu_suppress_min_percent, std::nullopt);
+  EXPECT_EQ(rules.threshold.cpu_suppress_policy, SuppressPolicy::kCpuset);
+  EXPECT_EQ(rules.threshold.memory_evict_percent, 70);
+  EXPECT_EQ(rules.threshold.cpu_evict_policy, CpuEvictPolicy::kByRealLimit);
+  EXPECT_EQ(rules.burst.policy, BurstPolicy::kNone);
+  EXPECT_EQ(rules.burst.cpu_burst_percent, 1000);
+  EXPECT_EQ(rules.burst.quota_burst_percent, 300);
+  EXPECT_EQ(rules.burst.quota_burst_period_s, -1);
+  EXPECT_EQ(rules.burst.share_pool_percent, 50);
+  EXPECT_EQ(rules.qos.cpu_policy, CpuQosPolicy::kGroupIdentity);
+  EXPECT_EQ(rules.qos.network_policy, NetworkQosPolicy::kTc);
+  EXPECT_EQ(rules.mode_of(model::Strategy::kCpuSuppress), Mode::kEnforce);
+  for (const char* nothing : {"", "  ", "{}", "null", R"({"resourceQOSStrategy":{}})", R"({"cpuBurstStrategy":null})",
+                              R"({"extensions":{"Object":{}}})"}) {
+    EXPECT_EQ(rules_of(nothing), heard(NodeRules())) << nothing;
+  }
+}
+
+TEST(NodeRules, WhatTheManagerWritesWithoutSettingsAreTheDefaults) {
+  EXPECT_EQ(rules_of(slo_spec_json(slo_for(SloConfig(), {}, std::nullopt))), heard(NodeRules()));
+}
+
+// "only present (non-empty) leaf fields override; … an explicit 0/false in a pointer field does override; an explicit
+// empty string … does not".
+TEST(NodeRules, FieldsThatAreGivenOverride) {
+  const NodeRules rules = rules_of(R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressThresholdPercent":0,
+      "cpuSuppressMinPercent":10,"cpuSuppressPolicy":"cfsQuota","memoryEvictThresholdPercent":null,"cpuEvictPolicy":"",
+      "evictEnabledPriorityThreshold":-1,"cpuEvictTimeWindowSeconds":60,"whatever":[]},
+      "cpuBurstStrategy":{"policy":"cfsQuotaBurstOnly","cfsQuotaBurstPeriodSeconds":0},
+      "systemStrategy":{"minFreeKbytesFactor":100,"schedFeatures":{"A":true,"B":false},"pageCacheLimitEnabled":1,
+                        "totalNetworkBandwidth":"10G"}})");
+  NodeRules wanted = heard({});
+  wanted.threshold.enable = true;
+  wanted.threshold.cpu_suppress_percent = 0;
+  wanted.threshold.cpu_suppress_min_percent = 10;
+  wanted.threshold.cpu_suppress_policy = SuppressPolicy::kCfsQuota;
+  wanted.threshold.evict_priority = -1;
+  wanted.threshold.cpu_evict_window_s = 60;
+  wanted.burst.policy = BurstPolicy::kQuotaBurst;
+  wanted.burst.quota_burst_period_s = 0;
+  wanted.system.min_free_kbytes_factor = 100;
+  wanted.system.sched_features = {{"A", true}, {"B", false}};
+  wanted.system.page_cache_limit_enabled = 1;
+  wanted.system.network_bandwidth = 10'000'000'000;
+  EXPECT_EQ(rules, wanted);
+}
+
+// The table of contract 4.4, of classes that are switched on and say nothing else.
+TEST(NodeRules, TheTableOfClasses) {
+  std::string spec = R"({"resourceQOSStrategy":{)";
+  for (const char* name : {"lsrClass", "lsClass", "beClass", "systemClass"}) {
+    spec += base::cat(spec.back() == '}' ? "," : "", "\"", name,
+                      R"(":{"cpuQOS":{"enable":true},"memoryQOS":{"enable":true},"resctrlQOS":{"enable":true}})");
+  }
+  const QosRules qos = rules_of(spec + "}}").qos;
+  struct Row {
+    const ClassQos* rules;
+    CpuQos cpu;
+    ResctrlQos resctrl;
+    std::int64_t wmark_ratio, wmark_scale, wmark_adj;
+  };
+  const CpuQos online{true, 2, 0, true};
+  for (const Row& row :
+       {Row{&qos.lsr, online, {true, 0, 100, 100}, 95, 20, -25}, Row{&qos.ls, online, {true, 0, 100, 100}, 95, 20, -25},
+        Row{&qos.be, {true, -1, 0, false}, {true, 0, 30, 100}, 95, 20, 50},
+        Row{&qos.system, {true, 0, 0, false}, {true, 0, 100, 100}, 0, 50, 0}}) {
+    MemoryQos memory;
+    memory.enable = true;
+    memory.wmark_ratio = row.wmark_ratio;
+    memory.wmark_scale_permill = row.wmark_scale;
+    memory.wmark_min_adj = row.wmark_adj;
+    EXPECT_EQ(row.rules->cpu, row.cpu);
+    EXPECT_EQ(row.rules->resctrl, row.resctrl);
+    EXPECT_EQ(row.rules->memory, memory);
+    EXPECT_EQ(row.rules->network, NetworkQos());
+    EXPECT_EQ(row.rules->blkio, BlkioQos());
+  }
+}
+
+// "After merging, for LSR/LS/BE any of cpuQOS/resctrlQOS/memoryQOS with enable:false is replaced by the "none" set (so
+// disabling actively resets). SYSTEM is not replaced. Network and blkio are not replaced."
+TEST(NodeRules, WhatIsSwitchedOffIsReset) {
+  const std::string said = R"({"cpuQOS":{"groupIdentity":2,"coreExpeller":true},"memoryQOS":{"minLimitPercent":50,
+      "wmarkRatio":80,"pageCacheEnable":true},"resctrlQOS":{"catRangeEndPercent":20,"mbaPercent":10},
+      "networkQOS":{"egressLimit":40},"blkioQOS":{"blocks":[{"name":"sda","ioCfg":{"readIOPS":7}}]}})";
+  const QosRules qos =
+      rules_of(base::cat(R"({"resourceQOSStrategy":{"beClass":)", said, R"(,"systemClass":)", said, "}}")).qos;
+  EXPECT_EQ(qos.be.cpu, CpuQos());
+  EXPECT_EQ(qos.be.memory, MemoryQos());
+  EXPECT_EQ(qos.be.resctrl, (ResctrlQos{false, 0, 100, 100}));
+  EXPECT_EQ(qos.system.cpu, (CpuQos{false, 2, 0, true}));
+  EXPECT_EQ(qos.system.memory.min_limit_percent, 50);
+  EXPECT_EQ(qos.system.memory.page_cache_enable, true);
+  EXPECT_EQ(qos.system.resctrl, (ResctrlQos{false, 0, 20, 10}));
+  for (const ClassQos* each : {&qos.be, &qos.system}) {
+    EXPECT_EQ(each->network.egress_limit, (NetworkShare{40, std::nullopt}));
+    ASSERT_EQ(each->blkio.blocks.size(), 1U);
+    EXPECT_EQ(each->blkio.blocks[0].io.read_iops, 7);
+  }
+}
+
+TEST(NodeRules, SharesAndBlocks) {
+  const QosRules qos = rules_of(R"({"resourceQOSStrategy":{"policies":{"cpuPolicy":"coreSched","netQOSPolicy":""},
+      "lsClass":{"networkQOS":{"enable":true,"ingressRequest":20,"ingressLimit":"50M"}},
+      "cgroupRoot":{"blkioQOS":{"enable":true,"blocks":[null,{"name":"vg","type":"volumegroup",
+                    "ioCfg":{"enableUserModel":true,"modelReadBPS":9}}]}}}})")
+                           .qos;
+  EXPECT_EQ(qos.cpu_policy, CpuQosPolicy::kCoreSched);
+  EXPECT_EQ(qos.network_policy, NetworkQosPolicy::kTc);
+  EXPECT_EQ(qos.ls.network.ingress_request, (NetworkShare{20, std::nullopt}));
+  EXPECT_EQ(qos.ls.network.ingress_limit, (NetworkShare{0, 50'000'000}));
+  ASSERT_EQ(qos.root.blkio.blocks.size(), 1U);
+  EXPECT_EQ(qos.root.blkio.blocks[0].kind, BlockKind::kVolumeGroup);
+  EXPECT_EQ(qos.root.blkio.blocks[0].io.user_model, true);
+  EXPECT_EQ(qos.root.blkio.blocks[0].io.model_read_bytes_per_s, 9);
+}
+
+TEST(NodeRules, APartThatCannotBeReadStaysAsItWas) {
+  const NodeRules good =
+      rules_of(R"({"resourceUsedThresholdWithBE":{"enable":true},"cpuBurstStrategy":{"policy":"auto"},
+      "systemStrategy":{"watermarkScaleFactor":30},"resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true}}}})");
+  struct Case {
+    const char* spec;
+    const char* part;
+  };
+  for (const Case& each :
+       {Case{R"({"resourceUsedThresholdWithBE":{"enable":"yes"}})", "resourceUsedThresholdWithBE"},
+        Case{R"({"resourceUsedThresholdWithBE":[]})", "resourceUsedThresholdWithBE"},
+        Case{R"({"cpuBurstStrategy":{"cpuBurstPercent":1.5}})", "cpuBurstStrategy"},
+        Case{R"({"systemStrategy":{"totalNetworkBandwidth":"much"}})", "systemStrategy"},
+        Case{R"({"resourceQOSStrategy":{"beClass":{"networkQOS":{"egressLimit":"much"}}}})", "resourceQOSStrategy"}}) {
+    const auto step = next_node_rules(good, each.spec);
+    ASSERT_EQ(step.problems.size(), 1U) << each.spec;
+    EXPECT_EQ(step.problems[0].part, each.part);
+    NodeRules wanted;  // the other parts are not given any more
+    wanted.heard = true;
+    const std::string_view part = each.part;
+    if (part == "resourceUsedThresholdWithBE") wanted.threshold = good.threshold;
+    if (part == "cpuBurstStrategy") wanted.burst = good.burst;
+    if (part == "systemStrategy") wanted.system = good.system;
+    if (part == "resourceQOSStrategy") wanted.qos = good.qos;
+    EXPECT_EQ(step.rules, wanted) << each.spec;
+  }
+  for (const char* text : {"{", "[]", "5"}) {
+    const auto step = next_node_rules(good, text);
+    ASSERT_EQ(step.problems.size(), 1U) << text;
+    EXPECT_EQ(step.problems[0].part, "spec");
+    EXPECT_EQ(step.rules, good);
+  }
+  EXPECT_EQ(next_node_rules(good, std::nullopt).rules, NodeRules()) << "there is no object any more";
+}
+
+TEST(NodeRules, AWordThatNobodyKnowsIsTheDefaultAndIsTold) {
+  const auto step = next_node_rules(
+      {},
+      R"({"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsquota"},"cpuBurstStrategy":{"policy":"on"}})");
+  EXPECT_TRUE(step.rules.threshold.enable) << "the rest of the part holds";
+  EXPECT_EQ(step.rules.threshold.cpu_suppress_policy, SuppressPolicy::kCpuset);
+  EXPECT_EQ(step.rules.burst.policy, BurstPolicy::kNone);
+  ASSERT_EQ(step.problems.size(), 2U);
+  EXPECT_EQ(step.problems[0].why,
+            "cpuSuppressPolicy: wanted one of cpuset, cfsQuota, found \"cfsquota\"; it counts as cpuset");
+}
+
+TEST(NodeRules, ListsAreBounded) {
+  std::string blocks;
+  for (std::size_t i = 0; i <= kBlocksMax; ++i) blocks += blocks.empty() ? "{}" : ",{}";
+  const std::string many = base::cat(R"({"resourceQOSStrategy":{"beClass":{"blkioQOS":{"blocks":[)", blocks, "]}}}}");
+  EXPECT_EQ(next_node_rules({}, many).problems.size(), 1U);
+  std::string features;
+  for (std::size_t i = 0; i <= kSchedFeaturesMax; ++i) {
+    features += base::cat(features.empty() ? "" : ",", "\"F", i, "\":true");
+  }
+  EXPECT_EQ(next_node_rules({}, base::cat(R"({"systemStrategy":{"schedFeatures":{)", features, "}}}")).problems.size(),
+            1U);
+}
+
+TEST(NodeRules, OurOwnWord) {
+  const std::string observe = R"({"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{"default":"observe",
+      "cpuSuppress":"enforce"},"classes":[{"name":"spark","order":30}]}}}}})";
+  const NodeRules told = rules_of(observe);
+  ASSERT_TRUE(told.word);
+  EXPECT_EQ(told.mode_of(model::Strategy::kCpuSuppress), Mode::kEnforce);
+  EXPECT_EQ(told.mode_of(model::Strategy::kBatchLimits), Mode::kObserve);
+  EXPECT_EQ(told.word->classes.size(), 1U);
+
+  const std::string newer = R"({"extensions":{"Object":{"tidemark":{"schema":2,"agent":{}}}}})";
+  const auto kept = next_node_rules(told, newer);
+  EXPECT_EQ(kept.rules.word, told.word) << "the last good one stays";
+  ASSERT_EQ(kept.problems.size(), 1U);
+  EXPECT_EQ(kept.problems[0].part, "extensions.Object.tidemark");
+  // A stand-in for the peer goes on enforcing; an agent that has just started does not do what it does not understand.
+  EXPECT_EQ(next_node_rules(rules_of("{}"), newer).rules.word, std::nullopt);
+  const NodeRules fresh = next_node_rules({}, newer).rules;
+  for (const auto each : model::kStrategies) EXPECT_EQ(fresh.mode_of(each), Mode::kObserve);
+  EXPECT_EQ(next_node_rules(fresh, newer).rules, fresh);
+  // Taken away by the manager: the switches of the parts decide again.
+  EXPECT_EQ(next_node_rules(fresh, "{}").rules.word, std::nullopt);
+}
+
+// policy/budget/grants.h: a grant comes with or without a word, and one that cannot be read takes nothing back.
+TEST(NodeRules, AGrantOfEvictions) {
+  const std::string_view kGranted =
+      R"({"extensions":{"Object":{"tidemark":{"schema":1,"evictions":{"perHour":3,"until":"2026-11-22T20:00:00Z"}}}}})";
+  const NodeRules granted = rules_of(std::string(kGranted));
+  EXPECT_EQ(granted.word, std::nullopt);
+  ASSERT_TRUE(granted.grant);
+  EXPECT_EQ(granted.grant->now, (EvictionGrant{3, *base::parse_rfc3339("2026-11-22T20:00:00Z")}));
+  const auto kept = next_node_rules(granted, R"({"extensions":{"Object":{"tidemark":{"schema":1,"evictions":{}}}}})");
+  EXPECT_EQ(kept.rules.grant, granted.grant);
+  ASSERT_EQ(kept.problems.size(), 1U);
+  EXPECT_EQ(kept.problems[0].part, "extensions.Object.tidemark.evictions");
+  EXPECT_EQ(next_node_rules(granted, "{}").rules.grant, std::nullopt) << "taken away by the manager";
+}
+
+// Eight specs that the peer's manager wrote on a real API server.
+TEST(NodeRules, SpecsOfThePeerAreReadWhole) {
+  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/tests/golden/nodeslo/expected.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  const auto specs = Json::parse(text.str());
+  ASSERT_TRUE(specs.has_value());
+  ASSERT_EQ(specs->as_object().size(), 8U);
+  for (const auto& [node, spec] : specs->as_object()) {
+    EXPECT_TRUE(next_node_rules({}, spec.dump()).problems.empty()) << node;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy

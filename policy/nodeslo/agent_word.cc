@@ -1,0 +1,116 @@
+#include "policy/nodeslo/agent_word.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/budget/grants.h"
+#include "policy/pools/form.h"
+#include "policy/pools/mode_form.h"
+#include "policy/pools/parse.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::string_view kAgent = "agent";
+constexpr std::int64_t seconds_of(base::Duration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
+
+std::vector<WorkClass> read_classes(Form& agent, Problems& problems) {
+  std::vector<WorkClass> classes;
+  std::map<std::string, std::string> names;
+  std::map<std::int64_t, std::string> orders;
+  agent.list("classes", kClassesMax, [&](const Json& item, std::string place) {
+    Form entry(&item, place, problems);
+    WorkClass work;
+    work.name = read_name(entry, place, names);
+    entry.integer("order", work.order, 0, kClassOrderMax);
+    if (!entry.has("order")) entry.missing("order", "what gives way first has the lowest");
+    entry.integer("cpuWeight", work.cpu_weight, 1, kClassWeightMax);
+    entry.integer("memoryLowPercent", work.memory_low_percent, 0, kClassMemoryLowMax);
+    std::int64_t restart_cost_s = 0;
+    entry.integer("restartCostSeconds", restart_cost_s, 0, seconds_of(kClassRestartCostMax));
+    work.restart_cost = std::chrono::seconds(restart_cost_s);
+    entry.boolean("checkpointing", work.checkpointing);
+    if (const auto [at, fresh] = orders.emplace(work.order, place); !fresh && entry.has("order")) {
+      entry.problem("order", base::cat(at->second, " has the same"));
+    }
+    classes.push_back(std::move(work));
+  });
+  std::ranges::sort(classes, {}, &WorkClass::order);
+  return classes;
+}
+
+EvictSettings read_evict(Form& agent, Problems& problems) {
+  EvictSettings out;
+  Form each(agent.member("evict"), agent.place("evict"), problems);
+  std::int64_t grace_s = seconds_of(out.grace);
+  each.integer("graceSeconds", grace_s, seconds_of(kEvictGraceMin), seconds_of(kEvictGraceMax));
+  out.grace = std::chrono::seconds(grace_s);
+  if (each.has("memoryPressurePercent")) {
+    std::int64_t percent = kPressureMax_percent;
+    each.integer("memoryPressurePercent", percent, 1, kPressureMax_percent);
+    out.memory_pressure_percent = percent;
+  }
+  return out;
+}
+
+// Up to whole seconds: what takes some time does not come to take none.
+std::int64_t seconds_up(base::Duration duration) {
+  return std::chrono::ceil<std::chrono::seconds>(duration).count();
+}
+
+}  // namespace
+
+Result<std::optional<AgentWord>> read_agent_word(const Json& ours) {
+  const Json* schema = ours.member("schema");
+  const std::int64_t written = schema == nullptr ? 0 : schema->get_int().value_or(0);
+  if (written != kGrantSchema) {
+    return fail(ErrorKind::kUnsupported, "written with schema ", written, "; this version reads ", kGrantSchema);
+  }
+  const Json* said = ours.member(kAgent);
+  if (said == nullptr || said->is_null()) return std::nullopt;
+  Problems problems;
+  Form agent(said, std::string(kAgent), problems);
+  AgentWord word;
+  Form modes(agent.member("modes"), agent.place("modes"), problems);
+  read_agent_modes(modes, word.modes);
+  word.classes = read_classes(agent, problems);
+  agent.text("business", word.business);
+  word.evict = read_evict(agent, problems);
+  if (problems.any()) return fail(ErrorKind::kInvalid, to_string(problems.take()));
+  return word;
+}
+
+void write_agent_word(base::JsonWriter& json, const AgentWord& word) {
+  json.key(kAgent).begin_object();
+  json.key("modes").begin_object().member("default", to_string(word.modes.otherwise));
+  for (const model::Strategy each : model::kStrategies) {
+    if (const auto mode = word.modes.named[static_cast<std::size_t>(each)])
+      json.member(to_string(each), to_string(*mode));
+  }
+  json.end_object();
+  if (!word.classes.empty()) {
+    json.key("classes").begin_array();
+    for (const WorkClass& each : word.classes) {
+      json.begin_object().member("name", std::string_view(each.name)).member("order", each.order);
+      json.member("cpuWeight", each.cpu_weight);
+      if (each.memory_low_percent != 0) json.member("memoryLowPercent", each.memory_low_percent);
+      json.member("restartCostSeconds", seconds_up(each.restart_cost));
+      json.member("checkpointing", each.checkpointing).end_object();
+    }
+    json.end_array();
+  }
+  if (!word.business.empty()) json.member("business", std::string_view(word.business));
+  if (word.evict != EvictSettings{}) {
+    json.key("evict").begin_object().member("graceSeconds", seconds_up(word.evict.grace));
+    if (word.evict.memory_pressure_percent) json.member("memoryPressurePercent", *word.evict.memory_pressure_percent);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+}  // namespace tidemark::policy

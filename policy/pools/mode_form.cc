@@ -1,0 +1,50 @@
+#include "policy/pools/mode_form.h"
+
+#include <cstddef>
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::string_view kMode = "mode";
+constexpr std::string_view kAgent = "agent";
+
+// Whether `key` holds modes by name, rather than one for all of them.
+bool by_name(Form& form, std::string_view key) {
+  const Json* value = form.member(key);
+  return value != nullptr && value->is_object();
+}
+
+}  // namespace
+
+std::optional<Mode> read_mode(Form& form, std::string_view key) {
+  const auto choice = form.choice(key, {to_string(Mode::kObserve), to_string(Mode::kEnforce)});
+  if (!choice) return std::nullopt;
+  return *choice == 0 ? Mode::kObserve : Mode::kEnforce;
+}
+
+void read_agent_modes(Form& form, AgentModes& modes) {
+  modes.otherwise = read_mode(form, "default").value_or(modes.otherwise);
+  for (const model::Strategy each : model::kStrategies) {
+    if (const auto mode = read_mode(form, to_string(each))) modes.named[static_cast<std::size_t>(each)] = mode;
+  }
+}
+
+void read_pool_modes(Form& form, PoolModes& modes, Problems& problems) {
+  if (!by_name(form, kMode)) {
+    if (const auto all = read_mode(form, kMode)) modes = {*all, *all, {*all, {}}};
+    return;
+  }
+  Form each(form.member(kMode), form.place(kMode), problems);
+  modes.capacity = read_mode(each, "capacity").value_or(modes.capacity);
+  modes.node_slo = read_mode(each, "nodeSlo").value_or(modes.node_slo);
+  if (by_name(each, kAgent)) {
+    Form agent(each.member(kAgent), each.place(kAgent), problems);
+    read_agent_modes(agent, modes.agent);
+    agent.finish();
+  } else if (const auto all = read_mode(each, kAgent)) {
+    modes.agent = {*all, {}};
+  }
+  each.finish();
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,15 @@
+#include "policy/pools/modes.h"
+
+#include <cstddef>
+
+namespace tidemark::policy {
+
+Mode AgentModes::of(model::Strategy strategy) const {
+  return named[static_cast<std::size_t>(strategy)].value_or(otherwise);
+}
+
+std::string_view to_string(Mode mode) {
+  return mode == Mode::kObserve ? "observe" : "enforce";
+}
+
+}  // namespace tidemark::policy

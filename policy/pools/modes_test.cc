@@ -1,0 +1,91 @@
+// Modes as tidemark-config has them.
+#include "policy/pools/modes.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "policy/pools/parse.h"
+
+namespace tidemark::policy {
+namespace {
+
+using model::Strategy;
+
+constexpr Mode kObserve = Mode::kObserve;
+constexpr Mode kEnforce = Mode::kEnforce;
+
+TidemarkConfig must(std::string_view text) {
+  auto config = parse_tidemark_config(text, Zones());
+  EXPECT_TRUE(config.has_value()) << text << "\n" << (config ? "" : to_string(config.error()));
+  return config ? std::move(*config) : TidemarkConfig();
+}
+PoolModes modes_in(std::string_view mode) {
+  return must(base::cat("schema: 1\nmode: ", mode)).rest.modes;
+}
+AgentModes agent_modes(Mode otherwise, std::vector<std::pair<Strategy, Mode>> named) {
+  AgentModes modes{otherwise, {}};
+  for (const auto& [strategy, mode] : named) modes.named[static_cast<std::size_t>(strategy)] = mode;
+  return modes;
+}
+
+TEST(Modes, ModesByWhatIsDoneAndByStrategyOfTheAgent) {
+  EXPECT_EQ(modes_in("observe"), (PoolModes{kObserve, kObserve, {kObserve, {}}}));
+  EXPECT_EQ(modes_in("enforce"), PoolModes());
+  EXPECT_EQ(modes_in("{}"), PoolModes());
+  EXPECT_EQ(modes_in("{agent: observe}"), (PoolModes{kEnforce, kEnforce, {kObserve, {}}}));
+  EXPECT_EQ(modes_in("{capacity: observe, agent: {default: observe, cpuSuppress: enforce}}"),
+            (PoolModes{kObserve, kEnforce, agent_modes(kObserve, {{Strategy::kCpuSuppress, kEnforce}})}));
+  // Every strategy by the name that metrics and the journal have for it.
+  for (const Strategy each : model::kStrategies) {
+    const AgentModes modes = modes_in(base::cat("{agent: {", to_string(each), ": observe}}")).agent;
+    EXPECT_EQ(modes, agent_modes(kEnforce, {{each, kObserve}}));
+    for (const Strategy other : model::kStrategies) EXPECT_EQ(modes.of(other), other == each ? kObserve : kEnforce);
+  }
+}
+
+TEST(Modes, APoolsModesOfTheAgentLieOverThoseOfTheDocument) {
+  const auto config = must(R"(
+schema: 1
+mode: {capacity: enforce, nodeSlo: enforce, agent: {default: observe, cpuSuppress: enforce}}
+pools:
+- {name: same, nodeSelector: {matchLabels: {a: a}}, mode: {capacity: observe}}
+- {name: more, nodeSelector: {matchLabels: {a: b}}, mode: {agent: {batchLimits: enforce}}}
+- {name: less, nodeSelector: {matchLabels: {a: c}}, mode: {agent: {cpuSuppress: observe}}}
+- {name: all, nodeSelector: {matchLabels: {a: d}}, mode: {agent: enforce}}
+- {name: none, nodeSelector: {}, mode: observe}
+)");
+  const auto of = [&](std::size_t pool) { return config.pools.at(pool).modes.agent; };
+  EXPECT_EQ(of(0), config.rest.modes.agent);
+  EXPECT_EQ(of(1), agent_modes(kObserve, {{Strategy::kCpuSuppress, kEnforce}, {Strategy::kBatchLimits, kEnforce}}));
+  EXPECT_EQ(of(2), agent_modes(kObserve, {{Strategy::kCpuSuppress, kObserve}}));
+  EXPECT_EQ(of(3), AgentModes()) << "one mode is for all strategies";
+  EXPECT_EQ(of(4), agent_modes(kObserve, {})) << "one mode is for everything";
+}
+
+TEST(Modes, AModeThatDoesNotExistIsToldWithTheNearest) {
+  const auto refused = parse_tidemark_config(R"(
+schema: 1
+mode: {agents: observe, agent: {default: observed, cpuSupress: enforce, memory: observe}}
+pools:
+- {name: a, nodeSelector: {}, mode: {agent: off}}
+- {name: b, nodeSelector: {matchLabels: {x: y}}, mode: {agent: [cpuSuppress], nodeSlo: {default: observe}}}
+)",
+                                             Zones());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(to_string(refused.error()),
+            R"(mode.agent.default: wanted observe or enforce, found "observed"; did you mean observe?
+mode.agent."cpuSupress": there is no such setting; did you mean cpuSuppress?
+mode.agent."memory": there is no such setting
+mode."agents": there is no such setting; did you mean agent?
+pools[0] (a).mode.agent: wanted observe or enforce, found "off"
+pools[1] (b).mode.nodeSlo: wanted observe or enforce, found {"default":"observe"}
+pools[1] (b).mode.agent: wanted observe or enforce, found ["cpuSuppress"])");
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,15 @@
+// Any annotation is one of the four priorities, or refused with a reason.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "policy/priority/pod_cpu_qos.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace policy = tidemark::policy;
+  const auto read = policy::parse_pod_cpu_qos({reinterpret_cast<const char*>(data), size});
+  TM_CHECK(read.has_value() || !read.error().message.empty(), "a refusal says what is wrong");
+  TM_CHECK(!read || (*read >= policy::CpuPriority::kOffline && *read <= policy::CpuPriority::kOnline), "-1 … 2");
+  return 0;
+}

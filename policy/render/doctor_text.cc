@@ -1,0 +1,338 @@
+#include "policy/render/doctor_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "policy/render/overcommit_text.h"
+#include "policy/render/why.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::Reason;
+
+constexpr std::string_view kBetterKernel =
+    "a kernel with cpu.idle (5.15 and newer), cpu.bvt_warp_ns (Anolis) or cpu.qos_level (openEuler)";
+
+std::string_view word(Severity severity) {
+  switch (severity) {
+    case Severity::kOk:
+      return "ok";
+    case Severity::kWarn:
+      return "warn";
+    case Severity::kBad:
+      return "bad";
+  }
+  return "unknown";
+}
+
+struct TopicWords {
+  std::string_view text;  // for people
+  std::string_view key;   // for programs
+};
+
+TopicWords words(NodeTopic topic) {
+  switch (topic) {
+    case NodeTopic::kGroups:
+      return {"cgroups", "cgroups"};
+    case NodeTopic::kGroupDriver:
+      return {"cgroup driver", "cgroupDriver"};
+    case NodeTopic::kPriority:
+      return {"CPU priority", "cpuPriority"};
+    case NodeTopic::kKnobs:
+      return {"kernel files", "kernelFiles"};
+    case NodeTopic::kKubelet:
+      return {"kubelet", "kubelet"};
+    case NodeTopic::kMemoryLine:
+      return {"memory line", "memoryLine"};
+    case NodeTopic::kDiskLine:
+      return {"disk line", "diskLine"};
+    case NodeTopic::kCpuManager:
+      return {"CPU manager", "cpuManager"};
+    case NodeTopic::kSwap:
+      return {"swap", "swap"};
+    case NodeTopic::kPressure:
+      return {"pressure", "pressure"};
+    case NodeTopic::kPeer:
+      return {"other agent", "otherAgent"};
+    case NodeTopic::kLatch:
+      return {"latch", "latch"};
+    case NodeTopic::kHold:
+      return {"hold", "hold"};
+  }
+  return {"unknown", "unknown"};
+}
+
+std::string_view word(GroupDriver driver) {
+  return driver == GroupDriver::kSystemd ? "systemd" : "cgroupfs";
+}
+GroupDriver other(GroupDriver driver) {
+  return driver == GroupDriver::kSystemd ? GroupDriver::kCgroupfs : GroupDriver::kSystemd;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  return amount_text(model::MemoryBytes{bytes});
+}
+
+std::optional<Reason> reason_of(NodeFact fact) {
+  switch (fact) {
+    case NodeFact::kKnobMissing:
+      return Reason::kKnobMissing;
+    case NodeFact::kKnobRefused:
+      return Reason::kKnobRefused;
+    case NodeFact::kKnobWithoutEffect:
+      return Reason::kKnobWithoutEffect;
+    case NodeFact::kPeerPresent:
+      return Reason::kAgentPeerPresent;
+    case NodeFact::kLatched:
+      return Reason::kAgentLatched;
+    case NodeFact::kHolds:
+      return Reason::kAgentHolds;
+    default:
+      return std::nullopt;
+  }
+}
+
+// "cpu.idle: the kernel of this node has no such file [TM-KNOB-001]: what it said".
+std::string knob_text(const KnobFound& knob) {
+  std::string out(to_string(knob.knob));
+  if (!knob.effective) {
+    const Reason reason = !knob.exists     ? Reason::kKnobMissing
+                          : !knob.accepted ? Reason::kKnobRefused
+                                           : Reason::kKnobWithoutEffect;
+    out += cat(": ", why(reason));
+  }
+  if (!knob.why.empty()) out += cat(": ", knob.why);
+  return out;
+}
+
+std::string knob_names(std::span<const KnobFound> knobs) {
+  std::string out;
+  for (const KnobFound& one : knobs) out += cat(out.empty() ? "" : ", ", to_string(one.knob));
+  return out;
+}
+
+std::string line_text(const NodeFinding& finding) {
+  const LinePair pair = finding.line.value_or(LinePair{});
+  const std::string kubelet =
+      cat("the kubelet evicts from ", bytes_text(pair.kubelet), " in use on, of ", bytes_text(pair.capacity));
+  if (finding.fact == NodeFact::kNoLineOfOurs) return cat("only ", kubelet);
+  return cat("offline work is evicted from ", bytes_text(pair.ours), " in use on, ", kubelet);
+}
+
+// One line, and further ones where it has some.
+std::vector<std::string> found_text(const NodeFinding& finding) {
+  const auto knob = finding.knobs.empty() ? KnobFound{} : finding.knobs.front();
+  switch (finding.fact) {
+    case NodeFact::kNoGroups:
+      return {"no cgroup hierarchy is there"};
+    case NodeFact::kGroupsV1:
+      return {"version 1"};
+    case NodeFact::kGroupsHybrid:
+      return {"version 1, with a version 2 beside it that has no controllers"};
+    case NodeFact::kGroupsV2:
+      return {"version 2"};
+    case NodeFact::kDriverIs:
+      return {std::string(word(finding.driver.value_or(GroupDriver::kCgroupfs)))};
+    case NodeFact::kDriverNotSeen:
+      return {"no pod has a group yet"};
+    case NodeFact::kDriverDiffers: {
+      const GroupDriver driver = finding.driver.value_or(GroupDriver::kCgroupfs);
+      return {cat("the groups of pods are those of ", word(driver), ", the kubelet says ", word(other(driver)))};
+    }
+    case NodeFact::kPriorityByKnob:
+    case NodeFact::kPriorityByWeight:
+    case NodeFact::kNoPriority: {
+      const bool by_knob = finding.fact == NodeFact::kPriorityByKnob;
+      const bool by_weight = finding.fact == NodeFact::kPriorityByWeight;
+      std::vector<std::string> out{by_knob ? knob_text(knob)
+                                   : by_weight
+                                       ? cat("only the weight: ", knob_text(knob))
+                                       : cat("none: offline work runs as the equal of online work; ", knob_text(knob))};
+      for (std::size_t at = 1; at < finding.knobs.size(); ++at)
+        out.push_back(cat("not ", knob_text(finding.knobs[at])));
+      return out;
+    }
+    case NodeFact::kKnobsWork:
+      return {knob_names(finding.knobs)};
+    case NodeFact::kKnobMissing:
+    case NodeFact::kKnobRefused:
+    case NodeFact::kKnobWithoutEffect:
+    case NodeFact::kKnobNotSeen:
+      return {knob_text(knob)};
+    case NodeFact::kNothingTried:
+      return {cat("no file could be tried: ", finding.said)};
+    case NodeFact::kKubeletAnswers:
+      return {"tells its configuration"};
+    case NodeFact::kKubeletSilent:
+      return {cat("does not tell its configuration: ", finding.said)};
+    case NodeFact::kLineUnder:
+    case NodeFact::kLineNear:
+    case NodeFact::kLineOver:
+    case NodeFact::kNoLineOfOurs:
+      return {line_text(finding)};
+    case NodeFact::kLineUnknown:
+      return {"it is not known how much there is"};
+    case NodeFact::kNoLineOfKubelet:
+      return {"the kubelet evicts nobody for it"};
+    case NodeFact::kNoLines:
+      return {"nobody is evicted for it, neither by us nor by the kubelet"};
+    case NodeFact::kCpusShared:
+      return {"pods share the processors (cpuManagerPolicy none)"};
+    case NodeFact::kCpusStatic:
+      return {"the kubelet gives processors to pods (cpuManagerPolicy static)"};
+    case NodeFact::kSwapOff:
+      return {"off"};
+    case NodeFact::kSwapOn:
+      return {cat("on: ", bytes_text(finding.bytes))};
+    case NodeFact::kPressureTold:
+      return {"of the node and of groups"};
+    case NodeFact::kPressureOfNodeOnly:
+      return {"of the node, of no group"};
+    case NodeFact::kNoPressure:
+      return {"the kernel tells none"};
+    case NodeFact::kNoPeer:
+      return {"none"};
+    case NodeFact::kPeerUnknown:
+      return {"not known: no agent of ours runs here to see it"};
+    case NodeFact::kNotLatched:
+    case NodeFact::kNotHeld:
+      return {"no"};
+    case NodeFact::kPeerPresent:
+    case NodeFact::kLatched:
+    case NodeFact::kHolds:
+      return {why(*reason_of(finding.fact))};
+  }
+  return {"unknown"};
+}
+
+std::string_view knob_fix(Knob knob) {
+  switch (knob) {
+    case Knob::kCpuQuota:
+      return "a kernel with CONFIG_CFS_BANDWIDTH, and its cpu controller for the groups below the root";
+    case Knob::kCpuShares:
+      return "the cpu controller for the groups below the root (mounted, or in cgroup.subtree_control)";
+    case Knob::kCpusetCpus:
+      return "the cpuset controller for the groups below the root (mounted, or in cgroup.subtree_control)";
+    case Knob::kMemoryLimit:
+      return "the memory controller for the groups below the root; some kernels want cgroup_enable=memory at boot";
+    case Knob::kMemoryMin:
+    case Knob::kMemoryLow:
+      return "cgroup version 2; in version 1 only Anolis has it";
+    default:
+      return kBetterKernel;
+  }
+}
+
+// What is to be done; "" where nothing is.
+std::string fix_text(const NodeFinding& finding) {
+  if (finding.severity == Severity::kOk) return "";
+  const bool memory = finding.topic == NodeTopic::kMemoryLine;
+  const std::string_view ours = memory ? "memoryEvictThresholdPercent" : "our line for the disk";
+  const std::string_view kubelet = memory ? "memory.available" : "nodefs.available";
+  switch (finding.fact) {
+    case NodeFact::kNoGroups:
+      return "mount the machine's /sys/fs/cgroup into the agent's container, and name it with --cgroup-root";
+    case NodeFact::kGroupsV1:
+      return "boot with systemd.unified_cgroup_hierarchy=1: pressure of groups is in version 2 only";
+    case NodeFact::kDriverDiffers:
+      return "drain the node, remove the groups that an earlier kubelet left (kubepods or kubepods.slice), restart it";
+    case NodeFact::kPriorityByKnob:
+      return "make the better one work; cpu.bvt_warp_ns wants sysctl kernel.sched_group_identity_enabled=1";
+    case NodeFact::kPriorityByWeight:
+    case NodeFact::kNoPriority:
+      return std::string(kBetterKernel);
+    case NodeFact::kKnobMissing:
+    case NodeFact::kKnobRefused:
+    case NodeFact::kKnobWithoutEffect:
+      return std::string(knob_fix(finding.knobs.empty() ? Knob::kCpuShares : finding.knobs.front().knob));
+    case NodeFact::kNothingTried:
+      return "run the agent, or this command, as root, with the machine's /sys/fs/cgroup mounted and writable";
+    case NodeFact::kKubeletSilent:
+      return "let whoever asks read its configz at --kubelet-endpoint: --kubelet-ca-file, and in the kubeconfig an "
+             "account with the right nodes/configz (on older kubelets nodes/proxy)";
+    case NodeFact::kLineNear:
+    case NodeFact::kLineOver:
+      return cat("lower ", ours, ", or ", kubelet, " of the kubelet's evictionHard, until ", kRoomPercent,
+                 " % lie between them");
+    case NodeFact::kLineUnknown:
+      return memory ? "find out why the machine does not tell its memory (/proc/meminfo)"
+                    : "name the kubelet's own folder with --kubelet-dir";
+    case NodeFact::kNoLineOfOurs:
+      return cat("set ", ours, " below that: the kubelet picks who goes by an order of its own");
+    case NodeFact::kCpusStatic:
+      return "suppress by quota: cpuSuppressPolicy cfsQuota";
+    case NodeFact::kSwapOn:
+      return "swapoff -a, and out of /etc/fstab: with swap a limit of memory slows down where it should hold";
+    case NodeFact::kPressureOfNodeOnly:
+      return "cgroup version 2, whose groups tell it";
+    case NodeFact::kNoPressure:
+      return "boot with psi=1, and a kernel with CONFIG_PSI";
+    case NodeFact::kPeerPresent:
+      return "let one agent act: take this node out of the DaemonSet of koordlet";
+    case NodeFact::kLatched:
+      return "tidemark on --local, on this machine, when the cause is gone";
+    case NodeFact::kHolds:
+      return "find in the agent's log why it ended";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::string render_text(std::span<const NodeFinding> findings) {
+  std::size_t severity_width = 0, topic_width = 0;
+  for (const NodeFinding& one : findings) {
+    severity_width = std::max(severity_width, word(one.severity).size());
+    topic_width = std::max(topic_width, words(one.topic).text.size());
+  }
+  const auto padded = [](std::string_view text, std::size_t width) {
+    return cat(text, std::string(width - text.size() + 2, ' '));
+  };
+  const std::string indent(severity_width + topic_width + 4, ' ');
+  std::string out;
+  for (const NodeFinding& one : findings) {
+    std::string lead = padded(word(one.severity), severity_width) + padded(words(one.topic).text, topic_width);
+    for (const std::string& line : found_text(one)) {
+      out += cat(lead, line, "\n");
+      lead = indent;
+    }
+    if (const std::string fix = fix_text(one); !fix.empty()) out += cat(indent, "fix: ", fix, "\n");
+  }
+  return out;
+}
+
+Json render_json(std::span<const NodeFinding> findings) {
+  Json list = Json::array();
+  for (const NodeFinding& one : findings) {
+    const std::string fix = fix_text(one);
+    const auto reason = reason_of(one.fact);
+    list.as_array().push_back(Json::object({{"what", Json(words(one.topic).key)},
+                                            {"severity", Json(word(one.severity))},
+                                            {"found", Json(base::join(found_text(one), "; "))},
+                                            {"fix", fix.empty() ? Json(nullptr) : Json(fix)},
+                                            {"reason", reason ? Json(model::reason_id(*reason)) : Json(nullptr)}}));
+  }
+  return Json::object({{"severity", Json(word(worst(findings)))}, {"findings", std::move(list)}});
+}
+
+std::string summary_text(std::span<const NodeFinding> findings) {
+  std::string out;
+  for (const Severity severity : {Severity::kBad, Severity::kWarn}) {
+    std::vector<std::string> topics;
+    for (const NodeFinding& one : findings) {
+      std::string topic(words(one.topic).text);
+      if (one.severity == severity && std::ranges::find(topics, topic) == topics.end())
+        topics.push_back(std::move(topic));
+    }
+    if (!topics.empty()) out += cat(out.empty() ? "" : "; ", word(severity), ": ", base::join(topics, ", "));
+  }
+  return out.empty() ? "nothing stands in the way" : out;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,108 @@
+#include "policy/render/doctor_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+
+NodeFound example() {
+  NodeFound out;
+  out.layout = GroupLayout::kV2;
+  out.driver = GroupDriver::kSystemd;
+  for (std::size_t at = 0; at < kKnobs; ++at) out.knobs.push_back({static_cast<Knob>(at), true, true, true, {}});
+  out.knobs[static_cast<std::size_t>(Knob::kCpuBvt)] = {Knob::kCpuBvt, false, false, false, "x/cpu.bvt_warp_ns"};
+  out.knobs[static_cast<std::size_t>(Knob::kCpuQosLevel)] = {Knob::kCpuQosLevel, false, false, false, {}};
+  out.kubelet.emplace();
+  out.kubelet->driver = GroupDriver::kSystemd;
+  out.kubelet->memory_available = EvictionThreshold{0, 30'000};
+  out.memory = {100 * kGib, 70};
+  out.node_pressure = out.group_pressure = true;
+  return out;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> out;
+  for (const std::string_view line : base::split(text, '\n')) out.emplace_back(line);
+  return out;
+}
+
+TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
+  NodeFound found = example();
+  found.swap_bytes = 2 * kGib;
+  EXPECT_EQ(
+      lines(render_text(node_findings(found))),
+      (std::vector<std::string>{
+          "ok    cgroups        version 2", "ok    cgroup driver  systemd", "ok    CPU priority   cpu.idle",
+          "                     not cpu.bvt_warp_ns: the kernel of this node has no such file [TM-KNOB-001]: "
+          "x/cpu.bvt_warp_ns",
+          "                     not cpu.qos_level: the kernel of this node has no such file [TM-KNOB-001]",
+          "ok    kernel files   cpu.shares, cpu.cfs_quota_us, cpuset.cpus, memory.limit_in_bytes, memory.min, "
+          "memory.low",
+          "ok    kubelet        tells its configuration",
+          "bad   memory line    offline work is evicted from 75161927680 (70.0 GiB) in use on, the kubelet evicts from "
+          "75161927680 (70.0 GiB) in use on, of 107374182400 (100.0 GiB)",
+          "                     fix: lower memoryEvictThresholdPercent, or memory.available of the kubelet's "
+          "evictionHard, until "
+          "5 % lie between them",
+          "ok    disk line      nobody is evicted for it, neither by us nor by the kubelet",
+          "ok    CPU manager    pods share the processors (cpuManagerPolicy none)",
+          "warn  swap           on: 2147483648 (2.0 GiB)",
+          "                     fix: swapoff -a, and out of /etc/fstab: with swap a limit of memory slows down where "
+          "it should "
+          "hold",
+          "ok    pressure       of the node and of groups", "ok    other agent    none", "ok    latch          no",
+          "ok    hold           no", ""}));
+}
+
+TEST(DoctorText, OneLineForACondition) {
+  NodeFound found = example();
+  EXPECT_EQ(summary_text(node_findings(found)), "bad: memory line");
+  found.swap_bytes = 1;
+  found.latched = true;
+  EXPECT_EQ(summary_text(node_findings(found)), "bad: memory line; warn: swap, latch");
+  EXPECT_EQ(summary_text({}), "nothing stands in the way");
+}
+
+TEST(DoctorText, ForPrograms) {
+  NodeFound found = example();
+  found.koordlet = true;
+  const Json json = render_json(node_findings(found));
+  EXPECT_EQ(*json.at("severity"), Json("bad"));
+  const auto& findings = json.at("findings")->as_array();
+  ASSERT_EQ(findings.size(), kNodeTopics);
+  EXPECT_EQ(findings[0], Json::object({{"what", Json("cgroups")},
+                                       {"severity", Json("ok")},
+                                       {"found", Json("version 2")},
+                                       {"fix", Json(nullptr)},
+                                       {"reason", Json(nullptr)}}));
+  EXPECT_EQ(findings[10],
+            Json::object({{"what", Json("otherAgent")},
+                          {"severity", Json("warn")},
+                          {"found", Json("Koordinator's agent runs on this node: ours only observes [TM-AGENT-007]")},
+                          {"fix", Json("let one agent act: take this node out of the DaemonSet of koordlet")},
+                          {"reason", Json("TM-AGENT-007")}}));
+}
+
+TEST(DoctorText, WhateverIsFoundIsSaid) {
+  for (std::size_t topic = 0; topic < kNodeTopics; ++topic) {
+    for (int fact = 0; fact <= static_cast<int>(NodeFact::kHolds); ++fact) {
+      for (const Severity severity : {Severity::kOk, Severity::kWarn, Severity::kBad}) {
+        NodeFinding one{static_cast<NodeTopic>(topic), static_cast<NodeFact>(fact), severity};
+        const Json json = render_json({&one, 1});
+        const Json& shown = json.at("findings")->as_array()[0];
+        EXPECT_NE(*shown.at("found"), Json("unknown")) << fact;
+        EXPECT_NE(*shown.at("what"), Json("unknown")) << topic;
+        EXPECT_FALSE(render_text({&one, 1}).empty());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy

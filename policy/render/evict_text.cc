@@ -1,0 +1,62 @@
+#include "policy/render/evict_text.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+using model::Reason;
+
+// What is worth telling first: somebody is asked, then what holds one back, then the rest.
+int weight(const EvictVerdict& verdict) {
+  switch (verdict.reason) {
+    case Reason::kEvictUnfit:  // most lines are simply not drawn
+      return 0;
+    case Reason::kEvictBelowLine:
+      return 1;
+    case Reason::kEvictNotMeasured:
+      return 2;
+    default:
+      return verdict.reason == verdict.feature.reason ? 4 : 3;
+  }
+}
+
+std::string levels(std::int64_t seen, std::int64_t line) {
+  return cat(seen, " % of ", line, " %");
+}
+
+}  // namespace
+
+std::string evict_seen(const Gap& gap) {
+  if (gap.feature == EvictFeature::kMemoryPressure) {
+    return cat(gap.seen_percent, " % of the last ten seconds, the line is ", gap.line_percent, " %");
+  }
+  return cat(levels(gap.seen_percent, gap.line_percent), ", down to ", gap.goal_percent, " %");
+}
+
+std::string evict_why(const Gap& gap) {
+  return cat(model::reason_id(gap.reason), ": ", model::reason_sentence(gap.reason), " (", evict_seen(gap), ")");
+}
+
+std::string evict_event(const Gap& gap) {
+  return cat("trigger by koordlet feature ", to_string(gap.feature), ", ", evict_why(gap));
+}
+
+std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leaving) {
+  std::string out;
+  const auto first = std::ranges::max_element(verdicts, {}, weight);
+  if (first != verdicts.end()) {
+    out = cat(model::reason_id(first->reason), ": ", to_string(first->feature.feature));
+    // Below its line a level moves all the time, and means nothing.
+    if (first->feature.line_percent != 0 && weight(*first) > 2) {
+      out += cat(" ", levels(first->feature.seen_percent, first->feature.line_percent));
+    }
+  }
+  if (leaving > 0) out += cat(out.empty() ? "" : "; ", leaving, " on their way out");
+  return out;
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,49 @@
+#include "policy/render/evict_text.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+
+Gap memory_gap() {
+  Gap gap;
+  gap.feature = EvictFeature::kBeMemory;
+  gap.reason = Reason::kEvictMemoryLine;
+  gap.amount = 1 << 30;
+  gap.seen_percent = 83;
+  gap.line_percent = 70;
+  gap.goal_percent = 68;
+  return gap;
+}
+
+TEST(EvictText, WhySomebodyGoes) {
+  EXPECT_EQ(evict_why(memory_gap()),
+            "TM-EVICT-001: the node's memory is used above the line of eviction (83 % of 70 %, down to 68 %)");
+  Gap pressure = memory_gap();
+  pressure.feature = EvictFeature::kMemoryPressure;
+  pressure.reason = Reason::kEvictMemoryPressure;
+  EXPECT_EQ(evict_why(pressure),
+            "TM-EVICT-006: work on the node stands still for want of memory (83 % of the last ten seconds, the line is "
+            "70 %)");
+}
+
+// Contract 7.4: whoever looks for the peer's events finds ours.
+TEST(EvictText, AnEventBeginsAsThePeers) {
+  EXPECT_TRUE(evict_event(memory_gap()).starts_with("trigger by koordlet feature BEMemoryEvict, TM-EVICT-001: "));
+}
+
+TEST(EvictText, WhatAsksForMostIsTold) {
+  EXPECT_EQ(evict_says({}, 0), "");
+  const EvictVerdict below{{EvictFeature::kBeCpu, Reason::kEvictBelowLine, 40, 90}, Reason::kEvictBelowLine, 0};
+  const EvictVerdict held{{EvictFeature::kBeMemory, Reason::kEvictMemoryLine, 83, 70}, Reason::kEvictCoolDown, 5};
+  const EvictVerdict asked{{EvictFeature::kCpu, Reason::kEvictCpuLine, 95, 90}, Reason::kEvictCpuLine, 5};
+  EXPECT_EQ(evict_says(std::vector{below}, 0), "TM-EVICT-008: BECPUEvict");
+  EXPECT_EQ(evict_says(std::vector{below, held}, 0), "TM-EVICT-010: BEMemoryEvict 83 % of 70 %");
+  EXPECT_EQ(evict_says(std::vector{below, held, asked}, 2), "TM-EVICT-002: CPUEvict 95 % of 90 %; 2 on their way out");
+  EXPECT_EQ(evict_says({}, 1), "1 on their way out");
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,147 @@
+#include "policy/stance/stance.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::Reason;
+using model::Strategy;
+
+constexpr base::WallTime kNow{std::chrono::seconds(1'795'000'000)};
+
+StateOrder order(Wish wish) {
+  StateOrder out;
+  out.wish = wish;
+  out.by = "ann";
+  out.since = out.drain_until = kNow;
+  return out;
+}
+NodeMarks ordered(StateOrder order) {
+  NodeMarks marks;
+  marks.node = StateMark{1, {std::move(order)}};
+  return marks;
+}
+
+struct Inputs : StanceInputs {
+  Inputs() {
+    known = state_known = true;
+    modes.fill(Mode::kEnforce);
+  }
+};
+
+void expect_all(const StanceInputs& inputs, Permit permit, Reason reason, bool off = false) {
+  const Stance got = stance(inputs, kNow);
+  EXPECT_EQ(got.off, off);
+  for (const Strategy each : model::kStrategies) {
+    const auto index = static_cast<std::size_t>(each);
+    EXPECT_EQ(to_string(got.permits[index]), to_string(permit)) << model::to_string(each);
+    EXPECT_EQ(model::reason_id(got.reasons[index]), model::reason_id(reason)) << model::to_string(each);
+  }
+}
+
+TEST(Stance, WithoutAnOrderTheModesDecide) {
+  Inputs inputs;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
+  inputs.modes[static_cast<std::size_t>(Strategy::kCpuSuppress)] = Mode::kObserve;
+  const Stance got = stance(inputs, kNow);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kPutBack);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
+}
+
+TEST(Stance, AnOrderForTheNodeOutranksModes) {
+  Inputs inputs;
+  const NodeMarks on = ordered(order(Wish::kOn)), observe = ordered(order(Wish::kObserve));
+  inputs.modes.fill(Mode::kObserve);
+  inputs.marks = &on;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
+  inputs.modes.fill(Mode::kEnforce);
+  inputs.marks = &observe;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentObserves);
+}
+
+TEST(Stance, OffIsObeyedBeforeItIsKnownWhatRuns) {
+  Inputs inputs;
+  const NodeMarks off = ordered(order(Wish::kOff));
+  inputs.marks = &off;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentOff, true);
+  inputs.holding = true;
+  const Stance holds = stance(inputs, kNow);
+  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kCpuSuppress)], Permit::kEnforce);
+  EXPECT_EQ(holds.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kTighten) << "nobody is ended";
+  inputs.known = false;
+  const Stance got = stance(inputs, kNow);
+  EXPECT_EQ(got.order, off.node->orders[0]);
+  for (const Strategy each : model::kStrategies) {
+    EXPECT_EQ(got.permits[static_cast<std::size_t>(each)],
+              each == Strategy::kCpuSuppress ? Permit::kEnforce : Permit::kKeep)
+        << model::to_string(each);
+  }
+}
+
+TEST(Stance, WhatDrainsIsKeptAsEver) {
+  Inputs inputs;
+  StateOrder drains = order(Wish::kOff);
+  drains.drain_until = kNow + 15min;
+  const NodeMarks marks = ordered(drains);
+  inputs.marks = &marks;
+  expect_all(inputs, Permit::kEnforce, Reason::kAgentEnforces);
+  EXPECT_EQ(stance(inputs, kNow).again_after, 15min) << "off then, without anybody's word";
+}
+
+// Off is no reason to begin with evictions.
+TEST(Stance, OffEvictsNobodyWhereThatIsOnlyObserved) {
+  Inputs inputs;
+  const NodeMarks off = ordered(order(Wish::kOff));
+  inputs.marks = &off;
+  inputs.modes[static_cast<std::size_t>(Strategy::kEviction)] = Mode::kObserve;
+  const Stance got = stance(inputs, kNow);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kEviction)], Permit::kPutBack);
+  EXPECT_EQ(got.reasons[static_cast<std::size_t>(Strategy::kEviction)], Reason::kAgentObserves);
+  EXPECT_EQ(got.permits[static_cast<std::size_t>(Strategy::kBatchLimits)], Permit::kEnforce);
+}
+
+TEST(Stance, TheLatchOutranksTheCluster) {
+  Inputs inputs;
+  const NodeMarks on = ordered(order(Wish::kOn));
+  inputs.marks = &on;
+  inputs.latched = true;
+  inputs.state_known = false;
+  const Stance stands = stance(inputs, kNow);
+  EXPECT_TRUE(stands.off);
+  for (const model::Strategy each : model::kStrategies) {
+    const auto index = static_cast<std::size_t>(each);
+    // Whoever draws the switch wants what runs there left alone (docs/guide/protection.md).
+    const bool ends_tasks = each == model::Strategy::kEviction;
+    EXPECT_EQ(stands.permits[index], ends_tasks ? Permit::kPutBack : Permit::kEnforce) << to_string(each);
+    EXPECT_EQ(stands.reasons[index], Reason::kAgentLatched) << to_string(each);
+  }
+}
+
+TEST(Stance, WhatIsNotKnownChangesNothing) {
+  Inputs inputs;
+  inputs.known = false;
+  expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
+  inputs.known = true;
+  inputs.state_known = false;
+  expect_all(inputs, Permit::kKeep, Reason::kAgentAwaits);
+}
+
+TEST(Stance, HoldingItOnlyTightens) {
+  Inputs inputs;
+  inputs.holding = true;
+  expect_all(inputs, Permit::kTighten, Reason::kAgentHolds);
+}
+
+TEST(Stance, BesideThePeersAgentItObserves) {
+  Inputs inputs;
+  inputs.peer_present = inputs.latched = true;
+  expect_all(inputs, Permit::kPutBack, Reason::kAgentPeerPresent);
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,99 @@
+// The least timely class of offline work gives way first (ours; only where our own settings name classes). Of what all
+// offline work has, from the most timely class down:
+//
+//   wants(task)   = used × 5/4, all there is where its quota held it back; no more than its own limit, at least 100m
+//   left(class)   = what there is, less the shares of more timely classes
+//   share(class)  = max(min(Σ wants, left), 100m a task)      the least timely one has all that is left
+//   cut(class)    = left < Σ wants, until left ≥ Σ wants + 3 % of the node
+//
+// Tasks of a class that is cut get quotas: its left, as evenly as their wants allow; of a left that moved by less than
+// 1 % of the node, and of a quota that would move by up to 10 %, what was there stays. All others have none and take
+// what they need by weight. Σ shares ≥ what there is: nothing worth a write is held back that could be used.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/resources.h"
+#include "policy/knobs/intent.h"
+#include "policy/pools/pools.h"
+#include "policy/suppress/observation.h"
+
+namespace tidemark::policy {
+
+inline constexpr model::CpuMilli kTaskShareMin{100};
+inline constexpr std::int64_t kHeadroom_percent = 125;
+inline constexpr std::int64_t kCutBand_percent = 3;     // of capacity: so much is left before a cut ends
+inline constexpr std::int64_t kLeftBand_percent = 1;    // of capacity
+inline constexpr std::int64_t kQuotaBand_percent = 10;  // of a task's quota: it does not move by less
+
+// ---- the parts, each a formula ----
+
+struct ClassDemand {
+  std::int64_t tasks = 0;
+  model::CpuMilli wants;
+};
+struct ClassPart {
+  model::CpuMilli left;
+  model::CpuMilli share;
+  bool operator==(const ClassPart&) const = default;
+};
+// The most timely class first. Amounts below nothing count as nothing.
+std::vector<ClassPart> share_room(std::span<const ClassDemand> classes, model::CpuMilli room);
+
+// Nobody more than it wants, and all that want more the same. Σ = min(Σ wants, share), up to a thousandth each.
+std::vector<model::CpuMilli> split_share(std::span<const model::CpuMilli> wants, model::CpuMilli share);
+
+// How much of the CPU that it asked for a class gets, in thousandths. nullopt: it asked for none, or wants no more than
+// it uses: it was not held back, and is below its limit (95 % of it count as at it).
+struct ClassUse {
+  model::CpuMilli used;
+  model::CpuMilli asked;
+  std::optional<model::CpuMilli> limit;
+  bool throttled = false;
+};
+std::optional<std::int64_t> satisfaction_permille(const ClassUse& use);
+
+// ---- all of it ----
+
+struct CutClass {
+  std::int64_t order = 0;
+  model::CpuMilli left;  // that its quotas are made of
+  bool operator==(const CutClass&) const = default;
+};
+struct ShareState {
+  std::vector<CutClass> cut;                                // the most timely first
+  std::map<std::string, std::int64_t, std::less<>> quotas;  // by the task's group, microseconds in 100 ms
+  bool operator==(const ShareState&) const = default;
+};
+
+struct ClassShare {
+  std::string name;  // work of no class, and of one that is not known, is in the least timely
+  std::int64_t order = 0;
+  std::int64_t tasks = 0;
+  model::CpuMilli used;
+  model::CpuMilli wants;
+  model::CpuMilli share;
+  bool cut = false;
+  std::optional<std::int64_t> satisfaction_permille;
+  bool operator==(const ClassShare&) const = default;
+};
+
+struct SharesStep {
+  ShareState state;
+  std::vector<ClassShare> classes;  // those that have tasks here, the most timely first
+};
+
+// `held`: what all offline work has, by what is in force.
+SharesStep class_shares(const ShareState& before, const SuppressObservation& seen, std::span<const WorkClass> classes,
+                        model::CpuMilli held);
+
+// The quotas as intents, of tasks that are still there. `above_us`: the quota of the group that they are all in. A v1
+// kernel refuses one that is larger than that, and one below a container's: those that have a larger one get it too.
+std::vector<Intent> share_intents(const ShareState& state, const SuppressObservation& seen, std::int64_t above_us);
+
+}  // namespace tidemark::policy

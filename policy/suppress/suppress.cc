@@ -1,0 +1,203 @@
+#include "policy/suppress/suppress.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "policy/limits/conversions.h"
+#include "policy/limits/task_groups.h"
+#include "policy/suppress/processors.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::MonotonicTime;
+using model::CpuMilli;
+using model::Reason;
+
+constexpr std::int64_t kMilliPerCore = 1000;
+constexpr std::int64_t kQuotaPerCore_us = kQuotaPerMilli_us * kMilliPerCore;
+
+constexpr std::int64_t up(std::int64_t amount, std::int64_t unit) {
+  return (amount + unit - 1) / unit;
+}
+
+bool pods_are_known(const SuppressObservation& seen) {
+  return !seen.groups.besteffort.empty() && std::ranges::any_of(seen.tasks, [](const ObservedTask& each) {
+    return each.task == nullptr || each.task->kind == model::TaskKind::kPod;
+  });
+}
+
+std::vector<Intent> intents_of(const SuppressState& state, const SuppressObservation& seen, Reason reason) {
+  std::vector<Intent> out;
+  if (!state.policy || seen.groups.besteffort.empty()) return out;
+  const auto want = [&](const std::string& group) {
+    const bool by_cpus = *state.policy == SuppressPolicy::kCpuset;
+    out.push_back({group, by_cpus ? Want::kCpus : Want::kCpuQuota, by_cpus ? 0 : state.quota_us,
+                   by_cpus ? state.cpus : std::vector<std::int32_t>(), model::Strategy::kCpuSuppress, reason});
+  };
+  const auto want_all = [&](std::span<const std::string> groups) {
+    for (const std::string& each : groups) want(each);
+  };
+  if (*state.policy == SuppressPolicy::kCfsQuota) {
+    want(seen.groups.besteffort);
+  } else if (seen.kubelet_static) {
+    want_all(seen.groups.containers);
+  } else {
+    want(seen.groups.besteffort);
+    if (seen.nested_cpuset) {
+      want_all(seen.groups.pods);
+      want_all(seen.groups.containers);
+    }
+  }
+  auto shares = share_intents(state.shares, seen, state.quota_us);
+  out.insert(out.end(), std::make_move_iterator(shares.begin()), std::make_move_iterator(shares.end()));
+  sort_by_group(out);
+  return out;
+}
+
+class Step {
+ public:
+  Step(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules, MonotonicTime now)
+      : before_(before), seen_(seen), rules_(rules), now_(now), policy_(rules.threshold.cpu_suppress_policy) {}
+
+  SuppressStep run() {
+    if (!rules_.threshold.enable && !seen_.node_off) return {};
+    if (!pods_are_known(seen_)) return kept(Reason::kSuppressNothingKnown);
+    plan_.room = suppress_room(seen_, rules_.threshold);
+    if (!seen_.node_off && !plan_.room) return kept(Reason::kSuppressUnknown);
+    state_.policy = policy_;
+    state_.grew = before_.grew;
+    if (state_.grew && *state_.grew > now_) state_.grew = now_;  // nothing is gained from a clock that went back
+    const auto cannot = policy_ == SuppressPolicy::kCpuset ? by_cpuset() : by_quota();
+    if (cannot) return kept(*cannot);
+    if (seen_.node_off) {
+      plan_.reason = Reason::kSuppressNodeOff;
+      state_.shares = before_.shares;  // what is cut stays so while it ends
+    } else {
+      share();
+    }
+    return finished();
+  }
+
+ private:
+  CpuMilli room() const { return seen_.node_off ? CpuMilli{0} : plan_.room->room; }
+  bool at_floor(std::int64_t least_milli) const {
+    const auto& least = plan_.room->least;
+    return room().value <= least_milli || (least && room() <= *least);
+  }
+
+  bool may_grow() const { return !state_.grew || now_ - *state_.grew >= kGrowthGapMin; }
+  // What comes of `wanted` where a step is `step`. `found` < `wanted`.
+  std::int64_t grown(std::int64_t found, std::int64_t wanted, std::int64_t step) {
+    if (!may_grow()) {
+      plan_.reason = Reason::kSuppressSlewed;
+      return found;
+    }
+    if (wanted - found > step) plan_.reason = Reason::kSuppressSlewed;
+    state_.grew = now_;
+    return std::min(wanted, found + step);
+  }
+
+  // Why it cannot be decided; nullopt: it was.
+  std::optional<Reason> by_cpuset() {
+    const OfflinePools pools = offline_pools(seen_);
+    plan_.candidates = pools.size();
+    // With a static CPU manager the besteffort group has more than the containers: what was decided last counts.
+    const bool remembered = seen_.kubelet_static && before_.policy == SuppressPolicy::kCpuset && !before_.cpus.empty();
+    if (remembered) {
+      plan_.found = static_cast<std::int64_t>(before_.cpus.size());
+    } else if (seen_.besteffort_cpus) {
+      plan_.found = static_cast<std::int64_t>(seen_.besteffort_cpus->size());
+    }
+    if (seen_.processors.empty() || (!plan_.found && !seen_.node_off)) return Reason::kSuppressUnknown;
+    if (pools.size() == 0) return Reason::kSuppressAtFloor;  // all of them are somebody else's
+    const std::int64_t wanted = std::max(up(room().value, kMilliPerCore), kSuppressCpusMin);
+    plan_.wanted = wanted;
+    std::int64_t n = std::min(wanted, pools.size());
+    if (!seen_.node_off) {
+      plan_.reason = at_floor(kSuppressCpusMin * kMilliPerCore) ? Reason::kSuppressAtFloor : Reason::kSuppressUnderLine;
+      const std::int64_t found = *plan_.found;
+      const std::int64_t least = std::min(kSuppressCpusMin, pools.size());
+      const std::int64_t band = plan_.room->capacity.value * kSuppressBand_percent / 100;
+      const auto processors = static_cast<std::int64_t>(seen_.processors.size());
+      if (n > found && found >= least && room().value - found * kMilliPerCore < band) {
+        plan_.reason = Reason::kSuppressSmallStep;
+        n = found;
+      } else if (n > found) {
+        n = std::max(grown(found, n, up(processors * kSuppressGrowth_percent, 100)), least);
+      }
+    }
+    state_.cpus = choose_processors(pools, n);
+    return std::nullopt;
+  }
+
+  std::optional<Reason> by_quota() {
+    plan_.found = seen_.besteffort_quota_us;
+    const std::int64_t wanted = std::max(room().value * kQuotaPerMilli_us, kSuppressQuotaMin_us);
+    plan_.wanted = wanted;
+    state_.quota_us = wanted;
+    if (seen_.node_off) return std::nullopt;
+    if (!plan_.found) return Reason::kSuppressUnknown;
+    const bool floor = at_floor(kSuppressQuotaMin_us / kQuotaPerMilli_us);
+    plan_.reason = floor ? Reason::kSuppressAtFloor : Reason::kSuppressUnderLine;
+    if (*plan_.found <= 0) return std::nullopt;  // there was none: nothing grows
+    const std::int64_t all = up(plan_.room->capacity.value, kMilliPerCore) * kQuotaPerCore_us;
+    const std::int64_t found = *plan_.found;
+    const std::int64_t moved = std::max(wanted, found) - std::min(wanted, found);
+    if (moved != 0 && moved < all * kSuppressBand_percent / 100 && wanted != kSuppressQuotaMin_us) {
+      plan_.reason = Reason::kSuppressSmallStep;
+      state_.quota_us = std::max(found, kSuppressQuotaMin_us);
+    } else if (wanted > found) {
+      state_.quota_us = std::max(grown(found, wanted, all * kSuppressGrowth_percent / 100), kSuppressQuotaMin_us);
+    }
+    return std::nullopt;
+  }
+
+  CpuMilli held() const {
+    if (policy_ == SuppressPolicy::kCfsQuota) return {state_.quota_us / kQuotaPerMilli_us};
+    return {static_cast<std::int64_t>(state_.cpus.size()) * kMilliPerCore};
+  }
+
+  void share() {
+    if (!rules_.word) return;
+    SharesStep shares = class_shares(before_.shares, seen_, rules_.word->classes, held());
+    state_.shares = std::move(shares.state);
+    plan_.classes = std::move(shares.classes);
+  }
+
+  SuppressStep kept(Reason reason) {
+    state_ = before_;
+    plan_.reason = reason;
+    plan_.holds = true;
+    plan_.wanted.reset();
+    if (before_.policy != policy_) plan_.found.reset();  // it would be in the other one's unit
+    return finished();
+  }
+
+  SuppressStep finished() {
+    plan_.policy = state_.policy;
+    plan_.cpus = state_.cpus;
+    plan_.quota_us = state_.quota_us;
+    plan_.intents = intents_of(state_, seen_, plan_.reason);
+    return {std::move(state_), std::move(plan_)};
+  }
+
+  const SuppressState& before_;
+  const SuppressObservation& seen_;
+  const NodeRules& rules_;
+  const MonotonicTime now_;
+  const SuppressPolicy policy_;
+  SuppressState state_;
+  SuppressPlan plan_;
+};
+
+}  // namespace
+
+SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
+                      MonotonicTime now) {
+  return Step(before, seen, rules, now).run();
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,94 @@
+"""`tidemark doctor node` on a real node: before an agent runs there and beside one, with and without the right to ask the kubelet."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from cluster import colocation
+from cluster.tidemark_process import wait_for
+from node.test_agent import API, RBAC, RIGHTS, OnARealNode
+from node.test_agent import tearDownModule  # noqa: F401
+from support.node import cgroups, pods
+
+NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
+LIMIT_S = 60
+
+
+class Doctor(OnARealNode):
+    WORKS = [pods.Work("online", pods.BURSTABLE, 5, 6), pods.Work("plain", pods.BEST_EFFORT, 5, 6)]
+
+    def doctor(self, *words: str, code: int | None = None) -> str:
+        done = subprocess.run(
+            [
+                os.environ["TIDEMARK_BINARY"], "doctor", "node", *self.machine(), "--kubeconfig", str(self.kubeconfig), "--node-name", self.node.name,
+                "--kubelet-endpoint", self.node.kubelet, "--kubelet-ca-file", os.environ["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{self.node.cgroup}", *words,
+            ],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        )
+        self.assertIn(done.returncode, (0, 1) if code is None else (code,), done.stdout + done.stderr)
+        return done.stdout
+
+    def told(self, *words: str, code: int | None = None) -> dict:
+        return json.loads(self.doctor("-o", "json", *words, code=code))
+
+    def of(self, told: dict, what: str) -> dict:
+        return next(each for each in told["findings"] if each["what"] == what)
+
+    def grant_configz(self) -> None:
+        path = f"{RBAC}/clusterroles/{self.node.name}-agent"
+        rules = [*RIGHTS, {"apiGroups": [""], "resources": ["nodes/configz"], "verbs": ["get"]}]
+        colocation.must(API.request("PATCH", path, {"rules": rules}, content="application/merge-patch+json"))
+        self.addCleanup(API.request, "PATCH", path, {"rules": RIGHTS}, content="application/merge-patch+json")
+
+    def test_the_agent_here_and_the_kubelet_are_asked(self):
+        refused = wait_for(lambda: self.of(self.told(), "kubelet")["severity"] == "warn" and self.told(), "a kubelet that refuses", self.agent, LIMIT_S)
+        self.assertIn("nodes/configz", self.of(refused, "kubelet")["found"], refused)
+        self.grant_configz()
+        told = wait_for(lambda: self.of(found := self.told(), "kubelet")["severity"] == "ok" and found, "a kubelet that tells its configuration", self.agent, LIMIT_S)
+        self.assertEqual("agent", told["kernelTriedBy"])
+        self.assertTrue(told["agentRuns"])
+        self.assertEqual([], told["notes"])
+        self.assertEqual("cgroupfs", self.of(told, "cgroupDriver")["found"])
+        self.assertEqual("ok", self.of(told, "cgroupDriver")["severity"], "the kubelet says so too")
+        self.assertEqual("none", self.of(told, "otherAgent")["found"])
+        self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
+
+    def test_our_line_beside_the_kubelets(self):
+        """The fixture's kubelet evicts from all but 1 MiB in use on: 100 % is over that, 70 % (the default) is not."""
+        self.grant_configz()
+        spec = {"resourceUsedThresholdWithBE": {"enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 95, "memoryEvictThresholdPercent": 100}}
+        slo = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}
+        colocation.must(API.request("POST", NODESLOS, slo))
+        self.addCleanup(API.request, "DELETE", f"{NODESLOS}/{self.node.name}")
+        over = wait_for(lambda: self.of_line("bad"), "a line over the kubelet's", self.agent, LIMIT_S)
+        self.assertEqual("bad", over["severity"])
+        self.assertIn("memoryEvictThresholdPercent", self.of(over, "memoryLine")["fix"])
+        self.assertIn("bad   memory line", self.doctor(code=1))
+        spec["resourceUsedThresholdWithBE"]["memoryEvictThresholdPercent"] = 70
+        colocation.must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json"))
+        under = wait_for(lambda: self.of_line("ok"), "a line under the kubelet's", self.agent, LIMIT_S)
+        self.assertEqual("nodeslo", under["settings"])
+
+    def of_line(self, severity: str) -> dict | None:
+        told = self.told()
+        line = next((each for each in told["findings"] if each["what"] == "memoryLine"), None)
+        return told if line and line["severity"] == severity else None
+
+    def test_without_an_agent_the_kernel_is_tried_by_the_command_and_nothing_is_left(self):
+        beside = self.told()
+        self.agent.stop()
+        try:
+            alone = self.told()
+        finally:
+            type(self).agent = self.start()
+        self.assertEqual("command", alone["kernelTriedBy"])
+        self.assertFalse(alone["agentRuns"])
+        self.assertIn("not known", self.of(alone, "otherAgent")["found"])
+        self.assertEqual(self.of(beside, "cpuPriority")["found"], self.of(alone, "cpuPriority")["found"], "the same kernel")
+        left = [str(each) for hierarchy in cgroups.hierarchies() for each in hierarchy.glob("tidemark-probe-*")]
+        self.assertEqual([], left)
+
+
+if __name__ == "__main__":
+    unittest.main()
