@@ -306,8 +306,8 @@ class RunningAgent final : public Agent {
   void tell_refused(const TaskSnapshot& tasks) {
     std::vector<std::string> refused;
     for (const RefusedTask& each : tasks.refused) {
-      refused.push_back(base::cat(each.task->name, " claims ", base::quoted(each.task->path), ": ", to_string(each.why),
-                                  each.owner ? base::cat(" (", each.owner->name, ")") : ""));
+      refused.push_back(base::cat(each.task->name, " claims ", base::in_quotes(each.task->path), ": ",
+                                  to_string(each.why), each.owner ? base::cat(" (", each.owner->name, ")") : ""));
     }
     for (const std::string& each : refused_.take(std::move(refused))) {
       log_.warn("a group is another one's already", {{"task", each}});

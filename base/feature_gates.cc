@@ -19,7 +19,7 @@ Result<void> FeatureGates::take(std::span<const std::string> words) {
     const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
     const auto enabled = parse_go_bool(value);
     if (equals == 0 || !enabled) {
-      return fail(ErrorKind::kInvalid, quoted(word), " is not NAME=true or NAME=false");
+      return fail(ErrorKind::kInvalid, in_quotes(word), " is not NAME=true or NAME=false");
     }
     given[std::string(trim(word.substr(0, equals)))] = *enabled;
   }

@@ -292,7 +292,7 @@ Result<void> Flags::read_arguments(std::span<const std::string> args, Sources& s
       }
       // What follows "=" may be a secret whose flag was misspelt.
       return fail(ErrorKind::kInvalid, "unknown flag ", arg.substr(0, arg.size() - body.size()),
-                  is_alias(name) ? std::string(name) : quoted(name), did_you_mean(name, "--"));
+                  is_alias(name) ? std::string(name) : in_quotes(name), did_you_mean(name, "--"));
     }
 
     const std::string place = with_dashes(name);
@@ -359,7 +359,7 @@ Result<std::vector<YamlMember>> json_members(std::string_view text) {
   std::vector<std::string_view> keys;
   for (const YamlMember& member : members) {
     if (std::ranges::find(keys, member.key) != keys.end()) {
-      return fail(ErrorKind::kInvalid, "line ", member.line, ": the key ", quoted(member.key), " is given twice");
+      return fail(ErrorKind::kInvalid, "line ", member.line, ": the key ", in_quotes(member.key), " is given twice");
     }
     keys.push_back(member.key);
   }
@@ -397,10 +397,10 @@ Result<void> Flags::read_config(std::string_view path, std::string_view text, So
     const std::string place = cat(path, " line ", member.line);
     const Flag* flag = find(member.key);
     if (flag == nullptr) {
-      return fail(ErrorKind::kInvalid, place, ": unknown key ", quoted(member.key), did_you_mean(member.key, ""));
+      return fail(ErrorKind::kInvalid, place, ": unknown key ", in_quotes(member.key), did_you_mean(member.key, ""));
     }
     if (flag->name_ != member.key) {
-      return fail(ErrorKind::kInvalid, place, ": ", quoted(member.key), " is the flag's other name; write ",
+      return fail(ErrorKind::kInvalid, place, ": ", in_quotes(member.key), " is the flag's other name; write ",
                   flag->name_);
     }
     if (flag->name_ == kConfigFlag) {
@@ -440,7 +440,8 @@ Result<void> Flags::read_config(std::string_view path, std::string_view text, So
 Result<void> Flags::check(const Flag& flag, const Given& given) {
   const auto wrong = flag.read_(given.values, false);
   if (!wrong) return {};
-  return fail(ErrorKind::kInvalid, given.place, ": ", flag.secret_ ? "the value" : quoted(join(given.values, ",")), " ",
+  return fail(ErrorKind::kInvalid, given.place, ": ", flag.secret_ ? "the value" : in_quotes(join(given.values, ",")),
+              " ",
               // A choice's suggestion would give away what was written.
               flag.secret_ ? std::string_view("is not valid") : std::string_view(*wrong));
 }
@@ -448,7 +449,7 @@ Result<void> Flags::check(const Flag& flag, const Given& given) {
 Result<void> Flags::check_arguments(const Parsed& parsed) const {
   const std::size_t count = parsed.arguments.size();
   if (count > arguments_max_) {
-    return fail(ErrorKind::kInvalid, "unexpected argument ", quoted(parsed.arguments[arguments_max_]));
+    return fail(ErrorKind::kInvalid, "unexpected argument ", in_quotes(parsed.arguments[arguments_max_]));
   }
   if (count < arguments_min_) {
     return fail(ErrorKind::kInvalid, arguments_min_ - count, " more argument", arguments_min_ - count == 1 ? "" : "s",

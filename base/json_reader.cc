@@ -49,7 +49,7 @@ Error JsonReader::error() const {
   const auto offset = static_cast<std::size_t>(error_at_ - begin_);
   // Only one byte of the text is shown: it may be a secret.
   const std::string found =
-      error_at_ == end_ ? std::string("the end of the text") : quoted(std::string_view(error_at_, 1));
+      error_at_ == end_ ? std::string("the end of the text") : in_quotes(std::string_view(error_at_, 1));
   return Error{ErrorKind::kInvalid, cat("JSON at byte ", offset, ": ", error_, ", found ", found), 0, 0};
 }
 

@@ -25,10 +25,10 @@ std::string refusal(std::string_view text) {
   reader.skip();
   const auto skipped = reader.finish();
   const auto tree = Json::parse(text);
-  EXPECT_EQ(skipped.has_value(), tree.has_value()) << quoted(text);
+  EXPECT_EQ(skipped.has_value(), tree.has_value()) << in_quotes(text);
   if (tree) return "accepted";
   if (!skipped) {
-    EXPECT_EQ(skipped.error().message, tree.error().message) << quoted(text);
+    EXPECT_EQ(skipped.error().message, tree.error().message) << in_quotes(text);
   }
   EXPECT_EQ(tree.error().kind, ErrorKind::kInvalid);
   return tree.error().message;

@@ -158,7 +158,7 @@ std::optional<std::string> base64_decode(std::string_view text) {
   return decoded.good ? std::optional(std::move(decoded.bytes)) : std::nullopt;
 }
 
-std::string quoted(std::string_view text, std::size_t limit) {
+std::string in_quotes(std::string_view text, std::size_t limit) {
   std::string out = "\"";
   const char* at = text.data();
   const char* const end = at + text.size();

@@ -64,7 +64,7 @@ std::string base64_encode(std::string_view bytes);
 std::optional<std::string> base64_decode(std::string_view text);  // as Go's StdEncoding: padded, line ends ignored
 
 // Text in quotes with control characters escaped, cut at `limit` bytes: for foreign text in messages.
-std::string quoted(std::string_view text, std::size_t limit = 80);
+std::string in_quotes(std::string_view text, std::size_t limit = 80);
 
 bool valid_utf8(std::string_view text);
 

@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (padding == Base64Padding::kRequired) TM_CHECK(read.good == decoded.has_value(), "both forms agree");
   }
 
-  TM_CHECK(valid_utf8(quoted(text)), "foreign text in a message is text");
+  TM_CHECK(valid_utf8(in_quotes(text)), "foreign text in a message is text");
   TM_CHECK(trim(trim(text)) == trim(text) && lower(lower(text)) == lower(text), "twice is once");
   std::size_t letters = 0;
   for (const auto piece : split(text, ',')) letters += piece.size() + 1;

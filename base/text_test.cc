@@ -133,30 +133,30 @@ TEST(Base64, RefusesWhatIsNotIt) {
 }
 
 TEST(Quoted, ShowsForeignTextSafely) {
-  EXPECT_EQ(quoted("plain"), "\"plain\"");
-  EXPECT_EQ(quoted("a\"b\\c\nd\re\tf"), R"("a\"b\\c\nd\re\tf")");
-  EXPECT_EQ(quoted(std::string_view("\0\x1b[2J\x7f", 6)), R"("\x00\x1b[2J\x7f")");
-  EXPECT_EQ(quoted("gr\xC3\xBC\xC3\x9F \xFF"), "\"gr\xC3\xBC\xC3\x9F \\xff\"");
+  EXPECT_EQ(in_quotes("plain"), "\"plain\"");
+  EXPECT_EQ(in_quotes("a\"b\\c\nd\re\tf"), R"("a\"b\\c\nd\re\tf")");
+  EXPECT_EQ(in_quotes(std::string_view("\0\x1b[2J\x7f", 6)), R"("\x00\x1b[2J\x7f")");
+  EXPECT_EQ(in_quotes("gr\xC3\xBC\xC3\x9F \xFF"), "\"gr\xC3\xBC\xC3\x9F \\xff\"");
 }
 
 TEST(Quoted, CutsAtTheLimitButNotInsideACharacter) {
-  EXPECT_EQ(quoted("abcdef", 3), "\"abc\"...");
-  EXPECT_EQ(quoted("abc", 3), "\"abc\"");
-  EXPECT_EQ(quoted("ab\xE2\x82\xACx", 4), "\"ab\"...");
-  EXPECT_EQ(quoted("ab\xE2\x82\xACx", 5), "\"ab\xE2\x82\xAC\"...");
+  EXPECT_EQ(in_quotes("abcdef", 3), "\"abc\"...");
+  EXPECT_EQ(in_quotes("abc", 3), "\"abc\"");
+  EXPECT_EQ(in_quotes("ab\xE2\x82\xACx", 4), "\"ab\"...");
+  EXPECT_EQ(in_quotes("ab\xE2\x82\xACx", 5), "\"ab\xE2\x82\xAC\"...");
 }
 
 TEST(ValidUtf8, HoldsToRfc3629) {
   for (const std::string_view right :
        {"", "plain ascii of more than eight bytes", "\x7F", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF",
         "\xEE\x80\x80", "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF", "01234567\xC3\xA4"}) {
-    EXPECT_TRUE(valid_utf8(right)) << quoted(right);
+    EXPECT_TRUE(valid_utf8(right)) << in_quotes(right);
   }
   for (const std::string_view wrong :
        {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC2", "\xC2\x41", "\xE0\x9F\xBF", "\xE0\xA0", "\xED\xA0\x80",
         "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF0\x90\x80", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFE", "\xFF",
         "0123456\xC3", "01234567\xC3"}) {
-    EXPECT_FALSE(valid_utf8(wrong)) << quoted(wrong);
+    EXPECT_FALSE(valid_utf8(wrong)) << in_quotes(wrong);
   }
 }
 

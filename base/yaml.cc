@@ -145,7 +145,7 @@ Json tagged_scalar(const YAML::Mark& mark, std::string_view tag, const std::stri
   }
   if (value) return std::move(*value);
   if (is_one_of(kind, {"null", "bool", "int", "float"})) throw Refusal{mark, cat("the value is no !!", kind)};
-  throw Refusal{mark, cat("the tag ", quoted(tag), " is not known here")};
+  throw Refusal{mark, cat("the tag ", in_quotes(tag), " is not known here")};
 }
 
 struct Weight {
@@ -272,7 +272,7 @@ class Builder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, std::string_view tag, std::string_view kind, YAML::anchor_t anchor, Json empty) {
     const bool known =
         tag.empty() || tag == "?" || tag == "!" || (tag.starts_with(kCoreTag) && tag.substr(kCoreTag.size()) == kind);
-    if (!known) throw Refusal{mark, cat("the tag ", quoted(tag), " is not known here")};
+    if (!known) throw Refusal{mark, cat("the tag ", in_quotes(tag), " is not known here")};
     // The library also ends up here with a bracket that is never closed.
     if (key_wanted()) throw Refusal{mark, "a bracket is not closed, or a list or mapping stands where a key must be"};
     if (static_cast<int>(stack_.size()) >= kYamlDepthMax) too_deep(mark);
@@ -328,7 +328,7 @@ class Builder final : public YAML::EventHandler {
       return;
     }
     if (!top.keys.insert(top.key).second) {
-      throw Refusal{top.key_mark, cat("the key ", quoted(top.key), " is given twice")};
+      throw Refusal{top.key_mark, cat("the key ", in_quotes(top.key), " is given twice")};
     }
     if (stack_.size() == 1) member_lines.push_back(top.key_mark.line + 1);
     top.value.as_object().append_unchecked(std::move(top.key), std::move(value));

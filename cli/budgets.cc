@@ -40,7 +40,8 @@ Result<void> known(const policy::BudgetState& state, std::string_view pool) {
   if (state.pool(pool) != nullptr) return {};
   std::vector<std::string> names;
   for (const auto& each : state.pools) names.push_back(each.pool);
-  return fail(ErrorKind::kNotFound, "there is no pool ", base::quoted(pool), "; there are: ", base::join(names, ", "));
+  return fail(ErrorKind::kNotFound, "there is no pool ", base::in_quotes(pool),
+              "; there are: ", base::join(names, ", "));
 }
 
 }  // namespace

@@ -48,13 +48,13 @@ Result<void> class_exists(const policy::TidemarkConfig& config, std::string_view
   for (const auto& each : config.classes) views.push_back(each.name);
   if (std::ranges::find(views, name) != views.end()) return {};
   if (views.empty()) {
-    return fail(ErrorKind::kNotFound, "there is no class ", base::quoted(name),
+    return fail(ErrorKind::kNotFound, "there is no class ", base::in_quotes(name),
                 ": `classes` of tidemark-config names none");
   }
   const auto meant = base::nearest(name, views);
   std::string all;
   for (const auto view : views) all += base::cat(all.empty() ? "" : ", ", view);
-  return fail(ErrorKind::kNotFound, "there is no class ", base::quoted(name),
+  return fail(ErrorKind::kNotFound, "there is no class ", base::in_quotes(name),
               meant ? base::cat("; did you mean ", *meant, "?") : std::string("."), " There are: ", all);
 }
 

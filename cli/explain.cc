@@ -55,7 +55,7 @@ std::string revision_of(const std::optional<kube::ConfigMap>& map) {
 net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
   kube::Interner interner;
   TM_CO_TRY(const auto node_bytes, co_await get_if_there(client, kube::kNodes, "", options.node, options.limit));
-  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::quoted(options.node));
+  if (!node_bytes) co_return fail(ErrorKind::kNotFound, "there is no node ", base::in_quotes(options.node));
   TM_CO_TRY(const kube::Node node, kube::decode_node(*node_bytes, manager::node_fields(), interner));
 
   TM_CO_TRY(const auto metric_bytes,

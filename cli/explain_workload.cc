@@ -62,7 +62,7 @@ policy::ProfileSettings settings_in(const std::optional<kube::ConfigMap>& map, c
 net::Task<Result<std::string>> explain_workload(net::EventLoop& loop, kube::Client& client, ExplainOptions options) {
   const policy::Workload workload = policy::parse_workload(options.node);
   if (workload.none()) {
-    co_return fail(ErrorKind::kInvalid, base::quoted(options.node),
+    co_return fail(ErrorKind::kInvalid, base::in_quotes(options.node),
                    " is no workload: wanted NAMESPACE/KIND/NAME, as in shop/Deployment/web");
   }
   const base::WallTime now = loop.clock().wall();
@@ -72,7 +72,7 @@ net::Task<Result<std::string>> explain_workload(net::EventLoop& loop, kube::Clie
                                                     manager::history_shard(options.node, manager::kHistoryShardsMax));
   const policy::UsageProfile* profile = stored.book.find(options.node);
   if (profile == nullptr) {
-    co_return fail(ErrorKind::kNotFound, "there is no profile of ", base::quoted(options.node), " in ConfigMap ",
+    co_return fail(ErrorKind::kNotFound, "there is no profile of ", base::in_quotes(options.node), " in ConfigMap ",
                    options.config_namespace, "/", map,
                    stored.maps == 0
                        ? ", which does not exist: does a manager learn (profiles.learn of tidemark-config)?"

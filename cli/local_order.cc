@@ -115,7 +115,7 @@ std::string render_text(const LocalReport& report, const LocalOrder& order) {
   }
   line("left until offline work has ended: ", report.left.size(), report.left.size() == 1 ? " file" : " files");
   for (const agent::LeftBehind& each : report.left) {
-    line("  ", each.group, "/", each.file, "  was ", base::quoted(each.found), "  (", each.why, ")");
+    line("  ", each.group, "/", each.file, "  was ", base::in_quotes(each.found), "  (", each.why, ")");
   }
   return out;
 }

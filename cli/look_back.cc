@@ -130,7 +130,7 @@ std::unexpected<Error> out_of_reach(const LookBack& options, std::optional<base:
   std::string reach = oldest ? base::cat("it begins at ", moment(*oldest)) : std::string("it is empty");
   if (const std::string hurt = describe(damage); !hurt.empty()) reach += base::cat("; ", hurt);
   return fail(ErrorKind::kNotFound, "the journal in ", options.directory, " has no decision about node ",
-              base::quoted(options.node), " at or before ", moment(options.at), ": ", reach);
+              base::in_quotes(options.node), " at or before ", moment(options.at), ": ", reach);
 }
 
 }  // namespace

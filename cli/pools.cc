@@ -46,7 +46,7 @@ Result<void> pool_exists(const policy::TidemarkConfig& config, std::string_view 
     if (name == pool) return {};
   }
   const auto meant = base::nearest(pool, views);
-  return fail(ErrorKind::kNotFound, "there is no pool ", base::quoted(pool),
+  return fail(ErrorKind::kNotFound, "there is no pool ", base::in_quotes(pool),
               meant ? base::cat("; did you mean ", *meant, "?") : std::string("."),
               " There are: ", base::join(names, ", "));
 }

@@ -3,6 +3,8 @@
 #   build/unit-tests.txt, contract-tests.txt, cluster-tests.txt …   lines "NAME PATH"
 #   build/fuzzers.txt, build/benches.txt                            the same
 #
+# Unit tests are in the target `unit-tests` and not in `all`: most runs want them with sanitizers only.
+#
 # tidemark_module registers unit tests and fuzzers; what needs a cluster, a machine or a peer says so itself:
 #
 #   tidemark_group_test(contract kube_contract_test SOURCES a_test.cc DEPS kube kube_memory LIBS X)
@@ -16,10 +18,15 @@ function(tidemark_group_test GROUP NAME)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE tidemark_settings ${ARG_LIBS} GTest::gtest_main)
+  target_compile_options(${NAME} PRIVATE ${tidemark_test_options})
+  tidemark_use_precompiled(${NAME} TEST)
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${NAME} PRIVATE tidemark_${dep})
   endforeach()
   target_compile_definitions(${NAME} PRIVATE TIDEMARK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  if(GROUP STREQUAL "unit")
+    set_target_properties(${NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   string(TOUPPER ${GROUP} group)
   set_property(GLOBAL APPEND PROPERTY TIDEMARK_${group}_TESTS ${NAME})
   set_property(GLOBAL APPEND PROPERTY TIDEMARK_TEST_GROUPS ${GROUP})
@@ -29,6 +36,7 @@ function(tidemark_bench SUITE NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE tidemark_settings ${ARG_LIBS})
+  tidemark_use_precompiled(${NAME})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${NAME} PRIVATE tidemark_${dep})
   endforeach()

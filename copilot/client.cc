@@ -28,7 +28,7 @@ net::HttpRequest post(std::string target, std::string body) {
 
 Result<net::HttpClientConfig> socket_config(std::string_view path) {
   if (!path.starts_with('/')) {
-    return fail(ErrorKind::kInvalid, "a copilot's socket is an absolute path, found ", base::quoted(path));
+    return fail(ErrorKind::kInvalid, "a copilot's socket is an absolute path, found ", base::in_quotes(path));
   }
   net::HttpClientConfig config;
   config.url.scheme = "unix";
@@ -45,7 +45,7 @@ net::Task<Result<std::string>> Client::call(net::HttpRequest request, base::Dura
   const std::string_view said = base::trim(response->body);
   Error error{response->status == 404 ? ErrorKind::kUnsupported : ErrorKind::kUnavailable,
               base::cat(what, ": the copilot answered ", response->status,
-                        said.empty() || said == "{}" ? std::string() : base::cat(" ", base::quoted(said))),
+                        said.empty() || said == "{}" ? std::string() : base::cat(" ", base::in_quotes(said))),
               response->status, 0};
   co_return fail(std::move(error));
 }

@@ -128,7 +128,7 @@ Result<void> finish(JsonReader& json, std::string_view what) {
 std::string place_of(const Container& container, std::size_t at) {
   if (container.name.empty()) return base::cat("a copilot's container at ", at);
   return base::cat("a copilot's container ",
-                   base::quoted(std::string_view(container.name).substr(0, model::kTaskNameBytesMax)));
+                   base::in_quotes(std::string_view(container.name).substr(0, model::kTaskNameBytesMax)));
 }
 
 void write_amounts(base::JsonWriter& writer, std::string_view side, const TaskAmounts& amounts) {

@@ -38,7 +38,7 @@ std::string names_of(const std::vector<Entry>& entries) {
       names.push_back("…");
       break;
     }
-    names.push_back(base::quoted(entry.name));
+    names.push_back(base::in_quotes(entry.name));
   }
   return names.empty() ? "none" : base::join(names, ", ");
 }
@@ -79,7 +79,7 @@ Result<void> merge_entries(const Json& root, std::string_view list, std::string_
     const auto at = std::find_if(into.begin(), into.end(), [&](const Entry& e) { return e.name == *name; });
     if (at != into.end()) {
       if (static_cast<std::size_t>(at - into.begin()) < earlier) continue;
-      return base::fail(ErrorKind::kInvalid, place, ": a second entry with the name ", base::quoted(*name));
+      return base::fail(ErrorKind::kInvalid, place, ": a second entry with the name ", base::in_quotes(*name));
     }
     const Json* value = entry.member(inner);
     if (value != nullptr && !value->is_null() && !value->is_object()) {
@@ -99,7 +99,7 @@ Result<void> merge_text(const KubeconfigText& text, Merged& into) {
   if (!root.is_object()) return base::fail(ErrorKind::kInvalid, "wanted a kubeconfig, found no object");
   TM_TRY(const std::string kind, text_member(root, "kind"));
   if (!kind.empty() && kind != "Config") {
-    return base::fail(ErrorKind::kInvalid, "wanted kind Config, found ", base::quoted(kind));
+    return base::fail(ErrorKind::kInvalid, "wanted kind Config, found ", base::in_quotes(kind));
   }
   TM_TRY_VOID(merge_entries(root, "clusters", "cluster", text.path, into.clusters));
   TM_TRY_VOID(merge_entries(root, "users", "user", text.path, into.users));
@@ -221,7 +221,7 @@ Result<const Entry*> choose_context(const Merged& merged, std::string_view wante
   }
   const Entry* context = find_entry(merged.contexts, name);
   if (context == nullptr) {
-    return base::fail(ErrorKind::kNotFound, "no context ", base::quoted(name),
+    return base::fail(ErrorKind::kNotFound, "no context ", base::in_quotes(name),
                       "; there are: ", names_of(merged.contexts));
   }
   return context;
@@ -253,7 +253,7 @@ Result<ClusterConfig> parse_kubeconfig(std::span<const KubeconfigText> texts, st
   auto chosen = choose_context(merged, context_name);
   if (!chosen) return base::fail(std::move(chosen).error().within(source));
   const Entry& context = **chosen;
-  const std::string place = base::cat(source, ": context ", base::quoted(context.name));
+  const std::string place = base::cat(source, ": context ", base::in_quotes(context.name));
 
   auto cluster_name = text_member(context.value, "cluster");
   auto user_name = text_member(context.value, "user");
@@ -263,7 +263,7 @@ Result<ClusterConfig> parse_kubeconfig(std::span<const KubeconfigText> texts, st
   }
   const Entry* cluster = find_entry(merged.clusters, *cluster_name);
   if (cluster == nullptr) {
-    return base::fail(ErrorKind::kNotFound, place, ": no cluster ", base::quoted(*cluster_name),
+    return base::fail(ErrorKind::kNotFound, place, ": no cluster ", base::in_quotes(*cluster_name),
                       "; there are: ", names_of(merged.clusters));
   }
 
@@ -272,16 +272,16 @@ Result<ClusterConfig> parse_kubeconfig(std::span<const KubeconfigText> texts, st
   config.source = base::cat(source, " (context ", context.name, ")");
   if (!ns->empty()) config.default_namespace = std::move(*ns);
   if (auto used = use_cluster(*cluster, config); !used) {
-    return base::fail(std::move(used).error().within(base::cat(source, ": cluster ", base::quoted(cluster->name))));
+    return base::fail(std::move(used).error().within(base::cat(source, ": cluster ", base::in_quotes(cluster->name))));
   }
   if (user_name->empty()) return config;
   const Entry* user = find_entry(merged.users, *user_name);
   if (user == nullptr) {
-    return base::fail(ErrorKind::kNotFound, place, ": no user ", base::quoted(*user_name),
+    return base::fail(ErrorKind::kNotFound, place, ": no user ", base::in_quotes(*user_name),
                       "; there are: ", names_of(merged.users));
   }
   if (auto used = use_user(*user, files, clock, config); !used) {
-    return base::fail(std::move(used).error().within(base::cat(source, ": user ", base::quoted(user->name))));
+    return base::fail(std::move(used).error().within(base::cat(source, ": user ", base::in_quotes(user->name))));
   }
   return config;
 }
@@ -335,14 +335,14 @@ Result<ClusterConfig> find_config(const ConfigRequest& request, const Files& fil
     }
     // Somebody named a cluster: quietly taking another one would be worse than stopping.
     if (texts.empty()) {
-      return base::fail(ErrorKind::kNotFound, "KUBECONFIG names ", base::quoted(request.kubeconfig_list, 400),
+      return base::fail(ErrorKind::kNotFound, "KUBECONFIG names ", base::in_quotes(request.kubeconfig_list, 400),
                         ", and none of these files exists");
     }
     return parse_kubeconfig(texts, request.context, files, clock);
   }
   if (!request.service_host.empty()) {
     if (!request.context.empty()) {
-      return base::fail(ErrorKind::kInvalid, "context ", base::quoted(request.context),
+      return base::fail(ErrorKind::kInvalid, "context ", base::in_quotes(request.context),
                         ": a pod's own account has no contexts; name a kubeconfig with --kubeconfig");
     }
     return in_cluster_config(request, files, clock);

@@ -118,7 +118,7 @@ void Decoder::time(std::optional<base::WallTime>& out) {
     std::string_view read;
     if (!reader_.string_view(read)) return;
     const auto parsed = base::parse_rfc3339(read);
-    if (!parsed) return fail(base::cat("wanted an RFC 3339 time, found ", base::quoted(read)));
+    if (!parsed) return fail(base::cat("wanted an RFC 3339 time, found ", base::in_quotes(read)));
     value = *parsed;
   });
 }
@@ -128,7 +128,7 @@ void Decoder::duration(std::optional<base::Duration>& out) {
     std::string_view read;
     if (!reader_.string_view(read)) return;
     const auto parsed = base::parse_go_duration(read);
-    if (!parsed) return fail(base::cat("wanted a duration like 5m0s, found ", base::quoted(read)));
+    if (!parsed) return fail(base::cat("wanted a duration like 5m0s, found ", base::in_quotes(read)));
     value = *parsed;
   });
 }
@@ -155,7 +155,7 @@ std::string Decoder::path() const {
     const std::string_view key = std::get<std::string_view>(path_[i]);
     // Keys of labels and the like have dots and slashes of their own.
     if (key.find_first_of("./\" ") != std::string_view::npos || !base::valid_utf8(key)) {
-      out += base::cat("[", base::quoted(key), "]");
+      out += base::cat("[", base::in_quotes(key), "]");
     } else {
       if (!out.empty()) out += ".";
       out += key.substr(0, 80);
@@ -221,7 +221,7 @@ Result<std::size_t> split_items(std::string_view page, std::size_t at,
                                 const std::function<Result<void>(std::string_view item)>& on_item) {
   const auto wanted = [&](const char* what) {
     return base::fail(ErrorKind::kInvalid, "list: at byte ", at, ": expected ", what, ", found ",
-                      at < page.size() ? base::quoted(page.substr(at, 1)) : std::string("the end of the text"));
+                      at < page.size() ? base::in_quotes(page.substr(at, 1)) : std::string("the end of the text"));
   };
   at = after_blanks(page, at + 1);
   if (at < page.size() && page[at] == ']') return at + 1;
@@ -270,7 +270,7 @@ Result<ListMeta> decode_list(std::string_view page, const std::function<Result<v
   if (auto end = reader.finish(); !end) return base::fail(std::move(end).error().within("list"));
   if (!items_at) {
     return base::fail(ErrorKind::kInvalid, "wanted a list with items, found ",
-                      kind.empty() ? std::string("an object of no kind") : "kind " + base::quoted(kind));
+                      kind.empty() ? std::string("an object of no kind") : "kind " + base::in_quotes(kind));
   }
   return meta;
 }

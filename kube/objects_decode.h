@@ -31,7 +31,7 @@ class KindCheck {
     std::string_view found;
     decoder_.view(found);
     if (!found.empty() && found != kind_) {
-      decoder_.fail(base::cat("wanted kind ", kind_, ", found ", base::quoted(found)));
+      decoder_.fail(base::cat("wanted kind ", kind_, ", found ", base::in_quotes(found)));
     }
     return true;
   }

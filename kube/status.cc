@@ -156,7 +156,7 @@ Error status_error(int http_status, std::string_view retry_after, std::string_vi
   if (status) {
     said = shortened(status->message.empty() ? status->reason : status->message);
   } else {
-    said = base::trim(body).empty() ? "no explanation" : base::quoted(base::trim(body), kForeignTextMax);
+    said = base::trim(body).empty() ? "no explanation" : base::in_quotes(base::trim(body), kForeignTextMax);
   }
   error.message = base::cat(doing, ": ", said, " (HTTP ", code,
                             status && !status->reason.empty() ? ", " + status->reason : std::string(), ")");

@@ -55,12 +55,12 @@ Result<WatchEvent> parse_event(std::string_view bytes) {
   if (auto end = reader.finish(); !end) return base::fail(std::move(end).error().within("watch event"));
   if (type == "ERROR") {
     if (!parse_status(object)) {
-      return base::fail(ErrorKind::kInternal, "watch: an ERROR event without a Status: ", base::quoted(object));
+      return base::fail(ErrorKind::kInternal, "watch: an ERROR event without a Status: ", base::in_quotes(object));
     }
     return base::fail(status_error(200, {}, object, base::WallTime{}, "ERROR event"));
   }
   const auto known = event_type(type);
-  if (!known) return base::fail(ErrorKind::kInvalid, "watch event: unknown type ", base::quoted(type));
+  if (!known) return base::fail(ErrorKind::kInvalid, "watch event: unknown type ", base::in_quotes(type));
   if (object.empty() || object.front() != '{') {
     return base::fail(ErrorKind::kInvalid, "watch event: ", type, " without an object");
   }
@@ -112,10 +112,10 @@ Result<std::optional<WatchEvent>> WatchDecoder::next() {
   if (refused_) return base::fail(*refused_);
   const auto bytes = split();
   if (start_ < buffer_.size() && !bytes && buffer_[start_] != '{') {
-    return refuse(
-        {ErrorKind::kInvalid,
-         base::cat("watch: wanted an event object, found ", base::quoted(std::string_view(buffer_).substr(start_), 80)),
-         0, 0});
+    return refuse({ErrorKind::kInvalid,
+                   base::cat("watch: wanted an event object, found ",
+                             base::in_quotes(std::string_view(buffer_).substr(start_), 80)),
+                   0, 0});
   }
   if ((bytes ? bytes->size() : buffered_bytes()) > event_bytes_max_) {
     return refuse(

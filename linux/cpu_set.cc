@@ -24,7 +24,7 @@ std::size_t word(int cpu) {
 Result<CpuSet> CpuSet::parse(std::string_view list) {
   const auto refused = [&] {
     return fail(ErrorKind::kInvalid, "a list of processors below ", kCpusMax, " such as 0-3,8 is wanted, found ",
-                base::quoted(list));
+                base::in_quotes(list));
   };
   CpuSet out;
   std::string_view rest = without_line_end(list);

@@ -88,7 +88,7 @@ Result<std::optional<Directory>> open_beneath_with(int directory, std::string_vi
                                                    Open open) {
   if (!stays_beneath(relative) || relative.size() >= PATH_MAX) {
     return fail(ErrorKind::kInvalid, "a path beneath ", place.folder,
-                " is wanted, without empty parts, \".\" and \"..\", found ", base::quoted(relative));
+                " is wanted, without empty parts, \".\" and \"..\", found ", base::in_quotes(relative));
   }
   std::array<char, PATH_MAX> path;
   std::memcpy(path.data(), relative.data(), relative.size());

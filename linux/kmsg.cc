@@ -108,7 +108,7 @@ Result<KernelMessage> parse_kernel_message(std::string_view record) {
   const auto priority = field(), sequence = field(), time = field();
   if (semicolon == std::string_view::npos || !priority || !sequence || !time) {
     return fail(ErrorKind::kInvalid, "a priority, a number, a time and a text are wanted, found ",
-                base::quoted(record));
+                base::in_quotes(record));
   }
   std::string_view text = record.substr(semicolon + 1);
   return KernelMessage{static_cast<std::int32_t>(*priority % kPriorities), *sequence, *time,

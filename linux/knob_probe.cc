@@ -235,8 +235,8 @@ class Trials {
     const auto now = text_of(file);
     if (!now) return now.error().message;
     if (same_value(file, *group_.version(file), *now, text)) return {};
-    return base::cat(group_.place(file).text(), ": ", base::quoted(text), " was taken and reads as ",
-                     base::quoted(*now));
+    return base::cat(group_.place(file).text(), ": ", base::in_quotes(text), " was taken and reads as ",
+                     base::in_quotes(*now));
   }
 
   // Something else than is there.
@@ -269,7 +269,7 @@ class Trials {
     const auto shown = parse_limit(*text);
     const bool v1 = group_.version(File::kCpuShares) == Version::kV1;
     if (shown && (v1 ? *shown <= kIdleSharesMost : *shown == kIdleWeight)) return {};
-    return base::cat(group_.place(File::kCpuShares).text(), " is still ", base::quoted(*text), " in an idle group");
+    return base::cat(group_.place(File::kCpuShares).text(), " is still ", base::in_quotes(*text), " in an idle group");
   }
 
   std::string identity_switched_off() {
@@ -384,7 +384,7 @@ Result<KnobReport> probe_knobs(const Hierarchies& hierarchies, const Folder& pro
   Buffer buffer;
   TM_TRY(const std::string own, own_life(proc, buffer));
   TM_TRY(const auto parent, Group::open(hierarchies, below));
-  if (!parent) return fail(ErrorKind::kNotFound, "there is no group ", base::quoted(below), " to try the kernel in");
+  if (!parent) return fail(ErrorKind::kNotFound, "there is no group ", base::in_quotes(below), " to try the kernel in");
   Scratch scratch(hierarchies, *parent, base::cat(kProbePrefix, own), rim);
   scratch.make(proc, own, buffer);
   if (!scratch.anywhere()) {

@@ -74,19 +74,19 @@ Result<NumaMemory> parse_numa_memory(std::string_view text) {
     std::string_view node, id, name;
     Words words(line);
     if (!words.next(node) || node != "Node" || !words.next(id) || !words.next(name) || !name.ends_with(':')) {
-      return fail(ErrorKind::kInvalid, "a node, a name, a colon and a size are wanted, found ", base::quoted(line));
+      return fail(ErrorKind::kInvalid, "a node, a name, a colon and a size are wanted, found ", base::in_quotes(line));
     }
     name.remove_suffix(1);
     for (const Field& field : fields) {
       if (field.name != name) continue;
       *field.value = parse_kib_as_bytes(words.rest());
-      if (!*field.value) return fail(ErrorKind::kInvalid, "a size in kB is wanted, found ", base::quoted(line));
+      if (!*field.value) return fail(ErrorKind::kInvalid, "a size in kB is wanted, found ", base::in_quotes(line));
     }
   }
   if (!total || !free || !active_file || !inactive_file || !reclaimable_slab) {
     return fail(ErrorKind::kInvalid,
                 "lines MemTotal, MemFree, Active(file), Inactive(file) and SReclaimable are wanted, found ",
-                base::quoted(text));
+                base::in_quotes(text));
   }
   for (const std::int64_t part : {*free, *active_file, *inactive_file, *reclaimable_slab}) {
     if (part > *total) return fail(ErrorKind::kInvalid, "a part of the memory of a node is larger than the node");

@@ -51,7 +51,7 @@ Result<Pressure> parse_pressure(std::string_view text) {
     auto* wanted = !words.next(kind) ? nullptr : kind == "some" ? &out.some : kind == "full" ? &out.full : nullptr;
     if (wanted) *wanted = parse_rest(words);
     if (!wanted || !*wanted)
-      return fail(ErrorKind::kInvalid, "a line of pressure is wanted, found ", base::quoted(line));
+      return fail(ErrorKind::kInvalid, "a line of pressure is wanted, found ", base::in_quotes(line));
   }
   if (!out.some && !out.full) return fail(ErrorKind::kInvalid, "lines of pressure are wanted, found nothing");
   return out;

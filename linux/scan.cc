@@ -40,7 +40,7 @@ std::string_view without_line_end(std::string_view text) {
 
 Result<std::int64_t> parse_number_file(std::string_view text) {
   if (const auto value = parse_count(without_line_end(text))) return *value;
-  return fail(ErrorKind::kInvalid, "a number is wanted, found ", base::quoted(text));
+  return fail(ErrorKind::kInvalid, "a number is wanted, found ", base::in_quotes(text));
 }
 
 Result<void> parse_fields(std::string_view text, std::initializer_list<Field> wanted) {
@@ -51,7 +51,7 @@ Result<void> parse_fields(std::string_view text, std::initializer_list<Field> wa
     const auto* field = std::find_if(wanted.begin(), wanted.end(), [&](const Field& one) { return one.name == name; });
     if (field == wanted.end()) continue;
     const auto value = blank == std::string_view::npos ? std::nullopt : parse_count(line.substr(blank + 1));
-    if (!value) return fail(ErrorKind::kInvalid, "a number is wanted behind ", name, ", found ", base::quoted(line));
+    if (!value) return fail(ErrorKind::kInvalid, "a number is wanted behind ", name, ", found ", base::in_quotes(line));
     *field->value = value;
   }
   return {};

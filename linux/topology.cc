@@ -65,7 +65,7 @@ Result<std::optional<int>> parse_topology_id(std::string_view text) {
   if (word == "-1") return std::nullopt;
   const auto id = parse_count(word);
   if (id && *id <= std::numeric_limits<int>::max()) return static_cast<int>(*id);
-  return fail(ErrorKind::kInvalid, "a number, or -1 for none, is wanted, found ", base::quoted(text));
+  return fail(ErrorKind::kInvalid, "a number, or -1 for none, is wanted, found ", base::in_quotes(text));
 }
 
 Result<Topology> read_topology(const Folder& cpus, const Folder* nodes, Buffer& buffer) {

@@ -33,7 +33,7 @@ int run_check(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "ledger") {
-    return wrong_use(base::cat("cannot check ", base::quoted(parsed.arguments[0]), "; what can be checked: ledger"),
+    return wrong_use(base::cat("cannot check ", base::in_quotes(parsed.arguments[0]), "; what can be checked: ledger"),
                      flags);
   }
   options.json = form.json();

@@ -51,7 +51,7 @@ int run_doctor(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "node") {
-    return wrong_use(base::cat("wanted node, found ", base::quoted(parsed.arguments[0])), flags);
+    return wrong_use(base::cat("wanted node, found ", base::in_quotes(parsed.arguments[0])), flags);
   }
   if (node_name.empty()) node_name = environment_or_empty("NODE_NAME");
   if (node_name.empty()) node_name = cli::kept_node_name(options.places.run_dir).value_or(host_name());

@@ -39,12 +39,12 @@ int run_explain(const std::vector<std::string>& args) {
   const bool config = parsed.arguments[0] == "config";
   const bool workload = parsed.arguments[0] == "workload";
   if (!config && !workload && parsed.arguments[0] != "node") {
-    return wrong_use(base::cat("cannot explain ", base::quoted(parsed.arguments[0]),
+    return wrong_use(base::cat("cannot explain ", base::in_quotes(parsed.arguments[0]),
                                "; what can be explained: node, config, workload"),
                      flags);
   }
   if (workload && policy::parse_workload(parsed.arguments[1]).none()) {
-    return wrong_use(base::cat(base::quoted(parsed.arguments[1]),
+    return wrong_use(base::cat(base::in_quotes(parsed.arguments[1]),
                                " is no workload: wanted NAMESPACE/KIND/NAME, as in shop/Deployment/web"),
                      flags);
   }
@@ -56,7 +56,8 @@ int run_explain(const std::vector<std::string>& args) {
     if (config)
       return wrong_use("--at is for nodes; settings that were in force are listed by `list revisions`", flags);
     if (!moment)
-      return wrong_use(base::cat("--at ", base::quoted(at), " is no time such as 2026-11-20T22:15:00Z or 90m"), flags);
+      return wrong_use(base::cat("--at ", base::in_quotes(at), " is no time such as 2026-11-20T22:15:00Z or 90m"),
+                       flags);
     if (journal.empty()) return wrong_use("--at needs --journal-dir, the folder of the manager's journal", flags);
     const auto answer = cli::explain_node_at({journal, options.node, *moment, options.json});
     return answer ? print(*answer) : failed(answer.error());

@@ -76,6 +76,6 @@ int main(int argc, char** argv) {
     names.push_back(command.name);
   }
   const auto meant = base::nearest(words[0], names);
-  return wrong_use(base::cat("there is no command ", base::quoted(words[0]),
+  return wrong_use(base::cat("there is no command ", base::in_quotes(words[0]),
                              meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
 }

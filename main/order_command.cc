@@ -101,7 +101,7 @@ std::string read_scope(const std::vector<std::string>& arguments, cli::OrderOpti
     return "";
   }
   if (kind == "cluster") return arguments.size() == 1 ? "" : "cluster goes without a name";
-  return base::cat("wanted node, pool or cluster, found ", base::quoted(kind));
+  return base::cat("wanted node, pool or cluster, found ", base::in_quotes(kind));
 }
 
 std::string read_command(const Asked& asked_for, policy::Wish wish, policy::StateCommand& command) {
@@ -135,7 +135,7 @@ int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
 
 // What is wrong with asking for it here; empty where nothing is.
 std::string wrong_locally(const policy::StateCommand& command, const std::vector<std::string>& arguments) {
-  if (!arguments.empty()) return base::cat("--local is about this machine: without ", base::quoted(arguments[0]));
+  if (!arguments.empty()) return base::cat("--local is about this machine: without ", base::in_quotes(arguments[0]));
   if (!command.only.all()) return "--local is about all offline work of this machine: without --only";
   if (command.lasts) return "--local holds until `tidemark on --local`: without --for";
   return "";

@@ -55,7 +55,7 @@ std::string read_percent(std::string_view flag, const std::string& text, std::op
   out = base::parse_int(text);
   if (out && *out >= 0 && *out <= policy::kOverridePercentMax) return "";
   return base::cat("--", flag, ": wanted 0 to ", policy::kOverridePercentMax, " percent of capacity, found ",
-                   base::quoted(text));
+                   base::in_quotes(text));
 }
 
 std::string read_scope(const std::vector<std::string>& arguments, cli::OverrideOptions& options) {
@@ -66,7 +66,7 @@ std::string read_scope(const std::vector<std::string>& arguments, cli::OverrideO
     return "";
   }
   if (arguments[0] == "cluster") return arguments.size() == 1 ? "" : "cluster goes without a name";
-  return base::cat("wanted pool or cluster, found ", base::quoted(arguments[0]),
+  return base::cat("wanted pool or cluster, found ", base::in_quotes(arguments[0]),
                    arguments[0] == "node" ? ": a node's own line is its annotation colocation-strategy" : "");
 }
 
@@ -81,7 +81,7 @@ std::string read_end(const Asked& asked_for, base::WallTime now, base::WallTime&
   }
   const auto time = base::parse_rfc3339(asked_for.until);
   if (!time) {
-    return base::cat("--until: wanted a time like 2026-11-21T22:00:00Z, found ", base::quoted(asked_for.until));
+    return base::cat("--until: wanted a time like 2026-11-21T22:00:00Z, found ", base::in_quotes(asked_for.until));
   }
   until = *time;
   return "";

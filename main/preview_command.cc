@@ -53,19 +53,20 @@ int run_preview(const std::vector<std::string>& args) {
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
   if (parsed.arguments[0] != "pool") {
-    return wrong_use(base::cat("wanted pool NAME, found ", base::quoted(parsed.arguments[0])), flags);
+    return wrong_use(base::cat("wanted pool NAME, found ", base::in_quotes(parsed.arguments[0])), flags);
   }
   options.pool = parsed.arguments[1];
   const auto lasts = length_of(length);
   if (!lasts || *lasts <= base::Duration(0) || *lasts > cli::kPreviewForMax) {
-    return wrong_use(base::cat("--for: wanted a time like 7d or 36h, 31d at most, found ", base::quoted(length)),
+    return wrong_use(base::cat("--for: wanted a time like 7d or 36h, 31d at most, found ", base::in_quotes(length)),
                      flags);
   }
   options.length = *lasts;
   if (!from.empty()) {
     options.from = base::parse_rfc3339(from);
     if (!options.from) {
-      return wrong_use(base::cat("--from: wanted a time like 2026-11-21T22:00:00Z, found ", base::quoted(from)), flags);
+      return wrong_use(base::cat("--from: wanted a time like 2026-11-21T22:00:00Z, found ", base::in_quotes(from)),
+                       flags);
     }
   }
   if (!file.empty()) {

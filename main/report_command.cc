@@ -42,7 +42,7 @@ int run_report(const std::vector<std::string>& args) {
     });
   }
   if (about != "states" && about != "difference") {
-    return wrong_use(base::cat("cannot report ", base::quoted(about),
+    return wrong_use(base::cat("cannot report ", base::in_quotes(about),
                                "; what can be reported: states, difference, budgets, evictions"),
                      flags);
   }

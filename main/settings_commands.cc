@@ -40,7 +40,7 @@ class Command {
     if (auto code = parse_or_exit(flags_, args, parsed)) return code;
     const bool is_pool = or_pool && parsed.arguments[0] == "pool";
     if (parsed.arguments[0] != about && !is_pool) {
-      return wrong_use(base::cat("cannot ", name_, " ", base::quoted(parsed.arguments[0]),
+      return wrong_use(base::cat("cannot ", name_, " ", base::in_quotes(parsed.arguments[0]),
                                  "; what it is about: ", about, or_pool ? ", pool" : ""),
                        flags_);
     }

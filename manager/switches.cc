@@ -67,7 +67,7 @@ Result<ControllerSet> parse_controllers(std::span<const std::string> words) {
     const std::string_view name = word.substr(word.starts_with('-') ? 1 : 0);
     if (word == "*" || std::ranges::find(names, name) != names.end()) continue;
     const auto meant = base::nearest(name, names);
-    return fail(ErrorKind::kInvalid, "there is no controller ", base::quoted(name),
+    return fail(ErrorKind::kInvalid, "there is no controller ", base::in_quotes(name),
                 meant ? base::cat("; did you mean ", *meant, "?") : base::cat("; there are ", known));
   }
   ControllerSet controllers;

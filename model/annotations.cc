@@ -56,10 +56,10 @@ constexpr std::int64_t kYarnSchema = 1;
 
 Result<void> only_members(const Json& object, std::initializer_list<std::string_view> known, std::string_view place) {
   if (!object.is_object())
-    return fail(ErrorKind::kInvalid, place, "wanted an object, found ", base::quoted(object.dump()));
+    return fail(ErrorKind::kInvalid, place, "wanted an object, found ", base::in_quotes(object.dump()));
   for (const auto& [name, value] : object.as_object()) {
     if (std::ranges::find(known, name) == known.end()) {
-      return fail(ErrorKind::kInvalid, place, base::quoted(name), ": there is no such field");
+      return fail(ErrorKind::kInvalid, place, base::in_quotes(name), ": there is no such field");
     }
   }
   return {};
@@ -92,7 +92,7 @@ Result<std::int64_t> generation_of(const Json& object) {
   const Json* number = object.member("generation");
   if (number == nullptr || !number->is_int() || number->as_int() < 0) {
     return fail(ErrorKind::kInvalid, "generation: wanted a whole number, found ",
-                number == nullptr ? "none" : base::quoted(number->dump()));
+                number == nullptr ? "none" : base::in_quotes(number->dump()));
   }
   return number->as_int();
 }
@@ -122,14 +122,14 @@ Result<void> check_quantities(const Json& list) {
 // One entry of numaNodeResources.
 Result<std::int32_t> numa_node(const Json& entry) {
   if (entry.is_null()) return 0;
-  if (!entry.is_object()) return fail(ErrorKind::kInvalid, "wanted an object, found ", base::quoted(entry.dump()));
+  if (!entry.is_object()) return fail(ErrorKind::kInvalid, "wanted an object, found ", base::in_quotes(entry.dump()));
   if (const Json* resources = entry.member("resources")) TM_TRY_VOID(check_quantities(*resources));
   const Json* node = entry.member("node");
   if (node == nullptr || node->is_null()) return 0;
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t kMin = std::numeric_limits<std::int32_t>::min();
   if (!node->is_int() || node->as_int() > kMax || node->as_int() < kMin) {
-    return fail(ErrorKind::kInvalid, "node: wanted a number of a NUMA node, found ", base::quoted(node->dump()));
+    return fail(ErrorKind::kInvalid, "node: wanted a number of a NUMA node, found ", base::in_quotes(node->dump()));
   }
   return static_cast<std::int32_t>(node->as_int());
 }
@@ -168,7 +168,8 @@ Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::str
     allocation.priority = parse_priority_class(item.text_at("priority"));
     TM_TRY(const Json* resources, resource_list(item));
     auto batch = batch_resources(*resources);
-    if (!batch) return fail(std::move(batch).error().within(base::cat("allocation ", base::quoted(allocation.name))));
+    if (!batch)
+      return fail(std::move(batch).error().within(base::cat("allocation ", base::in_quotes(allocation.name))));
     if (allocation.priority == PriorityClass::kBatch) allocation.resources = *batch;
     allocations.push_back(std::move(allocation));
   }
@@ -197,7 +198,7 @@ Result<YarnBook> parse_yarn_book(std::string_view annotation) {
   TM_TRY(book.confirmed, amounts_of(root, "confirmed"));
   if (const Json* sold = root.member("sold")) {
     if (!sold->is_array())
-      return fail(ErrorKind::kInvalid, "sold: wanted an array, found ", base::quoted(sold->dump()));
+      return fail(ErrorKind::kInvalid, "sold: wanted an array, found ", base::in_quotes(sold->dump()));
     if (sold->as_array().size() > kYarnClassesMax) {
       return fail(ErrorKind::kInvalid, "sold: ", sold->as_array().size(), " classes; at most ", kYarnClassesMax);
     }
@@ -206,7 +207,7 @@ Result<YarnBook> parse_yarn_book(std::string_view annotation) {
       TM_TRY_VOID(only_members(item, {"class", "resources"}, "sold: "));
       TM_TRY(std::string name, text_of(item, "class"));
       auto amount = amounts_of(item, "resources");
-      if (!amount) return fail(std::move(amount).error().within(base::cat("sold of class ", base::quoted(name))));
+      if (!amount) return fail(std::move(amount).error().within(base::cat("sold of class ", base::in_quotes(name))));
       book.sold->push_back({std::move(name), *amount});
     }
   }
@@ -253,7 +254,7 @@ void write_reclaim(base::JsonWriter& writer, const std::vector<Reclaim>& reclaim
 
 Result<std::vector<Reclaim>> read_reclaim(const Json& list) {
   if (!list.is_array()) {
-    return fail(ErrorKind::kInvalid, "reclaim: wanted an array, found ", base::quoted(list.dump()));
+    return fail(ErrorKind::kInvalid, "reclaim: wanted an array, found ", base::in_quotes(list.dump()));
   }
   if (list.as_array().size() > kReclaimClassesMax) {
     return fail(ErrorKind::kInvalid, "reclaim: ", list.as_array().size(), " classes; at most ", kReclaimClassesMax);
@@ -327,7 +328,8 @@ Result<std::vector<std::int32_t>> parse_numa_nodes(std::string_view annotation) 
   TM_TRY(const Json root, parse_object(annotation));
   const Json* cpuset = root.member("cpuset");
   if (cpuset != nullptr && !cpuset->is_null() && !cpuset->is_string()) {
-    return fail(ErrorKind::kInvalid, "cpuset: wanted a CPU list like \"0-3,8\", found ", base::quoted(cpuset->dump()));
+    return fail(ErrorKind::kInvalid, "cpuset: wanted a CPU list like \"0-3,8\", found ",
+                base::in_quotes(cpuset->dump()));
   }
   std::vector<std::int32_t> nodes;
   const Json* list = root.member("numaNodeResources");

@@ -11,7 +11,7 @@ namespace {
 Result<std::int32_t> number(std::string_view text) {
   const auto cpu = base::parse_int(base::trim(text));
   if (!cpu || *cpu < 0 || *cpu >= kCpuListMax) {
-    return fail(ErrorKind::kInvalid, "wanted CPU numbers in 0..", kCpuListMax - 1, ", found ", base::quoted(text));
+    return fail(ErrorKind::kInvalid, "wanted CPU numbers in 0..", kCpuListMax - 1, ", found ", base::in_quotes(text));
   }
   return static_cast<std::int32_t>(*cpu);
 }
@@ -24,7 +24,7 @@ Result<std::vector<std::int32_t>> parse_cpus(std::string_view list) {
     const auto dash = piece.find('-');
     TM_TRY(const std::int32_t first, number(piece.substr(0, dash)));
     TM_TRY(const std::int32_t last, number(dash == std::string_view::npos ? piece : piece.substr(dash + 1)));
-    if (last < first) return fail(ErrorKind::kInvalid, "the range ", base::quoted(piece), " runs backwards");
+    if (last < first) return fail(ErrorKind::kInvalid, "the range ", base::in_quotes(piece), " runs backwards");
     if (static_cast<std::size_t>(last) >= seen.size()) seen.resize(static_cast<std::size_t>(last) + 1);
     std::fill(seen.begin() + first, seen.begin() + last + 1, true);
   }

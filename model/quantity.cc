@@ -236,7 +236,7 @@ int compare_decimals(Decimal a, Decimal b) {
 }
 
 std::unexpected<Error> refused(std::string_view text, std::string_view why) {
-  return fail(ErrorKind::kInvalid, "wanted a quantity like 100m, 2Gi or 1e3, found ", base::quoted(text), ": ", why);
+  return fail(ErrorKind::kInvalid, "wanted a quantity like 100m, 2Gi or 1e3, found ", base::in_quotes(text), ": ", why);
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   const auto pieces = split(text);
   if (!pieces) return refused(text, "it is not a number with a suffix");
   const auto meaning = interpret(pieces->suffix);
-  if (!meaning) return refused(text, base::cat("the suffix ", base::quoted(pieces->suffix), " is not known"));
+  if (!meaning) return refused(text, base::cat("the suffix ", base::in_quotes(pieces->suffix), " is not known"));
   if (meaning->exponent > kExponentMax || meaning->exponent < -kExponentMax) {
     return refused(text, base::cat("the exponent is outside ±", kExponentMax));
   }
@@ -320,7 +320,7 @@ Result<Quantity> Quantity::from_json(const base::Json& value) {
   if (value.is_null()) return Quantity();
   if (const auto text = value.get_string()) return parse(base::trim(*text));
   if (value.is_number()) return parse(value.dump());
-  return fail(ErrorKind::kInvalid, "wanted a quantity (a string or a number), found ", base::quoted(value.dump()));
+  return fail(ErrorKind::kInvalid, "wanted a quantity (a string or a number), found ", base::in_quotes(value.dump()));
 }
 
 Result<Quantity> Quantity::from_json_text(std::string_view raw) {

@@ -49,11 +49,12 @@ Result<void> check_label_key(std::string_view key) {
     const std::string_view prefix = key.substr(0, slash);
     name = key.substr(slash + 1);
     if (prefix.empty() || prefix.size() > kPrefixMax || !is_dns_name(prefix)) {
-      return fail(ErrorKind::kInvalid, "label key ", base::quoted(key), ": what stands before '/' is not a DNS name");
+      return fail(ErrorKind::kInvalid, "label key ", base::in_quotes(key),
+                  ": what stands before '/' is not a DNS name");
     }
   }
   if (!is_name(name) || name.size() > kNameMax) {
-    return fail(ErrorKind::kInvalid, "label key ", base::quoted(key), ": the name must be 1 to ", kNameMax,
+    return fail(ErrorKind::kInvalid, "label key ", base::in_quotes(key), ": the name must be 1 to ", kNameMax,
                 " letters, digits, '-', '_' or '.', with a letter or digit at both ends");
   }
   return {};
@@ -61,7 +62,7 @@ Result<void> check_label_key(std::string_view key) {
 
 Result<void> check_label_value(std::string_view value) {
   if (value.empty() || (is_name(value) && value.size() <= kNameMax)) return {};
-  return fail(ErrorKind::kInvalid, "label value ", base::quoted(value), ": must be empty or up to ", kNameMax,
+  return fail(ErrorKind::kInvalid, "label value ", base::in_quotes(value), ": must be empty or up to ", kNameMax,
               " letters, digits, '-', '_' or '.', with a letter or digit at both ends");
 }
 
@@ -83,7 +84,7 @@ bool LabelSelector::Requirement::holds(std::optional<std::string_view> value) co
 void LabelSelector::require(std::string key, std::string_view op, std::vector<std::string> values) {
   if (problem_) return;
   const auto refuse = [&](std::string_view why) {
-    problem_ = Error{ErrorKind::kInvalid, base::cat("selector on ", base::quoted(key), ": ", why), 0, 0};
+    problem_ = Error{ErrorKind::kInvalid, base::cat("selector on ", base::in_quotes(key), ": ", why), 0, 0};
   };
   Requirement requirement;
   if (op == "In" || op == "NotIn") {
@@ -93,7 +94,7 @@ void LabelSelector::require(std::string key, std::string_view op, std::vector<st
     requirement.op = op == "Exists" ? Operator::kExists : Operator::kDoesNotExist;
     if (!values.empty()) return refuse(base::cat(op, " takes no values"));
   } else {
-    return refuse(base::cat("the operator must be In, NotIn, Exists or DoesNotExist, found ", base::quoted(op)));
+    return refuse(base::cat("the operator must be In, NotIn, Exists or DoesNotExist, found ", base::in_quotes(op)));
   }
   if (const auto good = check_label_key(key); !good) return refuse(good.error().message);
   for (const auto& value : values) {

@@ -36,7 +36,7 @@ Addresses look_up(const std::string& host, std::uint16_t port) {
   hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* found = nullptr;
   const int code = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (code != 0) return fail(ErrorKind::kUnavailable, "resolving ", base::quoted(host), ": ", gai_strerror(code));
+  if (code != 0) return fail(ErrorKind::kUnavailable, "resolving ", base::in_quotes(host), ": ", gai_strerror(code));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
   std::vector<SocketAddress> addresses;
   for (const addrinfo* next = found; next != nullptr && addresses.size() < kAddressesMax; next = next->ai_next) {
@@ -86,7 +86,7 @@ std::optional<SocketAddress> ip_address(std::string_view host, std::uint16_t por
 Result<SocketAddress> unix_address(std::string_view path) {
   sockaddr_un address{};
   if (path.empty() || path.size() >= sizeof address.sun_path || path.find('\0') != std::string_view::npos) {
-    return fail(ErrorKind::kInvalid, "socket path ", base::quoted(path), " must have 1 to ",
+    return fail(ErrorKind::kInvalid, "socket path ", base::in_quotes(path), " must have 1 to ",
                 sizeof address.sun_path - 1, " bytes");
   }
   address.sun_family = AF_UNIX;
@@ -102,7 +102,7 @@ Result<SocketAddress> listen_address(std::string_view text) {
   const auto colon = text.rfind(':');
   const auto port = colon == std::string_view::npos ? std::nullopt : base::parse_uint(text.substr(colon + 1));
   if (!port || *port > 65535) {
-    return fail(ErrorKind::kInvalid, "listen address ", base::quoted(text),
+    return fail(ErrorKind::kInvalid, "listen address ", base::in_quotes(text),
                 " must be ADDRESS:PORT, [ADDRESS]:PORT, :PORT or unix:PATH");
   }
   std::string_view host = text.substr(0, colon);
@@ -111,7 +111,7 @@ Result<SocketAddress> listen_address(std::string_view text) {
   if (host == "localhost") host = "127.0.0.1";
   const auto address = bare_six ? std::nullopt : ip_address(host, static_cast<std::uint16_t>(*port));
   if (!address) {
-    return fail(ErrorKind::kInvalid, "listen address ", base::quoted(text), ": ", base::quoted(host),
+    return fail(ErrorKind::kInvalid, "listen address ", base::in_quotes(text), ": ", base::in_quotes(host),
                 bare_six ? " is ambiguous; write [ADDRESS]:PORT" : " is not an IP address");
   }
   return *address;
@@ -123,10 +123,11 @@ Task<Addresses> resolve(EventLoop& loop, WorkerPool* workers, std::string host, 
   // Loopback by definition (RFC 6761), whatever a resolver says.
   if (base::lower(host) == "localhost") co_return std::vector{*ip_address("127.0.0.1", port), *ip_address("::1", port)};
   if (workers == nullptr) {
-    co_return fail(ErrorKind::kInvalid, base::quoted(host), " is a name, and only addresses can be reached from here");
+    co_return fail(ErrorKind::kInvalid, base::in_quotes(host),
+                   " is a name, and only addresses can be reached from here");
   }
   auto looked_up = co_await within(loop, workers->run<Addresses>(loop, [host, port] { return look_up(host, port); }),
-                                   limit, base::cat("resolving ", base::quoted(host)));
+                                   limit, base::cat("resolving ", base::in_quotes(host)));
   if (!looked_up) co_return std::unexpected(std::move(looked_up).error());
   co_return std::move(*looked_up);
 }

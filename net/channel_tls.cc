@@ -132,7 +132,7 @@ class TlsChannel final : public Channel {
             X509_VERIFY_PARAM_set1_host(parameters, host.data(), host.size()) == 1;
     }
     ERR_clear_error();
-    if (!set) return fail(ErrorKind::kInvalid, base::quoted(host), " cannot be a server's name");
+    if (!set) return fail(ErrorKind::kInvalid, base::in_quotes(host), " cannot be a server's name");
     if (SSL_CTX* context = SSL_get_SSL_CTX(ssl_.get()); SSL_CTX_get0_certificate(context) == nullptr) {
       SSL_set_cert_cb(ssl_.get(), asked_for_certificate, this);
     }

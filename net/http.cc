@@ -32,7 +32,8 @@ bool is_visible(std::string_view text) {
 Result<std::uint16_t> parse_port(std::string_view text, std::string_view url) {
   const auto port = base::parse_uint(text);
   if (!port || *port == 0 || *port > 65535) {
-    return fail(ErrorKind::kInvalid, "URL ", base::quoted(url), ": port ", base::quoted(text), " is not in 1..65535");
+    return fail(ErrorKind::kInvalid, "URL ", base::in_quotes(url), ": port ", base::in_quotes(text),
+                " is not in 1..65535");
   }
   return static_cast<std::uint16_t>(*port);
 }
@@ -50,11 +51,11 @@ Result<Url> parse_unix_url(std::string_view text, std::string_view rest) {
   // unix:/run/x.sock and unix:///run/x.sock are the same socket.
   if (rest.starts_with("///")) rest.remove_prefix(2);
   if (!rest.starts_with('/') || rest.starts_with("//") || rest.size() < 2) {
-    return fail(ErrorKind::kInvalid, "URL ", base::quoted(text),
+    return fail(ErrorKind::kInvalid, "URL ", base::in_quotes(text),
                 ": unix: wants an absolute path, as in unix:/run/x.sock");
   }
   if (rest.find('\0') != std::string_view::npos) {
-    return fail(ErrorKind::kInvalid, "URL ", base::quoted(text), ": a socket's path has no zero byte");
+    return fail(ErrorKind::kInvalid, "URL ", base::in_quotes(text), ": a socket's path has no zero byte");
   }
   return Url{.scheme = "unix", .host = std::string(rest), .port = 0, .path = ""};
 }
@@ -235,7 +236,7 @@ std::optional<Target> parse_target(std::string_view target) {
 
 Result<Url> parse_url(std::string_view text) {
   const auto invalid = [&](std::string_view why) {
-    return fail(ErrorKind::kInvalid, "URL ", base::quoted(text), ": ", why);
+    return fail(ErrorKind::kInvalid, "URL ", base::in_quotes(text), ": ", why);
   };
   const std::size_t colon = text.find(':');
   const std::string scheme = base::lower(text.substr(0, colon == std::string_view::npos ? 0 : colon));

@@ -262,7 +262,7 @@ bool Http1Reader::status_line(std::string_view line) {
   const bool fine = line.size() >= 12 && (line.starts_with("HTTP/1.1 ") || line.starts_with("HTTP/1.0 ")) && digit(9) &&
                     digit(10) && digit(11) && (line.size() == 12 || line[12] == ' ') && is_field_value(line.substr(12));
   if (!fine) {
-    refuse(502, base::cat("its first line is no HTTP/1.1 status line: ", base::quoted(line)));
+    refuse(502, base::cat("its first line is no HTTP/1.1 status line: ", base::in_quotes(line)));
     return false;
   }
   head_.minor_version = line[7] - '0';

@@ -43,7 +43,7 @@ std::string_view text(const std::uint8_t* bytes, std::size_t length) {
 std::string words(const nghttp2_goaway& frame) {
   if (frame.error_code == NGHTTP2_NO_ERROR) return {};
   std::string out(http2_error_name(frame.error_code));
-  if (frame.opaque_data_len > 0) out += base::cat(" ", base::quoted(text(frame.opaque_data, frame.opaque_data_len)));
+  if (frame.opaque_data_len > 0) out += base::cat(" ", base::in_quotes(text(frame.opaque_data, frame.opaque_data_len)));
   return out;
 }
 
@@ -388,7 +388,7 @@ void Http2Session::Impl::start() {
          void* self) { return static_cast<Impl*>(self)->send_body(*frame, head, length); });
   nghttp2_session_callbacks_set_error_callback2(
       raw_callbacks, [](nghttp2_session*, int, const char* message, std::size_t length, void* self) {
-        static_cast<Impl*>(self)->reason = base::quoted({message, length}, 200);
+        static_cast<Impl*>(self)->reason = base::in_quotes({message, length}, 200);
         return 0;
       });
 

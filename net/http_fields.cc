@@ -54,7 +54,7 @@ std::optional<std::uint64_t> parse_content_length(std::string_view value) {
 
 Result<void> check_fields(const Headers& headers) {
   for (const auto& [name, value] : headers) {
-    if (!is_token(name)) return fail(ErrorKind::kInvalid, "header name ", base::quoted(name), " is not a token");
+    if (!is_token(name)) return fail(ErrorKind::kInvalid, "header name ", base::in_quotes(name), " is not a token");
     if (!is_field_value(value)) {
       return fail(ErrorKind::kInvalid, "header ", name, ": its value has control characters");  // it may be a secret
     }
@@ -64,10 +64,10 @@ Result<void> check_fields(const Headers& headers) {
 
 Result<void> check_request(const HttpRequest& request) {
   if (!is_token(request.method) || request.method == "CONNECT") {
-    return fail(ErrorKind::kInvalid, "method ", base::quoted(request.method), " cannot be sent");
+    return fail(ErrorKind::kInvalid, "method ", base::in_quotes(request.method), " cannot be sent");
   }
   if (!is_request_target(request.target) || !request.target.starts_with('/')) {
-    return fail(ErrorKind::kInvalid, "request target ", base::quoted(request.target),
+    return fail(ErrorKind::kInvalid, "request target ", base::in_quotes(request.target),
                 " must begin with / and be percent-encoded");
   }
   return check_fields(request.headers);

@@ -110,7 +110,7 @@ Result<void> add_alternative_names(X509* certificate, const CertificateRequest& 
   if (!names) return library_failed("naming a certificate");
   for (const auto& name : request.dns_names) {
     if (name.empty() || name.find_first_of(std::string_view("\0 /", 3)) != std::string::npos) {
-      return fail(ErrorKind::kInvalid, "DNS name ", base::quoted(name), " cannot stand in a certificate");
+      return fail(ErrorKind::kInvalid, "DNS name ", base::in_quotes(name), " cannot stand in a certificate");
     }
     if (!push_name(names.get(), GEN_DNS, name)) return library_failed("naming a certificate");
   }
@@ -119,7 +119,7 @@ Result<void> add_alternative_names(X509* certificate, const CertificateRequest& 
     std::size_t size = 0;
     if (inet_pton(AF_INET, address.c_str(), bytes) == 1) size = sizeof(in_addr);
     if (size == 0 && inet_pton(AF_INET6, address.c_str(), bytes) == 1) size = sizeof(in6_addr);
-    if (size == 0) return fail(ErrorKind::kInvalid, base::quoted(address), " is not an IP address");
+    if (size == 0) return fail(ErrorKind::kInvalid, base::in_quotes(address), " is not an IP address");
     if (!push_name(names.get(), GEN_IPADD, {bytes, size})) return library_failed("naming a certificate");
   }
   if (X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) != 1) {
@@ -146,7 +146,7 @@ Result<Draft> draft(std::string_view common_name, std::string_view organization,
   if (!done) return library_failed("making a certificate");
   if (!add_name(subject, "O", organization) || !add_name(subject, "CN", common_name)) {
     ERR_clear_error();
-    return fail(ErrorKind::kInvalid, "name ", base::quoted(common_name), " of ", base::quoted(organization),
+    return fail(ErrorKind::kInvalid, "name ", base::in_quotes(common_name), " of ", base::in_quotes(organization),
                 " cannot stand in a certificate: 1 to 64 characters of UTF-8 each");
   }
   return made;

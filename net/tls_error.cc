@@ -19,7 +19,7 @@ constexpr int kNamesShown = 8;
 std::string name_text(const X509_NAME* name) {
   char line[256];
   if (name == nullptr || X509_NAME_oneline(name, line, sizeof line) == nullptr) return "unnamed";
-  return base::quoted(line, sizeof line);
+  return base::in_quotes(line, sizeof line);
 }
 
 std::string time_text(const ASN1_TIME* time) {
@@ -42,7 +42,7 @@ std::string names_text(X509* certificate) {
     const auto size = static_cast<std::size_t>(ASN1_STRING_length(value));
     if (!text.empty()) text += ", ";
     if (type == GEN_DNS) {
-      text += base::quoted({bytes, size});
+      text += base::in_quotes({bytes, size});
     } else {
       char address[INET6_ADDRSTRLEN] = "";
       if (size == 4 || size == 16) inet_ntop(size == 4 ? AF_INET : AF_INET6, bytes, address, sizeof address);
@@ -123,7 +123,7 @@ std::string describe_refusal(int code, X509* certificate, const TlsView& view, b
                        base::format_rfc3339(now), " here");
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return base::cat(head, " is for ", names_text(certificate), ", not for ", base::quoted(view.host));
+      return base::cat(head, " is for ", names_text(certificate), ", not for ", base::in_quotes(view.host));
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:

@@ -165,7 +165,7 @@ net::Task<Result<KillReport>> Ending::on_worker(std::string path,
                                                 Result<KillReport> (linux::GroupKiller::*end)(const std::string&)) {
   TM_CO_TRY(const std::string checked, group_path(path));
   if (checked.empty() || checked != path) {
-    co_return fail(ErrorKind::kInvalid, "a task's group is wanted, found ", base::quoted(path));
+    co_return fail(ErrorKind::kInvalid, "a task's group is wanted, found ", base::in_quotes(path));
   }
   auto done = co_await worker_.run<Result<KillReport>>(
       loop_, [&groups = outside_.groups, end, checked] { return (groups.*end)(checked); });

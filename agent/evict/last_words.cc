@@ -197,7 +197,7 @@ Result<LastWordsKept> keep_last_words(const std::string& pod_logs, const std::st
   const std::string pod = base::cat(evicted.ns, "_", evicted.name, "_", evicted.uid);
   if (!is_plain_name(evicted.ns) || !is_plain_name(evicted.name) || !is_plain_name(evicted.uid) ||
       !is_plain_name(pod)) {
-    return fail(ErrorKind::kInvalid, "a pod whose logs have a folder is wanted, found ", base::quoted(pod));
+    return fail(ErrorKind::kInvalid, "a pod whose logs have a folder is wanted, found ", base::in_quotes(pod));
   }
   TM_TRY(const std::vector<Words> words, words_of(pod_logs, pod));
   LastWordsKept kept;

@@ -109,7 +109,7 @@ Result<Line> parse_line(std::string_view text) {
   }
   if (out.lost > 0) return out;
   const auto at = base::parse_rfc3339(time);
-  if (!at) return fail(ErrorKind::kInvalid, "a loss has a time, found ", base::quoted(time));
+  if (!at) return fail(ErrorKind::kInvalid, "a loss has a time, found ", base::in_quotes(time));
   if (age_s > kAgeMax_s || ending_ms > kEndingMax_ms) {
     return fail(ErrorKind::kInvalid, "a loss of ", age_s, " seconds of age and ", ending_ms, " ms of ending");
   }

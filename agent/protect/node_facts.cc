@@ -107,7 +107,7 @@ NodeFacts node_facts(const kube::Node& node) {
     if (percent && *percent >= kNormalizationPercentMin && *percent <= kNormalizationPercentMax) {
       facts.normalization_percent = *percent;
     } else {
-      note({ErrorKind::kInvalid, base::cat("wanted 1.00 to 5.00, found ", base::quoted(*text)), 0, 0},
+      note({ErrorKind::kInvalid, base::cat("wanted 1.00 to 5.00, found ", base::in_quotes(*text)), 0, 0},
            model::kNormalizationRatioAnnotation);
     }
   }

@@ -94,7 +94,8 @@ Result<AgentStatus> parse_status(std::string_view text) {
   if (strategies == nullptr || !strategies->is_array()) return fail(ErrorKind::kInvalid, "strategies: no list");
   for (const Json& each : strategies->as_array()) {
     const auto strategy = model::parse_strategy(each.text_at("name"));
-    if (!strategy) return fail(ErrorKind::kInvalid, "strategies: no strategy is ", base::quoted(each.text_at("name")));
+    if (!strategy)
+      return fail(ErrorKind::kInvalid, "strategies: no strategy is ", base::in_quotes(each.text_at("name")));
     out.strategies.push_back({*strategy, std::string(each.text_at("stance")), std::string(each.text_at("reason")),
                               number(each, "inForce"), std::string(each.text_at("says"))});
   }

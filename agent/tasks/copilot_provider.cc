@@ -73,7 +73,8 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
     if (auto task = task_of(each)) {
       listed.push_back({std::make_shared<const model::Task>(*std::move(task)), std::nullopt});
     } else {
-      refused.push_back(base::cat("a copilot's container ", base::quoted(name_of(each)), ": ", task.error().message));
+      refused.push_back(
+          base::cat("a copilot's container ", base::in_quotes(name_of(each)), ": ", task.error().message));
     }
   }
   std::ranges::sort(listed, {}, id_of);

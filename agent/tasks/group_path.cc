@@ -16,7 +16,7 @@ Result<void> append(std::string& path, std::string_view text) {
     return fail(ErrorKind::kInvalid, "a group's path of ", text.size(), " bytes: at most ", model::kTaskPathBytesMax);
   }
   const auto refuse = [&](std::string_view why) {
-    return fail(ErrorKind::kInvalid, "the group's path ", base::quoted(text), " ", why);
+    return fail(ErrorKind::kInvalid, "the group's path ", base::in_quotes(text), " ", why);
   };
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) {
     return refuse("has control characters");
@@ -49,8 +49,9 @@ Result<std::string> group_path(std::initializer_list<std::string_view> parts) {
 Result<std::string> group_path_below(std::string_view parent, std::string_view text) {
   TM_TRY(std::string path, group_path(text));
   if (path == parent || !in_group(path, parent)) {
-    return fail(ErrorKind::kInvalid, "the group ", base::quoted(path), " is not below ",
-                parent.empty() ? std::string("the root") : base::quoted(parent), ", where this source may have groups");
+    return fail(ErrorKind::kInvalid, "the group ", base::in_quotes(path), " is not below ",
+                parent.empty() ? std::string("the root") : base::in_quotes(parent),
+                ", where this source may have groups");
   }
   return path;
 }

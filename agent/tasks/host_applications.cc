@@ -164,7 +164,7 @@ Result<std::optional<std::string>> group_of(const HostApplication& said, const l
   if (path.empty())
     return fail(ErrorKind::kInvalid, "its group is the root, which is the whole node: name one below it");
   if (is_kubelets(path, kubepods)) {
-    return fail(ErrorKind::kInvalid, "its group ", base::quoted(path),
+    return fail(ErrorKind::kInvalid, "its group ", base::in_quotes(path),
                 " is the kubelet's, with pods in it: name one below it");
   }
   return path;
@@ -201,7 +201,7 @@ void HostApplications::place() {
   tasks.reserve(said_.size());
   std::vector<std::string> refused;
   const auto refuse = [&](const HostApplication& one, std::string_view why) {
-    refused.push_back(base::cat("host application ", base::quoted(one.name), ": ", why));
+    refused.push_back(base::cat("host application ", base::in_quotes(one.name), ": ", why));
   };
   for (const HostApplication& each : said_) {
     auto path = group_of(each, groups_.kubepods());

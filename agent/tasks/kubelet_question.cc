@@ -21,7 +21,7 @@ Error refusal(const net::HttpResponse& response, const KubeletQuestion& question
       return {ErrorKind::kDenied, base::cat("the kubelet refuses ", question.what, " (403): ", question.remedy)};
     default:
       return {ErrorKind::kUnavailable, base::cat("the kubelet answered ", response.status, " ",
-                                                 base::quoted(base::trim(response.body).substr(0, kSaidBytesMax)))};
+                                                 base::in_quotes(base::trim(response.body).substr(0, kSaidBytesMax)))};
   }
 }
 

@@ -14,7 +14,7 @@ Result<std::vector<CopilotConfig>> read_copilots(const std::vector<std::string>&
   std::vector<CopilotConfig> out;
   for (const std::string& text : texts) {
     const auto refuse = [&](std::string_view why) {
-      return fail(ErrorKind::kInvalid, "--copilot ", base::quoted(text), ": ", why);
+      return fail(ErrorKind::kInvalid, "--copilot ", base::in_quotes(text), ": ", why);
     };
     const auto equals = text.rfind('=');
     if (equals == std::string::npos) return refuse("wanted SOCKET=GROUP, below which it has its containers");

@@ -105,7 +105,7 @@ class Cache {
     } else if (words.size() == 2 && words[0] == "kept") {
       write(std::string(words[1]));
     } else {
-      fail_with(base::cat("unknown line ", base::quoted(*line)));
+      fail_with(base::cat("unknown line ", base::in_quotes(*line)));
     }
   }
 

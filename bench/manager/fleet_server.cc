@@ -224,7 +224,7 @@ class FleetServer {
     for (std::size_t end = pending_.find('\n'); end != std::string::npos; end = pending_.find('\n')) {
       const std::string line = pending_.substr(0, end);
       pending_.erase(0, end + 1);
-      if (!obey(base::split(line, ' '))) fail_with(base::cat("unknown line ", base::quoted(line)));
+      if (!obey(base::split(line, ' '))) fail_with(base::cat("unknown line ", base::in_quotes(line)));
     }
   }
 

@@ -151,7 +151,7 @@ class Bench {
     } else if (words.size() == 3 && words[0] == "write" && base::parse_uint(words[1]) && base::parse_uint(words[2])) {
       scope_.spawn(write_all(*base::parse_uint(words[1]), *base::parse_uint(words[2])));
     } else {
-      fail_with(base::cat("unknown line ", base::quoted(line)));
+      fail_with(base::cat("unknown line ", base::in_quotes(line)));
     }
   }
 

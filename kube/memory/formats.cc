@@ -140,13 +140,13 @@ class Address {
     while (at_ < text_.size() && is_atom(text_[at_])) ++at_;
     return at_ > start;
   }
-  bool quoted() {
+  bool in_quotes() {
     if (!take('"')) return false;
     while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
     at_ = std::min(at_, text_.size());
     return take('"');
   }
-  bool word() { return at_ < text_.size() && text_[at_] == '"' ? quoted() : atom(); }
+  bool word() { return at_ < text_.size() && text_[at_] == '"' ? in_quotes() : atom(); }
   bool dotted() {
     do
       if (!atom()) return false;
@@ -154,7 +154,7 @@ class Address {
     return true;
   }
   bool spec() {
-    const bool local = at_ < text_.size() && text_[at_] == '"' ? quoted() : dotted();
+    const bool local = at_ < text_.size() && text_[at_] == '"' ? in_quotes() : dotted();
     if (!local || !take('@')) return false;
     if (!take('[')) return dotted();
     const std::size_t end = text_.find(']', at_);

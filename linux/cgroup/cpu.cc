@@ -16,7 +16,7 @@ Result<std::int64_t> parse_cpu_usage_ns(std::string_view text, Version version) 
   std::optional<std::int64_t> us;
   TM_TRY_VOID(parse_fields(text, {{"usage_usec", &us}}));
   const auto ns = us ? scaled(*us, kNsPerUs) : std::nullopt;
-  if (!ns) return fail(ErrorKind::kInvalid, "a line usage_usec is wanted, found ", base::quoted(text));
+  if (!ns) return fail(ErrorKind::kInvalid, "a line usage_usec is wanted, found ", base::in_quotes(text));
   return *ns;
 }
 
@@ -37,7 +37,7 @@ Result<CpuThrottling> parse_cpu_throttling(std::string_view text, Version versio
   if (time && !v1) time = scaled(*time, kNsPerUs);
   if (!periods || !throttled || !time) {
     return fail(ErrorKind::kInvalid, "lines nr_periods, nr_throttled and ", v1 ? "throttled_time" : "throttled_usec",
-                " are wanted, found ", base::quoted(text));
+                " are wanted, found ", base::in_quotes(text));
   }
   return CpuThrottling{*periods, *throttled, *time};
 }

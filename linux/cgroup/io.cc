@@ -32,7 +32,7 @@ DeviceIo* find(std::vector<DeviceIo>& all, Device device) {
 }
 
 std::unexpected<Error> refused(std::string_view line) {
-  return fail(ErrorKind::kInvalid, "a device and what it moved are wanted, found ", base::quoted(line));
+  return fail(ErrorKind::kInvalid, "a device and what it moved are wanted, found ", base::in_quotes(line));
 }
 
 // What one line or a part of one says of a device.

@@ -38,7 +38,7 @@ Result<void> check_path(std::string_view path) {
   for (const std::string_view part : base::split(path, '/')) {
     if (!part.empty() && part != "." && part != "..") continue;
     return fail(ErrorKind::kInvalid, "the group to end is named from the root of its hierarchy, without empty parts, ",
-                "\".\" and \"..\", and is not the root: found ", base::quoted(path));
+                "\".\" and \"..\", and is not the root: found ", base::in_quotes(path));
   }
   return {};
 }
@@ -145,7 +145,7 @@ Result<Members> Ender::look() {
   std::unordered_set<pid_t> known;
   for (const auto& [depth, pid] : seen) {
     if (pid == kInit || pid == rim_.self()) {
-      return fail(ErrorKind::kDenied, "the group ", base::quoted(path_), " is not ended: process ", pid,
+      return fail(ErrorKind::kDenied, "the group ", base::in_quotes(path_), " is not ended: process ", pid,
                   " is in it, which is ", pid == kInit ? "the first of all" : "this one");
     }
     if (known.insert(pid).second) out.pids.push_back(pid);
@@ -234,9 +234,9 @@ void Ender::thaw() {
 
 Result<KillReport> Ender::outcome(std::size_t killed, const Members& left) {
   if (left.count() == 0) return KillReport{killed, 0};
-  if (trouble_) return fail(std::move(*trouble_).within(base::cat("end the group ", base::quoted(path_))));
+  if (trouble_) return fail(std::move(*trouble_).within(base::cat("end the group ", base::in_quotes(path_))));
   if (left.pids.empty() && left.foreign > 0) {
-    return fail(ErrorKind::kDenied, "the group ", base::quoted(path_), " has ", left.foreign,
+    return fail(ErrorKind::kDenied, "the group ", base::in_quotes(path_), " has ", left.foreign,
                 " processes of another pid namespace, which cannot be ended one by one: the agent needs the host's pid "
                 "namespace (hostPID)");
   }

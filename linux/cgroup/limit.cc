@@ -31,7 +31,7 @@ Result<std::int64_t> parse_cpu_max(std::string_view text, bool quota) {
     const auto period = parse_count(second);
     if (const auto limit = parse_limit(first); limit && period && *period > 0) return quota ? *limit : *period;
   }
-  return fail(ErrorKind::kInvalid, "a quota or max, and a period are wanted, found ", base::quoted(text));
+  return fail(ErrorKind::kInvalid, "a quota or max, and a period are wanted, found ", base::in_quotes(text));
 }
 
 bool is_bytes(File file) {
@@ -55,7 +55,7 @@ Result<std::int64_t> parse_limit(std::string_view text) {
   const std::string_view word = without_line_end(text);
   if (word == "max" || word == "-1") return kUnlimited;
   if (const auto value = parse_count(word)) return *value;
-  return fail(ErrorKind::kInvalid, "a number, -1 or max is wanted, found ", base::quoted(text));
+  return fail(ErrorKind::kInvalid, "a number, -1 or max is wanted, found ", base::in_quotes(text));
 }
 
 Result<std::int64_t> parse_value(File file, Version version, std::string_view text) {
@@ -66,12 +66,12 @@ Result<std::int64_t> parse_value(File file, Version version, std::string_view te
     const auto value = base::parse_int(without_line_end(text));
     if (value && *value >= levels->least && *value <= levels->most) return *value;
     return fail(ErrorKind::kInvalid, "a number of ", levels->least, "..", levels->most, " is wanted, found ",
-                base::quoted(text));
+                base::in_quotes(text));
   }
   TM_TRY(const std::int64_t value, parse_limit(text));
   if (is_bytes(file) && value >= kUnlimitedBytes) return kUnlimited;
   if (file != File::kCpuShares) return value;
-  if (value == kUnlimited) return fail(ErrorKind::kInvalid, "a weight is wanted, found ", base::quoted(text));
+  if (value == kUnlimited) return fail(ErrorKind::kInvalid, "a weight is wanted, found ", base::in_quotes(text));
   return version == Version::kV2 ? shares_of_weight(value) : value;
 }
 

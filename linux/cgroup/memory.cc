@@ -45,7 +45,7 @@ Result<MemoryStat> parse_memory_stat(std::string_view text, Version version) {
   }
   if (!out.anon || !out.file || !out.inactive_file) {
     return fail(ErrorKind::kInvalid, "lines of anonymous, file and inactive file memory are wanted, found ",
-                base::quoted(text));
+                base::in_quotes(text));
   }
   return out;
 }
@@ -82,7 +82,7 @@ Result<MemoryEvents> parse_memory_events(std::string_view text, Version version)
                                     {"oom_group_kill", &out.oom_group_kill}}));
     if (out.max && out.oom_kill) return out;
   }
-  return fail(ErrorKind::kInvalid, "lines of memory events are wanted, found ", base::quoted(text));
+  return fail(ErrorKind::kInvalid, "lines of memory events are wanted, found ", base::in_quotes(text));
 }
 
 Result<std::optional<MemoryEvents>> read_memory_events(const Group& group, Buffer& buffer) {

@@ -28,7 +28,7 @@ Result<void> parse_processes(std::string_view text, std::vector<pid_t>& out) {
   for (std::string_view line; lines.next(line);) {
     const auto pid = parse_count(line);
     if (!pid || *pid > std::numeric_limits<pid_t>::max()) {
-      return fail(ErrorKind::kInvalid, "a process number is wanted, found ", base::quoted(line));
+      return fail(ErrorKind::kInvalid, "a process number is wanted, found ", base::in_quotes(line));
     }
     if (*pid > 0) out.push_back(static_cast<pid_t>(*pid));
   }

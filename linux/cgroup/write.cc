@@ -115,9 +115,9 @@ Result<std::optional<std::size_t>> KernelWriter::put(const Group& group, File fi
   const ssize_t size = ::write(fd->get(), text.data(), text.size());
   if (size < 0 && errno == ENODEV) return std::nullopt;
   if (size < 0)
-    return base::fail_errno(errno, base::cat("write ", base::quoted(text), " to ", group.place(file).text()));
+    return base::fail_errno(errno, base::cat("write ", base::in_quotes(text), " to ", group.place(file).text()));
   if (static_cast<std::size_t>(size) != text.size()) {
-    return fail(ErrorKind::kIo, "write ", base::quoted(text), " to ", group.place(file).text(), ": only ", size,
+    return fail(ErrorKind::kIo, "write ", base::in_quotes(text), " to ", group.place(file).text(), ": only ", size,
                 " bytes were taken");
   }
   return text.size();

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kTicksMax = std::numeric_limits<std::int64_t>::max() / 8;
 
 std::unexpected<Error> refused(std::string_view line) {
-  return fail(ErrorKind::kInvalid, "a processor and its times are wanted, found ", base::quoted(line));
+  return fail(ErrorKind::kInvalid, "a processor and its times are wanted, found ", base::in_quotes(line));
 }
 
 bool parse_times(Words words, CpuTimes& out) {
@@ -51,7 +51,7 @@ Result<void> parse_cpu_times(std::string_view text, MachineCpuTimes& out) {
     one.cpu = static_cast<int>(*cpu);
     out.each.push_back(one);
   }
-  if (!found) return fail(ErrorKind::kInvalid, "a line cpu is wanted, found ", base::quoted(text));
+  if (!found) return fail(ErrorKind::kInvalid, "a line cpu is wanted, found ", base::in_quotes(text));
   return {};
 }
 

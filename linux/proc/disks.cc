@@ -46,7 +46,7 @@ Result<void> parse_disks(std::string_view text, std::vector<Disk>& out) {
     if (count == out.size()) out.emplace_back();
     if (!parse_disk(line, out[count])) {
       out.clear();
-      return fail(ErrorKind::kInvalid, "a disk and its counters are wanted, found ", base::quoted(line));
+      return fail(ErrorKind::kInvalid, "a disk and its counters are wanted, found ", base::in_quotes(line));
     }
   }
   out.resize(count);

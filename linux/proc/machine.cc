@@ -42,7 +42,7 @@ Result<Load> parse_load(std::string_view text) {
     const auto threads = parse_count(tasks.substr(std::min(slash + 1, tasks.size())));
     if (a && b && c && running && threads) return Load{*a, *b, *c, *running, *threads};
   }
-  return fail(ErrorKind::kInvalid, "three averages and a count of tasks are wanted, found ", base::quoted(text));
+  return fail(ErrorKind::kInvalid, "three averages and a count of tasks are wanted, found ", base::in_quotes(text));
 }
 
 Result<Load> read_load(const Folder& proc, Buffer& buffer) {
@@ -55,7 +55,7 @@ Result<std::string> parse_boot_id(std::string_view text) {
   const bool good = id.size() == kUuid && std::ranges::all_of(id, [](char c) {
                       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
                     });
-  if (!good) return fail(ErrorKind::kInvalid, "a UUID is wanted, found ", base::quoted(text));
+  if (!good) return fail(ErrorKind::kInvalid, "a UUID is wanted, found ", base::in_quotes(text));
   return std::string(id);
 }
 

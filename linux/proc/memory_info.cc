@@ -31,7 +31,7 @@ Result<MemoryInfo> parse_memory_info(std::string_view text) {
   for (std::string_view line; lines.next(line);) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos)
-      return fail(ErrorKind::kInvalid, "a name, a colon and a size are wanted, found ", base::quoted(line));
+      return fail(ErrorKind::kInvalid, "a name, a colon and a size are wanted, found ", base::in_quotes(line));
     const std::string_view name = line.substr(0, colon), rest = line.substr(colon + 1);
     if (name == "HugePages_Total") {  // a count, without a unit
       std::string_view number;
@@ -41,10 +41,11 @@ Result<MemoryInfo> parse_memory_info(std::string_view text) {
     for (const Field& field : fields) {
       if (field.name != name) continue;
       *field.value = parse_kib_as_bytes(rest);
-      if (!*field.value) return fail(ErrorKind::kInvalid, "a size in kB is wanted, found ", base::quoted(line));
+      if (!*field.value) return fail(ErrorKind::kInvalid, "a size in kB is wanted, found ", base::in_quotes(line));
     }
   }
-  if (!total || *total == 0) return fail(ErrorKind::kInvalid, "a line MemTotal is wanted, found ", base::quoted(text));
+  if (!total || *total == 0)
+    return fail(ErrorKind::kInvalid, "a line MemTotal is wanted, found ", base::in_quotes(text));
   if (!available) return fail(ErrorKind::kUnsupported, "there is no MemAvailable: kernels before 3.14 do not count it");
   if (*available > *total)
     return fail(ErrorKind::kInvalid, "more is available (", *available, " bytes) than there is (", *total, ")");

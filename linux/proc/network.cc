@@ -45,13 +45,13 @@ Result<void> parse_network(std::string_view text, std::vector<NetworkInterface>&
     if (count == out.size()) out.emplace_back();
     if (headings != 2 || !parse_interface(line, out[count])) {
       out.clear();
-      return fail(ErrorKind::kInvalid, "an interface and its counters are wanted, found ", base::quoted(line));
+      return fail(ErrorKind::kInvalid, "an interface and its counters are wanted, found ", base::in_quotes(line));
     }
     ++count;
   }
   if (headings != 2) {
     out.clear();
-    return fail(ErrorKind::kInvalid, "two lines of headings are wanted, found ", base::quoted(text));
+    return fail(ErrorKind::kInvalid, "two lines of headings are wanted, found ", base::in_quotes(text));
   }
   out.resize(count);
   return {};

@@ -47,10 +47,10 @@ Result<RunQueue> parse_schedstat(std::string_view text) {
   std::string_view word;
   for (std::int64_t* wanted : {&out.ran_ns, &out.waited_ns, &out.times_run}) {
     const auto value = words.next(word) ? parse_count(word) : std::nullopt;
-    if (!value) return fail(ErrorKind::kInvalid, "three numbers are wanted, found ", base::quoted(text));
+    if (!value) return fail(ErrorKind::kInvalid, "three numbers are wanted, found ", base::in_quotes(text));
     *wanted = *value;
   }
-  if (words.next(word)) return fail(ErrorKind::kInvalid, "three numbers are wanted, found ", base::quoted(text));
+  if (words.next(word)) return fail(ErrorKind::kInvalid, "three numbers are wanted, found ", base::in_quotes(text));
   return out;
 }
 
@@ -65,7 +65,7 @@ Result<std::optional<std::string_view>> parse_process_group(std::string_view tex
     const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos || line.substr(second + 1, 1) != "/") {
       return fail(ErrorKind::kInvalid, "a hierarchy, its controllers and a path are wanted, found ",
-                  base::quoted(line));
+                  base::in_quotes(line));
     }
     const std::string_view names = line.substr(first + 1, second - first - 1);
     bool wanted = names == controller;
@@ -77,7 +77,7 @@ Result<std::optional<std::string_view>> parse_process_group(std::string_view tex
     if (!wanted) continue;
     const std::string_view path = line.substr(second + 2);
     if (path == ".." || path.starts_with("../")) {
-      return fail(ErrorKind::kUnsupported, "the group ", base::quoted(path),
+      return fail(ErrorKind::kUnsupported, "the group ", base::in_quotes(path),
                   " lies outside of the cgroup namespace of this process");
     }
     return path;
@@ -104,7 +104,7 @@ Result<std::int64_t> parse_start_ticks(std::string_view stat) {
     for (int field = kFirstBehindName; field <= kStartTime && there; ++field) there = words.next(word);
     if (const auto value = there ? parse_count(word) : std::nullopt) return *value;
   }
-  return fail(ErrorKind::kInvalid, "the fields of a process are wanted, found ", base::quoted(stat));
+  return fail(ErrorKind::kInvalid, "the fields of a process are wanted, found ", base::in_quotes(stat));
 }
 
 Result<std::optional<std::int64_t>> read_start_ticks(const Folder& proc, pid_t pid, Buffer& buffer) {

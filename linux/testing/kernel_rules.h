@@ -36,7 +36,7 @@ class KernelRules final : public GroupWriter {
     const Version version = *group.version(file);
     std::string shown(text);
     if (const int error = check(path, place.folder, file, version, text, shown)) {
-      return base::fail_errno(error, base::cat("write ", base::quoted(text), " to ", path.string()));
+      return base::fail_errno(error, base::cat("write ", base::in_quotes(text), " to ", path.string()));
     }
     const bool turns = file == File::kCpuIdle && number(path) != base::parse_int(text);
     std::ofstream(path, std::ios::binary | std::ios::trunc) << shown << "\n";

@@ -67,7 +67,7 @@ Result<StoredRecord> decode_history(std::string_view key, std::string_view text)
   stored.record.bytes = unpacker.text();
   if (!unpacker.at_end()) return fail(ErrorKind::kInvalid, "not a whole record");
   if (history_key(stored.record.name) != key) {
-    return fail(ErrorKind::kInvalid, "the record of ", base::quoted(stored.record.name), " under another's key");
+    return fail(ErrorKind::kInvalid, "the record of ", base::in_quotes(stored.record.name), " under another's key");
   }
   return stored;
 }

@@ -164,7 +164,7 @@ void HistoryStore::take(Shard& shard, const kube::ConfigMap& map) {
     }
     if (done) continue;
     ++unreadable;
-    if (first.empty()) first = base::cat(base::quoted(key), ": ", done.error().message);
+    if (first.empty()) first = base::cat(base::in_quotes(key), ": ", done.error().message);
     if (unreadable <= kToldMax) {
       log_.warn(model::reason_sentence(Reason::kHistoryUnreadable),
                 {{"config_map", shard.map.name()},

@@ -85,12 +85,12 @@ void ProfileBook::sweep(Sweep& sweep, std::size_t turn, base::WallTime now) {
 
 Result<policy::UsageProfile> profile_of(const StoredRecord& stored, base::WallTime now) {
   if (policy::parse_workload(stored.record.name).none()) {
-    return fail(ErrorKind::kInvalid, base::quoted(stored.record.name), " names no workload");
+    return fail(ErrorKind::kInvalid, base::in_quotes(stored.record.name), " names no workload");
   }
   TM_TRY(auto profile, policy::decode_profile(stored.record.bytes));
   const auto today = std::chrono::floor<std::chrono::days>(now.since_epoch).count();
   if (profile.last_day > today + 1) {
-    return fail(ErrorKind::kInvalid, "the profile of ", base::quoted(stored.record.name), " is of a day to come");
+    return fail(ErrorKind::kInvalid, "the profile of ", base::in_quotes(stored.record.name), " is of a day to come");
   }
   return profile;
 }

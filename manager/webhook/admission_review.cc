@@ -78,7 +78,7 @@ Result<AdmissionRequest> decode_review(std::string_view body) {
   if (!parsed->is_object()) return fail(ErrorKind::kInvalid, "wanted an object");
   if (parsed->text_at("kind") != kKind || parsed->text_at("apiVersion") != kApiVersion) {
     return fail(ErrorKind::kInvalid, "wanted an ", kKind, " of ", kApiVersion, ", found ",
-                base::quoted(parsed->text_at("kind")), " of ", base::quoted(parsed->text_at("apiVersion")));
+                base::in_quotes(parsed->text_at("kind")), " of ", base::in_quotes(parsed->text_at("apiVersion")));
   }
   Json* request = parsed->as_object().find("request");
   if (request == nullptr || !request->is_object()) return fail(ErrorKind::kInvalid, "request: wanted an object");
@@ -92,7 +92,7 @@ Result<AdmissionRequest> decode_review(std::string_view body) {
       std::find_if(kOperations.begin(), kOperations.end(), [&](const auto& each) { return each.first == operation; });
   if (known == kOperations.end()) {
     return fail(ErrorKind::kInvalid, "request.operation: wanted CREATE, UPDATE, DELETE or CONNECT, found ",
-                base::quoted(operation));
+                base::in_quotes(operation));
   }
   out.operation = known->second;
   out.group = request->text_at("resource", "group");

@@ -27,7 +27,7 @@ const Json* member(const Json& object, std::string_view key) {
 }
 
 std::unexpected<Error> wrong(std::string_view place, std::string_view wanted, const Json& found) {
-  return fail(ErrorKind::kInvalid, place, ": wanted ", wanted, ", found ", base::quoted(found.dump()));
+  return fail(ErrorKind::kInvalid, place, ": wanted ", wanted, ", found ", base::in_quotes(found.dump()));
 }
 
 Result<const Json*> object_at(const Json& parent, std::string_view key, std::string_view place) {

@@ -19,7 +19,7 @@ const Json* member(const Json& object, std::string_view key) {
 }
 
 std::unexpected<Error> wrong(std::string_view place, std::string_view wanted, const Json& found) {
-  return fail(ErrorKind::kInvalid, place, ": wanted ", wanted, ", found ", base::quoted(found.dump()));
+  return fail(ErrorKind::kInvalid, place, ": wanted ", wanted, ", found ", base::in_quotes(found.dump()));
 }
 
 Result<std::string> text(const Json& object, std::string_view key, std::string_view place) {
@@ -66,7 +66,7 @@ void read_probability(const Json& spec, ColocationProfile& profile) {
   }
   if (!profile.probability_percent) {
     profile.probability_problem =
-        cat("spec.probability: wanted a whole number or \"N%\", found ", base::quoted(found->dump()));
+        cat("spec.probability: wanted a whole number or \"N%\", found ", base::in_quotes(found->dump()));
   }
 }
 

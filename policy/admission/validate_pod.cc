@@ -74,7 +74,7 @@ void check_required_labels(const ValidationInput& input, const Json& pod, std::v
     for (const auto& label : rule.labels) {
       if (pod_text(pod, kLabels, label)) continue;
       found.push_back(
-          {Reason::kPodLabelRequired, label_field(label), "", cat("a value, by rule ", base::quoted(rule.name))});
+          {Reason::kPodLabelRequired, label_field(label), "", cat("a value, by rule ", base::in_quotes(rule.name))});
     }
   }
 }
@@ -153,7 +153,8 @@ Result<EnhancedValidation> read_enhanced_validation(std::string_view enable, std
   auto json = Json::parse(rules);
   if (!json) return fail(std::move(json).error().within("rules"));
   if (json->is_null()) return out;
-  if (!json->is_array()) return fail(ErrorKind::kInvalid, "rules: wanted an array, found ", base::quoted(json->dump()));
+  if (!json->is_array())
+    return fail(ErrorKind::kInvalid, "rules: wanted an array, found ", base::in_quotes(json->dump()));
   const auto texts = [](const Json& rule, std::string_view key) -> Result<std::vector<std::string>> {
     std::vector<std::string> list;
     const Json* found = rule.member(key);
@@ -161,7 +162,7 @@ Result<EnhancedValidation> read_enhanced_validation(std::string_view enable, std
     if (!found->is_array()) return fail(ErrorKind::kInvalid, key, ": wanted an array of strings");
     for (const Json& each : found->as_array()) {
       if (!each.is_string())
-        return fail(ErrorKind::kInvalid, key, ": wanted strings, found ", base::quoted(each.dump()));
+        return fail(ErrorKind::kInvalid, key, ": wanted strings, found ", base::in_quotes(each.dump()));
       list.push_back(each.as_string());
     }
     return list;

@@ -215,7 +215,7 @@ Result<BudgetState> decode_budgets(std::string_view text) {
   std::ranges::sort(state.pools, {}, &PoolBudget::pool);
   const auto twice = std::ranges::adjacent_find(state.pools, {}, &PoolBudget::pool);
   if (twice != state.pools.end())
-    return fail(ErrorKind::kInvalid, "pool ", base::quoted(twice->pool), " is there twice");
+    return fail(ErrorKind::kInvalid, "pool ", base::in_quotes(twice->pool), " is there twice");
   return state;
 }
 

@@ -37,7 +37,7 @@ std::optional<std::int64_t> read_time(Form& form, std::string_view key, std::str
   std::string text;
   form.text(key, text);
   const auto read = local_time(text);
-  if (!read && !text.empty()) form.problem(key, base::cat("wanted ", wanted, ", found ", base::quoted(text)));
+  if (!read && !text.empty()) form.problem(key, base::cat("wanted ", wanted, ", found ", base::in_quotes(text)));
   return read;
 }
 
@@ -153,7 +153,7 @@ Calendar read_calendar(const Json& item, const std::string& place, const Zones& 
   } else if (const TimeZone* rules = zones.find(zone)) {
     calendar.zone = *rules;
   } else if (!zone.empty()) {
-    form.problem("zone", base::cat("there are no rules for a zone called ", base::quoted(zone),
+    form.problem("zone", base::cat("there are no rules for a zone called ", base::in_quotes(zone),
                                    " here; it is a name like Asia/Shanghai, and needs the package tzdata"));
   }
   form.duration("lead", calendar.lead, base::Duration(0), kLeadMax);

@@ -29,7 +29,8 @@ constexpr Field kWeekday{"day of week", 0, 7, kWeekdays};  // 7 is Sunday too
 
 std::unexpected<Error> wrong(const Field& field, std::string_view text) {
   return fail(ErrorKind::kInvalid, field.name, ": wanted *, or numbers from ", field.lowest, " to ", field.highest,
-              field.words.empty() ? "" : " or names", " as in 1-5,8 or */2, found ", base::quoted(std::string(text)));
+              field.words.empty() ? "" : " or names", " as in 1-5,8 or */2, found ",
+              base::in_quotes(std::string(text)));
 }
 
 std::optional<int> value_of(const Field& field, std::string_view text) {
@@ -91,7 +92,7 @@ Result<Cron> Cron::parse(std::string_view text) {
   }
   if (fields.size() != 5) {
     return fail(ErrorKind::kInvalid, "wanted five fields (minute, hour, day of month, month, day of week), found ",
-                fields.size(), " in ", base::quoted(std::string(text)));
+                fields.size(), " in ", base::in_quotes(std::string(text)));
   }
   Cron cron;
   TM_TRY_VOID(add_field(kMinute, fields[0], cron.minutes_));

@@ -250,7 +250,7 @@ Result<TimeZone> TimeZone::parse(std::string_view name, std::string_view tzif) {
   footer = footer.substr(1, footer.size() - 2);
   if (footer.empty()) return zone;  // "no rule": the last offset goes on
   const auto rule = PosixReader(footer).read();
-  if (!rule) return broken(base::cat("its rule ", base::quoted(std::string(footer)), " cannot be read"));
+  if (!rule) return broken(base::cat("its rule ", base::in_quotes(std::string(footer)), " cannot be read"));
   const std::int64_t listed = times.empty() ? kAlways : times.back();
   if (!rule->has_summer) {
     if (times.empty()) zone.spans_.front().offset_s = rule->standard_s;

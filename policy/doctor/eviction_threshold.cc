@@ -24,7 +24,7 @@ bool is_decimal(std::string_view text) {
 Result<std::optional<EvictionThreshold>> parse_eviction_threshold(std::string_view text) {
   const auto refused = [&] {
     return fail(ErrorKind::kInvalid, "an amount such as 100Mi or a share such as 10% is wanted, found ",
-                base::quoted(text));
+                base::in_quotes(text));
   };
   const bool share = text.ends_with('%');
   if (share && !is_decimal(text.substr(0, text.size() - 1))) return refused();

@@ -25,7 +25,7 @@ Result<std::optional<GroupDriver>> driver_of(const Json& config) {
   if (word.empty()) return std::nullopt;
   if (word == "cgroupfs") return GroupDriver::kCgroupfs;
   if (word == "systemd") return GroupDriver::kSystemd;
-  return fail(ErrorKind::kInvalid, kDriver, ": cgroupfs or systemd is wanted, found ", base::quoted(word));
+  return fail(ErrorKind::kInvalid, kDriver, ": cgroupfs or systemd is wanted, found ", base::in_quotes(word));
 }
 
 Result<std::optional<EvictionThreshold>> threshold_of(const Json& thresholds, std::string_view signal) {

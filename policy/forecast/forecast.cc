@@ -90,7 +90,7 @@ Result<Forecast> decode_forecast(std::string_view bytes) {
     const auto value = base::parse_int(hours[hour]);
     if (!value || *value < 0 || *value > kForecastPermilleMax) {
       return fail(ErrorKind::kInvalid, "hour ", hour, " of a forecast: wanted permille, found ",
-                  base::quoted(hours[hour]));
+                  base::in_quotes(hours[hour]));
     }
     out.hours[hour] = *value;
   }

@@ -169,7 +169,7 @@ Result<LeastOffers> decode_least_text(std::string_view bytes) {
     const auto cpu = parts.size() == 2 ? number(parts[0]) : std::nullopt;
     const auto memory = parts.size() == 2 ? number(parts[1]) : std::nullopt;
     if (!cpu || !memory) {
-      return fail(ErrorKind::kInvalid, "hour ", hour, ": wanted MILLICORES:MIB, found ", base::quoted(hours[hour]));
+      return fail(ErrorKind::kInvalid, "hour ", hour, ": wanted MILLICORES:MIB, found ", base::in_quotes(hours[hour]));
     }
     out.hours[hour] = {*cpu, *memory};
   }

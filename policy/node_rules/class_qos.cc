@@ -181,8 +181,8 @@ std::size_t choice_of(const JsonObject& given, std::string_view name, std::span<
   const auto found = std::ranges::find(words, value->as_string());
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   const std::vector<std::string> known(words.begin(), words.end());
-  notes.push_back(cat(name, ": wanted one of ", base::join(known, ", "), ", found ", base::quoted(value->as_string()),
-                      "; it counts as ", words.front()));
+  notes.push_back(cat(name, ": wanted one of ", base::join(known, ", "), ", found ",
+                      base::in_quotes(value->as_string()), "; it counts as ", words.front()));
   return 0;
 }
 

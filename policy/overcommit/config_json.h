@@ -17,7 +17,7 @@ inline bool same_name(std::string_view key, std::string_view name) {
 }
 
 inline std::unexpected<Error> wrong_type(std::string_view field, std::string_view wanted, const Json& found) {
-  return fail(ErrorKind::kInvalid, field, ": wanted ", wanted, ", found ", base::quoted(found.dump()));
+  return fail(ErrorKind::kInvalid, field, ": wanted ", wanted, ", found ", base::in_quotes(found.dump()));
 }
 
 inline Result<bool> boolean(std::string_view field, const Json& value) {

@@ -24,12 +24,12 @@ constexpr std::array<std::pair<std::string_view, std::optional<double> ModelRati
 Result<ModelRatios> read_model(std::string_view model, const Json& document) {
   ModelRatios ratios;
   if (document.is_null()) return ratios;
-  if (!document.is_object()) return wrong_type(base::quoted(model), "an object of ratios", document);
+  if (!document.is_object()) return wrong_type(base::in_quotes(model), "an object of ratios", document);
   for (const auto& [key, value] : document.as_object()) {
     if (value.is_null()) continue;
     for (const auto& [name, member] : kRatios) {
       if (!same_name(key, name)) continue;
-      TM_TRY(ratios.*member, number(base::cat(base::quoted(model), ".", key), value));
+      TM_TRY(ratios.*member, number(base::cat(base::in_quotes(model), ".", key), value));
     }
   }
   return ratios;

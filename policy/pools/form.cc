@@ -147,7 +147,7 @@ void Form::finish() {
   for (const auto& [key, value] : *object_) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
     const auto meant = base::nearest(key, names);
-    problem(base::quoted(key),
+    problem(base::in_quotes(key),
             base::cat("there is no such setting", meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
   }
 }
@@ -162,7 +162,7 @@ std::string read_name(Form& form, const std::string& place, std::map<std::string
   if (!is_name(name)) {
     form.problem("name", base::cat("wanted up to ", kNameMax,
                                    " lower-case letters, digits or '-', with a letter or digit at both ends, found ",
-                                   base::quoted(name)));
+                                   base::in_quotes(name)));
     return "";
   }
   form.rename(base::cat(place, " (", name, ")"));

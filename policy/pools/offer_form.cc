@@ -25,7 +25,7 @@ void read_hours(Form& form, std::optional<HourSpan>& out) {
   const auto to = ends.size() == 2 ? hour(ends[1]) : std::nullopt;
   if (!from || !to || *from < 0 || *from > 23 || *to < 0 || *to > 24 || *from == *to) {
     return form.problem(
-        "hours", base::cat("wanted two hours of the day, as in 22-7 (to before 7:00), found ", base::quoted(text)));
+        "hours", base::cat("wanted two hours of the day, as in 22-7 (to before 7:00), found ", base::in_quotes(text)));
   }
   out = HourSpan{*from, *to};
 }

@@ -35,7 +35,7 @@ void read_business(Form& form, std::string& business) {
   form.text("business", business);
   if (business.size() > kBusinessMax || !model::check_label_value(business)) {
     form.problem("business", base::cat("wanted what a label can hold (up to ", kBusinessMax,
-                                       " letters, digits, '-', '_' or '.'), found ", base::quoted(business)));
+                                       " letters, digits, '-', '_' or '.'), found ", base::in_quotes(business)));
   }
 }
 

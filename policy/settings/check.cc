@@ -162,12 +162,14 @@ class DocumentCheck {
       const bool again = !entry.name.empty() && !seen.insert(entry.name).second;
       if (!edit_.names_needed) {
         if (again)
-          report_.warn(Reason::kSettingsSuspect, entry.place + ".name", base::quoted(entry.name), "a name of its own");
+          report_.warn(Reason::kSettingsSuspect, entry.place + ".name", base::in_quotes(entry.name),
+                       "a name of its own");
         continue;
       }
       if (entry.name.empty()) report_.error(Reason::kSettingsInvalid, entry.place + ".name", "nothing", "a name");
       if (again)
-        report_.error(Reason::kSettingsInvalid, entry.place + ".name", base::quoted(entry.name), "a name of its own");
+        report_.error(Reason::kSettingsInvalid, entry.place + ".name", base::in_quotes(entry.name),
+                      "a name of its own");
     }
   }
 
@@ -200,7 +202,7 @@ class DocumentCheck {
       if (text.empty()) {
         report_.error(Reason::kSettingsInvalid, at + ".name", "nothing", "a name: the agent reports use by it");
       } else if (!seen.insert(std::string(text)).second) {
-        report_.error(Reason::kSettingsInvalid, at + ".name", base::quoted(text), "a name of its own");
+        report_.error(Reason::kSettingsInvalid, at + ".name", base::in_quotes(text), "a name of its own");
       }
       const Json* path = settings_member(each, "cgroupPath");
       for (const auto member : {"parentDir", "relativePath"}) {
@@ -208,7 +210,7 @@ class DocumentCheck {
         if (part == nullptr || !part->is_string()) continue;
         const auto steps = base::split(part->as_string(), '/');
         if (std::find(steps.begin(), steps.end(), "..") == steps.end()) continue;
-        report_.error(Reason::kSettingsInvalid, cat(at, ".cgroupPath.", member), base::quoted(part->as_string()),
+        report_.error(Reason::kSettingsInvalid, cat(at, ".cgroupPath.", member), base::in_quotes(part->as_string()),
                       "a path below its base, without \"..\"");
       }
     }

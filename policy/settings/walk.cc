@@ -218,9 +218,9 @@ const Json* settings_member(const Json& object, std::string_view name) {
 
 std::string settings_shown(const Json& value) {
   constexpr std::size_t kShownMax = 80;  // bytes
-  if (value.is_string()) return base::quoted(value.as_string(), kShownMax);
+  if (value.is_string()) return base::in_quotes(value.as_string(), kShownMax);
   const std::string text = value.dump();
-  return text.size() <= kShownMax ? text : base::quoted(text, kShownMax);
+  return text.size() <= kShownMax ? text : base::in_quotes(text, kShownMax);
 }
 
 std::string settings_place(const std::string& place, std::string_view member) {

@@ -47,7 +47,7 @@ std::optional<base::WallTime> read_time(Form& form, std::string_view key) {
   if (text.empty()) return std::nullopt;
   if (text == "never") return kNever;
   const auto when = base::parse_rfc3339(text);
-  if (!when) form.problem(key, cat("wanted a time like 2026-11-21T10:00:34Z, found ", base::quoted(text)));
+  if (!when) form.problem(key, cat("wanted a time like 2026-11-21T10:00:34Z, found ", base::in_quotes(text)));
   return when;
 }
 
@@ -204,7 +204,7 @@ Result<MarkText> parse_marks(std::string_view detail) {
   if (const auto label = parse_node_state(state)) {
     read.state = *label;
   } else {
-    form.problem("state", cat("wanted on, observe, draining or off, found ", base::quoted(state)));
+    form.problem("state", cat("wanted on, observe, draining or off, found ", base::in_quotes(state)));
   }
   for (const auto& [key, mark] : {std::pair{"cluster", &read.marks.cluster}, std::pair{"node", &read.marks.node}}) {
     if (const Json* member = form.member(key)) {
@@ -256,7 +256,7 @@ NodeReading read_marks(std::optional<std::string_view> label, std::optional<std:
   if (!label && !detail) return reading;
   const auto state = label ? parse_node_state(*label) : std::nullopt;
   if (!detail) {
-    if (!state) return unreadable(cat("the label says ", base::quoted(*label)), std::nullopt);
+    if (!state) return unreadable(cat("the label says ", base::in_quotes(*label)), std::nullopt);
     reading.marks = of_label(*state);
     reading.trouble = Reason::kStateByLabel;
     return reading;
@@ -273,7 +273,7 @@ NodeReading read_marks(std::optional<std::string_view> label, std::optional<std:
     return reading;
   }
   if (label && !state) {
-    reading = unreadable(cat("the label says ", base::quoted(*label)), std::nullopt);
+    reading = unreadable(cat("the label says ", base::in_quotes(*label)), std::nullopt);
     read->marks.node = std::move(reading.marks.node);
     reading.marks = std::move(read->marks);
     return reading;

@@ -156,11 +156,11 @@ Result<Parts> parse_parts(std::span<const std::string> words) {
     } else if (word.starts_with(kClassWord) && word.size() > kClassWord.size()) {
       const std::string name = word.substr(kClassWord.size());
       if (auto good = model::check_label_value(name); !good) {
-        return fail(ErrorKind::kInvalid, base::quoted(word), ": ", good.error().message);
+        return fail(ErrorKind::kInvalid, base::in_quotes(word), ": ", good.error().message);
       }
       parts.classes.push_back(name);
     } else {
-      return fail(ErrorKind::kInvalid, base::quoted(word), " is none of k8s, yarn, class=NAME");
+      return fail(ErrorKind::kInvalid, base::in_quotes(word), " is none of k8s, yarn, class=NAME");
     }
   }
   std::ranges::sort(parts.classes);

@@ -32,7 +32,7 @@ std::optional<WallTime> read_time(Form& form, std::string_view key) {
   std::string text;
   form.text(key, text);
   const auto when = base::parse_rfc3339(text);
-  if (!when) form.problem(key, cat("wanted a time like 2026-11-21T10:00:34Z, found ", base::quoted(text)));
+  if (!when) form.problem(key, cat("wanted a time like 2026-11-21T10:00:34Z, found ", base::in_quotes(text)));
   return when;
 }
 

@@ -22,7 +22,7 @@ from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
 from support import owners
 
 GROUPS = {
-    "unit": "tidy, unit tests, the same under asan+ubsan, concurrent ones under tsan, the commands of the docs",
+    "unit": "tidy, unit tests under asan+ubsan, concurrent ones under tsan, the commands of the docs",
     "contract": "the contract suite on a real kube-apiserver and on the API server in memory",
     "node": "a real kubelet with 50 pods; cgroups and kernel interfaces of this machine",
     "cluster": "components and kubectl sessions against a real kube-apiserver, faults included",
@@ -34,12 +34,16 @@ CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "node", "cluster", "long"}
 NEED_NODE = {"node", "long"}
 NEED_DEPLOY_TOOLS = {"node", "cluster"}
+NEED_UNIT_PROGRAMS = {"unit", "vm"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
 # told loudly and does not fail the run: a race between two strangers is worth a look, not a landing. Never unit tests, never long.
 SECOND_TRY = {"contract", "node", "cluster", "yarn", "vm"}
+# Unit tests are compiled once, with sanitizers. Some without them too: one measures the heap, which AddressSanitizer replaces, and two
+# are what the guest of the group vm runs.
+WITHOUT_SANITIZERS_TOO = ["net_test", "linux_test", "agent_test"]
 # Building these under tsan takes longer than all of tsan else. Suites that want it have Concurrent in their name, here as there.
 TSAN_IN_LONG = {"kube_memory_test", "manager_test", "embedded_test"}
 LONG_PARTS = ["fuzz", "tsan"]  # what `long` has beside its files
@@ -106,9 +110,10 @@ def test(arguments: list[str]) -> int:
             packages.setup()
         shutil.rmtree(LOGS, ignore_errors=True)
         LOGS.mkdir(parents=True, exist_ok=True)
+        groups = names or CI_GROUPS
         # Without a build only what reads sources can run; the rest would fail with a hundred consequences of one cause.
-        built = run.build("build", "dev", None)
-        for group in names or CI_GROUPS:
+        built = run.build("build", "dev", ["all", *(WITHOUT_SANITIZERS_TOO if NEED_UNIT_PROGRAMS & set(groups) else [])])
+        for group in groups:
             _run_group(run, group, built)
     finally:
         run.fixtures.stop()
@@ -244,14 +249,15 @@ def _unit(run: Run, built: bool) -> None:
             for file in _python_files(ROOT / "tests" / folder):
                 run.add(_run_python("unit", file, {}))
         if built:
-            _run_all(run, "unit", "dev", build.listed("dev", "unit-tests"))
+            _run_all(run, "unit", "dev", [each for each in build.listed("dev", "unit-tests") if each[0] in WITHOUT_SANITIZERS_TOO])
             run.add(_docs("unit", {}))
     if not built:
         return
-    if run.build("build-asan", "asan", ["unit-tests"]):
-        with run.timed("unit"):
-            _run_all(run, "unit", "asan", build.listed("asan", "unit-tests"))
-    concurrent = [name for name, path in build.listed("dev", "unit-tests") if _has_concurrent(path)]
+    if not run.build("build-asan", "asan", ["unit-tests"]):
+        return
+    with run.timed("unit"):
+        _run_all(run, "unit", "asan", build.listed("asan", "unit-tests"))
+    concurrent = [name for name, path in build.listed("asan", "unit-tests") if _has_concurrent(path)]
     _tsan(run, "unit", "build-tsan", [name for name in concurrent if name not in TSAN_IN_LONG])
 
 
