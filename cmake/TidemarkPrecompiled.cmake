@@ -21,6 +21,8 @@ function(tidemark_precompiled NAME)
 endfunction()
 
 if(TIDEMARK_PRECOMPILE AND NOT TIDEMARK_STATIC)
+  # CMake's own options name the text of the header as well, by a path that ccache does not take for the same in another clone.
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   tidemark_precompiled(precompiled ${tidemark_standard_headers})
   if(GTest_FOUND)
