@@ -22,7 +22,7 @@ TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 OF_AGENTS = "tidemark_agent_"  # tests/node/test_daemonset.py has one to ask
 UNITS_OF_PEOPLE = {"tidemark_manager_gain_core_hours_total"}  # what co-location brings is told in core-hours
 
-needs_promtool = unittest.skipUnless(os.environ.get("TIDEMARK_PROMTOOL"), "no promtool: ./dev test cluster builds it where there is Go")
+needs_promtool = unittest.skipUnless(os.environ.get("TIDEMARK_PROMTOOL"), "no promtool: ./dev test cluster takes it out of Debian's package")
 
 
 def promtool(*words: str, given: str = "") -> subprocess.CompletedProcess:
@@ -51,7 +51,7 @@ class Rules(unittest.TestCase):
         board = json.loads((MONITORING / "dashboard.json").read_text())
         exprs = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
         rules = [{"record": f"board:{number}", "expr": expr.replace("$__rate_interval", "5m")} for number, expr in enumerate(exprs)]
-        done = promtool("check", "rules", "--lint=none", given=json.dumps({"groups": [{"name": "board", "rules": rules}]}))
+        done = promtool("check", "rules", "--lint=none", "/dev/stdin", given=json.dumps({"groups": [{"name": "board", "rules": rules}]}))
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertGreater(len(exprs), 20)
 
@@ -60,7 +60,7 @@ class Rules(unittest.TestCase):
     def test_the_chart_ships_the_same_rules_and_the_same_board(self):
         rendered = chart.template({"prometheusRule": {"create": True}, "serviceMonitor": {"create": True}, "dashboard": {"create": True}})
         rule = re.search(r"^kind: PrometheusRule\n.*?^spec:\n(.*?)^---", rendered + "\n---", re.M | re.S)[1]
-        done = promtool("check", "rules", "--lint=all", "--lint-fatal", given=re.sub(r"^  ", "", rule, flags=re.M))
+        done = promtool("check", "rules", "--lint=all", "--lint-fatal", "/dev/stdin", given=re.sub(r"^  ", "", rule, flags=re.M))
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         self.assertIn("kind: ServiceMonitor", rendered)
         self.assertNotIn("kind: PodMonitor", rendered)

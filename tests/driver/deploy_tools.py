@@ -1,35 +1,39 @@
-"""helm and promtool, which read what lies in deploy/, from the Go modules that tests/support/helm and promtool pin.
-Two modules: each wants another version of the Kubernetes libraries."""
+"""helm and promtool, which read what lies in deploy/: helm from the Go module that tests/support/helm pins, promtool out of Debian's package of
+Prometheus, which would start a server where it is installed."""
 
-from pathlib import Path
+import re
 
-from driver import go_programs
+from driver import debian_file, go_programs
+from driver.console import Failed
 from driver.go_programs import GoProgram
 from driver.paths import ROOT, cache_folder
 
-MODULES = ROOT / "tests" / "support"
+MODULE = ROOT / "tests" / "support" / "helm"
 HELM_VERSION = "3.19.0"
-PROMETHEUS_VERSION = "3.6.0"  # as a module v0.306.0
+PROMETHEUS = "prometheus"
 
 
-def _programs() -> list[GoProgram]:
+def _helm() -> GoProgram:
     # helm takes the version of the cluster it renders for from its own Kubernetes libraries, which a linker variable names.
     chartutil = "helm.sh/helm/v3/pkg/chartutil"
-    helm = (f"helm.sh/helm/v3/internal/version.version=v{HELM_VERSION}", f"{chartutil}.k8sVersionMajor=1", f"{chartutil}.k8sVersionMinor=34")
-    return [
-        GoProgram("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION, MODULES / "helm", cache_folder() / f"helm-{HELM_VERSION}", helm),
-        GoProgram(
-            "promtool", "github.com/prometheus/prometheus/cmd/promtool", PROMETHEUS_VERSION, MODULES / "promtool",
-            cache_folder() / f"promtool-{PROMETHEUS_VERSION}", (f"github.com/prometheus/common/version.Version={PROMETHEUS_VERSION}",),
-        ),
-    ]
+    variables = (f"helm.sh/helm/v3/internal/version.version=v{HELM_VERSION}", f"{chartutil}.k8sVersionMajor=1", f"{chartutil}.k8sVersionMinor=34")
+    return GoProgram("helm", "helm.sh/helm/v3/cmd/helm", HELM_VERSION, MODULE, cache_folder() / f"helm-{HELM_VERSION}", variables)
 
 
 def complete() -> bool:
-    return all(program.there() for program in _programs())
+    """Whether nothing has to be made or fetched, unless Debian has a newer promtool."""
+    return _helm().there() and any(cache_folder().glob("promtool-*/promtool"))
 
 
 def provide() -> dict[str, str]:
-    """The environment of the tests that read deploy/. Failed with the remedy when there is no Go."""
-    found: dict[str, Path] = go_programs.provide(_programs())
-    return {"TIDEMARK_HELM": str(found["helm"]), "TIDEMARK_PROMTOOL": str(found["promtool"])}
+    """The environment of the tests that read deploy/. Failed with the remedy when there is no Go or no package."""
+    package, version = debian_file.known(PROMETHEUS, parse)
+    promtool = debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool")
+    return {"TIDEMARK_HELM": str(go_programs.provide([_helm()])["helm"]), "TIDEMARK_PROMTOOL": str(promtool)}
+
+
+def parse(text: str) -> tuple[str, str]:
+    match = re.search(r"^Version: (\S+)$", text, re.M)
+    if not match:
+        raise Failed(f"wanted `Version: …` in the package {PROMETHEUS}, found:\n{text}")
+    return PROMETHEUS, match[1]

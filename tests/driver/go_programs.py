@@ -21,7 +21,7 @@ def find_go(candidates: list[str | None] | None = None) -> tuple[str | None, str
     if candidates is None:
         candidates = [shutil.which("go"), "/usr/local/go/bin/go"]
     remedy = (
-        f"Go {GO_AT_LEAST[0]}.{GO_AT_LEAST[1]} or newer builds kube-apiserver, the kubelet, helm and promtool; Debian 12 has none: "
+        f"Go {GO_AT_LEAST[0]}.{GO_AT_LEAST[1]} or newer builds kube-apiserver, the kubelet and helm; Debian 12 has none: "
         "unpack one from https://go.dev/dl/ into /usr/local/go"
     )
     found = []

@@ -1,6 +1,5 @@
 """What the fixture of a guest does before there is one: its archive, its kernel, the cases it lists, and what is said where there can be none."""
 
-import os
 import stat
 import subprocess
 import tempfile
@@ -8,7 +7,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import groups, packages, vm
+from driver import debian_file, groups, packages, vm
 from driver.console import Failed
 from support.vm import gtest, initramfs
 
@@ -84,34 +83,19 @@ class Listed(unittest.TestCase):
 
 
 class Kernel(unittest.TestCase):
-    def setUp(self):
-        self.cache = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.enterContext(mock.patch.object(vm, "cache_folder", lambda: self.cache))
+    def test_the_newest_is_taken_by_version(self):
+        cache = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.object(vm, "cache_folder", lambda: cache))
         self.enterContext(mock.patch.object(vm.shutil, "which", lambda name: f"/usr/bin/{name}"))
         self.enterContext(mock.patch.object(packages, "setup"))
         self.enterContext(mock.patch.object(vm.platform, "machine", lambda: "x86_64"))
-        self.fetched = self.enterContext(mock.patch.object(vm, "_fetch", lambda _, version, folder: (folder / "vmlinuz").write_text(version)))
-
-    def known(self, *answers):
-        return mock.patch.object(vm.processes, "capture", side_effect=answers)
-
-    def test_the_newest_is_fetched_once(self):
-        with self.known(SHOWN, SHOWN):
-            self.assertFalse(vm.complete())
-            environment, reason = vm.provide()
-            self.assertEqual("", reason)
-            self.assertEqual("6.1.192-2", Path(environment["TIDEMARK_VM_KERNEL"]).read_text())
-            self.assertTrue(vm.complete())
-            with mock.patch.object(vm, "_fetch", side_effect=AssertionError("a second time")):
-                self.assertEqual((environment, ""), vm.provide())
-
-    def test_what_apt_does_not_know_it_is_asked_again(self):
-        unknown = subprocess.CalledProcessError(100, "apt-cache", stderr="E: No packages found")
-        with self.known(unknown, SHOWN), mock.patch.object(vm, "_update") as update:
-            self.assertEqual("", vm.provide()[1])
-        update.assert_called_once_with()
-        with self.known(unknown), mock.patch.object(os, "geteuid", lambda: 1000):
-            self.assertIn("apt-get update", vm.provide()[1])
+        self.enterContext(mock.patch.object(debian_file, "_shown", lambda _: SHOWN))
+        self.enterContext(mock.patch.object(debian_file, "_fetch", lambda package, version, _, wanted: wanted.write_text(f"{package} {version}")))
+        self.assertFalse(vm.complete())
+        environment, reason = vm.provide()
+        self.assertEqual("", reason)
+        self.assertEqual("linux-image-6.1.0-56-cloud-amd64 6.1.192-2", Path(environment["TIDEMARK_VM_KERNEL"]).read_text())
+        self.assertTrue(vm.complete())
 
     def test_a_package_without_one_kernel_is_refused(self):
         for text in ("", SHOWN.replace("Depends: ", "Suggests: "), SHOWN.replace("(= 6.1.192-2)", "")):

@@ -1,0 +1,72 @@
+"""One file out of a Debian package: fetched once for this machine, kept in the cache folder by version, and installed nowhere."""
+
+import fcntl
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from driver import processes
+from driver.console import Failed, step
+
+DOWNLOAD_S = 600
+
+
+def known(package: str, parse: Callable[[str], tuple[str, str]]) -> tuple[str, str]:
+    """What `parse` makes of what apt says of a package now. Where apt knows nothing of it, its lists are renewed once."""
+    try:
+        return parse(_shown(package))
+    except Failed:
+        _update()
+        return parse(_shown(package))
+
+
+def provide(package: str, version: str, pattern: str, wanted: Path) -> Path:
+    """`wanted`, taken from the one file of the package that `pattern` names where it is not there yet."""
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    with open(wanted.parent / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second run waits instead of fetching the same thing
+        if not wanted.exists():
+            with step(f"fetching {package} {version}, once for this machine"):
+                _fetch(package, version, pattern, wanted)
+    return wanted
+
+
+def _shown(package: str) -> str:
+    try:
+        return processes.capture(["apt-cache", "show", "--no-all-versions", package])
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Failed(f"apt knows no package {package}: {getattr(error, 'stderr', '') or error}")
+
+
+def _fetch(package: str, version: str, pattern: str, wanted: Path) -> None:
+    """It appears by rename, so a half of one is never found."""
+    with tempfile.TemporaryDirectory(dir=wanted.parent, prefix=".fetching-") as scratch:
+        if not _download(package, version, Path(scratch)):
+            _update()  # the mirror has none but the newest
+            if not _download(package, version, Path(scratch)):
+                raise Failed(f"apt-get download {package}={version} failed: is a package mirror reachable? As root: apt-get update")
+        unpacked = Path(scratch) / "unpacked"
+        for archive in Path(scratch).glob("*.deb"):
+            processes.capture(["dpkg-deb", "-x", archive, unpacked])
+        found = list(unpacked.glob(pattern))
+        if len(found) != 1:
+            raise Failed(f"wanted one {pattern} in {package} {version}, found {len(found)}")
+        os.rename(found[0], wanted)
+
+
+def _download(package: str, version: str, folder: Path) -> bool:
+    # As whoever runs this: apt's own user could not write there.
+    try:
+        done = processes.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", f"{package}={version}"], cwd=folder, timeout_s=DOWNLOAD_S)
+    except OSError as error:
+        raise Failed(f"apt-get cannot be run: {error}")
+    return done.code == 0
+
+
+def _update() -> None:
+    if os.geteuid() != 0:
+        raise Failed("what apt knows of packages is missing or old, and only root can renew it. Run as root:\n  apt-get update")
+    if processes.run(["apt-get", "update", "-qq"], timeout_s=DOWNLOAD_S).code != 0:
+        raise Failed("apt-get update failed: is a package mirror reachable?")

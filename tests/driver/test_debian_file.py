@@ -1,0 +1,80 @@
+"""A file out of a Debian package: fetched once, asked for again where apt is behind, never half there."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from driver import debian_file, deploy_tools
+from driver.console import Failed
+
+SHOWN = "Package: prometheus\nVersion: 2.42.0+ds-5+deb12u1\nDescription: monitoring\n"
+
+
+class Known(unittest.TestCase):
+    def test_what_apt_does_not_know_it_is_asked_again(self):
+        unknown = subprocess.CalledProcessError(100, "apt-cache", stderr="E: No packages found")
+        with mock.patch.object(debian_file.processes, "capture", side_effect=[unknown, SHOWN]), mock.patch.object(debian_file, "_update") as update:
+            self.assertEqual(("prometheus", "2.42.0+ds-5+deb12u1"), debian_file.known("prometheus", deploy_tools.parse))
+        update.assert_called_once_with()
+
+    def test_only_root_renews_what_apt_knows(self):
+        unknown = subprocess.CalledProcessError(100, "apt-cache", stderr="E: No packages found")
+        with mock.patch.object(debian_file.processes, "capture", side_effect=unknown), mock.patch.object(os, "geteuid", lambda: 1000):
+            with self.assertRaisesRegex(Failed, "apt-get update"):
+                debian_file.known("prometheus", deploy_tools.parse)
+
+    def test_an_answer_without_a_version_is_refused(self):
+        with self.assertRaises(Failed):
+            deploy_tools.parse("Package: prometheus\n")
+
+
+class Fetched(unittest.TestCase):
+    def setUp(self):
+        self.wanted = Path(self.enterContext(tempfile.TemporaryDirectory())) / "promtool-2.42" / "promtool"
+        self.files = ["usr/bin/promtool"]
+        self.downloads = []
+        self.enterContext(mock.patch.object(debian_file, "_download", self.download))
+        self.update = self.enterContext(mock.patch.object(debian_file, "_update"))
+
+    def download(self, package: str, version: str, folder: Path) -> bool:
+        """A package made here: dpkg-deb takes the real one apart."""
+        self.downloads.append((package, version))
+        if not self.files:
+            return False
+        made = folder / "made"
+        (made / "DEBIAN").mkdir(parents=True)
+        (made / "DEBIAN" / "control").write_text(f"Package: {package}\nVersion: {version}\nArchitecture: all\nMaintainer: test <test@example.com>\nDescription: test\n")
+        for file in self.files:
+            (made / file).parent.mkdir(parents=True, exist_ok=True)
+            (made / file).write_text(f"{package} {version}")
+        subprocess.run(["dpkg-deb", "--build", made, folder / "it.deb"], check=True, stdin=subprocess.DEVNULL, capture_output=True)
+        return True
+
+    def provide(self) -> Path:
+        return debian_file.provide("prometheus", "2.42", "usr/bin/promtool*", self.wanted)
+
+    def test_once_for_this_machine(self):
+        self.assertEqual("prometheus 2.42", self.provide().read_text())
+        self.assertEqual(self.wanted, self.provide())
+        self.assertEqual([("prometheus", "2.42")], self.downloads)
+
+    def test_nothing_is_left_of_a_package_that_has_no_such_file(self):
+        for files in ([], ["usr/bin/other"], ["usr/bin/promtool", "usr/bin/promtool-2"]):
+            self.files = files
+            with self.assertRaises(Failed):
+                self.provide()
+            self.assertEqual([".lock"], [left.name for left in self.wanted.parent.iterdir()])
+
+    def test_a_mirror_that_has_only_a_newer_one_is_asked_once_more(self):
+        self.files = []
+        with self.assertRaisesRegex(Failed, "prometheus=2.42 failed"):
+            self.provide()
+        self.assertEqual(2, len(self.downloads))
+        self.update.assert_called_once_with()
+
+
+if __name__ == "__main__":
+    unittest.main()
