@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <cstdint>
 #include <ctime>
 #include <limits>
 

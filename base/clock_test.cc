@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "base/testing/clock.h"
 

@@ -1,6 +1,8 @@
 // Any command line, variable and configuration file: accepted or refused with a reason; nothing assigned when refused,
 // nothing outside its range when accepted, and no secret in an error.
 #include "base/check.h"
+
+#include <algorithm>
 #include "base/flags.h"
 #include "base/text.h"
 

@@ -1,6 +1,7 @@
 // A peer that speaks HTTP/2 well enough to be let in, and then anything: no crash, no endless work, memory bounded, and
 // a session that has refused its peer stays silent. Half of the inputs are bytes, half are well-formed frames of random
 // kind.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>

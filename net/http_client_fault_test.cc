@@ -1,6 +1,7 @@
 // The client against servers that send nonsense, stop in the middle, refuse, or fall silent.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/text.h"

@@ -1,6 +1,7 @@
 // Client and server together, over every wire they speak.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

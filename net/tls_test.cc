@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 // Any conversation with the API server: each line of the input is a request, "METHOD target body". Each has an answer,
 // a failure says why, and what was stored can be listed.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,7 @@
 #include "kube/memory/store.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/testing/clock.h"

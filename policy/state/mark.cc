@@ -1,6 +1,7 @@
 #include "policy/state/mark.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tidy import checks, docs, headers, layers
+from tidy import checks, docs, headers, layers, std_includes
 from tidy.source import Tree
 
 README = "# base\n\n**What:** x.\n**Layer:** 0. **May use:** nothing of ours.\n"
@@ -139,12 +139,17 @@ class Checks(unittest.TestCase):
         self.broken(checks.header_guards, {"base/text.h": "namespace tidemark::base {}\n"}, "base/text.h:1")
         self.broken(checks.namespaces, {"base/text.h": "namespace tidemark::other {}\n"}, "namespace tidemark::base")
 
+    # Includes something else first, so that the build does not say whether its header stands alone.
+    LAST = {"base/text.cc": '#include <string>\n#include "base/text.h"\nnamespace tidemark::base {\nstd::string text() {\n  return {};\n}\n}\n'}
+    LEANING = "#pragma once\nnamespace tidemark::base {\nstd::string text();\n}\n"
+
     def test_header_that_leans_on_its_includer(self):
-        changes = {"base/text.h": "#pragma once\nnamespace tidemark::base {\nstd::string text();\n}\n"}
-        self.broken(headers.stand_alone, changes, "base/text.h:1", "policy/cut.h:1")  # and whoever includes it
+        self.broken(headers.stand_alone, {**self.LAST, "base/text.h": self.LEANING}, "base/text.h:1")
+        self.broken(headers.stand_alone, {"base/text.h": self.LEANING})  # the build of base/text.cc says so
+        self.broken(headers.stand_alone, {"base/pair.h": "#pragma once\nnamespace tidemark::base {\nText pair();\n}\n"}, "base/pair.h:1")
 
     def test_header_result_is_remembered_until_something_it_reads_changes(self):
-        tree = self.tree()
+        tree = self.tree(self.LAST)
         self.assertEqual([], headers.stand_alone(tree))
         compiler, headers.COMPILER = headers.COMPILER, "/nonexistent"
         try:
@@ -152,17 +157,28 @@ class Checks(unittest.TestCase):
                 headers.stand_alone(Tree(tree.root))  # another compiler is another key
         finally:
             headers.COMPILER = compiler
-        (tree.root / "base/text.h").write_text("#pragma once\nnamespace tidemark::base {\nstd::string text();\n}\n")
-        self.assertEqual(2, len(headers.stand_alone(Tree(tree.root))))
+        (tree.root / "base/text.h").write_text(self.LEANING)
+        self.assertEqual(1, len(headers.stand_alone(Tree(tree.root))))
 
     def test_header_result_costs_nothing_when_unchanged(self):
-        tree = self.tree()
+        tree = self.tree(self.LAST)
         headers.stand_alone(tree)
         compile_one, headers._compile = headers._compile, lambda *_: self.fail("compiled again")
         try:
             self.assertEqual([], headers.stand_alone(Tree(tree.root)))
         finally:
             headers._compile = compile_one
+
+    def test_what_the_library_gives_is_included(self):
+        check = std_includes.includes_of_the_library
+        self.broken(check, {"base/text.h": self.LEANING}, "base/text.cc:4: std::string without", "base/text.h:3: std::string without")
+        vector = '#include "policy/cut.h"\n\nnamespace tidemark::policy {\nint cut(int now) {\n  return std::max(now, 1);  // not std::min\n}\n}\n'
+        self.broken(check, {"policy/cut.cc": vector}, "policy/cut.cc:5: std::max without an include that gives it: <algorithm>")
+        self.broken(check, {"policy/cut.cc": "#include <algorithm>\n" + vector})
+        self.broken(check, {"policy/cut.h": "#pragma once\n#include <vector>\n", "policy/cut.cc": '#include "policy/cut.h"\nstd::vector<std::size_t> x;\n'})
+        self.broken(check, {"policy/cut.cc": "std::frobnicate x;\n"}, "policy/cut.cc:1: std::frobnicate is not in the table")
+        self.broken(check, {"base/text_test.cc": "TEST(A, B) {}\n"}, "base/text_test.cc:1: `TEST(` without <gtest/gtest.h>")
+        self.broken(check, {"base/text_test.cc": "#include <gtest/gtest.h>\nTEST(A, B) {}\n"})
 
     def test_dead_header(self):
         files = {"base/old.h": "", "base/old.cc": '#include "base/old.h"\n', "base/old_test.cc": '#include "base/old.h"\n'}
