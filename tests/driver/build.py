@@ -18,6 +18,7 @@ def environment() -> dict[str, str]:
         **os.environ,
         "CCACHE_NOHASHDIR": "1",
         "CCACHE_BASEDIR": str(ROOT),
+        "CCACHE_DEPEND": "1",  # what a file includes is the compiler's to say, once, and not the preprocessor's before it
         "CCACHE_PCH_EXTSUM": "1",  # see cmake/with_digest.py
         "CCACHE_SLOPPINESS": "pch_defines,time_macros",  # what ccache wants before it looks at a file that uses a precompiled header
         "NINJA_STATUS": "[%f/%t %es] ",
