@@ -10,6 +10,7 @@ namespace tidemark::policy {
 namespace {
 
 constexpr std::string_view kConfig = "kubeletconfig", kDriver = "cgroupDriver", kCpuManager = "cpuManagerPolicy",
+                           kMemoryManager = "memoryManagerPolicy", kFailSwapOn = "failSwapOn",
                            kEvictionHard = "evictionHard";
 
 // "" where it is not there.
@@ -41,6 +42,13 @@ Result<KubeletFound> found_in(const Json& config) {
   TM_TRY(out.driver, driver_of(config));
   TM_TRY(const std::string_view cpu_manager, text_member(config, kCpuManager));
   out.static_cpus = cpu_manager == "static";
+  TM_TRY(const std::string_view memory_manager, text_member(config, kMemoryManager));
+  out.static_memory = memory_manager == "Static";
+  const Json* fails_on_swap = config.member(kFailSwapOn);
+  if (fails_on_swap != nullptr && !fails_on_swap->is_null()) {
+    if (!fails_on_swap->is_bool()) return fail(ErrorKind::kInvalid, kFailSwapOn, ": neither true nor false");
+    out.takes_swap = !fails_on_swap->as_bool();
+  }
   const Json* thresholds = config.member(kEvictionHard);
   if (thresholds == nullptr || thresholds->is_null()) return out;
   if (!thresholds->is_object()) return fail(ErrorKind::kInvalid, kEvictionHard, ": no object");

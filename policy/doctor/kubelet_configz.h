@@ -1,7 +1,7 @@
 // What a kubelet says of its configuration (GET /configz), as far as it matters to offline work.
 //
-//   {"kubeletconfig":{"cgroupDriver":"systemd","cpuManagerPolicy":"none",
-//                     "evictionHard":{"memory.available":"100Mi","nodefs.available":"10%", …}, …}}
+//   {"kubeletconfig":{"cgroupDriver":"systemd","cpuManagerPolicy":"none","memoryManagerPolicy":"None",
+//                     "failSwapOn":true,"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%", …}, …}}
 #pragma once
 
 #include <string_view>

@@ -15,11 +15,13 @@ std::string wrong(std::string_view text) {
 // The shape is that of k8s.io/component-base/configz; the names those of KubeletConfiguration v1beta1.
 TEST(KubeletConfigz, WhatMattersIsTaken) {
   const auto found = parse_kubelet_configz(
-      R"({"kubeletconfig":{"enableServer":true,"cgroupDriver":"systemd","cpuManagerPolicy":"static","evictionHard":
+      R"({"kubeletconfig":{"enableServer":true,"cgroupDriver":"systemd","cpuManagerPolicy":"static","memoryManagerPolicy":"Static","failSwapOn":false,"evictionHard":
       {"imagefs.available":"15%","memory.available":"100Mi","nodefs.available":"7.5%","nodefs.inodesFree":"5%"}}})");
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->driver, GroupDriver::kSystemd);
   EXPECT_TRUE(found->static_cpus);
+  EXPECT_TRUE(found->static_memory);
+  EXPECT_TRUE(found->takes_swap);
   EXPECT_EQ(found->memory_available, (EvictionThreshold{104'857'600, 0}));
   EXPECT_EQ(found->nodefs_available, (EvictionThreshold{0, 7500}));
 }
@@ -32,6 +34,8 @@ TEST(KubeletConfigz, WhatIsNotThereIsNone) {
     ASSERT_TRUE(found) << text;
     EXPECT_EQ(found->driver, std::nullopt) << text;
     EXPECT_FALSE(found->static_cpus) << text;
+    EXPECT_FALSE(found->static_memory) << text;
+    EXPECT_FALSE(found->takes_swap) << text;
     EXPECT_EQ(found->memory_available, std::nullopt) << text;
     EXPECT_EQ(found->nodefs_available, std::nullopt) << text;
   }
@@ -47,6 +51,7 @@ TEST(KubeletConfigz, WhatIsNoConfigurationIsRefusedWithItsPlace) {
   EXPECT_NE(wrong(R"({"kubeletconfig":{"cgroupDriver":1}})").find("cgroupDriver"), std::string::npos);
   EXPECT_NE(wrong(R"({"kubeletconfig":{"cpuManagerPolicy":{}}})").find("cpuManagerPolicy"), std::string::npos);
   EXPECT_NE(wrong(R"({"kubeletconfig":{"evictionHard":["10%"]}})").find("evictionHard"), std::string::npos);
+  EXPECT_NE(wrong(R"({"kubeletconfig":{"failSwapOn":"no"}})").find("failSwapOn"), std::string::npos);
   const std::string place = wrong(R"({"kubeletconfig":{"evictionHard":{"memory.available":"much"}}})");
   for (const char* part : {"kubeletconfig", "evictionHard", "memory.available", "much"}) {
     EXPECT_NE(place.find(part), std::string::npos) << place;

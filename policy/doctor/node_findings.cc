@@ -136,7 +136,32 @@ std::int64_t share(std::int64_t capacity, std::int64_t percent) {
   return capacity / 100 * percent + capacity % 100 * percent / 100;
 }
 
-NodeFinding line(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& threshold) {
+void append_kubelet(const NodeFound& found, std::vector<NodeFinding>& out) {
+  if (!found.kubelet) {
+    NodeFinding silent{NodeTopic::kKubelet, NodeFact::kKubeletSilent, Severity::kWarn};
+    silent.said = found.kubelet_silent;
+    out.push_back(std::move(silent));
+    return;
+  }
+  out.push_back({NodeTopic::kKubelet, NodeFact::kKubeletAnswers, Severity::kOk});
+  out.push_back(line_finding(NodeTopic::kMemoryLine, found.memory, found.kubelet->memory_available));
+  out.push_back(line_finding(NodeTopic::kDiskLine, found.disk, found.kubelet->nodefs_available));
+  out.push_back(cpu_manager_finding(found.kubelet->static_cpus, found.suppresses_by_cpuset));
+}
+
+NodeFinding pressure(const NodeFound& found) {
+  if (!found.node_pressure) return {NodeTopic::kPressure, NodeFact::kNoPressure, Severity::kWarn};
+  if (!found.group_pressure) return {NodeTopic::kPressure, NodeFact::kPressureOfNodeOnly, Severity::kWarn};
+  return {NodeTopic::kPressure, NodeFact::kPressureTold, Severity::kOk};
+}
+
+NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
+  return {topic, is ? yes : no, is ? Severity::kWarn : Severity::kOk};
+}
+
+}  // namespace
+
+NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& threshold) {
   if (!ours.percent && !threshold) return {topic, NodeFact::kNoLines, Severity::kOk};
   if (!threshold) return {topic, NodeFact::kNoLineOfKubelet, Severity::kOk};
   const std::int64_t capacity = ours.capacity;
@@ -155,33 +180,11 @@ NodeFinding line(NodeTopic topic, const LineFound& ours, const std::optional<Evi
   return out;
 }
 
-void append_kubelet(const NodeFound& found, std::vector<NodeFinding>& out) {
-  if (!found.kubelet) {
-    NodeFinding silent{NodeTopic::kKubelet, NodeFact::kKubeletSilent, Severity::kWarn};
-    silent.said = found.kubelet_silent;
-    out.push_back(std::move(silent));
-    return;
-  }
-  out.push_back({NodeTopic::kKubelet, NodeFact::kKubeletAnswers, Severity::kOk});
-  out.push_back(line(NodeTopic::kMemoryLine, found.memory, found.kubelet->memory_available));
-  out.push_back(line(NodeTopic::kDiskLine, found.disk, found.kubelet->nodefs_available));
-  // Contract 7.3: with a static kubelet the sets of containers alone are written, one by one, and none above them.
-  const bool fixed = found.kubelet->static_cpus;
-  out.push_back({NodeTopic::kCpuManager, fixed ? NodeFact::kCpusStatic : NodeFact::kCpusShared,
-                 fixed && found.suppresses_by_cpuset ? Severity::kWarn : Severity::kOk});
+// Contract 7.3: with a static kubelet the sets of containers alone are written, one by one, and none above them.
+NodeFinding cpu_manager_finding(bool static_cpus, bool suppresses_by_cpuset) {
+  return {NodeTopic::kCpuManager, static_cpus ? NodeFact::kCpusStatic : NodeFact::kCpusShared,
+          static_cpus && suppresses_by_cpuset ? Severity::kWarn : Severity::kOk};
 }
-
-NodeFinding pressure(const NodeFound& found) {
-  if (!found.node_pressure) return {NodeTopic::kPressure, NodeFact::kNoPressure, Severity::kWarn};
-  if (!found.group_pressure) return {NodeTopic::kPressure, NodeFact::kPressureOfNodeOnly, Severity::kWarn};
-  return {NodeTopic::kPressure, NodeFact::kPressureTold, Severity::kOk};
-}
-
-NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
-  return {topic, is ? yes : no, is ? Severity::kWarn : Severity::kOk};
-}
-
-}  // namespace
 
 std::vector<NodeFinding> node_findings(const NodeFound& found) {
   std::vector<NodeFinding> out;

@@ -40,6 +40,8 @@ struct KubeletFound {
   std::optional<GroupDriver> driver;
   bool static_cpus = false;  // cpuManagerPolicy static
   std::optional<EvictionThreshold> memory_available, nodefs_available;
+  bool static_memory = false;  // memoryManagerPolicy Static
+  bool takes_swap = false;     // failSwapOn false: it starts where swap is on
 };
 
 // A resource that runs out, and from which use on we evict.
@@ -152,6 +154,10 @@ struct NodeFinding {
   std::string said{};                   // why nothing was tried, why the kubelet is silent
   bool operator==(const NodeFinding&) const = default;
 };
+
+// What lies between two lines of a node, and how its kubelet gives processors away.
+NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::optional<EvictionThreshold>& threshold);
+NodeFinding cpu_manager_finding(bool static_cpus, bool suppresses_by_cpuset);
 
 // Total. One for each topic at least, in its order, but for lines and processors where no kubelet answers.
 std::vector<NodeFinding> node_findings(const NodeFound& found);

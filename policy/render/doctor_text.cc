@@ -18,18 +18,6 @@ using model::Reason;
 constexpr std::string_view kBetterKernel =
     "a kernel with cpu.idle (5.15 and newer), cpu.bvt_warp_ns (Anolis) or cpu.qos_level (openEuler)";
 
-std::string_view word(Severity severity) {
-  switch (severity) {
-    case Severity::kOk:
-      return "ok";
-    case Severity::kWarn:
-      return "warn";
-    case Severity::kBad:
-      return "bad";
-  }
-  return "unknown";
-}
-
 struct TopicWords {
   std::string_view text;  // for people
   std::string_view key;   // for programs
@@ -285,40 +273,21 @@ std::string fix_text(const NodeFinding& finding) {
 
 }  // namespace
 
+FormedFinding formed(const NodeFinding& finding) {
+  return {finding.severity,    words(finding.topic).text, words(finding.topic).key,
+          found_text(finding), fix_text(finding),         reason_of(finding.fact)};
+}
+
 std::string render_text(std::span<const NodeFinding> findings) {
-  std::size_t severity_width = 0, topic_width = 0;
-  for (const NodeFinding& one : findings) {
-    severity_width = std::max(severity_width, word(one.severity).size());
-    topic_width = std::max(topic_width, words(one.topic).text.size());
-  }
-  const auto padded = [](std::string_view text, std::size_t width) {
-    return cat(text, std::string(width - text.size() + 2, ' '));
-  };
-  const std::string indent(severity_width + topic_width + 4, ' ');
-  std::string out;
-  for (const NodeFinding& one : findings) {
-    std::string lead = padded(word(one.severity), severity_width) + padded(words(one.topic).text, topic_width);
-    for (const std::string& line : found_text(one)) {
-      out += cat(lead, line, "\n");
-      lead = indent;
-    }
-    if (const std::string fix = fix_text(one); !fix.empty()) out += cat(indent, "fix: ", fix, "\n");
-  }
-  return out;
+  std::vector<FormedFinding> all;
+  for (const NodeFinding& one : findings) all.push_back(formed(one));
+  return render_text(all);
 }
 
 Json render_json(std::span<const NodeFinding> findings) {
   Json list = Json::array();
-  for (const NodeFinding& one : findings) {
-    const std::string fix = fix_text(one);
-    const auto reason = reason_of(one.fact);
-    list.as_array().push_back(Json::object({{"what", Json(words(one.topic).key)},
-                                            {"severity", Json(word(one.severity))},
-                                            {"found", Json(base::join(found_text(one), "; "))},
-                                            {"fix", fix.empty() ? Json(nullptr) : Json(fix)},
-                                            {"reason", reason ? Json(model::reason_id(*reason)) : Json(nullptr)}}));
-  }
-  return Json::object({{"severity", Json(word(worst(findings)))}, {"findings", std::move(list)}});
+  for (const NodeFinding& one : findings) list.as_array().push_back(render_json(formed(one)));
+  return Json::object({{"severity", Json(to_string(worst(findings)))}, {"findings", std::move(list)}});
 }
 
 std::string summary_text(std::span<const NodeFinding> findings) {
@@ -330,7 +299,7 @@ std::string summary_text(std::span<const NodeFinding> findings) {
       if (one.severity == severity && std::ranges::find(topics, topic) == topics.end())
         topics.push_back(std::move(topic));
     }
-    if (!topics.empty()) out += cat(out.empty() ? "" : "; ", word(severity), ": ", base::join(topics, ", "));
+    if (!topics.empty()) out += cat(out.empty() ? "" : "; ", to_string(severity), ": ", base::join(topics, ", "));
   }
   return out.empty() ? "nothing stands in the way" : out;
 }

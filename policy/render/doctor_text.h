@@ -6,18 +6,16 @@
 
 #include "base/json.h"
 #include "policy/doctor/node_findings.h"
+#include "policy/render/finding_form.h"
 
 namespace tidemark::policy {
 
-// A line or more for each, in their order:
-//   ok    CPU priority  cpu.idle
-//                       not cpu.bvt_warp_ns: …
-//   warn  swap          on: 2147483648 (2.0 GiB)
-//                       fix: …
+FormedFinding formed(const NodeFinding& finding);
+
+// As finding_form.h has it.
 std::string render_text(std::span<const NodeFinding> findings);
 
-// {"severity":"warn","findings":[{"what":"swap","severity":"warn","found":…,"fix":…,"reason":…}]}; `fix` is null where
-// nothing is to be done, `reason` where the fact has no id.
+// {"severity":"warn","findings":[…]}
 Json render_json(std::span<const NodeFinding> findings);
 
 // One line for a condition: "bad: memory line; warn: swap, pressure", or that nothing stands in the way.
