@@ -1,16 +1,24 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "agent/tasks/kubelet_flags.h"
 #include "base/text.h"
+#include "cli/doctor_cluster.h"
 #include "cli/doctor_node.h"
 #include "kube/config.h"
 #include "main/cluster.h"
+#include "main/person.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
+#include "main/zones.h"
 #include "net/worker.h"
 
 namespace tidemark::main {
@@ -26,19 +34,75 @@ std::string host_name() {
   return base::lower(name);
 }
 
+constexpr std::size_t kKubeletsMax = 1'000'000;
+constexpr std::array<std::string_view, 4> kOfClusterAlone = {"config-namespace", "slo-config-name", "kubelets",
+                                                             "timeout"};
+constexpr std::array<std::string_view, 4> kOfBoth = {"kubeconfig", "context", "output", "config"};
+
+// A flag on the command line that the other question has; "" where there is none.
+std::string misplaced(const base::Flags::Parsed& parsed, bool cluster) {
+  for (const auto& setting : parsed.settings) {
+    if (!setting.from.starts_with("-") || std::ranges::find(kOfBoth, setting.name) != kOfBoth.end()) continue;
+    const bool of_cluster = std::ranges::find(kOfClusterAlone, setting.name) != kOfClusterAlone.end();
+    if (of_cluster != cluster) return base::cat("--", setting.name);
+  }
+  return "";
+}
+
+// "20", "all".
+Result<std::optional<std::size_t>> parse_kubelets(std::string_view text) {
+  if (text == "all") return std::nullopt;
+  std::size_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size() || out > kKubeletsMax) {
+    return fail(ErrorKind::kInvalid, "--kubelets wants a number of 0..", kKubeletsMax, ", or all; found ",
+                base::in_quotes(text));
+  }
+  return out;
+}
+
+int doctor_cluster(const ClusterOptions& cluster_options, cli::ClusterDoctorOptions options, bool json) {
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  options.zones = zones_of_machine();
+  ProgressLine line;
+  options.progress = [&](const std::string& text) { line.show(text); };
+  bool bad = false;
+  const int code =
+      ask_cluster("doctor", log_options, cluster_options,
+                  [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
+                    const auto report = co_await cli::examine_cluster(loop, client, options);
+                    line.end();
+                    if (!report) co_return std::unexpected(report.error());
+                    bad = report->bad();
+                    co_return json ? cli::render_json(*report).dump_pretty() + "\n" : cli::render_text(*report);
+                  });
+  return code == kDone && bad ? kFailed : code;
+}
+
 }  // namespace
 
 int run_doctor(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark doctor",
-                    "Tells what on this machine stands in the way of offline work, or will, and what helps. As root; "
-                    "needs no API server, no manager and no agent. Exit codes: 0 nothing bad, 1 something is, 2 wrong "
-                    "use.");
+  base::Flags flags(
+      "tidemark doctor",
+      "Tells what stands in the way of offline work, or will, and what helps. node: on this machine, as root; "
+      "needs no API server, no manager and no agent. cluster: on all nodes, by the API server, with the "
+      "rights of whoever asks. Exit codes: 0 nothing bad, 1 something is, 2 wrong use.");
   ClusterOptions cluster_options;
   cli::DoctorOptions options;
+  cli::ClusterDoctorOptions cluster;
+  std::string kubelets = std::to_string(*cluster.kubelets);
   agent::KubeletFlags kubelet;
   std::string node_name;
   AnswerForm form;
   declare_cluster_flags(flags, cluster_options);
+  declare_settings_flags(flags, cluster.config_namespace, cluster.config_name);
+  flags.group("Kubelets");
+  flags
+      .text("kubelets", kubelets,
+            "of how many kubelets of each group of like nodes the configuration is read, where that is allowed "
+            "(nodes/proxy); 0 for none")
+      .placeholder("N|all");
   flags.group("Machine");
   flags
       .text("node-name", node_name,
@@ -46,12 +110,22 @@ int run_doctor(const std::vector<std::string>& args) {
       .placeholder("NAME");
   agent::declare_machine_flags(flags, options.places);
   kubelet.add_to(flags);
-  declare_form_flag(flags, form);
-  flags.arguments("node", 1, 1);
+  declare_answer_flags(flags, form, cluster.limit);
+  flags.arguments("node|cluster", 1, 1);
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
-  if (parsed.arguments[0] != "node") {
-    return wrong_use(base::cat("wanted node, found ", base::in_quotes(parsed.arguments[0])), flags);
+  const bool of_cluster = parsed.arguments[0] == "cluster";
+  if (!of_cluster && parsed.arguments[0] != "node") {
+    return wrong_use(base::cat("wanted node or cluster, found ", base::in_quotes(parsed.arguments[0])), flags);
+  }
+  if (const std::string flag = misplaced(parsed, of_cluster); !flag.empty()) {
+    return wrong_use(base::cat(flag, " is of doctor ", of_cluster ? "node" : "cluster", " alone"), flags);
+  }
+  if (of_cluster) {
+    auto asked = parse_kubelets(kubelets);
+    if (!asked) return wrong_use(asked.error().message, flags);
+    cluster.kubelets = *asked;
+    return doctor_cluster(cluster_options, std::move(cluster), form.json());
   }
   if (node_name.empty()) node_name = environment_or_empty("NODE_NAME");
   if (node_name.empty()) node_name = cli::kept_node_name(options.places.run_dir).value_or(host_name());

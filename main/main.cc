@@ -35,7 +35,7 @@ constexpr Command kCommands[] = {
     {"on", "lets nodes sell again", main::run_on},
     {"observe", "decides and shows for nodes, and writes nothing", main::run_observe},
     {"override", "puts the water line of a pool, or of all, somewhere else for a while", main::run_override},
-    {"doctor", "tells what on this machine stands in the way of offline work", main::run_doctor},
+    {"doctor", "tells what on this machine, or in the cluster, stands in the way of offline work", main::run_doctor},
     {"preview", "shows where the water line of a pool will be in the next days, and why", main::run_preview},
     {"up", "runs an API server in memory and the manager in one process", main::run_up},
 };

@@ -18,7 +18,6 @@ using model::Reason;
 constexpr base::Duration kBeginAgain = std::chrono::seconds(10);
 constexpr base::Duration kShowAtLeast = std::chrono::seconds(10);  // the status on the machine, where nothing changes
 constexpr base::Duration kKubeletLook = std::chrono::minutes(1);
-constexpr std::string_view kPeersContainer = "koordlet";
 
 std::string quoted_json(std::string_view text) {
   std::string out;
@@ -120,12 +119,11 @@ void ProtectController::look_at_kubelet(base::MonotonicTime now) {
   kubelet_static_ = kubelet_is_static(options_.kubelet_dir);
 }
 
-// Koordinator's own agent writes the same files.
 bool ProtectController::peer_present() const {
   if (!tasks_) return false;
   return std::ranges::any_of(tasks_->tasks, [](const ListedTask& each) {
     return std::ranges::any_of(each.task->containers, [](const model::TaskContainer& container) {
-      return container.name == kPeersContainer && container.state == model::ContainerState::kRunning;
+      return container.name == policy::kPeersContainer && container.state == model::ContainerState::kRunning;
     });
   });
 }

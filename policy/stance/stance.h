@@ -25,6 +25,9 @@
 
 namespace tidemark::policy {
 
+// A container of this name that runs is Koordinator's agent, which writes the same files.
+inline constexpr std::string_view kPeersContainer = "koordlet";
+
 // What may be done for a strategy now.
 enum class Permit : std::uint8_t {
   kKeep,     // nothing: what stands stays

@@ -1,0 +1,315 @@
+#include "cli/doctor_cluster.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "agent/protect/status.h"
+#include "base/text.h"
+#include "cli/cluster_now.h"
+#include "cli/in_force.h"
+#include "cli/list_pages.h"
+#include "cli/peer_pods.h"
+#include "kube/objects.h"
+#include "manager/capacity/decide.h"
+#include "manager/specs/node_slo.h"
+#include "manager/state/standing.h"
+#include "model/names.h"
+#include "policy/doctor/kubelet_configz.h"
+#include "policy/node_rules/node_rules.h"
+#include "policy/nodeslo/nodeslo.h"
+#include "policy/overcommit/strategy.h"
+#include "policy/render/cluster_doctor_text.h"
+
+namespace tidemark::cli {
+namespace {
+
+using base::cat;
+
+constexpr base::Duration kKubeletLimit = std::chrono::seconds(10);  // for the answer of one, behind the API server
+constexpr std::size_t kAskedAtOnceMax = 8;
+constexpr base::Duration kProgressEvery = std::chrono::seconds(1);
+constexpr std::string_view kRunningPods = "status.phase=Running";
+
+kube::NodeFields fields_of_nodes() {
+  kube::NodeFields fields = manager::node_fields();
+  fields.info = true;
+  return fields;
+}
+
+std::string_view word(kube::TaintEffect effect) {
+  switch (effect) {
+    case kube::TaintEffect::kNoSchedule:
+      return "NoSchedule";
+    case kube::TaintEffect::kPreferNoSchedule:
+      return "PreferNoSchedule";
+    case kube::TaintEffect::kNoExecute:
+      return "NoExecute";
+  }
+  return "NoSchedule";
+}
+
+bool is_true(const kube::Node& node, std::string_view condition) {
+  const auto* found = node.condition(condition);
+  return found != nullptr && found->status == kube::Truth::kTrue;
+}
+
+// What the Node alone says.
+policy::ClusterNode seen_of(const kube::Node& node) {
+  policy::ClusterNode out;
+  out.name = node.meta.name.view();
+  const auto system = node.meta.labels.get("kubernetes.io/os");
+  out.linux = system.empty() || system == "linux";
+  out.kernel = node.info.kernel_version.view();
+  out.os_image = node.info.os_image.view();
+  out.architecture = node.info.architecture.view();
+  out.runtime = node.info.container_runtime_version.view();
+  out.kubelet_version = node.info.kubelet_version.view();
+  out.ready = node.ready() == kube::Truth::kTrue;
+  out.memory_pressure = is_true(node, "MemoryPressure");
+  out.disk_pressure = is_true(node, "DiskPressure");
+  for (const kube::Taint& taint : node.taints) out.taints.push_back(cat(taint.key.view(), ":", word(taint.effect)));
+  if (const auto* said = node.condition(agent::kIsolationCondition)) {
+    out.agent = said->reason.empty() ? std::string_view("Unknown") : said->reason.view();
+  }
+  out.sells = std::ranges::any_of(std::array{model::kBatchCpu, model::kBatchMemory},
+                                  [&](std::string_view name) { return node.allocatable.get(name) > 0; });
+  out.memory.capacity = node.capacity.memory_bytes().value_or(0);
+  return out;
+}
+
+class ClusterExamination {
+ public:
+  ClusterExamination(net::EventLoop& loop, kube::Client& client, const ClusterDoctorOptions& options)
+      : loop_(loop), client_(client), options_(options), told_(loop.clock().monotonic()) {}
+
+  net::Task<Result<ClusterDoctorReport>> run() {
+    TM_CO_TRY_VOID(co_await read_nodes());
+    TM_CO_TRY_VOID(co_await read_reports());
+    co_await read_pods();
+    TM_CO_TRY_VOID(
+        co_await read_settings(client_, {options_.config_namespace, options_.config_name, options_.limit}, now_));
+    in_force_.emplace(now_.maps, options_.zones);
+    read_standing();
+    co_await ask_kubelets();
+    ClusterDoctorReport report;
+    report.findings = policy::cluster_findings(found_);
+    report.notes = std::move(now_.notes);
+    co_return report;
+  }
+
+ private:
+  void progress(std::string_view what, std::size_t done, std::size_t of = 0) {
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    if (now - told_ < kProgressEvery) return;
+    told_ = now;
+    options_.progress(of == 0 ? cat(what, ": ", done, " read") : cat(what, ": ", done, " of ", of));
+  }
+
+  net::Task<Result<void>> read_nodes() {
+    TM_CO_TRY_VOID(co_await list_pages(
+        loop_, client_, kube::kNodes, {}, options_.limit,
+        [&](std::string_view item) -> Result<void> {
+          TM_TRY(auto node, kube::decode_node(item, fields_of_nodes(), now_.interner));
+          now_.nodes.push_back(std::move(node));
+          progress("nodes", now_.nodes.size());
+          return {};
+        },
+        [&] { now_.nodes.clear(); }));
+    for (const kube::Node& node : now_.nodes) found_.nodes.push_back(seen_of(node));
+    for (policy::ClusterNode& node : found_.nodes) node.silent = model::Reason::kMetricMissing;
+    co_return Result<void>();
+  }
+
+  net::Task<Result<void>> read_reports() {
+    kube::NodeMetricFields fields;
+    fields.pods = false;
+    std::size_t read = 0;
+    TM_CO_TRY_VOID(co_await list_pages(
+        loop_, client_, kube::kNodeMetrics, {}, options_.limit,
+        [&](std::string_view item) -> Result<void> {
+          TM_TRY(const auto metric, kube::decode_node_metric(item, fields, now_.interner));
+          reported_.insert_or_assign(std::string(metric.meta.name.view()), metric.updated);
+          progress("NodeMetrics", ++read);
+          return {};
+        },
+        [&] { reported_.clear(); }));
+    co_return Result<void>();
+  }
+
+  net::Task<void> read_pods() {
+    PeerPods peers;
+    std::size_t read = 0;
+    kube::ListOptions running;
+    running.field_selector = kRunningPods;
+    const auto listed = co_await list_pages(
+        loop_, client_, kube::kPods, std::move(running), options_.limit,
+        [&](std::string_view item) -> Result<void> {
+          progress("pods", ++read);
+          return peers.take(item);
+        },
+        [&] { peers = {}; });
+    if (!listed) {
+      found_.koord_managers.reset();
+      found_.pods_unread = listed.error().message;
+      co_return;
+    }
+    std::ranges::sort(peers.managers);
+    found_.koord_managers = std::move(peers.managers);
+    for (policy::ClusterNode& node : found_.nodes) node.koordlet = peers.agents_on.contains(node.name);
+  }
+
+  // Settings that cannot be used leave all that rests on them unsaid.
+  void read_standing() {
+    std::vector<policy::NodeLabels> labels;
+    for (std::size_t at = 0; at < now_.nodes.size(); ++at) {
+      const kube::Node& node = now_.nodes[at];
+      const auto settings = in_force_->on(node);
+      if (!settings) {
+        found_.settings_notes = {settings.error().message};
+        return;
+      }
+      const manager::Revision& revision = (*settings)->revision;
+      labels.push_back({model::NodeName(found_.nodes[at].name), manager::labels_of(node)});
+      stand_of(node, revision, found_.nodes[at]);
+      report_of(node, revision, labels.back().labels, found_.nodes[at]);
+      if (at > 0) continue;
+      pools_ = revision.tidemark;
+      if (!(*settings)->notes.empty()) found_.settings_notes = lines_of((*settings)->notes);
+    }
+    if (!pools_) return;
+    found_.pools = &*pools_;
+    found_.overlaps = policy::overlaps(*pools_, labels);
+  }
+
+  static std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> out;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      out.emplace_back(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+  }
+
+  void stand_of(const kube::Node& node, const manager::Revision& revision, policy::ClusterNode& into) {
+    manager::StandingInputs inputs = manager::left_to_others(node);
+    inputs.desired = now_.desired ? &*now_.desired : nullptr;
+    inputs.desired_known = now_.desired.has_value();
+    inputs.overrides = now_.overrides_known();
+    auto standing = manager::stand(node, revision.tidemark, &policy::PoolModes::capacity, inputs, policy::SoldNow(),
+                                   loop_.clock().wall());
+    into.pool = std::move(standing.pool);
+    // What the settings say of a pool is no order that somebody forgot.
+    const bool by_mode = standing.state.decided_by == model::Reason::kStateByMode;
+    const bool on = standing.state.strictest() == policy::NodeState::kOn && standing.state.classes_off.empty();
+    if (!on && !by_mode) into.state = std::move(standing.state);
+    into.unheeded = standing.trouble == model::Reason::kStateByLabel ? std::nullopt : standing.trouble;
+    into.unheeded_why = std::move(standing.problem);
+    if (into.unheeded || !standing.watched) return;
+    into.unheeded = standing.watched;
+    into.unheeded_why = std::move(standing.watched_why);
+  }
+
+  void report_of(const kube::Node& node, const manager::Revision& revision, std::span<const model::Label> labels,
+                 policy::ClusterNode& into) const {
+    const auto reported = reported_.find(into.name);
+    if (reported == reported_.end()) return;
+    into.silent = model::Reason::kMetricWithoutTime;
+    if (!reported->second) return;
+    model::ColocationStrategy strategy;
+    if (revision.colocation.config) {
+      const auto* own = node.meta.annotations.find(model::kColocationStrategyAnnotation);
+      strategy = policy::strategy_for(*revision.colocation.config, labels,
+                                      own == nullptr ? std::nullopt : std::optional(own->view()))
+                     .values;
+    }
+    const bool old = loop_.clock().wall() - *reported->second > std::chrono::minutes(strategy.degrade_time_minutes);
+    into.silent = old ? std::optional(model::Reason::kMetricStale) : std::nullopt;
+  }
+
+  net::Task<void> ask_kubelets() {
+    found_.kubelets_wanted = options_.kubelets != 0U;
+    if (!found_.kubelets_wanted) co_return;
+    to_ask_ = policy::kubelets_to_ask(found_.nodes, options_.kubelets);
+    net::Event ended(loop_);
+    std::size_t running = std::min(to_ask_.size(), kAskedAtOnceMax);
+    const auto ask_on = [&]() -> net::Task<void> {
+      while (next_ < to_ask_.size() && found_.kubelets_refused.empty()) co_await ask_kubelet(to_ask_[next_++]);
+      if (--running == 0) ended.set();
+    };
+    if (running == 0) co_return;
+    net::Scope scope(loop_);
+    for (std::size_t i = running; i > 0; --i) scope.spawn(ask_on());
+    co_await ended.wait();
+  }
+
+  net::Task<void> ask_kubelet(std::size_t at) {
+    policy::ClusterNode& node = found_.nodes[at];
+    const std::string proxy = cat(kube::kNodes.plural, "/", node.name, "/proxy");
+    const kube::Resource through{"", "v1", proxy, "the kubelet's configz", false};
+    const auto answer = co_await client_.get(through, "", "configz", kKubeletLimit);
+    progress("kubelets", next_, to_ask_.size());
+    if (!answer && answer.error().kind == ErrorKind::kDenied) {
+      found_.kubelets_refused = answer.error().message;
+      co_return;
+    }
+    auto said =
+        answer ? policy::parse_kubelet_configz(*answer) : Result<policy::KubeletFound>(std::unexpected(answer.error()));
+    if (!said) {
+      node.kubelet_silent = said.error().message;
+      co_return;
+    }
+    node.kubelet = std::move(*said);
+    line_of(now_.nodes[at], node);
+  }
+
+  // As the node's agent would go by the settings in force now.
+  void line_of(const kube::Node& node, policy::ClusterNode& into) {
+    const auto settings = in_force_->on(node);
+    if (!settings) return;
+    const auto decided =
+        manager::decide_node_slo(&node, nullptr, (*settings)->revision, loop_.clock().wall(), now_.overrides_known());
+    const policy::ThresholdRules rules =
+        policy::next_node_rules({}, policy::slo_spec_json(decided.spec)).rules.threshold;
+    if (!rules.enable) return;
+    into.memory.percent = rules.memory_evict_percent;
+    into.suppresses_by_cpuset = rules.cpu_suppress_policy == policy::SuppressPolicy::kCpuset;
+  }
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  const ClusterDoctorOptions& options_;
+  ClusterNow now_;
+  std::optional<InForce> in_force_;                                             // once the settings were read
+  std::map<std::string, std::optional<base::WallTime>, std::less<>> reported_;  // by node; nullopt: never
+  std::optional<policy::TidemarkConfig> pools_;
+  policy::ClusterFound found_;
+  std::vector<std::size_t> to_ask_;
+  std::size_t next_ = 0;
+  base::MonotonicTime told_;  // when of the progress
+};
+
+}  // namespace
+
+net::Task<Result<ClusterDoctorReport>> examine_cluster(net::EventLoop& loop, kube::Client& client,
+                                                       ClusterDoctorOptions options) {
+  ClusterExamination examination(loop, client, options);
+  co_return co_await examination.run();
+}
+
+std::string render_text(const ClusterDoctorReport& report) {
+  std::string out = policy::render_text(report.findings);
+  for (const std::string& each : report.notes) out += cat("note: ", each, "\n");
+  return out;
+}
+
+Json render_json(const ClusterDoctorReport& report) {
+  Json out = policy::render_json(report.findings);
+  Json::Array notes(report.notes.begin(), report.notes.end());
+  out["notes"] = Json(std::move(notes));
+  return out;
+}
+
+}  // namespace tidemark::cli

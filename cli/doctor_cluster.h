@@ -1,0 +1,47 @@
+// `tidemark doctor cluster`: what on the nodes of a cluster stands in the way of offline work, or will, and what helps;
+// by the API server alone, with the rights of whoever asks. Nothing is written.
+//
+// The kubelets' own configuration is read through the API server (nodes/NAME/proxy/configz) where that is allowed, of a
+// few of each group of like nodes. A refusal ends the asking, and is told once.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "manager/settings/revision.h"
+#include "net/loop.h"
+#include "policy/doctor/cluster_findings.h"
+
+namespace tidemark::cli {
+
+struct ClusterDoctorOptions {
+  std::string config_namespace = "koordinator-system";
+  std::string config_name = "slo-controller-config";
+  manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
+  std::optional<std::size_t> kubelets = 20;         // of each group of like nodes; nullopt: all
+  base::Duration limit = std::chrono::seconds(60);  // for one answer of the API server
+  std::function<void(const std::string&)> progress = [](const std::string&) {};  // once a second at most
+};
+
+struct ClusterDoctorReport {
+  std::vector<policy::ClusterFinding> findings;
+  std::vector<std::string> notes;  // what could not be read on the way
+  bool bad() const { return policy::worst(findings) == policy::Severity::kBad; }
+};
+
+// An error says which of nodes, NodeMetrics and settings could not be read; all else is a finding or a note.
+net::Task<Result<ClusterDoctorReport>> examine_cluster(net::EventLoop& loop, kube::Client& client,
+                                                       ClusterDoctorOptions options);
+
+std::string render_text(const ClusterDoctorReport& report);
+// {"severity":…,"findings":[…],"notes":[…]}; policy/render/cluster_doctor_text.h has the first two.
+Json render_json(const ClusterDoctorReport& report);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,288 @@
+// The command against the API server in memory. Behind it stand kubelets, and NodeMetrics, that say what a test writes
+// down; that a real server and a real kubelet agree is in tests/cluster and tests/node.
+#include "cli/doctor_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/peer_pods.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using policy::ClusterFact;
+using policy::Severity;
+
+constexpr std::string_view kMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
+constexpr std::string_view kPods = "/api/v1/pods";
+
+// Answers some paths itself.
+class Behind final : public net::HttpTransport {
+ public:
+  explicit Behind(net::HttpTransport& below) : below_(below) {}
+
+  std::map<std::string, std::pair<int, std::string>, std::less<>> answers;  // by path
+  std::vector<std::string> asked;                                           // of those, in order
+
+  net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
+    const std::string path = request.target.substr(0, request.target.find('?'));
+    const auto found = answers.find(path);
+    if (found == answers.end()) co_return co_await below_.fetch(std::move(request), limit);
+    asked.push_back(path);
+    net::HttpResponse response;
+    response.status = found->second.first;
+    response.body = found->second.second;
+    co_return response;
+  }
+  net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
+    return below_.open(std::move(request), limit);
+  }
+
+ private:
+  net::HttpTransport& below_;
+};
+
+class DoctorCluster : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    local = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
+    behind = std::make_unique<Behind>(*local);
+    client = std::make_unique<kube::Client>(
+        loop, *behind, [] { return std::string(); },
+        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test", .read_only = true},
+        base::Random(1));
+    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
+  }
+  void call(std::string_view method, std::string_view target, std::string body,
+            std::string_view type = "application/json") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = std::move(body);
+    request.headers.set("content-type", type);
+    const auto response = net::testing::run_task(loop, clock, local->fetch(std::move(request), 10s));
+    ASSERT_TRUE(response);
+    EXPECT_LT(response->status, 300) << response->body;
+  }
+  // With 100 GiB. `agent`: the reason of its condition; "" for none.
+  void node(const std::string& name, std::string_view agent = "Enforcing", std::string_view more = "",
+            std::string_view meta = R"("labels":{"stage":"night"})") {
+    call("POST", "/api/v1/nodes",
+         base::cat(R"({"metadata":{"name":")", name, R"(",)", meta,
+                   R"(},"spec":{"taints":[{"key":"gpu","effect":"NoSchedule"}]}})"));
+    const std::string said = agent.empty() ? ""
+                                           : base::cat(R"(,{"type":"TidemarkIsolation","status":"True","reason":")",
+                                                       agent, R"(","message":"m"})");
+    call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         base::cat(R"({"status":{"capacity":{"memory":"100Gi"},"conditions":[{"type":"Ready","status":"True"})", said,
+                   R"(],"nodeInfo":{"kernelVersion":"6.1.0-18","osImage":"Debian 12","architecture":"amd64",)",
+                   R"("containerRuntimeVersion":"containerd://1.7.2","kubeletVersion":"v1.31.4","machineID":"",)",
+                   R"("systemUUID":"","bootID":"","kubeProxyVersion":"","operatingSystem":"linux"})", more, "}}"),
+         "application/merge-patch+json");
+  }
+  void map(std::string_view name, std::string_view key, std::string_view text) {
+    const Json data = Json::object({{std::string(key), Json(text)}});
+    call("POST", "/api/v1/namespaces/koordinator-system/configmaps",
+         base::cat(R"({"metadata":{"name":")", name, R"("},"data":)", data.dump(), "}"));
+  }
+  void pod(std::string_view name, std::string_view on, std::string_view container, std::string_view image) {
+    call("POST", "/api/v1/namespaces/koordinator-system/pods",
+         base::cat(R"({"metadata":{"name":")", name, R"("},"spec":{"nodeName":")", on, R"(","containers":[{"name":")",
+                   container, R"(","image":")", image, R"("}]}})"));
+    call("PATCH", base::cat("/api/v1/namespaces/koordinator-system/pods/", name, "/status"),
+         base::cat(R"({"status":{"phase":"Running","containerStatuses":[{"name":")", container,
+                   R"(","image":"i","imageID":"","ready":true,"restartCount":0,"state":{"running":{}}}]}})"),
+         "application/merge-patch+json");
+  }
+  void reports(std::map<std::string, base::Duration> ago) {
+    std::string items;
+    for (const auto& [name, before] : ago) {
+      items += base::cat(items.empty() ? "" : ",", R"({"metadata":{"name":")", name, R"("},"status":{"updateTime":")",
+                         base::format_rfc3339(clock.wall() + -before), R"("}})");
+    }
+    behind->answers[std::string(kMetrics)] = {
+        200, base::cat(R"({"kind":"NodeMetricList","metadata":{"resourceVersion":"1"},"items":[)", items, "]}")};
+  }
+  static std::string configz_of(std::string_view name) { return base::cat("/api/v1/nodes/", name, "/proxy/configz"); }
+  void kubelet(std::string_view name, std::string_view config) {
+    behind->answers[configz_of(name)] = {200, base::cat(R"({"kubeletconfig":)", config, "}")};
+  }
+
+  ClusterDoctorReport examine() {
+    auto report = net::testing::run_task(loop, clock, examine_cluster(loop, *client, options));
+    EXPECT_TRUE(report) << report.error().message;
+    return report ? std::move(*report) : ClusterDoctorReport();
+  }
+  static bool has(const ClusterDoctorReport& report, ClusterFact fact) {
+    return std::ranges::find(report.findings, fact, &policy::ClusterFinding::fact) != report.findings.end();
+  }
+  static policy::ClusterFinding the(const ClusterDoctorReport& report, ClusterFact fact) {
+    const auto found = std::ranges::find(report.findings, fact, &policy::ClusterFinding::fact);
+    EXPECT_NE(found, report.findings.end()) << render_text(report);
+    return found == report.findings.end() ? policy::ClusterFinding() : *found;
+  }
+  static std::vector<std::string> names(const policy::ClusterFinding& finding) {
+    return finding.groups.empty() ? std::vector<std::string>() : finding.groups.front().names;
+  }
+  using Names = std::vector<std::string>;
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> local;
+  std::unique_ptr<Behind> behind;
+  std::unique_ptr<kube::Client> client;
+  ClusterDoctorOptions options;
+};
+
+TEST_F(DoctorCluster, WhatNodesSayIsGrouped) {
+  node("n1");
+  node("n2", "Observing");
+  node("n3", "", R"(,"allocatable":{"kubernetes.io/batch-cpu":"4000"})");
+  reports({{"n1", 1min}, {"n2", 16min}});
+  options.kubelets = 0;
+  const auto report = examine();
+  EXPECT_TRUE(report.bad());
+  EXPECT_EQ(the(report, ClusterFact::kAre).groups.at(0), (policy::NodeGroup{"6.1.0-18", 3, {"n1", "n2", "n3"}}));
+  EXPECT_EQ(the(report, ClusterFact::kTaints).groups.at(0).value, "gpu:NoSchedule");
+  EXPECT_EQ(names(the(report, ClusterFact::kNoAgent)), Names{"n3"});
+  EXPECT_EQ(names(the(report, ClusterFact::kReportOld)), Names{"n2"}) << "degradeTimeMinutes is 15";
+  EXPECT_EQ(names(the(report, ClusterFact::kOffersUnguarded)), Names{"n3"});
+  EXPECT_TRUE(has(report, ClusterFact::kNoPeer));
+  EXPECT_TRUE(has(report, ClusterFact::kKubeletsNotAsked));
+}
+
+TEST_F(DoctorCluster, AClusterWithNothingOfOursYet) {
+  node("n1", "");
+  const auto report = examine();
+  EXPECT_TRUE(has(report, ClusterFact::kNoAgents));
+  EXPECT_TRUE(has(report, ClusterFact::kNothingOffered));
+  EXPECT_FALSE(report.bad()) << render_text(report);
+}
+
+TEST_F(DoctorCluster, KoordinatorsPodsAreFoundByWhatRunsInThem) {
+  node("n1");
+  node("n2");
+  pod("koordlet-x", "n2", "koordlet", "ghcr.io:443/koordinator-sh/koordlet:v1.6");
+  pod("manager", "n1", "manager", "ghcr.io:443/koordinator-sh/koord-manager:v1.6");
+  pod("koord-manager-ours", "n1", "manager", "registry/tidemark:0.1");
+  const auto report = examine();
+  EXPECT_EQ(names(the(report, ClusterFact::kPeerAgents)), Names{"n2"});
+  EXPECT_EQ(the(report, ClusterFact::kPeerManagers).said, "koordinator-system/manager");
+}
+
+TEST_F(DoctorCluster, PodsThatMayNotBeListedAreAFinding) {
+  node("n1");
+  behind->answers[std::string(kPods)] = {403, R"({"kind":"Status","code":403,"message":"pods is forbidden"})"};
+  EXPECT_NE(the(examine(), ClusterFact::kPeerUnknown).said.find("pods is forbidden"), std::string::npos);
+}
+
+TEST_F(DoctorCluster, PoolsAndOrdersAreLookedAt) {
+  map("tidemark-config", "config.yaml",
+      "schema: 1\nmode: enforce\npools:\n- name: night\n  nodeSelector: {matchLabels: {stage: night}}\n"
+      "- name: gpu\n  nodeSelector: {matchLabels: {gpu: yes}}\n"
+      "- name: again\n  nodeSelector: {matchExpressions: [{key: stage, operator: Exists}]}\n");
+  node("n1");
+  node("n2", "Enforcing", "", R"("labels":{"tidemark.io/state":"off"})");
+  const auto report = examine();
+  EXPECT_EQ(the(report, ClusterFact::kPoolEmpty).said, "gpu");
+  EXPECT_EQ(the(report, ClusterFact::kPoolsOverlap).also, "again");
+  EXPECT_EQ(names(the(report, ClusterFact::kInNoPool)), Names{"n2"});
+  EXPECT_EQ(names(the(report, ClusterFact::kOrdered)), Names{"n2"});
+  EXPECT_NE(render_text(report).find("matched by pool again as well: 1 node: n1"), std::string::npos);
+}
+
+TEST_F(DoctorCluster, SettingsThatCannotBeUsedAreAFinding) {
+  node("n1");
+  map("tidemark-config", "config.yaml", "schema: 99\n");
+  const auto report = examine();
+  EXPECT_TRUE(report.bad());
+  EXPECT_TRUE(has(report, ClusterFact::kSettingsUnusable));
+}
+
+TEST_F(DoctorCluster, KubeletsAreAskedThroughTheApiServer) {
+  map("slo-controller-config", "resource-threshold-config",
+      R"({"clusterStrategy":{"enable":true,"memoryEvictThresholdPercent":92}})");
+  for (const char* name : {"n1", "n2", "n3"}) node(name);
+  kubelet("n1", R"({"cgroupDriver":"systemd","cpuManagerPolicy":"static","evictionHard":{"memory.available":"10%"}})");
+  kubelet("n2", R"({"cgroupDriver":"cgroupfs","evictionHard":{"memory.available":"1%"},"failSwapOn":false})");
+  behind->answers[configz_of("n3")] = {503, R"({"kind":"Status","code":503,"message":"no route to n3"})"};
+  const auto report = examine();
+  EXPECT_EQ(the(report, ClusterFact::kKubeletsTell).nodes, 2);
+  EXPECT_NE(the(report, ClusterFact::kKubeletsSilent).said.find("no route to n3"), std::string::npos);
+  const std::string text = render_text(report);
+  EXPECT_NE(text.find("bad   memory line"), std::string::npos) << text;
+  EXPECT_NE(text.find("warn  CPU manager"), std::string::npos) << text;
+  EXPECT_NE(text.find("systemd: 1 node: n1"), std::string::npos) << text;
+  EXPECT_EQ(names(the(report, ClusterFact::kSwapTaken)), Names{"n2"});
+  EXPECT_TRUE(report.bad());
+}
+
+TEST_F(DoctorCluster, ARefusalEndsTheAskingAndIsToldOnce) {
+  for (int i = 0; i < 100; ++i) {
+    node(base::cat("n", i));
+    behind->answers[configz_of(base::cat("n", i))] = {
+        403, R"({"kind":"Status","code":403,"message":"cannot get resource nodes/proxy"})"};
+  }
+  options.kubelets.reset();
+  const auto report = examine();
+  EXPECT_NE(the(report, ClusterFact::kKubeletsRefuse).said.find("nodes/proxy"), std::string::npos);
+  EXPECT_LE(behind->asked.size(), 8u) << "those that were under way";
+  EXPECT_FALSE(report.bad());
+}
+
+TEST_F(DoctorCluster, OnlySomeOfManyAlikeAreAsked) {
+  for (int i = 0; i < 50; ++i) {
+    node(base::cat("n", i));
+    kubelet(base::cat("n", i), "{}");
+  }
+  options.kubelets = 7;
+  EXPECT_EQ(the(examine(), ClusterFact::kKubeletsTell).nodes, 7);
+  options.kubelets.reset();
+  EXPECT_EQ(the(examine(), ClusterFact::kKubeletsTell).nodes, 50);
+}
+
+TEST_F(DoctorCluster, NodesThatMayNotBeListedAreAnError) {
+  behind->answers["/api/v1/nodes"] = {403, R"({"kind":"Status","code":403,"message":"nodes is forbidden"})"};
+  const auto report = net::testing::run_task(loop, clock, examine_cluster(loop, *client, options));
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("nodes is forbidden"), std::string::npos);
+}
+
+TEST_F(DoctorCluster, ForPrograms) {
+  const Json json = render_json(examine());
+  EXPECT_EQ(json.text_at("severity"), "warn");
+  EXPECT_EQ(json.at("findings")->as_array().at(0).text_at("fact"), "noNodes");
+  EXPECT_TRUE(json.at("notes")->as_array().empty());
+}
+
+TEST(PeerPods, OnlyTheProgramItselfCounts) {
+  PeerPods peers;
+  for (const char* image : {"koord-manager", "a/koord-manager@sha256:0", "h:5000/koord-manager:v1", "koord-manager-x",
+                            "koord-manager/other:v1", "x-koord-manager"}) {
+    ASSERT_TRUE(
+        peers.take(base::cat(R"({"metadata":{"namespace":"ns","name":")", peers.managers.size(),
+                             R"("},"spec":{"containers":[{"name":"m","image":")", image, R"("}]},"status":{}})")));
+  }
+  EXPECT_EQ(peers.managers.size(), 3u);
+  // A container that waits, or another one beside it, is no agent that writes.
+  ASSERT_TRUE(peers.take(R"({"metadata":{"name":"a"},"spec":{"nodeName":"n1"},"status":{"containerStatuses":[
+      {"name":"koordlet","state":{"waiting":{}}},{"name":"x","state":{"running":{}}}]}})"));
+  EXPECT_TRUE(peers.agents_on.empty());
+  ASSERT_FALSE(peers.take(R"({"name":"koordlet")"));
+}
+
+}  // namespace
+}  // namespace tidemark::cli
