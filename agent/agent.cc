@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/evict/disk_watch.h"
 #include "agent/evict/ending.h"
 #include "agent/evict/eviction_controller.h"
 #include "agent/evict/last_words.h"
@@ -106,6 +107,8 @@ class RunningAgent final : public Agent {
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
                  connections.audit},
                 log_, options_.audit_actor),
+        disks_(loop, connections.files, log_, metrics,
+               {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_}, log_, metrics, options_.feature_gates.evictions()),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
@@ -296,7 +299,8 @@ class RunningAgent final : public Agent {
     BesteffortInForce besteffort;
     if (seen.besteffort_cpus) besteffort.cpus = static_cast<std::int64_t>(seen.besteffort_cpus->size());
     besteffort.quota_us = seen.besteffort_quota_us;
-    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules_.threshold, besteffort},
+    disks_.observe(rules_.word && rules_.threshold.enable ? rules_.word->evict : policy::EvictSettings(), *tasks);
+    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules_.threshold, besteffort, &disks_.sights()},
                        .tasks = tasks,
                        .rules = rules_,
                        .permit = stands.permits[kIndex]});
@@ -369,6 +373,7 @@ class RunningAgent final : public Agent {
   LossLedger losses_;
   LastWords last_words_;
   Ending ending_;
+  DiskWatch disks_;
   EvictionController eviction_;
   std::optional<KernelEvents> kernel_;
   base::Histogram& pass_seconds_;

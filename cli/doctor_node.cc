@@ -25,6 +25,8 @@
 namespace tidemark::cli {
 namespace {
 
+constexpr std::int64_t kPercent = 100;
+
 policy::GroupLayout layout_of(linux::Layout layout) {
   switch (layout) {
     case linux::Layout::kV1:
@@ -48,7 +50,7 @@ class Examination {
     look_at_agent();
     look_at_groups(proc);
     look_at_settings();
-    look_at_disk();
+    look_at_disks();
     return {};
   }
 
@@ -61,6 +63,13 @@ class Examination {
   }
 
   DoctorReport report() && {
+    // btrfs, for one, has no number of inodes: no kubelet misses any there.
+    if (found_.kubelet && found_.disk.capacity > 0 && found_.disk_inodes.capacity == 0) {
+      found_.kubelet->nodefs_inodes.reset();
+    }
+    if (found_.kubelet && found_.runtime_disk.capacity > 0 && found_.runtime_inodes.capacity == 0) {
+      found_.kubelet->imagefs_inodes.reset();
+    }
     report_.findings = policy::node_findings(found_);
     return std::move(report_);
   }
@@ -132,6 +141,12 @@ class Examination {
     const policy::ThresholdRules& rules = step.rules.threshold;
     if (!rules.enable) return;
     found_.memory.percent = rules.memory_evict_percent;
+    if (step.rules.word) {
+      const auto in_use = [](std::int64_t free) { return kPercent - free; };
+      const policy::EvictSettings& ours = step.rules.word->evict;
+      found_.disk.percent = found_.runtime_disk.percent = ours.disk_free_percent.transform(in_use);
+      found_.disk_inodes.percent = found_.runtime_inodes.percent = ours.inodes_free_percent.transform(in_use);
+    }
     found_.suppresses_by_cpuset = rules.cpu_suppress_policy == policy::SuppressPolicy::kCpuset;
   }
 
@@ -146,11 +161,23 @@ class Examination {
     return slo ? std::optional(std::move(slo->spec)) : std::nullopt;
   }
 
-  // Nobody evicts for it by a line of ours.
-  void look_at_disk() {
-    const auto bytes = linux::filesystem_bytes(options_.kubelet_dir);
-    if (!bytes) return note(bytes.error(), "the kubelet's disk is not known");
-    found_.disk.capacity = bytes->value_or(0);
+  void look_at_disks() {
+    const auto space = [&](const std::string& folder, std::string_view trouble) {
+      auto found = linux::filesystem_space(folder);
+      if (!found) note(found.error(), trouble);
+      return found ? *found : std::nullopt;
+    };
+    const auto kubelet = space(options_.kubelet_dir, "the kubelet's disk is not known");
+    auto runtime = space(options_.runtime_dir, "the container runtime's disk is not known");
+    if (!runtime) runtime = kubelet;  // as where both are one
+    if (kubelet) {
+      found_.disk.capacity = kubelet->bytes;
+      found_.disk_inodes.capacity = kubelet->inodes;
+    }
+    if (runtime) {
+      found_.runtime_disk.capacity = runtime->bytes;
+      found_.runtime_inodes.capacity = runtime->inodes;
+    }
   }
 
   const DoctorOptions& options_;

@@ -22,6 +22,7 @@ struct DoctorOptions {
   agent::MachinePlaces places;
   std::string kubelet_root = "/";  // its cgroupRoot
   std::string kubelet_dir = "/var/lib/kubelet";
+  std::string runtime_dir = "/var/lib/containerd";
 };
 
 // What lies outside, and outlives the examination.

@@ -158,6 +158,32 @@ TEST_F(DoctorNode, OurLineIsThatOfTheNodeSloThatAnAgentHeardLast) {
   EXPECT_TRUE(examine().bad());
 }
 
+// A line of ours for disks comes with our manager's word; 20 % free is before the kubelet's 10, and 8 is not.
+TEST_F(DoctorNode, OurLinesForDisksAreHeldAgainstTheKubelets) {
+  options.runtime_dir = state.root() + "/no-such-runtime";  // then its disk is the kubelet's
+  kubelet.answers = {
+      {.body =
+           R"({"kubeletconfig":{"evictionHard":{"nodefs.available":"10%","imagefs.available":"15%","nodefs.inodesFree":"5%"}}})"}};
+  const auto word = [&](std::string_view evict) {
+    ASSERT_TRUE(agent::KeptObjects(run()).keep(
+        agent::KeptObject::kNodeSlo,
+        base::cat(R"({"metadata":{"name":"n1"},"spec":{"resourceUsedThresholdWithBE":{"enable":true},)",
+                  R"("extensions":{"Object":{"tidemark":{"schema":1,"agent":{"evict":{)", evict, "}}}}}}}")));
+  };
+  word(R"("diskFreePercent":20)");
+  const DoctorReport sound = examine();
+  EXPECT_EQ(of(sound, NodeTopic::kDiskLine).fact, NodeFact::kLineUnder) << render_text(sound);
+  EXPECT_EQ(of(sound, NodeTopic::kRuntimeDiskLine).fact, NodeFact::kLineUnder) << render_text(sound);
+  word(R"("diskFreePercent":12)");
+  EXPECT_EQ(of(examine(), NodeTopic::kDiskLine).fact, NodeFact::kLineNear);
+  EXPECT_EQ(of(examine(), NodeTopic::kRuntimeDiskLine).fact, NodeFact::kLineOver);
+  word(R"("diskFreePercent":8)");
+  const DoctorReport late = examine();
+  EXPECT_TRUE(late.bad());
+  EXPECT_NE(render_text(late).find("fix: raise diskFreePercent, or lower nodefs.available"), std::string::npos)
+      << render_text(late);
+}
+
 TEST_F(DoctorNode, TheKubeletIsAskedForItsConfigurationAlone) {
   const DoctorReport report = examine();
   ASSERT_EQ(kubelet.sent.size(), 1u);

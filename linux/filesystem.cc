@@ -1,24 +1,127 @@
 #include "linux/filesystem.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <limits>
+#include <memory>
+#include <string_view>
+#include <vector>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 namespace tidemark::linux {
+namespace {
 
-Result<std::optional<std::int64_t>> filesystem_bytes(const std::string& path) {
+constexpr std::int64_t kBlockBytes = 512;  // of st_blocks, whatever the filesystem's own are
+constexpr std::size_t kDepthMax = 64;      // a descriptor each
+constexpr std::size_t kLookAtTimeEach = 64;
+
+std::int64_t amount(std::uint64_t count, std::uint64_t unit) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(count > kMost / unit ? kMost : count * unit);
+}
+
+// Folders that are open, the deepest last.
+class Walk {
+ public:
+  Walk(std::uint64_t device, const FolderLimits& limits)
+      : device_(device), limits_(limits), end_(std::chrono::steady_clock::now() + limits.time) {}
+
+  FolderSpace take(int directory) {
+    struct stat root{};
+    if (::fstat(directory, &root) != 0 || root.st_dev != device_) return out_;  // all of it lies elsewhere
+    count(root);
+    enter(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    while (!open_.empty()) {
+      const dirent* entry = ::readdir(open_.back().get());
+      if (entry == nullptr) {
+        open_.pop_back();
+      } else if (const std::string_view name = entry->d_name; name != "." && name != ".." && !look_at(entry->d_name)) {
+        out_.whole = false;
+        break;
+      }
+    }
+    return out_;
+  }
+
+ private:
+  struct Close {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+
+  // False: that is enough.
+  bool look_at(const char* name) {
+    if (++entries_ > limits_.entries) return false;
+    if (entries_ % kLookAtTimeEach == 0 && std::chrono::steady_clock::now() >= end_) return false;
+    const int folder = ::dirfd(open_.back().get());
+    struct stat found{};
+    if (::fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) out_.whole = false;  // else it went meanwhile
+      return true;
+    }
+    if (found.st_dev != device_) return true;
+    count(found);
+    if (!S_ISDIR(found.st_mode)) return true;
+    if (open_.size() == kDepthMax) {
+      out_.whole = false;
+    } else {
+      enter(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    }
+    return true;
+  }
+
+  void count(const struct stat& found) {
+    const auto names =
+        S_ISDIR(found.st_mode) ? 1 : std::max<std::int64_t>(static_cast<std::int64_t>(found.st_nlink), 1);
+    out_.bytes += std::max<std::int64_t>(found.st_blocks, 0) * kBlockBytes / names;
+    ++out_.inodes;
+  }
+
+  void enter(int fd) {
+    if (fd < 0) {
+      if (errno != ENOENT) out_.whole = false;
+      return;
+    }
+    if (DIR* stream = ::fdopendir(fd)) {
+      open_.emplace_back(stream);
+    } else {
+      ::close(fd);
+      out_.whole = false;
+    }
+  }
+
+  const std::uint64_t device_;
+  const FolderLimits limits_;
+  const std::chrono::steady_clock::time_point end_;
+  FolderSpace out_;
+  std::vector<std::unique_ptr<DIR, Close>> open_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace
+
+Result<std::optional<FilesystemSpace>> filesystem_space(const std::string& path) {
   struct statvfs about{};
-  if (::statvfs(path.c_str(), &about) != 0) {
+  struct stat found{};
+  if (::statvfs(path.c_str(), &about) != 0 || ::stat(path.c_str(), &found) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     return base::fail_errno(errno, base::cat("ask for the filesystem of ", path));
   }
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const std::uint64_t unit = std::max<std::uint64_t>(about.f_frsize, 1), blocks = about.f_blocks;
-  return static_cast<std::int64_t>(blocks > kMost / unit ? kMost : blocks * unit);
+  const std::uint64_t unit = std::max<std::uint64_t>(about.f_frsize, 1);
+  return FilesystemSpace{found.st_dev, amount(about.f_blocks, unit), amount(about.f_bavail, unit),
+                         amount(about.f_files, 1), amount(about.f_favail, 1)};
+}
+
+FolderSpace folder_space(int directory, std::uint64_t device, const FolderLimits& limits) {
+  return Walk(device, limits).take(directory);
 }
 
 }  // namespace tidemark::linux

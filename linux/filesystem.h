@@ -1,15 +1,42 @@
-// How much a filesystem holds.
+// How much a filesystem holds, and how much of it lies in a folder.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 namespace tidemark::linux {
 
-// Of the one that the path lies on, in bytes. nullopt: there is no such path.
-Result<std::optional<std::int64_t>> filesystem_bytes(const std::string& path);
+struct FilesystemSpace {
+  std::uint64_t device = 0;  // st_dev of the path: a layered filesystem has one of its own, whatever lies below
+  // Free is what is free for others than root.
+  std::int64_t bytes = 0, bytes_free = 0;
+  std::int64_t inodes = 0, inodes_free = 0;  // 0: it has no number of them
+  bool operator==(const FilesystemSpace&) const = default;
+};
+
+// Of the one that the path lies on. nullopt: there is no such path.
+Result<std::optional<FilesystemSpace>> filesystem_space(const std::string& path);
+
+struct FolderLimits {
+  std::size_t entries = 20'000;
+  base::Duration time = std::chrono::milliseconds(500);
+};
+
+// What is on the device in a folder and below it.
+struct FolderSpace {
+  std::int64_t bytes = 0;  // blocks of it; of a file of several names its part of them
+  std::int64_t inodes = 0;
+  bool whole = true;  // false: there is more, beyond the limits or where nobody lets us look
+  bool operator==(const FolderSpace&) const = default;
+};
+
+// Waits for the disk: for a worker. Follows no link and enters no other device; `directory` stays open, and its own
+// inode counts. Whoever fills the folder meanwhile does not make this longer than its limits.
+FolderSpace folder_space(int directory, std::uint64_t device, const FolderLimits& limits);
 
 }  // namespace tidemark::linux

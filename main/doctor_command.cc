@@ -135,6 +135,7 @@ int run_doctor(const std::vector<std::string>& args) {
   if (!root) return wrong_use(root.error().message, flags);
   options.kubelet_root = *std::move(root);
   options.kubelet_dir = kubelet.dir;
+  options.runtime_dir = kubelet.runtime_dir;
 
   const base::SystemClock clock;
   const auto account = find_cluster(cluster_options, clock);  // who asks the kubelet

@@ -473,6 +473,8 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kEvictKilled, "TM-EVICT-018", "it did not end in time: all of its group was killed"},
     ReasonInfo{Reason::kEvictGone, "TM-EVICT-019", "it has ended"},
     ReasonInfo{Reason::kEvictNotKilled, "TM-EVICT-020", "its group could not be killed"},
+    ReasonInfo{Reason::kEvictInodesLine, "TM-EVICT-021",
+               "a disk of the node has fewer free inodes than the line of eviction"},
     ReasonInfo{Reason::kArbitrateFits, "TM-ARBITRATE-001",
                "what offline work requested fits what the node has to give"},
     ReasonInfo{Reason::kArbitrateReject, "TM-ARBITRATE-002",

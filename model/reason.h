@@ -387,6 +387,7 @@ enum class Reason : std::uint16_t {
   kEvictKilled,
   kEvictGone,
   kEvictNotKilled,
+  kEvictInodesLine,
 
   // What becomes of a node on which two schedulers sold the same.
   kArbitrateFits,

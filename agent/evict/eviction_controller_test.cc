@@ -95,7 +95,7 @@ class Evictions : public ::testing::Test {
       measured.node.memory.good_for = 2s;
       measured.node.memory.put({used, used}, clock.monotonic());
       tasks = std::move(snapshot);
-      controller->observe({{&facts, measured, *tasks, rules.threshold, {}}, tasks, rules, permit});
+      controller->observe({{&facts, measured, *tasks, rules.threshold, {}, &disks}, tasks, rules, permit});
       net::testing::run_for(loop, clock, 1s);
     }
   }
@@ -113,6 +113,7 @@ class Evictions : public ::testing::Test {
   std::map<std::string, std::pair<TaskPointer, std::int64_t>> pods;  // with what it uses
   std::int64_t other_gib = 8;
   Measured measured;
+  DiskSights disks;
   std::shared_ptr<const TaskSnapshot> tasks;
   linux::testing::Tree folder;
   LossLedger ledger{loop, log, metrics, folder.root()};
@@ -215,6 +216,36 @@ TEST_F(Evictions, WithoutAGateNobodyGoes) {
   rules.word.emplace();  // our manager's: what is given is meant
   seconds(1);
   EXPECT_EQ(hands.asked.size(), 1U);
+}
+
+TEST_F(Evictions, WhoHoldsADiskThatIsShortEnds) {
+  rules.threshold.memory_evict_percent.reset();
+  rules.word.emplace();
+  rules.word->evict.disk_free_percent = 20;
+  for (const char* name : {"small", "large"}) pod(name, 1);
+  pod("web", 1, model::Qos::kLs);
+  disks.disks[0] = policy::DiskSeen{100 * kGiB, 21 * kGiB, 0, 0};
+  disks.held["small"] = {policy::DiskHeld{kGiB / 10, 1, true}};
+  disks.held["large"] = {policy::DiskHeld{40 * kGiB, 1, false}};
+  disks.held["web"] = {policy::DiskHeld{30 * kGiB, 1, true}};
+  seconds(5);
+  EXPECT_TRUE(hands.asked.empty());
+  EXPECT_EQ(controller->says(), "TM-EVICT-008: BEMemoryEvict") << "one of all features, in few words";
+  disks.disks[0]->bytes_free = 12 * kGiB;
+  seconds(1);
+  EXPECT_EQ(hands.asked, std::vector<std::string>{"large"});
+  EXPECT_EQ(hands.why, std::vector{model::Reason::kEvictDiskLine});
+  EXPECT_NE(lines.find("12 % of the kubelet's disk free, the line is 20 %, up to 22 %"), std::string::npos) << lines;
+  EXPECT_EQ(controller->says(), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 on their way out");
+  disks.disks[0]->bytes_free = 50 * kGiB;
+  disks.held.erase("large");
+  pods.erase("large");
+  seconds(90);
+  EXPECT_EQ(hands.asked.size(), 1U);
+  const auto lost = losses();
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].feature, "DiskEvict");
+  EXPECT_EQ(lost[0].reason, "TM-EVICT-007");
 }
 
 // policy/budget: without a grant a node evicts little; with one, as much as it says, until it ends.

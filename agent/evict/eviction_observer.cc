@@ -47,11 +47,16 @@ void EvictionObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
   tasks_.clear();
   for (const ListedTask& each : inputs.tasks.tasks) {
     policy::TaskSeen seen{each.task.get(), std::nullopt, std::nullopt};
+    if (inputs.disks != nullptr && !inputs.disks->held.empty() && each.task->kind == model::TaskKind::kPod) {
+      const auto held = inputs.disks->held.find(each.task->identity.task);
+      if (held != inputs.disks->held.end()) seen.disks = held->second;
+    }
     if (const AccountMeasured* account = inputs.measured.find(each.handle)) {
       if (const auto cpu = account->use.cpu_micro.last(now)) seen.cpu = model::CpuMilli{*cpu / kMicroPerMilli};
       if (const auto memory = account->use.memory.last(now)) {
         seen.memory = model::MemoryBytes{memory->without_page_cache};
       }
+      if (const auto io = account->io.last(now)) seen.written_bytes = io->written_in_all;
     }
     tasks_.push_back(seen);
   }
@@ -123,6 +128,8 @@ void EvictionObserver::observe(const Inputs& inputs, base::MonotonicTime now) {
   if (const auto pressure = node.pressure.memory.last(now); pressure && pressure->full_centi) {
     node_.memory_pressure_percent = *pressure->full_centi / kCentiPerPercent;
   }
+  node_.disks = {};
+  if (inputs.disks != nullptr) node_.disks = inputs.disks->disks;
   take_tasks(inputs, now);
   take_offline(inputs);
   look_back(inputs, now);

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "agent/evict/disk_watch.h"
 #include "agent/protect/node_facts.h"
 #include "agent/sampler/measured.h"
 #include "agent/tasks/task_list.h"
@@ -34,6 +35,7 @@ class EvictionObserver {
     const TaskSnapshot& tasks;
     const policy::ThresholdRules& rules;
     BesteffortInForce besteffort{};
+    const DiskSights* disks = nullptr;  // null: nobody looks at them
   };
   // Once a pass. Both answers hold until the next one, or until the tasks or the Node are others.
   void observe(const Inputs& inputs, base::MonotonicTime now);

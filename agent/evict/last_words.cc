@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/evict/plain_name.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "journal/append.h"
@@ -22,14 +23,8 @@
 namespace tidemark::agent {
 namespace {
 
-constexpr std::size_t kFileNameMax = 255;  // NAME_MAX
 constexpr std::string_view kLogEnd = ".log";
 constexpr mode_t kFolderMode = 0700, kFileMode = 0600;  // logs hold what only their owner may see
-
-bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.size() <= kFileNameMax && !name.contains('/') &&
-         !name.contains('\0');
-}
 
 // "20261122T200000Z": in the order of time.
 std::string stamp(base::WallTime at) {

@@ -243,7 +243,7 @@ bool GroupMeter::read_io(const Pass& pass, Sample<IoUse>& out) {
     out.fail(pass.report.at, Validity::kNotYet);
     return true;
   }
-  out.put({per_second(*read), per_second(*written), read_rate, write_rate}, pass.report.at, read->over);
+  out.put({per_second(*read), per_second(*written), read_rate, write_rate, write_bytes}, pass.report.at, read->over);
   return true;
 }
 

@@ -48,6 +48,7 @@ struct MemoryEventTotals {
 struct IoUse {  // a second, summed over devices
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::optional<std::int64_t> reads, writes;
+  std::int64_t written_in_all = 0;  // bytes, not a second: since the group was made
 };
 
 // Of the first threads of its processes.

@@ -21,6 +21,10 @@ void KubeletFlags::add_to(base::Flags& flags) {
   flags.text("kubelet-cgroup-root", cgroup_root, "the kubelet's own cgroupRoot").placeholder("GROUP");
   flags.text("kubelet-dir", dir, "the kubelet's folder, for the policy of its CPU manager and for its disk")
       .placeholder("DIR");
+  flags
+      .text("runtime-dir", runtime_dir,
+            "the container runtime's folder, for its disk; in a container / lies on that disk too")
+      .placeholder("DIR");
 }
 
 Result<net::HttpClientConfig> KubeletFlags::client(const std::string& node_name) const {

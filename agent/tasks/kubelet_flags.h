@@ -17,6 +17,7 @@ struct KubeletFlags {
   bool insecure = false;
   std::string cgroup_root = "/";
   std::string dir = "/var/lib/kubelet";
+  std::string runtime_dir = "/var/lib/containerd";
 
   void add_to(base::Flags& flags);
   // How to reach it; without credentials. kInvalid: what is wrong with which flag.

@@ -60,6 +60,9 @@ Result<KubeletFound> found_in(const Json& config) {
   };
   TM_TRY_VOID(read("memory.available", out.memory_available));
   TM_TRY_VOID(read("nodefs.available", out.nodefs_available));
+  TM_TRY_VOID(read("nodefs.inodesFree", out.nodefs_inodes));
+  TM_TRY_VOID(read("imagefs.available", out.imagefs_available));
+  TM_TRY_VOID(read("imagefs.inodesFree", out.imagefs_inodes));
   return out;
 }
 

@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tidemark::policy;
   const auto found = parse_kubelet_configz({reinterpret_cast<const char*>(data), size});
   if (!found) return 0;
-  for (const auto& threshold : {found->memory_available, found->nodefs_available}) {
+  for (const auto& threshold : {found->memory_available, found->nodefs_available, found->nodefs_inodes,
+                                found->imagefs_available, found->imagefs_inodes}) {
     if (!threshold) continue;
     TM_CHECK(threshold->bytes >= 0 && threshold->milli_percent >= 0, "never negative");
     TM_CHECK(threshold->bytes == 0 || threshold->milli_percent == 0, "an amount or a share");

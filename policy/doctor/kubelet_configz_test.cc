@@ -24,6 +24,9 @@ TEST(KubeletConfigz, WhatMattersIsTaken) {
   EXPECT_TRUE(found->takes_swap);
   EXPECT_EQ(found->memory_available, (EvictionThreshold{104'857'600, 0}));
   EXPECT_EQ(found->nodefs_available, (EvictionThreshold{0, 7500}));
+  EXPECT_EQ(found->nodefs_inodes, (EvictionThreshold{0, 5000}));
+  EXPECT_EQ(found->imagefs_available, (EvictionThreshold{0, 15'000}));
+  EXPECT_EQ(found->imagefs_inodes, std::nullopt);
 }
 
 TEST(KubeletConfigz, WhatIsNotThereIsNone) {

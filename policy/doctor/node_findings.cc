@@ -146,6 +146,9 @@ void append_kubelet(const NodeFound& found, std::vector<NodeFinding>& out) {
   out.push_back({NodeTopic::kKubelet, NodeFact::kKubeletAnswers, Severity::kOk});
   out.push_back(line_finding(NodeTopic::kMemoryLine, found.memory, found.kubelet->memory_available));
   out.push_back(line_finding(NodeTopic::kDiskLine, found.disk, found.kubelet->nodefs_available));
+  out.push_back(line_finding(NodeTopic::kDiskInodesLine, found.disk_inodes, found.kubelet->nodefs_inodes));
+  out.push_back(line_finding(NodeTopic::kRuntimeDiskLine, found.runtime_disk, found.kubelet->imagefs_available));
+  out.push_back(line_finding(NodeTopic::kRuntimeInodesLine, found.runtime_inodes, found.kubelet->imagefs_inodes));
   out.push_back(cpu_manager_finding(found.kubelet->static_cpus, found.suppresses_by_cpuset));
 }
 
@@ -167,7 +170,7 @@ NodeFinding line_finding(NodeTopic topic, const LineFound& ours, const std::opti
   const std::int64_t capacity = ours.capacity;
   if (capacity <= 0) return {topic, NodeFact::kLineUnknown, Severity::kWarn};
   LinePair pair{0, capacity - std::min(threshold_bytes(*threshold, capacity), capacity), capacity};
-  // For the disk nobody has to have a line of ours.
+  // For disks nobody has to have a line of ours.
   NodeFinding out{topic, NodeFact::kNoLineOfOurs, topic == NodeTopic::kMemoryLine ? Severity::kWarn : Severity::kOk};
   if (ours.percent) {
     pair.ours = share(capacity, std::clamp<std::int64_t>(*ours.percent, 0, 100));

@@ -39,14 +39,14 @@ struct KnobFound {
 struct KubeletFound {
   std::optional<GroupDriver> driver;
   bool static_cpus = false;  // cpuManagerPolicy static
-  std::optional<EvictionThreshold> memory_available, nodefs_available;
+  std::optional<EvictionThreshold> memory_available, nodefs_available, nodefs_inodes, imagefs_available, imagefs_inodes;
   bool static_memory = false;  // memoryManagerPolicy Static
   bool takes_swap = false;     // failSwapOn false: it starts where swap is on
 };
 
 // A resource that runs out, and from which use on we evict.
 struct LineFound {
-  std::int64_t capacity = 0;            // bytes; 0: not known
+  std::int64_t capacity = 0;            // bytes or inodes; 0: not known
   std::optional<std::int64_t> percent;  // nullopt: we never evict for it
 };
 
@@ -57,7 +57,8 @@ struct NodeFound {
   std::string not_tried;  // why no knob could be tried; empty: they were
   std::optional<KubeletFound> kubelet;
   std::string kubelet_silent;  // why there is none
-  LineFound memory, disk;
+  // Of a kubelet's nodefs and imagefs, which may be one: then both of its thresholds hold for it.
+  LineFound memory, disk, disk_inodes, runtime_disk, runtime_inodes;
   bool suppresses_by_cpuset = false;  // cpuSuppressPolicy is cpuset, not cfsQuota
   std::int64_t swap_bytes = 0;
   bool node_pressure = false, group_pressure = false;
@@ -76,6 +77,9 @@ enum class NodeTopic : std::uint8_t {
   kKubelet,
   kMemoryLine,
   kDiskLine,
+  kDiskInodesLine,
+  kRuntimeDiskLine,
+  kRuntimeInodesLine,
   kCpuManager,
   kSwap,
   kPressure,
@@ -83,7 +87,7 @@ enum class NodeTopic : std::uint8_t {
   kLatch,
   kHold,
 };
-inline constexpr std::size_t kNodeTopics = 13;
+inline constexpr std::size_t kNodeTopics = 16;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -137,7 +141,7 @@ enum class NodeFact : std::uint8_t {
 };
 
 struct LinePair {
-  std::int64_t ours = 0, kubelet = 0, capacity = 0;  // bytes in use
+  std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes
   bool operator==(const LinePair&) const = default;
 };
 

@@ -212,6 +212,24 @@ TEST(NodeFindings, ALineThatOneOfBothLacks) {
   expect(found, NodeTopic::kMemoryLine, NodeFact::kNoLineOfKubelet, Severity::kOk);
 }
 
+// A kubelet evicts for its nodefs at 10 % free and for its imagefs at 15, also where both are one disk: a line of ours
+// at 12 % lies above the one and under the other.
+TEST(NodeFindings, EachThresholdOfADiskHasItsOwnLine) {
+  NodeFound found = sound();
+  found.kubelet->imagefs_available = EvictionThreshold{0, 15'000};
+  found.kubelet->nodefs_inodes = EvictionThreshold{0, 5'000};
+  found.disk = found.runtime_disk = {1000 * kGib, 100 - 12};
+  found.disk_inodes = {1'000'000, 100 - 10};
+  expect(found, NodeTopic::kDiskLine, NodeFact::kLineNear, Severity::kWarn);
+  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineOver, Severity::kBad);
+  expect(found, NodeTopic::kDiskInodesLine, NodeFact::kLineUnder, Severity::kOk);
+  EXPECT_EQ(only(found, NodeTopic::kDiskInodesLine).line, (LinePair{900'000, 950'000, 1'000'000}));
+  expect(found, NodeTopic::kRuntimeInodesLine, NodeFact::kNoLines, Severity::kOk);
+  found.disk.percent = found.runtime_disk.percent = 100 - 20;
+  expect(found, NodeTopic::kDiskLine, NodeFact::kLineUnder, Severity::kOk);
+  expect(found, NodeTopic::kRuntimeDiskLine, NodeFact::kLineUnder, Severity::kOk);
+}
+
 TEST(NodeFindings, WhereItIsNotKnownHowMuchThereIsNothingIsCompared) {
   NodeFound found = sound();
   found.memory.capacity = 0;
@@ -289,11 +307,19 @@ class AnyNode : public ::testing::TestWithParam<int> {
     }
     if (random() % 4 == 0) out.not_tried = "read-only";
     if (random() % 4 != 0) {
-      out.kubelet =
-          KubeletFound{coin() ? std::nullopt : std::optional(GroupDriver::kSystemd), coin(), threshold(), threshold()};
+      out.kubelet = KubeletFound{coin() ? std::nullopt : std::optional(GroupDriver::kSystemd),
+                                 coin(),
+                                 threshold(),
+                                 threshold(),
+                                 threshold(),
+                                 threshold(),
+                                 threshold()};
     }
     out.memory = line();
     out.disk = line();
+    out.disk_inodes = line();
+    out.runtime_disk = line();
+    out.runtime_inodes = line();
     out.suppresses_by_cpuset = coin();
     out.swap_bytes = amount();
     out.node_pressure = coin();
@@ -321,7 +347,7 @@ TEST_P(AnyNode, EachTopicIsAnsweredInItsOrder) {
     }
     EXPECT_EQ(one.fact == NodeFact::kLineOver, one.severity == Severity::kBad);
   }
-  EXPECT_EQ(topics.size(), kNodeTopics - (found.kubelet ? 0 : 3));
+  EXPECT_EQ(topics.size(), kNodeTopics - (found.kubelet ? 0 : 6));
 }
 
 TEST_P(AnyNode, WhatIsNotWellHasARemedy) {

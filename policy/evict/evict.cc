@@ -56,13 +56,13 @@ class Step {
     for (const Gap& each : gaps.gaps) missing_.push_back({each, each.amount});
     if (!missing_.empty()) count_on_the_way();
     // As it was before this step: one gap's victims do not make the next one wait.
-    const bool cpu_waits = waits(EvictFeature::kCpu, state_.cpu_not_before);
-    const bool memory_waits = waits(EvictFeature::kMemory, state_.memory_not_before);
-    const bool pressure_waits = waits(EvictFeature::kMemoryPressure, state_.pressure_not_before);
+    EvictSwitches waiting;
+    for (const Missing& each : missing_) {
+      if (waits(each.gap.feature)) waiting.set(each.gap.feature);
+    }
     for (Missing& each : missing_) {
       if (each.left <= 0) continue;
-      const bool pressure = each.gap.feature == EvictFeature::kMemoryPressure;
-      if (is_of_cpu(each.gap.feature) ? cpu_waits : pressure ? pressure_waits : memory_waits) {
+      if (waiting.has(each.gap.feature)) {
         each.held = Reason::kEvictCoolDown;
       } else {
         ask_for(each);
@@ -71,7 +71,8 @@ class Step {
     for (const FeatureVerdict& each : gaps.verdicts) plan_.verdicts.push_back(verdict(each));
   }
 
-  bool waits(EvictFeature feature, const std::optional<MonotonicTime>& not_before) const {
+  bool waits(EvictFeature feature) {
+    const std::optional<MonotonicTime>& not_before = ladder_.not_before(feature);
     return not_before && now_ < *not_before && !ladder_.refused(feature);
   }
 

@@ -6,9 +6,10 @@
 //                     With it what somebody else ends (or we, before a restart), where that comes no later than the end
 //                     of one that is asked now
 //   several gaps      one after the other in their order; a victim counts towards all of them, in each one's measure
-//   cool-down         after a step that asked somebody: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, each for
-//                     itself; of the CPU ones also at the start. Who may not go evicted nobody: the next step looks for
-//                     another one in its place, and where it was the only one there is no cool-down
+//   cool-down         after a step that asked somebody: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, disks 60 s,
+//   each
+//                     for itself; of the CPU ones also at the start. Who may not go evicted nobody: the next step looks
+//                     for another one in its place, and where it was the only one there is no cool-down
 //   budget            so many in any hour: the grant (policy/budget/grants.h), else kLocalEvictionsPerHour; at most
 //                     kEvictionsPerHourMax. Who may not go does not count, and a kill of the ladder is no new eviction
 //
@@ -53,6 +54,8 @@ inline constexpr base::Duration kCpuEvictPause = std::chrono::seconds(20);
 inline constexpr base::Duration kMemoryEvictPause = std::chrono::seconds(4);
 // The kernel's average of pressure tells of ten seconds: before that nobody knows whether the last one helped.
 inline constexpr base::Duration kPressureEvictPause = std::chrono::seconds(15);
+// A kubelet takes away what a pod leaves on its disks when all of it has ended, not before.
+inline constexpr base::Duration kDiskEvictPause = std::chrono::seconds(60);
 inline constexpr base::Duration kForbiddenPause = std::chrono::seconds(30);
 inline constexpr base::Duration kUnanswered = std::chrono::seconds(5);
 inline constexpr base::Duration kKillAgain = std::chrono::seconds(2);
@@ -86,7 +89,7 @@ struct Leaving {
 
 struct EvictState {
   std::vector<Leaving> leaving;  // by task
-  std::optional<base::MonotonicTime> cpu_not_before, memory_not_before, pressure_not_before;
+  std::optional<base::MonotonicTime> cpu_not_before, memory_not_before, pressure_not_before, disk_not_before;
   std::vector<base::MonotonicTime> hour;  // when each was asked, the oldest first; of the last hour
   bool operator==(const EvictState&) const = default;
 };

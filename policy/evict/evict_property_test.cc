@@ -41,8 +41,9 @@ class World {
     rules.word->classes = {{"transcode", 10}, {"spark", 30}};
     rules.word->evict.grace = seconds(chance(3) ? 5 : 30);
     rules.word->evict.memory_pressure_percent = 20;
+    rules.word->evict.disk_free_percent = 20;
     per_hour = static_cast<std::int64_t>(chance(8) ? 0 : random_() % 25);
-    switches.on = static_cast<std::uint32_t>(chance(2) ? 0x7f : random_() % 0x80);
+    switches.on = static_cast<std::uint32_t>(chance(2) ? 0xff : random_() % 0x100);
     for (int i = 0; i < 8; ++i) arrive();
   }
   World(const World&) = delete;
@@ -123,6 +124,7 @@ class World {
     model::Task task;
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
+    DiskHeld disk;
     std::optional<MonotonicTime> dies;
     bool stuck = false;  // no kill ends it
   };
@@ -134,6 +136,7 @@ class World {
   void measure(One& one) {
     one.cpu = static_cast<std::int64_t>(random_() % 16'000);
     one.memory = static_cast<std::int64_t>(random_() % 24) * kGi;
+    one.disk = {static_cast<std::int64_t>(random_() % 24) * kGi, 0, chance(2)};
   }
 
   void arrive() {
@@ -164,10 +167,13 @@ class World {
     tasks.clear();
     model::Resources used{{chance(3) ? 30'000 : 10'000}, {(chance(3) ? 120 : 40) * kGi}};
     OfflineCpu offline{{}, {}, model::CpuMilli{calm ? 60'000 : 15'000}};
+    std::int64_t on_disk = (chance(3) ? 400 : 100) * kGi;
     for (const auto& [name, one] : made_) {
       const bool known = !chance(20);
       tasks.push_back({&one.task, known ? std::optional(model::CpuMilli{one.cpu}) : std::nullopt,
                        known ? std::optional(model::MemoryBytes{one.memory}) : std::nullopt});
+      if (known) tasks.back().disks[0] = one.disk;
+      on_disk += one.disk.bytes;
       used += {{one.cpu}, {one.memory}};
       offline.used += {one.cpu};
       offline.request += one.task.requests.batch.cpu.value_or(model::CpuMilli{});
@@ -179,6 +185,7 @@ class World {
     node.offline = node.offline_in_window = offline;
     node.offered.push_back({model::PriorityClass::kBatch, model::CpuMilli{50'000}, model::MemoryBytes{120 * kGi}});
     node.memory_pressure_percent = chance(10) ? 30 : 0;
+    if (!chance(20)) node.disks[0] = {500 * kGi, 500 * kGi - on_disk, 0, 0};
   }
 
   Random random_;
@@ -261,7 +268,8 @@ class Watcher {
     const std::string key = evict_key(task);
     const bool of_cpu = is_of_cpu(order.feature);
     const bool pressure = order.feature == EvictFeature::kMemoryPressure;
-    const Duration pause = of_cpu ? seconds(20) : pressure ? seconds(15) : seconds(4);
+    const bool disk = order.feature == EvictFeature::kDisk;
+    const Duration pause = of_cpu ? seconds(20) : pressure ? seconds(15) : disk ? seconds(60) : seconds(4);
     if (const auto last = asked_.find(key); last != asked_.end()) {
       ASSERT_GE(now() - last->second.at, kForbiddenPause) << key << " was asked a moment ago";
       ASSERT_FALSE(last->second.never) << key;
@@ -295,6 +303,7 @@ class Watcher {
     ASSERT_FALSE(one.never);
     if (order.by == model::Reason::kEvictUnreachable) {
       ASSERT_FALSE(is_of_cpu(order.feature));
+      ASSERT_NE(order.feature, EvictFeature::kDisk) << "a kill frees no disk";
       ASSERT_FALSE(one.accepted) << "it was told, and has its grace";
     } else {
       ASSERT_EQ(order.by, model::Reason::kEvictKilled);
@@ -350,6 +359,7 @@ class Watcher {
       if (verdict->missing == 0) continue;  // somebody else ends, too
       const auto& not_before = is_of_cpu(gap.feature)                         ? before.cpu_not_before
                                : gap.feature == EvictFeature::kMemoryPressure ? before.pressure_not_before
+                               : gap.feature == EvictFeature::kDisk           ? before.disk_not_before
                                                                               : before.memory_not_before;
       const bool waits = not_before && now() < *not_before;
       if (waits || all_of_budget || !world_.may_act) continue;
@@ -448,6 +458,7 @@ TEST(EvictProperty, ObservingOrdersNothing) {
       ASSERT_LE(shows.state.cpu_not_before, state.cpu_not_before);
       ASSERT_LE(shows.state.memory_not_before, state.memory_not_before);
       ASSERT_LE(shows.state.pressure_not_before, state.pressure_not_before);
+      ASSERT_LE(shows.state.disk_not_before, state.disk_not_before);
       for (const Leaving& one : shows.state.leaving) ASSERT_TRUE(contains(state.leaving, one.task));
       // What it showed it may do a moment later, as if it had not looked before.
       world.may_act = true;

@@ -6,6 +6,9 @@
 //   pressure PERCENT                   from where work that stands still for memory counts
 //   stalls PERCENT                     and how much of it does
 //   line PERCENT LOWER                 of memory (70 60)
+//   disk-line PERCENT                  of our own settings
+//   disk FREE of BYTES|unknown         the kubelet's
+//   holds NAME BYTES [whole]           on it; whole: nothing else
 //   satisfaction UPPER LOWER, limit CPU   of BECPUEvict: nobody said, 100
 //   rest CPU/MEMORY|unknown            what the node uses beside the tasks below; unknown: nothing of it is measured
 //   pod NAME CPU/MEMORY                uses so much; a batch pod of QoS BE that may be evicted, low in the order of
@@ -95,6 +98,7 @@ class Scenario {
   struct One {
     model::Task task;
     std::optional<model::Resources> used;
+    DiskHeld held;
   };
 
   One& one(const std::string& name) {
@@ -140,6 +144,14 @@ class Scenario {
       rules_.word->evict.memory_pressure_percent = testing::quantity(words.next()).value();
     } else if (verb == "stalls") {
       stalls_ = testing::quantity(words.next()).value();
+    } else if (verb == "disk-line") {
+      rules_.word->evict.disk_free_percent = testing::quantity(words.next()).value();
+    } else if (verb == "disk") {
+      set_disk(words);
+    } else if (verb == "holds") {
+      DiskHeld& held = one(words.next()).held;
+      held = {memory_bytes(testing::quantity(words.next())).value, 0, !words.empty()};
+      if (held.whole && words.next() != "whole") throw std::runtime_error("wanted whole");
     } else if (verb == "line") {
       rules_.threshold.memory_evict_percent = testing::quantity(words.next()).value();
       rules_.threshold.memory_evict_lower_percent = testing::quantity(words.next()).value();
@@ -192,6 +204,16 @@ class Scenario {
     }
   }
 
+  void set_disk(Words& words) {
+    const std::string free = words.next();
+    disk_.reset();
+    if (free == "unknown") return;
+    if (words.next() != "of") throw std::runtime_error("wanted of");
+    disk_.emplace();
+    disk_->bytes_free = memory_bytes(testing::quantity(free)).value;
+    disk_->bytes = memory_bytes(testing::quantity(words.next())).value;
+  }
+
   void answer(Words& words) {
     constexpr std::string_view kOutcomes[] = {"accepted", "forbidden", "never", "unreachable", "gone"};
     const std::string key = evict_key(task(words));
@@ -208,6 +230,7 @@ class Scenario {
     OfflineCpu offline{{}, {}, limit_};
     for (const auto& [name, one] : tasks_) {
       seen.push_back({&one.task, {}, {}});
+      seen.back().disks[0] = one.held;
       offline.request += one.task.requests.batch.cpu.value_or(model::CpuMilli{});
       if (!one.used) continue;
       seen.back().cpu = one.used->cpu;
@@ -222,6 +245,7 @@ class Scenario {
     out.offline = out.offline_in_window = offline;
     if (offers_) out.offered.push_back({model::PriorityClass::kBatch, offers_->cpu, offers_->memory});
     out.memory_pressure_percent = stalls_;
+    out.disks[0] = disk_;
     return out;
   }
 
@@ -293,6 +317,7 @@ class Scenario {
   model::CpuMilli limit_{100'000};
   std::optional<model::Resources> offers_;
   std::optional<std::int64_t> stalls_;
+  std::optional<DiskSeen> disk_;
   std::vector<EvictAnswer> answers_;
   std::int64_t per_hour_ = 2;
   bool may_act_ = true;
@@ -303,7 +328,7 @@ class Scenario {
 };
 
 TEST(EvictStepScenarios, ComeOutAsTheyAreWritten) {
-  testing::play_scenarios("policy/evict/testdata/step", 26, [] {
+  testing::play_scenarios("policy/evict/testdata/step", 28, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });

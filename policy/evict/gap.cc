@@ -25,10 +25,12 @@ constexpr CpuMilli kLimitAlwaysHigh{1000};
 constexpr std::int64_t kSatisfactionLowerMax_percent = 60;
 // Of the memory, a step, while work stands still for want of it.
 constexpr std::int64_t kPressureStep_percent = 1;
+// As with what is used: a little further than the line, or the next file is above it again.
+constexpr std::int64_t kUpperAboveDiskLine_percent = 2;
 
 constexpr std::array<std::string_view, kEvictFeatures> kNames{
     "BECPUEvict", "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict",
-    "CPUEvict",   "MemoryEvict",   "MemoryPressureEvict"};
+    "CPUEvict",   "MemoryEvict",   "MemoryPressureEvict", "DiskEvict"};
 
 std::int64_t held(Wide value) {
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
@@ -126,6 +128,55 @@ Outcome pressure_gap(const NodeSeen& node, std::int64_t line) {
     gap.amount = std::max<std::int64_t>(part_of(node.capacity.memory.value, kPressureStep_percent), 1);
   }
   return one(gap);
+}
+
+// ---- disks ----
+
+// What is short of one kind. `free` may be anything.
+Outcome free_gap(Measure measure, Disk disk, std::int64_t line, std::int64_t capacity, std::int64_t free) {
+  const bool bytes = measure == Measure::kDiskHeld;
+  Gap gap;
+  gap.feature = EvictFeature::kDisk;
+  gap.reason = bytes ? Reason::kEvictDiskLine : Reason::kEvictInodesLine;
+  gap.measure = measure;
+  gap.disk = disk;
+  free = std::clamp<std::int64_t>(free, 0, capacity);
+  gap.seen_percent = percent_of(free, capacity, false);
+  gap.line_percent = line;
+  gap.goal_percent = line + kUpperAboveDiskLine_percent;
+  if (gap.seen_percent < line) gap.amount = held(Wide{capacity} * gap.goal_percent / kPercent - free);
+  return one(gap);
+}
+
+bool is_disk_line(std::optional<std::int64_t> percent) {
+  return !percent || (*percent > 0 && *percent <= kDiskFreeMax_percent);
+}
+
+// Told of the first that is short, else of the one that is nearest to it.
+Outcome disk_gaps(const NodeSeen& node, const EvictSettings& settings) {
+  constexpr EvictFeature kFeature = EvictFeature::kDisk;
+  if (!is_disk_line(settings.disk_free_percent) || !is_disk_line(settings.inodes_free_percent)) {
+    return none(kFeature, Reason::kEvictUnfit);
+  }
+  Outcome out = none(kFeature, Reason::kEvictNotMeasured);
+  const auto room = [](const FeatureVerdict& of) { return of.seen_percent - of.line_percent; };
+  const auto add = [&](const Outcome& its) {
+    const bool first = out.verdict.reason == Reason::kEvictNotMeasured;
+    const bool nearer = out.gaps.empty() && (!its.gaps.empty() || room(its.verdict) < room(out.verdict));
+    if (first || nearer) out.verdict = its.verdict;
+    out.gaps.insert(out.gaps.end(), its.gaps.begin(), its.gaps.end());
+  };
+  for (std::size_t i = 0; i < kDisks; ++i) {
+    const auto& seen = node.disks[i];
+    const auto disk = static_cast<Disk>(i);
+    if (seen && settings.disk_free_percent && seen->bytes > 0) {
+      add(free_gap(Measure::kDiskHeld, disk, *settings.disk_free_percent, seen->bytes, seen->bytes_free));
+    }
+    if (seen && settings.inodes_free_percent && seen->inodes > 0) {
+      add(free_gap(Measure::kInodesHeld, disk, *settings.inodes_free_percent, seen->inodes, seen->inodes_free));
+    }
+  }
+  return out;
 }
 
 // ---- the satisfaction of offline work ----
@@ -294,6 +345,8 @@ Outcome outcome_of(EvictFeature feature, const NodeSeen& node, std::span<const T
       return cpu_gap(node, rules);
     case EvictFeature::kMemoryPressure:
       return pressure_gap(node, settings.memory_pressure_percent.value_or(-1));
+    case EvictFeature::kDisk:
+      return disk_gaps(node, settings);
   }
   return none(feature, Reason::kEvictNotMeasured);
 }
@@ -318,9 +371,15 @@ std::int64_t requested_of_class(const model::Task& task, PriorityClass of, Measu
       return std::max<std::int64_t>(its.memory.value_or(MemoryBytes{}).value, 0);
     case Measure::kCpuUsed:
     case Measure::kMemoryUsed:
+    case Measure::kDiskHeld:
+    case Measure::kInodesHeld:
       return 0;
   }
   return 0;
+}
+
+std::string_view to_string(Disk disk) {
+  return disk == Disk::kKubelet ? "the kubelet's disk" : "the container runtime's disk";
 }
 
 std::string_view to_string(EvictFeature feature) {
@@ -333,6 +392,12 @@ std::optional<EvictFeature> parse_evict_feature(std::string_view text) {
   return static_cast<EvictFeature>(found - kNames.begin());
 }
 
+bool is_asked_for(EvictFeature feature, const EvictSettings& settings) {
+  if (feature == EvictFeature::kMemoryPressure) return settings.memory_pressure_percent.has_value();
+  if (feature == EvictFeature::kDisk) return settings.disk_free_percent || settings.inodes_free_percent;
+  return true;
+}
+
 Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const ThresholdRules& rules,
              const EvictSettings& settings, EvictSwitches switches) {
   Gaps out;
@@ -340,7 +405,7 @@ Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const Thresh
   for (std::size_t i = 0; i < kEvictFeatures; ++i) {
     const auto feature = static_cast<EvictFeature>(i);
     if (!switches.has(feature)) continue;
-    if (feature == EvictFeature::kMemoryPressure && !settings.memory_pressure_percent) continue;
+    if (!is_asked_for(feature, settings)) continue;
     Outcome its = outcome_of(feature, node, tasks, rules, settings);
     out.verdicts.push_back(its.verdict);
     out.gaps.insert(out.gaps.end(), its.gaps.begin(), its.gaps.end());

@@ -12,6 +12,8 @@
 //                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
 //   MemoryPressure (ours) all work stood still for want of memory for more than the settings say
 //                         goes: 1 % of the memory a step
+//   Disk (ours)           of a disk's bytes, or of its inodes, less than the settings say is free (whole percent)
+//                         goes: capacity × (the line + 2 %) − free
 //
 // A lower bound is at least 0, and what is seen at most kSeenPercentMax. A feature whose settings do not fit together
 // is left out and told (TM-EVICT-014), as the peer does. What is not measured evicts nothing.
@@ -28,6 +30,7 @@
 #include "model/qos.h"
 #include "model/reason.h"
 #include "model/resources.h"
+#include "policy/evict/disk.h"
 #include "policy/evict/settings.h"
 #include "policy/evict/task_seen.h"
 #include "policy/node_rules/node_rules.h"
@@ -43,9 +46,11 @@ enum class EvictFeature : std::uint8_t {
   kCpu,
   kMemory,
   kMemoryPressure,
+  kDisk,
 };
-inline constexpr std::size_t kEvictFeatures = 7;
-// As `koordinator.sh/eviction-policy` and the peer's feature gates name it: "BECPUEvict". Ours: "MemoryPressureEvict".
+inline constexpr std::size_t kEvictFeatures = 8;
+// As `koordinator.sh/eviction-policy` and the peer's feature gates name it: "BECPUEvict". Ours: "MemoryPressureEvict",
+// "DiskEvict".
 std::string_view to_string(EvictFeature feature);
 std::optional<EvictFeature> parse_evict_feature(std::string_view text);
 
@@ -54,20 +59,22 @@ inline constexpr std::int64_t kSeenPercentMax = 1'000'000;          // also what
 inline constexpr base::Duration kCpuWindowMax = std::chrono::hours(24);
 
 // In what a victim counts towards a gap.
-enum class Measure : std::uint8_t { kCpuUsed, kCpuRequested, kMemoryUsed, kMemoryRequested };
+enum class Measure : std::uint8_t { kCpuUsed, kCpuRequested, kMemoryUsed, kMemoryRequested, kDiskHeld, kInodesHeld };
 
 struct Gap {
   EvictFeature feature = EvictFeature::kBeCpu;
   model::Reason reason = model::Reason::kEvictMemoryLine;
   Measure measure = Measure::kMemoryUsed;
-  std::int64_t amount = 0;  // milli-cores or bytes that have to go; > 0
+  std::int64_t amount = 0;  // milli-cores, bytes or inodes that have to go; > 0
   // Of an allocatable feature: the class that is oversold, kProd for native resources. Work of another one would go for
   // nothing.
   model::PriorityClass oversold = model::PriorityClass::kNone;
-  // What was seen and where the line lies, in percent, for whoever asks why. Of kBeCpu limit/request and its lower.
+  Disk disk = Disk::kKubelet;  // of kDisk: which one
+  // What was seen and where the line lies, in percent, for whoever asks why. Of kBeCpu limit/request and its lower, of
+  // kDisk what is free.
   std::int64_t seen_percent = 0;
   std::int64_t line_percent = 0;
-  std::int64_t goal_percent = 0;  // what is gone down to
+  std::int64_t goal_percent = 0;  // what is gone down to; of kDisk up to
   bool operator==(const Gap&) const = default;
 };
 
@@ -97,6 +104,8 @@ struct NodeSeen {
   };
   std::vector<Offered> offered;
   std::optional<std::int64_t> memory_pressure_percent;  // full, of the last ten seconds
+  // nullopt: nobody could look at it lately. No kRuntime where it is the kubelet's.
+  ByDisk<std::optional<DiskSeen>> disks;
 };
 
 // Which features are switched on: the peer's gates, or our manager's word.
@@ -116,12 +125,16 @@ struct FeatureVerdict {
 };
 
 struct Gaps {
-  std::vector<Gap> gaps;  // in the order of EvictFeature; of an allocatable feature one for each oversold class
+  std::vector<Gap> gaps;  // in the order of EvictFeature; of an allocatable feature one for each oversold class,
+                          // of kDisk one for each disk and what is short on it
   std::vector<FeatureVerdict> verdicts;
 };
 
-// Total. Nothing where resourceUsedThresholdWithBE is not enabled; no word of the pressure where the settings have
-// none.
+// Ours are looked at where the settings draw their lines; all others have theirs in the rules.
+bool is_asked_for(EvictFeature feature, const EvictSettings& settings);
+
+// Total. Nothing where resourceUsedThresholdWithBE is not enabled; no word of the pressure, or of disks, where the
+// settings have none.
 Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const ThresholdRules& rules,
              const EvictSettings& settings, EvictSwitches switches);
 

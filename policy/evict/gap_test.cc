@@ -10,6 +10,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "policy/evict/testing/stage.h"
 
@@ -26,6 +27,11 @@ std::string seen_at(std::int64_t seen, std::int64_t line) {
 std::string gap_line(const Gap& gap) {
   const bool cpu = gap.measure == Measure::kCpuUsed || gap.measure == Measure::kCpuRequested;
   const bool used = gap.measure == Measure::kCpuUsed || gap.measure == Measure::kMemoryUsed;
+  if (gap.feature == EvictFeature::kDisk) {
+    return cat("> ", to_string(gap.feature), " [", model::reason_id(gap.reason), "] ", gap.amount,
+               gap.measure == Measure::kDiskHeld ? " bytes" : " inodes", " of ", to_string(gap.disk), ": free ",
+               gap.seen_percent, " %, line ", gap.line_percent, " %, goal ", gap.goal_percent, " %");
+  }
   std::string out = cat("> ", to_string(gap.feature), " [", model::reason_id(gap.reason), "] ", gap.amount,
                         cpu ? "m" : " bytes", used ? " in use" : " requested");
   if (gap.oversold != model::PriorityClass::kNone) out += cat(" of ", model::to_string(gap.oversold));
@@ -77,7 +83,7 @@ class Scenario {
 using Random = std::mt19937_64;
 
 TEST(GapScenarios, ComeOutAsTheyAreWritten) {
-  testing::play_scenarios("policy/evict/testdata/gap", 5, [] {
+  testing::play_scenarios("policy/evict/testdata/gap", 6, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
@@ -86,7 +92,7 @@ TEST(GapScenarios, ComeOutAsTheyAreWritten) {
 TEST(EvictFeature, NamesAsThePeerDoes) {
   // Contract 7.1, 7.4: the peer's gates, which `koordinator.sh/eviction-policy` names as well.
   constexpr std::string_view kNames[] = {"BECPUEvict", "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict",
-                                         "CPUEvict",   "MemoryEvict",   "MemoryPressureEvict"};
+                                         "CPUEvict",   "MemoryEvict",   "MemoryPressureEvict", "DiskEvict"};
   ASSERT_EQ(std::size(kNames), kEvictFeatures);
   for (std::size_t i = 0; i < kEvictFeatures; ++i) {
     const auto feature = static_cast<EvictFeature>(i);
@@ -164,6 +170,12 @@ ThresholdRules any_rules(Random& random) {
   return rules;
 }
 
+std::optional<DiskSeen> any_disk(Random& random) {
+  if (random() % 4 == 0) return std::nullopt;
+  return DiskSeen{any_number(random, 1'000'000), any_number(random, 500'000), any_number(random, 1'000'000),
+                  any_number(random, 500'000)};
+}
+
 AnyNode any_node(Random& random) {
   AnyNode out;
   out.node.capacity = {{any_number(random, 64'000)}, {any_number(random, 1'000'000)}};
@@ -173,6 +185,7 @@ AnyNode any_node(Random& random) {
   out.node.offline = any_offline(random);
   out.node.offline_in_window = any_offline(random);
   out.node.memory_pressure_percent = maybe(random, 101);
+  for (auto& disk : out.node.disks) disk = any_disk(random);
   for (auto left = random() % 6; left > 0; --left) {
     out.node.offered.push_back({static_cast<PriorityClass>(random() % 5), amount<CpuMilli>(maybe(random, 300'000)),
                                 amount<MemoryBytes>(maybe(random, 300'000))});
@@ -188,8 +201,16 @@ AnyNode any_node(Random& random) {
   if (random() % 6 == 0) out.seen.push_back({});
   out.rules = any_rules(random);
   if (random() % 4 != 0) out.settings.memory_pressure_percent = any_number(random, 101);
+  out.settings.disk_free_percent = maybe(random, 95);
+  out.settings.inodes_free_percent = maybe(random, 95);
   out.switches.on = static_cast<std::uint32_t>(random());
   return out;
+}
+
+// What tells gaps of one step apart.
+using Which = std::tuple<EvictFeature, PriorityClass, Disk, Measure>;
+Which which(const Gap& gap) {
+  return {gap.feature, gap.oversold, gap.disk, gap.measure};
 }
 
 TEST(GapProperty, TotalAndAboveNothing) {
@@ -202,13 +223,13 @@ TEST(GapProperty, TotalAndAboveNothing) {
       ASSERT_TRUE(found.gaps.empty() && found.verdicts.empty());
     }
     ASSERT_TRUE(std::ranges::is_sorted(found.gaps, {}, &Gap::feature));
-    std::set<std::pair<EvictFeature, PriorityClass>> each_once;
+    std::set<Which> each_once;
     for (const Gap& gap : found.gaps) {
       ASSERT_GT(gap.amount, 0);
       ASSERT_GE(gap.seen_percent, 0);
       ASSERT_LE(gap.seen_percent, kSeenPercentMax);
       ASSERT_GE(gap.goal_percent, 0);
-      ASSERT_TRUE(each_once.emplace(gap.feature, gap.oversold).second);
+      ASSERT_TRUE(each_once.insert(which(gap)).second);
       seen.insert(gap.feature);
     }
     std::set<EvictFeature> told;
@@ -241,19 +262,25 @@ TEST(GapProperty, NeverMoreThanIsUsed) {
       if (gap.feature == EvictFeature::kMemory || gap.feature == EvictFeature::kBeMemory) {
         ASSERT_LE(gap.amount, node.node.memory->value);
       }
+      if (gap.feature != EvictFeature::kDisk) continue;
+      const DiskSeen& disk = *node.node.disks[static_cast<std::size_t>(gap.disk)];
+      const bool bytes = gap.measure == Measure::kDiskHeld;
+      ASSERT_LE(gap.amount, bytes ? disk.bytes : disk.inodes);
+      ASSERT_LE(gap.amount + std::max<std::int64_t>(bytes ? disk.bytes_free : disk.inodes_free, 0),
+                bytes ? disk.bytes : disk.inodes);
     }
   }
 }
 
-std::int64_t missing(const Gaps& found, EvictFeature feature, PriorityClass oversold) {
+std::int64_t missing(const Gaps& found, const Gap& like) {
   for (const Gap& gap : found.gaps) {
-    if (gap.feature == feature && gap.oversold == oversold) return gap.amount;
+    if (which(gap) == which(like)) return gap.amount;
   }
   return 0;
 }
 
 void expect_no_less(const Gaps& less, const Gaps& more) {
-  for (const Gap& gap : less.gaps) ASSERT_GE(missing(more, gap.feature, gap.oversold), gap.amount);
+  for (const Gap& gap : less.gaps) ASSERT_GE(missing(more, gap), gap.amount);
 }
 
 // More of anything that is used or requested never makes a gap smaller.
@@ -275,6 +302,11 @@ TEST(GapProperty, MoreUseNeverLowersAGap) {
     }
     if (node.node.memory_pressure_percent && *node.node.memory_pressure_percent < INT64_MAX - 100) {
       *node.node.memory_pressure_percent += more() % 100;
+    }
+    for (auto& disk : node.node.disks) {
+      if (!disk) continue;
+      disk->bytes_free = std::max<std::int64_t>(disk->bytes_free, INT64_MIN / 2) - more();
+      disk->inodes_free = std::max<std::int64_t>(disk->inodes_free, INT64_MIN / 2) - more();
     }
     for (model::Task& each : node.tasks) {
       grow(each.requests.batch.cpu);

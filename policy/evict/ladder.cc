@@ -14,7 +14,8 @@ using model::Reason;
 
 constexpr Duration kHour = std::chrono::hours(1);
 
-// Where these do nothing the whole machine may stand still, so what nobody ends in a better way is killed.
+// Where these do nothing the whole machine may stand still, so what nobody ends in a better way is killed. No disk is
+// freed by a kill: what a pod wrote stays until its kubelet takes the pod away.
 bool saves_the_machine(EvictFeature feature) {
   return feature == EvictFeature::kBeMemory || feature == EvictFeature::kMemory ||
          feature == EvictFeature::kMemoryPressure;
@@ -42,6 +43,7 @@ bool is_of_cpu(EvictFeature feature) {
 
 Duration pause_after(EvictFeature feature) {
   if (feature == EvictFeature::kMemoryPressure) return kPressureEvictPause;
+  if (feature == EvictFeature::kDisk) return kDiskEvictPause;
   return is_of_cpu(feature) ? kCpuEvictPause : kMemoryEvictPause;
 }
 
@@ -79,7 +81,8 @@ void Ladder::look() {
 void Ladder::keep_time() {
   for (MonotonicTime& each : state_.hour) each = std::min(each, now_);
   std::erase_if(state_.hour, [&](MonotonicTime each) { return now_ - each >= kHour; });
-  for (const auto feature : {EvictFeature::kCpu, EvictFeature::kMemory, EvictFeature::kMemoryPressure}) {
+  for (const auto feature :
+       {EvictFeature::kCpu, EvictFeature::kMemory, EvictFeature::kMemoryPressure, EvictFeature::kDisk}) {
     auto& time = not_before(feature);
     if (time) time = std::min(*time, now_ + pause_after(feature));
   }
@@ -112,7 +115,18 @@ Leaving* Ladder::find(std::string_view name) {
 
 std::optional<MonotonicTime>& Ladder::not_before(EvictFeature feature) {
   if (feature == EvictFeature::kMemoryPressure) return state_.pressure_not_before;
+  if (feature == EvictFeature::kDisk) return state_.disk_not_before;
   return is_of_cpu(feature) ? state_.cpu_not_before : state_.memory_not_before;
+}
+
+bool& Ladder::refused_flag(EvictFeature feature) {
+  if (feature == EvictFeature::kDisk) return disk_refused_;
+  return is_of_cpu(feature) ? cpu_refused_ : memory_refused_;
+}
+
+bool Ladder::refused(EvictFeature feature) const {
+  if (feature == EvictFeature::kDisk) return disk_refused_;
+  return is_of_cpu(feature) ? cpu_refused_ : memory_refused_;
 }
 
 void Ladder::enter(Leaving& one, EvictStage stage) const {
@@ -148,7 +162,7 @@ void Ladder::take_back(Leaving& one) {
 
 void Ladder::refuse(Leaving& one, EvictStage stage) {
   take_back(one);
-  (is_of_cpu(one.feature) ? cpu_refused_ : memory_refused_) = true;
+  refused_flag(one.feature) = true;
   one.unreachable = false;
   enter(one, stage);
 }

@@ -35,7 +35,8 @@ class Ladder {
   void climb(EvictSwitches above);
 
   // Somebody may not go, as was answered in this step: another one is looked for at once.
-  bool refused(EvictFeature feature) const { return is_of_cpu(feature) ? cpu_refused_ : memory_refused_; }
+  bool refused(EvictFeature feature) const;
+  std::optional<base::MonotonicTime>& not_before(EvictFeature feature);
   Leaving* find(std::string_view name);
   // Where several have one name, the one that is here still. nullopt: it is not listed.
   std::optional<std::size_t> task_of(const Leaving& one) const;
@@ -60,7 +61,7 @@ class Ladder {
   void climb(Leaving& one, EvictSwitches above);
   void kill(Leaving& one);
   const model::Task& task(std::size_t index) const { return *seen_.tasks[index].task; }
-  std::optional<base::MonotonicTime>& not_before(EvictFeature feature);
+  bool& refused_flag(EvictFeature feature);
 
   using Named = std::pair<std::string, std::size_t>;
 
@@ -73,6 +74,7 @@ class Ladder {
   std::vector<Named> by_name_;  // of all tasks, while any is leaving
   bool cpu_refused_ = false;
   bool memory_refused_ = false;
+  bool disk_refused_ = false;
 };
 
 }  // namespace tidemark::policy

@@ -15,10 +15,14 @@ struct EvictSettings {
   // Of the last ten seconds, all work on the node stood still for want of memory for more than this. nullopt: not
   // looked at.
   std::optional<std::int64_t> memory_pressure_percent;
+  // Of a disk less than this is free: of its bytes, of its inodes. nullopt: not looked at.
+  std::optional<std::int64_t> disk_free_percent, inodes_free_percent;
   bool operator==(const EvictSettings&) const = default;
 };
 
 inline constexpr std::int64_t kPressureMax_percent = 100;
+// A line above it would empty disks that nobody fills.
+inline constexpr std::int64_t kDiskFreeMax_percent = 90;
 inline constexpr base::Duration kEvictGraceMin = std::chrono::seconds(1);
 inline constexpr base::Duration kEvictGraceMax = std::chrono::minutes(30);
 

@@ -6,6 +6,7 @@
 
 #include "model/resources.h"
 #include "model/task.h"
+#include "policy/evict/disk.h"
 
 namespace tidemark::policy {
 
@@ -13,6 +14,10 @@ struct TaskSeen {
   const model::Task* task = nullptr;         // outlives the step
   std::optional<model::CpuMilli> cpu;        // that it uses, with all in its group; nullopt: not measured
   std::optional<model::MemoryBytes> memory;  // that would be free without it
+  ByDisk<DiskHeld> disks{};
+  // To all disks together, since its group was made; nullopt: not measured. Cgroup v1 counts only what goes past the
+  // page cache.
+  std::optional<std::int64_t> written_bytes{};
 };
 
 }  // namespace tidemark::policy

@@ -53,13 +53,38 @@ bool fits_feature(const Task& task, EvictFeature feature, const ThresholdRules& 
       return is_marked(task, rules.allocatable_evict_priority) &&
              *rules.allocatable_evict_priority <= kAllocatableEvictPriorityMax;
     case EvictFeature::kMemoryPressure:
+    case EvictFeature::kDisk:
       return true;
   }
   return false;
 }
 
 bool is_of_use(Measure measure) {
-  return measure == Measure::kCpuUsed || measure == Measure::kMemoryUsed;
+  return measure != Measure::kCpuRequested && measure != Measure::kMemoryRequested;
+}
+
+bool is_of_disk(Measure measure) {
+  return measure == Measure::kDiskHeld || measure == Measure::kInodesHeld;
+}
+
+// Of one disk what is short there.
+struct Part {
+  std::int64_t amount = 0;
+  bool large = false;  // enough to go for it
+  bool whole = false;  // there is no more
+};
+Part part_of(const TaskSeen& seen, const Gap& gap) {
+  const DiskHeld& its = seen.disks[static_cast<std::size_t>(gap.disk)];
+  const std::int64_t amount = std::max<std::int64_t>(gap.measure == Measure::kDiskHeld ? its.bytes : its.inodes, 0);
+  return {amount, Wide{amount} * kDiskPart >= gap.amount, its.whole};
+}
+
+Sight sight_of(const TaskSeen& seen, const Gap& gap) {
+  if (!is_of_disk(gap.measure)) return Sight::kSeen;
+  const Part part = part_of(seen, gap);
+  if (part.large || part.whole) return Sight::kSeen;
+  const bool wrote = Wide{seen.written_bytes.value_or(0)} * kDiskPart >= gap.amount;
+  return gap.measure == Measure::kDiskHeld && wrote ? Sight::kWrote : Sight::kUnseen;
 }
 
 const WorkClass* class_of(const Task& task, std::span<const WorkClass> classes) {
@@ -91,9 +116,9 @@ std::int64_t lost_core_seconds(const TaskSeen& seen, const WorkClass* work, base
 }
 
 // What comes before the loss.
-auto standing(const Task& task, std::int64_t order, std::string_view business) {
-  return std::tuple(task.infrastructure, !business.empty() && task.identity.business == business,
-                    task.eviction_priority, order, task.priority_value,
+auto standing(const Task& task, const Victim& victim, std::string_view business) {
+  return std::tuple(task.infrastructure, !business.empty() && task.identity.business == business, victim.sight,
+                    task.eviction_priority, victim.order, task.priority_value,
                     task.sub_priority.value_or(task.priority_value));
 }
 
@@ -111,6 +136,10 @@ std::int64_t release_of(const TaskSeen& seen, const Gap& gap) {
       return std::max<std::int64_t>(seen.cpu.value_or(model::CpuMilli{}).value, 0);
     case Measure::kMemoryUsed:
       return std::max<std::int64_t>(seen.memory.value_or(model::MemoryBytes{}).value, 0);
+    case Measure::kDiskHeld:
+    case Measure::kInodesHeld:
+      if (task.kind == TaskKind::kHostApplication) return 0;
+      return sight_of(seen, gap) == Sight::kSeen ? part_of(seen, gap).amount : gap.amount;
     case Measure::kCpuRequested:
     case Measure::kMemoryRequested:
       break;
@@ -126,6 +155,7 @@ bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules) {
   const Task& task = *seen.task;
   if (task.terminal() || task.deleted || !is_ours_to_end(task)) return false;
   if (is_of_use(gap.measure) && task.path.empty()) return false;
+  if (is_of_disk(gap.measure) && !part_of(seen, gap).large && sight_of(seen, gap) == Sight::kSeen) return false;
   return task.may_be_evicted_by(to_string(gap.feature)) && fits_feature(task, gap.feature, rules.threshold) &&
          release_of(seen, gap) > 0;
 }
@@ -137,13 +167,13 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, con
     if (!may_go(tasks[i], gap, rules)) continue;
     const WorkClass* work = class_of(*tasks[i].task, rules.classes);
     out.push_back({i, release_of(tasks[i], gap), work == nullptr ? kNoClass : work->order,
-                   lost_core_seconds(tasks[i], work, now)});
+                   lost_core_seconds(tasks[i], work, now), sight_of(tasks[i], gap)});
   }
   std::ranges::sort(out, [&](const Victim& a, const Victim& b) {
     const Task& first = *tasks[a.task].task;
     const Task& second = *tasks[b.task].task;
-    const auto its = standing(first, a.order, rules.business);
-    const auto other = standing(second, b.order, rules.business);
+    const auto its = standing(first, a, rules.business);
+    const auto other = standing(second, b, rules.business);
     if (its != other) return its < other;
     const Wide lost = Wide{a.lost_core_seconds} * b.release;
     const Wide lost_with_other = Wide{b.lost_core_seconds} * a.release;

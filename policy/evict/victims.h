@@ -9,6 +9,8 @@
 //                               or pending
 //   *AllocatableEvict           the same by allocatableEvictPriorityThreshold, and a pod of the class that is oversold
 //   MemoryPressure              any
+//   Disk                        any that holds a tenth at least of what is short there, or of which nobody can see all
+//                               that it holds
 //
 // Online work never: neither the peer's label nor a priority makes a victim of it here. A pod is offline where our
 // manager lets an agent evict it (policy/admission/eviction.h), a copilot's task where is_offline (policy/limits) says
@@ -18,6 +20,11 @@
 //
 //   infrastructure last     all that others depend on comes after all others
 //   own business last       work of the pool's own business comes after everybody else's
+//   sight                   for a disk, one of which nobody can see enough comes after those that are known to help,
+//   and
+//                           before others like it one that wrote a tenth at least of what is short. It counts as one
+//                           that releases all, so that it goes alone, and what came of it is awaited
+//
 //   eviction priority       koordinator.sh/eviction-priority, lower first; it outranks the class
 //   class                   the least timely first; work of no class, and of an unknown one, before all that have one
 //   priority                lower first; with default
@@ -52,6 +59,9 @@ namespace tidemark::policy {
 // Making it again costs about so much: a core writes a hundred megabytes of shuffle in a second.
 inline constexpr std::int64_t kHeldBytesPerCoreSecond = 100 * 1000 * 1000;
 
+// Of what is short on a disk: who holds less than this part of it ends for nearly nothing.
+inline constexpr std::int64_t kDiskPart = 10;
+
 struct VictimRules {
   const ThresholdRules& threshold;
   std::span<const WorkClass> classes;  // by ascending order
@@ -64,11 +74,15 @@ std::int64_t release_of(const TaskSeen& seen, const Gap& gap);
 // Whether it may go for that gap.
 bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules);
 
+// How well it is known that it helps, the best first. Of all but disks kSeen.
+enum class Sight : std::uint8_t { kSeen, kWrote, kUnseen };
+
 struct Victim {
   std::size_t task = 0;  // index in the list that was given
   std::int64_t release = 0;
   std::int64_t order = -1;  // of its class; -1: none
   std::int64_t lost_core_seconds = 0;
+  Sight sight = Sight::kSeen;  // else `release` is a guess
   bool operator==(const Victim&) const = default;
 };
 

@@ -40,6 +40,9 @@ Gap gap_for(EvictFeature feature, PriorityClass oversold = PriorityClass::kNone)
     case EvictFeature::kMemory:
     case EvictFeature::kMemoryPressure:
       gap.measure = Measure::kMemoryUsed;
+      break;
+    case EvictFeature::kDisk:
+      gap.measure = Measure::kDiskHeld;
   }
   gap.amount = 1;
   return gap;
@@ -101,7 +104,7 @@ class Scenario {
 };
 
 TEST(VictimScenarios, ComeOutAsTheyAreWritten) {
-  testing::play_scenarios("policy/evict/testdata/victims", 5, [] {
+  testing::play_scenarios("policy/evict/testdata/victims", 6, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
@@ -159,6 +162,10 @@ AnyNode any_node(Random& random) {
     TaskSeen seen{&each, {}, {}};
     if (random() % 5 != 0) seen.cpu = model::CpuMilli{any_number(random, 9000)};
     if (random() % 5 != 0) seen.memory = model::MemoryBytes{any_number(random, 9'000'000'000)};
+    if (random() % 3 != 0) seen.written_bytes = any_number(random, 9'000);
+    for (DiskHeld& disk : seen.disks) {
+      if (random() % 3 != 0) disk = {any_number(random, 9'000'000), any_number(random, 9'000), random() % 2 == 0};
+    }
     out.seen.push_back(seen);
   }
   if (random() % 5 == 0) out.seen.push_back({});
@@ -183,6 +190,16 @@ std::vector<Gap> all_gaps() {
   std::vector<Gap> out;
   for (std::size_t i = 0; i < kEvictFeatures; ++i) {
     const auto feature = static_cast<EvictFeature>(i);
+    if (feature == EvictFeature::kDisk) {
+      for (const auto measure : {Measure::kDiskHeld, Measure::kInodesHeld}) {
+        Gap gap = gap_for(feature);
+        gap.measure = measure;
+        gap.disk = measure == Measure::kDiskHeld ? Disk::kRuntime : Disk::kKubelet;
+        gap.amount = 40'000;
+        out.push_back(gap);
+      }
+      continue;
+    }
     if (feature != EvictFeature::kCpuAllocatable && feature != EvictFeature::kMemoryAllocatable) {
       out.push_back(gap_for(feature));
       continue;
@@ -219,6 +236,31 @@ TEST(VictimProperty, WhoMayGoAndOnlyThose) {
   EXPECT_GT(found, 1000U);
 }
 
+// For a disk nobody ends for what is known to be next to nothing, and one of which too little is seen ends alone.
+TEST(VictimProperty, ForADiskWhoHelpsOrOneThatNobodyCanSee) {
+  Random random(6);
+  std::size_t guessed = 0, known = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const AnyNode node = any_node(random);
+    const Gap gap = all_gaps().back();
+    for (const Victim& each : victims(node.seen, gap, node.rules(), node.now)) {
+      const DiskHeld& its = node.seen[each.task].disks[static_cast<std::size_t>(gap.disk)];
+      if (each.sight == Sight::kSeen) {
+        ASSERT_GE(its.inodes, gap.amount / kDiskPart);
+        ASSERT_EQ(each.release, its.inodes);
+        ++known;
+      } else {
+        ASSERT_FALSE(its.whole);
+        ASSERT_EQ(each.release, gap.amount);
+        ASSERT_EQ(each.sight, Sight::kUnseen) << "what was written tells nothing of inodes";
+        ++guessed;
+      }
+    }
+  }
+  EXPECT_GT(guessed, 500U);
+  EXPECT_GT(known, 500U);
+}
+
 // In which order tasks were listed shows nowhere.
 TEST(VictimProperty, TheOrderOfTheTasksDoesNotMatter) {
   Random random(2);
@@ -244,7 +286,11 @@ TEST(VictimProperty, WhatIsToGoLastGoesLast) {
   Random random(3);
   for (int round = 0; round < 3000; ++round) {
     const AnyNode node = any_node(random);
-    const Gap gap = gap_for(EvictFeature::kMemoryPressure);
+    const bool disk = round % 2 == 0;
+    const auto gaps = all_gaps();
+    const Gap gap =
+        disk ? gaps[gaps.size() - 1 - static_cast<std::size_t>(round / 2 % 2)] : gap_for(EvictFeature::kMemoryPressure);
+    ASSERT_EQ(disk, gap.feature == EvictFeature::kDisk);
     const auto list = victims(node.seen, gap, node.rules(), node.now);
     for (std::size_t i = 1; i < list.size(); ++i) {
       const model::Task& first = *node.seen[list[i - 1].task].task;
@@ -255,6 +301,9 @@ TEST(VictimProperty, WhatIsToGoLastGoesLast) {
       const bool then_own = then.identity.business == "search";
       ASSERT_LE(first_own, then_own);
       if (first_own != then_own) continue;
+      ASSERT_LE(list[i - 1].sight, list[i].sight);
+      ASSERT_TRUE(disk || list[i].sight == Sight::kSeen);
+      if (list[i - 1].sight != list[i].sight) continue;
       ASSERT_LE(first.eviction_priority, then.eviction_priority);
       if (first.eviction_priority != then.eviction_priority) continue;
       ASSERT_LE(list[i - 1].order, list[i].order);

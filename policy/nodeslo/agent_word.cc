@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "policy/budget/grants.h"
+#include "policy/pools/budget_form.h"
 #include "policy/pools/form.h"
 #include "policy/pools/mode_form.h"
 #include "policy/pools/parse.h"
@@ -50,11 +51,7 @@ EvictSettings read_evict(Form& agent, Problems& problems) {
   std::int64_t grace_s = seconds_of(out.grace);
   each.integer("graceSeconds", grace_s, seconds_of(kEvictGraceMin), seconds_of(kEvictGraceMax));
   out.grace = std::chrono::seconds(grace_s);
-  if (each.has("memoryPressurePercent")) {
-    std::int64_t percent = kPressureMax_percent;
-    each.integer("memoryPressurePercent", percent, 1, kPressureMax_percent);
-    out.memory_pressure_percent = percent;
-  }
+  read_evict_lines(each, out);
   return out;
 }
 
@@ -108,6 +105,8 @@ void write_agent_word(base::JsonWriter& json, const AgentWord& word) {
   if (word.evict != EvictSettings{}) {
     json.key("evict").begin_object().member("graceSeconds", seconds_up(word.evict.grace));
     if (word.evict.memory_pressure_percent) json.member("memoryPressurePercent", *word.evict.memory_pressure_percent);
+    if (word.evict.disk_free_percent) json.member("diskFreePercent", *word.evict.disk_free_percent);
+    if (word.evict.inodes_free_percent) json.member("inodesFreePercent", *word.evict.inodes_free_percent);
     json.end_object();
   }
   json.end_object();

@@ -6,7 +6,8 @@
 //      "classes":[{"name":"transcode","order":10,"cpuWeight":50,"memoryLowPercent":25,"restartCostSeconds":300,
 //                  "checkpointing":true}, …],
 //      "business":"search",                                          where the pool names one
-//      "evict":{"graceSeconds":60,"memoryPressurePercent":20}}}      where the pool says something of it
+//      "evict":{"graceSeconds":60,"memoryPressurePercent":20,        where the pool says something of it
+//               "diskFreePercent":20,"inodesFreePercent":10}}}
 //
 // The manager may be newer than the agent: a member that is not known here is passed over. What is known and wrong
 // refuses the whole word, since half of it would mean something else.

@@ -53,6 +53,19 @@ TEST(AgentWord, WhatIsNotSaidHasItsDefault) {
   EXPECT_EQ(*read_agent_word(*Json::parse(R"({"schema":1,"evictions":{}})")), std::nullopt);
 }
 
+TEST(AgentWord, LinesOfEvictionsGoTheirOwnWay) {
+  AgentWord word;
+  word.evict = {seconds(60), 20, 15, 8};
+  EXPECT_EQ(written(word), R"({"schema":1,"agent":{"modes":{"default":"enforce"},"evict":{"graceSeconds":60,)"
+                           R"("memoryPressurePercent":20,"diskFreePercent":15,"inodesFreePercent":8}}})");
+  EXPECT_EQ(**read_agent_word(*Json::parse(written(word))), word);
+  for (const char* wrong : {"0", "91", "-1", "\"20\"", "1.5"}) {
+    for (const char* key : {"diskFreePercent", "inodesFreePercent"}) {
+      EXPECT_FALSE(read(base::cat(R"({"evict":{")", key, R"(":)", wrong, "}}")).has_value()) << key << wrong;
+    }
+  }
+}
+
 TEST(AgentWord, ClassesComeByTheirOrder) {
   const auto word = read(R"({"classes":[{"name":"b","order":30},{"name":"a","order":20}]})");
   ASSERT_TRUE(word && *word);

@@ -10,6 +10,12 @@ constexpr base::Duration kCoolDownMax = std::chrono::hours(24);
 
 }  // namespace
 
+void read_evict_lines(Form& form, EvictSettings& into) {
+  form.integer("memoryPressurePercent", into.memory_pressure_percent, 1, kPressureMax_percent);
+  form.integer("diskFreePercent", into.disk_free_percent, 1, kDiskFreeMax_percent);
+  form.integer("inodesFreePercent", into.inodes_free_percent, 1, kDiskFreeMax_percent);
+}
+
 void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Problems& problems) {
   Form each(form.member("evictions"), form.place("evictions"), problems);
   each.integer("perJobHour", budget.job_per_hour, 1, kPerHourMax);
@@ -32,11 +38,7 @@ void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Pro
   breaker.finish();
   Form agent(each.member("node"), each.place("node"), problems);
   agent.duration("grace", node.grace, kEvictGraceMin, kEvictGraceMax);
-  if (agent.has("memoryPressurePercent")) {
-    std::int64_t percent = kPressureMax_percent;
-    agent.integer("memoryPressurePercent", percent, 1, kPressureMax_percent);
-    node.memory_pressure_percent = percent;
-  }
+  read_evict_lines(agent, node);
   agent.finish();
   each.finish();
 }

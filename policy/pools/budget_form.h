@@ -13,6 +13,8 @@
 //     node:                        # how an agent goes about it
 //       grace: 30s                 # between asking a task to end and killing its group
 //       memoryPressurePercent: 20  # evict too while all work stands still for want of memory for more than this
+//       diskFreePercent: 20        # the same while less of a disk is free than this,
+//       inodesFreePercent: 10      # or less of its inodes
 #pragma once
 
 #include "policy/budget/settings.h"
@@ -23,5 +25,8 @@ namespace tidemark::policy {
 
 // What is not given stays as it is.
 void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Problems& problems);
+
+// Those of our own lines that a form names; the manager's settings and its word to an agent name them alike.
+void read_evict_lines(Form& form, EvictSettings& into);
 
 }  // namespace tidemark::policy

@@ -106,6 +106,13 @@ void Form::integer(std::string_view key, std::int64_t& out, std::int64_t lowest,
   out = found->as_int();
 }
 
+void Form::integer(std::string_view key, std::optional<std::int64_t>& out, std::int64_t lowest, std::int64_t highest) {
+  if (!has(key)) return;
+  std::int64_t read = out.value_or(lowest);
+  integer(key, read, lowest, highest);
+  out = read;
+}
+
 void Form::duration(std::string_view key, base::Duration& out, base::Duration lowest, base::Duration highest) {
   const Json* found = known(key);
   if (found == nullptr) return;

@@ -48,6 +48,7 @@ class Form {
   void text(std::string_view key, std::string& out);
   void boolean(std::string_view key, bool& out);
   void integer(std::string_view key, std::int64_t& out, std::int64_t lowest, std::int64_t highest);
+  void integer(std::string_view key, std::optional<std::int64_t>& out, std::int64_t lowest, std::int64_t highest);
   void duration(std::string_view key, base::Duration& out, base::Duration lowest, base::Duration highest);
   // One of `words`; nullopt where there is nothing good.
   std::optional<std::size_t> choice(std::string_view key, std::vector<std::string_view> words);

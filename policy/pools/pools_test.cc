@@ -102,7 +102,7 @@ schema: 1
 mode: enforce
 evictions: {perJobHour: 5, breaker: {atLeast: 30, window: 5m}}
 pools:
-- {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, breaker: {ratePercent: 20, coolDown: 1h}}}
+- {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, breaker: {ratePercent: 20, coolDown: 1h}, node: {diskFreePercent: 20, inodesFreePercent: 10}}}
 - {name: rough, nodeSelector: {matchLabels: {a: b}}, evictions: {breaker: {watched: false}}}
 )",
                                             Zones());
@@ -111,15 +111,17 @@ pools:
   EXPECT_EQ(config->rest.budget, (BudgetSettings{5, std::nullopt, false, {true, minutes(5), 30, 10, minutes(30)}}));
   EXPECT_EQ(config->pools[0].budget, (BudgetSettings{5, 600, true, {true, minutes(5), 30, 20, hours(1)}}));
   EXPECT_FALSE(config->pools[1].budget.breaker.watched);
+  EXPECT_EQ(config->pools[0].evict, (EvictSettings{std::chrono::seconds(30), std::nullopt, 20, 10}));
+  EXPECT_EQ(config->pools[1].evict, EvictSettings()) << "no line is drawn by itself";
   EXPECT_FALSE(drop_in().rest.budget.breaker.watched) << "a stand-in sells what the peer would";
   const auto wrong = parse_tidemark_config(R"(
 schema: 1
 mode: enforce
-evictions: {perJobHour: 0, perPoolHour: -1, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}}
+evictions: {perJobHour: 0, perPoolHour: -1, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}, node: {diskFreePercent: 91, inodesFreePercent: 0}}
 )",
                                            Zones());
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().size(), 7U) << to_string(wrong.error());
+  EXPECT_EQ(wrong.error().size(), 9U) << to_string(wrong.error());
 }
 
 TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {

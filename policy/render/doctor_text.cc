@@ -39,6 +39,12 @@ TopicWords words(NodeTopic topic) {
       return {"memory line", "memoryLine"};
     case NodeTopic::kDiskLine:
       return {"disk line", "diskLine"};
+    case NodeTopic::kDiskInodesLine:
+      return {"inodes line", "inodesLine"};
+    case NodeTopic::kRuntimeDiskLine:
+      return {"imagefs line", "runtimeDiskLine"};
+    case NodeTopic::kRuntimeInodesLine:
+      return {"image inodes", "runtimeInodesLine"};
     case NodeTopic::kCpuManager:
       return {"CPU manager", "cpuManager"};
     case NodeTopic::kSwap:
@@ -104,12 +110,36 @@ std::string knob_names(std::span<const KnobFound> knobs) {
   return out;
 }
 
+// Where a line lies, by which settings.
+struct LineWords {
+  std::string_view ours, change;  // what our setting is, and what is done with it so that it is reached earlier
+  std::string_view kubelet;       // of its evictionHard
+  std::string_view path;          // of ours: the flag that names where it is looked at
+};
+
+LineWords line_words(NodeTopic topic) {
+  switch (topic) {
+    case NodeTopic::kDiskLine:
+      return {"diskFreePercent", "raise ", "nodefs.available", "--kubelet-dir"};
+    case NodeTopic::kDiskInodesLine:
+      return {"inodesFreePercent", "raise ", "nodefs.inodesFree", "--kubelet-dir"};
+    case NodeTopic::kRuntimeDiskLine:
+      return {"diskFreePercent", "raise ", "imagefs.available", "--runtime-dir"};
+    case NodeTopic::kRuntimeInodesLine:
+      return {"inodesFreePercent", "raise ", "imagefs.inodesFree", "--runtime-dir"};
+    default:
+      return {"memoryEvictThresholdPercent", "lower ", "memory.available", ""};
+  }
+}
+
 std::string line_text(const NodeFinding& finding) {
   const LinePair pair = finding.line.value_or(LinePair{});
-  const std::string kubelet =
-      cat("the kubelet evicts from ", bytes_text(pair.kubelet), " in use on, of ", bytes_text(pair.capacity));
+  const bool inodes = finding.topic == NodeTopic::kDiskInodesLine || finding.topic == NodeTopic::kRuntimeInodesLine;
+  const auto amount = [&](std::int64_t of) { return inodes ? std::to_string(of) : bytes_text(of); };
+  const std::string kubelet = cat("the kubelet evicts from ", amount(pair.kubelet), inodes ? " inodes" : "",
+                                  " in use on, of ", amount(pair.capacity));
   if (finding.fact == NodeFact::kNoLineOfOurs) return cat("only ", kubelet);
-  return cat("offline work is evicted from ", bytes_text(pair.ours), " in use on, ", kubelet);
+  return cat("offline work is evicted from ", amount(pair.ours), inodes ? " inodes" : "", " in use on, ", kubelet);
 }
 
 // One line, and further ones where it has some.
@@ -219,9 +249,7 @@ std::string_view knob_fix(Knob knob) {
 // What is to be done; "" where nothing is.
 std::string fix_text(const NodeFinding& finding) {
   if (finding.severity == Severity::kOk) return "";
-  const bool memory = finding.topic == NodeTopic::kMemoryLine;
-  const std::string_view ours = memory ? "memoryEvictThresholdPercent" : "our line for the disk";
-  const std::string_view kubelet = memory ? "memory.available" : "nodefs.available";
+  const LineWords line = line_words(finding.topic);
   switch (finding.fact) {
     case NodeFact::kNoGroups:
       return "mount the machine's /sys/fs/cgroup into the agent's container, and name it with --cgroup-root";
@@ -245,13 +273,13 @@ std::string fix_text(const NodeFinding& finding) {
              "account with the right nodes/configz (on older kubelets nodes/proxy)";
     case NodeFact::kLineNear:
     case NodeFact::kLineOver:
-      return cat("lower ", ours, ", or ", kubelet, " of the kubelet's evictionHard, until ", kRoomPercent,
-                 " % lie between them");
+      return cat(line.change, line.ours, ", or lower ", line.kubelet, " of the kubelet's evictionHard, until ",
+                 kRoomPercent, " % lie between them");
     case NodeFact::kLineUnknown:
-      return memory ? "find out why the machine does not tell its memory (/proc/meminfo)"
-                    : "name the kubelet's own folder with --kubelet-dir";
+      return line.path.empty() ? "find out why the machine does not tell its memory (/proc/meminfo)"
+                               : cat("name the folder that lies on that disk with ", line.path);
     case NodeFact::kNoLineOfOurs:
-      return cat("set ", ours, " below that: the kubelet picks who goes by an order of its own");
+      return cat("set ", line.ours, " below that: the kubelet picks who goes by an order of its own");
     case NodeFact::kCpusStatic:
       return "suppress by quota: cpuSuppressPolicy cfsQuota";
     case NodeFact::kSwapOn:

@@ -38,7 +38,9 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
   EXPECT_EQ(
       lines(render_text(node_findings(found))),
       (std::vector<std::string>{
-          "ok    cgroups        version 2", "ok    cgroup driver  systemd", "ok    CPU priority   cpu.idle",
+          "ok    cgroups        version 2",
+          "ok    cgroup driver  systemd",
+          "ok    CPU priority   cpu.idle",
           "                     not cpu.bvt_warp_ns: the kernel of this node has no such file [TM-KNOB-001]: "
           "x/cpu.bvt_warp_ns",
           "                     not cpu.qos_level: the kernel of this node has no such file [TM-KNOB-001]",
@@ -47,17 +49,40 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    kubelet        tells its configuration",
           "bad   memory line    offline work is evicted from 75161927680 (70.0 GiB) in use on, the kubelet evicts from "
           "75161927680 (70.0 GiB) in use on, of 107374182400 (100.0 GiB)",
-          "                     fix: lower memoryEvictThresholdPercent, or memory.available of the kubelet's "
+          "                     fix: lower memoryEvictThresholdPercent, or lower memory.available of the kubelet's "
           "evictionHard, until "
           "5 % lie between them",
           "ok    disk line      nobody is evicted for it, neither by us nor by the kubelet",
+          "ok    inodes line    nobody is evicted for it, neither by us nor by the kubelet",
+          "ok    imagefs line   nobody is evicted for it, neither by us nor by the kubelet",
+          "ok    image inodes   nobody is evicted for it, neither by us nor by the kubelet",
           "ok    CPU manager    pods share the processors (cpuManagerPolicy none)",
           "warn  swap           on: 2147483648 (2.0 GiB)",
           "                     fix: swapoff -a, and out of /etc/fstab: with swap a limit of memory slows down where "
           "it should "
           "hold",
-          "ok    pressure       of the node and of groups", "ok    other agent    none", "ok    latch          no",
-          "ok    hold           no", ""}));
+          "ok    pressure       of the node and of groups",
+          "ok    other agent    none",
+          "ok    latch          no",
+          "ok    hold           no",
+          ""}));
+}
+
+TEST(DoctorText, AnInodesLineCountsInodes) {
+  NodeFound found = example();
+  found.kubelet->imagefs_inodes = EvictionThreshold{0, 5'000};
+  found.runtime_inodes = {1'000'000, 98};
+  const std::string text = render_text(node_findings(found));
+  EXPECT_NE(
+      text.find("bad  image inodes   offline work is evicted from 980000 inodes in use on, the kubelet evicts from "
+                "950000 inodes in use on, of 1000000\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("fix: raise inodesFreePercent, or lower imagefs.inodesFree of the kubelet's evictionHard, until 5 "
+                "% lie between them"),
+      std::string::npos)
+      << text;
 }
 
 TEST(DoctorText, OneLineForACondition) {
@@ -81,7 +106,7 @@ TEST(DoctorText, ForPrograms) {
                                        {"found", Json("version 2")},
                                        {"fix", Json(nullptr)},
                                        {"reason", Json(nullptr)}}));
-  EXPECT_EQ(findings[10],
+  EXPECT_EQ(findings[13],
             Json::object({{"what", Json("otherAgent")},
                           {"severity", Json("warn")},
                           {"found", Json("Koordinator's agent runs on this node: ours only observes [TM-AGENT-007]")},

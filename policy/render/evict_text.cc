@@ -34,6 +34,10 @@ std::string evict_seen(const Gap& gap) {
   if (gap.feature == EvictFeature::kMemoryPressure) {
     return cat(gap.seen_percent, " % of the last ten seconds, the line is ", gap.line_percent, " %");
   }
+  if (gap.feature == EvictFeature::kDisk) {
+    return cat(gap.seen_percent, gap.measure == Measure::kInodesHeld ? " % of the inodes of " : " % of ",
+               to_string(gap.disk), " free, the line is ", gap.line_percent, " %, up to ", gap.goal_percent, " %");
+  }
   return cat(levels(gap.seen_percent, gap.line_percent), ", down to ", gap.goal_percent, " %");
 }
 
@@ -52,7 +56,9 @@ std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leavi
     out = cat(model::reason_id(first->reason), ": ", to_string(first->feature.feature));
     // Below its line a level moves all the time, and means nothing.
     if (first->feature.line_percent != 0 && weight(*first) > 2) {
-      out += cat(" ", levels(first->feature.seen_percent, first->feature.line_percent));
+      out += first->feature.feature == EvictFeature::kDisk
+                 ? cat(" ", first->feature.seen_percent, " % free of ", first->feature.line_percent, " %")
+                 : cat(" ", levels(first->feature.seen_percent, first->feature.line_percent));
     }
   }
   if (leaving > 0) out += cat(out.empty() ? "" : "; ", leaving, " on their way out");

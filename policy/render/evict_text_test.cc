@@ -29,6 +29,26 @@ TEST(EvictText, WhySomebodyGoes) {
             "70 %)");
 }
 
+// Of a disk what is free is told, as a kubelet's own thresholds say it.
+TEST(EvictText, WhatIsShortOnADisk) {
+  Gap disk;
+  disk.feature = EvictFeature::kDisk;
+  disk.reason = Reason::kEvictDiskLine;
+  disk.measure = Measure::kDiskHeld;
+  disk.seen_percent = 12;
+  disk.line_percent = 20;
+  disk.goal_percent = 22;
+  EXPECT_EQ(evict_why(disk),
+            "TM-EVICT-007: a disk of the node is filled above the line of eviction (12 % of the kubelet's disk free, "
+            "the line is 20 %, up to 22 %)");
+  disk.reason = Reason::kEvictInodesLine;
+  disk.measure = Measure::kInodesHeld;
+  disk.disk = Disk::kRuntime;
+  EXPECT_EQ(evict_seen(disk), "12 % of the inodes of the container runtime's disk free, the line is 20 %, up to 22 %");
+  const EvictVerdict asked{{EvictFeature::kDisk, Reason::kEvictDiskLine, 12, 20}, Reason::kEvictDiskLine, 5};
+  EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 on their way out");
+}
+
 // Contract 7.4: whoever looks for the peer's events finds ours.
 TEST(EvictText, AnEventBeginsAsThePeers) {
   EXPECT_TRUE(evict_event(memory_gap()).starts_with("trigger by koordlet feature BEMemoryEvict, TM-EVICT-001: "));

@@ -23,7 +23,7 @@ EVERYTHING = {
     "webhooks": {"certificateSecret": "given", "profile": "tidemark", "whileOff": "refuse", "port": 10443, "evictionsConfiguration": "night-evictions"},
     "agent": {
         "enabled": True, "podSource": "api-server", "mode": "observe", "metricsHost": "127.0.0.1", "metricsPort": 9999, "extraArgs": ["--kube-api-qps=2"], "maxUnavailable": 3,
-        "kubelet": {"endpoint": "https://10.0.0.1:10250", "caFile": "/etc/kubernetes/pki/ca.crt", "cgroupRoot": "/kube", "rootDir": "/data/kubelet", "podLogsDir": "/data/logs"},
+        "kubelet": {"endpoint": "https://10.0.0.1:10250", "caFile": "/etc/kubernetes/pki/ca.crt", "cgroupRoot": "/kube", "rootDir": "/data/kubelet", "podLogsDir": "/data/logs", "seeVolumes": True},
         "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
     "settings": {

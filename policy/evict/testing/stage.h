@@ -11,6 +11,10 @@
 //   rules cpuEvictPolicy evictByRealLimit|evictByAllocatable
 //   on FEATURE …                             BECPUEvict
 //   pressure-line PERCENT      grace DURATION              of our own settings
+//   disk-line PERCENT|none     inodes-line PERCENT|none    the same
+//   disk kubelet|runtime FREE of BYTES [inodes FREE of COUNT]       a disk of the node; "unknown" in place of all that
+//   holds NAME kubelet|runtime BYTES [inodes COUNT] [whole]         whole: nothing else; else nobody can see the rest
+//   wrote NAME BYTES                         in all; nobody measured that of others
 //   class NAME ORDER [restart DURATION] [checkpointing]
 //   business NAME                            the pool's own
 //   pod, container, task, application, gone  (policy/testing/tasks.h)
@@ -66,6 +70,8 @@ class EvictNode {
   };
 
   void node_uses(Words& words);
+  void disk(Words& words);
+  void holds(Words& words);
   void set_rules(Words& words);
   void work_class(Words& words);
   void about(Words& words);
@@ -74,6 +80,8 @@ class EvictNode {
   TaskStage stage_;
   std::map<std::string, std::vector<Said>> about_;
   std::map<std::string, Use> uses_;
+  std::map<std::string, ByDisk<DiskHeld>> holds_;
+  std::map<std::string, std::int64_t> wrote_;
   std::vector<model::Task> tasks_;
   std::vector<TaskSeen> seen_;
 };
@@ -94,6 +102,16 @@ inline std::optional<model::CpuMilli> evict_cpu(const std::string& word) {
 inline std::optional<model::MemoryBytes> evict_memory(const std::string& word) {
   if (word == "unknown" || word == "-") return std::nullopt;
   return memory_bytes(quantity(word));
+}
+
+inline Disk evict_disk(const std::string& word) {
+  if (word == "kubelet") return Disk::kKubelet;
+  if (word == "runtime") return Disk::kRuntime;
+  throw std::runtime_error(base::cat("no such disk: ", word));
+}
+
+inline std::int64_t evict_bytes(const std::string& word) {
+  return memory_bytes(quantity(word)).value;
 }
 
 inline std::optional<OfflineCpu> evict_offline(Words& words) {
@@ -130,6 +148,40 @@ inline void EvictNode::node_uses(Words& words) {
     node.memory_pressure_percent = value == "unknown" ? std::nullopt : std::optional(evict_number(value));
   } else {
     throw std::runtime_error(base::cat("a node uses no ", what));
+  }
+}
+
+inline void EvictNode::disk(Words& words) {
+  auto& seen = node.disks[static_cast<std::size_t>(evict_disk(words.next()))];
+  const std::string free = words.next();
+  seen.reset();
+  if (free == "unknown") return;
+  const auto of = [&] {
+    if (words.next() != "of") throw std::runtime_error("wanted of");
+    return words.next();
+  };
+  seen.emplace();
+  seen->bytes_free = evict_bytes(free);
+  seen->bytes = evict_bytes(of());
+  if (words.empty()) return;
+  if (words.next() != "inodes") throw std::runtime_error("wanted inodes");
+  seen->inodes_free = evict_number(words.next());
+  seen->inodes = evict_number(of());
+}
+
+inline void EvictNode::holds(Words& words) {
+  const std::string name = words.next();
+  DiskHeld& its = holds_[name][static_cast<std::size_t>(evict_disk(words.next()))];
+  its = {evict_bytes(words.next()), 0, false};
+  while (!words.empty()) {
+    const std::string word = words.next();
+    if (word == "inodes") {
+      its.inodes = evict_number(words.next());
+    } else if (word == "whole") {
+      its.whole = true;
+    } else {
+      throw std::runtime_error(base::cat("nothing is held as ", word));
+    }
   }
 }
 
@@ -272,6 +324,17 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
     while (!words.empty()) switches.set(parse_evict_feature(words.next()).value());
   } else if (verb == "pressure-line") {
     settings.memory_pressure_percent = evict_number(words.next());
+  } else if (verb == "disk-line" || verb == "inodes-line") {
+    const std::string word = words.next();
+    (verb == "disk-line" ? settings.disk_free_percent : settings.inodes_free_percent) =
+        word == "none" ? std::nullopt : std::optional(evict_number(word));
+  } else if (verb == "disk") {
+    disk(words);
+  } else if (verb == "holds") {
+    holds(words);
+  } else if (verb == "wrote") {
+    const std::string name = words.next();
+    wrote_[name] = evict_bytes(words.next());
   } else if (verb == "grace") {
     settings.grace = duration(words.next());
   } else if (verb == "class") {
@@ -317,6 +380,8 @@ inline std::span<const TaskSeen> EvictNode::look() {
     const auto used = uses_.find(task.name);
     const Use use = used == uses_.end() ? Use{} : used->second;
     seen_.push_back({&task, use.cpu, use.memory});
+    if (const auto held = holds_.find(task.name); held != holds_.end()) seen_.back().disks = held->second;
+    if (const auto wrote = wrote_.find(task.name); wrote != wrote_.end()) seen_.back().written_bytes = wrote->second;
   }
   return seen_;
 }

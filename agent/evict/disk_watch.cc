@@ -1,0 +1,183 @@
+#include "agent/evict/disk_watch.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "agent/evict/plain_name.h"
+#include "base/text.h"
+#include "linux/filesystem.h"
+#include "linux/kernel_files.h"
+#include "policy/limits/task_groups.h"
+
+namespace tidemark::agent {
+namespace {
+
+using policy::ByDisk;
+using policy::Disk;
+using policy::DiskHeld;
+using policy::DiskSeen;
+
+constexpr auto kKubelet = static_cast<std::size_t>(Disk::kKubelet);
+constexpr auto kRuntime = static_cast<std::size_t>(Disk::kRuntime);
+constexpr std::int64_t kPercent = 100;
+// Of two looks at one disk, one right after the other.
+constexpr std::int64_t kSameWithin_percent = 1;
+
+DiskSeen seen_of(const linux::FilesystemSpace& space) {
+  return {space.bytes, space.bytes_free, space.inodes, space.inodes_free};
+}
+
+// A layered filesystem has a device of its own and the sizes of what lies below it.
+bool is_same(const linux::FilesystemSpace& one, const linux::FilesystemSpace& other) {
+  if (one.device == other.device) return true;
+  return one.bytes == other.bytes && one.inodes == other.inodes &&
+         std::abs(one.bytes_free - other.bytes_free) <= one.bytes / kPercent * kSameWithin_percent;
+}
+
+bool is_near(std::optional<std::int64_t> line, std::int64_t all, std::int64_t free) {
+  return line && all > 0 && free / std::max<std::int64_t>(all / kPercent, 1) < *line + kNearLine_percent;
+}
+
+bool is_near(const DisksFound& found, const policy::EvictSettings& settings) {
+  return std::ranges::any_of(found.disks, [&](const std::optional<DiskSeen>& disk) {
+    return disk && (is_near(settings.disk_free_percent, disk->bytes, disk->bytes_free) ||
+                    is_near(settings.inodes_free_percent, disk->inodes, disk->inodes_free));
+  });
+}
+
+// `folder` beneath `root`, which must be there: else nobody can see whether there is one. False: nothing was seen.
+bool add_folder(const std::string& root, const std::string& folder, std::uint64_t device, DiskHeld& to) {
+  const auto above = linux::open_directory(root);
+  if (!above || !*above) return false;
+  const auto inside = linux::open_beneath((*above)->fd.get(), folder, {root, folder, {}});
+  if (!inside) return false;
+  if (!*inside) return true;  // it has none
+  const linux::FolderSpace space = linux::folder_space((*inside)->fd.get(), device, {});
+  to.bytes += space.bytes;
+  to.inodes += space.inodes;
+  return space.whole;
+}
+
+std::vector<PodOnDisk> offline_pods(const TaskSnapshot& tasks) {
+  std::vector<PodOnDisk> out;
+  for (const ListedTask& each : tasks.tasks) {
+    const model::Task& task = *each.task;
+    if (task.kind != model::TaskKind::kPod || task.terminal() || !policy::is_offline(task)) continue;
+    out.push_back({task.ns, task.name, task.identity.task});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<DisksFound> look_at_disks(const DiskPlaces& places) {
+  DisksFound out;
+  TM_TRY(auto kubelet, linux::filesystem_space(places.kubelet_dir + "/cpu_manager_state"));
+  if (!kubelet) {
+    TM_TRY(kubelet, linux::filesystem_space(places.kubelet_dir));
+  }
+  if (!kubelet) return fail(ErrorKind::kNotFound, "there is no ", places.kubelet_dir, " (--kubelet-dir)");
+  out.kubelet_device = kubelet->device;
+  out.disks[kKubelet] = seen_of(*kubelet);
+  TM_TRY(const auto runtime, linux::filesystem_space(places.runtime_dir));
+  if (!runtime) return out;
+  out.one = is_same(*kubelet, *runtime);
+  if (!out.one) out.disks[kRuntime] = seen_of(*runtime);
+  return out;
+}
+
+ByDisk<DiskHeld> held_by_pod(const DiskPlaces& places, const PodOnDisk& pod, const DisksFound& disks) {
+  ByDisk<DiskHeld> out{};
+  const std::string logs = base::cat(pod.ns, "_", pod.name, "_", pod.uid);
+  if (!is_plain_name(pod.ns) || !is_plain_name(pod.name) || !is_plain_name(pod.uid) || !is_plain_name(logs)) return out;
+  DiskHeld& held = out[kKubelet];
+  const bool logs_seen = add_folder(places.pod_logs, logs, disks.kubelet_device, held);
+  const bool volumes_seen = add_folder(
+      places.kubelet_dir + "/pods", base::cat(pod.uid, "/volumes/kubernetes.io~empty-dir"), disks.kubelet_device, held);
+  const bool writes_beside = disks.one || !disks.disks[kRuntime];
+  held.whole = logs_seen && volumes_seen && !writes_beside;
+  return out;
+}
+
+DiskWatch::DiskWatch(net::EventLoop& loop, net::WorkerPool& files, const base::Log& log, base::Registry& metrics,
+                     DiskPlaces places, Look look)
+    : loop_(loop),
+      files_(files),
+      log_(log),
+      metrics_(metrics),
+      places_(std::move(places)),
+      look_at_(std::move(look)),
+      scope_(loop) {}
+
+void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks) {
+  if (!settings.disk_free_percent && !settings.inodes_free_percent) {
+    sights_ = {};
+    look_again_.reset();
+    held_seen_.reset();
+    return;
+  }
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (looked_ && now - *looked_ > kDiskGoodFor) sights_.disks = {};
+  if (held_seen_ && now - *held_seen_ > kHeldGoodFor) sights_.held.clear();
+  if (looking_ || (look_again_ && now < *look_again_)) return;
+  look_again_ = now + kDiskLook;
+  looking_ = true;
+  scope_.spawn(look(settings, offline_pods(tasks)));
+}
+
+net::Task<void> DiskWatch::look(policy::EvictSettings settings, std::vector<PodOnDisk> pods) {
+  const base::MonotonicTime began = loop_.clock().monotonic();
+  auto found =
+      co_await files_.run<Result<DisksFound>>(loop_, [ask = look_at_, places = places_] { return ask(places); });
+  if (!found || !*found) {
+    complain(found ? found->error() : found.error());
+    looking_ = false;
+    co_return;
+  }
+  trouble_.clear();
+  // Before it is told that a disk is short, so that nobody goes unseen who could have been seen.
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (is_near(**found, settings) && (!held_seen_ || now - *held_seen_ >= kHeldLook)) {
+    co_await see_what_is_held(**found, std::move(pods));
+  }
+  sights_.disks = (*found)->disks;
+  looked_ = began;
+  for (std::size_t i = 0; i < policy::kDisks; ++i) show(static_cast<Disk>(i), sights_.disks[i]);
+  looking_ = false;
+}
+
+net::Task<void> DiskWatch::see_what_is_held(const DisksFound& found, std::vector<PodOnDisk> pods) {
+  const base::MonotonicTime began = loop_.clock().monotonic();
+  decltype(sights_.held) held;
+  for (PodOnDisk& pod : pods) {
+    if (loop_.clock().monotonic() - began >= kHeldLimit) break;
+    std::string uid = pod.uid;
+    auto its = co_await files_.run<ByDisk<DiskHeld>>(
+        loop_, [places = places_, pod = std::move(pod), found] { return held_by_pod(places, pod, found); });
+    if (its) held.emplace(std::move(uid), *its);
+  }
+  sights_.held = std::move(held);
+  held_seen_ = loop_.clock().monotonic();
+}
+
+void DiskWatch::complain(const Error& error) {
+  if (trouble_ == error.message) return;
+  trouble_ = error.message;
+  log_.warn("the node's disks cannot be looked at: nobody is evicted for them", {{"error", error.message}});
+}
+
+void DiskWatch::show(Disk disk, const std::optional<DiskSeen>& seen) {
+  if (!seen) return;
+  const std::string_view component = disk == Disk::kKubelet ? "kubelet" : "runtime";
+  const auto tell = [&](std::string_view name, std::string_view help, std::int64_t free, std::int64_t all) {
+    if (all <= 0) return;
+    metrics_.gauge(name, help, {{"component", component}}).set(static_cast<double>(free) / static_cast<double>(all));
+  };
+  tell("tidemark_agent_disk_free_ratio", "Free part of a disk for which a line of eviction is drawn.", seen->bytes_free,
+       seen->bytes);
+  tell("tidemark_agent_disk_inodes_free_ratio", "Free part of its inodes.", seen->inodes_free, seen->inodes);
+}
+
+}  // namespace tidemark::agent

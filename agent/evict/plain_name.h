@@ -1,0 +1,16 @@
+// A word that somebody outside gave, as a part of a path: it leads nowhere else.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace tidemark::agent {
+
+inline constexpr std::size_t kFileNameMax = 255;  // NAME_MAX
+
+inline bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.size() <= kFileNameMax && !name.contains('/') &&
+         !name.contains('\0');
+}
+
+}  // namespace tidemark::agent
