@@ -109,7 +109,9 @@ class RunningAgent final : public Agent {
                 log_, options_.audit_actor),
         disks_(loop, connections.files, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
-        eviction_(loop, {ending_, &events_, &losses_, &last_words_}, log_, metrics, options_.feature_gates.evictions()),
+        evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
+        eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_}, log_, metrics,
+                  options_.feature_gates.evictions()),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
         late_passes_(metrics.counter("tidemark_agent_passes_skipped_total",
@@ -374,6 +376,7 @@ class RunningAgent final : public Agent {
   LastWords last_words_;
   Ending ending_;
   DiskWatch disks_;
+  EvictMemory evict_memory_;
   EvictionController eviction_;
   std::optional<KernelEvents> kernel_;
   base::Histogram& pass_seconds_;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/source_dir.h"
 #include "linux/cgroup/cpu.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/hierarchies.h"
@@ -425,7 +426,7 @@ TEST(OwnGroups, ThoseOfATestThatIsNoMoreAreRemoved) {
 // The folder is called like the kernel's own headers (<linux/…>), and the root of the tree is searched first: a header
 // of the same name here would take the place of the kernel's.
 TEST(HeaderNames, NoneIsAlsoOneOfTheKernels) {
-  const std::filesystem::path here = std::filesystem::path(TIDEMARK_SOURCE_DIR) / "linux";
+  const std::filesystem::path here = std::filesystem::path(base::testing::from_root("linux"));
   for (const auto& entry : std::filesystem::recursive_directory_iterator(here)) {
     if (entry.path().extension() != ".h") continue;
     const auto relative = std::filesystem::relative(entry.path(), here);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 
 namespace tidemark::model {
@@ -17,7 +18,7 @@ namespace {
 using Format = Quantity::Format;
 
 std::vector<std::vector<std::string>> read_rows(const std::string& name) {
-  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/tests/golden/quantity/" + name);
+  std::ifstream file(base::testing::from_root("tests/golden/quantity/" + name));
   EXPECT_TRUE(file.good()) << name << " is missing";
   std::vector<std::vector<std::string>> rows;
   for (std::string line; std::getline(file, line);) {

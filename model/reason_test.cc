@@ -7,12 +7,14 @@
 #include <sstream>
 #include <string>
 
+#include "base/testing/source_dir.h"
+
 namespace tidemark::model {
 namespace {
 
 // Dashboards, alerts and runbooks are written against these ids. A line of the file may be added, never changed.
 TEST(Reasons, TheListIsTheOneThatWasReleased) {
-  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/model/testdata/reasons.txt");
+  std::ifstream file(base::testing::from_root("model/testdata/reasons.txt"));
   ASSERT_TRUE(file.good());
   std::stringstream released;
   released << file.rdbuf();

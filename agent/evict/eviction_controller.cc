@@ -55,13 +55,14 @@ Reason reason_of(EvictOutcome outcome) {
 EvictionController::EvictionController(net::EventLoop& loop, EvictionOutside outside, const base::Log& log,
                                        base::Registry& metrics, policy::EvictSwitches gates)
     : loop_(loop),
-      outside_(std::move(outside)),
+      outside_(outside),
       log_(log),
       metrics_(metrics),
       leaving_(metrics.gauge("tidemark_agent_tasks_leaving",
                              "Tasks that were asked to end and are still there, or may not go for now.")),
       gates_(gates),
-      state_(policy::first_evict_state(loop.clock().monotonic())),
+      state_(outside.memory != nullptr ? outside.memory->begin(loop.clock().monotonic())
+                                       : policy::first_evict_state(loop.clock().monotonic())),
       scope_(loop) {}
 
 void EvictionController::observe(const EvictionInputs& inputs) {
@@ -77,6 +78,8 @@ void EvictionController::observe(const EvictionInputs& inputs) {
       inputs.rules, inputs.rules.word ? all_features() : gates_, now, wall);
   answers_.clear();
   state_ = std::move(step.state);
+  // Before anybody is asked: an agent that is killed in between has counted one too many, and not one too few.
+  if (outside_.memory != nullptr) outside_.memory->keep(state_);
   for (const policy::Leaving& each : step.plan.ended) ended(each, now);
   for (const policy::EvictOrder& each : step.plan.orders) {
     if (may_act) {
@@ -105,7 +108,9 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     // One that does not die keeps others waiting no longer than it has to.
     if (!killing_.insert(key).second) return;
     const auto going = going_.find(key);
-    scope_.spawn(kill(task, going == going_.end() ? order.gap : going->second.gap, order.by));
+    // One that the agent before this one asked: what was seen then is not known any more, only what it was about.
+    const policy::Gap known{.feature = order.feature, .reason = order.reason};
+    scope_.spawn(kill(task, going == going_.end() ? known : going->second.gap, order.by));
     return;
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};

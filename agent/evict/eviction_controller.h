@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/evict/evict_memory.h"
 #include "agent/evict/eviction_observer.h"
 #include "agent/evict/hands.h"
 #include "agent/evict/last_words.h"
@@ -32,6 +33,7 @@ struct EvictionOutside {
   kube::EventRecorder* events = nullptr;  // null: none are told
   LossLedger* losses = nullptr;           // null: none is kept
   LastWords* last_words = nullptr;        // the same
+  EvictMemory* memory = nullptr;          // null: the next agent begins anew
 };
 
 struct EvictionInputs {

@@ -54,7 +54,8 @@ class Evictions : public ::testing::Test {
 
   void begin() {
     controller.reset();
-    controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr}, log, metrics, gates);
+    memory.emplace(log, folder.root() + "/run", "b1");
+    controller.emplace(loop, EvictionOutside{hands, nullptr, &ledger, nullptr, &*memory}, log, metrics, gates);
   }
   std::vector<Loss> losses() {
     EXPECT_TRUE(net::testing::run_task(loop, ledger.drain(1h)));
@@ -117,6 +118,7 @@ class Evictions : public ::testing::Test {
   std::shared_ptr<const TaskSnapshot> tasks;
   linux::testing::Tree folder;
   LossLedger ledger{loop, log, metrics, folder.root()};
+  std::optional<EvictMemory> memory;
   std::optional<EvictionController> controller;
 };
 
@@ -258,6 +260,29 @@ TEST_F(Evictions, TheHourIsBounded) {
   rules.grant = policy::NodeGrant{{4, clock.wall() + 24h}, {}};
   seconds(30);
   EXPECT_EQ(hands.asked.size(), 4U);
+}
+
+TEST_F(Evictions, AnAgentThatStartsAnewCountsTheHourOn) {
+  for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
+  other_gib = 13;
+  for (int i = 0; i < 3; ++i) {
+    seconds(120);
+    EXPECT_EQ(hands.asked.size(), 2U) << "kLocalEvictionsPerHour, start " << i;
+    begin();
+  }
+}
+
+TEST_F(Evictions, AnAgentThatStartsAnewKeepsToTheDeadlineThatWasTold) {
+  pod("stubborn", 6);
+  seconds(10);
+  begin();
+  seconds(18);
+  EXPECT_TRUE(hands.killed.empty()) << "thirty seconds of grace";
+  seconds(4);
+  ASSERT_FALSE(hands.killed.empty());
+  EXPECT_EQ(hands.killed[0], "stubborn");
+  EXPECT_EQ(hands.asked.size(), 1U) << "it was told";
+  EXPECT_NE(lines.find("BEMemoryEvict"), std::string::npos) << lines;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "agent/agent.h"
 #include "agent/testing/kernel_node.h"
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "kube/client.h"
@@ -100,7 +101,7 @@ class AgentTest : public ::testing::Test {
     admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "admin");
     for (const char* kind : {"nodemetrics", "nodeslos"}) {
       const std::string manifest =
-          read_file(base::cat(TIDEMARK_SOURCE_DIR "/deploy/crds/slo.koordinator.sh_", kind, ".yaml"));
+          read_file(base::testing::from_root(base::cat("deploy/crds/slo.koordinator.sh_", kind, ".yaml")));
       must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", *base::parse_yaml(manifest));
     }
     must("POST", "/api/v1/nodes", parsed(R"({"metadata":{"name":"n1"}})"));

@@ -7,10 +7,12 @@
 #include <sstream>
 #include <string>
 
+#include "base/testing/source_dir.h"
+
 namespace tidemark::agent::testing {
 
 inline std::string testdata(const std::string& name) {
-  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/agent/testdata/" + name, std::ios::binary);
+  std::ifstream file(base::testing::from_root("agent/testdata/" + name), std::ios::binary);
   EXPECT_TRUE(file) << "agent/testdata/" << name;
   std::ostringstream text;
   text << file.rdbuf();

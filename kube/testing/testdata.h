@@ -6,10 +6,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/testing/source_dir.h"
+
 namespace tidemark::kube::testing {
 
 inline std::string testdata(const std::string& name) {
-  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/kube/testdata/" + name, std::ios::binary);
+  std::ifstream file(base::testing::from_root("kube/testdata/" + name), std::ios::binary);
   if (!file) throw std::runtime_error("no testdata " + name);
   return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "base/yaml.h"
 #include "manager/testing/cluster.h"
 #include "net/http_server.h"
@@ -90,8 +91,8 @@ TEST_F(BusyNodeTest, WhoWritesMoreOftenThanWeWaitKeepsNobodyOut) {
 
 TEST_F(BusyNodeTest, NorOutOfTheZones) {
   must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-       *base::parse_yaml(
-           testing::read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml")));
+       *base::parse_yaml(testing::read_file(
+           base::testing::from_root("deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml"))));
   Json topology = name_only("n1");
   topology["apiVersion"] = Json("topology.node.k8s.io/v1alpha1");
   topology["kind"] = Json("NodeResourceTopology");

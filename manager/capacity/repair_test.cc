@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "base/yaml.h"
 #include "manager/capacity/own_writes.h"
 #include "manager/testing/cluster.h"
@@ -45,8 +46,8 @@ class RepairTest : public testing::InMemoryCluster {
   }
   Json make_topology() {
     must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-         *base::parse_yaml(
-             testing::read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml")));
+         *base::parse_yaml(testing::read_file(
+             base::testing::from_root("deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml"))));
     Json topology = name_only("n1");
     topology["apiVersion"] = Json("topology.node.k8s.io/v1alpha1");
     topology["kind"] = Json("NodeResourceTopology");

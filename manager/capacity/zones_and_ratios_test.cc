@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "manager/testing/cluster.h"
@@ -24,8 +25,8 @@ class ZonesAndRatiosTest : public testing::InMemoryCluster {
  protected:
   void topology_kind() {
     must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-         *base::parse_yaml(
-             testing::read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml")));
+         *base::parse_yaml(testing::read_file(
+             base::testing::from_root("deploy/crds/topology.node.k8s.io_noderesourcetopologies.yaml"))));
   }
   // Two zones of 16 cores and 64 GiB each, and a processor.
   void topology(std::string_view name) {

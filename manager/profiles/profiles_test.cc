@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/testing/source_dir.h"
 #include "manager/profiles/recommender.h"
 #include "manager/testing/cluster.h"
 #include "model/quantity.h"
@@ -52,7 +53,7 @@ class ProfilesTest : public testing::InMemoryCluster {
   void SetUp() override {
     InMemoryCluster::SetUp();
     const Json crd = *base::parse_yaml(
-        testing::read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/analysis.koordinator.sh_recommendations.yaml"));
+        testing::read_file(base::testing::from_root("deploy/crds/analysis.koordinator.sh_recommendations.yaml")));
     must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
     must("POST", "/api/v1/namespaces", name_only("shop"));
     settings(Json::object({{"enable", true}, {"cpuReclaimThresholdPercent", 100}}));

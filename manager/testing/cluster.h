@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "base/yaml.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
@@ -68,7 +69,7 @@ class InMemoryCluster : public ::testing::Test {
     admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
     for (const char* kind : {"nodemetrics", "nodeslos"}) {
       const Json crd = *base::parse_yaml(
-          read_file(base::cat(TIDEMARK_SOURCE_DIR "/deploy/crds/slo.koordinator.sh_", kind, ".yaml")));
+          read_file(base::testing::from_root(base::cat("deploy/crds/slo.koordinator.sh_", kind, ".yaml"))));
       must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
     }
     must("POST", "/api/v1/namespaces", name_only("koordinator-system"));

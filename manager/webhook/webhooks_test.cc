@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/testing/clock.h"
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "kube/memory/json_patch.h"
@@ -50,7 +51,7 @@ class WebhooksTest : public ::testing::Test {
         loop, *transport, [] { return std::string(); }, kube::ClientConfig{}, base::Random(1));
     must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
          *base::parse_yaml(
-             read_file(TIDEMARK_SOURCE_DIR "/deploy/crds/config.koordinator.sh_clustercolocationprofiles.yaml")));
+             read_file(base::testing::from_root("deploy/crds/config.koordinator.sh_clustercolocationprofiles.yaml"))));
     must("POST", "/api/v1/namespaces", named("team"));
     const auto informer = [&]<class T>(const kube::Resource& resource, auto decode) {
       return std::make_unique<kube::Informer<T>>(loop, *client, *client, log, metrics, base::Random(2), of(resource),

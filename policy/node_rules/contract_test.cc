@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 #include "policy/node_rules/node_rules.h"
 #include "policy/nodeslo/nodeslo.h"
@@ -245,7 +246,7 @@ TEST(NodeRules, AGrantOfEvictions) {
 
 // Eight specs that the peer's manager wrote on a real API server.
 TEST(NodeRules, SpecsOfThePeerAreReadWhole) {
-  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/tests/golden/nodeslo/expected.json");
+  std::ifstream file(base::testing::from_root("tests/golden/nodeslo/expected.json"));
   std::stringstream text;
   text << file.rdbuf();
   const auto specs = Json::parse(text.str());

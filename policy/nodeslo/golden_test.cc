@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "policy/nodeslo/nodeslo.h"
 
 namespace tidemark::policy {
 namespace {
 
 Json read_json(const std::string& name) {
-  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/tests/golden/nodeslo/" + name);
+  std::ifstream file(base::testing::from_root("tests/golden/nodeslo/" + name));
   std::stringstream text;
   text << file.rdbuf();
   auto json = Json::parse(text.str());

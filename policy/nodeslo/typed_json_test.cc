@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 
 namespace tidemark::policy {
@@ -39,7 +40,7 @@ constexpr std::array kRoot{
 constexpr ObjectSchema kRootSchema{kRoot, &kExtraSchema};
 
 TEST(GoldenTypedJson, ReadsWritesAndMergesAsGoDoes) {
-  std::ifstream file(TIDEMARK_SOURCE_DIR "/tests/golden/typed_json/cases.tsv");
+  std::ifstream file(base::testing::from_root("tests/golden/typed_json/cases.tsv"));
   int lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
     const auto columns = base::split(line, '\t');

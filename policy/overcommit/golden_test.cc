@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/testing/source_dir.h"
 #include "model/annotations.h"
 #include "model/names.h"
 #include "policy/overcommit/overcommit.h"
@@ -21,7 +22,7 @@ using model::Resources;
 const base::WallTime kNow{std::chrono::hours(24 * 365 * 56)};
 
 Json read_json(const std::string& name) {
-  std::ifstream file(std::string(TIDEMARK_SOURCE_DIR) + "/tests/golden/overcommit/" + name);
+  std::ifstream file(base::testing::from_root("tests/golden/overcommit/" + name));
   std::stringstream text;
   text << file.rdbuf();
   auto json = Json::parse(text.str());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 #include "policy/pools/parse.h"
 
@@ -469,7 +470,7 @@ TEST(TidemarkConfigText, TheGuidesExampleIsGood) {
     bytes << std::ifstream(path, std::ios::binary).rdbuf();
     return bytes.str();
   };
-  const std::string guide = bytes_of(cat(TIDEMARK_SOURCE_DIR, "/docs/guide/water-line.md"));
+  const std::string guide = bytes_of(base::testing::from_root("docs/guide/water-line.md"));
   constexpr std::string_view kFence = "```yaml\n";
   const auto begin = guide.find(kFence);
   ASSERT_NE(begin, std::string::npos);
@@ -489,7 +490,7 @@ TEST(TidemarkConfigText, TheGuidesExampleIsGood) {
 
 // The example of the guide is what a reader copies: it is read by the reader that it explains.
 TEST(TidemarkConfigText, TheExampleOfEvictionsSaysTheDefaults) {
-  std::ifstream file(TIDEMARK_SOURCE_DIR "/docs/guide/evictions.md");
+  std::ifstream file(base::testing::from_root("docs/guide/evictions.md"));
   const std::string guide{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto begin = guide.find("```yaml\n");
   const auto end = guide.find("```", begin + 3);
@@ -501,7 +502,7 @@ TEST(TidemarkConfigText, TheExampleOfEvictionsSaysTheDefaults) {
 }
 
 TEST(TidemarkConfigText, TheExampleOfTheGuideIsGood) {
-  std::ifstream file(TIDEMARK_SOURCE_DIR "/docs/guide/settings.md");
+  std::ifstream file(base::testing::from_root("docs/guide/settings.md"));
   std::stringstream guide;
   guide << file.rdbuf();
   const std::string text = guide.str();

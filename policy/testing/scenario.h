@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/testing/source_dir.h"
 #include "base/text.h"
 #include "model/quantity.h"
 #include "model/resources.h"
@@ -105,7 +106,7 @@ inline std::string played(const std::string& text, const std::string& name, cons
 
 inline void play_scenarios(std::string_view folder, std::size_t files_min, const std::function<AnswerLine()>& begin) {
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(base::cat(TIDEMARK_SOURCE_DIR, "/", folder))) {
+  for (const auto& entry : std::filesystem::directory_iterator(base::testing::from_root(folder))) {
     ++files;
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();

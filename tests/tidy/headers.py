@@ -15,8 +15,8 @@ from tidy.source import Tree
 
 COMPILER = "clang++-19"
 FLAGS = ["-std=c++23", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable", "-Wno-unused-function"]
-# What cmake/TidemarkModule.cmake defines for everyone and for tests.
-FLAGS += ['-DTIDEMARK_VERSION="0"', '-DTIDEMARK_SOURCE_DIR="."']
+# What cmake/TidemarkModule.cmake defines for everyone.
+FLAGS += ['-DTIDEMARK_VERSION="0"']
 COMPILE_S = 120
 
 

@@ -1,0 +1,64 @@
+#include "agent/evict/evict_memory.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "journal/whole_file.h"
+#include "policy/evict/stored.h"
+
+namespace tidemark::agent {
+namespace {
+
+// A pause alone is not worth a file: the next agent begins with one of its own.
+bool is_worth_keeping(const policy::EvictState& state) {
+  return !state.hour.empty() || !state.leaving.empty();
+}
+
+}  // namespace
+
+EvictMemory::EvictMemory(const base::Log& log, const std::string& run_dir, std::string boot_id)
+    : log_(log), folder_(run_dir), path_(run_dir + "/evictions.json"), boot_id_(std::move(boot_id)) {}
+
+policy::EvictState EvictMemory::begin(base::MonotonicTime now) {
+  const auto text = journal::read_whole(path_, policy::kEvictStoredBytesMax);
+  if (!text || !*text) {
+    if (!text) log_.warn("evictions before this start do not count", {{"error", text.error().message}});
+    return policy::first_evict_state(now);
+  }
+  auto before = policy::decode_evictions(**text, boot_id_);
+  if (!before) {
+    if (before.error().kind != ErrorKind::kNotFound) {
+      log_.warn("evictions before this start do not count", {{"file", path_}, {"error", before.error().message}});
+    }
+    return policy::first_evict_state(now);
+  }
+  kept_ = *before;
+  if (is_worth_keeping(kept_)) {
+    log_.info("goes on with evictions of the agent before", {{"within the hour", std::to_string(kept_.hour.size())},
+                                                             {"leaving", std::to_string(kept_.leaving.size())}});
+  }
+  return policy::evict_state_after(*std::move(before), now);
+}
+
+void EvictMemory::keep(const policy::EvictState& state) {
+  if (state == kept_) return;
+  const bool was_worth = is_worth_keeping(kept_);
+  if (!is_worth_keeping(state) && !was_worth) return;
+  const auto done = [&]() -> Result<void> {
+    if (!is_worth_keeping(state)) {
+      TM_TRY_VOID(journal::remove_whole(path_));
+    } else {
+      TM_TRY_VOID(journal::make_folder(folder_));
+      TM_TRY_VOID(journal::write_whole(path_, policy::encode_evictions(state, boot_id_)));
+    }
+    return {};
+  }();
+  if (done) kept_ = state;
+  if (!done && !troubled_) {
+    log_.warn("evictions are not kept for the next start: its hour would begin anew",
+              {{"error", done.error().message}});
+  }
+  troubled_ = !done;
+}
+
+}  // namespace tidemark::agent
