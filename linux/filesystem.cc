@@ -63,7 +63,7 @@ class Walk {
     if (entries_ % kLookAtTimeEach == 0 && std::chrono::steady_clock::now() >= end_) return false;
     const int folder = ::dirfd(open_.back().get());
     struct stat found{};
-    if (::fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (folder < 0 || ::fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno != ENOENT) out_.whole = false;  // else it went meanwhile
       return true;
     }

@@ -221,7 +221,6 @@ TEST_F(Evictions, WithoutAGateNobodyGoes) {
 }
 
 TEST_F(Evictions, WhoHoldsADiskThatIsShortEnds) {
-  rules.threshold.memory_evict_percent.reset();
   rules.word.emplace();
   rules.word->evict.disk_free_percent = 20;
   for (const char* name : {"small", "large"}) pod(name, 1);
