@@ -9,7 +9,8 @@ import unittest
 from cluster import chart, colocation
 from cluster.chart import ROOT
 from cluster.colocation import MERGE, must
-from cluster.test_manager import STATUS, WithApi
+from cluster.test_manager import WithApi
+from cluster.tidemark_process import wait_for
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 ACCOUNTS = f"/api/v1/namespaces/{chart.NAMESPACE}/serviceaccounts"
@@ -75,11 +76,13 @@ class DoctorCluster(WithApi):
         """With the rules of deploy/manager.yaml for viewers and no others."""
         colocation.put_settings(self.api, {"enable": True})
         for name in ("doctor-4", "doctor-5"):
-            self.node(name, status=STATUS)
+            self.node(name)
             self.stands(name)
         self.make_viewer()
         with tempfile.TemporaryDirectory() as folder:
-            told = self.told(0, kubeconfig=chart.kubeconfig_of(VIEWER, folder))
+            kubeconfig = chart.kubeconfig_of(VIEWER, folder)
+            wait_for(lambda: self.doctor("--kubelets=0", kubeconfig=kubeconfig).returncode == 0, "the roles in force")
+            told = self.told(0, kubeconfig=kubeconfig)
         self.assertIn("nodes/proxy", told["kubeletsRefuse"]["found"])
         self.assertEqual("warn", told["kubeletsRefuse"]["severity"])
         self.assertIn("noAgents", told)
