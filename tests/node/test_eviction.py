@@ -52,8 +52,13 @@ class Eviction(OnARealNode):
         wait_for(lambda: not going(), "an end of those that were evicted before", self.agent, LIMIT_S)
         there = self.names()
         self.node.run([work for work in self.WORKS if work.name not in there])
-        self.agent.stop()  # what one case was refused, another one does not wait for
+        self.agent.stop()
+        self.memory().unlink(missing_ok=True)  # what one case was refused, another one does not wait for
         type(self).agent = self.start()
+
+    def memory(self) -> Path:
+        """What an agent tells the next one of its evictions."""
+        return Path(self.state) / "run/evictions.json"
 
     def line(self, percent: int, mode: str = "enforce") -> None:
         word = {
@@ -125,6 +130,11 @@ class Eviction(OnARealNode):
         self.press_until_gone("spark")
         self.assertIn("transcode", self.names())
         self.assertGreaterEqual(self.evictions("TM-EVICT-016"), 1)
+        kept = json.loads(self.memory().read_text())
+        self.agent.kill()
+        type(self).agent = self.start()
+        wait_for(lambda: "goes on with evictions of the agent before" in self.agent.log, "what the one that was killed knew", self.agent, LIMIT_S)
+        self.assertIn("forbidden", [one["stage"] for one in kept["leaving"]], kept)
 
     def test_observing_nobody_goes(self):
         before = self.evictions("TM-EVICT")
