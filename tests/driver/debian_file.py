@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -15,6 +16,8 @@ DOWNLOAD_S = 600
 
 def known(package: str, parse: Callable[[str], tuple[str, str]]) -> tuple[str, str]:
     """What `parse` makes of what apt says of a package now. Where apt knows nothing of it, its lists are renewed once."""
+    if shutil.which("apt-get") is None:
+        raise Failed(f"wanted a file of Debian's package {package}, and there is no apt-get to fetch it: this is not Debian")
     try:
         return parse(_shown(package))
     except Failed:
@@ -49,7 +52,7 @@ def _fetch(package: str, version: str, pattern: str, wanted: Path) -> None:
                 raise Failed(f"apt-get download {package}={version} failed: is a package mirror reachable? As root: apt-get update")
         unpacked = Path(scratch) / "unpacked"
         for archive in Path(scratch).glob("*.deb"):
-            processes.capture(["dpkg-deb", "-x", archive, unpacked])
+            _unpack(archive, unpacked)
         found = list(unpacked.glob(pattern))
         if len(found) != 1:
             raise Failed(f"wanted one {pattern} in {package} {version}, found {len(found)}")
@@ -58,11 +61,14 @@ def _fetch(package: str, version: str, pattern: str, wanted: Path) -> None:
 
 def _download(package: str, version: str, folder: Path) -> bool:
     # As whoever runs this: apt's own user could not write there.
+    return processes.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", f"{package}={version}"], cwd=folder, timeout_s=DOWNLOAD_S).code == 0
+
+
+def _unpack(archive: Path, folder: Path) -> None:
     try:
-        done = processes.run(["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", f"{package}={version}"], cwd=folder, timeout_s=DOWNLOAD_S)
-    except OSError as error:
-        raise Failed(f"apt-get cannot be run: {error}")
-    return done.code == 0
+        processes.capture(["dpkg-deb", "-x", archive, folder])
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Failed(f"{archive.name} cannot be unpacked in {archive.parent.parent}: {getattr(error, 'stderr', '') or error}")
 
 
 def _update() -> None:

@@ -25,11 +25,17 @@ def complete() -> bool:
     return _helm().there() and any(cache_folder().glob("promtool-*/promtool"))
 
 
-def provide() -> dict[str, str]:
-    """The environment of the tests that read deploy/. Failed with the remedy when there is no Go or no package."""
+def _provide_helm() -> dict[str, str]:
+    return {"TIDEMARK_HELM": str(go_programs.provide([_helm()])["helm"])}
+
+
+def _provide_promtool() -> dict[str, str]:
     package, version = debian_file.known(PROMETHEUS, parse)
-    promtool = debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool")
-    return {"TIDEMARK_HELM": str(go_programs.provide([_helm()])["helm"]), "TIDEMARK_PROMTOOL": str(promtool)}
+    return {"TIDEMARK_PROMTOOL": str(debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool"))}
+
+
+# Each gives what tells the tests where its tool is. Failed with the remedy: where there is no helm for want of Go, promtool may be had, and the reverse.
+PROVIDE = {"helm": _provide_helm, "promtool": _provide_promtool}
 
 
 def parse(text: str) -> tuple[str, str]:

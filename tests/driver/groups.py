@@ -33,7 +33,7 @@ GROUPS = {
 CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "node", "cluster", "long"}
 NEED_NODE = {"node", "long"}
-NEED_DEPLOY_TOOLS = {"node", "cluster"}
+NEED_DEPLOY_TOOLS = {"node": ["helm"], "cluster": ["helm", "promtool"]}
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
 PROGRAM_LIMIT_S = {"long": 7200.0}
@@ -205,12 +205,12 @@ def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict
         run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
         return None
     environment = {**more, **clusters[0].environment}
-    if group in NEED_DEPLOY_TOOLS:
+    for tool in NEED_DEPLOY_TOOLS.get(group, []):
         try:
             with run.timed("deploy-tools"):
-                environment = {**environment, **deploy_tools.provide()}
-        except Failed as error:  # what needs them is then skipped by name; a skip that nobody expected fails CI
-            run.add([Case(group, "deploy-tools", "(build)", FAILED, str(error))])
+                environment |= deploy_tools.PROVIDE[tool]()
+        except Failed as error:  # what needs it is then skipped by name; a skip that nobody expected fails CI
+            run.add([Case(group, "deploy-tools", tool, FAILED, str(error))])
     return clusters, environment
 
 

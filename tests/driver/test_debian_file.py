@@ -26,9 +26,10 @@ class Known(unittest.TestCase):
             with self.assertRaisesRegex(Failed, "apt-get update"):
                 debian_file.known("prometheus", deploy_tools.parse)
 
-    def test_an_answer_without_a_version_is_refused(self):
-        with self.assertRaises(Failed):
-            deploy_tools.parse("Package: prometheus\n")
+    def test_where_there_is_no_apt_nobody_is_told_to_run_it(self):
+        with mock.patch.object(debian_file.shutil, "which", lambda _: None), mock.patch.object(debian_file, "_update", side_effect=AssertionError("with what?")):
+            with self.assertRaisesRegex(Failed, "prometheus.*not Debian"):
+                debian_file.known("prometheus", deploy_tools.parse)
 
 
 class Fetched(unittest.TestCase):
@@ -67,6 +68,18 @@ class Fetched(unittest.TestCase):
             with self.assertRaises(Failed):
                 self.provide()
             self.assertEqual([".lock"], [left.name for left in self.wanted.parent.iterdir()])
+
+    def test_what_cannot_be_unpacked_is_a_reason_and_leaves_nothing(self):
+        with mock.patch.object(debian_file, "_download", lambda package, version, folder: (folder / "it.deb").write_text("half of a package") > 0):
+            with self.assertRaisesRegex(Failed, r"it\.deb cannot be unpacked in .*/promtool-2\.42: .*dpkg-deb"):
+                self.provide()
+        self.assertEqual([".lock"], [left.name for left in self.wanted.parent.iterdir()])
+
+    def test_what_a_mirror_has_once_apt_knows_it_again_is_taken(self):
+        self.update.side_effect = lambda: setattr(self, "files", ["usr/bin/promtool"])
+        self.files = []
+        self.assertEqual("prometheus 2.42", self.provide().read_text())
+        self.assertEqual(2, len(self.downloads))
 
     def test_a_mirror_that_has_only_a_newer_one_is_asked_once_more(self):
         self.files = []

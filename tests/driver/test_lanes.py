@@ -143,7 +143,7 @@ class Order(unittest.TestCase):
 class Group(unittest.TestCase):
     """The group `cluster` with everything around it replaced: who gets which files, and that all cases arrive."""
 
-    def run_group(self, files: list[str], only: str = "") -> tuple[groups.Run, list[int], list]:
+    def run_group(self, files: list[str], only: str = "", promtool=lambda: {}) -> tuple[groups.Run, list[int], list]:
         run, counts, ran = groups.Run(only=only), [], []
         run.fixtures = mock.Mock()
         run.fixtures.start = lambda count: counts.append(count) or [FakeLane(str(number)) for number in range(count)]
@@ -155,7 +155,7 @@ class Group(unittest.TestCase):
         with (
             mock.patch.object(groups, "find_go", lambda: ("go", "")), mock.patch.object(groups.build, "listed", lambda *_: []),
             mock.patch.object(groups, "_python_files", lambda _: [Path(file) for file in files]), mock.patch.object(groups, "_run_python", python),
-            mock.patch.object(groups.deploy_tools, "provide", lambda: {"HELM": "helm"}),
+            mock.patch.dict(groups.deploy_tools.PROVIDE, {"helm": lambda: {"HELM": "helm"}, "promtool": promtool}),
             mock.patch.object(groups, "_cluster_docs", lambda environment: [Case("cluster", "docs", "README.md:1", PASSED)]),
         ):
             groups._run_group(run, "cluster", True)
@@ -169,6 +169,11 @@ class Group(unittest.TestCase):
         self.assertEqual(sorted(names), sorted(name for name, _, _ in ran))
         self.assertEqual(sorted([*names, "docs"]), sorted(case.program for case in run.cases))
         self.assertEqual({"helm"}, {helm for _, _, helm in ran})
+
+    def test_a_tool_that_is_not_to_be_had_is_told_and_takes_no_other_with_it(self):
+        run, _, ran = self.run_group(["test_0.py", "test_1.py"], promtool=mock.Mock(side_effect=Failed("as root: apt-get update")))
+        self.assertEqual([("cluster deploy-tools promtool", "as root: apt-get update")], [(case.title, case.detail) for case in run.cases if case.outcome == FAILED])
+        self.assertEqual([("test_0.py", "helm"), ("test_1.py", "helm")], sorted((name, helm) for name, _, helm in ran))
 
     def test_one_file_is_not_worth_a_second_cluster(self):
         _, counts, ran = self.run_group(["test_0.py"])

@@ -1,0 +1,87 @@
+"""promtool out of a package, where apt is a script of this test; and when nothing is left to make."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from driver import deploy_tools
+from driver.console import Failed
+
+VERSION = "2.42.0+ds-5+deb12u1"
+
+
+class Promtool(unittest.TestCase):
+    def setUp(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.cache, self.programs, self.asked, archive = folder / "cache", folder / "programs", folder / "asked", folder / "prometheus.deb"
+        self.programs.mkdir()
+        self.asked.touch()
+        self.package(folder / "made", archive)
+        self.program("apt-cache", f"echo Package: prometheus; echo Version: {VERSION}")
+        self.program("apt-get", f'echo "$*" >>{self.asked}\ncase "$*" in "download "*" prometheus={VERSION}") cp {archive} .;; *) exit 100;; esac')
+        self.enterContext(mock.patch.dict(os.environ, PATH=f"{self.programs}:{os.environ['PATH']}"))
+        self.enterContext(mock.patch.object(deploy_tools, "cache_folder", lambda: self.cache))
+
+    def package(self, made: Path, archive: Path) -> None:
+        for file, text in {
+            "DEBIAN/control": f"Package: prometheus\nVersion: {VERSION}\nArchitecture: all\nMaintainer: test <test@example.com>\nDescription: test\n",
+            "usr/bin/prometheus": "#!/bin/sh\necho server\n", "usr/bin/promtool": "#!/bin/sh\necho tool\n",
+        }.items():
+            (made / file).parent.mkdir(parents=True, exist_ok=True)
+            (made / file).write_text(text)
+            (made / file).chmod(0o755)
+        subprocess.run(["dpkg-deb", "--build", made, archive], check=True, stdin=subprocess.DEVNULL, capture_output=True)
+
+    def program(self, name: str, text: str) -> None:
+        (self.programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.programs / name).chmod(0o755)
+
+    def provide(self) -> Path:
+        return Path(deploy_tools.PROVIDE["promtool"]()["TIDEMARK_PROMTOOL"])
+
+    def test_it_is_fetched_once_and_runs_from_the_cache(self):
+        found = self.provide()
+        self.assertEqual(self.cache / f"promtool-{VERSION}" / "promtool", found)
+        self.assertEqual("tool\n", subprocess.run([found], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(found, self.provide())
+        self.assertEqual(1, len(self.asked.read_text().splitlines()))
+
+    def test_one_of_another_version_is_not_taken_for_it(self):
+        other = self.cache / "promtool-3.6.0" / "promtool"
+        other.parent.mkdir(parents=True)
+        other.touch(0o755)
+        self.assertNotEqual(other, self.provide())
+
+    def test_an_apt_that_fails_is_a_reason_with_the_remedy(self):
+        self.program("apt-get", "exit 100")
+        for user, remedy in ((0, "is a package mirror reachable"), (1000, "as root:\n  apt-get update")):
+            with mock.patch.object(os, "geteuid", lambda user=user: user), self.assertRaisesRegex(Failed, remedy):
+                self.provide()
+        self.assertFalse((self.cache / f"promtool-{VERSION}" / "promtool").exists())
+
+    def test_an_answer_without_a_version_is_refused(self):
+        with self.assertRaisesRegex(Failed, "wanted `Version"):
+            deploy_tools.parse("Package: prometheus\n")
+
+    def test_nothing_is_left_to_make_when_both_are_there_and_apt_is_not_asked(self):
+        helm = self.cache / f"helm-{deploy_tools.HELM_VERSION}" / "helm"
+        helm.parent.mkdir(parents=True)
+        helm.touch(0o755)
+        self.assertFalse(deploy_tools.complete())
+        promtool = self.provide()
+        self.program("apt-cache", f"echo asked >>{self.asked}")
+        before = self.asked.read_text()
+        self.assertTrue(deploy_tools.complete())
+        self.assertEqual(before, self.asked.read_text())
+        helm.unlink()
+        self.assertFalse(deploy_tools.complete())
+        helm.touch(0o755)
+        promtool.unlink()
+        self.assertFalse(deploy_tools.complete())
+
+
+if __name__ == "__main__":
+    unittest.main()
