@@ -1,6 +1,7 @@
 #include "kube/recorder.h"
 
 #include <deque>
+#include <iterator>
 #include <list>
 #include <unordered_map>
 #include <utility>

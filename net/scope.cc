@@ -1,5 +1,6 @@
 // The coroutine side of net/loop.h: Scope and Event.
 #include <algorithm>
+#include <iterator>
 #include <list>
 #include <utility>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "agent/enforcer/enforcer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"

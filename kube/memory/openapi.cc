@@ -2,6 +2,7 @@
 // explain`.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 

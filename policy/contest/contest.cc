@@ -1,6 +1,7 @@
 #include "policy/contest/contest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tidemark::policy {
 namespace {

@@ -1,6 +1,7 @@
 // What is let in can be used: the controllers read it. And the tables here know every field that those read.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-"""The tree as the checks see it: which files there are, their text, their includes. Reads each file once."""
+"""The tree as the checks see it: which files there are, their text, their includes. Reads each file, and strips it, once."""
 
 import os
 import re
@@ -19,6 +19,7 @@ class Tree:
     def __init__(self, root: Path):
         self.root = Path(root)
         self._text: dict[str, str] = {}
+        self._code: dict[str, str] = {}
 
     @cached_property
     def files(self) -> list[str]:
@@ -58,7 +59,9 @@ class Tree:
                 return found
             return ('""' if found[0] in '"R' else "' '" if found[0] == "'" else " ") + "\n" * found.count("\n")
 
-        return _NOISE.sub(blank, self.text(file))
+        if file not in self._code:
+            self._code[file] = _NOISE.sub(blank, self.text(file))
+        return self._code[file]
 
     def includes(self, file: str) -> list[tuple[int, str]]:
         """(line, path relative to the root) of each #include "…" that names a file of ours; unknown ones as written."""

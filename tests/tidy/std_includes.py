@@ -8,12 +8,12 @@ from tidy.source import Tree, line_of
 
 # What each header gives, and which others the standard makes it include.
 GIVES = {
-    "algorithm": "adjacent_find all_of any_of binary_search clamp copy copy_if copy_n count count_if equal equal_range erase fill fill_n find find_if find_if_not "
+    "algorithm": "adjacent_find all_of any_of binary_search clamp copy copy_if copy_n count count_if equal equal_range fill fill_n find find_if find_if_not "
     "for_each generate includes inplace_merge is_permutation is_sorted lexicographical_compare lower_bound make_heap max max_element merge min min_element minmax "
-    "minmax_element mismatch move next_permutation none_of nth_element partial_sort partition pop_heap push_heap ranges remove remove_if replace replace_if reverse "
+    "minmax_element mismatch next_permutation none_of nth_element partial_sort partition pop_heap push_heap remove remove_if replace replace_if reverse "
     "rotate search set_difference set_intersection set_union shuffle sort sort_heap stable_partition stable_sort transform unique unique_copy upper_bound",
     "any": "any any_cast",
-    "array": "array begin data end get size ssize to_array tuple_size_v",
+    "array": "array get to_array tuple_size_v",
     "atomic": "atomic atomic_flag memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed memory_order_release memory_order_seq_cst",
     "barrier": "barrier",
     "bit": "bit_cast bit_ceil bit_width byteswap countl_zero countr_zero endian has_single_bit popcount rotl rotr",
@@ -31,7 +31,7 @@ GIVES = {
     "cstddef": "byte max_align_t nullptr_t ptrdiff_t size_t",
     "cstdint": "int16_t int32_t int64_t int8_t intmax_t intptr_t uint16_t uint32_t uint64_t uint8_t uintmax_t uintptr_t",
     "cstdio": "FILE fclose fflush fgetc fgets fopen fprintf fputc fputs fread fseek fwrite perror printf puts remove rename size_t snprintf ungetc",
-    "cstdlib": "_Exit abort abs atexit exit free getenv llabs malloc mkstemp qsort quick_exit rand realloc size_t strtod strtol strtoll strtoul strtoull",
+    "cstdlib": "_Exit abort abs atexit exit free getenv llabs malloc qsort quick_exit rand realloc size_t strtod strtol strtoll strtoul strtoull",
     "cstring": "memchr memcmp memcpy memmove memset size_t strchr strcmp strcspn strerror strlen strncmp strrchr strspn strstr",
     "ctime": "clock clock_t gmtime localtime mktime size_t strftime time time_t timespec tm",
     "deque": "deque erase erase_if",
@@ -39,8 +39,8 @@ GIVES = {
     "expected": "bad_expected_access expected unexpect unexpected",
     "filesystem": "filesystem",
     "fstream": "fstream ifstream ofstream filebuf",
-    "functional": "bind_front cref equal_to function greater greater_equal hash identity invoke less less_equal minus move_only_function multiplies not_fn plus ref "
-    "reference_wrapper",
+    "functional": "bind_front cref equal_to function greater greater_equal hash identity invoke less less_equal minus move_only_function multiplies not_fn plus ranges::equal_to "
+    "ranges::greater ranges::less ref reference_wrapper",
     "future": "async future future_status packaged_task promise shared_future",
     "initializer_list": "initializer_list",
     "iomanip": "get_time put_time quoted setfill setprecision setw",
@@ -48,8 +48,9 @@ GIVES = {
     "iosfwd": "istream ostream",
     "iostream": "cerr cin clog cout",
     "istream": "istream",
-    "iterator": "advance back_inserter begin data distance empty end forward_iterator front_inserter input_iterator inserter istream_iterator istreambuf_iterator "
-    "make_move_iterator make_reverse_iterator move_iterator next ostream_iterator prev random_access_iterator rbegin rend reverse_iterator size ssize",
+    "iterator": "advance back_inserter distance forward_iterator front_inserter input_iterator inserter istream_iterator istreambuf_iterator "
+    "make_move_iterator make_reverse_iterator move_iterator next ostream_iterator prev random_access_iterator ranges::advance ranges::distance "
+    "ranges::next ranges::prev reverse_iterator",
     "latch": "latch",
     "limits": "numeric_limits",
     "list": "erase erase_if list",
@@ -65,7 +66,8 @@ GIVES = {
     "queue": "priority_queue queue",
     "random": "bernoulli_distribution default_random_engine discrete_distribution exponential_distribution geometric_distribution lognormal_distribution mt19937 mt19937_64 "
     "normal_distribution poisson_distribution random_device seed_seq uniform_int_distribution uniform_real_distribution",
-    "ranges": "ranges views",
+    "ranges": "ranges::bidirectional_range ranges::forward_range ranges::input_range ranges::iota_view ranges::random_access_range ranges::range ranges::range_reference_t "
+    "ranges::range_value_t ranges::reverse_view ranges::sized_range ranges::subrange views",
     "ratio": "micro milli nano ratio",
     "semaphore": "binary_semaphore counting_semaphore",
     "set": "erase_if multiset set",
@@ -97,14 +99,14 @@ GIVES = {
     "vector": "erase erase_if vector",
     "version": "",
 }
-# [container.requirements], and the synopsis of each: these come with them.
 CONTAINERS = "array deque forward_list list map queue set span stack string string_view unordered_map unordered_set vector".split()
+# What each includes by the standard's synopsis of it, and what its own classes derive from or return.
 ALSO = {
-    **{container: ["compare", "initializer_list", "iterator"] for container in CONTAINERS},
+    **{container: ["compare", "initializer_list"] for container in CONTAINERS},
     "algorithm": ["initializer_list"],
-    "array": ["compare", "initializer_list"],
     "bitset": ["string", "iosfwd"],
     "chrono": ["compare", "ratio"],
+    "coroutine": ["compare"],
     "filesystem": ["compare", "string", "system_error", "chrono", "iosfwd"],
     "fstream": ["ios", "istream", "ostream", "string"],
     "future": ["system_error"],
@@ -114,29 +116,38 @@ ALSO = {
     "istream": ["ios", "ostream"],
     "memory": ["compare"],
     "mutex": ["system_error"],
-    "numeric": [],
     "optional": ["compare"],
     "ostream": ["ios"],
+    "random": ["initializer_list"],
     "ranges": ["compare", "initializer_list", "iterator"],
     "span": [],
     "sstream": ["ios", "istream", "ostream", "string"],
-    "string": ["compare", "initializer_list", "string_view"],
+    "string_view": ["compare"],
     "system_error": ["compare", "string"],
     "thread": ["compare"],
     "tuple": ["compare"],
+    "typeindex": ["compare"],
     "utility": ["compare", "initializer_list"],
+    "valarray": ["initializer_list"],
     "variant": ["compare"],
-    "functional": ["compare"],
 }
+# [iterator.range]: these come with every container but the adaptors; the rest of <iterator> with none.
+RANGE_ACCESS = "begin cbegin cend data empty end rbegin rend size ssize"
 # Names without std:: that the build does not see forgotten either.
 BARE = {r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|(?:EXPECT|ASSERT)_[A-Z_]+)\s*\(": "gtest/gtest.h"}
 
 _STANDARD = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.M)
-_NAME = re.compile(r"\bstd\s*::\s*(\w+)")
+# An algorithm of std::ranges is another name: <ranges> gives views, not algorithms.
+_NAME = re.compile(r"\bstd\s*::\s*(?:(ranges)\s*::\s*)?(\w+)")
 _GIVERS: dict[str, set[str]] = {}
 for header, names in GIVES.items():
     for name in names.split():
         _GIVERS.setdefault(name, set()).add(header)
+for name in RANGE_ACCESS.split():
+    _GIVERS[name] = {"iterator", *CONTAINERS} - {"queue", "stack"}
+    _GIVERS["ranges::" + name] = {"iterator", "ranges"}
+for name in (*GIVES["algorithm"].split(), "move"):  # std::move of one thing is <utility>'s, of many we write as std::ranges::move
+    _GIVERS["ranges::" + name] = {"algorithm"}
 for name in ("nullptr_t", "ptrdiff_t", "size_t"):  # what they are declared with
     _GIVERS[name] |= {*CONTAINERS, "bitset", "optional", "tuple", "utility", "memory", "functional"}
 _GIVERS["less"] |= {"map", "set", "queue"}  # their default
@@ -148,7 +159,7 @@ def includes_of_the_library(tree: Tree) -> list[str]:
         code, there = tree.code(file), _there(tree, file, seen)
         wanted = {}  # name → where it is used first
         for match in _NAME.finditer(code):
-            wanted.setdefault(match[1], match.start())
+            wanted.setdefault("::".join(filter(None, match.groups())), match.start())
         for name, at in wanted.items():
             givers = _GIVERS.get(name)
             if givers is None:
@@ -166,7 +177,7 @@ def _there(tree: Tree, file: str, seen: dict[str, set[str]]) -> set[str]:
     """The standard headers that a file has, by its own includes and by those of ours that it includes. Cycles are another check's."""
     if file not in seen:
         seen[file] = set()
-        direct = set(_STANDARD.findall(tree.text(file))) if (tree.root / file).is_file() else set()
+        direct = set(_STANDARD.findall(tree.code(file))) if (tree.root / file).is_file() else set()
         for header in list(direct):
             direct |= _closed(header)
         if (tree.root / file).is_file():

@@ -169,8 +169,10 @@ class Checks(unittest.TestCase):
         finally:
             headers._compile = compile_one
 
+    LIBRARY = staticmethod(std_includes.includes_of_the_library)
+
     def test_what_the_library_gives_is_included(self):
-        check = std_includes.includes_of_the_library
+        check = self.LIBRARY
         self.broken(check, {"base/text.h": self.LEANING}, "base/text.cc:4: std::string without", "base/text.h:3: std::string without")
         vector = '#include "policy/cut.h"\n\nnamespace tidemark::policy {\nint cut(int now) {\n  return std::max(now, 1);  // not std::min\n}\n}\n'
         self.broken(check, {"policy/cut.cc": vector}, "policy/cut.cc:5: std::max without an include that gives it: <algorithm>")
@@ -179,6 +181,18 @@ class Checks(unittest.TestCase):
         self.broken(check, {"policy/cut.cc": "std::frobnicate x;\n"}, "policy/cut.cc:1: std::frobnicate is not in the table")
         self.broken(check, {"base/text_test.cc": "TEST(A, B) {}\n"}, "base/text_test.cc:1: `TEST(` without <gtest/gtest.h>")
         self.broken(check, {"base/text_test.cc": "#include <gtest/gtest.h>\nTEST(A, B) {}\n"})
+
+    def test_a_header_of_the_library_gives_no_more_than_it_says(self):
+        for header, name, giver in (
+            ("ranges", "ranges::sort", "algorithm"), ("algorithm", "move", "utility"), ("vector", "back_inserter", "iterator"), ("string", "string_view", "string_view"),
+        ):
+            with self.subTest(name):
+                use = f'#include "policy/cut.h"\n#include <{{}}>\nauto x = std::{name}(y);\n'
+                self.broken(self.LIBRARY, {"policy/cut.cc": use.format(header)}, f"policy/cut.cc:3: std::{name} without an include that gives it: <{giver}>")
+                self.broken(self.LIBRARY, {"policy/cut.cc": use.format(giver)})
+        self.broken(self.LIBRARY, {"policy/cut.cc": "#include <vector>\nauto x = std::begin(y);\n"})
+        self.broken(self.LIBRARY, {"policy/cut.cc": "#include <algorithm>\nauto x = std::ranges::frobnicate(y);\n"}, "std::ranges::frobnicate is not in the table")
+        self.broken(self.LIBRARY, {"policy/cut.cc": "/*\n#include <vector>\n*/\nstd::vector<int> x;\n"}, "policy/cut.cc:4: std::vector without")
 
     def test_dead_header(self):
         files = {"base/old.h": "", "base/old.cc": '#include "base/old.h"\n', "base/old_test.cc": '#include "base/old.h"\n'}
