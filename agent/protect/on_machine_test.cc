@@ -1,0 +1,327 @@
+// What is decided for a node, in the groups of the kernel that runs the test: whether it takes each value in the order
+// that they come in, and whether all is as it was when it is over. What is measured is made up, so that what must come
+// of it is known. Groups lie below one named tidemark-test-<pid>, as if it were the kubelet's cgroupRoot.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agent/protect/machinery.h"
+#include "agent/protect/protect_controller.h"
+#include "agent/testing/guarded_node.h"
+#include "linux/knob_probe.h"
+#include "linux/testing/own_group.h"
+#include "policy/suppress/suppress.h"
+
+namespace tidemark::agent {
+namespace {
+
+using linux::File;
+using linux::testing::kMachineRoot;
+using linux::testing::OwnGroup;
+
+constexpr std::array kFilesOfOurs{File::kCpuShares,   File::kCpuQuota,  File::kCpuIdle,  File::kCpusetCpus,
+                                  File::kMemoryLimit, File::kMemoryMin, File::kMemoryLow};
+
+// A process that waits to be ended.
+class Sleeper {
+ public:
+  Sleeper() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    while (true) ::pause();
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  ~Sleeper() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t id() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+class ProtectOnMachine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto mounts = linux::read_path("/proc/self/mountinfo", buffer);
+    ASSERT_TRUE(mounts && *mounts);
+    if (linux::parse_mounts(kMachineRoot, **mounts).empty()) GTEST_SKIP() << "no cgroup hierarchy is mounted";
+    hierarchies.emplace(linux::Hierarchies::discover(kMachineRoot, **mounts).value());
+    is_v2 = hierarchies->layout() == linux::Layout::kV2;
+    own.emplace(*hierarchies);
+    if (!own->complete()) GTEST_SKIP() << "may not make groups in every hierarchy below " << kMachineRoot;
+    give_controllers("");
+    for (const char* each : {"kubepods", "kubepods/burstable", "kubepods/besteffort"}) make_group(each, true);
+
+    const auto proc = linux::Folder::open("/proc").value();
+    const auto trial = linux::probe_knobs(*hierarchies, proc, "", kernel);
+    machinery = find_out_machinery({*hierarchies, proc, "/sys"}, trial, log);
+    for (const policy::Knob each :
+         {policy::Knob::kCpuShares, policy::Knob::kCpuQuota, policy::Knob::kCpuIdle, policy::Knob::kMemoryLimit}) {
+      ASSERT_TRUE(machinery.capabilities.effective.test(static_cast<std::size_t>(each)))
+          << found_name(file_of(each)) << ": " << lines;
+    }
+    made_up.proc.write("sys/kernel/random/boot_id", "b1\n");
+    PodGroupsConfig kubelet;
+    kubelet.kubelet_root = "/" + own->name();
+    groups.emplace(loop, *hierarchies, log, kubelet);
+    add("web", model::KubeQos::kBurstable);
+    model::Task& job = add("job", model::KubeQos::kBestEffort);
+    job.qos_raw = job.qos = model::Qos::kBe;
+    job.requests.batch = job.limits.batch = {model::CpuMilli{500}, model::MemoryBytes{64 << 20}};
+    job.containers[0].requests = job.requests;
+    job.containers[0].limits = job.limits;
+    process.emplace();
+    for (const linux::Hierarchy& one : hierarchies->all()) {
+      std::ofstream file(one.path + "/" + job.containers[0].path + "/cgroup.procs");
+      ASSERT_TRUE(file << process->id() << std::flush) << one.path;
+    }
+    list_pods();
+    before = read_all();
+  }
+  void TearDown() override {
+    guard.reset();
+    process.reset();
+  }
+
+  std::string path_of(std::string_view below) const { return base::cat(own->name(), "/", below); }
+  void give_controllers(const std::string& below) {
+    if (!is_v2) return;
+    const std::string group = below.empty() ? own->name() : path_of(below);
+    std::ofstream file(hierarchies->all()[0].path + "/" + group + "/cgroup.subtree_control");
+    ASSERT_TRUE(file << "+cpu +cpuset +memory" << std::flush) << group;
+  }
+  void make_group(const std::string& below, bool has_groups) {
+    ASSERT_TRUE(own->make_below(below)) << below;
+    if (has_groups) give_controllers(below);
+    if (is_v2) return;
+    // A new group of v1 has no processors, and takes no process before it has.
+    const auto* home = hierarchies->home(File::kCpusetCpus);
+    ASSERT_NE(home, nullptr);
+    const std::string root = hierarchies->all()[home->hierarchy].path + "/" + own->name();
+    for (const std::string& group : {root, root + "/" + below}) {
+      for (const char* name : {"cpuset.cpus", "cpuset.mems"}) {
+        std::string all;
+        std::ifstream(hierarchies->all()[home->hierarchy].path + "/" + name) >> all;
+        std::ofstream file(group + "/" + name);
+        ASSERT_TRUE(file << all << std::flush) << group << "/" << name;
+      }
+    }
+  }
+  model::Task& add(const std::string& name, model::KubeQos kube) {
+    model::Task task;
+    task.kube_qos = kube;
+    task.phase = model::PodPhase::kRunning;
+    task.identity.source = "kubernetes";
+    task.identity.task = task.name = name;
+    const std::string below =
+        base::cat("kubepods/", kube == model::KubeQos::kBestEffort ? "besteffort" : "burstable", "/pod", name);
+    model::TaskContainer container;
+    container.name = "main";
+    container.id = name + "c1";
+    container.state = model::ContainerState::kRunning;
+    make_group(below, true);
+    make_group(below + "/" + container.id, false);
+    task.path = path_of(below);
+    container.path = base::cat(task.path, "/", container.id);
+    task.containers.push_back(std::move(container));
+    made_up.group(task.path);
+    made_up.group(task.containers[0].path);
+    return pods.emplace(name, std::move(task)).first->second;
+  }
+  void end_job() {
+    process.reset();
+    const model::Task job = pods.at("job");
+    pods.erase("job");
+    for (const std::string& path : {job.containers[0].path, job.path}) {
+      for (const linux::Hierarchy& one : hierarchies->all()) ASSERT_EQ(::rmdir((one.path + "/" + path).c_str()), 0);
+    }
+    made_up.remove_group(job.path);
+    list_pods();
+  }
+  void list_pods() {
+    std::vector<model::Task> all;
+    for (const auto& [name, task] : pods) all.push_back(task);
+    provider.say(std::move(all));
+    ASSERT_TRUE(groups->look());
+  }
+
+  void start() {
+    condition = std::make_unique<ConditionController>(loop, writer, log, "n1");
+    guard = std::make_unique<ProtectController>(
+        loop, ProtectOutside{*hierarchies, kernel.writer(), *condition, {}}, log, metrics, machinery,
+        ProtectOptions{{kMachineRoot, made_up.proc.root(), run.root() + "/run", run.root() + "/lib/latch"},
+                       policy::Mode::kEnforce,
+                       "agent n1"});
+  }
+  void say_node(std::string_view labels = "") {
+    kube::Interner interner;
+    const auto decoded = kube::decode_node(
+        base::cat(R"({"metadata":{"name":"n1","labels":{)", labels,
+                  R"(}},"status":{"capacity":{"cpu":"4","memory":"8Gi"},"allocatable":{"cpu":"4","memory":"8Gi"}}})"),
+        node_facts_fields(), interner);
+    ASSERT_TRUE(decoded);
+    guard->use_node(node_facts(*decoded));
+  }
+  void say_rules(std::string_view threshold) {
+    auto step = policy::next_node_rules(
+        {}, base::cat(R"({"resourceUsedThresholdWithBE":{)", threshold,
+                      R"(},"resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})"));
+    ASSERT_TRUE(step.problems.empty()) << step.problems[0].part << ": " << step.problems[0].why;
+    guard->use_rules(std::move(step.rules));
+  }
+  // In which online work uses that much.
+  void seconds(int count, std::int64_t online_milli) {
+    for (int i = 0; i < count; ++i) {
+      used_ns += online_milli * 1'000'000;
+      made_up.cpu(pods.at("web").path, used_ns);
+      made_up.cpu_ticks({used_ns / testing::KernelNode::kTickNs, 0, 0, 0});
+      const auto& snapshot = list.snapshot();
+      sampler.set_accounts(accounts_of(*snapshot, [](const model::Task&) { return false; }));
+      guard->observe(sampler.pass(), snapshot, *groups, true);
+      net::testing::run_for(loop, made_up.clock, std::chrono::seconds(1));
+    }
+  }
+
+  std::optional<std::string> read(const std::string& path, File file) {
+    const auto group = linux::Group::open(*hierarchies, path);
+    if (!group || !*group) return {};
+    const auto text = (*group)->read(file, buffer);
+    return text && *text ? std::optional(std::string(linux::without_line_end(**text))) : std::nullopt;
+  }
+  std::int64_t number(const std::string& path, File file) {
+    const auto group = linux::Group::open(*hierarchies, path);
+    if (!group || !*group) return -99;
+    const auto value = linux::read_value(**group, file, buffer);
+    return value && *value ? **value : -98;
+  }
+  std::int64_t offline_quota() { return number(path_of("kubepods/besteffort"), File::kCpuQuota); }
+
+  std::map<std::string, std::string> read_all() {
+    std::map<std::string, std::string> out;
+    std::vector<std::string> all{own->name(), path_of("kubepods"), path_of("kubepods/burstable"),
+                                 path_of("kubepods/besteffort")};
+    for (const auto& [name, task] : pods) {
+      all.push_back(task.path);
+      all.push_back(task.containers[0].path);
+    }
+    for (const std::string& path : all) {
+      for (const File file : kFilesOfOurs) {
+        if (auto text = read(path, file)) out.emplace(base::cat(path, " ", found_name(file)), std::move(*text));
+      }
+    }
+    return out;
+  }
+
+  std::optional<linux::Hierarchies> hierarchies;
+  bool is_v2 = false;
+  std::optional<OwnGroup> own;
+  std::optional<Sleeper> process;
+  linux::KernelProbeRim kernel;
+  linux::Buffer buffer;
+  testing::KernelNode made_up{linux::Layout::kV1};
+  linux::testing::Tree run;
+  net::EventLoop loop{made_up.clock};
+  std::string lines;
+  base::Log log{made_up.clock,
+                {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
+  base::Registry metrics;
+  testing::TakingWriter writer;
+  Machinery machinery;
+  testing::Tasks provider;
+  TaskList list{{&provider}};
+  std::optional<PodGroups> groups;
+  Sampler sampler{made_up.places(), {}, made_up.clock};
+  std::map<std::string, model::Task> pods;
+  std::int64_t used_ns = 0;
+  std::map<std::string, std::string> before;
+  std::unique_ptr<ConditionController> condition;
+  std::unique_ptr<ProtectController> guard;
+};
+
+constexpr std::string_view kByQuota = R"("enable":true,"cpuSuppressPolicy":"cfsQuota")";
+constexpr std::string_view kNot = R"("enable":false)";
+
+// Contract 7.3, as on a node that is made up (protect_controller_test.cc).
+TEST_F(ProtectOnMachine, TheKernelTakesWhatSuppressionSays) {
+  start();
+  say_node();
+  say_rules(kByQuota);
+  seconds(2, 200);
+  EXPECT_EQ(offline_quota(), 240'000) << "4000 × 65 % less 200, in 100 ms";
+  seconds(1, 2'200);
+  EXPECT_EQ(offline_quota(), 40'000);
+  seconds(1, 200);
+  EXPECT_EQ(offline_quota(), 80'000) << "a tenth of 400,000 more";
+  say_rules(kNot);
+  seconds(2, 200);
+  EXPECT_EQ(offline_quota(), policy::kNoLimit);
+  EXPECT_EQ(guard->status().refused, 0) << lines;
+}
+
+TEST_F(ProtectOnMachine, APodOfBatchResourcesHasItsLimitsAndRunsLast) {
+  start();
+  say_node();
+  say_rules(kNot);
+  seconds(2, 0);
+  const model::Task& job = pods.at("job");
+  for (const std::string& path : {job.path, job.containers[0].path}) {
+    EXPECT_EQ(number(path, File::kCpuQuota), 50'000);
+    EXPECT_EQ(number(path, File::kMemoryLimit), 64 << 20);
+  }
+  EXPECT_EQ(number(job.path, File::kCpuIdle), 1);
+  EXPECT_EQ(number(pods.at("web").path, File::kCpuQuota), policy::kNoLimit);
+  EXPECT_EQ(guard->status().refused, 0) << lines;
+  EXPECT_EQ(guard->status().unmet, 0) << lines;
+}
+
+TEST_F(ProtectOnMachine, OffHoldsWhatRunsToItsLeastAndThenEveryFileIsAsItWas) {
+  start();
+  say_node();
+  say_rules(kByQuota);
+  seconds(2, 200);
+  ASSERT_NE(read_all(), before);
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(offline_quota(), policy::kSuppressQuotaMin_us) << "with the mark, not with the next second";
+  seconds(3, 200);
+  EXPECT_EQ(offline_quota(), policy::kSuppressQuotaMin_us);
+  end_job();
+  seconds(2, 200);
+  std::erase_if(before, [](const auto& each) { return each.first.contains("/podjob"); });
+  EXPECT_EQ(read_all(), before);
+  EXPECT_TRUE(read_found(run.root() + "/run", "b1")->files.empty());
+  EXPECT_EQ(guard->status().refused, 0) << lines;
+}
+
+// The next agent knows from the journal alone what was found.
+TEST_F(ProtectOnMachine, WhatAKilledAgentLeftIsPutBackByTheNext) {
+  start();
+  say_node();
+  say_rules(kByQuota);
+  seconds(2, 200);
+  const auto left = read_all();
+  ASSERT_NE(left, before);
+  guard.reset();  // without drain(), as a kill is
+  EXPECT_EQ(read_all(), left);
+  start();
+  say_node(R"("tidemark.io/state":"observe")");
+  say_rules(kByQuota);
+  seconds(2, 200);
+  EXPECT_EQ(read_all(), before);
+  EXPECT_EQ(guard->status().refused, 0) << lines;
+}
+
+}  // namespace
+}  // namespace tidemark::agent
