@@ -39,6 +39,13 @@ class SecondTry(unittest.TestCase):
     def test_a_case_that_is_lost_the_second_time_has_failed(self):
         self.assertEqual(([("b", PASSED), ("a", FAILED)], []), self.tried(cases(a=FAILED, b=PASSED), cases(b=PASSED)))
 
+    def test_a_class_that_could_begin_the_second_time_counts_by_its_cases(self):
+        first = [Case("c", "p", "setUpClass (p.C)", FAILED), Case("c", "p", "b", PASSED)]
+        self.assertEqual(([("a", PASSED), ("b", PASSED)], ["setUpClass (p.C)"]), self.tried(first, cases(a=PASSED, b=PASSED)))
+        self.assertEqual(([("a", FAILED), ("d", PASSED), ("b", PASSED)], ["setUpClass (p.C)"]), self.tried(first, cases(a=FAILED, d=PASSED, b=PASSED)))
+        self.assertEqual(([("b", PASSED), ("setUpClass (p.C)", FAILED)], []), self.tried(first, cases(b=PASSED)))
+        self.assertEqual(([("setUpClass (p.C)", FAILED), ("b", PASSED)], []), self.tried(first, [*first[:1], *cases(b=PASSED)]))
+
     def test_a_program_that_died_is_not_forgiven(self):
         for first, second in (("(whole program)", "a"), ("a", "(whole file)")):
             with self.subTest(first=first):
