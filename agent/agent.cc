@@ -107,7 +107,7 @@ class RunningAgent final : public Agent {
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
                  connections.audit},
                 log_, options_.audit_actor),
-        disks_(loop, connections.files, log_, metrics,
+        disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
         evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_}, log_, metrics,
@@ -301,7 +301,11 @@ class RunningAgent final : public Agent {
     BesteffortInForce besteffort;
     if (seen.besteffort_cpus) besteffort.cpus = static_cast<std::int64_t>(seen.besteffort_cpus->size());
     besteffort.quota_us = seen.besteffort_quota_us;
-    disks_.observe(rules_.word && rules_.threshold.enable ? rules_.word->evict : policy::EvictSettings(), *tasks);
+    // Observing looks at the same as enforcing would; where nobody is evicted whatever there is, a full disk is spared.
+    const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
+                                         stands.permits[kIndex] == policy::Permit::kPutBack);
+    disks_.observe(rules_.word && rules_.threshold.enable ? rules_.word->evict : policy::EvictSettings(), *tasks,
+                   may_act);
     eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules_.threshold, besteffort, &disks_.sights()},
                        .tasks = tasks,
                        .rules = rules_,

@@ -51,6 +51,7 @@ struct AgentConnections {
   std::function<std::string()> bearer;  // the agent's token, also toward the kubelet
   net::WorkerPool& resolvers;           // of names
   net::WorkerPool& files;               // reads and writes them: apart, so that a disk that hangs stops nothing else
+  net::WorkerPool& disks;               // looks at those of pods, any of which may hang: nothing else waits there
   linux::ProbeRim& kernel;              // writes files of groups, and tries which of them do something
   linux::KillRim& killing;              // ends processes
   std::function<void(model::AuditLine)> audit{};  // of what is written; may be empty

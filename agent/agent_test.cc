@@ -176,8 +176,9 @@ TEST(AgentMake, AFolderThatIsNoKernelsIsRefused) {
   options.places.proc_root = empty.root() + "/not-there";
   linux::KernelProbeRim kernel;
   linux::KernelKillRim killing;
-  const auto made = Agent::make(loop, {client, [] { return std::string(); }, workers, workers, kernel, killing}, log,
-                                metrics, base::Random(2), options);
+  const auto made =
+      Agent::make(loop, {client, [] { return std::string(); }, workers, workers, workers, kernel, killing}, log,
+                  metrics, base::Random(2), options);
   ASSERT_FALSE(made);
   EXPECT_NE(made.error().message.find("not-there"), std::string::npos) << made.error().message;
 }

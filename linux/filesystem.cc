@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +22,8 @@
 namespace tidemark::linux {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 512;  // of st_blocks, whatever the filesystem's own are
-constexpr std::size_t kDepthMax = 64;      // a descriptor each
+constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the filesystem's own are
+constexpr std::size_t kDepthMax = 64;       // a descriptor each
 constexpr std::size_t kLookAtTimeEach = 64;
 
 std::int64_t amount(std::uint64_t count, std::uint64_t unit) {
@@ -36,13 +38,15 @@ class Walk {
       : device_(device), limits_(limits), end_(std::chrono::steady_clock::now() + limits.time) {}
 
   FolderSpace take(int directory) {
-    struct stat root{};
-    if (::fstat(directory, &root) != 0 || root.st_dev != device_) return out_;  // all of it lies elsewhere
-    count(root);
+    const auto root = about(directory, "", AT_EMPTY_PATH);
+    if (!root || !lies_here(*root)) return out_;  // all of it lies elsewhere
+    count(*root);
     enter(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     while (!open_.empty()) {
+      errno = 0;
       const dirent* entry = ::readdir(open_.back().get());
       if (entry == nullptr) {
+        if (errno != 0 && errno != ENOENT) out_.whole = false;  // a disk that is failing, not the end
         open_.pop_back();
       } else if (const std::string_view name = entry->d_name; name != "." && name != ".." && !look_at(entry->d_name)) {
         out_.whole = false;
@@ -62,14 +66,14 @@ class Walk {
     if (++entries_ > limits_.entries) return false;
     if (entries_ % kLookAtTimeEach == 0 && std::chrono::steady_clock::now() >= end_) return false;
     const int folder = ::dirfd(open_.back().get());
-    struct stat found{};
-    if (folder < 0 || ::fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+    const auto found = about(folder, name, AT_SYMLINK_NOFOLLOW);
+    if (!found) {
       if (errno != ENOENT) out_.whole = false;  // else it went meanwhile
       return true;
     }
-    if (found.st_dev != device_) return true;
-    count(found);
-    if (!S_ISDIR(found.st_mode)) return true;
+    if (!lies_here(*found)) return true;
+    count(*found);
+    if (!S_ISDIR(found->stx_mode)) return true;
     if (open_.size() == kDepthMax) {
       out_.whole = false;
     } else {
@@ -78,10 +82,21 @@ class Walk {
     return true;
   }
 
-  void count(const struct stat& found) {
-    const auto names =
-        S_ISDIR(found.st_mode) ? 1 : std::max<std::int64_t>(static_cast<std::int64_t>(found.st_nlink), 1);
-    out_.bytes += std::max<std::int64_t>(found.st_blocks, 0) * kBlockBytes / names;
+  // Asks nobody else: what another filesystem is mounted on is told by what the kernel knows, and one that does not
+  // answer any more, of a server or of a process of the pod's, holds nobody up.
+  std::optional<struct statx> about(int folder, const char* name, int flags) const {
+    struct statx found{};
+    constexpr unsigned kWanted = STATX_TYPE | STATX_NLINK | STATX_BLOCKS;
+    if (::statx(folder, name, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, kWanted, &found) != 0) return {};
+    return found;
+  }
+  bool lies_here(const struct statx& found) const {
+    return makedev(found.stx_dev_major, found.stx_dev_minor) == device_;
+  }
+
+  void count(const struct statx& found) {
+    const auto names = S_ISDIR(found.stx_mode) ? 1 : std::max<std::int64_t>(found.stx_nlink, 1);
+    out_.bytes += amount(found.stx_blocks, kBlockBytes) / names;
     ++out_.inodes;
   }
 

@@ -59,12 +59,12 @@ int run_agent(const std::vector<std::string>& args) {
   if (options.tasks.kubelet.insecure) log.warn("the kubelet's certificate is not verified, as a flag says");
   log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}, {"node", options.node_name}});
 
-  net::WorkerPool files(1, kFileQueueMax);
+  net::WorkerPool files(1, kFileQueueMax), disks(1, kFileQueueMax);
   linux::KernelProbeRim kernel;
   linux::KernelKillRim killing;
   auto agent = agent::Agent::make(
-      loop, {*cluster->client, cluster->bearer, *cluster->workers, files, kernel, killing, audit.listener()}, log,
-      metrics, random.fork(), std::move(options));
+      loop, {*cluster->client, cluster->bearer, *cluster->workers, files, disks, kernel, killing, audit.listener()},
+      log, metrics, random.fork(), std::move(options));
   if (!agent) return failed(agent.error());
   (*agent)->start();
   signals.run(log, [&] { return (*agent)->drain(); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,7 +10,7 @@
 #include "base/text.h"
 #include "linux/filesystem.h"
 #include "linux/kernel_files.h"
-#include "policy/limits/task_groups.h"
+#include "policy/evict/victims.h"
 
 namespace tidemark::agent {
 namespace {
@@ -32,7 +33,8 @@ DiskSeen seen_of(const linux::FilesystemSpace& space) {
 // A layered filesystem has a device of its own and the sizes of what lies below it.
 bool is_same(const linux::FilesystemSpace& one, const linux::FilesystemSpace& other) {
   if (one.device == other.device) return true;
-  return one.bytes == other.bytes && one.inodes == other.inodes &&
+  // Not by their inodes: a filesystem that makes them as it goes (XFS) has fewer with every block that is taken.
+  return one.bytes == other.bytes &&
          std::abs(one.bytes_free - other.bytes_free) <= one.bytes / kPercent * kSameWithin_percent;
 }
 
@@ -64,7 +66,7 @@ std::vector<PodOnDisk> offline_pods(const TaskSnapshot& tasks) {
   std::vector<PodOnDisk> out;
   for (const ListedTask& each : tasks.tasks) {
     const model::Task& task = *each.task;
-    if (task.kind != model::TaskKind::kPod || task.terminal() || !policy::is_offline(task)) continue;
+    if (task.kind != model::TaskKind::kPod || task.terminal() || !policy::is_ours_to_end(task)) continue;
     out.push_back({task.ns, task.name, task.identity.task});
   }
   return out;
@@ -111,9 +113,10 @@ DiskWatch::DiskWatch(net::EventLoop& loop, net::WorkerPool& files, const base::L
       look_at_(std::move(look)),
       scope_(loop) {}
 
-void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks) {
+void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks, bool may_act) {
   if (!settings.disk_free_percent && !settings.inodes_free_percent) {
     sights_ = {};
+    held_.clear();
     look_again_.reset();
     held_seen_.reset();
     return;
@@ -121,44 +124,70 @@ void DiskWatch::observe(const policy::EvictSettings& settings, const TaskSnapsho
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (looked_ && now - *looked_ > kDiskGoodFor) sights_.disks = {};
   if (held_seen_ && now - *held_seen_ > kHeldGoodFor) sights_.held.clear();
+  if (looking_ && now - *look_again_ > kDiskGoodFor) {
+    complain({ErrorKind::kDeadline, "a disk does not answer"});
+  }
   if (looking_ || (look_again_ && now < *look_again_)) return;
   look_again_ = now + kDiskLook;
   looking_ = true;
-  scope_.spawn(look(settings, offline_pods(tasks)));
+  scope_.spawn(look(settings, may_act ? offline_pods(tasks) : std::vector<PodOnDisk>()));
 }
 
 net::Task<void> DiskWatch::look(policy::EvictSettings settings, std::vector<PodOnDisk> pods) {
-  const base::MonotonicTime began = loop_.clock().monotonic();
-  auto found =
-      co_await files_.run<Result<DisksFound>>(loop_, [ask = look_at_, places = places_] { return ask(places); });
-  if (!found || !*found) {
-    complain(found ? found->error() : found.error());
+  base::MonotonicTime began = loop_.clock().monotonic();
+  auto found = co_await ask();
+  // Before it is told that a disk is short, so that nobody goes unseen who could have been seen; and how short is asked
+  // again after that, which takes its time.
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (found && !pods.empty() && is_near(*found, settings) && (!held_seen_ || now - *held_seen_ >= kHeldLook)) {
+    co_await see_what_is_held(*found, std::move(pods));
+    began = loop_.clock().monotonic();
+    found = co_await ask();
+  }
+  if (!found) {
+    complain(found.error());
     looking_ = false;
     co_return;
   }
   trouble_.clear();
-  // Before it is told that a disk is short, so that nobody goes unseen who could have been seen.
-  const base::MonotonicTime now = loop_.clock().monotonic();
-  if (is_near(**found, settings) && (!held_seen_ || now - *held_seen_ >= kHeldLook)) {
-    co_await see_what_is_held(**found, std::move(pods));
-  }
-  sights_.disks = (*found)->disks;
+  sights_.disks = found->disks;
   looked_ = began;
   for (std::size_t i = 0; i < policy::kDisks; ++i) show(static_cast<Disk>(i), sights_.disks[i]);
   looking_ = false;
 }
 
+net::Task<Result<DisksFound>> DiskWatch::ask() {
+  auto found =
+      co_await files_.run<Result<DisksFound>>(loop_, [look = look_at_, places = places_] { return look(places); });
+  if (!found) co_return std::unexpected(found.error());
+  co_return std::move(*found);
+}
+
+// Begins with those of whom nothing is known, and of whom it is known for longest: where time does not suffice for all
+// the rest is seen by the next round.
 net::Task<void> DiskWatch::see_what_is_held(const DisksFound& found, std::vector<PodOnDisk> pods) {
   const base::MonotonicTime began = loop_.clock().monotonic();
-  decltype(sights_.held) held;
+  std::map<std::string, Held, std::less<>> kept;
+  for (const PodOnDisk& pod : pods) {
+    const auto known = held_.find(pod.uid);
+    if (known != held_.end() && began - known->second.at < kHeldGoodFor) kept.insert(held_.extract(known));
+  }
+  held_ = std::move(kept);
+  const auto seen_at = [&](const PodOnDisk& pod) {
+    const auto known = held_.find(pod.uid);
+    return std::pair(known == held_.end() ? base::MonotonicTime{} : known->second.at, std::string_view(pod.uid));
+  };
+  std::ranges::sort(pods, {}, seen_at);
   for (PodOnDisk& pod : pods) {
-    if (loop_.clock().monotonic() - began >= kHeldLimit) break;
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    if (now - began >= kHeldLimit) break;
     std::string uid = pod.uid;
     auto its = co_await files_.run<ByDisk<DiskHeld>>(
         loop_, [places = places_, pod = std::move(pod), found] { return held_by_pod(places, pod, found); });
-    if (its) held.emplace(std::move(uid), *its);
+    if (its) held_[std::move(uid)] = {now, *its};
   }
-  sights_.held = std::move(held);
+  sights_.held.clear();
+  for (const auto& [uid, each] : held_) sights_.held.emplace(uid, each.disks);
   held_seen_ = loop_.clock().monotonic();
 }
 

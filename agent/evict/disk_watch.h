@@ -1,6 +1,7 @@
 // How full the node's disks are, and what offline pods hold on them. Looked at only where a line is drawn for disks:
 // how full they are each kDiskLook; what pods hold only while less than kNearLine_percent lie between that and a line,
-// each kHeldLook. All of it on a worker, since a disk may hang; then nothing is known, and nobody goes for it.
+// each kHeldLook. All of it on a worker that does nothing else, since a disk may hang; then nothing is known, and
+// nobody goes for it.
 //
 //   KUBELET_DIR/cpu_manager_state         lies on the kubelet's disk; KUBELET_DIR where there is no such file
 //   RUNTIME_DIR                           lies on the runtime's, which may be the same one
@@ -39,7 +40,7 @@ inline constexpr base::Duration kDiskGoodFor =
     std::chrono::seconds(45);  // with the time that seeing what is held takes
 inline constexpr base::Duration kHeldLook = std::chrono::seconds(60);
 inline constexpr base::Duration kHeldGoodFor = std::chrono::minutes(3);
-inline constexpr base::Duration kHeldLimit = std::chrono::seconds(20);  // for all pods; the rest stays unseen
+inline constexpr base::Duration kHeldLimit = std::chrono::seconds(20);  // a round; the rest comes first in the next
 inline constexpr std::int64_t kNearLine_percent = 5;
 
 struct DiskPlaces {
@@ -74,14 +75,20 @@ class DiskWatch {
   DiskWatch(net::EventLoop& loop, net::WorkerPool& files, const base::Log& log, base::Registry& metrics,
             DiskPlaces places, Look look = look_at_disks);
 
-  // Once a pass: begins to look where it is time. `settings` without a line for disks: nothing is looked at.
-  void observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks);
+  // Once a pass: begins to look where it is time. `settings` without a line for disks: nothing is looked at. Nobody
+  // `may_act` on it: what pods hold is not looked at.
+  void observe(const policy::EvictSettings& settings, const TaskSnapshot& tasks, bool may_act);
 
   // What is known now; until the next call of observe().
   const DiskSights& sights() const { return sights_; }
   bool looking() const { return looking_; }
 
  private:
+  struct Held {
+    base::MonotonicTime at;
+    policy::ByDisk<policy::DiskHeld> disks;
+  };
+  net::Task<Result<DisksFound>> ask();
   net::Task<void> look(policy::EvictSettings settings, std::vector<PodOnDisk> pods);
   net::Task<void> see_what_is_held(const DisksFound& found, std::vector<PodOnDisk> pods);
   void complain(const Error& error);
@@ -94,6 +101,7 @@ class DiskWatch {
   const DiskPlaces places_;
   const Look look_at_;
   DiskSights sights_;
+  std::map<std::string, Held, std::less<>> held_;  // of pods, by uid
   bool looking_ = false;
   std::optional<base::MonotonicTime> look_again_, looked_, held_seen_;
   std::string trouble_;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/testing/clock.h"
 #include "base/text.h"
@@ -69,7 +70,7 @@ class DiskWatches : public ::testing::Test {
   // A second, and what the worker does in it.
   void seconds(int count) {
     for (int i = 0; i < count; ++i) {
-      watch->observe(settings, tasks);
+      watch->observe(settings, tasks, may_act);
       ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return !watch->looking(); }));
       clock.advance(1s);
     }
@@ -86,6 +87,7 @@ class DiskWatches : public ::testing::Test {
   TaskSnapshot tasks;
   DisksFound found;
   bool fails = false;
+  bool may_act = true;
   std::atomic<int> looks = 0;
   std::unique_ptr<DiskWatch> watch;
 };
@@ -133,6 +135,62 @@ TEST_F(DiskWatches, OnlyOfflinePodsAreLookedAt) {
   seconds(1);
   EXPECT_TRUE(watch->sights().held.contains("uid-job"));
   EXPECT_FALSE(watch->sights().held.contains("uid-web"));
+}
+
+// Whom eviction may ask is looked at, and nobody else: one by its priority alone, too.
+TEST_F(DiskWatches, OfflineIsWhatMayBeAskedToEnd) {
+  pod("mid", 200'000, 0, model::Qos::kLs);
+  const_cast<model::Task&>(*tasks.tasks[0].task).priority_raw = model::PriorityClass::kMid;
+  found.disks[kKubelet]->bytes_free = 100;
+  begin();
+  seconds(1);
+  EXPECT_TRUE(watch->sights().held.contains("uid-mid"));
+}
+
+TEST_F(DiskWatches, WhereNobodyMayGoPodsAreLeftAlone) {
+  pod("job", 200'000, 0);
+  found.disks[kKubelet]->bytes_free = 100;
+  may_act = false;
+  begin();
+  seconds(20);
+  EXPECT_EQ(watch->sights().disks[kKubelet], found.disks[kKubelet]);
+  EXPECT_TRUE(watch->sights().held.empty());
+  may_act = true;
+  seconds(10);
+  EXPECT_TRUE(watch->sights().held.contains("uid-job"));
+}
+
+// Looking at pods takes its time, in which a disk may have been freed.
+TEST_F(DiskWatches, HowFullItIsIsAskedAgainWhenPodsWereLookedAt) {
+  pod("job", 200'000, 0);
+  found.disks[kKubelet]->bytes_free = 100;
+  begin();
+  seconds(1);
+  EXPECT_EQ(looks, 2);
+  seconds(10);
+  EXPECT_EQ(looks, 3) << "of pods it is known for a minute";
+}
+
+TEST_F(DiskWatches, ADiskThatDoesNotAnswerIsToldOnce) {
+  begin();
+  seconds(1);
+  std::atomic<bool> answers = false;
+  watch =
+      std::make_unique<DiskWatch>(loop, files, log, metrics, places(), [&](const DiskPlaces&) -> Result<DisksFound> {
+        while (!answers) std::this_thread::yield();
+        return found;
+      });
+  for (int i = 0; i < 100; ++i) {
+    watch->observe(settings, tasks, true);
+    loop.run_ready();
+    clock.advance(1s);
+  }
+  EXPECT_NE(lines.find("does not answer"), std::string::npos);
+  EXPECT_EQ(lines.find("does not answer"), lines.rfind("does not answer")) << "once";
+  answers = true;
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return !watch->looking(); }));
+  seconds(11);
+  EXPECT_TRUE(watch->sights().disks[kKubelet]);
 }
 
 TEST_F(DiskWatches, OfADiskThatCannotBeLookedAtNothingIsKnown) {

@@ -41,7 +41,7 @@ policy::EvictState EvictMemory::begin(base::MonotonicTime now) {
 }
 
 void EvictMemory::keep(const policy::EvictState& state) {
-  if (state == kept_) return;
+  if (state == kept_ || boot_id_.empty()) return;
   const bool was_worth = is_worth_keeping(kept_);
   if (!is_worth_keeping(state) && !was_worth) return;
   const auto done = [&]() -> Result<void> {

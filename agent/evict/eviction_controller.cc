@@ -109,8 +109,8 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     if (!killing_.insert(key).second) return;
     const auto going = going_.find(key);
     // One that the agent before this one asked: what was seen then is not known any more, only what it was about.
-    const policy::Gap known{.feature = order.feature, .reason = order.reason};
-    scope_.spawn(kill(task, going == going_.end() ? known : going->second.gap, order.by));
+    const std::string known = base::cat(model::reason_id(order.reason), ": ", model::reason_sentence(order.reason));
+    scope_.spawn(kill(task, going == going_.end() ? known : policy::evict_why(going->second.gap), order.by));
     return;
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
@@ -162,14 +162,14 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap) {
       .add();
 }
 
-net::Task<void> EvictionController::kill(TaskPointer task, policy::Gap gap, Reason by) {
+net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reason by) {
   const auto killed = co_await outside_.hands.kill(*task, by);
   killing_.erase(policy::evict_key(*task));
   const bool dead = killed && killed->left == 0;
   if (dead) {
     log_.warn("killed", {{"namespace", task->ns},
                          {"name", task->name},
-                         {"why", policy::evict_why(gap)},
+                         {"why", why},
                          {"group", task->path},
                          {"reason", model::reason_id(by)}});
   } else {

@@ -148,7 +148,7 @@ class AgentTest : public ::testing::Test {
     options.metrics_address = "0";
     options.tasks.pod_source = pod_source;
     options.tasks.kubelet.endpoint = kubelet_endpoint;
-    auto made = Agent::make(loop, {*client, [] { return std::string(); }, resolvers, files, kernel, killing}, log,
+    auto made = Agent::make(loop, {*client, [] { return std::string(); }, resolvers, files, disks, kernel, killing}, log,
                             *metrics, base::Random(2), options);
     ASSERT_TRUE(made) << made.error().message;
     agent = std::move(*made);
@@ -219,7 +219,7 @@ class AgentTest : public ::testing::Test {
   std::string refused;  // from the start
   std::unique_ptr<kube::Client> client;
   std::unique_ptr<base::Registry> metrics;
-  net::WorkerPool resolvers{1, 4}, files{1, 4};
+  net::WorkerPool resolvers{1, 4}, files{1, 4}, disks{1, 4};
   std::unique_ptr<Agent> agent;
   std::string pod_source = "api-server";
   std::string kubelet_endpoint = "http://127.0.0.1:1";  // where nobody listens

@@ -1,6 +1,7 @@
 #include "policy/evict/evict.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "policy/evict/ladder.h"
@@ -79,16 +80,20 @@ class Step {
   void count_on_the_way() {
     for (const Leaving& one : state_.leaving) {
       const auto index = is_on_its_way(one.stage) ? ladder_.task_of(one) : std::nullopt;
-      if (index) count(seen_.tasks[*index]);
+      if (index) count(seen_.tasks[*index], one.feature);
     }
     for (const TaskSeen& each : seen_.tasks) {
       if (each.task == nullptr || !ladder_.ends_anyway(*each.task)) continue;
       const Leaving* known = ladder_.find(evict_key(*each.task));
-      if (known == nullptr || !is_on_its_way(known->stage)) count(each);
+      if (known == nullptr || !is_on_its_way(known->stage)) count(each, {});
     }
   }
-  void count(const TaskSeen& seen) {
-    for (Missing& each : missing_) each.left = less(each.left, release_of(seen, each.gap));
+  // Only whoever goes for a gap counts with what one may only guess: of others that come and go nothing is awaited.
+  void count(const TaskSeen& seen, std::optional<EvictFeature> goes_for) {
+    for (Missing& each : missing_) {
+      const auto release = goes_for == each.gap.feature ? release_of : known_release_of;
+      each.left = less(each.left, release(seen, each.gap));
+    }
   }
 
   void ask_for(Missing& wanted) {
@@ -113,7 +118,7 @@ class Step {
       ladder_.asked(known, std::move(name), wanted.gap);
       ++asked_;
       wanted.asked = true;
-      count(seen_.tasks[victim.task]);
+      count(seen_.tasks[victim.task], wanted.gap.feature);
     }
   }
   VictimRules victim_rules() const {

@@ -6,10 +6,10 @@
 //                     With it what somebody else ends (or we, before a restart), where that comes no later than the end
 //                     of one that is asked now
 //   several gaps      one after the other in their order; a victim counts towards all of them, in each one's measure
-//   cool-down         after a step that asked somebody: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, disks 60 s,
-//   each
-//                     for itself; of the CPU ones also at the start. Who may not go evicted nobody: the next step looks
-//                     for another one in its place, and where it was the only one there is no cool-down
+//   cool-down         after a step that asked somebody: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, disks 60 s
+//                     and again when he has ended, each for itself; of the CPU ones also at the start. Who may not go
+//                     evicted nobody: the next step looks for another one in its place, and where it was the only one
+//                     there is no cool-down
 //   budget            so many in any hour: the grant (policy/budget/grants.h), else kLocalEvictionsPerHour; at most
 //                     kEvictionsPerHourMax. Who may not go does not count, and a kill of the ladder is no new eviction
 //

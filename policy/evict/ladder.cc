@@ -69,12 +69,19 @@ void Ladder::look() {
     const auto index = task_of(one);
     const bool spared = one.stage == EvictStage::kSpared;
     if (!index || (spared ? task(*index).terminal() : !is_here(task(*index)))) {
+      if (one.feature == EvictFeature::kDisk && is_on_its_way(one.stage)) await_disk();
       plan_.ended.push_back(one);
       return true;
     }
     if (const auto& ends = task(*index).deleted) end_as_told(one, *ends);
     return false;
   });
+}
+
+// What a task held is free when its kubelet has taken it away, and is seen a look at the disk later.
+void Ladder::await_disk() {
+  auto& time = not_before(EvictFeature::kDisk);
+  time = std::max(time.value_or(now_), now_ + kDiskEvictPause);
 }
 
 // Nothing is gained, and nothing is held for longer, from a clock that went back.

@@ -49,6 +49,7 @@ class Ladder {
   bool ends_anyway(const model::Task& task) const;
 
  private:
+  void await_disk();
   void keep_time();
   void name_tasks();
   void hear(Leaving& one, EvictOutcome outcome);

@@ -19,9 +19,17 @@ struct StageName {
   EvictStage stage;
   std::string_view name;
 };
-// kAsked has none: see above.
-constexpr std::array kStages{StageName{EvictStage::kLeaving, "leaving"}, StageName{EvictStage::kForbidden, "forbidden"},
-                             StageName{EvictStage::kSpared, "spared"}, StageName{EvictStage::kKilled, "killed"}};
+constexpr std::array kStages{StageName{EvictStage::kAsked, "asked"}, StageName{EvictStage::kLeaving, "leaving"},
+                             StageName{EvictStage::kForbidden, "forbidden"}, StageName{EvictStage::kSpared, "spared"},
+                             StageName{EvictStage::kKilled, "killed"}};
+
+// Whoever waited for the answer is no more: it leaves if it is listed as ending, else it may be asked at once.
+void answer_is_lost(Leaving& one) {
+  if (one.stage != EvictStage::kAsked) return;
+  one.stage = EvictStage::kForbidden;
+  one.unreachable = true;
+  one.since = std::max(one.since + -kForbiddenPause, MonotonicTime{});
+}
 
 std::int64_t number_of(MonotonicTime time) {
   return time.since_start.count();
@@ -88,6 +96,7 @@ class Reader {
       return fail(ErrorKind::kUnsupported, "evictions of schema ", schema, ", and this program reads ",
                   kEvictStoredSchema);
     }
+    if (boot.empty()) return fail(ErrorKind::kNotFound, "nobody says which life of this machine this is");
     if (of_boot != boot) return fail(ErrorKind::kNotFound, "evictions of another life of this machine");
     std::ranges::sort(state_.hour);
     std::ranges::sort(state_.leaving, {}, &Leaving::task);
@@ -149,6 +158,7 @@ class Reader {
     one.stage = named->stage;
     one.feature = *known;
     one.reason = why->reason;
+    answer_is_lost(one);
     state_.leaving.push_back(std::move(one));
   }
 
@@ -170,8 +180,7 @@ std::string encode_evictions(const EvictState& state, std::string_view boot) {
   write_time(json, "disk_not_before", state.disk_not_before);
   json.key("leaving").begin_array();
   for (const Leaving& each : state.leaving) {
-    const auto stage = std::ranges::find(kStages, each.stage, &StageName::stage);
-    if (stage != kStages.end()) write(json, each, stage->name);
+    write(json, each, std::ranges::find(kStages, each.stage, &StageName::stage)->name);
   }
   json.end_array().end_object();
   return text;

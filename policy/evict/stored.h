@@ -6,8 +6,8 @@
 //                "asked":5400000000000,"since":5400000000000,"deadline":5430000000000,"counted":5400000000000}]}
 //
 // Times are nanoseconds of the machine's monotonic clock, which the next agent on it reads too; of another life of the
-// machine they say nothing. One that was asked and did not answer is left out: nobody knows whether it was told, so it
-// counts, and is asked again where that is still needed.
+// machine they say nothing. Of one that was asked and had not answered nobody knows whether it was told: it counts, and
+// leaves where it is listed as ending; else it is asked again where that is still needed.
 #pragma once
 
 #include <cstddef>

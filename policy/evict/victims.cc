@@ -22,18 +22,6 @@ constexpr std::int64_t kNoClass = -1;  // before every order that settings can n
 // Whatever a task does not use costs somebody the time to start it again.
 constexpr model::CpuMilli kCoresLostMin{100};
 
-bool is_ours_to_end(const Task& task) {
-  switch (task.kind) {
-    case TaskKind::kPod:
-      return !task.fixed && is_offline(PodClasses{task.qos_raw, task.priority_raw, task.priority});
-    case TaskKind::kCopilotTask:
-      return is_offline(task);
-    case TaskKind::kHostApplication:
-      return false;
-  }
-  return false;
-}
-
 // "value-with-default ≤ evictEnabledPriorityThreshold, eviction-enabled=true, Pending/Running".
 bool is_marked(const Task& task, std::optional<std::int64_t> priority) {
   const bool there = task.phase == model::PodPhase::kPending || task.phase == model::PodPhase::kRunning;
@@ -82,9 +70,11 @@ Part part_of(const TaskSeen& seen, const Gap& gap) {
 Sight sight_of(const TaskSeen& seen, const Gap& gap) {
   if (!is_of_disk(gap.measure)) return Sight::kSeen;
   const Part part = part_of(seen, gap);
-  if (part.large || part.whole) return Sight::kSeen;
+  if (part.large) return Sight::kSeen;
+  // Also of one that is seen whole: a folder of the machine, or a file without a name, is nobody's volume.
   const bool wrote = Wide{seen.written_bytes.value_or(0)} * kDiskPart >= gap.amount;
-  return gap.measure == Measure::kDiskHeld && wrote ? Sight::kWrote : Sight::kUnseen;
+  if (gap.measure == Measure::kDiskHeld && wrote) return Sight::kWrote;
+  return part.whole ? Sight::kSeen : Sight::kUnseen;
 }
 
 const WorkClass* class_of(const Task& task, std::span<const WorkClass> classes) {
@@ -128,6 +118,18 @@ auto names(const Task& task) {
 
 }  // namespace
 
+bool is_ours_to_end(const Task& task) {
+  switch (task.kind) {
+    case TaskKind::kPod:
+      return !task.fixed && is_offline(PodClasses{task.qos_raw, task.priority_raw, task.priority});
+    case TaskKind::kCopilotTask:
+      return is_offline(task);
+    case TaskKind::kHostApplication:
+      return false;
+  }
+  return false;
+}
+
 std::int64_t release_of(const TaskSeen& seen, const Gap& gap) {
   if (seen.task == nullptr) return 0;
   const Task& task = *seen.task;
@@ -148,6 +150,11 @@ std::int64_t release_of(const TaskSeen& seen, const Gap& gap) {
   // As OfflineCpu::request counts.
   if (task.kind == TaskKind::kHostApplication || task.qos_raw != model::Qos::kBe) return 0;
   return std::max<std::int64_t>(task.requests.batch.cpu.value_or(model::CpuMilli{}).value, 0);
+}
+
+std::int64_t known_release_of(const TaskSeen& seen, const Gap& gap) {
+  if (seen.task == nullptr || !is_of_disk(gap.measure)) return release_of(seen, gap);
+  return seen.task->kind == TaskKind::kHostApplication ? 0 : part_of(seen, gap).amount;
 }
 
 bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules) {

@@ -68,8 +68,14 @@ struct VictimRules {
   std::string_view business;           // the pool's own; "": nobody said
 };
 
-// What it would release towards the gap; 0: nothing, or nobody knows.
+// Offline work that neither the node nor somebody else owns: nobody else is ever asked to end.
+bool is_ours_to_end(const model::Task& task);
+
+// What it would release towards the gap; 0: nothing, or nobody knows. Of a disk of which nobody can see what it holds:
+// all that is missing.
 std::int64_t release_of(const TaskSeen& seen, const Gap& gap);
+// Without such a guess.
+std::int64_t known_release_of(const TaskSeen& seen, const Gap& gap);
 
 // Whether it may go for that gap.
 bool may_go(const TaskSeen& seen, const Gap& gap, const VictimRules& rules);
