@@ -148,8 +148,8 @@ class AgentTest : public ::testing::Test {
     options.metrics_address = "0";
     options.tasks.pod_source = pod_source;
     options.tasks.kubelet.endpoint = kubelet_endpoint;
-    auto made = Agent::make(loop, {*client, [] { return std::string(); }, resolvers, files, disks, kernel, killing}, log,
-                            *metrics, base::Random(2), options);
+    auto made = Agent::make(loop, {*client, [] { return std::string(); }, resolvers, files, disks, kernel, killing},
+                            log, *metrics, base::Random(2), options);
     ASSERT_TRUE(made) << made.error().message;
     agent = std::move(*made);
     agent->start();
