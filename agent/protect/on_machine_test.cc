@@ -19,6 +19,7 @@
 #include "agent/protect/machinery.h"
 #include "agent/protect/protect_controller.h"
 #include "agent/testing/guarded_node.h"
+#include "linux/cgroup/limit.h"
 #include "linux/knob_probe.h"
 #include "linux/testing/own_group.h"
 #include "policy/suppress/suppress.h"
@@ -175,10 +176,12 @@ class ProtectOnMachine : public ::testing::Test {
     ASSERT_TRUE(decoded);
     guard->use_node(node_facts(*decoded));
   }
-  void say_rules(std::string_view threshold) {
+  void say_rules(std::string_view threshold, std::string_view cpu_qos = R"("enable":true,"groupIdentity":-1)",
+                 std::string_view classes = "") {
     auto step = policy::next_node_rules(
         {}, base::cat(R"({"resourceUsedThresholdWithBE":{)", threshold,
-                      R"(},"resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}}})"));
+                      R"(},"resourceQOSStrategy":{"beClass":{"cpuQOS":{)", cpu_qos,
+                      R"(}}},"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"classes":[)", classes, "]}}}}}"));
     ASSERT_TRUE(step.problems.empty()) << step.problems[0].part << ": " << step.problems[0].why;
     guard->use_rules(std::move(step.rules));
   }
@@ -285,6 +288,23 @@ TEST_F(ProtectOnMachine, APodOfBatchResourcesHasItsLimitsAndRunsLast) {
   EXPECT_EQ(number(pods.at("web").path, File::kCpuQuota), policy::kNoLimit);
   EXPECT_EQ(guard->status().refused, 0) << lines;
   EXPECT_EQ(guard->status().unmet, 0) << lines;
+}
+
+TEST_F(ProtectOnMachine, AClassHasItsWeightAndWhereThereIsOneItsMemory) {
+  pods.at("job").identity.work_class = "spark";
+  list_pods();
+  start();
+  say_node();
+  say_rules(kNot, R"("enable":false)", R"({"name":"spark","order":30,"cpuWeight":300,"memoryLowPercent":50})");
+  seconds(2, 0);
+  const std::string& path = pods.at("job").path;
+  // 512 of 500 milli-cores × 300 %, in v1's measure; of that a kernel of v2 knows from 1 to 10000.
+  EXPECT_EQ(number(path, File::kCpuShares), is_v2 ? linux::shares_of_weight(linux::weight_of_shares(1536)) : 1536);
+  if (is_v2) EXPECT_EQ(number(path, File::kMemoryLow), 32 << 20);
+  say_rules(kNot, R"("enable":false)");
+  seconds(2, 0);
+  if (is_v2) EXPECT_EQ(number(path, File::kMemoryLow), 0);
+  EXPECT_EQ(guard->status().refused, 0) << lines;
 }
 
 TEST_F(ProtectOnMachine, OffHoldsWhatRunsToItsLeastAndThenEveryFileIsAsItWas) {
