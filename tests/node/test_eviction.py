@@ -4,30 +4,18 @@ import json
 import sys
 import time
 import unittest
-import unittest.mock
 from pathlib import Path
 
 from cluster import colocation
 from cluster.tidemark_process import wait_for
-from node.test_agent import API, RIGHTS, OnARealNode
+from node.evicting import LIMIT_S, Evicting, offline
+from node.test_agent import API
 from node.test_agent import tearDownModule  # noqa: F401
-from node.test_protection import NODESLOS
 from support.node import pods
 
-LIMIT_S = 90
-# docs/guide/agent.md, "Whose rights": what evictions need beside what measuring needs.
-EVICTION_RIGHTS = [
-    {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
-    {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
-]
 POD_MIB = 1000  # some four hundredths of a machine with 24 GiB: lines are whole percents
 OFF = 99  # a line that nothing reaches
-PODS_PATH = "/api/v1/namespaces/default/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-
-
-def offline(name: str, work_class: str, mebibytes: int = POD_MIB) -> pods.Work:
-    return pods.Work(name, pods.BEST_EFFORT, 5, mebibytes, labels={"koordinator.sh/qosClass": "BE", "tidemark.io/class": work_class, "app": name})
 
 
 def memory_percent() -> int:
@@ -36,14 +24,8 @@ def memory_percent() -> int:
     return 100 * (fields["MemTotal"] - fields["MemAvailable"]) // fields["MemTotal"]
 
 
-class Eviction(OnARealNode):
-    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark"), offline("transcode", "transcode")]
-
-    @classmethod
-    def setUpClass(cls):
-        cls.enterClassContext(unittest.mock.patch.object(sys.modules[OnARealNode.__module__], "RIGHTS", [*RIGHTS, *EVICTION_RIGHTS]))
-        super().setUpClass()
-        cls.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{cls.node.name}")
+class Eviction(Evicting):
+    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark", POD_MIB), offline("transcode", "transcode", POD_MIB)]
 
     def setUp(self):
         self.drawn = 0.0  # when the line was drawn last
@@ -56,30 +38,9 @@ class Eviction(OnARealNode):
         self.memory().unlink(missing_ok=True)  # what one case was refused, another one does not wait for
         type(self).agent = self.start()
 
-    def memory(self) -> Path:
-        """What an agent tells the next one of its evictions."""
-        return Path(self.state) / "run/evictions.json"
-
     def line(self, percent: int, mode: str = "enforce") -> None:
-        word = {
-            "schema": 1,
-            "agent": {
-                "modes": {"default": "observe", "eviction": mode},
-                "classes": [{"name": "transcode", "order": 10, "restartCostSeconds": 60}, {"name": "spark", "order": 30, "restartCostSeconds": 600}],
-                "evict": {"graceSeconds": 3},
-            },
-            "evictions": {"perHour": 100, "until": "2100-01-01T00:00:00Z"},
-        }
         self.drawn = time.monotonic()
-        spec = {
-            "resourceUsedThresholdWithBE": {"enable": True, "memoryEvictThresholdPercent": percent, "memoryEvictLowerPercent": percent - 1},
-            "extensions": {"Object": {"tidemark": word}},
-        }
-        patched = API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json")
-        if patched.status == 404:
-            colocation.must(API.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}))
-        else:
-            colocation.must(patched)
+        self.say({"memoryEvictThresholdPercent": percent, "memoryEvictLowerPercent": percent - 1}, mode)
 
     def press_until_gone(self, name: str) -> None:
         """The line lies just below what is used: drawn anew all the time, because other work of this machine comes and goes by more than a hundredth of its memory."""
@@ -93,24 +54,12 @@ class Eviction(OnARealNode):
         wait_for(gone, f"{name} on its way", self.agent, LIMIT_S)
         self.line(OFF)
 
-    def names(self) -> set[str]:
-        return {pod["metadata"]["name"] for pod in self.node.pods() if not pod["metadata"].get("deletionTimestamp")}
-
-    def events(self, reason: str) -> list[dict]:
-        return [event for event in API.get("/api/v1/namespaces/default/events").get("items", []) if event["reason"] == reason]
-
-    def audit(self) -> list[dict]:
-        return [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
-
-    def evictions(self, reason: str) -> float:
-        return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_evictions_total") and reason in name)
-
     def test_above_the_line_the_least_timely_work_goes_and_no_other(self):
         """Both offline pods hold the same: transcoding goes first, and what it releases is enough."""
         begin = time.monotonic()
         self.press_until_gone("transcode")
         print(f"memory above its line: the victim is on its way {time.monotonic() - begin:.1f} s after the line was first drawn, read by a test that looks every 50 ms", file=sys.stderr)
-        wait_for(lambda: self.agent.metrics().get("tidemark_agent_tasks_leaving") == 0, "nobody on his way", self.agent, LIMIT_S)
+        self.all_have_ended()
         self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
         event = wait_for(lambda: self.events("evictPodSuccess"), "an event", self.agent, LIMIT_S)[-1]
         self.assertIn("trigger by koordlet feature BEMemoryEvict, TM-EVICT-001", event["message"])

@@ -1,0 +1,68 @@
+"""An agent that evicts on a real node: the pods, the rights and the words that its tests have in common."""
+
+import json
+import sys
+import unittest.mock
+from pathlib import Path
+
+from cluster import colocation
+from cluster.tidemark_process import wait_for
+from node.test_agent import API, RIGHTS, OnARealNode
+from node.test_protection import NODESLOS
+from support.node import pods
+
+LIMIT_S = 90
+# docs/guide/agent.md, "Whose rights": what evictions need beside what measuring needs.
+EVICTION_RIGHTS = [
+    {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+]
+
+
+def offline(name: str, work_class: str, mebibytes: int) -> pods.Work:
+    return pods.Work(name, pods.BEST_EFFORT, 5, mebibytes, labels={"koordinator.sh/qosClass": "BE", "tidemark.io/class": work_class, "app": name})
+
+
+class Evicting(OnARealNode):
+    @classmethod
+    def setUpClass(cls):
+        cls.enterClassContext(unittest.mock.patch.object(sys.modules[OnARealNode.__module__], "RIGHTS", [*RIGHTS, *EVICTION_RIGHTS]))
+        super().setUpClass()
+        cls.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{cls.node.name}")
+
+    def say(self, threshold: dict, mode: str = "enforce", **evict: int) -> None:
+        """What the manager would say to this agent."""
+        word = {
+            "schema": 1,
+            "agent": {
+                "modes": {"default": "observe", "eviction": mode},
+                "classes": [{"name": "transcode", "order": 10, "restartCostSeconds": 60}, {"name": "spark", "order": 30, "restartCostSeconds": 600}],
+                "evict": {"graceSeconds": 3, **evict},
+            },
+            "evictions": {"perHour": 100, "until": "2100-01-01T00:00:00Z"},
+        }
+        spec = {"resourceUsedThresholdWithBE": {"enable": True, **threshold}, "extensions": {"Object": {"tidemark": word}}}
+        patched = API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json")
+        if patched.status == 404:
+            colocation.must(API.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}))
+        else:
+            colocation.must(patched)
+
+    def memory(self) -> Path:
+        """What an agent tells the next one of its evictions."""
+        return Path(self.state) / "run/evictions.json"
+
+    def names(self) -> set[str]:
+        return {pod["metadata"]["name"] for pod in self.node.pods() if not pod["metadata"].get("deletionTimestamp")}
+
+    def all_have_ended(self) -> None:
+        wait_for(lambda: self.agent.metrics().get("tidemark_agent_tasks_leaving") == 0, "nobody on his way", self.agent, LIMIT_S)
+
+    def events(self, reason: str) -> list[dict]:
+        return [event for event in API.get("/api/v1/namespaces/default/events").get("items", []) if event["reason"] == reason]
+
+    def audit(self) -> list[dict]:
+        return [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
+
+    def evictions(self, reason: str) -> float:
+        return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_evictions_total") and reason in name)

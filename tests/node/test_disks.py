@@ -1,0 +1,67 @@
+"""The agent on a real node whose disk is nearly full: who holds what is short goes, and not who would go first for memory. The disks are the agent's alone, in
+memory and in a mount namespace of its own, and end with it; that they are small is all that tells them from a kubelet's."""
+
+import os
+import unittest
+import unittest.mock
+from pathlib import Path
+
+from cluster.tidemark_process import wait_for
+from node.evicting import LIMIT_S, Evicting, offline
+from node.test_agent import tearDownModule  # noqa: F401
+from support.node import pods
+
+DISK_MIB, HELD_MIB = 64, 56
+LINE_PERCENT = 20
+ON_DISKS = """#!/bin/sh
+exec unshare --mount --propagation private sh -c '
+  mount -t tmpfs -o size={size}m kubelet "{kubelet}" && mount -t tmpfs -o size={other}m runtime "{runtime}" || exit 1
+  echo "{{}}" > "{kubelet}/cpu_manager_state" && mkdir "{kubelet}/pods" && exec "{binary}" "$@"' sh "$@"
+"""
+
+
+class Disks(Evicting):
+    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 6), offline("spark", "spark", 6), offline("transcode", "transcode", 6)]
+
+    @classmethod
+    def start(cls):
+        state = Path(cls.state)
+        script, binary = state / "on-disks", os.environ["TIDEMARK_BINARY"]
+        for name in ("kubelet", "runtime"):
+            (state / name).mkdir(exist_ok=True)
+        script.write_text(ON_DISKS.format(size=DISK_MIB, other=2 * DISK_MIB, kubelet=state / "kubelet", runtime=state / "runtime", binary=binary))
+        script.chmod(0o700)
+        with unittest.mock.patch.dict(os.environ, TIDEMARK_BINARY=str(script)):
+            return super().start()
+
+    @classmethod
+    def machine(cls) -> list[str]:
+        return [*super().machine(), "--kubelet-dir", f"{cls.state}/kubelet", "--runtime-dir", f"{cls.state}/runtime"]
+
+    def volume(self, name: str) -> Path:
+        """A pod's emptyDir, as the agent sees it."""
+        uid = next(pod["metadata"]["uid"] for pod in self.node.pods() if pod["metadata"]["name"] == name)
+        return Path(f"/proc/{self.agent.process.pid}/root{self.state}/kubelet/pods/{uid}/volumes/kubernetes.io~empty-dir/scratch")
+
+    def free(self) -> float:
+        return self.agent.metrics().get('tidemark_agent_disk_free_ratio{component="kubelet"}', -1)
+
+    def test_who_fills_the_disk_goes_and_no_other(self):
+        """By its class transcoding would go first; it holds nothing. Online work holds as much, and stays."""
+        for name, mebibytes in (("web", HELD_MIB // 2), ("spark", HELD_MIB // 2), ("transcode", 0)):
+            self.volume(name).mkdir(parents=True)
+            (self.volume(name) / "file").write_bytes(b"x" * (mebibytes << 20))
+        self.say({}, diskFreePercent=LINE_PERCENT)
+        spilled = self.volume("spark") / "file"
+        wait_for(lambda: "spark" not in self.names(), "the one that holds it on its way", self.agent, LIMIT_S)
+        spilled.unlink()  # as a kubelet does when all of the pod has ended
+        self.all_have_ended()
+        wait_for(lambda: self.free() > LINE_PERCENT / 100, "a disk that is free again", self.agent, LIMIT_S)
+        self.assertEqual({"web", "transcode"}, self.names(), self.agent.log[-6000:])
+        event = wait_for(lambda: self.events("evictPodSuccess"), "an event", self.agent, LIMIT_S)[-1]
+        self.assertIn("TM-EVICT-007", event["message"])
+        self.assertEqual("spark", event["involvedObject"]["name"])
+
+
+if __name__ == "__main__":
+    unittest.main()
