@@ -73,6 +73,7 @@ void EvictionController::observe(const EvictionInputs& inputs) {
   observer_.observe(inputs.seen, now);
   if (inputs.rules.word && classes_ != inputs.rules.word->classes) classes_ = inputs.rules.word->classes;
   const bool may_act = inputs.permit == policy::Permit::kEnforce;
+  know_again(inputs);
   auto step = policy::evict(
       state_, {observer_.node(), observer_.tasks(), answers_, evictions_an_hour(inputs.rules, wall), may_act},
       inputs.rules, inputs.rules.word ? all_features() : gates_, now, wall);
@@ -92,6 +93,22 @@ void EvictionController::observe(const EvictionInputs& inputs) {
   show(step.plan);
 }
 
+// Those whom an agent before this one asked: what they use now stands for what they used then.
+void EvictionController::know_again(const EvictionInputs& inputs) {
+  for (const policy::Leaving& one : state_.leaving) {
+    if (one.stage == EvictStage::kSpared || going_.contains(one.task)) continue;
+    const auto& all = inputs.tasks->tasks;
+    const auto listed =
+        std::ranges::find_if(all, [&](const ListedTask& each) { return policy::evict_key(*each.task) == one.task; });
+    if (listed == all.end()) continue;
+    const policy::TaskSeen& seen = observer_.tasks()[static_cast<std::size_t>(listed - all.begin())];
+    const base::WallTime asked = loop_.clock().wall() + -(loop_.clock().monotonic() - one.asked);
+    going_[one.task] = {listed->task, {.feature = one.feature, .reason = one.reason},
+                        asked,        seen.cpu,
+                        seen.memory,  one.lost_core_seconds};
+  }
+}
+
 // Those of whom the policy knows nothing any more: they stayed, and it was not told that they ended.
 void EvictionController::forget_others() {
   if (going_.size() <= state_.leaving.size()) return;
@@ -109,8 +126,11 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     if (!killing_.insert(key).second) return;
     const auto going = going_.find(key);
     // One that the agent before this one asked: what was seen then is not known any more, only what it was about.
-    const std::string known = base::cat(model::reason_id(order.reason), ": ", model::reason_sentence(order.reason));
-    scope_.spawn(kill(task, going == going_.end() ? known : policy::evict_why(going->second.gap), order.by));
+    const bool known = going != going_.end() && going->second.gap.amount > 0;
+    scope_.spawn(kill(task,
+                      known ? policy::evict_why(going->second.gap)
+                            : base::cat(model::reason_id(order.reason), ": ", model::reason_sentence(order.reason)),
+                      order.by));
     return;
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};

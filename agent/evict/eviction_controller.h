@@ -69,6 +69,7 @@ class EvictionController {
   void only_tell(const policy::EvictOrder& order, const model::Task& task);
   net::Task<void> ask(TaskPointer task, policy::Gap gap);
   net::Task<void> kill(TaskPointer task, std::string why, model::Reason by);
+  void know_again(const EvictionInputs& inputs);
   void forget_others();
   void ended(const policy::Leaving& leaving, base::MonotonicTime now);
   void tell_event(const model::Task& task, const policy::Gap& gap, bool accepted, std::string_view more);

@@ -282,6 +282,15 @@ TEST_F(Evictions, AnAgentThatStartsAnewKeepsToTheDeadlineThatWasTold) {
   EXPECT_EQ(hands.killed[0], "stubborn");
   EXPECT_EQ(hands.asked.size(), 1U) << "it was told";
   EXPECT_NE(lines.find("BEMemoryEvict"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("0 % of 0 %"), std::string::npos) << "what was seen then is not known any more" << lines;
+  pods.erase("stubborn");
+  seconds(2);
+  const auto lost = losses();
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].feature, "BEMemoryEvict");
+  EXPECT_EQ(lost[0].memory, model::MemoryBytes{6 * kGiB});
+  EXPECT_GT(lost[0].lost_core_seconds, 0);
+  EXPECT_GE(lost[0].ending, 30s) << "since the first agent asked";
 }
 
 }  // namespace

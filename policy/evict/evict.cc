@@ -115,7 +115,7 @@ class Step {
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
                               wanted.gap, victim.release, victim.lost_core_seconds});
       plan_.orders.back().gap.amount = wanted.left;
-      ladder_.asked(known, std::move(name), wanted.gap);
+      ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;
       wanted.asked = true;
       count(seen_.tasks[victim.task], wanted.gap.feature);

@@ -84,6 +84,7 @@ struct Leaving {
   bool killed = false;                         // its group was, once at least
   std::optional<base::MonotonicTime> counted;  // in EvictState::hour; nullopt: it evicted nobody
   std::optional<base::WallTime> ends;          // of its own grace period, by which the deadline was set
+  std::int64_t lost_core_seconds = 0;          // by its end, as it was asked
   bool operator==(const Leaving&) const = default;
 };
 

@@ -270,7 +270,7 @@ std::int64_t Ladder::in_hour_beside(const Leaving* known) const {
   return std::ranges::find(state_.hour, *known->counted) == state_.hour.end() ? all : all - 1;
 }
 
-void Ladder::asked(Leaving* known, std::string name, const Gap& gap) {
+void Ladder::asked(Leaving* known, std::string name, const Gap& gap, std::int64_t lost_core_seconds) {
   if (known == nullptr) {
     const auto at = std::ranges::lower_bound(state_.leaving, name, {}, &Leaving::task);
     known = &*state_.leaving.insert(at, Leaving());
@@ -285,6 +285,7 @@ void Ladder::asked(Leaving* known, std::string name, const Gap& gap) {
   known->unreachable = false;
   known->counted = now_;
   known->ends.reset();
+  known->lost_core_seconds = lost_core_seconds;
   state_.hour.push_back(now_);
   not_before(gap.feature) = now_ + pause_after(gap.feature);
 }

@@ -44,7 +44,7 @@ class Ladder {
   // Evictions of the last hour, but for what this one counts for already.
   std::int64_t in_hour_beside(const Leaving* known) const;
   // `known`: as found by that name.
-  void asked(Leaving* known, std::string name, const Gap& gap);
+  void asked(Leaving* known, std::string name, const Gap& gap, std::int64_t lost_core_seconds);
   // It ends no later than one that is asked now, whoever asked it to.
   bool ends_anyway(const model::Task& task) const;
 

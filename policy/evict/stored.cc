@@ -49,7 +49,8 @@ void write(base::JsonWriter& json, const Leaving& one, std::string_view stage) {
       .member("since", number_of(one.since))
       .member("deadline", number_of(one.deadline))
       .member("unreachable", one.unreachable)
-      .member("killed", one.killed);
+      .member("killed", one.killed)
+      .member("lost", one.lost_core_seconds);
   write_time(json, "counted", one.counted);
   if (one.ends) json.member("ends", one.ends->since_epoch.count());
   json.end_object();
@@ -137,6 +138,8 @@ class Reader {
         json_.boolean(one.unreachable);
       } else if (key == "killed") {
         json_.boolean(one.killed);
+      } else if (key == "lost") {
+        json_.integer(one.lost_core_seconds);
       } else if (key == "counted") {
         one.counted = read_time();
       } else if (key == "ends") {

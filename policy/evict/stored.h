@@ -3,7 +3,7 @@
 //
 //   {"schema":1,"boot":"8c5c…","hour":[5400000000000],"memory_not_before":5404000000000,
 //    "leaving":[{"task":"kubernetes/UID","stage":"leaving","feature":"BEMemoryEvict","reason":"TM-EVICT-001",
-//                "asked":5400000000000,"since":5400000000000,"deadline":5430000000000,"counted":5400000000000}]}
+//                "asked":5400000000000,"since":5400000000000,"deadline":5430000000000,"lost":600,"counted":5400000000000}]}
 //
 // Times are nanoseconds of the machine's monotonic clock, which the next agent on it reads too; of another life of the
 // machine they say nothing. Of one that was asked and had not answered nobody knows whether it was told: it counts, and

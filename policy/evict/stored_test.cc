@@ -39,6 +39,7 @@ TEST(StoredEvictions, EverythingThatCountsComesBack) {
                    leaving("kubernetes/c", EvictStage::kSpared), leaving("yarn/d", EvictStage::kKilled)};
   state.leaving[0].counted = kNow + -20s;
   state.leaving[0].ends = base::WallTime{1'763'841'600s};
+  state.leaving[0].lost_core_seconds = 600;
   state.leaving[3].killed = state.leaving[3].unreachable = true;
   EXPECT_EQ(decode_evictions(encode_evictions(state, "b1"), "b1").value(), state);
 }
