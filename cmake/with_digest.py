@@ -14,7 +14,8 @@ made = command[command.index("-o") + 1]
 if code == 0 and made.endswith(".pch"):
     depends = command[command.index("-MF") + 1]
     with open(depends) as file:
-        read = re.findall(r"(?:\\.|\S)+", file.read().split(":", 1)[1].replace("\\\n", " "))
+        words = re.findall(r"(?:\\.|\S)+", re.split(r":\s", file.read(), maxsplit=1)[1].replace("\\\n", " "))
+    read = [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]  # as make writes names
     here = os.path.dirname(os.path.abspath(made))
     # What is named by a path of this clone differs between clones by that path alone.
     digest = hashlib.sha256("\0".join(word for word in command if "/" not in word).encode())

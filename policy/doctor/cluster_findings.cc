@@ -205,8 +205,12 @@ class Findings {
 
   void offers() {
     if (nodes_.empty()) return;
-    bool wrong = push(where(ClusterTopic::kOffers, ClusterFact::kOffersUnguarded, Severity::kBad, nodes_,
-                            [](const ClusterNode& node) { return node.sells && !is_watched(node); }));
+    // Without a list of pods nobody knows where Koordinator's agent runs.
+    const bool known = found_.koord_managers.has_value();
+    bool wrong =
+        push(where(ClusterTopic::kOffers, known ? ClusterFact::kOffersUnguarded : ClusterFact::kOffersGuardUnknown,
+                   known ? Severity::kBad : Severity::kWarn, nodes_,
+                   [](const ClusterNode& node) { return node.sells && !is_watched(node); }));
     wrong |= push(where(ClusterTopic::kOffers, ClusterFact::kOffersUnseen, Severity::kBad, nodes_,
                         [](const ClusterNode& node) { return node.sells && is_watched(node) && node.silent; }));
     if (wrong) return;

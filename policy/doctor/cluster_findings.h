@@ -116,6 +116,7 @@ enum class ClusterFact : std::uint8_t {
   kNothingOffered,
   kOffersGuarded,
   kOffersUnguarded,
+  kOffersGuardUnknown,
   kOffersUnseen,  // an agent is there and is silent
 
   kNoPeer,

@@ -194,6 +194,16 @@ TEST_F(ClusterFindings, KoordinatorsProgramsAreNamed) {
   EXPECT_EQ(the(ClusterFact::kPeerUnknown).said, "forbidden");
 }
 
+TEST_F(ClusterFindings, WhereNobodyCanSayWhetherKoordinatorsAgentIsThereItIsNoFault) {
+  found.koord_managers.reset();
+  found.nodes[0].sells = true;
+  found.nodes[0].agent.clear();
+  EXPECT_EQ(names(the(ClusterFact::kOffersGuardUnknown)), Names{"n1"});
+  EXPECT_EQ(the(ClusterFact::kOffersGuardUnknown).severity, Severity::kWarn);
+  EXPECT_TRUE(std::ranges::none_of(facts(ClusterTopic::kOffers),
+                                   [](ClusterFact each) { return each == ClusterFact::kOffersUnguarded; }));
+}
+
 TEST_F(ClusterFindings, PoolsThatTakeNobodyOrTheSameNodes) {
   config.pools.resize(3);
   config.pools[0].name = "night";

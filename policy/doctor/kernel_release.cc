@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 namespace tidemark::policy {
 namespace {
 
-constexpr std::array<std::string_view, 3> kMakers = {"an", "al", "oe"};
+constexpr std::array<std::string_view, 2> kAnolis = {"an", "al"};
+constexpr std::array<std::string_view, 1> kOpenEuler = {"oe"};
 
 // Takes a number off the front.
 std::optional<std::int64_t> take_number(std::string_view& text) {
@@ -19,8 +21,8 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
 }
 
 // "an8", not "android".
-bool names_maker(std::string_view part) {
-  return std::ranges::any_of(kMakers, [&](std::string_view maker) {
+bool names_one_of(std::span<const std::string_view> makers, std::string_view part) {
+  return std::ranges::any_of(makers, [&](std::string_view maker) {
     return part.size() > maker.size() && part.starts_with(maker) && part[maker.size()] >= '0' &&
            part[maker.size()] <= '9';
   });
@@ -39,7 +41,9 @@ std::optional<KernelRelease> parse_kernel_release(std::string_view text) {
   out.minor = *minor;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(".-_+"), text.size());
-    if (names_maker(text.substr(0, end))) out.own_priority = true;
+    const std::string_view part = text.substr(0, end);
+    if (names_one_of(kAnolis, part)) out.of_anolis = true;
+    if (out.of_anolis || names_one_of(kOpenEuler, part)) out.own_priority = true;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;

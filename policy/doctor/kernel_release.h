@@ -13,13 +13,14 @@ struct KernelRelease {
   // Of a maker whose kernels have a knob of their own for CPU priority: Anolis and Alibaba Cloud Linux (.an8, .al8:
   // cpu.bvt_warp_ns), openEuler (.oe2203: cpu.qos_level).
   bool own_priority = false;
+  bool of_anolis = false;  // or Alibaba Cloud Linux: pressure is in theirs from 4.19 on
   bool operator==(const KernelRelease&) const = default;
 
   bool at_least(std::int64_t wanted_major, std::int64_t wanted_minor) const {
     return major != wanted_major ? major > wanted_major : minor >= wanted_minor;
   }
-  bool has_priority() const { return own_priority || at_least(5, 15); }  // cpu.idle
-  bool has_pressure() const { return at_least(4, 20); }                  // /proc/pressure
+  bool has_priority() const { return own_priority || at_least(5, 15); }   // cpu.idle
+  bool has_pressure() const { return at_least(4, of_anolis ? 19 : 20); }  // /proc/pressure
 };
 
 // nullopt: it does not begin with two numbers.

@@ -33,6 +33,8 @@ TEST(KernelRelease, WhatCameWithWhichVersion) {
   EXPECT_TRUE(of("5.15.0").has_priority());
   EXPECT_TRUE(of("6.0").has_priority());
   EXPECT_FALSE(of("4.19.90").has_pressure());
+  EXPECT_FALSE(of("4.19.90-2003.4.0.0036.oe1.x86_64").has_pressure());
+  EXPECT_TRUE(of("4.19.91-26.al7.x86_64").has_pressure()) << "of this maker from 4.19 on";
   EXPECT_TRUE(of("4.20.0").has_pressure());
   EXPECT_TRUE(of("5.0").has_pressure());
 }

@@ -86,7 +86,7 @@ FactWords words(ClusterFact fact) {
           "doctor node` on one of them tries it"};
     case ClusterFact::kKernelWithoutPressure:
       return {"kernelWithoutPressure", "older than 4.20: it tells no pressure",
-              "a kernel of 4.20 or newer, with CONFIG_PSI and booted with psi=1"};
+              "a kernel of 4.20 or newer, booted with psi=1; 4.18 of RHEL 8 and its like has it, and psi=1 is enough"};
     case ClusterFact::kNotLinux:
       return {"notLinux", "without Linux, so nothing of ours runs there, and they are not looked at", ""};
     case ClusterFact::kNotShipped:
@@ -144,6 +144,12 @@ FactWords words(ClusterFact fact) {
       return {"offersUnguarded",
               "batch resources are offered and no agent is there: nobody keeps what takes them out of the way",
               "run the agent there, or `tidemark off node NAME`"};
+    case ClusterFact::kOffersGuardUnknown:
+      return {
+          "offersGuardUnknown",
+          "batch resources are offered, and whether Koordinator's agent is there is not known: pods cannot be listed; "
+          "what such nodes report is not looked at",
+          "the right to list pods; else look for an agent there"};
     case ClusterFact::kOffersUnseen:
       return {"offersUnseen", "batch resources are offered and the agent does not report: they rest on nothing new",
               "see the agent's pod there; a manager that runs takes them back after degradeTimeMinutes"};

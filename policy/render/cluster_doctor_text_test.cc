@@ -24,7 +24,8 @@ TEST(ClusterDoctorText, NodesAreCountedAndTheFirstAreNamed) {
             "              not told: 1 node: d\n"
             "              and 2 more, each on fewer nodes\n"
             "warn  kernel  older than 4.20: it tells no pressure: 5 nodes: a, b, c and 2 more\n"
-            "              fix: a kernel of 4.20 or newer, with CONFIG_PSI and booted with psi=1\n");
+            "              fix: a kernel of 4.20 or newer, booted with psi=1; 4.18 of RHEL 8 and its like has it, and "
+            "psi=1 is enough\n");
 }
 
 TEST(ClusterDoctorText, ForPrograms) {

@@ -4,7 +4,7 @@ Prometheus, which would start a server where it is installed."""
 import re
 
 from driver import debian_file, go_programs
-from driver.console import Failed
+from driver.console import Failed, say
 from driver.go_programs import GoProgram
 from driver.paths import ROOT, cache_folder
 
@@ -30,7 +30,14 @@ def _provide_helm() -> dict[str, str]:
 
 
 def _provide_promtool() -> dict[str, str]:
-    package, version = debian_file.known(PROMETHEUS, parse)
+    try:
+        package, version = debian_file.known(PROMETHEUS, parse)
+    except Failed as error:
+        kept = sorted(cache_folder().glob("promtool-*/promtool"), key=lambda file: file.stat().st_mtime)
+        if not kept:
+            raise
+        say(f"promtool of {kept[-1].parent.name}, kept from before: {error}")
+        return {"TIDEMARK_PROMTOOL": str(kept[-1])}
     return {"TIDEMARK_PROMTOOL": str(debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool"))}
 
 

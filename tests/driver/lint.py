@@ -78,7 +78,7 @@ def tidy(arguments: list[str]) -> int:
         for line in lines:
             print(f"{name}: {line}")
         found += len(lines)
-    build.configure("dev")
+    build.build("dev", ["tidemark_precompiled", "tidemark_precompiled_test"])  # which every compile command names
     return 1 if found + _clang_tidy(files) else 0
 
 

@@ -62,6 +62,12 @@ class Promtool(unittest.TestCase):
                 self.provide()
         self.assertFalse((self.cache / f"promtool-{VERSION}" / "promtool").exists())
 
+    def test_where_apt_knows_nothing_the_one_that_is_kept_serves(self):
+        kept = self.provide()
+        self.program("apt-cache", "exit 100")
+        self.program("apt-get", "exit 100")
+        self.assertEqual(kept, self.provide())
+
     def test_an_answer_without_a_version_is_refused(self):
         with self.assertRaisesRegex(Failed, "wanted `Version"):
             deploy_tools.parse("Package: prometheus\n")
