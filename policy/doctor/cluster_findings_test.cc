@@ -100,7 +100,7 @@ TEST_F(ClusterFindings, AnOldKernelIsAWarning) {
   found.nodes[2].kernel = "4.19.91-26.al7.x86_64";
   EXPECT_EQ(the(ClusterFact::kKernelWithoutPriority).nodes, 2) << "not the one with a knob of its own";
   EXPECT_EQ(names(the(ClusterFact::kKernelWithoutPriority)), (Names{"n1", "n3"}));
-  EXPECT_EQ(names(the(ClusterFact::kKernelWithoutPressure)), (Names{"n1", "n2"}));
+  EXPECT_EQ(names(the(ClusterFact::kKernelWithoutPressure)), Names{"n1"});
   EXPECT_EQ(the(ClusterFact::kKernelWithoutPriority).severity, Severity::kWarn);
 }
 
@@ -198,7 +198,7 @@ TEST_F(ClusterFindings, WhereNobodyCanSayWhetherKoordinatorsAgentIsThereItIsNoFa
   found.koord_managers.reset();
   found.nodes[0].sells = true;
   found.nodes[0].agent.clear();
-  EXPECT_EQ(names(the(ClusterFact::kOffersGuardUnknown)), Names{"n1"});
+  EXPECT_EQ(names(the(ClusterFact::kOffersGuardUnknown)), Names{"n3"});
   EXPECT_EQ(the(ClusterFact::kOffersGuardUnknown).severity, Severity::kWarn);
   EXPECT_TRUE(std::ranges::none_of(facts(ClusterTopic::kOffers),
                                    [](ClusterFact each) { return each == ClusterFact::kOffersUnguarded; }));
