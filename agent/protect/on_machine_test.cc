@@ -80,10 +80,7 @@ class ProtectOnMachine : public ::testing::Test {
     groups.emplace(loop, *hierarchies, log, kubelet);
     add("web", model::KubeQos::kBurstable);
     model::Task& job = add("job", model::KubeQos::kBestEffort);
-    job.qos_raw = job.qos = model::Qos::kBe;
-    job.requests.batch = job.limits.batch = {model::CpuMilli{500}, model::MemoryBytes{64 << 20}};
-    job.containers[0].requests = job.requests;
-    job.containers[0].limits = job.limits;
+    testing::make_offline(job);
     process.emplace();
     for (const linux::Hierarchy& one : hierarchies->all()) {
       std::ofstream file(one.path + "/" + job.containers[0].path + "/cgroup.procs");
@@ -122,22 +119,10 @@ class ProtectOnMachine : public ::testing::Test {
     }
   }
   model::Task& add(const std::string& name, model::KubeQos kube) {
-    model::Task task;
-    task.kube_qos = kube;
-    task.phase = model::PodPhase::kRunning;
-    task.identity.source = "kubernetes";
-    task.identity.task = task.name = name;
-    const std::string below =
-        base::cat("kubepods/", kube == model::KubeQos::kBestEffort ? "besteffort" : "burstable", "/pod", name);
-    model::TaskContainer container;
-    container.name = "main";
-    container.id = name + "c1";
-    container.state = model::ContainerState::kRunning;
+    model::Task task = testing::one_pod(name, kube, own->name() + "/");
+    const std::string below = task.path.substr(own->name().size() + 1);
     make_group(below, true);
-    make_group(below + "/" + container.id, false);
-    task.path = path_of(below);
-    container.path = base::cat(task.path, "/", container.id);
-    task.containers.push_back(std::move(container));
+    make_group(below + "/" + task.containers[0].id, false);
     made_up.group(task.path);
     made_up.group(task.containers[0].path);
     return pods.emplace(name, std::move(task)).first->second;
@@ -167,15 +152,7 @@ class ProtectOnMachine : public ::testing::Test {
                        policy::Mode::kEnforce,
                        "agent n1"});
   }
-  void say_node(std::string_view labels = "") {
-    kube::Interner interner;
-    const auto decoded = kube::decode_node(
-        base::cat(R"({"metadata":{"name":"n1","labels":{)", labels,
-                  R"(}},"status":{"capacity":{"cpu":"4","memory":"8Gi"},"allocatable":{"cpu":"4","memory":"8Gi"}}})"),
-        node_facts_fields(), interner);
-    ASSERT_TRUE(decoded);
-    guard->use_node(node_facts(*decoded));
-  }
+  void say_node(std::string_view labels = "") { guard->use_node(testing::facts_of_node(labels)); }
   void say_rules(std::string_view threshold, std::string_view cpu_qos = R"("enable":true,"groupIdentity":-1)",
                  std::string_view classes = "") {
     auto step = policy::next_node_rules(

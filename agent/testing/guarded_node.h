@@ -67,6 +67,41 @@ class Tasks final : public TaskProvider {
   ProvidedTasks said_;
 };
 
+// A pod with one container, below the kubelet's groups in `above`.
+inline model::Task one_pod(const std::string& name, model::KubeQos kube, std::string_view above = "") {
+  model::Task task;
+  task.kube_qos = kube;
+  task.phase = model::PodPhase::kRunning;
+  task.identity.source = "kubernetes";
+  task.identity.task = task.name = name;
+  task.path =
+      base::cat(above, "kubepods/", kube == model::KubeQos::kBestEffort ? "besteffort" : "burstable", "/pod", name);
+  model::TaskContainer container;
+  container.name = "main";
+  container.id = name + "c1";
+  container.path = base::cat(task.path, "/", container.id);
+  container.state = model::ContainerState::kRunning;
+  task.containers.push_back(std::move(container));
+  return task;
+}
+// Makes it a pod of batch resources.
+inline void make_offline(model::Task& task) {
+  task.qos_raw = task.qos = model::Qos::kBe;
+  task.requests.batch = task.limits.batch = {model::CpuMilli{500}, model::MemoryBytes{64 << 20}};
+  task.containers[0].requests = task.requests;
+  task.containers[0].limits = task.limits;
+}
+// What is known of the Node "n1", of 4 processors.
+inline NodeFacts facts_of_node(std::string_view labels) {
+  kube::Interner interner;
+  const auto decoded = kube::decode_node(
+      base::cat(R"({"metadata":{"name":"n1","labels":{)", labels,
+                R"(}},"status":{"capacity":{"cpu":"4","memory":"8Gi"},"allocatable":{"cpu":"4","memory":"8Gi"}}})"),
+      node_facts_fields(), interner);
+  EXPECT_TRUE(decoded);
+  return decoded ? node_facts(*decoded) : NodeFacts();
+}
+
 class GuardedNode : public ::testing::Test {
  protected:
   static constexpr std::int64_t kCpus = 4;
@@ -101,25 +136,10 @@ class GuardedNode : public ::testing::Test {
   // A pod that uses so many milli-cores each second.
   void online(const std::string& name, std::int64_t milli) { add(name, model::KubeQos::kBurstable, milli); }
   void offline(const std::string& name, std::int64_t milli) {
-    model::Task& task = add(name, model::KubeQos::kBestEffort, milli);
-    task.qos_raw = task.qos = model::Qos::kBe;
-    task.requests.batch = task.limits.batch = {model::CpuMilli{500}, model::MemoryBytes{64 << 20}};
-    task.containers[0].requests = task.requests;
-    task.containers[0].limits = task.limits;
+    make_offline(add(name, model::KubeQos::kBestEffort, milli));
   }
   model::Task& add(const std::string& name, model::KubeQos kube, std::int64_t milli) {
-    model::Task task;
-    task.kube_qos = kube;
-    task.phase = model::PodPhase::kRunning;
-    task.identity.source = "kubernetes";
-    task.identity.task = task.name = name;
-    task.path = base::cat("kubepods/", kube == model::KubeQos::kBestEffort ? "besteffort" : "burstable", "/pod", name);
-    model::TaskContainer container;
-    container.name = "main";
-    container.id = name + "c1";
-    container.path = base::cat(task.path, "/", container.id);
-    container.state = model::ContainerState::kRunning;
-    task.containers.push_back(std::move(container));
+    model::Task task = one_pod(name, kube);
     make_group(task.path);
     make_group(task.containers[0].path);
     loads[task.path] = milli;
@@ -150,15 +170,7 @@ class GuardedNode : public ::testing::Test {
         ProtectOptions{
             {node.cgroups.root(), node.proc.root(), run.root() + "/run", run.root() + "/lib/latch"}, mode, "agent n1"});
   }
-  void say_node(std::string_view labels = "") {
-    kube::Interner interner;
-    const auto decoded = kube::decode_node(
-        base::cat(R"({"metadata":{"name":"n1","labels":{)", labels,
-                  R"(}},"status":{"capacity":{"cpu":"4","memory":"8Gi"},"allocatable":{"cpu":"4","memory":"8Gi"}}})"),
-        node_facts_fields(), interner);
-    ASSERT_TRUE(decoded);
-    guard->use_node(node_facts(*decoded));
-  }
+  void say_node(std::string_view labels = "") { guard->use_node(facts_of_node(labels)); }
   void say_rules(std::string_view threshold) {
     say_spec(base::cat(R"({"resourceUsedThresholdWithBE":{)", threshold, "}}"));
   }
