@@ -150,10 +150,10 @@ class GuardedNode : public ::testing::Test {
         ProtectOptions{
             {node.cgroups.root(), node.proc.root(), run.root() + "/run", run.root() + "/lib/latch"}, mode, "agent n1"});
   }
-  void say_node(std::string_view labels = "") {
+  void say_node(std::string_view labels = "", std::string_view annotations = "") {
     kube::Interner interner;
     const auto decoded = kube::decode_node(
-        base::cat(R"({"metadata":{"name":"n1","labels":{)", labels,
+        base::cat(R"({"metadata":{"name":"n1","labels":{)", labels, R"(},"annotations":{)", annotations,
                   R"(}},"status":{"capacity":{"cpu":"4","memory":"8Gi"},"allocatable":{"cpu":"4","memory":"8Gi"}}})"),
         node_facts_fields(), interner);
     ASSERT_TRUE(decoded);
