@@ -12,6 +12,7 @@
 #include "kube/objects.h"
 #include "manager/state/desired_store.h"
 #include "manager/state/mark_write.h"
+#include "manager/state/oversold_taint.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "policy/render/state_text.h"
@@ -393,10 +394,31 @@ class Writing {
     options.note = {model::reason_id(model::Reason::kWriteAsked), manager::mark_json(mark)};
     auto patched = co_await client_.patch(kube::kNodes, node.meta.name.view(), kube::PatchType::kJson, std::move(body),
                                           options, options_.limit);
-    if (patched) co_return true;
+    if (patched) {
+      if (off) TM_CO_TRY_VOID(co_await take_taint_off(node, out.state));
+      co_return true;
+    }
     // 422: a test of the patch failed, because somebody wrote the mark or the numbers since they were read.
     if (patched.error().kind == ErrorKind::kInvalid && ++refusals <= kRefusalsMax) co_return false;
     co_return std::unexpected(std::move(patched).error());
+  }
+
+  // The taint of a node that was oversold stands beside its status, and a manager that takes it off may not be there.
+  net::Task<Result<void>> take_taint_off(const kube::Node& node, policy::EffectiveState state) {
+    if (!manager::has_oversold_taint(node) || state.strictest() < policy::NodeState::kDraining)
+      co_return Result<void>();
+    for (int again = 0; again < kRefusalsMax; ++again) {
+      TM_CO_TRY(const std::string bytes, co_await client_.get(kube::kNodes, "", node.meta.name.view(), options_.limit));
+      TM_CO_TRY(auto patch, manager::taint_patch(bytes, false));
+      if (!patch) co_return Result<void>();
+      kube::WriteOptions options;
+      options.note.reason = model::reason_id(model::Reason::kWriteAsked);
+      auto patched = co_await client_.patch(kube::kNodes, node.meta.name.view(), kube::PatchType::kMerge,
+                                            *std::move(patch), options, options_.limit);
+      if (patched) co_return Result<void>();
+      if (patched.error().kind != ErrorKind::kConflict) co_return std::unexpected(std::move(patched).error());
+    }
+    co_return fail(ErrorKind::kConflict, "node ", node.meta.name.view(), " changed each time its taint was taken off");
   }
 
   net::EventLoop& loop_;

@@ -8,6 +8,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "manager/state/mark_write.h"
+#include "manager/state/oversold_taint.h"
 
 namespace tidemark::cli {
 namespace {
@@ -57,6 +58,9 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
   const auto& amounts = carried.published;
   const bool k8s_offers =
       some(amounts.batch_cpu) || some(amounts.batch_memory) || some(amounts.mid_cpu) || some(amounts.mid_memory);
+  // Its mark alone keeps pods away, whatever is offered.
+  if (command.only.classes.empty() && (manager::has_oversold_mark(node) || manager::has_oversold_taint(node)))
+    return Phase::kOffering;
   const bool yarn_offers = carried.origin && *carried.origin != model::Resources();
   return (k8s && k8s_offers) || (yarn && yarn_offers) ? Phase::kOffering : Phase::kReached;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -76,6 +77,17 @@ class Evictions : public ::testing::Test {
     pods[name] = {std::move(task), memory_gib};
   }
 
+  // Requests so much batch CPU and uses half a core.
+  void work(const std::string& name, const std::string& work_class, std::int64_t milli, model::TaskKind kind) {
+    pod(name, 0);
+    auto task = std::make_shared<model::Task>(*pods[name].first);
+    task->kind = kind;
+    task->identity.work_class = work_class;
+    task->requests.batch.cpu = model::CpuMilli{milli};
+    if (kind == model::TaskKind::kCopilotTask) task->identity.source = "yarn";
+    pods[name].first = std::move(task);
+  }
+
   void seconds(int count) {
     for (int i = 0; i < count; ++i) {
       auto snapshot = std::make_shared<TaskSnapshot>();
@@ -89,14 +101,14 @@ class Evictions : public ::testing::Test {
         account.handle = handle;
         account.use.memory.good_for = account.use.cpu_micro.good_for = 2s;
         account.use.memory.put({each.second * kGiB, each.second * kGiB}, clock.monotonic());
-        account.use.cpu_micro.put(1'000'000, clock.monotonic());
+        account.use.cpu_micro.put(cpu_micro, clock.monotonic());
         measured.accounts.push_back(std::move(account));
         used += each.second * kGiB;
       }
       measured.node.memory.good_for = 2s;
       measured.node.memory.put({used, used}, clock.monotonic());
       tasks = std::move(snapshot);
-      controller->observe({{&facts, measured, *tasks, rules.threshold, {}, &disks}, tasks, rules, permit});
+      controller->observe({{&facts, measured, *tasks, rules.threshold, besteffort, &disks}, tasks, rules, permit});
       net::testing::run_for(loop, clock, 1s);
     }
   }
@@ -115,6 +127,8 @@ class Evictions : public ::testing::Test {
   std::int64_t other_gib = 8;
   Measured measured;
   DiskSights disks;
+  BesteffortInForce besteffort;
+  std::int64_t cpu_micro = 1'000'000;  // of each task
   std::shared_ptr<const TaskSnapshot> tasks;
   linux::testing::Tree folder;
   LossLedger ledger{loop, log, metrics, folder.root()};
@@ -291,6 +305,30 @@ TEST_F(Evictions, AnAgentThatStartsAnewKeepsToTheDeadlineThatWasTold) {
   EXPECT_EQ(lost[0].memory, model::MemoryBytes{6 * kGiB});
   EXPECT_GT(lost[0].lost_core_seconds, 0);
   EXPECT_GE(lost[0].ending, 30s) << "since the first agent asked";
+}
+
+// Kubernetes' scheduler and YARN's sold 9 of the 6 cores that there are, and offline work gets 2 of them: transcoding
+// of both goes first, as much as was sold too much, and Spark of both keeps running.
+TEST_F(Evictions, OfANodeThatTwoSchedulersOversoldTranscodingGoesFirst) {
+  rules.word.emplace();
+  rules.word->classes = {{"transcode", 10}, {"spark", 30}};
+  rules.threshold.cpu_evict_satisfaction_lower_percent = 30;
+  rules.threshold.cpu_evict_satisfaction_upper_percent = 90;
+  begin();
+  work("spark-pod", "spark", 3000, model::TaskKind::kPod);
+  work("spark-task", "spark", 3000, model::TaskKind::kCopilotTask);
+  work("transcode-pod", "transcode", 1500, model::TaskKind::kPod);
+  work("transcode-task", "transcode", 1500, model::TaskKind::kCopilotTask);
+  facts.batch.cpu = model::CpuMilli{2500};
+  facts.origin = model::Resources{model::CpuMilli{6000}, model::MemoryBytes{kGiB}};
+  facts.oversold = true;
+  besteffort.quota_us = 200'000;
+  cpu_micro = 500'000;
+  seconds(30);  // the CPU features wait for twenty at the start
+  std::ranges::sort(hands.asked);
+  EXPECT_EQ(hands.asked, (std::vector<std::string>{"transcode-pod", "transcode-task"}));
+  EXPECT_EQ(hands.why, (std::vector{model::Reason::kArbitrateEvict, model::Reason::kArbitrateEvict}));
+  EXPECT_NE(lines.find("TM-ARBITRATE-003"), std::string::npos) << lines;
 }
 
 }  // namespace

@@ -77,6 +77,10 @@ void EvictionObserver::take_offline(const Inputs& inputs) {
                       ? offered_limit(node_)
                       : real_limit(inputs.besteffort);
   node_.offline = offline;
+  node_.oversold.reset();
+  const NodeFacts* facts = inputs.facts;
+  if (facts == nullptr || !facts->oversold || !facts->origin) return;
+  node_.oversold = model::CpuMilli{std::max<std::int64_t>(offline.request.value - facts->origin->cpu.value, 0)};
 }
 
 void EvictionObserver::take_offered(const NodeFacts& facts) {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/oversold.h"
 
 namespace tidemark::agent {
 namespace {
@@ -56,9 +57,10 @@ std::vector<std::int32_t> cpus_of(const linux::CpuSet& set) {
 kube::NodeFields node_facts_fields() {
   kube::NodeFields fields;
   fields.meta.labels = {model::kStateLabel};
-  fields.meta.annotations = {model::kRawAllocatableAnnotation, model::kStateDetailAnnotation,
-                             model::kReservationAnnotation, model::kSystemQosAnnotation,
-                             model::kNormalizationRatioAnnotation};
+  fields.meta.annotations = {
+      model::kRawAllocatableAnnotation, model::kStateDetailAnnotation,        model::kReservationAnnotation,
+      model::kSystemQosAnnotation,      model::kNormalizationRatioAnnotation, model::kOriginAllocatableAnnotation,
+      model::kOversoldAnnotation};
   fields.info = false;
   fields.condition_messages = {kIsolationCondition};
   return fields;
@@ -109,6 +111,17 @@ NodeFacts node_facts(const kube::Node& node) {
     } else {
       note({ErrorKind::kInvalid, base::cat("wanted 1.00 to 5.00, found ", base::in_quotes(*text)), 0, 0},
            model::kNormalizationRatioAnnotation);
+    }
+  }
+  if (const auto text = view(annotations.find(model::kOversoldAnnotation))) {
+    facts.oversold = true;
+    facts.oversold_since = model::oversold_since(*text);
+  }
+  if (const auto text = view(annotations.find(model::kOriginAllocatableAnnotation))) {
+    if (auto origin = model::parse_origin(*text)) {
+      facts.origin = *origin;
+    } else {
+      note(std::move(origin).error(), model::kOriginAllocatableAnnotation);
     }
   }
   facts.state = policy::read_marks(view(node.meta.labels.find(model::kStateLabel)),

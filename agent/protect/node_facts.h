@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/report/node_size.h"
+#include "base/clock.h"
 #include "kube/objects.h"
 #include "linux/cpu_set.h"
 #include "model/resources.h"
@@ -24,7 +25,10 @@ struct NodeFacts {
   model::SaidAmounts native, batch, mid;     // that the node offers, amplified; nullopt: not
   std::int64_t normalization_percent = 100;  // what a core of this node counts for
   policy::NodeReading state;
-  std::vector<Error> unreadable;  // annotations; what they would say does not count
+  bool oversold = false;                         // the manager marked it (model/oversold.h)
+  std::optional<base::WallTime> oversold_since;  // nullopt: the mark does not say
+  std::optional<model::Resources> origin;        // what all sides together may sell; nullopt: nobody says
+  std::vector<Error> unreadable;                 // annotations; what they would say does not count
 };
 
 kube::NodeFields node_facts_fields();

@@ -33,6 +33,20 @@ TEST(NodeFacts, WhatTheKubeletKeepsIsCapacityLessAllocatable) {
   EXPECT_TRUE(facts.unreadable.empty());
 }
 
+TEST(NodeFacts, TheMarkOfANodeThatWasOversold) {
+  EXPECT_FALSE(facts_of("").oversold);
+  const NodeFacts facts = facts_of(
+      R"("tidemark.io/oversold":"{\"schema\":1,\"since\":\"2026-03-01T02:00:00Z\"}",)"
+      R"("node.koordinator.sh/originExtendedAllocatable":"{\"resources\":{\"kubernetes.io/batch-cpu\":\"4k\"}}")");
+  EXPECT_TRUE(facts.oversold);
+  EXPECT_EQ(facts.oversold_since, base::parse_rfc3339("2026-03-01T02:00:00Z"));
+  ASSERT_TRUE(facts.origin);
+  EXPECT_EQ(facts.origin->cpu, model::CpuMilli{4000});
+  const NodeFacts spoilt = facts_of(R"("tidemark.io/oversold":"no")");
+  EXPECT_TRUE(spoilt.oversold) << "it stands by being there";
+  EXPECT_FALSE(spoilt.oversold_since);
+}
+
 // Contract 1.5.
 TEST(NodeFacts, AnnotationsOfTheNode) {
   const NodeFacts facts =

@@ -302,5 +302,30 @@ TEST_F(Protect, AConditionThatCannotBeWrittenIsTriedAgainAndToldOnce) {
   EXPECT_EQ(lines.find("condition cannot be written"), lines.rfind("condition cannot be written"));
 }
 
+// Of a node that two schedulers oversold (model/oversold.h): what begins since then waits, with all its containers.
+TEST_F(Protect, WhatStartsOnAnOversoldNodeIsLimitedWithinASecond) {
+  start();
+  say_all(R"("enable":false)");
+  seconds(2);
+  ASSERT_EQ(quota("kubepods/besteffort/podjob"), 50'000);
+  const std::string mark = base::cat(R"("tidemark.io/oversold":"{\"schema\":1,\"since\":\")",
+                                     base::format_rfc3339(node.clock.wall()), R"(\"}")");
+  say_node("", mark);
+  seconds(2);
+  offline("late", 0);
+  pods.at("late").started = node.clock.wall();
+  list_pods();
+  seconds(1);
+  EXPECT_EQ(quota("kubepods/besteffort/podlate"), 1'000);
+  EXPECT_EQ(quota("kubepods/besteffort/podlate/latec1"), 1'000);
+  EXPECT_EQ(quota("kubepods/besteffort/podjob"), 50'000) << "what was there before keeps what it was sold";
+  seconds(60);
+  EXPECT_EQ(quota("kubepods/besteffort/podlate"), 1'000);
+  say_node();
+  seconds(1);
+  EXPECT_EQ(quota("kubepods/besteffort/podlate"), 50'000);
+  EXPECT_EQ(quota("kubepods/besteffort/podlate/latec1"), 50'000);
+}
+
 }  // namespace
 }  // namespace tidemark::agent

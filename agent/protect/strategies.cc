@@ -63,6 +63,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   policy::LimitsInput limits;
   limits.tasks = tasks;
   limits.ratio_percent = inputs.facts->normalization_percent;
+  limits.oversold_since = inputs.facts->oversold_since;
   limits.quota_suppressed = suppressed && rules.threshold.cpu_suppress_policy == policy::SuppressPolicy::kCfsQuota;
   limits.group_shares = policy::group_shares_of_limits(sharing, idle);
   auto limited = policy::batch_limits(limits);
@@ -79,8 +80,12 @@ bool Strategies::seldom_due(const StrategyInputs& inputs) {
   if (inputs.facts == nullptr || inputs.rules == nullptr || inputs.tasks == nullptr || inputs.groups == nullptr) {
     return false;
   }
-  const Seen seen{inputs.tasks->change, inputs.facts->normalization_percent, inputs.groups->kubepods() != nullptr,
-                  inputs.off, inputs.observed};
+  const Seen seen{inputs.tasks->change,
+                  inputs.facts->normalization_percent,
+                  inputs.facts->oversold_since,
+                  inputs.groups->kubepods() != nullptr,
+                  inputs.off,
+                  inputs.observed};
   if (seen_ == seen && rules_ == *inputs.rules) return false;
   seen_ = seen;
   rules_ = *inputs.rules;

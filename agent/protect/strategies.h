@@ -63,6 +63,7 @@ class Strategies {
   struct Seen {
     std::uint64_t tasks = 0;
     std::int64_t normalization_percent = 0;
+    std::optional<base::WallTime> oversold_since;
     bool kubepods = false;
     bool off = false;
     policy::ByStrategy<bool> observed{};

@@ -92,10 +92,10 @@ inline void make_offline(model::Task& task) {
   task.containers[0].limits = task.limits;
 }
 // What is known of the Node "n1", of 4 processors.
-inline NodeFacts facts_of_node(std::string_view labels) {
+inline NodeFacts facts_of_node(std::string_view labels, std::string_view annotations = "") {
   kube::Interner interner;
   const auto decoded = kube::decode_node(
-      base::cat(R"({"metadata":{"name":"n1","labels":{)", labels,
+      base::cat(R"({"metadata":{"name":"n1","labels":{)", labels, R"(},"annotations":{)", annotations,
                 R"(}},"status":{"capacity":{"cpu":"4","memory":"8Gi"},"allocatable":{"cpu":"4","memory":"8Gi"}}})"),
       node_facts_fields(), interner);
   EXPECT_TRUE(decoded);
@@ -170,7 +170,9 @@ class GuardedNode : public ::testing::Test {
         ProtectOptions{
             {node.cgroups.root(), node.proc.root(), run.root() + "/run", run.root() + "/lib/latch"}, mode, "agent n1"});
   }
-  void say_node(std::string_view labels = "") { guard->use_node(facts_of_node(labels)); }
+  void say_node(std::string_view labels = "", std::string_view annotations = "") {
+    guard->use_node(facts_of_node(labels, annotations));
+  }
   void say_rules(std::string_view threshold) {
     say_spec(base::cat(R"({"resourceUsedThresholdWithBE":{)", threshold, "}}"));
   }

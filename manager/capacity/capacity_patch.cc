@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/oversold.h"
 
 namespace tidemark::manager {
 namespace {
@@ -57,6 +58,8 @@ std::string capacity_patch(const CapacityWrite& write) {
   write_annotation(json, model::kYarnOfferAnnotation, write.yarn_action, model::format_yarn_offer(write.yarn_offer));
   write_annotation(json, model::kYarnReclaimAnnotation, write.yarn_reclaim_action,
                    model::format_yarn_reclaim(write.yarn_reclaim));
+  write_annotation(json, model::kOversoldAnnotation, write.oversold_action,
+                   model::format_oversold(write.oversold_since));
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));
   if (!write.config_hash.empty()) json.member(model::kConfigHashAnnotation, std::string_view(write.config_hash));
   json.end_object();

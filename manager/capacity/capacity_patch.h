@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "model/annotations.h"
 #include "model/node.h"
 #include "policy/overcommit/amplification.h"
@@ -40,6 +41,9 @@ struct CapacityWrite {
   // What YARN's work is to give back, under the generation of the offer; alike.
   policy::AnnotationAction yarn_reclaim_action = policy::AnnotationAction::kKeep;
   model::YarnReclaim yarn_reclaim;
+  // That more was sold than there is; alike.
+  policy::AnnotationAction oversold_action = policy::AnnotationAction::kKeep;
+  base::WallTime oversold_since;
 };
 
 std::string capacity_patch(const CapacityWrite& write);

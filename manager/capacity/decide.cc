@@ -10,8 +10,10 @@
 #include "kube/convert.h"
 #include "manager/capacity/capacity_patch.h"
 #include "manager/state/mark_write.h"
+#include "manager/state/oversold_taint.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/oversold.h"
 #include "model/quantity.h"
 #include "policy/ledger/books.h"
 #include "policy/profile/warm_up.h"
@@ -234,6 +236,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (around.was_observed && standing.writes() && before.motion.offered) {
     start_from(before, origin.value_or(model::Resources{}), around.mono);
   }
+  if (!before.arbitrate.looked) before.arbitrate.rejecting = has_oversold_mark(node);
   DecisionBasis basis;
   basis.labels = std::move(labels);
   basis.plugins = around.plugins;
@@ -311,6 +314,7 @@ kube::NodeFields node_fields() {
                              model::kYarnBookRenewedAnnotation,
                              model::kYarnOfferAnnotation,
                              model::kYarnReclaimAnnotation,
+                             model::kOversoldAnnotation,
                              kEpochAnnotation,
                              model::kNodeSettingsAnnotation,
                              model::kConfigHashAnnotation};

@@ -98,6 +98,11 @@ struct NodeDecision {
   void keep_yarn_from_growing() {
     if (yarn_offer) yarn_offer = model::min(*yarn_offer, basis.yarn.told);
   }
+  // The node is to carry the mark of one that is oversold. A side that is taken back sells nothing.
+  bool oversold() const {
+    return plan().action == policy::PlanAction::kPublish && offer.arbitrate && offer.arbitrate->rejects() &&
+           standing.state.strictest() < policy::NodeState::kDraining;
+  }
   bool writes() const { return obeyed.write && !standing.watched; }
   const policy::NodeStrategy& strategy() const { return offer.strategy; }
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "manager/capacity/capacity_patch.h"
+#include "manager/state/oversold_taint.h"
 #include "model/names.h"
 #include "policy/offer/zones_follow.h"
 
@@ -232,6 +233,11 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   decision.config_hash = revision.hash;
   if (!decision.node.writes()) return decision;
   decision.write = worth_a_write(decision.node);
+  // The mark goes with the amounts, and for it alone they are written as well.
+  if (decision.write.reason != model::Reason::kWriteState && decision.node.oversold() != has_oversold_mark(node) &&
+      decision.node.plan().action != policy::PlanAction::kHold) {
+    decision.write = {true, decision.node.oversold() ? model::Reason::kArbitrateReject : model::Reason::kArbitrateOver};
+  }
   const auto& plan = decision.node.plan();
   if (repair && plan.action != policy::PlanAction::kHold && !writes_.carries(node, plan.publish, plan.origin)) {
     decision.write = {true, model::Reason::kWriteRepaired};  // by any amount, not only by a tenth
@@ -455,6 +461,11 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
   write.amplification_action = decision.node.plan().amplification.action;
   write.amplification = decision.node.plan().amplification.text;
   tell_yarn(node, decision.node, amounts, write);
+  if (amounts && decision.node.oversold() != has_oversold_mark(node)) {
+    write.oversold_action =
+        decision.node.oversold() ? policy::AnnotationAction::kSet : policy::AnnotationAction::kRemove;
+    write.oversold_since = loop_.clock().wall();
+  }
   write.epoch = epoch;
   return write;
 }
@@ -493,7 +504,8 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
       co_return settled(Done::kObserved, decision);
     }
     const bool leading = leadership_.leading();  // what a standby decides comes to nothing
-    const bool ahead = repair || decision.write.reason == model::Reason::kWriteState;
+    const bool ahead = repair || decision.write.reason == model::Reason::kWriteState ||
+                       decision.write.reason == model::Reason::kArbitrateReject;
     if (leading && decision.write.write && !place) {
       TM_CO_TRY(place, co_await lanes_.of(ahead).writer.take_place(kPlaceLimit));
       if (place.waited() > base::Duration(0)) continue;  // the world went on: decided again, and sent at once

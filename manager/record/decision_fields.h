@@ -192,6 +192,8 @@ void io(auto& a, Is<policy::Waiting::Level> auto& value);
 void io(auto& a, Is<policy::Waiting> auto& value);
 void io(auto& a, Is<policy::BookSeen> auto& value);
 void io(auto& a, Is<policy::TakenOff> auto& value);
+void io(auto& a, Is<policy::ArbitrateState> auto& value);
+void io(auto& a, Is<policy::ArbitratePlan> auto& value);
 template <class A, class Amount>
 void io(A& a, policy::ClassTerms<Amount>& value);
 template <class A, class Amount>
@@ -337,12 +339,13 @@ void io(auto& a, Is<policy::PluginSet> auto& value) {
   all(a, batch, mid, normalization, amplification, gpu, rdma);
 }
 void io(auto& a, Is<policy::OfferState> auto& value) {
-  auto& [motion, kubernetes, yarn, yarn_book, kubernetes_off, yarn_off] = value;
+  auto& [motion, kubernetes, yarn, yarn_book, kubernetes_off, yarn_off, arbitrate] = value;
   static_cast<void>(kubernetes);  // with the books, as the rest
   static_cast<void>(yarn);
   static_cast<void>(yarn_book);
   static_cast<void>(kubernetes_off);
   static_cast<void>(yarn_off);
+  static_cast<void>(arbitrate);
   auto& [offered, changed_at, stamp, stamp_at, stamp_moved, held] = motion;
   all(a, offered, changed_at, stamp, stamp_at, stamp_moved, held);
 }
@@ -385,6 +388,10 @@ void io(auto& a, Is<policy::BookSeen> auto& value) {
 void io(auto& a, Is<policy::TakenOff> auto& value) {
   auto& [looked, told, in_told, decided, in_decided] = value;
   all(a, looked, told, in_told, decided, in_decided);
+}
+void io(auto& a, Is<policy::ArbitrateState> auto& value) {
+  auto& [looked, rejecting, rest, fits_since] = value;
+  all(a, looked, rejecting, rest, fits_since);
 }
 void io(auto& a, Is<policy::BindLag> auto& value) {
   auto& [told, most, fell_at, seen] = value;
@@ -503,11 +510,16 @@ void io(auto& a, Is<policy::StopTerms> auto& value) {
   auto& [sold, yarn, wanted] = value;
   all(a, sold, yarn, wanted);
 }
+void io(auto& a, Is<policy::ArbitratePlan> auto& value) {
+  auto& [reason, held, gives, excess] = value;
+  all(a, reason, held, gives, excess);
+}
 void io(auto& a, Is<DecisionOutcome> auto& value) {
   auto& [plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after,
-         truthful, stopped] = value;
+         truthful, stopped, arbitrate, rejected] = value;
   all(a, plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after);
   since(a, kSchemaOfEvictions, truthful, stopped);
+  since(a, kRecordSchemaArbitrate, arbitrate, rejected);
 }
 void io(auto& a, Is<DecisionDone> auto& value) {
   auto& [action, publish, state, why, result, error, epoch] = value;

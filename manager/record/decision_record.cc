@@ -57,6 +57,7 @@ void basis_fields(auto& a, auto& basis, std::int64_t schema) {
     all(a, state.yarn_book, state.kubernetes_off, state.yarn_off);
     mark(a, yarn_book_mark);
   }
+  if (schema >= kRecordSchemaArbitrate) io(a, state.arbitrate);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);
@@ -90,7 +91,9 @@ DecisionOutcome outcome_of(const NodeDecision& decision) {
           offer.yarn_offer,
           offer.again_after,
           offer.truthful,
-          offer.stopped};
+          offer.stopped,
+          offer.arbitrate,
+          offer.rejected};
 }
 
 DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,
@@ -251,8 +254,13 @@ Result<DecisionRecord> RecordReader::decode(
 }
 
 bool RecordReader::same(std::string_view recorded, const DecisionOutcome& outcome) const {
-  const std::string bytes = outcome_bytes(outcome);
-  if (our_form_) return bytes == recorded;
+  if (our_form_) return outcome_bytes(outcome) == recorded;
+  DecisionOutcome known = outcome;
+  if (schema_ < kRecordSchemaArbitrate) {  // such a record says nothing of it, be it that all fits
+    known.arbitrate.reset();
+    known.rejected.reset();
+  }
+  const std::string bytes = outcome_bytes(known);
   const auto then = decode_outcome(recorded);
   return then && outcome_bytes(*then) == bytes;
 }

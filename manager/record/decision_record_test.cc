@@ -115,8 +115,9 @@ TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
   EXPECT_NE(changes[0].before, changes[0].after);
 }
 
-// A record of an older schema: 5 knows neither how old YARN's book is nor what classes that are off took, 4 knows no
-// classes of work, 3 does not know whether less than nothing was measured, 2 neither books nor what evictions do.
+// A record of an older schema: 6 knows nothing of what two schedulers sold too much, 5 knows neither how old YARN's
+// book is nor what classes that are off took, 4 knows no classes of work, 3 does not know whether less than nothing was
+// measured, 2 neither books nor what evictions do.
 template <std::int64_t Schema>
 class OldWriter : public FieldWriter {
  public:
@@ -193,6 +194,10 @@ void reads_older_records() {
       all(writer, basis.revisions.node, basis.revisions.metric, basis.revisions.topology);
     }
     if (Schema >= kRecordSchemaClasses) io(writer, basis.state.yarn);
+    if (Schema >= kRecordSchemaBookAge) {
+      all(writer, basis.state.yarn_book, basis.state.kubernetes_off, basis.state.yarn_off);
+      mark(writer, basis.yarn_book_mark);
+    }
     writer.text(outcome);
     entry.payload = payload;
     const DecisionDone done;
@@ -213,11 +218,12 @@ void reads_older_records() {
 }
 
 TEST(DecisionRecord, OlderSchemasAreReadToo) {
-  static_assert(kRecordSchema == 6 && kRecordSchemaOldest == 2, "each older one has its line here");
+  static_assert(kRecordSchema == 7 && kRecordSchemaOldest == 2, "each older one has its line here");
   reads_older_records<2>();
   reads_older_records<3>();
   reads_older_records<4>();
   reads_older_records<5>();
+  reads_older_records<6>();
   auto start = start_record();
   start.schema = kRecordSchemaOldest - 1;
   EXPECT_FALSE(RecordedDecisions::make(journal::Segment::parse(segment_of({}, start))));
@@ -327,8 +333,8 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     io(writer, outcome);
     hash.add(bytes);
   }
-  EXPECT_EQ(kPolicyVersion, 4);
-  EXPECT_EQ(hash.hex(), "3af3209baee056d7");
+  EXPECT_EQ(kPolicyVersion, 5);
+  EXPECT_EQ(hash.hex(), "b85da9bc3f187c1e");
 }
 
 }  // namespace

@@ -85,6 +85,8 @@ Result<NodeDecision> RecordedDecisions::as_recorded(const Replayed& replayed) co
   offer.again_after = outcome.again_after;
   offer.truthful = outcome.truthful;
   offer.stopped = outcome.stopped;
+  offer.arbitrate = outcome.arbitrate;
+  offer.rejected = outcome.rejected;
   decision.obeyed.plan = offer.plan;
   return decision;
 }

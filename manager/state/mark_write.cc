@@ -5,8 +5,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "kube/convert.h"
+#include "manager/state/oversold_taint.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/oversold.h"
 
 namespace tidemark::manager {
 namespace {
@@ -98,6 +100,7 @@ void write_stop(JsonPatch& patch, const kube::Node& node, const policy::NodeMark
   write_amount(patch, node, model::kBatchMemory, wanted.publish.batch_memory);
   write_amount(patch, node, model::kMidCpu, wanted.publish.mid_cpu);
   write_amount(patch, node, model::kMidMemory, wanted.publish.mid_memory);
+  if (has_oversold_mark(node)) patch.remove(pointer(kAnnotations, model::kOversoldAnnotation));
   if (on_node.origin && wanted.origin && *wanted.origin != *on_node.origin) {
     patch.add(pointer(kAnnotations, model::kOriginAllocatableAnnotation), model::format_origin(*wanted.origin));
   }
@@ -155,7 +158,7 @@ policy::OnNode carried_by(const kube::Node& node) {
 kube::MetaFields mark_fields() {
   kube::MetaFields fields;
   fields.labels = kube::KeyFilter::all();  // pools select nodes by any of them
-  fields.annotations = {model::kStateDetailAnnotation, model::kOriginAllocatableAnnotation};
+  fields.annotations = {model::kStateDetailAnnotation, model::kOriginAllocatableAnnotation, model::kOversoldAnnotation};
   return fields;
 }
 

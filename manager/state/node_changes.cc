@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "manager/state/oversold_taint.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
@@ -31,6 +32,10 @@ bool state_may_change(const kube::Node* before, const kube::Node* after) {
   const auto& b = after->meta;
   if (!same_text(a.annotations.find(model::kThirdPartyAllocationsAnnotation),
                  b.annotations.find(model::kThirdPartyAllocationsAnnotation))) {
+    return true;
+  }
+  if (has_oversold_mark(*before) != has_oversold_mark(*after) ||
+      has_oversold_taint(*before) != has_oversold_taint(*after)) {
     return true;
   }
   const auto same_label = [](const kube::TextMap::Entry& x, const kube::TextMap::Entry& y) {

@@ -67,6 +67,7 @@ Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, pol
   out.carried = std::move(reading.marks);
   out.state = policy::effective(out.advanced.marks, pool.modes.*mode, now);
   // An order says nothing of evictions: a pool that was stopped must not grow by a mark that says on.
+  out.taints = pool.arbitrate.on(pool.profile) && pool.arbitrate.taint;
   out.budgets_newer = inputs.budgets_newer;
   out.may_grow = (inputs.desired_known || out.advanced.marks.any()) && !inputs.budgets_newer;
   if (inputs.budgets != nullptr) out.guard = policy::guard_of(*inputs.budgets, pool.name);

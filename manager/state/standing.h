@@ -44,6 +44,7 @@ struct Standing {
   policy::EffectiveState state;          // what that comes to
   bool may_grow = true;                  // false: what was ordered, or what evictions allow, is not known
   bool budgets_newer = false;            // false: the latter is known
+  bool taints = false;                   // the pool wants a taint on a node that is marked as oversold
   policy::PoolGuard guard;               // what the pool's evictions let it do
   std::optional<model::Reason> watched;  // nothing is written because of this
   std::string watched_why;

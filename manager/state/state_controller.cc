@@ -9,6 +9,7 @@
 #include "manager/capacity/decide.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/state/mark_write.h"
+#include "manager/state/oversold_taint.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
@@ -40,6 +41,17 @@ std::optional<StateCondition> condition_due(const kube::Node& node, const Standi
   if (!condition && shown) condition = StateCondition{true, "On", standing_text(standing)};
   if (!condition || carries(node, *condition)) return std::nullopt;
   return condition;
+}
+
+// Whether the node is to carry the taint of one that is oversold; nullopt: nothing of ours is written to it. A node
+// that is only observed loses one that it had: it would keep online pods away for ever.
+std::optional<bool> taint_wanted(const kube::Node& node, const Standing& standing) {
+  if (standing.watched) return std::nullopt;
+  return standing.writes() && standing.taints && has_oversold_mark(node);
+}
+bool taint_due(const kube::Node& node, const Standing& standing) {
+  const auto wanted = taint_wanted(node, standing);
+  return wanted && *wanted != has_oversold_taint(node);
 }
 
 std::string changes_text(const Standing& standing) {
@@ -139,10 +151,18 @@ net::Task<Result<std::optional<base::Duration>>> StateController::settle(model::
     // Its condition waits until the marks of others are written.
     co_return std::optional<base::Duration>(kConditionPause);
   }
-  if (!condition_due(*node, standing)) co_return again;
+  if (condition_due(*node, standing)) {
+    TM_CO_TRY(auto place, co_await turn());
+    if (!context_.leading()) co_return again;
+    TM_CO_TRY_VOID(co_await write_condition(name, std::move(place)));
+    node = context_.nodes.find({"", name.value});
+    if (node == nullptr) co_return again;
+  }
+  // Last: it takes a right of its own, and who lacks that is to lack nothing else.
+  if (!taint_due(*node, standing)) co_return again;
   TM_CO_TRY(auto place, co_await turn());
   if (!context_.leading()) co_return again;
-  TM_CO_TRY_VOID(co_await write_condition(name, std::move(place)));
+  TM_CO_TRY_VOID(co_await write_taint(name, std::move(place)));
   co_return again;
 }
 
@@ -177,6 +197,37 @@ net::Task<Result<void>> StateController::write_marks(model::NodeName name, kube:
   metrics_.counter("tidemark_manager_state_writes_total", "State marks that the manager wrote onto nodes.").add();
   log_.info("state mark written",
             {{"node", name.value}, {"state", policy::to_string(marked.label)}, {"why", changes_text(standing)}});
+  co_return Result<void>();
+}
+
+// The list of taints is read again, whole: the cache has not all of it.
+net::Task<Result<void>> StateController::write_taint(model::NodeName name, kube::Place place) {
+  auto bytes = co_await context_.client.get(kube::kNodes, "", name.value, kPlaceLimit);
+  if (!bytes) {
+    if (bytes.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    co_return std::unexpected(std::move(bytes).error());
+  }
+  TM_CO_TRY(const kube::Node node, kube::decode_node(*bytes, node_fields(), context_.interner));
+  const auto wanted = taint_wanted(node, context_.stand(node));
+  if (!wanted || !context_.leading()) co_return Result<void>();
+  TM_CO_TRY(auto patch, taint_patch(*bytes, *wanted));
+  if (!patch) co_return Result<void>();
+  const model::Reason reason = *wanted ? model::Reason::kArbitrateReject : model::Reason::kArbitrateOver;
+  kube::WriteOptions options;
+  options.note.reason = model::reason_id(reason);
+  options.place = std::move(place);
+  const UnderWay under_way(writing_);
+  auto patched = co_await context_.client.patch(kube::kNodes, name.value, kube::PatchType::kMerge, *std::move(patch),
+                                                options, context_.write_limit);
+  if (!patched) {
+    if (patched.error().kind == ErrorKind::kNotFound) co_return Result<void>();
+    co_return std::unexpected(std::move(patched).error().within("writing the node's taint"));
+  }
+  log_.info(*wanted ? "node tainted" : "taint taken off the node",
+            {{"node", name.value}, {"reason", model::reason_id(reason)}});
+  context_.recorder.record({"v1", "Node", "", name.value, std::string(node.meta.uid)},
+                           *wanted ? kube::EventSeverity::kWarning : kube::EventSeverity::kNormal,
+                           *wanted ? "Oversold" : "OversoldOver", model::reason_sentence(reason));
   co_return Result<void>();
 }
 

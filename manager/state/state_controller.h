@@ -56,6 +56,7 @@ class StateController {
   };
   net::Task<Result<std::optional<base::Duration>>> settle(model::NodeName name);
   net::Task<Result<void>> write_marks(model::NodeName name, kube::Place place);
+  net::Task<Result<void>> write_taint(model::NodeName name, kube::Place place);
   net::Task<Result<void>> write_condition(model::NodeName name, kube::Place place);
   net::Task<Result<kube::Place>> turn();
   void count(const std::string& node, const Standing* standing);

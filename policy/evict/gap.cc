@@ -242,6 +242,10 @@ Outcome offline_cpu_gap(const NodeSeen& node, const ThresholdRules& rules) {
   gap.seen_percent = latest->percent;
   gap.line_percent = line->lower;
   gap.goal_percent = line->upper;
+  if (node.oversold && node.oversold->value > 0 && gap.amount > 0) {
+    gap.reason = Reason::kArbitrateEvict;
+    gap.amount = std::min(gap.amount, node.oversold->value);
+  }
   return one(gap);
 }
 

@@ -3,6 +3,8 @@
 //   BECPUEvict            used / limit of all offline work ≥ cpuEvictBEUsageThresholdPercent (90), and
 //                         limit / request ≤ lower %        in the window and now
 //                         goes: request × (upper % − limit/request), the smaller of window and now
+//                         On a node of which two schedulers sold too much that is what was sold too much at most, and
+//                         the reason is that (TM-ARBITRATE-003): work that fits keeps what it was sold
 //   CPUEvict              the window's use of the node ≥ cpuEvictThresholdPercent
 //                         goes: capacity × (use % − lower %),  lower = the line − 2 where nobody says
 //   CPUAllocatableEvict   requested / allocatable of a class > cpuAllocatableEvictThresholdPercent, of pods whose
@@ -93,6 +95,9 @@ struct NodeSeen {
   std::optional<model::CpuMilli> cpu;            // used, now
   std::optional<model::CpuMilli> cpu_in_window;  // on average, over the window of CPU features
   std::optional<model::MemoryBytes> memory;      // total − available
+  // The node is marked as oversold (model/oversold.h): how much more batch CPU its work requests than all sides
+  // together may sell. nullopt: it is not, or nobody knows.
+  std::optional<model::CpuMilli> oversold;
   // In the window nullopt as well where its samples cover less than a third of it.
   std::optional<OfflineCpu> offline, offline_in_window;
   // The node's allocatable: of batch, of mid, the native ones for prod. nullopt, or no such class: it names none, or

@@ -17,11 +17,15 @@ class Limits {
  public:
   explicit Limits(const LimitsInput& input) : input_(input) {}
 
-  void ask(const std::string& group, const SaidAmounts& requests, const SaidAmounts& limits, bool shares) {
+  void ask(const std::string& group, const SaidAmounts& requests, const SaidAmounts& limits, bool shares, bool held) {
     if (shares) want(group, Want::kCpuShares, shares_of(requests.cpu), Reason::kLimitFromBatch);
     const Reason why = reason_of_quota(limits);
-    want(group, Want::kCpuQuota,
-         why == Reason::kLimitBySuppression ? kNoLimit : quota_of(limits.cpu, input_.ratio_percent), why);
+    if (held) {
+      want(group, Want::kCpuQuota, kQuotaMin, Reason::kArbitrateReject);
+    } else {
+      want(group, Want::kCpuQuota,
+           why == Reason::kLimitBySuppression ? kNoLimit : quota_of(limits.cpu, input_.ratio_percent), why);
+    }
     const std::int64_t memory = memory_limit_of(limits.memory);
     want(group, Want::kMemoryLimit, memory, memory == kNoLimit ? Reason::kLimitNothingSaid : Reason::kLimitFromBatch);
   }
@@ -52,9 +56,12 @@ std::vector<Intent> batch_limits(const LimitsInput& input) {
   Limits limits(input);
   for (const model::Task* task : input.tasks) {
     if (!may_be_written(*task) || task->qos_raw != model::Qos::kBe || !has_batch(*task)) continue;
-    limits.ask(task->path, task->requests.batch, task->limits.batch, input.group_shares);
+    const auto begun = task->started ? task->started : task->created;
+    const bool held = input.oversold_since && begun && *begun > *input.oversold_since;
+    limits.ask(task->path, task->requests.batch, task->limits.batch, input.group_shares, held);
     for (const TaskContainer& each : task->containers) {
-      if (!each.path.empty() && has_batch(each)) limits.ask(each.path, each.requests.batch, each.limits.batch, true);
+      if (!each.path.empty() && has_batch(each))
+        limits.ask(each.path, each.requests.batch, each.limits.batch, true, held);
     }
   }
   return std::move(limits).all();

@@ -12,13 +12,19 @@
 // sidecar beside the others. The peer's leave both out; v1 would refuse the quota of an init container above its pod's.
 // So a pod's quota is never below one of its containers', before and after rounding: each step grows with the amount.
 //
+// Ours: on a node that was oversold, what began since then has the smallest quota that a kernel takes, with all of its
+// containers, until that is over (TM-ARBITRATE-002): it came where there is no room. Of what does not say when it began
+// nothing is taken.
+//
 // Ours: tasks of a copilot get the same at their own group. The peer leaves that to the copilot.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "model/task.h"
 #include "policy/knobs/intent.h"
 
@@ -29,6 +35,8 @@ struct LimitsInput {
   std::int64_t ratio_percent = 100;  // CPU normalization: what a core of this node counts for, in hundredths
   bool quota_suppressed = false;     // resourceUsedThresholdWithBE: enable, with cpuSuppressPolicy cfsQuota
   bool group_shares = true;          // of the tasks' own groups (priority/class_weights.h); containers' stay here
+  // Since when the node is marked as one of which two schedulers sold too much (model/oversold.h).
+  std::optional<base::WallTime> oversold_since{};
 };
 
 // Total. By group, then by what is wanted.

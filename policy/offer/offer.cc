@@ -220,9 +220,9 @@ void cut_to(std::optional<Amount>& amount, Amount most) {
   if (amount) amount = std::min(*amount, most);
 }
 
-void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
+// What is sold, and no more.
+StopTerms sell_nothing_new(const OfferInput& input, const LedgerConfig& ledger, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
-  if (!input.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
   StopTerms terms;
   terms.sold = sold_in_all(input.kubernetes);
   terms.wanted = *plan.origin;
@@ -236,6 +236,37 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   cut_to(plan.publish.mid_cpu, input.node.published.mid_cpu.value_or(model::CpuMilli{}));
   cut_to(plan.publish.mid_memory, input.node.published.mid_memory.value_or(model::MemoryBytes{}));
   if (offer.yarn_offer) offer.yarn_offer = model::min(*offer.yarn_offer, terms.yarn);
+  return terms;
+}
+
+// By all sides together, in real units. Of a side that does not say, what it was told is no proof of anything.
+std::optional<Resources> held_in_all(const OfferInput& input, const LedgerConfig& ledger) {
+  const SideBook yarn = yarn_of(input);
+  if (!input.kubernetes.sold || !yarn.sold) return std::nullopt;
+  return real_of(input.kubernetes, ledger.kubernetes, sold_in_all(input.kubernetes)) +
+         real_of(yarn, ledger.yarn, sold_in_all(yarn));
+}
+
+void apply_arbitration(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
+  if (!input.pool.arbitrate.on(input.pool.profile)) {
+    state.arbitrate = ArbitrateState();
+    return;
+  }
+  if (offer.plan.action != PlanAction::kPublish || !offer.plan.origin) return;
+  ArbitrateStep step =
+      arbitrate(state.arbitrate, {held_in_all(input, ledger), *offer.plan.origin}, input.pool.arbitrate, input.mono);
+  state.arbitrate = std::move(step.state);
+  sooner(offer.again_after, step.again_after);
+  // Motion is left as it is: what ended meanwhile was given already, and is offered again when this is over.
+  if (step.plan.rejects()) offer.rejected = sell_nothing_new(input, ledger, offer);
+  offer.arbitrate = step.plan;
+}
+
+void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
+  OvercommitPlan& plan = offer.plan;
+  if (!input.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
+  StopTerms terms = sell_nothing_new(input, ledger, offer);
+  if (offer.rejected) terms.wanted = offer.rejected->wanted;
   // What is reclaimed is evicted: there was too much of that.
   if (offer.ledger) {
     offer.ledger->kubernetes.reclaim.clear();
@@ -292,6 +323,7 @@ OfferStep offer(const OfferState& state, const OfferInput& input) {
   }
   const LedgerConfig ledger = ledger_of(input, offer);
   apply_ledger(input, ledger, out.state, offer);
+  apply_arbitration(input, ledger, out.state, offer);
   apply_stop(input, ledger, out.state, offer);
   apply_zones(input, formula, offer);
   return out;

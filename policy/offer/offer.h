@@ -4,6 +4,7 @@
 //   formulas  give the origin: what batch may use on this node                                      (policy/overcommit)
 //   motion    how far the origin may move by now                           profile tidemark only    (policy/motion)
 //   ledger    Kubernetes' part of it, and YARN's                    where the pool says anything    (policy/ledger)
+//   arbitrate two schedulers sold more than there is: what is held and no more                   (policy/arbitrate)
 //   stop      while the pool's evictions spike, what is sold and no more                            (policy/budget)
 //   zones     of the node follow what it offers                                             (policy/offer/zones_follow)
 //
@@ -17,6 +18,7 @@
 
 #include "base/clock.h"
 #include "model/node.h"
+#include "policy/arbitrate/arbitrate.h"
 #include "policy/budget/budget.h"
 #include "policy/calendar/calendar.h"
 #include "policy/ledger/books.h"
@@ -70,6 +72,7 @@ struct OfferState {
   std::optional<BookSeen> yarn_book{};  // in a class-aware ledger
   TakenOff kubernetes_off{};            // for whoever takes classes that are off from an offer
   TakenOff yarn_off{};
+  ArbitrateState arbitrate{};
   bool operator==(const OfferState&) const = default;
 };
 
@@ -85,6 +88,8 @@ struct Offer {
   std::optional<model::Resources> could;
   bool truthful = false;  // the pool would over-report, and does not for its evictions
   std::optional<StopTerms> stopped;
+  std::optional<ArbitratePlan> arbitrate;  // nullopt: the pool wants none, or nothing is offered
+  std::optional<StopTerms> rejected;       // what that changed
   // Time alone changes the answer: look again after this.
   std::optional<base::Duration> again_after;
 };

@@ -35,6 +35,9 @@ class Scenario {
     std::vector<std::string> answers;
     if (verb == "profile") {
       pool_.profile = words.next() == "tidemark" ? Profile::kTidemark : Profile::kKoordinator;
+    } else if (verb == "arbitrate") {  // arbitrate on|off|unsaid
+      const std::string word = words.next();
+      pool_.arbitrate.enabled = word == "unsaid" ? std::nullopt : std::optional(word == "on");
     } else if (verb == "night") {
       night(words);
     } else if (verb == "ledger") {
@@ -184,6 +187,9 @@ class Scenario {
     if (step.offer.ledger) line += cat("  [", model::reason_id(step.offer.ledger->kubernetes.cpu.reason), "]");
     if (step.offer.truthful) line += "  truthful";
     if (step.offer.stopped) line += cat("  stopped, ", step.offer.stopped->wanted.cpu.value, "m without");
+    if (step.offer.arbitrate && step.offer.arbitrate->reason != model::Reason::kArbitrateFits) {
+      line += cat("  [", model::reason_id(step.offer.arbitrate->reason), "]");
+    }
     if (step.offer.shared_for_want_of_yarn) line += " (shared)";
     if (step.offer.yarn_offer) {
       line += cat("  yarn ", step.offer.yarn_offer->cpu.value, "m");

@@ -111,4 +111,17 @@ void read_motion(Form& form, MotionConfig& motion, Problems& problems) {
   each.finish();
 }
 
+void read_arbitrate(Form& form, ArbitrateSettings& arbitrate, Problems& problems) {
+  Form each(form.member("arbitrate"), form.place("arbitrate"), problems);
+  if (each.has("enabled")) {
+    bool enabled = false;
+    each.boolean("enabled", enabled);
+    arbitrate.enabled = enabled;
+  }
+  each.boolean("taint", arbitrate.taint);
+  each.integer("tolerancePermille", arbitrate.tolerance_permille, 0, kPermille);
+  each.duration("overAfter", arbitrate.over_after, seconds(1), hours(24));
+  each.finish();
+}
+
 }  // namespace tidemark::policy

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "model/names.h"
 #include "model/selector.h"
+#include "policy/arbitrate/settings.h"
 #include "policy/budget/settings.h"
 #include "policy/calendar/calendar.h"
 #include "policy/evict/settings.h"
@@ -42,8 +43,9 @@ struct Pool {
   MotionConfig motion;               // with profile tidemark only
   base::Duration warm_up = kWarmUp;  // the same: for how long a pod that started counts with more than it uses
   BudgetSettings budget;
-  EvictSettings evict;  // how the agents of its nodes go about evictions
-  SloLayer nodeslo;     // over what slo-controller-config says for its nodes
+  ArbitrateSettings arbitrate;  // what happens where two schedulers sold too much of a node
+  EvictSettings evict;          // how the agents of its nodes go about evictions
+  SloLayer nodeslo;             // over what slo-controller-config says for its nodes
 };
 
 // More evictions than this within `window` in one pool stop a roll-out: at least `at_least`, and more than

@@ -143,6 +143,16 @@ Json side_json(const SidePlan& side) {
   return out;
 }
 
+// A word of one that fits is a word too many.
+std::string arbitrate_text(const ArbitratePlan& verdict) {
+  if (verdict.reason == model::Reason::kArbitrateFits) return "";
+  std::string out = cat("arbitration: ", why(verdict.reason), "\n");
+  if (!verdict.held) return out + "  what is held is not known now\n";
+  out += cat("  cpu: ", amount_text(verdict.held->cpu), " held of ", amount_text(verdict.gives.cpu), "\n");
+  return out +
+         cat("  memory: ", amount_text(verdict.held->memory), " held of ", amount_text(verdict.gives.memory), "\n");
+}
+
 }  // namespace
 
 std::string render_text(const Offer& offer, const OfferNames& names) {
@@ -175,6 +185,7 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
     out += reclaim_text("yarn", offer.ledger->yarn.reclaim);
     if (offer.truthful) out += cat("  over-report: ", why(model::Reason::kBudgetOverReportGivenUp), "\n");
   }
+  if (offer.arbitrate) out += arbitrate_text(*offer.arbitrate);
   if (offer.stopped) {
     const auto& stopped = *offer.stopped;
     out += cat("evictions: ", why(model::Reason::kBudgetStopped), "\n");
@@ -209,6 +220,13 @@ Json render_json(const Offer& offer, const OfferNames& names) {
         Json::object({{"kubernetes", side_json(offer.ledger->kubernetes)}, {"yarn", side_json(offer.ledger->yarn)}});
     if (offer.truthful) out["ledger"]["overReport"] = reason_json(model::Reason::kBudgetOverReportGivenUp);
     if (offer.shared_for_want_of_yarn) out["ledger"]["sharedForWantOfYarn"] = Json(true);
+  }
+  if (offer.arbitrate) {
+    const ArbitratePlan& verdict = *offer.arbitrate;
+    out["arbitration"] = Json::object({{"reason", reason_json(verdict.reason)},
+                                       {"gives", resources_json(verdict.gives)},
+                                       {"excess", resources_json(verdict.excess)}});
+    out["arbitration"]["held"] = verdict.held ? resources_json(*verdict.held) : Json(nullptr);
   }
   if (offer.stopped) {
     out["stopped"] = Json::object({{"reason", reason_json(model::Reason::kBudgetStopped)},

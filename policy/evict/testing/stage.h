@@ -310,6 +310,8 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
     node.offline = node.offline_in_window = evict_offline(words);
   } else if (verb == "offline-in-window") {
     node.offline_in_window = evict_offline(words);
+  } else if (verb == "oversold") {
+    node.oversold = evict_cpu(words.next());
   } else if (verb == "offered") {
     NodeSeen::Offered offered;
     offered.of = model::parse_priority_class(base::cat("koord-", words.next()));

@@ -182,7 +182,7 @@ class Life {
     return a.state == b.state && a.offer.plan == b.offer.plan && a.offer.line == b.offer.line &&
            a.offer.motion == b.offer.motion && a.offer.ledger == b.offer.ledger &&
            a.offer.yarn_offer == b.offer.yarn_offer && a.offer.again_after == b.offer.again_after &&
-           a.offer.stopped == b.offer.stopped;
+           a.offer.stopped == b.offer.stopped && a.offer.arbitrate == b.offer.arbitrate;
   }
   static bool negative(model::Resources amount) { return amount.cpu.value < 0 || amount.memory.value < 0; }
   static bool above(model::Resources amount, model::Resources most) {
@@ -201,8 +201,14 @@ class Life {
     if (offer.again_after && *offer.again_after <= base::Duration(0)) return "looks again at once, for ever";
     if (plan.action != PlanAction::kPublish || !plan.origin) return "";
     if (above(*plan.origin, node_.capacity)) return "more than the node has";
+    if (offer.arbitrate && offer.arbitrate->rejects()) {
+      if (kubernetes_.sold && above(batch_of(plan), offer.rejected->sold)) return "sells on what is oversold";
+      if (offer.yarn_offer && above(*offer.yarn_offer, offer.rejected->yarn)) return "YARN sells on what is oversold";
+    }
     if (!offer.ledger) return above(batch_of(plan), *plan.origin) ? "Kubernetes above the origin" : "";
-    const model::Resources ceiling = offer.stopped ? offer.stopped->wanted : *plan.origin;
+    const model::Resources ceiling = offer.stopped    ? offer.stopped->wanted
+                                     : offer.rejected ? offer.rejected->wanted
+                                                      : *plan.origin;
     const LedgerPlan& ledger = *offer.ledger;
     const model::Resources k{ledger.kubernetes.cpu.real, ledger.kubernetes.memory.real};
     const model::Resources y{ledger.yarn.cpu.real, ledger.yarn.memory.real};
