@@ -326,7 +326,18 @@ class Roles(WithManager):
         # What the first one learned is the second one's now.
         self.put_tidemark_config(OURS % 600)
         wait_for(lambda: not set(carries()) & {None, *learned}, "what was learned to be taken over", second, 180)
+        # A node is sold too much of, and taken out of that by hand when no manager is there.
+        self.nodes.append("roles-oversold")
+        colocation.put_node(self.api, "roles-oversold", capacity=CAPACITY, labels={"gentle": "yes"})
+        colocation.put_metric(self.api, "roles-oversold", STATUS)
+        wait_for(lambda: colocation.offered(self.api, "roles-oversold"), "an offer", second)
+        too_much = {"kubernetes.io/batch-cpu": "30000", "kubernetes.io/batch-memory": "1Gi"}
+        colocation.put_pod(self.api, "roles-oversold", {"name": "roles-too-much", "prio": "koord-batch", "qos": "BE", "requests": too_much, "phase": "Running"})
+        taints = lambda: self.api.request("GET", "/api/v1/nodes/roles-oversold").get("spec.taints") or []
+        wait_for(lambda: "tidemark.io/oversold" in str(taints()), "a taint", second)
         self.assertEqual(0, second.stop())
+        must(self.command("operator", "off", "node", "roles-oversold", "--now", "--reason=test"))
+        self.assertNotIn("tidemark.io/oversold", str(taints()))
 
     def test_enough_and_not_more_than_enough(self):
         self.live()
