@@ -185,8 +185,12 @@ TEST_F(DoctorCluster, KoordinatorsPodsAreFoundByWhatRunsInThem) {
 
 TEST_F(DoctorCluster, PodsThatMayNotBeListedAreAFinding) {
   node("n1");
+  node("n2", "", R"(,"allocatable":{"kubernetes.io/batch-cpu":"4000"})");
   behind->answers[std::string(kPods)] = {403, R"({"kind":"Status","code":403,"message":"pods is forbidden"})"};
-  EXPECT_NE(the(examine(), ClusterFact::kPeerUnknown).said.find("pods is forbidden"), std::string::npos);
+  const auto report = examine();
+  EXPECT_NE(the(report, ClusterFact::kPeerUnknown).said.find("pods is forbidden"), std::string::npos);
+  EXPECT_EQ(names(the(report, ClusterFact::kOffersGuardUnknown)), Names{"n2"});
+  EXPECT_FALSE(report.bad()) << render_text(report);
 }
 
 TEST_F(DoctorCluster, PoolsAndOrdersAreLookedAt) {

@@ -160,6 +160,8 @@ class Findings {
 
   static bool has_agent(const ClusterNode& node) { return !node.agent.empty(); }
   static bool is_watched(const ClusterNode& node) { return has_agent(node) || node.koordlet; }
+  // Without a list of pods nobody knows where Koordinator's agent runs.
+  bool pods_known() const { return found_.koord_managers.has_value(); }
 
   void agents() {
     if (nodes_.empty()) return;
@@ -185,6 +187,9 @@ class Findings {
 
   // Where nobody measures there is nothing to be late.
   void reports() {
+    const bool unlooked =
+        !pods_known() && push(where(ClusterTopic::kReports, ClusterFact::kReportsUnlooked, Severity::kWarn, nodes_,
+                                    [](const ClusterNode& node) { return node.sells && !is_watched(node); }));
     Nodes watched;
     std::ranges::copy_if(nodes_, std::back_inserter(watched), [](const auto* node) { return is_watched(*node); });
     if (watched.empty()) return;
@@ -197,7 +202,7 @@ class Findings {
                            [&](const ClusterNode& node) { return node.silent == reason; }),
                      reason);
     }
-    if (silent) return;
+    if (silent || unlooked) return;
     ClusterFinding come{ClusterTopic::kReports, ClusterFact::kReportsCome, Severity::kOk};
     come.nodes = static_cast<std::int64_t>(watched.size());
     push(std::move(come));
@@ -205,8 +210,7 @@ class Findings {
 
   void offers() {
     if (nodes_.empty()) return;
-    // Without a list of pods nobody knows where Koordinator's agent runs.
-    const bool known = found_.koord_managers.has_value();
+    const bool known = pods_known();
     bool wrong =
         push(where(ClusterTopic::kOffers, known ? ClusterFact::kOffersUnguarded : ClusterFact::kOffersGuardUnknown,
                    known ? Severity::kBad : Severity::kWarn, nodes_,

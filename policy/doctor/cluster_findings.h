@@ -113,6 +113,7 @@ enum class ClusterFact : std::uint8_t {
   kReportMissing,
   kReportNever,
   kReportOld,
+  kReportsUnlooked,  // whether an agent is there is not known
   kNothingOffered,
   kOffersGuarded,
   kOffersUnguarded,

@@ -200,8 +200,22 @@ TEST_F(ClusterFindings, WhereNobodyCanSayWhetherKoordinatorsAgentIsThereItIsNoFa
   found.nodes[0].agent.clear();
   EXPECT_EQ(names(the(ClusterFact::kOffersGuardUnknown)), Names{"n3"});
   EXPECT_EQ(the(ClusterFact::kOffersGuardUnknown).severity, Severity::kWarn);
-  EXPECT_TRUE(std::ranges::none_of(facts(ClusterTopic::kOffers),
-                                   [](ClusterFact each) { return each == ClusterFact::kOffersUnguarded; }));
+  EXPECT_EQ(facts(ClusterTopic::kOffers), std::vector{ClusterFact::kOffersGuardUnknown});
+  EXPECT_EQ(worst(cluster_findings(found)), Severity::kWarn);
+}
+
+TEST_F(ClusterFindings, ReportsThatNobodyKnowsWhetherToExpectAreSaidToBeLeftOut) {
+  found.koord_managers.reset();
+  found.nodes[0].agent.clear();
+  found.nodes[0].silent = model::Reason::kMetricStale;
+  EXPECT_EQ(facts(ClusterTopic::kReports), std::vector{ClusterFact::kReportsUnlooked}) << "not that all is reported";
+  EXPECT_EQ(names(the(ClusterFact::kReportsUnlooked)), Names{"n3"});
+  found.nodes[1].silent = model::Reason::kMetricStale;
+  EXPECT_EQ(names(the(ClusterFact::kReportOld)), Names{"n1"}) << "of our own agent it is known";
+  for (ClusterNode& node : found.nodes) node.agent.clear();
+  EXPECT_EQ(the(ClusterFact::kReportsUnlooked).nodes, 3) << "where none of ours is, too";
+  for (ClusterNode& node : found.nodes) node.sells = false;
+  EXPECT_TRUE(of(ClusterTopic::kReports).empty()) << "nothing rests on them";
 }
 
 TEST_F(ClusterFindings, PoolsThatTakeNobodyOrTheSameNodes) {

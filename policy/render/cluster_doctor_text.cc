@@ -136,6 +136,9 @@ FactWords words(ClusterFact fact) {
               fact == ClusterFact::kReportMissing
                   ? "see whether a manager runs: it makes the NodeMetric"
                   : "see whether the agent's pod runs there, and its log; until it reports the node sells nothing"};
+    case ClusterFact::kReportsUnlooked:
+      return {"reportsUnlooked", "not looked at: not known whether an agent is there that should report",
+              "grant `list` of pods (the chart's viewers have it)"};
     case ClusterFact::kNothingOffered:
       return {"nothingOffered", "no node offers batch resources", ""};
     case ClusterFact::kOffersGuarded:
@@ -145,11 +148,9 @@ FactWords words(ClusterFact fact) {
               "batch resources are offered and no agent is there: nobody keeps what takes them out of the way",
               "run the agent there, or `tidemark off node NAME`"};
     case ClusterFact::kOffersGuardUnknown:
-      return {
-          "offersGuardUnknown",
-          "batch resources are offered, and whether Koordinator's agent is there is not known: pods cannot be listed; "
-          "what such nodes report is not looked at",
-          "the right to list pods; else look for an agent there"};
+      return {"offersGuardUnknown",
+              "batch resources are offered where no agent of ours is, and whether Koordinator's is there is not known",
+              "grant `list` of pods; else see by hand whether an agent runs there"};
     case ClusterFact::kOffersUnseen:
       return {"offersUnseen", "batch resources are offered and the agent does not report: they rest on nothing new",
               "see the agent's pod there; a manager that runs takes them back after degradeTimeMinutes"};
