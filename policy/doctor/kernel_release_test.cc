@@ -27,16 +27,30 @@ TEST(KernelRelease, AMakerWithAKnobOfItsOwnIsNamedInIt) {
   }
 }
 
-// cpu.idle came with 5.15, /proc/pressure with 4.20.
+// cpu.idle came with 5.15.
 TEST(KernelRelease, WhatCameWithWhichVersion) {
   EXPECT_FALSE(of("5.14.21").has_priority());
   EXPECT_TRUE(of("5.15.0").has_priority());
   EXPECT_TRUE(of("6.0").has_priority());
-  EXPECT_FALSE(of("4.19.90").has_pressure());
-  EXPECT_FALSE(of("4.19.90-2003.4.0.0036.oe1.x86_64").has_pressure());
-  EXPECT_TRUE(of("4.19.91-26.al7.x86_64").has_pressure()) << "of this maker from 4.19 on";
-  EXPECT_TRUE(of("4.20.0").has_pressure());
-  EXPECT_TRUE(of("5.0").has_pressure());
+}
+
+TEST(KernelRelease, PressureCameEarlierWithAnolis) {
+  const struct {
+    const char* release;
+    bool has;
+  } rows[] = {
+      {"4.19.81-17.al7.x86_64", true},
+      {"4.19.91-26.an7.x86_64", true},
+      {"4.19.91-26.an8.aarch64", true},
+      {"4.18.0-305.an8.x86_64", false},
+      {"4.18.0-553.el8_10.x86_64", false},  // only with psi=1, which a release does not tell
+      {"4.19.90-2003.4.0.0036.oe1.x86_64", false},
+      {"4.19.90", false},
+      {"3.10.0-1160.el7.x86_64", false},
+      {"4.20.0", true},
+      {"5.0", true},
+  };
+  for (const auto& row : rows) EXPECT_EQ(of(row.release).has_pressure(), row.has) << row.release;
 }
 
 TEST(KernelRelease, WhatHasNoTwoNumbersIsNone) {
