@@ -32,13 +32,14 @@ def _provide_helm() -> dict[str, str]:
 def _provide_promtool() -> dict[str, str]:
     try:
         package, version = debian_file.known(PROMETHEUS, parse)
+        found = debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool")
     except Failed as error:
-        kept = sorted(cache_folder().glob("promtool-*/promtool"), key=lambda file: file.stat().st_mtime)
-        if not kept:
+        # By the time that the package gave it, which is when it was built.
+        found = max(cache_folder().glob("promtool-*/promtool"), key=lambda file: file.stat().st_mtime, default=None)
+        if found is None:
             raise
-        say(f"promtool of {kept[-1].parent.name}, kept from before: {error}")
-        return {"TIDEMARK_PROMTOOL": str(kept[-1])}
-    return {"TIDEMARK_PROMTOOL": str(debian_file.provide(package, version, "usr/bin/promtool", cache_folder() / f"promtool-{version}" / "promtool"))}
+        say(f"kept from before, {found.parent.name}: {error}")
+    return {"TIDEMARK_PROMTOOL": str(found)}
 
 
 # Each gives what tells the tests where its tool is. Failed with the remedy: where there is no helm for want of Go, promtool may be had, and the reverse.

@@ -64,9 +64,32 @@ class Promtool(unittest.TestCase):
 
     def test_where_apt_knows_nothing_the_one_that_is_kept_serves(self):
         kept = self.provide()
+        self.older("2.30.0")
         self.program("apt-cache", "exit 100")
         self.program("apt-get", "exit 100")
-        self.assertEqual(kept, self.provide())
+        for user in (0, 1000):
+            with self.subTest(user=user), mock.patch.object(os, "geteuid", lambda user=user: user):
+                self.assertEqual((kept, f"kept from before, promtool-{VERSION}"), self.provide_kept())
+
+    def test_where_a_newer_one_cannot_be_fetched_the_one_that_is_kept_serves(self):
+        kept = self.older("2.30.0")
+        self.program("apt-get", "exit 100")
+        self.assertEqual((kept, "kept from before, promtool-2.30.0"), self.provide_kept())
+
+    def older(self, version: str) -> Path:
+        file = self.cache / f"promtool-{version}" / "promtool"
+        file.parent.mkdir(parents=True)
+        file.touch(0o755)
+        os.utime(file, (1, 1))
+        return file
+
+    def provide_kept(self) -> tuple[Path, str]:
+        """And the beginning of what was said of it; the reason comes behind."""
+        with mock.patch.object(deploy_tools, "say") as said:
+            found = self.provide()
+        text, reason = said.call_args.args[0].split(": ", 1)
+        self.assertTrue(reason)
+        return found, text
 
     def test_an_answer_without_a_version_is_refused(self):
         with self.assertRaisesRegex(Failed, "wanted `Version"):
