@@ -1,10 +1,12 @@
 """The digest that a precompiled header leaves for the compiler cache, with a compiler that only writes what one would."""
 
+import os
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from driver.paths import ROOT
 
@@ -41,6 +43,12 @@ class Digest(unittest.TestCase):
     def test_another_content_or_another_flag_has_another(self):
         self.assertNotEqual(self.made("a"), self.made("b", "int b;"))
         self.assertNotEqual(self.made("a"), self.made("b", "int a;", "-O2"))
+
+    def test_a_compiler_that_fails_leaves_none_and_its_code_is_passed_on(self):
+        with mock.patch.dict(os.environ, FAILS="yes"), self.assertRaises(subprocess.CalledProcessError) as failed:
+            self.made("a")
+        self.assertEqual(3, failed.exception.returncode)
+        self.assertFalse((self.folder / "a" / "build" / "all.pch.sum").exists())
 
 
 if __name__ == "__main__":
