@@ -21,7 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using policy::ClusterFact;
-using policy::Severity;
 
 constexpr std::string_view kMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
 constexpr std::string_view kPods = "/api/v1/pods";

@@ -33,7 +33,7 @@ ClusterFinding grouped(ClusterTopic topic, ClusterFact fact, Severity severity, 
     add(at->second, node);
   };
   for (const ClusterNode* node : nodes) {
-    const auto values = value(*node);
+    const auto& values = value(*node);
     for (const std::string_view each : values) take(*node, each);
     if (values.begin() != values.end()) ++out.nodes;
   }
