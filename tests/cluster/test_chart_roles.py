@@ -329,8 +329,12 @@ class Roles(WithManager):
         # A node is sold too much of, and taken out of that by hand when no manager is there.
         self.nodes.append("roles-oversold")
         colocation.put_node(self.api, "roles-oversold", capacity=CAPACITY, labels={"gentle": "yes"})
-        colocation.put_metric(self.api, "roles-oversold", STATUS)
-        wait_for(lambda: colocation.offered(self.api, "roles-oversold"), "an offer", second)
+
+        def offers() -> bool:
+            colocation.put_metric(self.api, "roles-oversold", STATUS)  # of one that never changes nothing is sold
+            return bool(colocation.offered(self.api, "roles-oversold"))
+
+        wait_for(offers, "an offer", second)
         too_much = {"kubernetes.io/batch-cpu": "30000", "kubernetes.io/batch-memory": "1Gi"}
         colocation.put_pod(self.api, "roles-oversold", {"name": "roles-too-much", "prio": "koord-batch", "qos": "BE", "requests": too_much, "phase": "Running"})
         taints = lambda: self.api.request("GET", "/api/v1/nodes/roles-oversold").get("spec.taints") or []
