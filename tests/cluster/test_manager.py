@@ -148,11 +148,23 @@ class Changes(WithApi):
         colocation.put_settings(self.api, {"enable": False})
         self.wait_offered(node, None, component)
 
+    def settled_revision(self, node: str, component) -> str:
+        """Of a node of which all was said that follows the first offer."""
+        seen = []
+
+        def settled() -> bool:
+            time.sleep(1)
+            seen.append(must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"])
+            return len(seen) > 1 and seen[-1] == seen[-2]
+
+        wait_for(settled, "a node that is left alone", component)
+        return seen[-1]
+
     def test_nothing_to_change_means_nothing_is_written(self):
         node = self.node("quiet")
         component = self.run_manager("--leader-elect=false")
         self.wait_offered(node, LEFT, component)
-        before = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata.resourceVersion"]
+        before = self.settled_revision(node, component)
         colocation.put_metric(self.api, node, STATUS, age_s=5)  # another time, the same numbers
         events = "tidemark_informer_events_total{component=\"nodemetrics\"}"
         wait_for(lambda: component.metrics().get(events, 0) >= 1, "the metric to arrive", component)
