@@ -126,6 +126,34 @@ evictions: {perJobHour: 0, perPoolHour: -1, breaker: {window: 2h, atLeast: 0, ra
   EXPECT_EQ(wrong.error().size(), 9U) << to_string(wrong.error());
 }
 
+TEST(TidemarkConfigText, ArbitrationIsThePoolsAndGoesWithItsProfile) {
+  const auto config = must(R"(
+schema: 1
+mode: enforce
+arbitrate: {taint: false, overAfter: 5m}
+pools:
+- {name: night, nodeSelector: {matchLabels: {a: a}}, profile: tidemark, arbitrate: {taint: true, tolerancePermille: 0}}
+- {name: rough, nodeSelector: {matchLabels: {a: b}}, profile: tidemark, arbitrate: {enabled: false}}
+- {name: peers, nodeSelector: {matchLabels: {a: c}}, arbitrate: {enabled: true}}
+)");
+  EXPECT_EQ(config.rest.arbitrate, (ArbitrateSettings{std::nullopt, false, 20, 5min}));
+  EXPECT_EQ(config.pools[0].arbitrate, (ArbitrateSettings{std::nullopt, true, 0, 5min}));
+  const auto on = [](const Pool& pool) { return pool.arbitrate.on(pool.profile); };
+  EXPECT_FALSE(on(config.rest)) << "the peer has nothing of the kind";
+  EXPECT_TRUE(on(config.pools[0]));
+  EXPECT_FALSE(on(config.pools[1]));
+  EXPECT_TRUE(on(config.pools[2]));
+  const std::string wrong = refusal(R"(
+schema: 1
+mode: enforce
+arbitrate: {enabled: yes please, taint: 1, tolerancePermille: 1001, overAfter: 0s, taints: true}
+)");
+  for (const char* place :
+       {"arbitrate.enabled", "arbitrate.taint", "arbitrate.tolerancePermille", "arbitrate.overAfter", "taints"}) {
+    EXPECT_NE(wrong.find(place), std::string::npos) << place << "\n" << wrong;
+  }
+}
+
 TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {
   const auto config = must(R"(
 schema: 1
