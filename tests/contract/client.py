@@ -114,7 +114,7 @@ class Client:
                 self._connection.request(method, path, sent, fields)
                 response = self._connection.getresponse()
                 return response, response.read()
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError) as error:
                 # A server may close an idle connection at any time; a fresh one must serve.
                 self.close()
                 if fresh or attempt == 2:
