@@ -17,6 +17,7 @@
 #include "agent/protect/machinery.h"
 #include "agent/protect/node_facts.h"
 #include "agent/protect/protect_controller.h"
+#include "agent/record/recorder.h"
 #include "agent/report/node_metric_controller.h"
 #include "agent/report/node_size.h"
 #include "agent/report/observed.h"
@@ -112,6 +113,8 @@ class RunningAgent final : public Agent {
         evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_}, log_, metrics,
                   options_.feature_gates.evictions()),
+        recorder_(loop, log_, metrics,
+                  {options_.node_name, options_.state_dir, options_.record_megabytes * (std::int64_t{1} << 20)}),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
         late_passes_(metrics.counter("tidemark_agent_passes_skipped_total",
@@ -176,6 +179,7 @@ class RunningAgent final : public Agent {
     draining_ = true;
     protect_.drain();
     co_await losses_.drain(kLossesPatience);
+    co_await recorder_.drain(kLossesPatience);
   }
 
  private:
@@ -288,6 +292,7 @@ class RunningAgent final : public Agent {
       protect_.observe(measured, tasks, tasks_->groups(), known);
       if (!known) continue;
       evict(measured, tasks);
+      recorder_.observe({measured, tasks, protect_.stands(), protect_.suppress_seen()});
       observed_.take(measured, tasks);
       reports_.observe(observed_, capacity_);
       predictions_.observe(observed_, reports_.history());
@@ -337,6 +342,7 @@ class RunningAgent final : public Agent {
       return;
     }
     for (const KernelEvent& event : kernel_->take()) {
+      recorder_.observe(event, tasks);
       const ListedTask* owner = event.owner ? tasks.find(*event.owner) : nullptr;
       log_.warn("the kernel says",
                 {{"what", linux::to_string(event.kind)},
@@ -382,6 +388,7 @@ class RunningAgent final : public Agent {
   DiskWatch disks_;
   EvictMemory evict_memory_;
   EvictionController eviction_;
+  Recorder recorder_;
   std::optional<KernelEvents> kernel_;
   base::Histogram& pass_seconds_;
   base::Counter& late_passes_;

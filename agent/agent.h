@@ -30,7 +30,8 @@ struct AgentOptions {
   std::string sys_root = "/sys";
   std::string kernel_log = "/dev/kmsg";
   TaskFlags tasks;
-  std::string state_dir;  // what was learned, kept over restarts; "": nothing is kept
+  std::string state_dir;               // what was learned, kept over restarts; "": nothing is kept
+  std::int64_t record_megabytes = 64;  // of what was measured
   std::int64_t safety_margin_percent = 10;
   bool report = true;
   std::string mode = "enforce";  // of strategies of which the manager says nothing

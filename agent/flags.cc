@@ -15,8 +15,13 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
   flags.boolean("enable-node-metric-report", options.report, "the status of the node's NodeMetric is written");
   flags
       .text("state-dir", options.state_dir,
-            "folder for what is learned of the node's pods; empty: a restart begins anew")
+            "folder for what is learned of the node's pods and for its record; empty: nothing is kept")
       .placeholder("DIR");
+  flags
+      .integer("record-size", options.record_megabytes, 1, 1'000'000,
+               "MiB that the record of what was measured may take in --state-dir, for `tidemark incident`; what is "
+               "oldest goes first")
+      .placeholder("MIB");
   flags.integer("prediction-safety-margin-percent", options.safety_margin_percent, 0, 100,
                 "on top of every peak that is predicted");
 

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"manager", "turns what nodes measure into batch resources", main::run_manager, "koord-manager"},
     {"agent", "measures one node and what runs on it, and reports it", main::run_agent, "koordlet"},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
+    {"incident", "tells what held a pod back, and whose doing that was", main::run_incident},
     {"plan", "shows what other settings would do, node by node and in sum", main::run_plan},
     {"replay", "makes recorded decisions again and shows what would come out otherwise", main::run_replay},
     {"check", "watches from outside whether more is offered than there is", main::run_check},

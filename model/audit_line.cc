@@ -7,6 +7,8 @@
 namespace tidemark::model {
 namespace {
 
+constexpr std::int64_t kTookMax_ms = std::int64_t{1000} * 60 * 60 * 24;
+
 std::string_view word(AuditOutcome outcome) {
   switch (outcome) {
     case AuditOutcome::kDone:
@@ -47,7 +49,90 @@ void value_or_null(base::JsonWriter& out, std::string_view key, std::string_view
   }
 }
 
+AuditOutcome outcome_of(std::string_view word_read) {
+  for (const AuditOutcome each : {AuditOutcome::kDone, AuditOutcome::kRefused}) {
+    if (word(each) == word_read) return each;
+  }
+  return AuditOutcome::kUnknown;
+}
+
+void read_object(base::JsonReader& json, AuditLine& line) {
+  json.object([&](std::string_view key) {
+    if (key == "kind") {
+      json.string(line.kind);
+    } else if (key == "namespace") {
+      json.string(line.ns);
+    } else if (key == "name") {
+      json.string(line.name);
+    } else if (key == "part") {
+      json.string(line.part);
+    } else {
+      json.skip();
+    }
+  });
+}
+
+void read_value(base::JsonReader& json, std::string& into) {
+  std::string_view text;
+  if (json.raw(text) && text != "null") into = text;
+}
+
 }  // namespace
+
+Result<AuditLineRead> parse_audit_line(std::string_view text) {
+  AuditLineRead out;
+  AuditLine& line = out.line;
+  std::string time, outcome;
+  std::int64_t schema = 0, lost = 0, milliseconds = 0;
+  base::JsonReader json(text);
+  json.object([&](std::string_view key) {
+    if (key == "schema") {
+      json.integer(schema);
+    } else if (key == "lost") {
+      json.integer(lost);
+    } else if (key == "time") {
+      json.string(time);
+    } else if (key == "actor") {
+      json.string(line.actor);
+    } else if (key == "verb") {
+      json.string(line.verb);
+    } else if (key == "object") {
+      read_object(json, line);
+    } else if (key == "old") {
+      read_value(json, line.old_value);
+    } else if (key == "new") {
+      read_value(json, line.new_value);
+    } else if (key == "reason") {
+      json.string(line.reason);
+    } else if (key == "config") {
+      json.string(line.config);
+    } else if (key == "trace") {
+      json.string(line.trace);
+    } else if (key == "outcome") {
+      json.string(outcome);
+    } else if (key == "detail") {
+      json.string(line.detail);
+    } else if (key == "milliseconds") {
+      json.integer(milliseconds);
+    } else {
+      json.skip();
+    }
+  });
+  TM_TRY_VOID(json.finish());
+  if (schema != kAuditSchema) {
+    return fail(ErrorKind::kUnsupported, "an audit line of schema ", schema, ", and this program reads ", kAuditSchema);
+  }
+  if (lost > 0) {
+    out.lost = static_cast<std::uint64_t>(lost);
+    return out;
+  }
+  const auto at = base::parse_rfc3339(time);
+  if (!at) return fail(ErrorKind::kInvalid, "an audit line has a time, found ", base::in_quotes(time));
+  line.time = *at;
+  line.outcome = outcome_of(outcome);
+  if (milliseconds > 0 && milliseconds <= kTookMax_ms) line.took = std::chrono::milliseconds(milliseconds);
+  return out;
+}
 
 std::string to_string(const AuditLine& line) {
   std::string text;

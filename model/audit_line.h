@@ -9,11 +9,13 @@
 // What is not known is null. A value larger than kAuditValueMax is cut and told as text, with its size beside it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/result.h"
 
 namespace tidemark::model {
 
@@ -34,17 +36,24 @@ struct AuditLine {
   std::string kind;     // of the object
   std::string ns;       // "" where it has none
   std::string name;
-  std::string part;         // a sub-resource; "" for the object itself
-  std::string old_value;    // JSON; "" where nobody knows it
-  std::string new_value;    // JSON; "" where nothing is written, or nobody may see it
-  std::string_view reason;  // an id (model/reason.h); "" where there is none
-  std::string config;       // hash of the settings it was decided by; "" where it rests on none
-  std::string trace;        // the same at the other side: of the API server it is the auditID of the request
+  std::string part;       // a sub-resource; "" for the object itself
+  std::string old_value;  // JSON; "" where nobody knows it
+  std::string new_value;  // JSON; "" where nothing is written, or nobody may see it
+  std::string reason;     // an id (model/reason.h); "" where there is none
+  std::string config;     // hash of the settings it was decided by; "" where it rests on none
+  std::string trace;      // the same at the other side: of the API server it is the auditID of the request
   AuditOutcome outcome = AuditOutcome::kDone;
   std::string detail;  // what went wrong
   base::Duration took{0};
 };
 
 std::string to_string(const AuditLine& line);  // without a newline
+
+struct AuditLineRead {
+  AuditLine line;
+  std::uint64_t lost = 0;  // more than 0: so many lines are missing here, and there is none
+};
+// kUnsupported: of another schema. Keys that it does not know are passed over; values come as the JSON that they are.
+Result<AuditLineRead> parse_audit_line(std::string_view line);
 
 }  // namespace tidemark::model

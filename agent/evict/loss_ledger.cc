@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "journal/audit_file.h"
+#include "journal/read_lines.h"
 #include "linux/kernel_files.h"
 #include "linux/scan.h"
 
@@ -121,6 +122,18 @@ Result<Line> parse_line(std::string_view text) {
   return out;
 }
 
+void take(std::string_view line, Losses& out) {
+  if (line.empty()) return;
+  auto read = parse_line(line);
+  if (!read) {
+    ++out.broken;
+  } else if (read->lost > 0) {
+    out.lost += static_cast<std::uint64_t>(read->lost);
+  } else {
+    out.losses.push_back(std::move(read->loss));
+  }
+}
+
 }  // namespace
 
 std::string to_line(const Loss& loss) {
@@ -160,32 +173,15 @@ Result<Loss> parse_loss(std::string_view line) {
 Losses parse_losses(std::string_view text) {
   Losses out;
   linux::Lines lines(text);
-  for (std::string_view line; lines.next(line);) {
-    if (line.empty()) continue;
-    auto read = parse_line(line);
-    if (!read) {
-      ++out.broken;
-    } else if (read->lost > 0) {
-      out.lost += static_cast<std::uint64_t>(read->lost);
-    } else {
-      out.losses.push_back(std::move(read->loss));
-    }
-  }
+  for (std::string_view line; lines.next(line);) take(line, out);
   return out;
 }
 
 Result<Losses> read_losses(const std::string& state_dir) {
   Losses out;
-  linux::Buffer buffer(kLossBytesMax + 1);
-  for (int number = journal::kAuditOldFiles; number >= 0; --number) {
-    const std::string path = number > 0 ? base::cat(path_in(state_dir), ".", number) : path_in(state_dir);
-    TM_TRY(const auto text, linux::read_path(path, buffer));
-    if (!text) continue;
-    Losses more = parse_losses(*text);
-    out.broken += more.broken;
-    out.lost += more.lost;
-    for (Loss& each : more.losses) out.losses.push_back(std::move(each));
-  }
+  TM_TRY(const auto read,
+         journal::read_kept_lines(path_in(state_dir), kLossLineMax, [&](std::string_view line) { take(line, out); }));
+  out.broken += read.too_long;
   return out;
 }
 

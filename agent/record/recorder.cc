@@ -1,0 +1,59 @@
+#include "agent/record/recorder.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "journal/audit_file.h"
+
+namespace tidemark::agent {
+
+Recorder::Recorder(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, const RecorderOptions& options)
+    : loop_(loop), stretch_(options.node) {
+  if (options.state_dir.empty()) return;
+  const journal::AuditFileOptions file{base::cat(options.state_dir, "/", kRecordFile), options.bytes_max};
+  backlog_ = std::make_unique<journal::Backlog>(
+      loop, log,
+      journal::BacklogOptions{
+          .bytes_max = kRecordWaitingMax,
+          .place = file.path,
+          .trouble = "what is measured is not recorded; all else goes on",
+          .over = "what is measured is recorded again",
+          .kept = metrics.counter("tidemark_agent_record_kept_total", "Lines that were written to the node's record."),
+          .lost = metrics.counter("tidemark_agent_record_lost_total", "Lines of the record that could not be kept."),
+          .mark = [](std::uint64_t lines) { return journal::Entry{model::node_record_lost_line(lines), {}}; },
+          .append =
+              [file] {
+                return [file](const std::vector<journal::Entry>& lines) { return journal::append_audit(file, lines); };
+              },
+          .appended = nullptr,
+          .turned = nullptr});
+  backlog_->start();
+}
+
+void Recorder::observe(const StretchInputs& inputs) {
+  if (!backlog_) return;
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (!began_) began_ = now;
+  stretch_.take(inputs);
+  if (now - *began_ >= kRecordEvery) write(lines_ % kRecordWholeEvery == 0);
+}
+
+void Recorder::observe(const KernelEvent& event, const TaskSnapshot& tasks) {
+  if (backlog_) stretch_.take(event, tasks, loop_.clock().wall());
+}
+
+void Recorder::write(bool whole) {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  backlog_->add({to_line(stretch_.end(loop_.clock().wall(), now - *began_, whole)), {}});
+  began_ = now;
+  ++lines_;
+}
+
+net::Task<bool> Recorder::drain(base::Duration limit) {
+  if (!backlog_) co_return true;
+  if (began_ && loop_.clock().monotonic() > *began_) write(true);
+  co_return co_await backlog_->drain(limit);
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,101 @@
+// What the passes of a stretch of time come to: one line of the node's record (model/node_record.h).
+//
+//   CPU and memory         the average of the passes, and the largest
+//   pressure, kills        what the kernel's own counts grew by: nothing between two passes is missed
+//   held back by a quota   the share of its periods, of the task's own group or of the container that it was worst for
+//
+// A count that was there when a group was first seen is history and counts for nothing. A task stands in the first line
+// that ends while it is there and in the one that its end falls into, also where it is quiet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/sampler/kernel_events.h"
+#include "agent/sampler/measured.h"
+#include "agent/tasks/task_list.h"
+#include "base/clock.h"
+#include "model/node_record.h"
+#include "policy/stance/stance.h"
+#include "policy/suppress/observation.h"
+
+namespace tidemark::agent {
+
+// A task that waits less than this, and is not held back, stands only in lines that are whole.
+inline constexpr std::int64_t kQuietPressurePermille = 10;
+
+struct StretchInputs {
+  const Measured& measured;
+  const std::shared_ptr<const TaskSnapshot>& tasks;  // that the sampler was given
+  const policy::Stance& stance;
+  const policy::SuppressObservation& suppress;
+};
+
+class Stretch {
+ public:
+  explicit Stretch(std::string node) : node_(std::move(node)) {}
+
+  // After a pass of the sampler.
+  void take(const StretchInputs& inputs);
+  void take(const KernelEvent& event, const TaskSnapshot& tasks, base::WallTime at);
+  // What came together since the last end.
+  model::NodeRecord end(base::WallTime now, base::Duration over, bool whole);
+
+ private:
+  struct Mean {
+    std::int64_t sum = 0, largest = 0, values = 0;
+    void add(std::int64_t value);
+    std::optional<std::int64_t> average() const;
+    std::optional<std::int64_t> peak() const;
+  };
+  // A count of the kernel that only grows, over time where it is one of time.
+  struct Growth {
+    std::int64_t first = 0, last = 0;
+    base::MonotonicTime first_at, last_at;
+    bool seen = false;
+    void add(std::int64_t total, base::MonotonicTime at);
+    std::int64_t permille() const;  // of microseconds
+    std::int64_t grown() const { return last - first; }
+    void begin_anew();
+  };
+  struct Pressure {
+    Growth cpu, memory, io;
+    void add(const Pressures& read, base::MonotonicTime now);
+    void begin_anew();
+  };
+  struct Account {
+    std::uint32_t turn = 0;
+    bool measured = false;
+    bool told = false;  // it stands in a line
+    Mean cpu;
+    std::int64_t memory = 0;
+    std::int64_t periods = 0, throttled = 0, worst_container = 0;
+    Pressure pressure;
+    Growth limit_hits, oom_kills;
+    void begin_anew();
+  };
+  Account& account(TaskHandle handle);
+  void take_account(const AccountMeasured& read, base::MonotonicTime now);
+  void take_tasks(const StretchInputs& inputs);
+  void take_leave(const TaskSnapshot& now);
+  std::optional<model::TaskRecord> record_of(const ListedTask& listed, bool whole);
+
+  std::string node_;
+  std::string stance_;
+  Mean cpu_, offline_cpu_, disk_, offline_disk_;
+  std::optional<std::int64_t> limit_milli_;
+  std::int64_t cpus_ = 0, memory_total_ = 0;
+  std::optional<std::int64_t> memory_, offline_memory_;
+  Pressure pressure_;
+  bool tasks_pressure_ = false;
+  std::shared_ptr<const TaskSnapshot> tasks_;
+  std::vector<Account> accounts_;         // by slot
+  std::vector<model::TaskRecord> ended_;  // since the last line
+  std::vector<model::NodeEventRecord> events_;
+};
+
+}  // namespace tidemark::agent
