@@ -6,9 +6,14 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agent/protect/status.h"
+#include "agent/record/recorder.h"
 #include "agent/testing/agent.h"
+#include "journal/read_lines.h"
+#include "model/node_record.h"
 
 namespace tidemark::agent {
 namespace {
@@ -122,6 +127,37 @@ TEST_F(AgentTest, WhatWasLearnedOutlivesIt) {
   ASSERT_TRUE(net::testing::run_real_until(loop, loaded));
   EXPECT_NE(lines.find("models=8"), std::string::npos)
       << lines;  // the pod's, five classes', the node's and the system's
+}
+
+// For `tidemark incident`, days later.
+TEST_F(AgentTest, WhatWasMeasuredIsRecorded) {
+  node.group("kubepods/burstable/podu1");
+  pod("u1", "web");
+  const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
+  node.group(group);
+  linux::testing::Tree state;
+  start(state.root());
+  work(70s, {{group, 500}}, 800);
+  net::testing::run_task(loop, node.clock, agent->drain());
+  std::vector<model::NodeRecord> lines;
+  const auto read =
+      journal::read_kept_lines(base::cat(state.root(), "/", kRecordFile), 1 << 20, [&](std::string_view line) {
+        auto record = model::parse_node_record(line);
+        ASSERT_TRUE(record) << record.error().message;
+        lines.push_back(std::move(record->record));
+      });
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(lines.size(), 3u) << "two of half a minute, and the last";
+  EXPECT_EQ(lines[0].node, "n1");
+  EXPECT_TRUE(lines[0].whole);
+  EXPECT_FALSE(lines[1].whole);
+  EXPECT_TRUE(lines[2].whole) << "an end has all of them";
+  ASSERT_EQ(lines[2].tasks.size(), 1u);
+  EXPECT_EQ(lines[2].tasks[0].name, "web");
+  EXPECT_EQ(lines[2].tasks[0].group, "kubepods/burstable");
+  EXPECT_EQ(lines[2].tasks[0].cpu_milli, 500);
+  EXPECT_EQ(lines[2].cpu_milli, 800);
+  EXPECT_EQ(lines[2].offline_milli, 0);
 }
 
 TEST_F(AgentTest, UntilSomebodySaidWhatRunsHereNothingIsToldOrLearned) {

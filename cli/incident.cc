@@ -52,6 +52,18 @@ std::string names(const std::set<std::string>& all) {
   return out;
 }
 
+// Files come in any order; of one file, and of one moment in it, the order stays.
+template <class Line>
+void in_order(std::vector<Line>& lines) {
+  if (std::ranges::is_sorted(lines, {}, &Line::time)) return;
+  std::vector<std::pair<base::WallTime, std::size_t>> places;
+  for (const Line& each : lines) places.emplace_back(each.time, places.size());
+  std::ranges::sort(places);
+  std::vector<Line> out;
+  for (const auto& [time, at] : places) out.push_back(std::move(lines[at]));
+  lines = std::move(out);
+}
+
 // The lines, read again for each question: what is kept of them is little.
 class Lines {
  public:
@@ -117,7 +129,7 @@ class Examination {
     TM_TRY_VOID(lines_.begin());
     TM_TRY(node_, find_node());
     TM_TRY_VOID(lines_.each(Lines::Which::kRecord, [&](std::string_view line) { take_record(line); }));
-    std::ranges::stable_sort(records_, {}, &model::NodeRecord::time);
+    in_order(records_);
     if (const model::TaskRecord* task = policy::find_task(records_, question_)) {
       subject_.task = task->task;
       subject_.group = task->group;
@@ -125,7 +137,7 @@ class Examination {
     subject_.ns = question_.ns;
     subject_.name = question_.name;
     TM_TRY_VOID(lines_.each(Lines::Which::kAudit, [&](std::string_view line) { take_audit(line); }));
-    std::ranges::stable_sort(audit_, {}, &model::AuditLine::time);
+    in_order(audit_);
     return policy::judge_incident(question_, {records_, audit_, audit_begins_, lost_});
   }
 
@@ -168,7 +180,7 @@ class Examination {
       return fail(ErrorKind::kNotFound, "no line of ", all.size(), " nodes (", names(all),
                   ") has it in that time; --node looks at one of them all the same");
     }
-    if (broken) return std::unexpected(*std::move(broken).within("the record"));
+    if (broken) return std::unexpected(std::move(*broken).within("the record"));
     if (oldest.empty()) {
       return fail(ErrorKind::kNotFound, "there is no record in ",
                   options_.files.empty() ? options_.state_dir : base::join(options_.files, ", "),

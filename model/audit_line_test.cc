@@ -62,5 +62,24 @@ TEST(AuditLine, IsOneLineOfJsonWhateverItTells) {
   EXPECT_TRUE(json->member("old")->is_string());
 }
 
+TEST(AuditLine, WhatWasWrittenIsRead) {
+  AuditLine line = a_line();
+  line.outcome = AuditOutcome::kRefused;
+  line.detail = "forbidden";
+  const auto read = parse_audit_line(to_string(line));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->lost, 0u);
+  EXPECT_EQ(read->line.new_value, R"({"a":2})");
+  EXPECT_EQ(to_string(read->line), to_string(line));
+}
+
+TEST(AuditLine, WhatCannotBeReadIsRefusedWithAReason) {
+  EXPECT_EQ(parse_audit_line(R"({"schema":1,"lost":7})")->lost, 7u);
+  EXPECT_EQ(parse_audit_line(R"({"schema":2,"time":"2026-11-21T21:00:00Z"})").error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(parse_audit_line(R"({"schema":1,"time":"yesterday"})").error().kind, ErrorKind::kInvalid);
+  EXPECT_FALSE(parse_audit_line(R"({"schema":1,"time":"2026-11-21T21:00:00Z","object":7})"));
+  EXPECT_FALSE(parse_audit_line(R"({"schema":1,)"));
+}
+
 }  // namespace
 }  // namespace tidemark::model

@@ -36,13 +36,18 @@ std::optional<std::int64_t> processors_of(std::string_view text) {
   return count;
 }
 
-bool has_no_limit(std::string_view text) {
-  return text == "max" || text == "-1";
+// v2 has the period behind a quota.
+std::string_view first_word(std::string_view text) {
+  return text.substr(0, text.find(' '));
 }
 
-// The first number: of v2's "50000 100000" the quota. A double: v1's largest limit is beyond what is counted with.
+bool has_no_limit(std::string_view text) {
+  return first_word(text) == "max" || text == "-1";
+}
+
+// A double: v1's largest limit is beyond what is counted with.
 std::optional<double> number_of(std::string_view text) {
-  return base::parse_double(text.substr(0, text.find(' ')));
+  return base::parse_double(first_word(text));
 }
 
 }  // namespace
