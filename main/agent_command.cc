@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "agent/agent.h"
+#include "agent/record/recorder.h"
 #include "base/metrics.h"
 #include "base/text.h"
 #include "linux/cgroup/kill.h"
 #include "linux/knob_probe.h"
 #include "main/audit.h"
 #include "main/cluster.h"
+#include "main/line_stream.h"
 #include "main/process.h"
 #include "net/worker.h"
 
@@ -23,8 +25,10 @@ int run_agent(const std::vector<std::string>& args) {
   ClusterOptions cluster_options;
   agent::AgentOptions options;
   LogOptions log_options;
+  StreamOptions stream_options;
   declare_cluster_flags(flags, cluster_options);
   declare_audit_flags(flags, cluster_options.audit);
+  declare_stream_flags(flags, stream_options);
   agent::declare_flags(flags, options);
   declare_log_flags(flags, log_options);
   base::Flags::Parsed parsed;
@@ -58,6 +62,11 @@ int run_agent(const std::vector<std::string>& args) {
   if (!cluster) return failed(cluster.error());
   if (options.tasks.kubelet.insecure) log.warn("the kubelet's certificate is not verified, as a flag says");
   log.info("starting", {{"version", TIDEMARK_VERSION}, {"cluster", cluster->source}, {"node", options.node_name}});
+
+  std::vector<std::string> kept = {cluster_options.audit.file};
+  if (!options.state_dir.empty()) kept.push_back(base::cat(options.state_dir, "/", agent::kRecordFile));
+  const auto stream = StreamOutput::make(loop, log, metrics, random.fork(), stream_options, kept, options.node_name);
+  if (!stream) return failed(stream.error());
 
   net::WorkerPool files(1, kFileQueueMax), disks(1, kFileQueueMax);
   linux::KernelProbeRim kernel;

@@ -2,6 +2,7 @@
 
 #include "base/metrics.h"
 #include "main/cluster.h"
+#include "main/line_stream.h"
 #include "main/process.h"
 #include "main/zones.h"
 #include "manager/manager.h"
@@ -18,6 +19,8 @@ int run_manager(const std::vector<std::string>& args) {
   LogOptions log_options;
   declare_cluster_flags(flags, cluster_options);
   declare_audit_flags(flags, cluster_options.audit);
+  StreamOptions stream_options;
+  declare_stream_flags(flags, stream_options);
   manager::declare_flags(flags, options);
   declare_log_flags(flags, log_options);
   manager::PeerFlags peer_flags;
@@ -58,6 +61,9 @@ int run_manager(const std::vector<std::string>& args) {
     options.webhooks.mode = cluster->source == "in-cluster" ? manager::WebhookMode::kOn : manager::WebhookMode::kOff;
   }
 
+  const auto stream = StreamOutput::make(loop, log, metrics, random.fork(), stream_options,
+                                         {cluster_options.audit.file}, "manager " + identity);
+  if (!stream) return failed(stream.error());
   kube::Client election(loop, *cluster->transport, cluster->bearer, manager::election_client_config(), random.fork());
   auto manager = manager::Manager::make(loop, *cluster->client, election, log, metrics, random.fork(),
                                         std::move(options), identity);

@@ -1,0 +1,35 @@
+// Reads files of lines (journal/audit_file.h) on from where reading stopped, over restarts and while they are moved
+// away: for whoever takes the lines off the machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace tidemark::journal {
+
+// Up to where a file was read. The inode tells which of the files it was, whatever that is called by now; a number of a
+// file that went is soon another one's, which begins otherwise.
+struct TailPlace {
+  std::uint64_t device = 0, inode = 0;  // 0: there was no file yet; its beginning is meant
+  std::uint64_t head = 0;               // hash of its first line; 0: it had none
+  std::int64_t offset = 0;
+  bool operator==(const TailPlace&) const = default;
+};
+
+struct TailPiece {
+  std::string lines;        // whole ones, each with its newline
+  TailPlace next;           // behind them
+  std::int64_t behind = 0;  // bytes that are there beyond them
+  bool skipped = false;     // something between is gone, or was no line that fits
+};
+
+// At most `bytes_max` bytes. Waits for the disk: for a worker.
+Result<TailPiece> read_on(const std::string& path, const TailPlace& place, std::size_t bytes_max);
+
+// Where all is read that is there now.
+Result<TailPlace> end_of(const std::string& path);
+
+}  // namespace tidemark::journal

@@ -1,0 +1,77 @@
+#include "main/line_stream.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/text.h"
+#include "journal/audit_file.h"
+#include "net/http.h"
+
+namespace tidemark::main {
+namespace {
+
+constexpr std::size_t kQueueMax = 16;
+constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 20;
+constexpr std::string_view kStateFile = "stream.json";
+
+bool is_file(const std::string& path) {
+  return !path.empty() && path != journal::kAuditNone && path != journal::kAuditOutput;
+}
+
+}  // namespace
+
+void declare_stream_flags(base::Flags& flags, StreamOptions& options) {
+  flags.group("Stream");
+  flags
+      .text("stream-url", options.url,
+            "collector that the lines of the audit, and of a node's record, are sent to as well: POSTs of JSON lines")
+      .placeholder("URL");
+  flags.text("stream-ca-file", options.ca_file, "authority of its certificate; else the system's").placeholder("FILE");
+  flags.text("stream-token-file", options.token_file, "bearer token for it; read again when it changes")
+      .placeholder("FILE");
+}
+
+Result<std::unique_ptr<StreamOutput>> StreamOutput::make(net::EventLoop& loop, const base::Log& log,
+                                                         base::Registry& metrics, base::Random random,
+                                                         const StreamOptions& options,
+                                                         const std::vector<std::string>& files, std::string source) {
+  if (options.url.empty()) return std::unique_ptr<StreamOutput>();
+  journal::LineStreamOptions stream;
+  std::ranges::copy_if(files, std::back_inserter(stream.files), is_file);
+  if (stream.files.empty()) {
+    return fail(ErrorKind::kInvalid, "--stream-url sends what stands in files, and there is none: give --audit-file");
+  }
+  auto url = net::parse_url(options.url);
+  if (!url) return std::unexpected(std::move(url.error()).within("--stream-url"));
+  const std::string& first = stream.files.front();
+  const auto slash = first.rfind('/');
+  stream.state_file = base::cat(slash == std::string::npos ? "" : first.substr(0, slash + 1), kStateFile);
+  stream.target = url->path;
+  stream.source = std::move(source);
+  if (!options.token_file.empty()) {
+    TM_TRY(const auto token, kube::TokenFile::open(options.token_file, kube::system_files(), loop.clock()));
+    stream.bearer = [token] { return token->token(); };
+    if (url->scheme == "http") {
+      return fail(ErrorKind::kInvalid, "--stream-url is not https: the token would go in the clear");
+    }
+  }
+  net::HttpClientConfig config;
+  config.url = *std::move(url);
+  config.tls.ca.file = options.ca_file;
+  config.limits.body_bytes_max = kAnswerBytesMax;
+  config.user_agent = "tidemark/" TIDEMARK_VERSION;
+  return std::make_unique<StreamOutput>(loop, log, metrics, std::move(random), std::move(config), std::move(stream));
+}
+
+StreamOutput::StreamOutput(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, base::Random random,
+                           net::HttpClientConfig collector, journal::LineStreamOptions options)
+    : resolvers_(1, kQueueMax),
+      files_(1, kQueueMax),
+      collector_(loop, &resolvers_, std::move(collector)),
+      stream_(loop, collector_, files_, log, metrics, std::move(random), std::move(options)),
+      scope_(loop) {
+  scope_.spawn(stream_.run());
+}
+
+}  // namespace tidemark::main
