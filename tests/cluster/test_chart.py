@@ -37,6 +37,7 @@ EVERYTHING = {
             "rollout": {"nodesPerMinute": 240, "canarySoak": "10m"},
         },
     },
+    "stream": {"url": "https://collector.example/tidemark", "secret": "collector", "caKey": "ca.crt", "tokenKey": "token"},
     "access": {
         "viewers": [{"kind": "Group", "name": "everyone", "apiGroup": "rbac.authorization.k8s.io"}],
         "operators": [{"kind": "User", "name": "sre", "apiGroup": "rbac.authorization.k8s.io"}],
@@ -68,6 +69,7 @@ BAD = [
     ({"manager": {"logLevel": "loud"}}, "logLevel"),
     ({"manager": {"extraArgs": ["sync-period"]}}, "extraArgs"),
     ({"manager": {"workers": 65}}, "workers"),
+    ({"stream": {"url": "collector.example"}}, "url"),
     ({"settings": {"sloControllerConfig": {"colocation-config": {"cpuReclaimThresholdPercent": 101}}}}, "cpuReclaimThresholdPercent"),
     ({"settings": {"sloControllerConfig": {"colocation-config": "{}"}}}, "colocation-config"),
     ({"settings": {"tidemarkConfig": {"schema": 2}}}, "schema"),

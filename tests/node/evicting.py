@@ -30,12 +30,12 @@ class Evicting(OnARealNode):
         super().setUpClass()
         cls.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{cls.node.name}")
 
-    def say(self, threshold: dict, mode: str = "enforce", **evict: int) -> None:
+    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, **evict: int) -> None:
         """What the manager would say to this agent."""
         word = {
             "schema": 1,
             "agent": {
-                "modes": {"default": "observe", "eviction": mode},
+                "modes": {"default": "observe", "eviction": mode, **(modes or {})},
                 "classes": [{"name": "transcode", "order": 10, "restartCostSeconds": 60}, {"name": "spark", "order": 30, "restartCostSeconds": 600}],
                 "evict": {"graceSeconds": 3, **evict},
             },

@@ -60,3 +60,18 @@ app.kubernetes.io/component: agent
 {{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
 {{- end -}}
+
+{{/* Flags of what is sent to a collector. */}}
+{{- define "tidemark.streamArgs" -}}
+{{- with .Values.stream -}}
+{{- if .url }}
+- --stream-url={{ .url }}
+{{- if and .secret .caKey }}
+- --stream-ca-file=/stream/{{ .caKey }}
+{{- end }}
+{{- if and .secret .tokenKey }}
+- --stream-token-file=/stream/{{ .tokenKey }}
+{{- end }}
+{{- end }}
+{{- end -}}
+{{- end -}}
