@@ -19,6 +19,31 @@ bool is_file(const std::string& path) {
   return !path.empty() && path != journal::kAuditNone && path != journal::kAuditOutput;
 }
 
+// Nothing else waits for a token that is not there yet: without it the collector says what it wants.
+class Token {
+ public:
+  Token(std::string path, const base::Log& log, const base::Clock& clock)
+      : path_(std::move(path)), log_(log), clock_(clock) {}
+  std::string operator()() {
+    if (!file_) {
+      auto opened = kube::TokenFile::open(path_, kube::system_files(), clock_);
+      if (opened) {
+        file_ = *std::move(opened);
+      } else if (!std::exchange(told_, true)) {
+        log_.warn("the collector is asked without a token", {{"error", opened.error().message}});
+      }
+    }
+    return file_ ? file_->token() : "";
+  }
+
+ private:
+  std::string path_;
+  base::Log log_;
+  const base::Clock& clock_;
+  std::shared_ptr<kube::TokenFile> file_;
+  bool told_ = false;
+};
+
 }  // namespace
 
 void declare_stream_flags(base::Flags& flags, StreamOptions& options) {
@@ -50,11 +75,10 @@ Result<std::unique_ptr<StreamOutput>> StreamOutput::make(net::EventLoop& loop, c
   stream.target = url->path;
   stream.source = std::move(source);
   if (!options.token_file.empty()) {
-    TM_TRY(const auto token, kube::TokenFile::open(options.token_file, kube::system_files(), loop.clock()));
-    stream.bearer = [token] { return token->token(); };
     if (url->scheme == "http") {
       return fail(ErrorKind::kInvalid, "--stream-url is not https: the token would go in the clear");
     }
+    stream.bearer = Token(options.token_file, log, loop.clock());
   }
   net::HttpClientConfig config;
   config.url = *std::move(url);

@@ -140,7 +140,7 @@ class Judge {
                  narrows(line.part, value_text(line.old_value), value_text(line.new_value)).value_or(false)) {
         findings_.count({Fact::kNarrowed, line.time, line.time, 1, 0, 0, 0,
                          base::cat(line.part, " ", value_text(line.old_value), " -> ", value_text(line.new_value),
-                                   " of ", line.name, ", ", line.reason)});
+                                   reach == DeedReach::kAbove ? " above it, " : ", ", line.reason)});
       }
     }
   }

@@ -222,12 +222,30 @@ std::string moments_text(const IncidentReport& report) {
   return out;
 }
 
-std::string deed_text(const IncidentDeed& deed) {
-  std::string out = cat("  ", clock_text(deed.first));
-  if (deed.last.since_epoch - deed.first.since_epoch >= std::chrono::seconds(1)) {
-    out += cat(" to ", clock_text(deed.last));
+std::string span_text(base::WallTime from, base::WallTime to) {
+  const std::string begin = clock_text(from), end = clock_text(to);
+  return begin == end ? begin : cat(begin, " to ", end);
+}
+
+// "…/podd41899dbc…/510d55deb9ce…": what a folder of a runtime is called says little, and takes the whole line.
+std::string group_text(std::string_view path) {
+  constexpr std::size_t kShown = 2, kLong = 20, kKept = 12;
+  auto pieces = base::split(path, '/');
+  std::string out;
+  if (pieces.size() > kShown) {
+    pieces.erase(pieces.begin(), pieces.end() - kShown);
+    out = "…";
   }
-  out += cat("  ", deed.own ? "its own: " : "", deed.what, " ", deed.object);
+  for (const std::string_view each : pieces) {
+    if (!out.empty()) out += '/';
+    out += each.size() > kLong ? cat(each.substr(0, kKept), "…") : std::string(each);
+  }
+  return out;
+}
+
+std::string deed_text(const IncidentDeed& deed) {
+  std::string out = cat("  ", span_text(deed.first, deed.last), "  ", deed.own ? "its own: " : "", deed.what, " ",
+                        deed.file.empty() ? deed.object : group_text(deed.object));
   if (!deed.file.empty()) out += cat(" ", deed.file, " ", deed.before, " -> ", deed.after);
   if (deed.times > 1) out += cat(", ", deed.times, " writes");
   if (deed.failed) out += deed.file.empty() && !deed.after.empty() ? cat(", failed: ", deed.after) : ", failed";
@@ -313,9 +331,7 @@ std::string render_text(const IncidentReport& report) {
   for (const IncidentFinding& each : report.findings) {
     std::string mark(word(verdict_of(each.fact)));
     mark.resize(std::max<std::size_t>(mark.size(), 13), ' ');
-    std::string when = clock_text(each.from);
-    if (each.to != each.from) when += cat(" to ", clock_text(each.to));
-    out += cat("  ", mark, when, "  ", found(each), "\n");
+    out += cat("  ", mark, span_text(each.from, each.to), "  ", found(each), "\n");
   }
   out += cat("\n", seen_text(report), "\n");
   out += moments_text(report);
