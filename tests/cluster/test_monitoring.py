@@ -115,7 +115,7 @@ class Metrics(WithManager):
             colocation.put_node(self.api, name, capacity=CAPACITY)
             colocation.put_metric(self.api, name, STATUS)
         journal = f"--journal-dir={self.enterContext(tempfile.TemporaryDirectory())}"
-        component = self.run_manager("--leader-election-namespace=koordinator-system", journal, "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1")
+        component = self.run_manager("--leader-election-namespace=koordinator-system", journal, "--stream-url=http://127.0.0.1:1/", "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1")
 
         def denied() -> bool:
             edit = {"data": {"colocation-config": '{"enable": true, "degradeTimeMinutes": 0}'}}
