@@ -292,7 +292,7 @@ class RunningAgent final : public Agent {
       protect_.observe(measured, tasks, tasks_->groups(), known);
       if (!known) continue;
       evict(measured, tasks);
-      recorder_.observe({measured, tasks, protect_.stands(), protect_.suppress_seen()});
+      recorder_.observe({measured, tasks, protect_.stands(), protect_.suppress_seen(), protect_.classes()});
       observed_.take(measured, tasks);
       reports_.observe(observed_, capacity_);
       predictions_.observe(observed_, reports_.history());

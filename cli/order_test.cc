@@ -426,6 +426,39 @@ TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
   EXPECT_EQ(late.not_reached, std::vector<std::string>{"n"});
 }
 
+TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
+  node("n");
+  const auto say = [&](std::string_view reason) {
+    call("PATCH", "/api/v1/nodes/n/status",
+         base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
+                   R"("}]}})"),
+         kMerge);
+  };
+  say("Enforcing");
+  auto options = order(policy::Wish::kOff);
+  const auto report = give(options);
+  ASSERT_TRUE(report);
+  const auto waiting = [&] {
+    return net::testing::run_task(loop, clock,
+                                  wait_for_order(loop, *client, log, base::Random(2), *report, options, 5s, nullptr));
+  };
+  const auto early = waiting();
+  EXPECT_FALSE(early.reached);
+  EXPECT_EQ(early.last.limiting, 1u);
+  EXPECT_EQ(early.not_reached, std::vector<std::string>{"n"});
+  for (const std::string_view reason : {"Unable", "Holding", "Waiting"}) {
+    say(reason);
+    EXPECT_FALSE(waiting().reached) << reason;
+  }
+  for (const std::string_view reason : {"Off", "OffLocally", "PeerPresent"}) {
+    say(reason);
+    EXPECT_TRUE(waiting().reached) << reason;
+  }
+  say("Enforcing");
+  options.command.only.yarn = true;
+  EXPECT_TRUE(waiting().reached) << "an agent obeys no order that is YARN's alone";
+}
+
 // A class is on neither side: how far its order is tells whether it has come about.
 TEST_F(OrderTest, WaitingForAClassEndsWhenItsDrainingIsOver) {
   node("n");

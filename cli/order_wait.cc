@@ -1,9 +1,11 @@
 #include "cli/order_wait.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 #include <utility>
 
+#include "agent/protect/status.h"
 #include "base/metrics.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
@@ -15,7 +17,11 @@ namespace {
 
 constexpr base::Duration kLook = std::chrono::seconds(1);
 
-enum class Phase { kReached, kDraining, kOffering };
+// Reasons of the agent's condition with which nothing of ours leaves a group more than its least: it is off, or writes
+// nothing.
+constexpr std::string_view kObeying[] = {"Off", "OffLocally", "PeerPresent"};
+
+enum class Phase { kReached, kDraining, kOffering, kLimiting };
 
 template <class Amount>
 bool some(const std::optional<Amount>& amount) {
@@ -33,6 +39,14 @@ const policy::StateMark* mark_in(const policy::NodeMarks& marks, OrderScope scop
       break;
   }
   return marks.cluster ? &*marks.cluster : nullptr;
+}
+
+// What the node's agent says of it. YARN's side or a class alone changes nothing for an agent.
+Phase phase_of_agent(const kube::Node& node, const policy::StateCommand& command) {
+  if (!command.only.classes.empty() || !command.only.has_k8s()) return Phase::kReached;
+  const kube::NodeCondition* says = node.condition(agent::kIsolationCondition);
+  const bool obeys = says == nullptr || std::ranges::find(kObeying, says->reason.view()) != std::end(kObeying);
+  return obeys ? Phase::kReached : Phase::kLimiting;
 }
 
 Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTime now) {
@@ -62,7 +76,7 @@ Phase phase_of(const kube::Node& node, const OrderOptions& options, base::WallTi
   if (command.only.classes.empty() && (manager::has_oversold_mark(node) || manager::has_oversold_taint(node)))
     return Phase::kOffering;
   const bool yarn_offers = carried.origin && *carried.origin != model::Resources();
-  return (k8s && k8s_offers) || (yarn && yarn_offers) ? Phase::kOffering : Phase::kReached;
+  return (k8s && k8s_offers) || (yarn && yarn_offers) ? Phase::kOffering : phase_of_agent(node, command);
 }
 
 }  // namespace
@@ -98,6 +112,7 @@ net::Task<WaitReport> wait_for_order(net::EventLoop& loop, kube::Client& client,
         const Phase phase = phase_of(node, options, loop.clock().wall());
         progress.draining += phase == Phase::kDraining ? 1 : 0;
         progress.offering += phase == Phase::kOffering ? 1 : 0;
+        progress.limiting += phase == Phase::kLimiting ? 1 : 0;
         progress.reached += phase == Phase::kReached ? 1 : 0;
         if (phase != Phase::kReached) out.not_reached.push_back(key.name);
       });

@@ -1,5 +1,6 @@
-// Waiting until an order has come about: for `off` until nothing of what was switched off is offered any more and
-// draining is over. The manager need not be there: what is off by time is off without it.
+// Waiting until an order has come about: for `off` until nothing of what was switched off is offered any more, draining
+// is over, and each agent that was ever there says that what runs is held to its least. The manager need not be there:
+// what is off by time is off without it.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct WaitProgress {
   std::size_t nodes = 0;  // that were marked and are still there
   std::size_t draining = 0;
   std::size_t offering = 0;  // off, and the node still carries amounts
+  std::size_t limiting = 0;  // nothing is offered, and its agent has not said yet that it obeys
   std::size_t reached = 0;
   bool operator==(const WaitProgress&) const = default;
 };

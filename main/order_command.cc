@@ -126,11 +126,13 @@ std::string question(policy::Wish wish, const cli::OrderOptions& options, std::s
 
 int finish_wait(const cli::WaitReport& waited, base::Duration limit) {
   if (waited.reached) return kDone;
-  return failed({ErrorKind::kDeadline,
-                 base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining,
-                           " nodes drain, ", waited.last.offering,
-                           " still offer amounts (is a manager writing them?): ", first_names(waited.not_reached)),
-                 0, 0});
+  return failed(
+      {ErrorKind::kDeadline,
+       base::cat("not done after ", base::format_go_duration(limit), ": ", waited.last.draining, " nodes drain, ",
+                 waited.last.offering, " still offer amounts (is a manager writing them?), of ", waited.last.limiting,
+                 " the agent has not said that it obeys (`tidemark off --local` there needs none): ",
+                 first_names(waited.not_reached)),
+       0, 0});
 }
 
 // What is wrong with asking for it here; empty where nothing is.
@@ -243,7 +245,8 @@ int run_order(policy::Wish wish, const std::vector<std::string>& args) {
           loop, client, log, random.fork(), *report, options, asked_for.wait, [&](const cli::WaitProgress& seen) {
             if (quiet) return;
             progress.show(base::cat("marked ", seen.nodes, "  draining ", seen.draining, "  still offering ",
-                                    seen.offering, "  ", policy::to_string(wish), " ", seen.reached));
+                                    seen.offering, "  agents to obey ", seen.limiting, "  ", policy::to_string(wish),
+                                    " ", seen.reached));
           });
       progress.end();
     }

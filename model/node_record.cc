@@ -42,6 +42,14 @@ void write(base::JsonWriter& json, const TaskRecord& task) {
   json.end_object();
 }
 
+void write(base::JsonWriter& json, const ClassRecord& work_class) {
+  json.begin_object().member("class", work_class.name);
+  some(json, "used", work_class.used_milli);
+  some(json, "share", work_class.share_milli);
+  some(json, "satisfaction", work_class.satisfaction_permille);
+  json.end_object();
+}
+
 void write(base::JsonWriter& json, const NodeEventRecord& event) {
   json.begin_object().member("time", base::format_rfc3339_micro(event.time)).member("what", event.what);
   some(json, "process", event.process);
@@ -125,6 +133,8 @@ class Parser {
       counts({{"tasks", &record_.disk_bytes}, {"offline", &record_.offline_disk_bytes}});
     } else if (key == "tasksPressure") {
       json_.boolean(record_.tasks_pressure);
+    } else if (key == "classes") {
+      json_.array([&] { work_class(record_.classes.emplace_back()); });
     } else if (key == "tasks") {
       json_.array([&] { task(record_.tasks.emplace_back()); });
     } else if (key == "events") {
@@ -189,6 +199,22 @@ class Parser {
     });
   }
 
+  void work_class(ClassRecord& of) {
+    json_.object([&](std::string_view key) {
+      if (key == "class") {
+        json_.string(of.name);
+      } else if (key == "used") {
+        count(of.used_milli);
+      } else if (key == "share") {
+        count(of.share_milli);
+      } else if (key == "satisfaction") {
+        count(of.satisfaction_permille);
+      } else {
+        json_.skip();
+      }
+    });
+  }
+
   void event(NodeEventRecord& event) {
     json_.object([&](std::string_view key) {
       if (key == "time") {
@@ -244,7 +270,13 @@ std::string to_line(const NodeRecord& record) {
   json.key("disk").begin_object();
   some(json, "tasks", record.disk_bytes);
   some(json, "offline", record.offline_disk_bytes);
-  json.end_object().key("tasks").begin_array();
+  json.end_object();
+  if (!record.classes.empty()) {
+    json.key("classes").begin_array();
+    for (const ClassRecord& each : record.classes) write(json, each);
+    json.end_array();
+  }
+  json.key("tasks").begin_array();
   for (const TaskRecord& each : record.tasks) write(json, each);
   json.end_array();
   if (!record.events.empty()) {

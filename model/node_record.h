@@ -5,6 +5,7 @@
 //    "cpus":8,"cpu":{"used":5200,"peak":7900,"offline":2100,"offlinePeak":3000,"limit":4000},
 //    "memory":{"total":33567027200,"used":21474836480,"offline":6442450944},
 //    "pressure":{"cpu":12,"memory":0,"io":3},"tasksPressure":true,"disk":{"tasks":1048576,"offline":524288},
+//    "classes":[{"class":"spark","used":900,"share":1200,"satisfaction":450}],
 //    "tasks":[{"source":"kubernetes","namespace":"shop","name":"web-0","task":"UID","group":"kubepods/burstable",
 //              "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80}],
 //    "events":[{"time":"…","what":"oom kill","process":"java","task":"shop/web-0","limit":"shop/web-0"}]}
@@ -47,6 +48,14 @@ struct TaskRecord {
   bool operator==(const TaskRecord&) const = default;
 };
 
+// Of a class of offline work, as it stood at the end.
+struct ClassRecord {
+  std::string name;
+  std::int64_t used_milli = 0, share_milli = 0;
+  std::optional<std::int64_t> satisfaction_permille;  // the least of the stretch; nullopt: it wanted no more
+  bool operator==(const ClassRecord&) const = default;
+};
+
 struct NodeEventRecord {
   base::WallTime time;
   std::string what;     // linux/kmsg.h has the words
@@ -71,6 +80,7 @@ struct NodeRecord {
   std::optional<std::int64_t> cpu_pressure, memory_pressure, io_pressure;
   bool tasks_pressure = false;  // the kernel tells it of groups: a task without any had none
   std::optional<std::int64_t> disk_bytes, offline_disk_bytes;  // of the groups of its tasks
+  std::vector<ClassRecord> classes;                            // the most timely first
   std::vector<TaskRecord> tasks;
   std::vector<NodeEventRecord> events;
   bool operator==(const NodeRecord&) const = default;

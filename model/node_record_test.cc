@@ -66,6 +66,7 @@ TEST(NodeRecord, WhatWasWrittenIsRead) {
       record.io_pressure = record.memory_pressure = 999;
       record.cpu_milli.reset();
       record.events.clear();
+      record.classes = {{"spark", 900, 1200, 450}, {"transcode", 0, 100, std::nullopt}};
     }
     const std::string line = to_line(record);
     EXPECT_EQ(line.find('\n'), std::string::npos);

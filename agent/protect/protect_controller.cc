@@ -277,6 +277,7 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
                                strategy == model::Strategy::kEviction ? eviction_says_ : strategies_.says(strategy)});
   }
   metrics_.show(next, strategies_.refused().size());
+  metrics_.show(strategies_.suppress_plan().classes);
   outside_.condition.tell(next);
   const base::MonotonicTime now = loop_.clock().monotonic();
   next.at = status_.at;

@@ -73,6 +73,7 @@ class ProtectController {
   const policy::Stance& stands() const { return stands_; }
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
+  std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
   // How eviction stands, which decides for itself (agent/evict): told with the others.
   void tell_eviction(std::string_view says) { eviction_says_ = says; }
 

@@ -48,6 +48,39 @@ void ProtectMetrics::show(const AgentStatus& status, std::size_t pods_refused) {
   pods_refused_.set(static_cast<double>(pods_refused));
 }
 
+ProtectMetrics::OfClass& ProtectMetrics::of_class(const std::string& name) {
+  const auto found = classes_.find(name);
+  if (found != classes_.end()) return found->second;
+  const base::Labels labels = {{"class", name}};
+  OfClass made{
+      metrics_.gauge("tidemark_agent_class_satisfaction_ratio",
+                     "Processors that a class of offline work has, of those that it asked for, while it wants "
+                     "more than it has; else 1.",
+                     labels),
+      metrics_.gauge("tidemark_agent_class_used_cpu_cores", "Processors that a class of offline work has.", labels),
+      metrics_.gauge("tidemark_agent_class_share_cpu_cores",
+                     "Processors that a class of offline work may have before less timely ones get any.", labels)};
+  return classes_.emplace(name, made).first->second;
+}
+
+void ProtectMetrics::show(std::span<const policy::ClassShare> classes) {
+  constexpr double kMilli = 1000;
+  for (auto& [name, each] : classes_) each.here = false;
+  for (const policy::ClassShare& share : classes) {
+    OfClass& of = of_class(share.name);
+    of.here = true;
+    of.satisfaction.set(static_cast<double>(share.satisfaction_permille.value_or(1000)) / 1000);
+    of.used.set(static_cast<double>(share.used.value) / kMilli);
+    of.share.set(static_cast<double>(share.share.value) / kMilli);
+  }
+  for (auto& [name, each] : classes_) {
+    if (each.here) continue;
+    each.satisfaction.set(1);
+    each.used.set(0);
+    each.share.set(0);
+  }
+}
+
 void ProtectMetrics::wrote(const Deed& deed) {
   metrics_
       .counter("tidemark_agent_kernel_writes_total", "Writes to files of groups, and those that did not come about.",

@@ -3,11 +3,15 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
+#include <span>
+#include <string>
 
 #include "agent/enforcer/enforcer.h"
 #include "agent/protect/status.h"
 #include "base/metrics.h"
 #include "policy/stance/stance.h"
+#include "policy/suppress/class_shares.h"
 
 namespace tidemark::agent {
 
@@ -17,11 +21,22 @@ class ProtectMetrics {
 
   // `pods_refused`: by their own annotation.
   void show(const AgentStatus& status, std::size_t pods_refused);
+  // Only classes that the settings name, so there are few. One that wants no more than it has is satisfied.
+  void show(std::span<const policy::ClassShare> classes);
   void wrote(const Deed& deed);
   void journal_refused() { journal_refused_.add(); }
 
  private:
+  struct OfClass {
+    base::Gauge& satisfaction;
+    base::Gauge& used;
+    base::Gauge& share;
+    bool here = false;
+  };
+  OfClass& of_class(const std::string& name);
+
   base::Registry& metrics_;
+  std::map<std::string, OfClass, std::less<>> classes_;
   policy::ByStrategy<base::Gauge*> enforces_{}, files_in_force_{};
   base::Gauge& off_;
   base::Gauge& holds_;

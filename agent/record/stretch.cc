@@ -142,6 +142,20 @@ void Stretch::take_account(const AccountMeasured& read, base::MonotonicTime now)
   }
 }
 
+void Stretch::take_classes(std::span<const policy::ClassShare> classes) {
+  std::vector<model::ClassRecord>& before = spare_;
+  before.swap(classes_);
+  classes_.clear();
+  for (const policy::ClassShare& each : classes) {
+    const auto known = std::ranges::find(before, each.name, &model::ClassRecord::name);
+    auto least = each.satisfaction_permille;
+    if (known != before.end() && known->satisfaction_permille) {
+      least = std::min(least.value_or(*known->satisfaction_permille), *known->satisfaction_permille);
+    }
+    classes_.push_back({each.name, each.used.value, each.share.value, least});
+  }
+}
+
 // Tasks and accounts are in one order, and one list may lack what the other has.
 void Stretch::take_tasks(const StretchInputs& inputs) {
   const base::MonotonicTime now = inputs.measured.pass.at;
@@ -184,6 +198,7 @@ void Stretch::take(const StretchInputs& inputs) {
   limit_milli_ = limit_of(inputs.suppress, cpus_);
   pressure_.add(node.pressure, now);
   take_tasks(inputs);
+  take_classes(inputs.classes);
 }
 
 void Stretch::take(const KernelEvent& event, const TaskSnapshot& tasks, base::WallTime at) {
@@ -264,6 +279,7 @@ model::NodeRecord Stretch::end(base::WallTime now, base::Duration over, bool who
       if (auto record = record_of(each, whole)) out.tasks.push_back(std::move(*record));
     }
   }
+  out.classes = std::exchange(classes_, {});
   out.events = std::exchange(events_, {});
   cpu_ = offline_cpu_ = disk_ = offline_disk_ = {};
   memory_.reset();

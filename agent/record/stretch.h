@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "base/clock.h"
 #include "model/node_record.h"
 #include "policy/stance/stance.h"
+#include "policy/suppress/class_shares.h"
 #include "policy/suppress/observation.h"
 
 namespace tidemark::agent {
@@ -33,6 +35,7 @@ struct StretchInputs {
   const std::shared_ptr<const TaskSnapshot>& tasks;  // that the sampler was given
   const policy::Stance& stance;
   const policy::SuppressObservation& suppress;
+  std::span<const policy::ClassShare> classes;
 };
 
 class Stretch {
@@ -81,6 +84,7 @@ class Stretch {
   Account& account(TaskHandle handle);
   void take_account(const AccountMeasured& read, base::MonotonicTime now);
   void take_tasks(const StretchInputs& inputs);
+  void take_classes(std::span<const policy::ClassShare> classes);
   void take_leave(const TaskSnapshot& now);
   std::optional<model::TaskRecord> record_of(const ListedTask& listed, bool whole);
 
@@ -95,6 +99,7 @@ class Stretch {
   std::shared_ptr<const TaskSnapshot> tasks_;
   std::vector<Account> accounts_;         // by slot
   std::vector<model::TaskRecord> ended_;  // since the last line
+  std::vector<model::ClassRecord> classes_, spare_;
   std::vector<model::NodeEventRecord> events_;
 };
 

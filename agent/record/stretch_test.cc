@@ -62,7 +62,7 @@ struct StretchTest : ::testing::Test {
   }
   void cpu(TaskHandle handle, std::int64_t milli) { put(of(handle).use.cpu_micro, milli * kMicroPerMilli); }
   void waited(TaskHandle handle, std::int64_t total_us) { put(of(handle).pressure.cpu, {0, std::nullopt, total_us}); }
-  void take() { stretch.take({measured, tasks, stance, suppress}); }
+  void take() { stretch.take({measured, tasks, stance, suppress, classes}); }
   model::NodeRecord end(bool whole = true) { return stretch.end(kNoon, 30s, whole); }
 
   std::vector<ListedTask> listed;
@@ -71,6 +71,7 @@ struct StretchTest : ::testing::Test {
   Measured measured;
   policy::Stance stance;
   policy::SuppressObservation suppress;
+  std::vector<policy::ClassShare> classes;
   Stretch stretch{"n1"};
 };
 
@@ -205,6 +206,21 @@ TEST_F(StretchTest, WhatTheKernelSaysStandsInTheLine) {
   EXPECT_TRUE(end().events.empty());
   for (std::size_t i = 0; i < 2 * model::kNodeRecordEventsMax; ++i) stretch.take(event, *tasks, kNoon);
   EXPECT_EQ(end().events.size(), model::kNodeRecordEventsMax);
+}
+
+TEST_F(StretchTest, OfAClassTheLeastSatisfactionIsTold) {
+  policy::ClassShare spark;
+  spark.name = "spark";
+  spark.share = model::CpuMilli{500};
+  for (const std::int64_t permille : {900, 300, 0}) {
+    spark.used.value += 100;
+    spark.satisfaction_permille = permille == 0 ? std::nullopt : std::optional(permille);
+    classes = {spark};
+    take();
+  }
+  EXPECT_EQ(end().classes, (std::vector<model::ClassRecord>{{"spark", 300, 500, 300}}));
+  take();
+  EXPECT_EQ(end().classes, (std::vector<model::ClassRecord>{{"spark", 300, 500, std::nullopt}})) << "another stretch";
 }
 
 TEST_F(StretchTest, AnOffNodeSaysSo) {

@@ -23,6 +23,7 @@ EVERYTHING = {
     "webhooks": {"certificateSecret": "given", "profile": "tidemark", "whileOff": "refuse", "port": 10443, "evictionsConfiguration": "night-evictions"},
     "agent": {
         "enabled": True, "podSource": "api-server", "mode": "observe", "metricsHost": "127.0.0.1", "metricsPort": 9999, "extraArgs": ["--kube-api-qps=2"], "maxUnavailable": 3,
+        "copilots": [{"socket": "/run/yarn/copilot.sock", "group": "kubepods/besteffort/hadoop-yarn"}],
         "kubelet": {"endpoint": "https://10.0.0.1:10250", "caFile": "/etc/kubernetes/pki/ca.crt", "cgroupRoot": "/kube", "rootDir": "/data/kubelet", "podLogsDir": "/data/logs", "seeVolumes": True},
         "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
@@ -76,6 +77,7 @@ BAD = [
     ({"access": {"operators": [{"kind": "Team", "name": "sre"}]}}, "kind"),
     ({"webhooks": {"whileOff": "maybe"}}, "whileOff"),
     ({"agent": {"podSource": "etcd"}}, "podSource"),
+    ({"agent": {"copilots": [{"socket": "copilot.sock", "group": "a"}]}}, "socket"),
     ({"agent": {"image": "tidemark"}}, "image"),
     ({"agent": {"maxUnavailable": 0}}, "maxUnavailable"),
     ({"agent": {"kubelet": {"rootDir": "kubelet"}}}, "rootDir"),
@@ -253,7 +255,7 @@ class Chart(unittest.TestCase):
         flags = {flag.split("=")[0] for flag in container["args"]}
         told = must(chart.run([os.environ["TIDEMARK_BINARY"], "agent", "--help"]))
         self.assertEqual([], [flag for flag in sorted(flags) if flag not in told])
-        for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2"):
+        for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2", "--copilot=/host/copilot-0/copilot.sock=kubepods/besteffort/hadoop-yarn", "--stream-token-file=/stream/token"):
             self.assertIn(wanted, container["args"])
 
     def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
