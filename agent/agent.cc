@@ -398,6 +398,20 @@ class RunningAgent final : public Agent {
   net::Scope scope_;  // last: its tasks use everything above
 };
 
+KeptList kept_list(const std::string& folder, const base::Log& log) {
+  const auto kept = std::make_shared<KeptObjects>(folder);
+  return {.keep =
+              [kept, log](std::string_view list) {
+                if (const auto done = kept->keep(KeptObject::kPods, list); !done) {
+                  log.warn("the pods are not kept for the next start", {{"error", done.error().message}});
+                }
+              },
+          .recall = [kept]() -> std::optional<std::string> {
+            auto list = kept->read(KeptObject::kPods);
+            return list ? std::move(*list) : std::nullopt;
+          }};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::make(net::EventLoop& loop, AgentConnections connections, const base::Log& log,
@@ -409,6 +423,7 @@ Result<std::unique_ptr<Agent>> Agent::make(net::EventLoop& loop, AgentConnection
                                       .reader = &connections.client,
                                       .watcher = &connections.client,
                                       .kubelet_bearer = connections.bearer,
+                                      .kubelet_list = kept_list(options.places.run_dir, log),
                                       .metrics = &metrics,
                                       .workers = &connections.resolvers},
                                      log, random.fork(), std::move(config)));

@@ -16,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::AgentTest;
+using testing::kNodeMetrics;
 using testing::kNodeSlos;
 using testing::parsed;
 
@@ -53,6 +54,28 @@ TEST_F(AgentTest, WithoutANodeMetricItIsReady) {
   start();
   work(60s, {}, 500);
   EXPECT_EQ(agent->not_ready(), "");
+}
+
+// Attempts have grown rare by then: an interval of ten minutes is not waited for.
+TEST_F(AgentTest, AnApiServerThatIsThereAgainIsToldAtOnce) {
+  must(
+      "POST", kNodeMetrics,
+      parsed(
+          R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeMetric","metadata":{"name":"n1"},"spec":{"metricCollectPolicy":
+      {"aggregateDurationSeconds":60,"reportIntervalSeconds":600}}})"));
+  start();
+  work(621s, {}, 200);
+  const std::string first(status().text_at("updateTime"));
+  ASSERT_FALSE(first.empty());
+  rights->away = true;
+  work(1300s, {}, 200);
+  const double failed = metric("tidemark_agent_reports_failed_total");
+  EXPECT_GE(failed, 5);
+  EXPECT_LE(failed, 6);
+  rights->away = false;
+  work(66s, {}, 200);  // 45 until it is found out, 20 for this node's own time
+  EXPECT_GT(std::string(status().text_at("updateTime")), first);
+  EXPECT_EQ(metric("tidemark_agent_reports_failed_total"), failed);
 }
 
 // Fifty pods have more mounts than any other file that is read has bytes.

@@ -155,6 +155,7 @@ struct InformerCore::Impl {
   }
 
   net::Task<void> pause(Error error) {
+    away = true;
     // On top of what the server asks for: it tells all of its clients the same time.
     const base::Duration asked = std::chrono::milliseconds(error.retry_after_ms);
     co_await loop.sleep(asked + backoff.next());
@@ -344,7 +345,10 @@ struct InformerCore::Impl {
     bytes_gauge.set(static_cast<double>(total()));
   }
 
-  void contact() { last_contact = loop.clock().monotonic(); }
+  void contact() {
+    last_contact = loop.clock().monotonic();
+    if (std::exchange(away, false)) back_since = last_contact;
+  }
 
   net::EventLoop& loop;
   Reader& reader;
@@ -365,6 +369,8 @@ struct InformerCore::Impl {
   bool over_budget = false;
   bool pass_over_budget = false;  // the list that goes on, or went on last, found no room for something
   base::MonotonicTime last_contact;
+  bool away = false;  // the last list or watch failed
+  std::optional<base::MonotonicTime> back_since;
   base::Gauge& objects_gauge;
   base::Gauge& bytes_gauge;
   base::Counter& lists;
@@ -408,6 +414,9 @@ std::size_t InformerCore::size() const {
 }
 base::MonotonicTime InformerCore::last_contact() const {
   return impl_->last_contact;
+}
+std::optional<base::MonotonicTime> InformerCore::back_since() const {
+  return impl_->back_since;
 }
 std::string_view InformerCore::resource_version() const {
   return impl_->resource_version;

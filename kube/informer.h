@@ -105,6 +105,8 @@ class InformerCore {
   std::size_t bytes() const;
   std::size_t size() const;
   base::MonotonicTime last_contact() const;
+  // When the server answered again, last time, after a list or a watch had failed. nullopt: none ever failed.
+  std::optional<base::MonotonicTime> back_since() const;
   std::string_view resource_version() const;
   const void* find(const ObjectKey&) const;
   void for_each(const std::function<void(const ObjectKey&, const void*)>&) const;

@@ -161,8 +161,14 @@ TEST_F(InformerTest, WhatHappenedDuringABrokenWatchIsCaughtUp) {
   put("b", "green");
   run_for(20s);
   EXPECT_EQ(held(), (Colors{{"a", "red"}})) << "what was synced stays readable while the server is away";
+  EXPECT_EQ(informer->core().back_since(), std::nullopt);
   api.down = false;
+  const base::MonotonicTime back = clock.monotonic();
   run_for(1min);
+  ASSERT_TRUE(informer->core().back_since());
+  const base::Duration heard = *informer->core().back_since() - back;
+  EXPECT_GT(heard, 0s);
+  EXPECT_LT(heard, 1min);
   EXPECT_EQ(held(), (Colors{{"a", "blue"}, {"b", "green"}}));
   EXPECT_EQ(api.lists, 1);
 }

@@ -70,8 +70,8 @@ struct Machine {
     zones[0].reading = zones[0].system = reading(now, 1'000'000);
     zones[1].reading = zones[1].system = reading(now, 500'000);
     history.observe({now, reading(now, 4'000'000), reading(now, 1'000'000), readings, applications, zones});
-    auto step =
-        report_due(state, {reported_levels(history, now), {{32'000}, {std::int64_t{1} << 37}}, true, {}, {}}, {}, now);
+    auto step = report_due(
+        state, {reported_levels(history, now), {{32'000}, {std::int64_t{1} << 37}}, true, {}, {}, {}}, {}, now);
     state = step.state;
   }
   void report() { usage_report(history, {known, listed}, now, {}, scratch, told); }

@@ -1,7 +1,8 @@
-// The objects that say what is wanted of this node, as they were last heard: in memory of the machine (tmpfs), so that
-// an agent that starts while the API server is away goes on as the one before it.
+// What is wanted of this node and what runs on it, as it was last heard: in memory of the machine (tmpfs), so that an
+// agent that starts while the API server is away goes on as the one before it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace tidemark::agent {
 
-enum class KeptObject { kNode, kNodeSlo };
+enum class KeptObject { kNode, kNodeSlo, kPods };
 
 class KeptObjects {
  public:
@@ -27,7 +28,7 @@ class KeptObjects {
  private:
   std::string path(KeptObject what) const;
   std::string folder_;
-  std::size_t seen_[2] = {0, 0};  // hashes; 0: nothing yet
+  std::array<std::size_t, 3> seen_{};  // hashes; 0: nothing yet
 };
 
 }  // namespace tidemark::agent

@@ -17,6 +17,9 @@ TEST(KeptObjects, WhoeverStartsNextFindsWhatWasHeardLast) {
   ASSERT_TRUE(kept.keep(KeptObject::kNode, R"({"metadata":{"name":"n1"}})"));
   EXPECT_EQ(KeptObjects(tree.root() + "/run").read(KeptObject::kNode).value(), R"({"metadata":{"name":"n1"}})");
   EXPECT_EQ(kept.read(KeptObject::kNodeSlo).value(), std::nullopt) << "another object";
+  const std::string pods(std::size_t{3} << 20, ' ');  // of all pods of a node
+  ASSERT_TRUE(kept.keep(KeptObject::kPods, pods));
+  EXPECT_EQ(kept.read(KeptObject::kPods).value(), pods);
   ASSERT_TRUE(kept.drop(KeptObject::kNode) && kept.drop(KeptObject::kNode));
   EXPECT_EQ(kept.read(KeptObject::kNode).value(), std::nullopt);
 }

@@ -185,6 +185,24 @@ TEST_F(Protect, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
   EXPECT_EQ(quota(), 320'000);
 }
 
+// The kubelet answers nobody while the API server is away.
+TEST_F(Protect, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
+  provider.say({});
+  start();
+  say_all(kQuota80);
+  seconds(2, false);
+  EXPECT_EQ(quota(), -1);
+  ASSERT_TRUE(set_latch(run.root() + "/run/latch", {"root@n1", "disk", {}, ""}));
+  seconds(1, false);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
+  ASSERT_TRUE(clear_latch(run.root() + "/run/latch"));
+  seconds(2, false);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "kept, until it is known";
+  list_pods();
+  seconds(30);
+  EXPECT_EQ(quota(), 320'000);
+}
+
 TEST_F(Protect, ObservingTakesEverythingBackAndGoesOnDeciding) {
   start();
   say_all(kQuota80);

@@ -106,6 +106,7 @@ void NodeMetricController::observe(const Observed& observed, model::Resources ca
   policy::ReportObservation seen;
   seen.levels = policy::reported_levels(history_, now);
   seen.capacity = capacity;
+  seen.back = objects_.core().back_since();
   seen.object_exists = objects_.find({"", options_.node_name}) != nullptr;
   seen.outcome = std::exchange(outcome_, std::nullopt);
   seen.outcome_levels = std::exchange(outcome_levels_, std::nullopt);

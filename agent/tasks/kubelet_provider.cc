@@ -18,13 +18,14 @@ constexpr std::size_t kInternerBytesMax = 1024 * 1024;
 
 KubeletProvider::KubeletProvider(net::EventLoop& loop, net::HttpTransport& transport,
                                  std::function<std::string()> bearer, PodGroups& groups, base::Log log,
-                                 KubeletConfig config)
+                                 KubeletConfig config, KeptList kept)
     : loop_(loop),
       transport_(transport),
       bearer_(std::move(bearer)),
       groups_(groups),
       log_(std::move(log)),
       config_(std::move(config)),
+      kept_(std::move(kept)),
       pods_(groups),
       prompted_(loop),
       interner_(kInternerBytesMax) {
@@ -38,13 +39,15 @@ net::Task<void> KubeletProvider::run() {
     auto pods = co_await ask();
     if (!pods) {
       log_.warn("pods are not known anew", {{"error", pods.error()}});
-      pods_.refuse_list();
+      refuse();
     } else if (pods->empty() && !(groups_.current() && groups_.pods().empty())) {
       log_.debug("the kubelet lists no pods, and some have groups: not believed");
-      pods_.refuse_list();
+      refuse();
     } else {
+      if (to_keep_ && kept_.keep) kept_.keep(*to_keep_);
       take(*std::move(pods));
     }
+    to_keep_.reset();
     (void)co_await prompted_.wait_for(config_.interval);
   }
 }
@@ -58,11 +61,32 @@ void KubeletProvider::take(Pods pods) {
             {{"pods", provided().unconfirmed}});
 }
 
+void KubeletProvider::refuse() {
+  if (provided().standing == Standing::kWaiting) go_on_from_before();
+  pods_.refuse_list();
+}
+
+// Until the groups of this node are known nobody can be told from those who have ended meanwhile.
+void KubeletProvider::go_on_from_before() {
+  if (!kept_.recall || !groups_.current()) return;
+  const auto list = kept_.recall();
+  if (!list) return;
+  auto pods = read(*list);
+  if (!pods) {
+    log_.warn("what the agent before this one kept of pods cannot be read", {{"error", pods.error()}});
+    return;
+  }
+  std::erase_if(*pods, [this](const auto& pod) { return groups_.find(pod->task.identity.task) == nullptr; });
+  if (pods->empty() && !groups_.pods().empty()) return;
+  log_.info("goes on by the pods that the agent before this one knew", {{"pods", pods->size()}});
+  take(*std::move(pods));
+}
+
 net::Task<Result<KubeletProvider::Pods>> KubeletProvider::ask() {
   constexpr KubeletQuestion kPods{"/pods", "the list of its pods",
                                   "grant `get` of nodes/pods, which kubelets know from Kubernetes 1.33 on; for older "
                                   "ones take the pods from the API server"};
-  TM_CO_TRY(const std::string list,
+  TM_CO_TRY(std::string list,
             co_await ask_kubelet(transport_, bearer_ ? bearer_() : std::string(), kPods, config_.limit));
   if (list.size() > kKubeletAnswerBytesMax) {
     co_return fail(ErrorKind::kExhausted, "the kubelet's list of ", list.size(), " bytes: at most ",
@@ -70,6 +94,7 @@ net::Task<Result<KubeletProvider::Pods>> KubeletProvider::ask() {
   }
   auto pods = read(list);
   if (!pods) co_return fail(std::move(pods).error().within("the kubelet's list of pods"));
+  if (another_) to_keep_ = std::move(list);
   co_return pods;
 }
 
@@ -78,6 +103,7 @@ Result<KubeletProvider::Pods> KubeletProvider::read(std::string_view list) {
   std::size_t unreadable = 0;
   now_known_.clear();
   bytes_ = 0;
+  another_ = false;
   TM_TRY([[maybe_unused]] const auto meta, kube::decode_list(list, [&](std::string_view item) -> Result<void> {
            if (pods.size() == kPodsMax) return fail(ErrorKind::kExhausted, "more than ", kPodsMax, " pods");
            if (auto pod = read_one(item)) {
@@ -88,6 +114,7 @@ Result<KubeletProvider::Pods> KubeletProvider::read(std::string_view list) {
            }
            return {};
          }));
+  another_ = another_ || now_known_.size() != known_.size();
   std::swap(known_, now_known_);
   if (pods.empty() && unreadable > 0) return fail(ErrorKind::kInvalid, "none of ", unreadable, " pods can be read");
   return pods;
@@ -99,6 +126,7 @@ std::shared_ptr<const PodTask> KubeletProvider::read_one(std::string_view item) 
     now_known_.insert(*found);
     return found->second.pod;
   }
+  another_ = true;
   auto decoded = decode_pod_task(item, config_.source, interner_);
   if (decoded) {
     for (const std::string& note : decoded->notes) {

@@ -4,11 +4,15 @@
 // error, an answer that is no list, and an empty one, because a kubelet that has just started answers so as well. Only
 // where no pod has a group either are there none. One that has just started may list its static pods alone: a pod that
 // is not listed any more is unconfirmed while its group is there (kUnconfirmedFor).
+//
+// A kubelet asks the API server who asks it. While that is away it answers nobody anew, so an agent that starts then
+// goes on by the list that the one before it kept, as far as its pods have groups.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,12 +40,18 @@ struct KubeletConfig {
   std::size_t bytes_max = 4 * 1024 * 1024;
 };
 
+// The last list that was believed, for the agent after this one. Both may be empty.
+struct KeptList {
+  std::function<void(std::string_view)> keep{};
+  std::function<std::optional<std::string>()> recall{};
+};
+
 class KubeletProvider final : public TaskProvider {
  public:
   // `transport` leads to the kubelet; `bearer` answers the token to send ("" for none) and is asked each time, so that
   // a rotated one is seen. Both and the groups outlive it.
   KubeletProvider(net::EventLoop& loop, net::HttpTransport& transport, std::function<std::string()> bearer,
-                  PodGroups& groups, base::Log log, KubeletConfig config);
+                  PodGroups& groups, base::Log log, KubeletConfig config, KeptList kept = {});
 
   net::Task<void> run();
 
@@ -57,6 +67,8 @@ class KubeletProvider final : public TaskProvider {
 
   net::Task<Result<Pods>> ask();
   void take(Pods pods);
+  void refuse();
+  void go_on_from_before();
   Result<Pods> read(std::string_view list);
   std::shared_ptr<const PodTask> read_one(std::string_view item);
   void fit(PodTask& pod);
@@ -67,11 +79,14 @@ class KubeletProvider final : public TaskProvider {
   PodGroups& groups_;
   base::Log log_;
   KubeletConfig config_;
+  KeptList kept_;
+  std::optional<std::string> to_keep_;  // another list than the one that was kept
   PodTasks pods_;
   net::Event prompted_;
   kube::Interner interner_;
   // By a hash of the bytes: a pod that did not change is not decoded again. (The order of the list changes each time.)
   std::unordered_map<std::uint64_t, Known> known_, now_known_;
+  bool another_ = false;   // the list that is being read says something else than the one before
   std::size_t bytes_ = 0;  // of the pods of the list that is being read
 };
 

@@ -28,7 +28,14 @@ Answer pods(const std::vector<std::string>& items) {
 const Answer kNull{.body = R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":null})"};
 
 struct KubeletProviderTest : testing::NodeTest {
-  KubeletProviderTest() : provider(loop, transport, [this] { return token; }, *groups, log, {.source = {}}) {
+  KubeletProviderTest()
+      : provider(loop, transport, [this] { return token; }, *groups, log, {.source = {}},
+                 {.keep =
+                      [this](std::string_view list) {
+                        kept = list;
+                        ++times_kept;
+                      },
+                  .recall = [this] { return kept; }}) {
     make_levels();
   }
   void begin() {
@@ -51,6 +58,8 @@ struct KubeletProviderTest : testing::NodeTest {
 
   kube::testing::ScriptedTransport transport{loop};
   std::string token = "t1";
+  std::optional<std::string> kept;
+  int times_kept = 0;
   KubeletProvider provider;
 };
 
@@ -121,6 +130,59 @@ TEST_F(KubeletProviderTest, AGroupThatComesAfterTheList) {
   remove("besteffort/podu1");
   run_for(0s);
   EXPECT_EQ(listed(), "p-u1");
+}
+
+// The API server is away: the kubelet cannot find out who asks.
+TEST_F(KubeletProviderTest, AnAgentThatStartsWhileNobodyIsAnsweredGoesOnByTheListOfBefore) {
+  answer({.status = 401});
+  kept = pods({pod("u1"), pod("u2"), pod("u3")}).body;
+  make("burstable/podu1");
+  make("besteffort/podu3");
+  begin();
+  EXPECT_EQ(standing(), Standing::kHeld);
+  EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1 p-u3@kubepods/besteffort/podu3") << "u2 ended meanwhile";
+  run_for(5min);
+  EXPECT_EQ(listed(), "p-u1@kubepods/burstable/podu1 p-u3@kubepods/besteffort/podu3");
+  answer(pods({pod("u3"), pod("u4")}));
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(listed(), "p-u3@kubepods/besteffort/podu3 p-u4 p-u1@kubepods/burstable/podu1?");
+  run_for(kUnconfirmedFor);
+  EXPECT_EQ(listed(), "p-u3@kubepods/besteffort/podu3 p-u4");
+}
+
+TEST_F(KubeletProviderTest, AListOfBeforeThatKnowsNobodyHereSaysNothing) {
+  answer({.status = 401});
+  make("burstable/podu1");
+  begin();
+  EXPECT_EQ(standing(), Standing::kWaiting) << "none was kept";
+  for (const std::string& list : {pods({pod("u2")}).body, std::string("{"), kNull.body}) {
+    kept = list;
+    run_for(10s);
+    EXPECT_EQ(standing(), Standing::kWaiting) << list;
+  }
+}
+
+TEST_F(KubeletProviderTest, AListIsKeptWhereItSaysSomethingElse) {
+  answer(pods({pod("u1"), pod("u2")}));
+  begin();
+  EXPECT_EQ(kept, transport.answers[0].body);
+  answer(pods({pod("u2"), pod("u1")}));  // each time in another order
+  run_for(20s);
+  EXPECT_EQ(times_kept, 1);
+  answer(pods({pod("u1")}));
+  run_for(10s);
+  EXPECT_EQ(kept, transport.answers[0].body);
+  answer(pods({pod("u1", R"("priority":7)")}));
+  run_for(10s);
+  EXPECT_EQ(kept, transport.answers[0].body);
+  EXPECT_EQ(times_kept, 3);
+  make("burstable/podu1");
+  for (const Answer& not_believed : {kNull, Answer{.status = 401}, Answer{.body = "{"}}) {
+    answer(not_believed);
+    run_for(10s);
+    EXPECT_EQ(times_kept, 3);
+  }
 }
 
 // "a just-started kubelet answers "items": null, which is NOT zero pods"

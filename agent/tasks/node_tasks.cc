@@ -32,8 +32,9 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
       bearer = nullptr;
     }
     made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
-    made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, std::move(bearer), made->groups_,
-                                                       log.named("kubelet"), KubeletConfig{source});
+    made->kubelet_ =
+        std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, std::move(bearer), made->groups_,
+                                          log.named("kubelet"), KubeletConfig{source}, outside.kubelet_list);
     providers.push_back(made->kubelet_.get());
   } else {
     TM_CHECK(outside.reader != nullptr && outside.watcher != nullptr && outside.metrics != nullptr,

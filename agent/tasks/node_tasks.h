@@ -47,6 +47,7 @@ struct NodeTasksOutside {
   kube::Reader* reader = nullptr;  // with watcher: where pods come from the API server
   kube::Watcher* watcher = nullptr;
   std::function<std::string()> kubelet_bearer;
+  KeptList kubelet_list{};
   base::Registry* metrics = nullptr;
   net::WorkerPool* workers = nullptr;
 };

@@ -49,14 +49,16 @@ inline Json parsed(std::string_view text) {
   return json ? std::move(*json) : Json();
 }
 
-// Answers 403 to reads of the kinds that it is told, as an API server does where a right is missing.
+// Answers 403 to reads of the kinds that it is told, as an API server does where a right is missing; or nothing at all.
 class Rights final : public net::HttpTransport {
  public:
   explicit Rights(std::unique_ptr<net::HttpTransport> behind) : behind_(std::move(behind)) {}
   std::string refused;    // a word of the path
   bool lists_too = true;  // false: watches alone
+  bool away = false;      // nobody answers; what is open stays until it ends
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
+    if (away) co_return gone();
     if (lists_too && request.method == "GET" && is_refused(request)) {
       net::HttpResponse response;
       response.status = 403;
@@ -66,11 +68,13 @@ class Rights final : public net::HttpTransport {
     co_return co_await behind_->fetch(std::move(request), limit);
   }
   net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
+    if (away) co_return gone();
     if (is_refused(request)) co_return std::unexpected(Error{ErrorKind::kDenied, "forbidden", 403, 0});
     co_return co_await behind_->open(std::move(request), limit);
   }
 
  private:
+  static std::unexpected<Error> gone() { return fail(ErrorKind::kUnavailable, "connection refused"); }
   bool is_refused(const net::HttpRequest& request) const {
     return !refused.empty() && request.target.find(refused) != std::string::npos;
   }

@@ -64,7 +64,9 @@ class Step {
 
   SuppressStep run() {
     if (!rules_.threshold.enable && !seen_.node_off) return {};
-    if (!pods_are_known(seen_)) return kept(Reason::kSuppressNothingKnown);
+    // Off holds all of offline work, whoever that is.
+    const bool known = seen_.node_off ? !seen_.groups.besteffort.empty() : pods_are_known(seen_);
+    if (!known) return kept(Reason::kSuppressNothingKnown);
     plan_.room = suppress_room(seen_, rules_.threshold);
     if (!seen_.node_off && !plan_.room) return kept(Reason::kSuppressUnknown);
     state_.policy = policy_;

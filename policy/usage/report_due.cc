@@ -77,7 +77,9 @@ ReportStep report_due(const ReportState& before, const ReportObservation& observ
   const base::Duration first = state.arrived ? base::Duration(0) : config.spread;
   const base::Duration retry =
       std::min<base::Duration>(kReportRetry * (1 << std::max(state.failures - 1, 0)), interval) + config.spread;
-  if (state.failed && now - *state.attempted >= retry) {
+  const bool back = state.failed && observation.back && *observation.back > *state.attempted &&
+                    now - *observation.back >= config.spread;
+  if (state.failed && (back || now - *state.attempted >= retry)) {
     step.plan.why = ReportWhy::kFailedLast;
   } else if (!state.failed && now - since >= interval + first &&
              (!state.attempted || now - *state.attempted >= interval)) {

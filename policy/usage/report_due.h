@@ -4,7 +4,7 @@
 //   at once       the node or its system part would be told with more than kLargeChange_percent of capacity up or down
 //                 from what was told last, and kReportGapMin has passed since the last attempt
 //   again         the last attempt failed: kReportRetry ago, twice as long after each further failure, at most an
-//   interval
+//                 interval; and as soon as the API server, away since, is there again
 //
 // What would be told is an average: so a step of the load counts as it moves that average. Attempts are never closer
 // together than kReportGapMin, whatever happens. Ten thousand nodes that start, or find the API server again, in one
@@ -64,6 +64,7 @@ struct ReportObservation {
   bool object_exists = true;                     // the NodeMetric
   std::optional<ReportOutcome> outcome;          // of an attempt, since the last step
   std::optional<ReportedLevels> outcome_levels;  // what that attempt told
+  std::optional<base::MonotonicTime> back;       // since then the API server answers again, which was away
 };
 
 struct ReportConfig {

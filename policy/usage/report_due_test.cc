@@ -47,6 +47,8 @@ class Scenario {
       observation_.object_exists = words.next() == "yes";
     } else if (verb == "outcome") {
       outcome_ = words.next();
+    } else if (verb == "back") {
+      observation_.back = now_;
     } else if (verb == "clock") {
       now_ = MonotonicTime{testing::duration(words.next())};
     } else if (verb == "run") {
@@ -102,14 +104,16 @@ TEST(ReportDue, IsWhenTheFilesSay) {
   });
 }
 
-// The seconds at which a node reports in its first five minutes, where its attempts fail until `arrives_s`.
-std::vector<int> attempts(int spread_s, int arrives_s) {
+// The seconds at which a node reports in its first five minutes, where its attempts fail until `arrives_s`. From
+// `back_s` on the node knows that the API server is there again.
+std::vector<int> attempts(int spread_s, int arrives_s, int back_s = 1000) {
   ReportState state;
   std::vector<int> at;
   std::optional<ReportOutcome> outcome;
   for (int now_s = 0; now_s < 300; ++now_s) {
     ReportObservation observation;
     observation.outcome = std::exchange(outcome, std::nullopt);
+    if (now_s >= back_s) observation.back = MonotonicTime{seconds(back_s)};
     auto step = report_due(state, observation, {seconds(60), true, seconds(spread_s)}, MonotonicTime{seconds(now_s)});
     state = step.state;
     if (!step.plan.report) continue;
@@ -124,6 +128,8 @@ TEST(ReportDue, EachNodeHasItsOwnTimeAfterAStartAndAfterAFailure) {
   EXPECT_EQ(attempts(13, 0), (std::vector{73, 133, 193, 253}));
   EXPECT_EQ(attempts(0, 140), (std::vector{60, 80, 120, 180, 240}));
   EXPECT_EQ(attempts(13, 140), (std::vector{73, 106, 159, 219, 279}));
+  EXPECT_EQ(attempts(0, 130, 130), (std::vector{60, 80, 120, 140, 200, 260}));
+  EXPECT_EQ(attempts(13, 130, 130), (std::vector{73, 106, 143, 203, 263}));
 }
 
 TEST(ReportDue, IsTotalAndNeverHurries) {
@@ -156,6 +162,7 @@ TEST(ReportDue, IsTotalAndNeverHurries) {
     levels(observation.levels);
     observation.capacity = {{any()}, {any()}};
     observation.object_exists = random() % 20 != 0;
+    if (random() % 3 == 0) observation.back = MonotonicTime{seconds(random() % 100'000)};
     if (random() % 3 == 0) {
       observation.outcome = random() % 2 == 0 ? ReportOutcome::kArrived : ReportOutcome::kFailed;
       if (random() % 2 == 0) levels(observation.outcome_levels.emplace());

@@ -1,14 +1,22 @@
-"""The agent on a real node, over several reports: numbers that the kernel counts as well, pods and a kubelet that come and go, kill -9."""
+"""The agent on a real node, over several reports: numbers that the kernel counts as well, pods and a kubelet that come and go, kill -9 a hundred times."""
 
 import os
+import random
+import secrets
+import sys
 import time
 import unittest
 
+from node.protecting import Protecting
 from node.test_agent import AGGREGATE_S, CPU_MILLI, MEMORY_MIB, OnARealNode, milli
 from support.node import cgroups, pods
 
 
-@unittest.skipUnless("TIDEMARK_KUBELET" in os.environ, "no node can be made here: run as root, with writable cgroups and a route")
+KILLS = 100
+needs_a_node = unittest.skipUnless("TIDEMARK_KUBELET" in os.environ, "no node can be made here: run as root, with writable cgroups and a route")
+
+
+@needs_a_node
 class AgentForALongerWhile(OnARealNode):
     def test_cpu_of_the_pods_is_what_their_groups_count(self):
         places = {hierarchy.name: hierarchy for hierarchy in cgroups.hierarchies()}
@@ -39,6 +47,16 @@ class AgentForALongerWhile(OnARealNode):
         self.report_with(self.names())
         self.assertEqual(0, self.agent.stop())
         type(self).agent = self.start()
+
+
+@needs_a_node
+class AgentKilledAHundredTimes(Protecting):
+    def test_nothing_is_left_wrong(self):
+        seed = os.environ.get("TIDEMARK_SEED") or secrets.token_hex(4)
+        print(f"TIDEMARK_SEED={seed}", file=sys.stderr)  # the same again
+        begin = time.monotonic()
+        self.kill_at_any_time(KILLS, random.Random(seed))
+        print(f"{KILLS} kills and more at their beginnings: {time.monotonic() - begin:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

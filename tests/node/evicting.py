@@ -6,9 +6,9 @@ import unittest.mock
 from pathlib import Path
 
 from cluster import colocation
+from cluster.colocation import NODESLOS
 from cluster.tidemark_process import wait_for
 from node.test_agent import API, RIGHTS, OnARealNode
-from node.test_protection import NODESLOS
 from support.node import pods
 
 LIMIT_S = 90

@@ -94,7 +94,7 @@ class OnARealNode(unittest.TestCase):
         }
 
     @classmethod
-    def start(cls) -> Component:
+    def launch(cls) -> Component:
         agent = Component(
             "agent", "--node-name", cls.node.name, "--kubeconfig", str(cls.kubeconfig), "--kubelet-endpoint", cls.node.kubelet, "--kubelet-ca-file",
             os.environ["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{cls.node.cgroup}", "--metrics-addr", "127.0.0.1:0", "--state-dir", f"{cls.state}/learned",
@@ -102,6 +102,11 @@ class OnARealNode(unittest.TestCase):
             *cls.machine(),
         )
         cls.addClassCleanup(agent.stop)
+        return agent
+
+    @classmethod
+    def start(cls) -> Component:
+        agent = cls.launch()
         wait_for(agent.ready, "an agent that is ready", agent)
         return agent
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from cluster import chart, colocation
+from cluster.colocation import NODESLOS
 from cluster.tidemark_process import wait_for
 from contract.client import MERGE
+from node.protecting import BATCH, OFFLINE
 from node.test_agent import AGGREGATE_S, REPORT_S
 from node.test_eviction import OFF, memory_percent
 from node.test_node import API, new_node
-from node.test_protection import BATCH, NODESLOS, OFFLINE
 from support import images
 from support.node import cgroups, pods
 from support.ports import free

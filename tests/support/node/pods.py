@@ -17,6 +17,7 @@ class Work:
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     user: int = 0  # of the processes
+    container: str = ""  # what its one container is called; without it they are c0, c1 and so on
     batch: dict[str, int] = field(default_factory=dict)  # batch-cpu in milli-cores and batch-memory in bytes, asked for and at most, of each container
 
 
@@ -35,7 +36,7 @@ def manifest(work: Work, node: str, namespace: str) -> dict:
             "dnsPolicy": "Default", "restartPolicy": "Always", "tolerations": [{"operator": "Exists"}],
             "containers": [
                 {
-                    "name": f"c{i}", "image": image.NAME, "imagePullPolicy": "Never",
+                    "name": work.container or f"c{i}", "image": image.NAME, "imagePullPolicy": "Never",
                     "args": [str(work.cpu_milli), str(work.memory_mib)], "resources": resources(work), "securityContext": {"runAsUser": work.user},
                 }
                 for i in range(work.containers)
