@@ -85,16 +85,24 @@ def _fuzz(arguments):
 def _release(arguments):
     from driver import release
 
-    _none(arguments)
-    return release.run()
+    return release.run(_architecture(arguments))
+
+
+def _architecture(arguments: list[str]) -> str | None:
+    """Takes `--arch=NAME` out of the arguments; whatever else is there is too much, but for what _image looks at."""
+    asked = [word for word in arguments if word.startswith("--arch=")]
+    _none([word for word in arguments if word not in asked[:1]])
+    return asked[0].removeprefix("--arch=") if asked else None
 
 
 def _image(arguments):
     from driver import image
 
+    asked = [word for word in arguments if word.startswith("--arch=")]
+    arguments = [word for word in arguments if word not in asked]
     if len(arguments) > 1 or any(not re.fullmatch(r"[a-z0-9][-a-z0-9._/:]*:[-A-Za-z0-9._]+", word) for word in arguments):
         raise WrongUse(f"takes one name with a tag, as registry.example/tidemark:0.1.0, found `{' '.join(arguments)}`")
-    return image.run(arguments)
+    return image.run(arguments, _architecture(asked))
 
 
 def _cluster(arguments):
@@ -108,7 +116,7 @@ def _none(arguments):
         raise WrongUse(f"takes no arguments, found `{' '.join(arguments)}`")
 
 
-PRESETS = ["dev", "release", "asan", "tsan", "fuzz"]
+PRESETS = ["dev", "release", "asan", "tsan", "fuzz"]  # release-arm64 takes a sysroot: ./dev release --arch=arm64
 
 VERBS = {
     "setup": Verb("setup", "install what is missing, by Debian package name",
@@ -138,9 +146,10 @@ VERBS = {
     "fuzz": Verb("fuzz [NAME…] [--seconds N]", "run the fuzzers, each with its corpus folder",
                  "All fuzzers when none is named; N seconds each (60). The corpus grows in .cache/fuzz/NAME/, seeded from the\n"
                  "folder corpus/NAME beside the fuzzer; a crash is kept in .cache/fuzz/NAME.crashes/.", _fuzz),
-    "release": Verb("release", "static stripped binary, checksums and SBOM in dist/",
-                    "Builds the preset release and leaves dist/tidemark-VERSION-linux-ARCH, SHA256SUMS and an SPDX SBOM.", _release),
-    "image": Verb("image [NAME:TAG]", "an image of what release left, in dist/, without a builder",
+    "release": Verb("release [--arch=amd64|arm64|all]", "static stripped binaries, checksums and SBOMs in dist/",
+                    "Leaves dist/tidemark-VERSION-linux-ARCH, SHA256SUMS and an SPDX SBOM; of this machine's architecture where none is named. arm64\n"
+                    "is built on amd64 against Debian's libraries of arm64, which are unpacked into the cache and installed nowhere.", _release),
+    "image": Verb("image [--arch=amd64|arm64] [NAME:TAG]", "an image of what release left, in dist/, without a builder",
                   "A docker-archive of the static binary and the time zones, for `docker load`, `podman load`, `ctr images import`.\n"
                   "NAME:TAG is what it is called there; tidemark:VERSION when not given, as the chart asks for.", _image),
     "cluster": Verb("cluster [COMMAND]", "a real etcd and kube-apiserver to try things on",

@@ -25,20 +25,27 @@ def environment() -> dict[str, str]:
     }
 
 
-def configure(preset: str) -> Path:
+def configure(preset: str, settings: dict | None = None) -> Path:
+    """`settings` are CMake's, and where they are others than in the folder it is configured anew."""
     folder = build_folder(preset)
-    if not (folder / "build.ninja").exists():
+    words = [f"-D{name}={value}" for name, value in (settings or {}).items()]
+    if not (folder / "build.ninja").exists() or not _has(folder, settings or {}):
         say(f"configuring {preset} in {folder.name}/")
         log = folder / "configure.log"
-        if processes.run_logged(["cmake", "--preset", preset], log, cwd=ROOT, env=environment()).code != 0:
+        if processes.run_logged(["cmake", "--preset", preset, *words], log, cwd=ROOT, env=environment()).code != 0:
             raise Failed(f"cmake --preset {preset} failed:\n{log.read_text(errors='replace')}")
     return folder
 
 
-def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS) -> float:
+def _has(folder: Path, settings: dict) -> bool:
+    cache = (folder / "CMakeCache.txt").read_text() if settings else ""
+    return all(any(line.split("=", 1)[-1] == str(value) and line.startswith(f"{name}:") for line in cache.splitlines()) for name, value in settings.items())
+
+
+def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS, settings: dict | None = None) -> float:
     """Builds `targets` (everything when None; `all` has no unit tests) and says how long it took. Returns the seconds."""
     begin = time.monotonic()
-    folder = configure(preset)
+    folder = configure(preset, settings)
     what = preset if targets is None else f"{preset}: {' '.join(targets)}"
     say(f"building {what} …")
     done = processes.run(["ninja", "-C", folder, f"-j{jobs}", *(targets or EVERYTHING)], cwd=ROOT, env=environment())

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import aims, figures, groups, kubernetes, packages, release, results
+from driver import aims, figures, groups, kubernetes, packages, release, results, sysroot
 from driver.__main__ import VERBS
 from driver.bench import commit, machine
 from driver.console import Failed, WrongUse
@@ -190,6 +190,32 @@ class Release(unittest.TestCase):
         self.assertEqual(["libc6-dev"], list(linked))
         with self.assertRaises(Failed):
             release.linked_packages("nothing")
+
+    def test_architectures_that_are_asked_for(self):
+        here = release.this_architecture()
+        self.assertEqual([here], release.architectures(None))
+        self.assertEqual(["arm64"], release.architectures("arm64"))
+        self.assertEqual((here, {"amd64", "arm64"}), (release.architectures("all")[0], set(release.architectures("all"))))
+        with self.assertRaisesRegex(Failed, "--arch=sparc: wanted amd64, arm64 or all"):
+            release.architectures("sparc")
+
+    def test_packages_of_another_architecture_come_from_lld_and_its_sysroot(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "packages.json").write_text(json.dumps({"libssl-dev": "3.0", "libc6-dev": "2.36", "unused": "1"}))
+            (root / "libssl-dev.files").write_text("/usr/lib/libssl.a\n")
+            (root / "libc6-dev.files").write_text("/usr/lib/crt1.o\n/usr/lib/libc.a\n")
+            line = "          4004c0           4004c0       60     4         {}:(.text)\n"
+            told = "     VMA  LMA  Size Align Out  In  Symbol\n" + line.format(f"{root}/usr/lib/libssl.a(ssl.o)") + line.format(f"{root}/usr/lib/crt1.o") + line.format("/src/build/x.o")
+            self.assertEqual({"libc6-dev": "2.36", "libssl-dev": "3.0"}, release.foreign_packages(told, root))
+            with self.assertRaisesRegex(Failed, "libmine.a is linked in and belongs to no package"):
+                release.foreign_packages(told + line.format(f"{root}/usr/lib/libmine.a(x.o)"), root)
+            with self.assertRaisesRegex(Failed, "names no library"):
+                release.foreign_packages("nothing", root)
+
+    def test_what_apt_shows_of_packages(self):
+        shown = "Package: libssl-dev\nSource: openssl\nVersion: 3.0.22-1\nInstalled-Size: 1\n\nPackage: libc6-dev\nVersion: 2.36-9\nDescription: a\n Version: of its own\n"
+        self.assertEqual({"libssl-dev": "3.0.22-1", "libc6-dev": "2.36-9"}, sysroot.candidates(shown))
 
     def test_dynamic_binary_is_refused(self):
         with self.assertRaises(Failed):

@@ -68,6 +68,30 @@ class Release(unittest.TestCase):
             raise AssertionError(f"./dev release:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
         cls.binary = next(file for file in DIST.iterdir() if re.fullmatch(r"tidemark-[\d.]+-linux-\w+", file.name))
 
+    def test_one_of_arm64_runs_under_emulation(self):
+        """Built beside the first one's folder: dist/ is that one's."""
+        emulator = shutil.which("qemu-aarch64-static")
+        if emulator is None:
+            self.skipTest("qemu-user-static is not installed")
+        with tempfile.TemporaryDirectory() as kept:
+            shutil.copytree(DIST, kept, dirs_exist_ok=True)
+            self.addCleanup(shutil.copytree, kept, DIST, dirs_exist_ok=True)
+            done = subprocess.run([ROOT / "dev", "release", "--arch=arm64"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_S)
+            self.assertEqual(0, done.returncode, done.stdout[-2000:] + done.stderr[-2000:])
+            binary = next(DIST.glob("*-linux-arm64"))
+            sbom = json.loads(binary.with_name(f"{binary.name}.spdx.json").read_text())
+            shutil.copy(binary, f"{kept}/arm64")
+            self.assertTrue(all("?arch=arm64" in package["externalRefs"][0]["referenceLocator"] for package in sbom["packages"][1:]))
+            self.assertIn("libssl-dev", [package["name"] for package in sbom["packages"]])
+            data = tempfile.mkdtemp()
+            up = subprocess.Popen([emulator, f"{kept}/arm64", "up", "--data-dir", data, "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            self.addCleanup(up.wait)
+            self.addCleanup(up.kill)
+            kubeconfig = next(found[1] for line in up.stdout if (found := re.match(r"kubeconfig +(\S+)$", line)))
+            asked = subprocess.run([emulator, f"{kept}/arm64", "explain", "node", "nowhere", "--kubeconfig", kubeconfig], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(1, asked.returncode, asked.stdout)
+            self.assertIn("nowhere", asked.stderr)
+
     def test_the_checksums_are_those_of_the_files(self):
         lines = dict(reversed(line.split("  ", 1)) for line in (DIST / "SHA256SUMS").read_text().splitlines())
         self.assertEqual({file.name for file in DIST.iterdir()} - {"SHA256SUMS"}, lines.keys())

@@ -32,10 +32,13 @@ class Layer:
                 self.files[place] = path.read_bytes()
 
 
-def write(archive: Path, name: str, layer: Layer, config: dict, made_by: str) -> None:
+HERE = "amd64" if os.uname().machine == "x86_64" else "arm64"
+
+
+def write(archive: Path, name: str, layer: Layer, config: dict, made_by: str, architecture: str = HERE) -> None:
     packed = _tar(layer.files, layer.links)
     whole = json.dumps({
-        "architecture": "amd64" if os.uname().machine == "x86_64" else "arm64", "os": "linux", "created": MADE, "config": config,
+        "architecture": architecture, "os": "linux", "created": MADE, "config": config,
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(packed).hexdigest()}"]},
         "history": [{"created": MADE, "created_by": made_by}],
     }).encode()
@@ -44,13 +47,13 @@ def write(archive: Path, name: str, layer: Layer, config: dict, made_by: str) ->
     archive.write_bytes(_tar({digest: whole, "layer.tar": packed, "manifest.json": manifest}, {}))
 
 
-def write_tidemark(archive: Path, name: str, binary: Path) -> None:
+def write_tidemark(archive: Path, name: str, binary: Path, architecture: str = HERE) -> None:
     """What deploy/image/Dockerfile makes: the binary, the time zones, and nothing else; of a dynamic binary its libraries too."""
     layer = Layer({"tidemark": binary.read_bytes()})
     layer.add_tree(ZONES, ZONES_LEFT_OUT)
     for library in libraries(binary):
         layer.files[library.lstrip("/")] = Path(library).read_bytes()
-    write(archive, name, layer, {"User": "65532:65532", "Entrypoint": ["/tidemark"], "Cmd": ["manager"], "WorkingDir": "/"}, "./dev image")
+    write(archive, name, layer, {"User": "65532:65532", "Entrypoint": ["/tidemark"], "Cmd": ["manager"], "WorkingDir": "/"}, "./dev image", architecture)
 
 
 def libraries(binary: Path) -> list[str]:
