@@ -86,8 +86,8 @@ class ThroughAnOutage(Evicting, Protecting):
     # -- what the node goes through
 
     def rules(self, **threshold) -> None:
-        """What the manager says: all is enforced, and one eviction an hour is granted."""
-        self.want(enable=True, cpuSuppressThresholdPercent=80, **threshold)
+        """What the manager says: all is enforced, one eviction an hour is granted, and however busy this machine is, offline work has more than its least."""
+        self.want(enable=True, cpuSuppressThresholdPercent=80, cpuSuppressMinPercent=5, **threshold)
         word = {
             "schema": 1,
             "agent": {
