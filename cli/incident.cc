@@ -12,6 +12,7 @@
 
 #include "agent/record/recorder.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "journal/read_lines.h"
 #include "model/audit_line.h"
@@ -29,17 +30,23 @@ constexpr std::size_t kNodesNamed = 5;
 constexpr base::Duration kReadBefore = agent::kRecordEvery * (agent::kRecordWholeEvery + 2);
 constexpr base::Duration kReadAfter = agent::kRecordEvery * 2;
 
-// The time of a line as text, which sorts as times do: "2026-11-23T20:15:30.000000Z". "" where there is none.
-std::string_view time_of(std::string_view line) {
+// The time of a line as text, which sorts as times do: "2026-11-23T20:15:30.000000Z". "" where there is none. A
+// collector may have put the keys in another order, and then it takes longer.
+std::string time_of(std::string_view line) {
   constexpr std::string_view kBefore = R"("time":")";
   constexpr std::size_t kSearched = 64, kLong = 27;
   const auto at = line.substr(0, kSearched).find(kBefore);
-  return at == std::string_view::npos ? std::string_view() : line.substr(at + kBefore.size(), kLong);
+  if (at != std::string_view::npos && line.substr(0, at).find_first_of("[") == std::string_view::npos) {
+    const auto time = line.substr(at + kBefore.size(), kLong);
+    if (time.size() == kLong && time.back() == 'Z') return std::string(time);
+  }
+  const auto json = Json::parse(line);
+  const auto time = json ? base::parse_rfc3339(json->text_at("time")) : std::nullopt;
+  return time ? base::format_rfc3339_micro(*time) : "";
 }
 
 bool is_audit(std::string_view line) {
-  constexpr std::size_t kSearched = 128;
-  return line.substr(0, kSearched).contains(R"("actor":)");
+  return line.contains(R"("actor":)");
 }
 
 std::string names(const std::set<std::string>& all) {

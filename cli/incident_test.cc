@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "model/audit_line.h"
 #include "model/node_record.h"
@@ -98,6 +100,22 @@ TEST_F(IncidentFilesTest, OfLinesThatWereCollected) {
   EXPECT_EQ(says(), "no line of 2 nodes (n1, n2) has it in that time; --node looks at one of them all the same");
   options.node = "n2";
   EXPECT_EQ(says(), "n2  cannotTell, 1 deeds, 120 s");
+}
+
+TEST_F(IncidentFilesTest, ACollectorMayPutKeysInAnotherOrder) {
+  std::string sorted;
+  for (const std::string_view line : base::split(lines("n1", "web-0") + write("n1", 1min, "100", "50"), '\n')) {
+    if (line.empty()) continue;
+    const auto json = Json::parse(line);
+    std::map<std::string, Json> by_name;
+    for (const auto& [key, value] : json->as_object()) by_name.emplace(key, value);
+    Json out = Json::object();
+    out["_collected_by"] = Json("somebody");
+    for (const auto& [key, value] : by_name) out[key] = value;
+    sorted += out.dump() + "\n";
+  }
+  options.files = {put("a", sorted)};
+  EXPECT_EQ(says(), "n1 uid-of-n1 ours, 1 deeds, 120 s");
 }
 
 TEST_F(IncidentFilesTest, OnePodOnTwoNodesIsAskedBack) {

@@ -126,6 +126,27 @@ Appended append_audit(const AuditFileOptions& given, const std::vector<Entry>& l
   return done;
 }
 
+std::unique_ptr<Backlog> keep_lines(net::EventLoop& loop, const base::Log& log, KeptLines options) {
+  auto backlog = std::make_unique<Backlog>(
+      loop, log,
+      BacklogOptions{
+          .bytes_max = options.waiting_max,
+          .place = options.file.path,
+          .trouble = options.trouble,
+          .over = options.over,
+          .kept = options.kept,
+          .lost = options.lost,
+          .mark = [line = std::move(options.lost_line)](std::uint64_t lines) { return Entry{line(lines), {}}; },
+          .append =
+              [file = options.file] {
+                return [file](const std::vector<Entry>& lines) { return append_audit(file, lines); };
+              },
+          .appended = nullptr,
+          .turned = nullptr});
+  backlog->start();
+  return backlog;
+}
+
 std::unique_ptr<AuditFile> AuditFile::make(net::EventLoop& loop, const base::Log& log, base::Registry& metrics,
                                            AuditFileOptions options) {
   if (options.path.empty() || options.path == kAuditNone) return nullptr;
@@ -141,21 +162,10 @@ AuditFile::AuditFile(net::EventLoop& loop, const base::Log& log, base::Registry&
     output_ = std::make_unique<base::LineWriter>(STDOUT_FILENO, told, lost_, base::LineWriter::Limits());
     return;
   }
-  backlog_ = std::make_unique<Backlog>(
-      loop, log,
-      BacklogOptions{
-          .bytes_max = kAuditWaitingMax,
-          .place = options.path,
-          .trouble = "the audit does not keep what is written; all else goes on",
-          .over = "the audit is written again",
-          .kept = kept_,
-          .lost = lost_,
-          .mark = [](std::uint64_t lines) { return Entry{lost_line(lines), {}}; },
-          .append =
-              [options] { return [options](const std::vector<Entry>& lines) { return append_audit(options, lines); }; },
-          .appended = nullptr,
-          .turned = nullptr});
-  backlog_->start();
+  backlog_ =
+      keep_lines(loop, log,
+                 {std::move(options), kAuditWaitingMax, "the audit does not keep what is written; all else goes on",
+                  "the audit is written again", kept_, lost_, lost_line});
 }
 
 void AuditFile::add(std::string line) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,6 +39,18 @@ struct AuditFileOptions {
 // Appends lines (without their newlines) to the file, which may wait for the disk: on a worker's thread. What stands in
 // a file is whole lines.
 Appended append_audit(const AuditFileOptions& options, const std::vector<Entry>& lines);
+
+// Such a file that a thread of its own writes, begun: `waiting_max` bytes may wait for the disk.
+struct KeptLines {
+  AuditFileOptions file;
+  std::size_t waiting_max = 0;
+  std::string_view trouble;  // for the log: what is not done while there is trouble
+  std::string_view over;     // and when it is over
+  base::Counter& kept;
+  base::Counter& lost;
+  std::function<std::string(std::uint64_t lines)> lost_line;  // that stands where so many are missing
+};
+std::unique_ptr<Backlog> keep_lines(net::EventLoop& loop, const base::Log& log, KeptLines options);
 
 class AuditFile {
  public:

@@ -188,25 +188,15 @@ Result<Losses> read_losses(const std::string& state_dir) {
 LossLedger::LossLedger(net::EventLoop& loop, const base::Log& log, base::Registry& metrics,
                        const std::string& state_dir) {
   if (state_dir.empty()) return;
-  const journal::AuditFileOptions file{path_in(state_dir), kLossBytesMax};
-  backlog_ = std::make_unique<journal::Backlog>(
+  backlog_ = journal::keep_lines(
       loop, log,
-      journal::BacklogOptions{
-          .bytes_max = kLossWaitingMax,
-          .place = file.path,
-          .trouble = "what evictions cost is not kept; all else goes on",
-          .over = "what evictions cost is kept again",
-          .kept =
-              metrics.counter("tidemark_agent_losses_kept_total", "Evictions whose cost was written to the ledger."),
-          .lost = metrics.counter("tidemark_agent_losses_lost_total", "Evictions whose cost could not be kept."),
-          .mark = [](std::uint64_t losses) { return journal::Entry{lost_line(losses), {}}; },
-          .append =
-              [file] {
-                return [file](const std::vector<journal::Entry>& lines) { return journal::append_audit(file, lines); };
-              },
-          .appended = nullptr,
-          .turned = nullptr});
-  backlog_->start();
+      {{path_in(state_dir), kLossBytesMax},
+       kLossWaitingMax,
+       "what evictions cost is not kept; all else goes on",
+       "what evictions cost is kept again",
+       metrics.counter("tidemark_agent_losses_kept_total", "Evictions whose cost was written to the ledger."),
+       metrics.counter("tidemark_agent_losses_lost_total", "Evictions whose cost could not be kept."),
+       lost_line});
 }
 
 void LossLedger::add(const Loss& loss) {

@@ -1,8 +1,5 @@
 #include "agent/record/recorder.h"
 
-#include <utility>
-#include <vector>
-
 #include "base/text.h"
 #include "journal/audit_file.h"
 
@@ -11,24 +8,15 @@ namespace tidemark::agent {
 Recorder::Recorder(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, const RecorderOptions& options)
     : loop_(loop), stretch_(options.node) {
   if (options.state_dir.empty()) return;
-  const journal::AuditFileOptions file{base::cat(options.state_dir, "/", kRecordFile), options.bytes_max};
-  backlog_ = std::make_unique<journal::Backlog>(
+  backlog_ = journal::keep_lines(
       loop, log,
-      journal::BacklogOptions{
-          .bytes_max = kRecordWaitingMax,
-          .place = file.path,
-          .trouble = "what is measured is not recorded; all else goes on",
-          .over = "what is measured is recorded again",
-          .kept = metrics.counter("tidemark_agent_record_kept_total", "Lines that were written to the node's record."),
-          .lost = metrics.counter("tidemark_agent_record_lost_total", "Lines of the record that could not be kept."),
-          .mark = [](std::uint64_t lines) { return journal::Entry{model::node_record_lost_line(lines), {}}; },
-          .append =
-              [file] {
-                return [file](const std::vector<journal::Entry>& lines) { return journal::append_audit(file, lines); };
-              },
-          .appended = nullptr,
-          .turned = nullptr});
-  backlog_->start();
+      {{base::cat(options.state_dir, "/", kRecordFile), options.bytes_max},
+       kRecordWaitingMax,
+       "what is measured is not recorded; all else goes on",
+       "what is measured is recorded again",
+       metrics.counter("tidemark_agent_record_kept_total", "Lines that were written to the node's record."),
+       metrics.counter("tidemark_agent_record_lost_total", "Lines of the record that could not be kept."),
+       model::node_record_lost_line});
 }
 
 void Recorder::observe(const StretchInputs& inputs) {

@@ -391,6 +391,32 @@ class Roles(WithManager):
         labels = self.api.request("GET", "/api/v1/nodes/roles-3").get("metadata.labels", {})
         self.assertNotIn("tidemark.io/state", labels)
 
+    def test_of_a_node_itself_the_manager_changes_one_taint(self):
+        """RBAC knows no fields: the right to patch nodes is held to that by a policy."""
+        self.nodes = ["roles-5"]
+        colocation.put_node(self.api, "roles-5", capacity=CAPACITY)
+        node = "/api/v1/nodes/roles-5"
+        theirs, ours = {"key": "maintenance", "effect": "NoSchedule"}, {"key": "tidemark.io/oversold", "effect": "NoSchedule"}
+        self.api.request("PATCH", node, {"spec": {"taints": [theirs]}}, content=MERGE)
+        kubeconfig = chart.kubeconfig_of(ACCOUNT, self.folder)
+
+        def patch(body: dict) -> subprocess.CompletedProcess:
+            return chart.run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(kubeconfig), "patch", "node", "roles-5", "--type=merge", "-p", json.dumps(body)])
+
+        def refused() -> bool:  # the API server hears of a policy a moment after it was made
+            return "Forbidden" in patch({"spec": {"unschedulable": True}}).stderr
+
+        wait_for(refused, "a policy that holds")
+        for what, body in {
+            "another taint": {"spec": {"taints": [theirs, {"key": "a", "effect": "NoExecute"}]}}, "no taint of others": {"spec": {"taints": [ours]}},
+            "a label": {"metadata": {"labels": {"a": "b"}}}, "an annotation": {"metadata": {"annotations": {"a": "b"}}}, "a finalizer": {"metadata": {"finalizers": ["a/b"]}},
+        }.items():
+            with self.subTest(what):
+                done = patch(body)
+                self.assertIn("the manager may change", done.stderr, done.stdout)
+        for taints in ([theirs, ours], [theirs]):
+            self.assertEqual(0, patch({"spec": {"taints": taints}}).returncode)
+
     def test_a_manager_that_may_not_write_says_so_and_goes_on_when_it_may(self):
         path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/tidemark-manager"
         rules = self.api.request("GET", path).get("rules", [])

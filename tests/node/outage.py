@@ -25,8 +25,9 @@ SURGE_US = 40000  # so much of a period has to be there for offline work before 
 MEMORY_ABOVE = 8  # hundredths of the machine's memory: what other work of it comes and goes by is less
 BALLOON_MIB = 256  # a step
 FOUND_OUT_S, OWN_TIME_S = 45, 20  # docs/guide/agent.md: until an agent knows that the server is there again, and until it reports
-# Three kinds are followed, the node's condition and its NodeMetric are written, an event or two; each is tried ever more seldom, twice in a second at first.
-ASKED_A_MINUTE_MAX = 40
+# Three kinds are followed. Whoever does waits ever longer, half a minute at last, and each time the client tries up to ten times: a request in some three
+# seconds for each of them. What is written (the node's condition, its NodeMetric, an event or two) is tried ever more seldom.
+ASKED_A_MINUTE_MAX = 75
 ASKED_AT_FIRST_MAX = 40
 ASKED_AFTERWARDS_MAX = 30  # in the first minute in which the server is there again
 GROWN_KB_MAX = 2048
@@ -85,8 +86,8 @@ class ThroughAnOutage(Evicting, Protecting):
     # -- what the node goes through
 
     def rules(self, **threshold) -> None:
-        """What the manager says: all is enforced, and one eviction an hour is granted."""
-        self.want(enable=True, cpuSuppressThresholdPercent=80, **threshold)
+        """What the manager says: all is enforced, one eviction an hour is granted, and however busy this machine is, offline work has more than its least."""
+        self.want(enable=True, cpuSuppressThresholdPercent=80, cpuSuppressMinPercent=5, **threshold)
         word = {
             "schema": 1,
             "agent": {
@@ -152,7 +153,7 @@ class ThroughAnOutage(Evicting, Protecting):
     def asks_seldom_and_stays_small(self) -> None:
         minutes, asked, grown = (time.monotonic() - self.lost) / 60, self.asked() - self.asked_before, self.rss_kb() - self.rss_before_kb
         print(f"no API server for {minutes * 60:.0f} s: {asked:.0f} requests, Rss {self.rss_before_kb} kB and {grown:+} kB", file=sys.stderr)
-        self.assertLess(asked, ASKED_AT_FIRST_MAX + ASKED_A_MINUTE_MAX * minutes)
+        self.assertLess(asked, ASKED_AT_FIRST_MAX + ASKED_A_MINUTE_MAX * minutes, [each for each in self.agent.metrics().items() if each[0].startswith("tidemark_client_requests_total")])
         self.assertLess(grown, GROWN_KB_MAX)
 
     def is_heard_again_and_makes_no_storm(self, counted_s: float) -> None:

@@ -98,10 +98,11 @@ class SwapWithKoordlet(Protecting):
         type(self).agent = self.start()
 
     def ours_only_observes(self) -> None:
-        wait_for(lambda: self.condition().get("reason") == "PeerPresent", "a condition that says who is there", self.agent, LIMIT_S)
-        said = self.says()
-        self.assertTrue(said["peerPresent"], said)
-        self.assertEqual({("observe", 0)}, {(each["stance"], each["inForce"]) for each in said["strategies"]}, said)
+        def observes() -> bool:
+            said = self.says()
+            return said.get("pid") == self.agent.process.pid and said["peerPresent"] and {("observe", 0)} == {(each["stance"], each["inForce"]) for each in said["strategies"]}
+
+        wait_for(observes, "word that the peer is there, and nothing in force", self.agent, LIMIT_S)
 
     def ours_has_written_nothing(self) -> None:
         shown = self.says()["at"]
@@ -118,7 +119,6 @@ class SwapWithKoordlet(Protecting):
 
     def ours_enforces(self) -> None:
         wait_for(lambda: self.in_force("cpuSuppress") > 0 and self.in_force("cpuPriority") > 0, "its own word in force", self.agent, LIMIT_S)
-        wait_for(lambda: self.condition().get("reason") == "Enforcing", "a condition that says so", self.agent, LIMIT_S)
 
     def all_is_as_the_peer_left_it(self) -> None:
         wait_for(lambda: not self.changed(), "every file as it was found", self.agent if self.agent.process.poll() is None else None, LIMIT_S)
@@ -150,12 +150,14 @@ class SwapWithKoordlet(Protecting):
         self.assertEqual(SUPPRESSED_US, self.quota())
         self.ours_comes()
         self.ours_only_observes()
+        wait_for(lambda: self.condition().get("reason") == "PeerPresent", "a condition that says who is there", self.agent, LIMIT_S)
         self.ours_has_written_nothing()
         reported = self.status()["updateTime"]
 
         self.koordlet_goes()
         self.ours_enforces()
         wait_for(lambda: self.quota() != SUPPRESSED_US, "a quota of its own", self.agent, LIMIT_S)
+        wait_for(lambda: self.condition().get("reason") == "Enforcing", "a condition that says so", self.agent, LIMIT_S)
         self.assertEqual({}, self.changed_outside("/besteffort"), "online work is as the peer left it")
 
         self.command("off", "node", self.node.name, "--now")
