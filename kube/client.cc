@@ -30,7 +30,7 @@ constexpr double kWatchTimeoutSpread = 0.2;  // so that watches opened together 
 // What may be sent again when it did not go well.
 enum class Repeat {
   kAlways,          // reads
-  kWhenNotStarted,  // writes: only when the server says that it did not begin (429, 503 with Retry-After)
+  kWhenNotStarted,  // writes, and watches: only when the server says that it did not begin (429, 503 with Retry-After)
   kNever,           // the caller decides (eviction: 429 is a disruption budget's no)
 };
 
@@ -421,8 +421,10 @@ struct Client::Impl {
 
   net::Task<Result<std::unique_ptr<WatchStream>>> open_watch(net::HttpRequest request, base::Duration silence_limit) {
     const std::string place = base::cat("watch ", std::string_view(request.target).substr(0, request.target.find('?')));
+    // A server that answers says when to come back. One that does not is its informer's to wait for, which has a pace
+    // of its own: ten tries for each of its own would be a herd of those who wait for a server that just came back.
     auto stream = co_await repeated<StreamPointer>(
-        std::move(request), Repeat::kAlways, kWatchOpenLimit, Place(), nullptr,
+        std::move(request), Repeat::kWhenNotStarted, kWatchOpenLimit, Place(), nullptr,
         [this](net::HttpRequest sent, base::Duration left) { return open_once(std::move(sent), left); });
     if (!stream) co_return base::fail(std::move(stream).error());
     co_return std::unique_ptr<WatchStream>(std::make_unique<HttpWatchStream>(std::move(*stream), silence_limit, place));

@@ -144,6 +144,14 @@ TEST_F(WatchTest, OpeningIsRepeatedWhenTheServerIsBusy) {
   EXPECT_EQ(run((*stream)->next()).value(), std::nullopt);
 }
 
+TEST_F(WatchTest, AServerThatIsAwayIsItsInformersToWaitFor) {
+  transport.answers = {{.error = Error{ErrorKind::kUnavailable, "connection refused", 0, 0}}};
+  auto stream = open();
+  ASSERT_FALSE(stream);
+  EXPECT_EQ(stream.error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(transport.sent.size(), 1u);
+}
+
 TEST_F(WatchTest, ARefusalHasTheServersWords) {
   transport.answers = {{.status = 401, .body = testdata("status_unauthorized.json")}};
   auto stream = open();
