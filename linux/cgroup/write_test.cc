@@ -3,6 +3,7 @@
 #include "linux/cgroup/write.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -62,8 +63,9 @@ TEST_P(OnV1, AnotherValueThanTheExpectedOneIsLeftAlone) {
 }
 
 TEST_P(OnV1, MemoryIsComparedInWholePages) {
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
   must(*low, File::kMemoryLimit, "10000000");
-  EXPECT_EQ(number(*low, File::kMemoryLimit), 10'000'000 / 4096 * 4096) << "the kernel rounds down";
+  EXPECT_EQ(number(*low, File::kMemoryLimit), 10'000'000 / page * page) << "the kernel rounds down";
   EXPECT_EQ(write(*low, File::kMemoryLimit, "10000000").outcome, WriteOutcome::kAlready);
   EXPECT_EQ(write(*low, File::kMemoryLimit, "-1", "10000000").outcome, WriteOutcome::kWritten);
   EXPECT_EQ(number(*low, File::kMemoryLimit), kUnlimited);

@@ -2,6 +2,8 @@
 // on where no kernel is at hand. The same suite runs on both (cgroup/write_test.cc).
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -166,14 +168,14 @@ class KernelRules final : public GroupWriter {
 
   // Whole pages; v1 refuses what is used already, v2 takes it and reclaims or kills.
   static int check_memory_limit(const Path& group, Version version, std::string_view text, std::string& shown) {
-    constexpr std::int64_t kPage = 4096;
+    static const std::int64_t page = ::sysconf(_SC_PAGESIZE);  // 4, 16 or 64 KiB on arm64
     const auto limit = parse_limit(text);
     if (!limit) return EINVAL;
     if (*limit == kUnlimited) {
       shown = version == Version::kV1 ? "9223372036854771712" : "max";
       return 0;
     }
-    shown = base::cat(*limit / kPage * kPage);
+    shown = base::cat(*limit / page * page);
     const auto usage = number(group / "memory.usage_in_bytes");
     return version == Version::kV1 && usage && *limit < *usage ? EBUSY : 0;
   }

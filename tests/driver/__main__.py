@@ -85,24 +85,32 @@ def _fuzz(arguments):
 def _release(arguments):
     from driver import release
 
-    return release.run(_architecture(arguments))
-
-
-def _architecture(arguments: list[str]) -> str | None:
-    """Takes `--arch=NAME` out of the arguments; whatever else is there is too much, but for what _image looks at."""
-    asked = [word for word in arguments if word.startswith("--arch=")]
-    _none([word for word in arguments if word not in asked[:1]])
-    return asked[0].removeprefix("--arch=") if asked else None
+    asked, rest = _architecture(arguments)
+    _none(rest)
+    return release.run(asked)
 
 
 def _image(arguments):
     from driver import image
 
-    asked = [word for word in arguments if word.startswith("--arch=")]
-    arguments = [word for word in arguments if word not in asked]
-    if len(arguments) > 1 or any(not re.fullmatch(r"[a-z0-9][-a-z0-9._/:]*:[-A-Za-z0-9._]+", word) for word in arguments):
-        raise WrongUse(f"takes one name with a tag, as registry.example/tidemark:0.1.0, found `{' '.join(arguments)}`")
-    return image.run(arguments, _architecture(asked))
+    asked, names = _architecture(arguments)
+    if len(names) > 1 or any(not re.fullmatch(r"[a-z0-9][-a-z0-9._/:]*:[-A-Za-z0-9._]+", word) for word in names):
+        raise WrongUse(f"takes one name with a tag, as registry.example/tidemark:0.1.0, found `{' '.join(names)}`")
+    return image.run(names, asked)
+
+
+def _architecture(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """What `--arch NAME` or `--arch=NAME` says, and the other arguments."""
+    asked, rest, left = None, [], iter(arguments)
+    for word in left:
+        name, equals, value = word.partition("=")
+        if name != "--arch":
+            rest.append(word)
+        elif asked is not None:
+            raise WrongUse("takes one --arch; `all` is every architecture")
+        else:
+            asked = value if equals else next(left, "")
+    return asked, rest
 
 
 def _cluster(arguments):
@@ -116,7 +124,7 @@ def _none(arguments):
         raise WrongUse(f"takes no arguments, found `{' '.join(arguments)}`")
 
 
-PRESETS = ["dev", "release", "asan", "tsan", "fuzz"]  # release-arm64 takes a sysroot: ./dev release --arch=arm64
+PRESETS = ["dev", "release", "asan", "tsan", "fuzz"]  # release-arm64 takes a sysroot: ./dev release --arch arm64
 
 VERBS = {
     "setup": Verb("setup", "install what is missing, by Debian package name",
@@ -146,12 +154,14 @@ VERBS = {
     "fuzz": Verb("fuzz [NAME…] [--seconds N]", "run the fuzzers, each with its corpus folder",
                  "All fuzzers when none is named; N seconds each (60). The corpus grows in .cache/fuzz/NAME/, seeded from the\n"
                  "folder corpus/NAME beside the fuzzer; a crash is kept in .cache/fuzz/NAME.crashes/.", _fuzz),
-    "release": Verb("release [--arch=amd64|arm64|all]", "static stripped binaries, checksums and SBOMs in dist/",
+    "release": Verb("release [--arch amd64|arm64|all]", "static stripped binaries, checksums and SBOMs in dist/",
                     "Leaves dist/tidemark-VERSION-linux-ARCH, SHA256SUMS and an SPDX SBOM; of this machine's architecture where none is named. arm64\n"
-                    "is built on amd64 against Debian's libraries of arm64, which are unpacked into the cache and installed nowhere.", _release),
-    "image": Verb("image [--arch=amd64|arm64] [NAME:TAG]", "an image of what release left, in dist/, without a builder",
+                    "is built on amd64 too: against Debian's libraries of arm64, which are unpacked into the cache and installed nowhere, and\n"
+                    "started in qemu-user-static, which is installed where it is missing.", _release),
+    "image": Verb("image [--arch amd64|arm64|all] [NAME:TAG]", "an image of what release left, in dist/, without a builder",
                   "A docker-archive of the static binary and the time zones, for `docker load`, `podman load`, `ctr images import`.\n"
-                  "NAME:TAG is what it is called there; tidemark:VERSION when not given, as the chart asks for.", _image),
+                  "all: one OCI archive with the images of both, for registries and containerd. NAME:TAG is what it is called there;\n"
+                  "tidemark:VERSION when not given, as the chart asks for.", _image),
     "cluster": Verb("cluster [COMMAND]", "a real etcd and kube-apiserver to try things on",
                     "start | stop | status | kubeconfig, and of one program (etcd or apiserver):\n"
                   "kill NAME | start NAME | restart NAME | pause NAME | resume NAME.\n"

@@ -1,6 +1,7 @@
 """Configures and builds a preset. A configured folder is left alone: ninja calls CMake again when a list file changed."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -26,20 +27,23 @@ def environment() -> dict[str, str]:
 
 
 def configure(preset: str, settings: dict | None = None) -> Path:
-    """`settings` are CMake's, and where they are others than in the folder it is configured anew."""
+    """`settings` are CMake's. A folder that was made with others is made anew: CMake keeps what it found by them."""
     folder = build_folder(preset)
-    words = [f"-D{name}={value}" for name, value in (settings or {}).items()]
-    if not (folder / "build.ninja").exists() or not _has(folder, settings or {}):
+    settings = settings or {}
+    there = (folder / "build.ninja").exists()
+    if not there or not has_settings((folder / "CMakeCache.txt").read_text() if settings else "", settings):
         say(f"configuring {preset} in {folder.name}/")
         log = folder / "configure.log"
+        words = [*(["--fresh"] if there else []), *(f"-D{name}={value}" for name, value in settings.items())]
         if processes.run_logged(["cmake", "--preset", preset, *words], log, cwd=ROOT, env=environment()).code != 0:
             raise Failed(f"cmake --preset {preset} failed:\n{log.read_text(errors='replace')}")
     return folder
 
 
-def _has(folder: Path, settings: dict) -> bool:
-    cache = (folder / "CMakeCache.txt").read_text() if settings else ""
-    return all(any(line.split("=", 1)[-1] == str(value) and line.startswith(f"{name}:") for line in cache.splitlines()) for name, value in settings.items())
+def has_settings(cache: str, settings: dict) -> bool:
+    """Whether CMakeCache.txt says so: lines `NAME:TYPE=VALUE`."""
+    found = dict(re.findall(r"^([^#/:\n][^:\n]*):[A-Z]+=(.*)$", cache, re.M))
+    return all(found.get(name) == str(value) for name, value in settings.items())
 
 
 def build(preset: str, targets: list[str] | None = None, jobs: int = JOBS, settings: dict | None = None) -> float:

@@ -20,6 +20,8 @@ PACKAGES = [
 # that runs containers may have them from elsewhere, and Debian's would push those out.
 NODE = {"containerd": "containerd", "runc": "runc", "busybox-static": "busybox"}
 VM = {"qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox"}
+# The same of a release for another architecture: it is started once, in emulation.
+EMULATOR = {"qemu-user-static": "qemu-aarch64-static"}
 
 
 def missing(packages) -> list[str]:

@@ -1,7 +1,7 @@
 """./dev release: a static, stripped binary for each architecture that is asked for, with checksums and SBOMs in dist/.
 
 That of this machine is built by the preset release. Another one is built here too, by clang and lld against Debian's libraries of that architecture
-(driver/sysroot.py), and tried with qemu's emulation where that is installed.
+(driver/sysroot.py), and started in qemu's emulation.
 """
 
 import datetime
@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from driver import build, packages, processes, sysroot
-from driver.console import Failed, say
+from driver.console import Failed, WrongUse, say
 from driver.paths import ROOT, build_folder
 
 DIST = ROOT / "dist"
@@ -23,12 +23,12 @@ FOREIGN_STRIP = "llvm-strip-19"  # knows every architecture
 # bfd's map begins with the archive members that were really pulled in, each with the reference that wanted it.
 _MEMBER = re.compile(r"^(/\S+\.a)\(\S+\)", re.M)
 _OBJECT = re.compile(r"^LOAD (/\S+\.o)$", re.M)
-
-
-# Whose archive was pulled in, of lld's map: `… /usr/lib/x.a(member.o):(.text)`.
+# lld's names each piece with the file that it is from: `… /usr/lib/x.a(member.o):(.text)`.
 _LLD_FILE = re.compile(r"^ *[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ +\d+ +(/\S+?\.(?:a|o))(?:\(|:\()", re.M)
+# Built for it elsewhere than on it → the emulator. The other way round nobody has tried.
 EMULATORS = {"arm64": "qemu-aarch64-static"}
-EMULATOR_PACKAGE = "qemu-user-static"
+# Kernels of arm64 have pages of 4, 16 or 64 KiB, and start only a program whose parts lie apart by a page.
+PAGE_MAX = {"arm64": 0x10000}
 
 
 def this_architecture() -> str:
@@ -43,7 +43,7 @@ def architectures(asked: str | None) -> list[str]:
     if asked == "all":
         return sorted(sysroot.TRIPLES, key=lambda each: each != here)
     if asked not in sysroot.TRIPLES:
-        raise Failed(f"--arch={asked}: wanted {', '.join(sorted(sysroot.TRIPLES))} or all")
+        raise WrongUse(f"--arch={asked}: wanted {', '.join(sorted(sysroot.TRIPLES))} or all")
     return [asked]
 
 
@@ -53,7 +53,12 @@ def file_name(architecture: str) -> str:
 
 def run(asked: str | None) -> int:
     wanted = architectures(asked)
+    foreign = [architecture for architecture in wanted if architecture != this_architecture()]
+    if beyond := [architecture for architecture in foreign if architecture not in EMULATORS]:
+        raise Failed(f"--arch={beyond[0]} is built on a machine of that architecture only; this one is {this_architecture()}")
     packages.setup()
+    if foreign:
+        packages.setup([package for package, program in packages.EMULATOR.items() if shutil.which(program) is None])
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir()
     files = [file for architecture in wanted for file in release_one(architecture)]
@@ -64,41 +69,58 @@ def run(asked: str | None) -> int:
 
 def release_one(architecture: str) -> list[Path]:
     foreign = architecture != this_architecture()
-    root = sysroot.provide(architecture) if foreign else None
-    preset = f"release-{architecture}" if foreign else "release"
-    if foreign and architecture not in EMULATORS:
-        raise Failed(f"--arch={architecture} is built on a machine of that architecture only")
-    build.build(preset, ["tidemark"], settings={"TIDEMARK_SYSROOT": root} if root else {})
-    folder = build_folder(preset)
+    root = build_foreign(architecture, ["tidemark"]) if foreign else None
+    if root is None:
+        build.build("release", ["tidemark"])
+    folder = build_folder(preset_of(architecture))
     name = file_name(architecture)
     binary = DIST / name
     processes.capture([FOREIGN_STRIP if foreign else STRIP, "-o", binary, folder / "tidemark"])
     binary.chmod(0o755)
     check_static(binary)
+    check_pages(binary, architecture)
     check_version(binary, architecture)
 
     link_map = (folder / "link-maps" / "tidemark.map").read_text(errors="replace")
     linked = foreign_packages(link_map, root) if root else linked_packages(link_map)
     sbom = DIST / f"{name}.spdx.json"
     version = project_version((ROOT / "CMakeLists.txt").read_text())
-    sbom.write_text(json.dumps(spdx(name, version, sha256(binary), linked, commit_time(), architecture if foreign else ""), indent=2) + "\n")
+    sbom.write_text(json.dumps(spdx(name, version, sha256(binary), linked, commit_time(), architecture), indent=2) + "\n")
     say(f"dist/{name}: {binary.stat().st_size / 2**20:.1f} MiB, static, from {len(linked)} packages: {', '.join(sorted(linked))}")
     return [binary, sbom]
 
 
+def build_foreign(architecture: str, targets: list[str]) -> Path:
+    """The sysroot that they were linked from."""
+    root = sysroot.provide(architecture)
+    build.build(preset_of(architecture), targets, settings={"TIDEMARK_SYSROOT": root})
+    return root
+
+
+def preset_of(architecture: str) -> str:
+    return "release" if architecture == this_architecture() else f"release-{architecture}"
+
+
 def check_version(binary: Path, architecture: str) -> None:
-    """It runs, and says whose it is. Another architecture's runs where somebody installed the emulator."""
+    """It runs, and says whose it is."""
+    emulator = [] if architecture == this_architecture() else [EMULATORS[architecture]]
+    reported = processes.capture([*emulator, binary, "--version"])
     version = binary.name.split("-")[1]
-    command = [binary, "--version"]
-    if architecture != this_architecture():
-        emulator = shutil.which(EMULATORS[architecture])
-        if emulator is None:
-            say(f"dist/{binary.name} was not started: that takes {EMULATOR_PACKAGE} ({packages.install_line([EMULATOR_PACKAGE])})")
-            return
-        command.insert(0, emulator)
-    reported = processes.capture(command)
     if version not in reported:
         raise Failed(f"{binary.name} --version says `{reported.strip()}`, wanted {version}")
+
+
+def check_pages(binary: Path, architecture: str) -> None:
+    """It starts on kernels with the largest pages that its architecture has."""
+    wanted = PAGE_MAX.get(architecture, 0)
+    headers = processes.capture(["llvm-readelf-19", "--wide", "--program-headers", binary])
+    found = load_alignments(headers)
+    if not found or min(found) < wanted:
+        raise Failed(f"{binary.name} has parts that lie apart by {min(found, default=0)} bytes: a kernel with pages of {wanted} bytes does not start it")
+
+
+def load_alignments(headers: str) -> list[int]:
+    return [int(line.split()[-1], 16) for line in headers.splitlines() if line.split()[:1] == ["LOAD"]]
 
 
 def project_version(cmake: str) -> str:
@@ -152,8 +174,7 @@ def foreign_packages(link_map: str, root: Path) -> dict[str, str]:
     return {name: versions[name] for name in sorted(names)}
 
 
-def spdx(name: str, version: str, digest: str, linked: dict[str, str], created: str, architecture: str = "") -> dict:
-    qualifier = f"?arch={architecture}" if architecture else ""
+def spdx(name: str, version: str, digest: str, linked: dict[str, str], created: str, architecture: str) -> dict:
     own = {
         "SPDXID": "SPDXRef-tidemark", "name": "tidemark", "versionInfo": version, "packageFileName": name,
         "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "Apache-2.0",
@@ -167,7 +188,7 @@ def spdx(name: str, version: str, digest: str, linked: dict[str, str], created: 
             "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION", "supplier": "Organization: Debian",
             "externalRefs": [{
                 "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                "referenceLocator": f"pkg:deb/debian/{package.replace('+', '%2B')}@{found.replace('+', '%2B')}{qualifier}",
+                "referenceLocator": f"pkg:deb/debian/{package.replace('+', '%2B')}@{found.replace('+', '%2B')}?arch={architecture}",
             }],
         }
         for package, found in sorted(linked.items())

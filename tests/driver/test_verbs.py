@@ -8,8 +8,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from driver import aims, figures, groups, kubernetes, packages, release, results, sysroot
-from driver.__main__ import VERBS
+from driver import aims, build, figures, groups, kubernetes, packages, release, results, sysroot
+from driver.__main__ import VERBS, _architecture
 from driver.bench import commit, machine
 from driver.console import Failed, WrongUse
 from driver.paths import ROOT
@@ -196,8 +196,35 @@ class Release(unittest.TestCase):
         self.assertEqual([here], release.architectures(None))
         self.assertEqual(["arm64"], release.architectures("arm64"))
         self.assertEqual((here, {"amd64", "arm64"}), (release.architectures("all")[0], set(release.architectures("all"))))
-        with self.assertRaisesRegex(Failed, "--arch=sparc: wanted amd64, arm64 or all"):
+        with self.assertRaisesRegex(WrongUse, "--arch=sparc: wanted amd64, arm64 or all"):
             release.architectures("sparc")
+
+    def test_an_architecture_is_asked_for_in_either_form(self):
+        for words in (["--arch", "arm64"], ["--arch=arm64"]):
+            with self.subTest(words):
+                self.assertEqual(("arm64", ["x:1"]), _architecture([*words, "x:1"]))
+                self.assertEqual(("arm64", ["x:1"]), _architecture(["x:1", *words]))
+        self.assertEqual((None, ["x:1"]), _architecture(["x:1"]))
+        for verb, words in (("release", ["--arch"]), ("release", ["--arch", "sparc"]), ("release", ["--arch", "arm64", "--arch", "amd64"]), ("release", ["arm64"]),
+                            ("image", ["--arch", "sparc"]), ("image", ["--arch", "arm64", "no-tag"])):
+            with self.subTest(verb=verb, words=words):
+                self.assertEqual(2, dev(verb, *words).returncode)
+
+    def test_what_nobody_has_built_elsewhere_is_refused_before_anything_is_done(self):
+        with mock.patch.object(release, "this_architecture", lambda: "arm64"), mock.patch.object(release.packages, "setup", lambda *_: self.fail("too late")):
+            with self.assertRaisesRegex(Failed, "--arch=amd64 is built on a machine of that architecture only; this one is arm64"):
+                release.run("all")
+
+    def test_parts_lie_apart_by_the_largest_page(self):
+        line = "  {}           0x000000 0x0000000000200000 0x0000000000200000 0x4a1f28 0x4a1f28 R   {}\n"
+        small = line.format("LOAD", "0x1000") + line.format("NOTE", "0x4") + line.format("LOAD", "0x10000")
+        self.assertEqual([0x1000, 0x10000], release.load_alignments(small))
+        with mock.patch.object(release.processes, "capture", lambda _: small):
+            release.check_pages(Path("x-amd64"), "amd64")
+            with self.assertRaisesRegex(Failed, "4096 bytes: a kernel with pages of 65536"):
+                release.check_pages(Path("x-arm64"), "arm64")
+        with mock.patch.object(release.processes, "capture", lambda _: line.format("LOAD", "0x10000")):
+            release.check_pages(Path("x-arm64"), "arm64")
 
     def test_packages_of_another_architecture_come_from_lld_and_its_sysroot(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -222,12 +249,33 @@ class Release(unittest.TestCase):
             release.check_static(Path("/bin/ls"))
 
     def test_sbom_names_every_package(self):
-        document = release.spdx("tidemark-1", "1", "0" * 64, {"libc6-dev": "2.36-9", "libssl-dev": "3.0"}, "2026-01-01T00:00:00Z")
+        document = release.spdx("tidemark-1", "1", "0" * 64, {"libc6-dev": "2.36-9", "libssl-dev": "3.0"}, "2026-01-01T00:00:00Z", "arm64")
         self.assertEqual(["tidemark", "libc6-dev", "libssl-dev"], [package["name"] for package in document["packages"]])
+        self.assertEqual(
+            ["pkg:deb/debian/libc6-dev@2.36-9?arch=arm64", "pkg:deb/debian/libssl-dev@3.0?arch=arm64"],
+            [package["externalRefs"][0]["referenceLocator"] for package in document["packages"][1:]],
+        )
         known = {package["SPDXID"] for package in document["packages"]} | {"SPDXRef-DOCUMENT"}
         for relation in document["relationships"]:
             self.assertIn(relation["relatedSpdxElement"], known)
             self.assertIn(relation["spdxElementId"], known)
+
+    def test_a_folder_that_was_made_with_other_settings_is_made_anew(self):
+        cache = "# x\nCMAKE_CXX_FLAGS:STRING=-O2 -DX=1\n//TIDEMARK_SYSROOT:PATH=/no\nTIDEMARK_SYSROOT:UNINITIALIZED=/cache/new\n"
+        self.assertTrue(build.has_settings(cache, {"TIDEMARK_SYSROOT": Path("/cache/new"), "CMAKE_CXX_FLAGS": "-O2 -DX=1"}))
+        self.assertTrue(build.has_settings("", {}))
+        self.assertFalse(build.has_settings(cache, {"TIDEMARK_SYSROOT": "/cache/newer"}))
+        self.assertFalse(build.has_settings(cache, {"ABSENT": ""}))
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "build.ninja").touch()
+        (folder / "CMakeCache.txt").write_text(cache)
+        asked = []
+        with mock.patch.object(build, "build_folder", lambda _: folder), \
+             mock.patch.object(build.processes, "run_logged", lambda command, *_, **__: asked.append(command) or mock.Mock(code=0)):
+            build.configure("x", {"TIDEMARK_SYSROOT": "/cache/new"})
+            self.assertEqual([], asked)
+            build.configure("x", {"TIDEMARK_SYSROOT": "/cache/newer"})
+        self.assertEqual([["cmake", "--preset", "x", "--fresh", "-DTIDEMARK_SYSROOT=/cache/newer"]], asked)
 
 
 if __name__ == "__main__":

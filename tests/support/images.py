@@ -1,5 +1,6 @@
 """Images made by hand, as a docker-archive with one layer: no builder, no registry. `docker load`, `podman load`, `skopeo copy docker-archive:…` and
-`ctr --namespace k8s.io images import` take it. The same content makes the same bytes."""
+`ctr --namespace k8s.io images import` take it. Those of several architectures under one name are an OCI archive, which `skopeo copy --all oci-archive:…`
+and `ctr … images import` take. The same content makes the same bytes."""
 
 import hashlib
 import io
@@ -33,27 +34,69 @@ class Layer:
 
 
 HERE = "amd64" if os.uname().machine == "x86_64" else "arm64"
+_OCI = "application/vnd.oci.image"
 
 
 def write(archive: Path, name: str, layer: Layer, config: dict, made_by: str, architecture: str = HERE) -> None:
     packed = _tar(layer.files, layer.links)
-    whole = json.dumps({
-        "architecture": architecture, "os": "linux", "created": MADE, "config": config,
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(packed).hexdigest()}"]},
-        "history": [{"created": MADE, "created_by": made_by}],
-    }).encode()
+    whole = _configuration(packed, config, made_by, architecture)
     digest = f"{hashlib.sha256(whole).hexdigest()}.json"
     manifest = json.dumps([{"Config": digest, "RepoTags": [name], "Layers": ["layer.tar"]}]).encode()
     archive.write_bytes(_tar({digest: whole, "layer.tar": packed, "manifest.json": manifest}, {}))
 
 
+def write_of_all(archive: Path, name: str, layers: dict[str, Layer], config: dict, made_by: str) -> None:
+    """One name for the images of several architectures: whoever takes it finds its own in the index."""
+    blobs: dict[str, bytes] = {}
+
+    def blob(kind: str, content: bytes) -> dict:
+        digest = hashlib.sha256(content).hexdigest()
+        blobs[f"blobs/sha256/{digest}"] = content
+        return {"mediaType": f"{_OCI}.{kind}", "digest": f"sha256:{digest}", "size": len(content)}
+
+    def index(entries: list[dict]) -> bytes:
+        return json.dumps({"schemaVersion": 2, "mediaType": f"{_OCI}.index.v1+json", "manifests": entries}).encode()
+
+    images = []
+    for architecture, layer in layers.items():
+        packed = _tar(layer.files, layer.links)
+        manifest = {
+            "schemaVersion": 2, "mediaType": f"{_OCI}.manifest.v1+json",
+            "config": blob("config.v1+json", _configuration(packed, config, made_by, architecture)), "layers": [blob("layer.v1.tar", packed)],
+        }
+        images.append({**blob("manifest.v1+json", json.dumps(manifest).encode()), "platform": {"architecture": architecture, "os": "linux"}})
+    # containerd goes by the whole name, others by the tag.
+    names = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
+    top = index([{**blob("index.v1+json", index(images)), "annotations": names}])
+    archive.write_bytes(_tar({"oci-layout": b'{"imageLayoutVersion": "1.0.0"}', "index.json": top, **blobs}, {}))
+
+
+def _configuration(packed: bytes, config: dict, made_by: str, architecture: str) -> bytes:
+    return json.dumps({
+        "architecture": architecture, "os": "linux", "created": MADE, "config": config,
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(packed).hexdigest()}"]},
+        "history": [{"created": MADE, "created_by": made_by}],
+    }).encode()
+
+
+TIDEMARK = {"User": "65532:65532", "Entrypoint": ["/tidemark"], "Cmd": ["manager"], "WorkingDir": "/"}
+
+
 def write_tidemark(archive: Path, name: str, binary: Path, architecture: str = HERE) -> None:
+    write(archive, name, tidemark_layer(binary), TIDEMARK, "./dev image", architecture)
+
+
+def write_tidemark_of_all(archive: Path, name: str, binaries: dict[str, Path]) -> None:
+    write_of_all(archive, name, {architecture: tidemark_layer(binary) for architecture, binary in binaries.items()}, TIDEMARK, "./dev image")
+
+
+def tidemark_layer(binary: Path) -> Layer:
     """What deploy/image/Dockerfile makes: the binary, the time zones, and nothing else; of a dynamic binary its libraries too."""
     layer = Layer({"tidemark": binary.read_bytes()})
     layer.add_tree(ZONES, ZONES_LEFT_OUT)
     for library in libraries(binary):
         layer.files[library.lstrip("/")] = Path(library).read_bytes()
-    write(archive, name, layer, {"User": "65532:65532", "Entrypoint": ["/tidemark"], "Cmd": ["manager"], "WorkingDir": "/"}, "./dev image", architecture)
+    return layer
 
 
 def libraries(binary: Path) -> list[str]:
