@@ -84,7 +84,9 @@ class Swap(WithManager):
         for case in recorded["cases"]:
             colocation.put_case(self.api, case)
             self.write_as_the_peer(case["node"])
-        self.api.request("DELETE", f"{LEASES}/koordinator-manager")  # whatever other tests left
+        # Whatever other tests left.
+        self.api.request("DELETE", f"{LEASES}/koordinator-manager")
+        self.api.request("DELETE", f"{SETTINGS}/tidemark-config-revisions")
         must(self.api.request("POST", LEASES, LEASE))
 
     def write_as_the_peer(self, name: str) -> None:
