@@ -1,4 +1,4 @@
-"""./dev release: what it leaves starts where nothing is but itself, and finds names by /etc/hosts and by DNS."""
+"""./dev release: what it leaves starts where nothing is but itself, and finds names by /etc/hosts and by DNS; one for arm64 runs in emulation."""
 
 import ctypes
 import fcntl
@@ -16,10 +16,14 @@ import time
 import unittest
 from pathlib import Path
 
+from driver import build, packages, release, sysroot, up
+from driver.console import Failed
+
 ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
 BUILD_S = 3600
 PATIENCE_S = 60
+UNIT_TEST_S = 1800
 CHROOT = shutil.which("chroot", path="/usr/sbin:/sbin:/usr/bin")
 BY_HOSTS, BY_DNS = "api.hosts.test", "api.dns.test"
 CLONE_NEWNET, SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x40000000, 0x8913, 0x8914, 1
@@ -60,37 +64,94 @@ class Dns(threading.Thread):
             self._socket.sendto(head + query[12:end] + record, who)
 
 
+def release_for(*words: str) -> None:
+    done = subprocess.run([ROOT / "dev", "release", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_S)
+    if done.returncode != 0:
+        raise AssertionError(f"./dev release {' '.join(words)}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+class Arm64(unittest.TestCase):
+    """Built here, run in qemu's emulation. On a machine of arm64 it is what Release tries."""
+
+    ARCHITECTURE = "arm64"
+    # What decides, and what it stands on: characters without a sign, rounding, no SSE.
+    UNIT_TESTS = ["base_test", "model_test", "policy_test"]
+
+    @classmethod
+    def setUpClass(cls):
+        if release.this_architecture() == cls.ARCHITECTURE:
+            raise unittest.SkipTest("this machine is one itself")
+        try:
+            packages.setup([package for package, program in packages.EMULATOR.items() if shutil.which(program) is None])
+            sysroot.provide(cls.ARCHITECTURE)
+        except Failed as error:
+            raise unittest.SkipTest(f"a release for {cls.ARCHITECTURE} cannot be built or run here: {error}")
+        release_for("--arch", cls.ARCHITECTURE)
+        cls.emulator = release.EMULATORS[cls.ARCHITECTURE]
+        cls.binary = DIST / release.file_name(cls.ARCHITECTURE)
+
+    def run_it(self, *words) -> subprocess.CompletedProcess:
+        return subprocess.run([self.emulator, self.binary, *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+
+    def test_its_bill_of_materials_is_of_its_architecture(self):
+        bill = json.loads((DIST / f"{self.binary.name}.spdx.json").read_text())
+        linked = {package["name"]: package["externalRefs"][0]["referenceLocator"] for package in bill["packages"][1:]}
+        self.assertEqual([], [place for place in linked.values() if not place.endswith("?arch=arm64")])
+        self.assertLessEqual({"libc6-dev", "libstdc++-12-dev", "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev"}, linked.keys())
+
+    def test_it_is_of_its_architecture_and_helps(self):
+        headers = subprocess.run(["llvm-readelf-19", "--file-header", self.binary], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+        self.assertRegex(headers.stdout, r"Machine: +AArch64")
+        done = self.run_it("--help")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("tidemark agent", done.stdout)
+
+    def test_up_takes_samples_and_explains_their_nodes(self):
+        data = Path(tempfile.mkdtemp())
+        log = data / "up.log"
+        with open(log, "wb") as out:
+            server = subprocess.Popen([self.emulator, self.binary, "up", "--data-dir", data, "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        kubeconfig = Path(wait_for_kubeconfig(self, server, log))
+        api = up.Api(kubeconfig)
+        nodes = [each["metadata"]["name"] for each in up.load(api) if each["kind"] == "Node"]
+        self.assertEqual(sorted(nodes), sorted(each["metadata"]["name"] for each in api.must("GET", "/api/v1/nodes")["items"]))
+        api.must("PATCH", f"/api/v1/nodes/{nodes[0]}", {"metadata": {"labels": {"tried-on": "arm64"}}}, "application/merge-patch+json")
+        found = api.must("GET", "/api/v1/nodes?labelSelector=tried-on%3Darm64")["items"]
+        self.assertEqual([nodes[0]], [each["metadata"]["name"] for each in found])
+        self.assertEqual(404, api.call("GET", "/api/v1/nodes/nowhere")[0])
+        deadline = time.monotonic() + PATIENCE_S
+        while "kubernetes.io/batch-cpu" not in api.must("GET", f"/api/v1/nodes/{nodes[0]}")["status"].get("allocatable", {}):
+            self.assertLess(time.monotonic(), deadline, log.read_text()[-2000:])
+            time.sleep(0.2)
+        done = self.run_it("explain", "node", nodes[0], "--kubeconfig", kubeconfig)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(nodes[0], done.stdout)
+
+    def test_unit_tests_of_what_decides(self):
+        release.build_foreign(self.ARCHITECTURE, self.UNIT_TESTS)
+        listed = dict(build.listed(release.preset_of(self.ARCHITECTURE), "unit-tests"))
+        for name in self.UNIT_TESTS:
+            with self.subTest(name):
+                done = subprocess.run([self.emulator, listed[name], "--gtest_brief=1"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=UNIT_TEST_S)
+                self.assertEqual(0, done.returncode, done.stdout[-6000:] + done.stderr[-2000:])
+
+
+def wait_for_kubeconfig(case: unittest.TestCase, server: subprocess.Popen, log: Path) -> str:
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := re.search(r"^kubeconfig +(\S+)$", log.read_text(), re.M)):
+        case.assertIsNone(server.poll(), log.read_text())
+        case.assertLess(time.monotonic(), deadline, log.read_text())
+        time.sleep(0.05)
+    return found[1]
+
+
 class Release(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        done = subprocess.run([ROOT / "dev", "release"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_S)
-        if done.returncode != 0:
-            raise AssertionError(f"./dev release:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+        release_for()
         cls.binary = next(file for file in DIST.iterdir() if re.fullmatch(r"tidemark-[\d.]+-linux-\w+", file.name))
-
-    def test_one_of_arm64_runs_under_emulation(self):
-        """Built beside the first one's folder: dist/ is that one's."""
-        emulator = shutil.which("qemu-aarch64-static")
-        if emulator is None:
-            self.skipTest("qemu-user-static is not installed")
-        with tempfile.TemporaryDirectory() as kept:
-            shutil.copytree(DIST, kept, dirs_exist_ok=True)
-            self.addCleanup(shutil.copytree, kept, DIST, dirs_exist_ok=True)
-            done = subprocess.run([ROOT / "dev", "release", "--arch=arm64"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_S)
-            self.assertEqual(0, done.returncode, done.stdout[-2000:] + done.stderr[-2000:])
-            binary = next(DIST.glob("*-linux-arm64"))
-            sbom = json.loads(binary.with_name(f"{binary.name}.spdx.json").read_text())
-            shutil.copy(binary, f"{kept}/arm64")
-            self.assertTrue(all("?arch=arm64" in package["externalRefs"][0]["referenceLocator"] for package in sbom["packages"][1:]))
-            self.assertIn("libssl-dev", [package["name"] for package in sbom["packages"]])
-            data = tempfile.mkdtemp()
-            up = subprocess.Popen([emulator, f"{kept}/arm64", "up", "--data-dir", data, "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            self.addCleanup(up.wait)
-            self.addCleanup(up.kill)
-            kubeconfig = next(found[1] for line in up.stdout if (found := re.match(r"kubeconfig +(\S+)$", line)))
-            asked = subprocess.run([emulator, f"{kept}/arm64", "explain", "node", "nowhere", "--kubeconfig", kubeconfig], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
-            self.assertEqual(1, asked.returncode, asked.stdout)
-            self.assertIn("nowhere", asked.stderr)
 
     def test_the_checksums_are_those_of_the_files(self):
         lines = dict(reversed(line.split("  ", 1)) for line in (DIST / "SHA256SUMS").read_text().splitlines())
@@ -120,19 +181,16 @@ class Release(unittest.TestCase):
 
         log = root / "up.log"
         with open(log, "wb") as out:
-            up = subprocess.Popen(
+            server = subprocess.Popen(
                 [CHROOT, root, "/tidemark", "up", "--data-dir", "/data", "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env={}
             )
-        self.addCleanup(up.wait)
-        self.addCleanup(up.kill)
-        deadline = time.monotonic() + PATIENCE_S
-        while not (found := re.search(r"^kubeconfig +(\S+)$", log.read_text(), re.M)):
-            self.assertIsNone(up.poll(), log.read_text())
-            self.assertLess(time.monotonic(), deadline, log.read_text())
-            time.sleep(0.05)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        found = wait_for_kubeconfig(self, server, log)
+
         def name_it(name: str) -> None:
             """By name, and with the certificate of 127.0.0.1: it is the way there that is tried."""
-            kubeconfig = json.loads((root / found[1].lstrip("/")).read_text())
+            kubeconfig = json.loads((root / found.lstrip("/")).read_text())
             cluster = kubeconfig["clusters"][0]["cluster"]
             cluster |= {"server": cluster["server"].replace("127.0.0.1", name), "tls-server-name": "127.0.0.1"}
             (root / "named").write_text(json.dumps(kubeconfig))
