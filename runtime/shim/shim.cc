@@ -103,11 +103,20 @@ bool write_text(const std::string& path, std::string_view text) {
 
 // ---- the shim itself ----
 
+std::int64_t start_ticks(pid_t pid) {
+  linux::Buffer buffer;
+  const auto proc = linux::Folder::open("/proc");
+  if (!proc) return 0;
+  const auto ticks = linux::read_start_ticks(*proc, pid, buffer);
+  return ticks && *ticks ? **ticks : 0;
+}
+
 class Shim {
  public:
-  Shim(std::string folder, ShimBegin begin)
+  Shim(std::string folder, ShimBegin begin, Fd told)
       : folder_(std::move(folder)),
         begin_(std::move(begin)),
+        told_(std::move(told)),
         log_({begin_.log, begin_.log_bytes_max, static_cast<int>(begin_.log_files_max)}) {}
 
   Result<void> run() {
@@ -164,14 +173,9 @@ class Shim {
       ::waitpid(pid_, &status_, 0);
       return fail(ErrorKind::kIo, why);
     }
-    ShimRunning running{pid_, 0, began};
-    linux::Buffer buffer;
-    if (auto proc = linux::Folder::open("/proc")) {
-      if (const auto ticks = linux::read_start_ticks(*proc, pid_, buffer); ticks && *ticks) {
-        running.start_ticks = **ticks;
-      }
-    }
+    const ShimRunning running{pid_, start_ticks(pid_), began};
     TM_TRY_VOID(journal::write_whole(path(kRunningFile), to_json(running)));
+    told_.reset();
     return began;
   }
 
@@ -262,6 +266,7 @@ class Shim {
   base::SystemClock clock_;
   std::string folder_;
   ShimBegin begin_;
+  Fd told_;
   LogFile log_;
   Fd children_, output_, errors_;
   pid_t pid_ = -1;
@@ -269,23 +274,29 @@ class Shim {
   bool ended_ = false;
 };
 
-Result<void> run_in(const std::string& folder) {
+Result<void> run_in(const std::string& folder, Fd told) {
   const Fd lock(::open(base::cat(folder, "/", kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return base::fail_errno(errno, base::cat("open the lock in ", folder));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorKind::kAlreadyExists, folder, ": another shim has this container");
   }
+  // For whoever comes after the one that started this.
+  const std::string self = base::cat(::getpid(), " ", start_ticks(::getpid()), "\n");
+  if (::ftruncate(lock.get(), 0) != 0 || ::write(lock.get(), self.data(), self.size()) < 0) {
+    return base::fail_errno(errno, base::cat("write the lock in ", folder));
+  }
   TM_TRY(const auto text, journal::read_whole(base::cat(folder, "/", kBeginFile), kFileBytesMax));
   if (!text) return fail(ErrorKind::kNotFound, folder, ": nothing says what is to run");
   auto begin = parse_begin(*text);
   if (!begin) return std::unexpected(std::move(begin.error()).within(base::cat(folder, "/", kBeginFile)));
-  return Shim(folder, *std::move(begin)).run();
+  return Shim(folder, *std::move(begin), std::move(told)).run();
 }
 
 }  // namespace
 
-int run_shim(const std::string& folder) {
-  const auto done = run_in(folder);
+int run_shim(const std::string& folder, int told) {
+  if (told >= 0) ::fcntl(told, F_SETFD, FD_CLOEXEC);  // the container has no part in it
+  const auto done = run_in(folder, Fd(told));
   if (done) return EXIT_SUCCESS;
   const std::string why = base::cat("tidemark: ", done.error().message, "\n");
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, why.data(), why.size());

@@ -8,7 +8,7 @@
 namespace tidemark::runtime {
 
 // Runs in the folder (shim_files.h) until the container has ended. Answers the exit code of this process: 0 where
-// ended.json is written.
-int run_shim(const std::string& folder);
+// ended.json is written. `told` (-1: none) is closed as soon as running.json or ended.json is there.
+int run_shim(const std::string& folder, int told = -1);
 
 }  // namespace tidemark::runtime
