@@ -1,0 +1,277 @@
+#include "runtime/containers.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "journal/whole_file.h"
+#include "linux/kernel_files.h"
+#include "linux/proc/process.h"
+
+namespace tidemark::runtime {
+namespace {
+
+constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
+constexpr std::int64_t kKilledCode = 137;
+constexpr std::string_view kShimLog = "shim.log";
+
+// No wrapper in glibc 2.36.
+Fd open_process(pid_t pid) {
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+int signal_process(const Fd& process, int signal) {
+  return static_cast<int>(::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0));
+}
+
+// A number of a process is given again: only with its beginning it is the same one.
+Fd open_same_process(pid_t pid, std::int64_t start_ticks) {
+  Fd process = open_process(pid);
+  if (!process) return {};
+  linux::Buffer buffer;
+  const auto proc = linux::Folder::open("/proc");
+  const auto ticks = proc ? linux::read_start_ticks(*proc, pid, buffer)
+                          : Result<std::optional<std::int64_t>>(std::optional<std::int64_t>());
+  const bool same = ticks && *ticks && **ticks == start_ticks;
+  return same ? std::move(process) : Fd();
+}
+
+template <class T>
+std::optional<T> read_file(const std::string& path, Result<T> (*parse)(std::string_view)) {
+  const auto text = journal::read_whole(path, kFileBytesMax);
+  if (!text || !*text) return std::nullopt;
+  auto parsed = parse(**text);
+  return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
+}
+
+// The shim of that folder, where one lives.
+Fd shim_of(const std::string& folder) {
+  const Fd lock(::open(base::cat(folder, "/", kLockFile).c_str(), O_RDWR | O_CLOEXEC));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return {};
+  const auto text = journal::read_whole(base::cat(folder, "/", kLockFile), kFileBytesMax);
+  if (!text || !*text) return {};
+  const auto words = base::split(base::trim(**text), ' ');
+  const auto pid = base::parse_int(words.front());
+  const auto ticks = words.size() == 2 ? base::parse_int(words[1]) : std::nullopt;
+  return pid && ticks ? open_same_process(static_cast<pid_t>(*pid), *ticks) : Fd();
+}
+
+bool may_name_a_folder(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && !name.contains('/') && !name.contains('\0');
+}
+
+struct FileActions {
+  posix_spawn_file_actions_t actions;
+  FileActions() { ::posix_spawn_file_actions_init(&actions); }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+};
+
+Result<pid_t> spawn(const std::vector<std::string>& argv, const std::string& errors, int told) {
+  std::vector<char*> words;
+  for (const std::string& each : argv) words.push_back(const_cast<char*>(each.c_str()));
+  words.push_back(nullptr);
+  FileActions files;
+  ::posix_spawn_file_actions_addopen(&files.actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files.actions, 1, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files.actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::posix_spawn_file_actions_adddup2(&files.actions, told, told);  // takes close-on-exec off, in the child alone
+  char* const nothing[] = {nullptr};
+  pid_t pid = -1;
+  if (const int error = ::posix_spawn(&pid, words[0], &files.actions, nullptr, words.data(), nothing); error != 0) {
+    return base::fail_errno(error, base::cat("start ", argv[0]));
+  }
+  return pid;
+}
+
+}  // namespace
+
+Containers::Containers(net::EventLoop& loop, base::Log log, ContainersOptions options,
+                       std::function<void(const ContainerPlace&)> changed)
+    : loop_(loop), log_(std::move(log)), options_(std::move(options)), changed_(std::move(changed)) {}
+
+std::string Containers::folder_of(const ContainerPlace& place) const {
+  return base::cat(options_.state_dir, "/", place.pod, "/", place.name, "/", place.attempt);
+}
+
+Result<void> Containers::begin(const ContainerPlace& place, const ShimBegin& what) {
+  if (!may_name_a_folder(place.pod) || !may_name_a_folder(place.name)) {
+    return fail(ErrorKind::kInvalid, base::in_quotes(place.pod), " or ", base::in_quotes(place.name),
+                " is no part of a path");
+  }
+  const std::string folder = folder_of(place);
+  if (held_.contains(place)) return fail(ErrorKind::kAlreadyExists, folder, " was begun before");
+  TM_TRY_VOID(journal::make_folder(folder));
+  TM_TRY_VOID(journal::write_whole(base::cat(folder, "/", kBeginFile), to_json(what)));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::fail_errno(errno, "make a pipe");
+  Fd told(ends[0]);
+  const Fd theirs(ends[1]);
+  std::vector<std::string> argv = options_.shim_argv;
+  argv.push_back(folder);
+  argv.push_back(base::cat(theirs.get()));
+  TM_TRY(const pid_t pid, spawn(argv, base::cat(folder, "/", kShimLog), theirs.get()));
+  Held& held = held_[place];
+  held.child = pid;
+  held.told = std::move(told);
+  held.shim = open_process(pid);
+  follow(place, held);
+  return {};
+}
+
+void Containers::follow(const ContainerPlace& place, Held& held) {
+  if (held.told) {
+    held.told_watch = loop_.watch(held.told.get(), net::kReadable, [this, place](std::uint32_t) {
+      Held& now = held_.at(place);
+      now.told_watch.cancel();
+      now.told.reset();
+      look(place);
+    });
+  }
+  if (held.shim) {
+    held.shim_watch = loop_.watch(held.shim.get(), net::kReadable, [this, place](std::uint32_t) { shim_ended(place); });
+  }
+}
+
+// What stands in its folder now.
+void Containers::look(const ContainerPlace& place) {
+  Held& held = held_.at(place);
+  const std::string folder = folder_of(place);
+  const ContainerState before = held.seen.state;
+  if (const auto running = read_file(base::cat(folder, "/", kRunningFile), parse_running)) {
+    held.seen.running = *running;
+    held.seen.state = ContainerState::kRunning;
+  }
+  if (const auto ended = read_file(base::cat(folder, "/", kEndedFile), parse_ended)) {
+    held.seen.ended = *ended;
+    held.seen.state = ContainerState::kEnded;
+  }
+  if (held.seen.state != before) changed_(place);
+}
+
+// With its shim gone nobody hears any more how the container ends: what is left of it ends now.
+void Containers::shim_ended(const ContainerPlace& place) {
+  Held& held = held_.at(place);
+  held.shim_watch.cancel();
+  held.shim.reset();
+  held.told_watch.cancel();
+  held.told.reset();
+  if (held.child > 0) ::waitpid(std::exchange(held.child, -1), nullptr, WNOHANG);
+  look(place);
+  if (held.seen.state == ContainerState::kEnded) return;
+  log_.warn("a container's shim is gone: the container is ended", {{"container", folder_of(place)}});
+  const ShimRunning& running = held.seen.running;
+  if (held.seen.state == ContainerState::kRunning) {
+    if (const Fd process = open_same_process(running.pid, running.start_ticks)) signal_process(process, SIGKILL);
+  }
+  ShimEnded& ended = held.seen.ended;
+  ended.exit_code = kKilledCode;
+  ended.signal = SIGKILL;
+  if (held.seen.state == ContainerState::kBeginning) ended.cannot_begin = "its shim ended before it began";
+  ended.ended = loop_.clock().wall();
+  ended.began = held.seen.state == ContainerState::kRunning ? running.began : ended.ended;
+  held.seen.state = ContainerState::kEnded;
+  if (const auto kept = journal::write_whole(base::cat(folder_of(place), "/", kEndedFile), to_json(ended)); !kept) {
+    log_.warn("how a container ended is not kept", {{"error", kept.error().message}});
+  }
+  changed_(place);
+}
+
+void Containers::post_change(const ContainerPlace& place) {
+  loop_.post([this, place, here = std::weak_ptr<bool>(here_)] {
+    if (!here.expired() && held_.contains(place)) changed_(place);
+  });
+}
+
+void Containers::adopt(const ContainerPlace& place) {
+  Held& held = held_[place];
+  held.shim = shim_of(folder_of(place));
+  if (held.shim) {
+    const std::string folder = folder_of(place);
+    if (const auto running = read_file(base::cat(folder, "/", kRunningFile), parse_running)) {
+      held.seen.running = *running;
+      held.seen.state = ContainerState::kRunning;
+    }
+    follow(place, held);
+    return post_change(place);
+  }
+  loop_.post([this, place, here = std::weak_ptr<bool>(here_)] {
+    if (!here.expired() && held_.contains(place)) shim_ended(place);
+  });
+}
+
+Result<void> Containers::adopt() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const auto& pod : fs::directory_iterator(options_.state_dir, error)) {
+    if (!pod.is_directory()) continue;
+    std::error_code inner;
+    for (const auto& name : fs::directory_iterator(pod.path(), inner)) {
+      for (const auto& attempt : fs::directory_iterator(name.path(), inner)) {
+        const auto number = base::parse_int(attempt.path().filename().string());
+        if (!number || *number < 0 || *number > INT32_MAX) {
+          log_.warn("a folder that is no container's", {{"folder", attempt.path().string()}});
+          continue;
+        }
+        adopt(ContainerPlace{pod.path().filename().string(), name.path().filename().string(),
+                             static_cast<std::int32_t>(*number)});
+      }
+    }
+    if (inner)
+      log_.warn("a pod's folder cannot be read", {{"folder", pod.path().string()}, {"error", inner.message()}});
+  }
+  if (error) return fail(ErrorKind::kIo, "read ", options_.state_dir, ": ", error.message());
+  return {};
+}
+
+Result<void> Containers::signal(const ContainerPlace& place, int signal) {
+  const ContainerSeen* seen = find(place);
+  if (seen == nullptr || seen->state != ContainerState::kRunning) {
+    return fail(ErrorKind::kNotFound, folder_of(place), " does not run");
+  }
+  const Fd process = open_same_process(seen->running.pid, seen->running.start_ticks);
+  if (!process) return fail(ErrorKind::kNotFound, folder_of(place), ": its process is gone");
+  if (signal_process(process, signal) != 0) return base::fail_errno(errno, base::cat("signal ", folder_of(place)));
+  return {};
+}
+
+Result<void> Containers::forget(const ContainerPlace& place) {
+  const auto found = held_.find(place);
+  if (found == held_.end()) return {};
+  if (found->second.seen.state != ContainerState::kEnded) {
+    return fail(ErrorKind::kInvalid, folder_of(place), " has not ended");
+  }
+  std::error_code error;
+  std::filesystem::remove_all(folder_of(place), error);
+  if (error) return fail(ErrorKind::kIo, "remove ", folder_of(place), ": ", error.message());
+  held_.erase(found);
+  // The folders above go with their last.
+  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod, "/", place.name), error);
+  std::filesystem::remove(base::cat(options_.state_dir, "/", place.pod), error);
+  return {};
+}
+
+const ContainerSeen* Containers::find(const ContainerPlace& place) const {
+  const auto found = held_.find(place);
+  return found == held_.end() ? nullptr : &found->second.seen;
+}
+
+std::vector<ContainerPlace> Containers::places() const {
+  std::vector<ContainerPlace> out;
+  for (const auto& [place, held] : held_) out.push_back(place);
+  return out;
+}
+
+}  // namespace tidemark::runtime

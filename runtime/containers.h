@@ -1,0 +1,88 @@
+// The containers of a node, each with a shim of its own (shim/): begun, followed, adopted by whoever comes after this
+// process, signalled, forgotten. What they are for, and whether one is begun again, is decided elsewhere.
+//
+//   STATE/UID/NAME/ATTEMPT/   one folder each (shim/shim_files.h), kept until it is forgotten
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "net/loop.h"
+#include "runtime/shim/shim_files.h"
+
+namespace tidemark::runtime {
+
+struct ContainerPlace {
+  std::string pod;  // its uid
+  std::string name;
+  std::int32_t attempt = 0;
+  auto operator<=>(const ContainerPlace&) const = default;
+};
+
+enum class ContainerState : std::uint8_t { kBeginning, kRunning, kEnded };
+
+struct ContainerSeen {
+  ContainerState state = ContainerState::kBeginning;
+  ShimRunning running;  // from kRunning on
+  ShimEnded ended;      // kEnded
+};
+
+struct ContainersOptions {
+  std::string state_dir;               // there already
+  std::vector<std::string> shim_argv;  // what starts a shim; the folder and the descriptor to close come behind it
+};
+
+class Containers {
+ public:
+  // `changed` is called on the loop, never from within a call of this.
+  Containers(net::EventLoop& loop, base::Log log, ContainersOptions options,
+             std::function<void(const ContainerPlace&)> changed);
+  Containers(const Containers&) = delete;
+  Containers& operator=(const Containers&) = delete;
+
+  // Those that a process before this one began, running or ended. Folders that say nothing are named in the log.
+  Result<void> adopt();
+
+  // kAlreadyExists: that attempt was begun before.
+  Result<void> begin(const ContainerPlace& place, const ShimBegin& what);
+  // To its process alone. kNotFound: it does not run.
+  Result<void> signal(const ContainerPlace& place, int signal);
+  // One that has ended: its folder goes.
+  Result<void> forget(const ContainerPlace& place);
+
+  const ContainerSeen* find(const ContainerPlace& place) const;  // null: nobody knows of it
+  std::vector<ContainerPlace> places() const;
+
+ private:
+  struct Held {
+    ContainerSeen seen;
+    Fd told;  // ends when it runs, or has ended
+    Fd shim;  // its process
+    net::FdWatch told_watch, shim_watch;
+    pid_t child = -1;  // the shim, where it is our own child
+  };
+  std::string folder_of(const ContainerPlace& place) const;
+  void adopt(const ContainerPlace& place);
+  void follow(const ContainerPlace& place, Held& held);
+  void look(const ContainerPlace& place);
+  void shim_ended(const ContainerPlace& place);
+  void post_change(const ContainerPlace& place);
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  ContainersOptions options_;
+  std::function<void(const ContainerPlace&)> changed_;
+  std::map<ContainerPlace, Held> held_;
+  std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  // for what is posted
+};
+
+}  // namespace tidemark::runtime

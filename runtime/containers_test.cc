@@ -1,0 +1,165 @@
+// Containers for real: this program is also their shim.
+#include "runtime/containers.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "net/testing/loop.h"
+#include "runtime/shim/shim.h"
+
+namespace tidemark::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kAsShim = "--as-shim";
+
+struct ContainersTest : ::testing::Test {
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "containers-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    make();
+  }
+  void TearDown() override {
+    for (const ContainerPlace& each : containers->places()) {
+      const auto gone = containers->signal(each, SIGKILL);
+      if (gone) until(each, ContainerState::kEnded);
+    }
+    containers.reset();
+    std::filesystem::remove_all(folder);
+  }
+  void make() {
+    containers = std::make_unique<Containers>(
+        loop, log, ContainersOptions{folder, {std::filesystem::read_symlink("/proc/self/exe"), std::string(kAsShim)}},
+        [this](const ContainerPlace& place) { changes.push_back(place); });
+  }
+  void again() {  // as another process would find it
+    containers.reset();
+    changes.clear();
+    make();
+    ASSERT_TRUE(containers->adopt());
+  }
+  static ShimBegin program(std::vector<std::string> argv) {
+    ShimBegin out;
+    out.argv = std::move(argv);
+    out.environment = {"PATH=/usr/bin:/bin"};
+    return out;
+  }
+  void until(const ContainerPlace& place, ContainerState state) {
+    ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return containers->find(place)->state == state; }));
+  }
+  const ContainerSeen& seen(const ContainerPlace& place) const { return *containers->find(place); }
+
+  std::string folder, lines;
+  base::SystemClock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
+  std::vector<ContainerPlace> changes;
+  std::unique_ptr<Containers> containers;
+  const ContainerPlace one{"uid-1", "main", 0};
+};
+
+TEST_F(ContainersTest, OneRunsEndsAndIsForgotten) {
+  ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "exit 7"})));
+  EXPECT_EQ(containers->begin(one, program({"true"})).error().kind, ErrorKind::kAlreadyExists);
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 7);
+  EXPECT_FALSE(changes.empty());
+  ASSERT_TRUE(containers->forget(one));
+  EXPECT_EQ(containers->find(one), nullptr);
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "nothing of it stays";
+}
+
+TEST_F(ContainersTest, SignalsReachItsProcess) {
+  ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
+  EXPECT_EQ(containers->signal(one, SIGTERM).error().kind, ErrorKind::kNotFound) << "it has not begun";
+  until(one, ContainerState::kRunning);
+  EXPECT_EQ(containers->forget(one).error().kind, ErrorKind::kInvalid);
+  ASSERT_TRUE(containers->signal(one, SIGTERM));
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 143);
+}
+
+TEST_F(ContainersTest, WhatCannotBeginHasEnded) {
+  ASSERT_TRUE(containers->begin(one, program({"no-such-program"})));
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.cannot_begin, "run no-such-program: No such file or directory");
+}
+
+TEST_F(ContainersTest, WhoeverComesNextAdoptsWhatRunsAndHearsHowItEnds) {
+  const ContainerPlace other{"uid-2", "main", 3};
+  ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "sleep 1; exit 5"})));
+  ASSERT_TRUE(containers->begin(other, program({"true"})));
+  until(one, ContainerState::kRunning);
+  until(other, ContainerState::kEnded);
+  const pid_t pid = seen(one).running.pid;
+  again();
+  ASSERT_NE(containers->find(one), nullptr);
+  until(one, ContainerState::kRunning);
+  EXPECT_EQ(seen(one).running.pid, pid);
+  until(other, ContainerState::kEnded);
+  EXPECT_EQ(seen(other).ended.exit_code, 0);
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 5) << "of a process that somebody else began";
+}
+
+TEST_F(ContainersTest, OneThatEndsWhileNobodyIsThereIsFoundWithItsExitCode) {
+  ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "sleep 0.3; exit 9"})));
+  until(one, ContainerState::kRunning);
+  containers.reset();
+  while (!std::filesystem::exists(base::cat(folder, "/uid-1/main/0/ended.json"))) ::usleep(10'000);
+  again();
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 9);
+}
+
+TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {
+  ASSERT_TRUE(containers->begin(one, program({"sleep", "100"})));
+  until(one, ContainerState::kRunning);
+  const pid_t pid = seen(one).running.pid;
+  std::ifstream lock(folder + "/uid-1/main/0/lock");
+  pid_t shim = 0;
+  lock >> shim;
+  ASSERT_GT(shim, 1);
+  ASSERT_EQ(::kill(shim, SIGKILL), 0);
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 137);
+  EXPECT_NE(lines.find("shim is gone"), std::string::npos);
+  for (int i = 0; i < 500 && ::kill(pid, 0) == 0; ++i) ::usleep(10'000);
+  EXPECT_NE(::kill(pid, 0), 0);
+  again();
+  until(one, ContainerState::kEnded);
+  EXPECT_EQ(seen(one).ended.exit_code, 137) << "and that is kept";
+}
+
+TEST_F(ContainersTest, NamesThatLeadElsewhereAreRefused) {
+  for (const ContainerPlace& wrong : {ContainerPlace{"..", "main", 0}, ContainerPlace{"uid", "a/b", 0}}) {
+    EXPECT_EQ(containers->begin(wrong, program({"true"})).error().kind, ErrorKind::kInvalid);
+  }
+  std::filesystem::create_directories(folder + "/uid/main/not-a-number");
+  EXPECT_TRUE(containers->adopt());
+  EXPECT_NE(lines.find("not-a-number"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidemark::runtime
+
+int main(int argc, char** argv) {
+  if (argc == 4 && argv[1] == tidemark::runtime::kAsShim)
+    return tidemark::runtime::run_shim(argv[2], std::atoi(argv[3]));
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

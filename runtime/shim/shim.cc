@@ -1,0 +1,306 @@
+#include "runtime/shim/shim.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/text.h"
+#include "journal/whole_file.h"
+#include "linux/kernel_files.h"
+#include "linux/proc/process.h"
+#include "runtime/shim/log_file.h"
+#include "runtime/shim/log_lines.h"
+#include "runtime/shim/shim_files.h"
+
+namespace tidemark::runtime {
+namespace {
+
+constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+constexpr int kKillRounds = 20;
+constexpr std::int64_t kSignalCode = 128;
+constexpr std::int64_t kNoProgramCode = 127;
+// After its end whoever it left behind may hold its output open: that is waited for no longer.
+constexpr base::Duration kLastOutput = std::chrono::milliseconds(200);
+
+struct Pipe {
+  Fd read, write;
+};
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return base::fail_errno(errno, "make a pipe");
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+bool write_text(const std::string& path, std::string_view text) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// ---- the child, between fork and exec: it says why it cannot go on through `told`, in words ----
+
+[[noreturn]] void give_up(int told, std::string_view doing, int error) {
+  const std::string why = base::cat(doing, ": ", std::strerror(error));
+  [[maybe_unused]] const auto written = ::write(told, why.data(), why.size());
+  ::_exit(kNoProgramCode);
+}
+
+[[noreturn]] void become(const ShimBegin& begin, int output, int errors, int told) {
+  ::setsid();
+  const std::string self = base::cat(::getpid());
+  for (const std::string& procs : begin.procs) {
+    if (!write_text(procs, self)) give_up(told, base::cat("join ", procs), errno);
+  }
+  if (begin.oom_score_adj && !write_text("/proc/self/oom_score_adj", base::cat(*begin.oom_score_adj))) {
+    give_up(told, "set oom_score_adj", errno);
+  }
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing || ::dup2(nothing.get(), 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) {
+    give_up(told, "set up standard input and output", errno);
+  }
+  if (!begin.root.empty() && (::chroot(begin.root.c_str()) != 0 || ::chdir("/") != 0)) {
+    give_up(told, base::cat("enter the root ", begin.root), errno);
+  }
+  if (::chdir(begin.working_dir.c_str()) != 0) give_up(told, base::cat("enter ", begin.working_dir), errno);
+  if (begin.group && (::setgroups(0, nullptr) != 0 || ::setgid(static_cast<gid_t>(*begin.group)) != 0)) {
+    give_up(told, base::cat("become group ", *begin.group), errno);
+  }
+  if (begin.user && ::setuid(static_cast<uid_t>(*begin.user)) != 0) {
+    give_up(told, base::cat("become user ", *begin.user), errno);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  std::vector<char*> argv, environment;
+  for (const std::string& each : begin.argv) argv.push_back(const_cast<char*>(each.c_str()));
+  for (const std::string& each : begin.environment) environment.push_back(const_cast<char*>(each.c_str()));
+  argv.push_back(nullptr);
+  environment.push_back(nullptr);
+  ::environ = environment.data();  // PATH is the container's
+  ::execvp(argv[0], argv.data());
+  give_up(told, base::cat("run ", begin.argv[0]), errno);
+}
+
+// ---- the shim itself ----
+
+std::int64_t start_ticks(pid_t pid) {
+  linux::Buffer buffer;
+  const auto proc = linux::Folder::open("/proc");
+  if (!proc) return 0;
+  const auto ticks = linux::read_start_ticks(*proc, pid, buffer);
+  return ticks && *ticks ? **ticks : 0;
+}
+
+class Shim {
+ public:
+  Shim(std::string folder, ShimBegin begin, Fd told)
+      : folder_(std::move(folder)),
+        begin_(std::move(begin)),
+        told_(std::move(told)),
+        log_({begin_.log, begin_.log_bytes_max, static_cast<int>(begin_.log_files_max)}) {}
+
+  Result<void> run() {
+    // Whoever ends this by mistake ends the container's log and the word of its end: only a kill does.
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    ::setsid();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    const std::string self = base::cat(::getpid());
+    for (const std::string& procs : begin_.shim_procs) {
+      if (!write_text(procs, self)) return base::fail_errno(errno, base::cat("join ", procs));
+    }
+    sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    children_ = Fd(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!children_) return base::fail_errno(errno, "hear of children");
+    ShimEnded ended;
+    ended.began = ended.ended = clock_.wall();
+    if (const auto begun = start(); !begun) {
+      ended.cannot_begin = begun.error().message;
+      ended.exit_code = kNoProgramCode;
+    } else {
+      ended.began = *begun;
+      follow();
+      kill_rest();
+      ended.ended = clock_.wall();
+      ended.signal = WIFSIGNALED(status_) ? WTERMSIG(status_) : 0;
+      ended.exit_code = ended.signal > 0 ? kSignalCode + ended.signal : WEXITSTATUS(status_);
+      ended.log_lost = log_.lost();
+    }
+    TM_TRY_VOID(journal::write_whole(path(kEndedFile), to_json(ended), {.sync = true}));
+    return {};
+  }
+
+ private:
+  std::string path(std::string_view file) const { return base::cat(folder_, "/", file); }
+
+  Result<base::WallTime> start() {
+    TM_TRY(Pipe output, make_pipe());
+    TM_TRY(Pipe errors, make_pipe());
+    TM_TRY(Pipe told, make_pipe());
+    const base::WallTime began = clock_.wall();
+    pid_ = ::fork();
+    if (pid_ < 0) return base::fail_errno(errno, "begin a process");
+    if (pid_ == 0) become(begin_, output.write.get(), errors.write.get(), told.write.get());
+    output.write.reset();
+    errors.write.reset();
+    told.write.reset();
+    output_ = std::move(output.read);
+    errors_ = std::move(errors.read);
+    if (const std::string why = read_all(told.read.get()); !why.empty()) {
+      ::waitpid(pid_, &status_, 0);
+      return fail(ErrorKind::kIo, why);
+    }
+    const ShimRunning running{pid_, start_ticks(pid_), began};
+    TM_TRY_VOID(journal::write_whole(path(kRunningFile), to_json(running)));
+    told_.reset();
+    return began;
+  }
+
+  static std::string read_all(int fd) {
+    std::string out;
+    std::array<char, 4096> piece;
+    while (true) {
+      const ssize_t count = ::read(fd, piece.data(), piece.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return out;
+      out.append(piece.data(), static_cast<std::size_t>(count));
+    }
+  }
+
+  // False: that stream has ended.
+  bool take(Fd& from, LogLines& lines) {
+    std::string bytes(kPieceBytes, '\0');
+    const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    std::string out;
+    if (count <= 0) {
+      lines.end(clock_.wall(), out);
+      from.reset();
+    } else {
+      lines.take(std::string_view(bytes).substr(0, static_cast<std::size_t>(count)), clock_.wall(), out);
+    }
+    if (!begin_.log.empty()) log_.write(out, clock_.wall());
+    return count > 0;
+  }
+
+  // All that ended: the container's process, and what it left behind and is ours since.
+  void reap() {
+    signalfd_siginfo told;
+    while (::read(children_.get(), &told, sizeof told) > 0) {
+    }
+    int status = 0;
+    for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
+      if (pid != pid_) continue;
+      status_ = status;
+      ended_ = true;
+    }
+  }
+
+  void follow() {
+    LogLines out("stdout"), err("stderr");
+    std::optional<base::MonotonicTime> until;
+    while (!ended_ || output_ || errors_) {
+      int wait_ms = -1;
+      if (ended_) {
+        if (!until) until = clock_.monotonic() + kLastOutput;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - clock_.monotonic());
+        if (left.count() <= 0) break;
+        wait_ms = static_cast<int>(left.count());
+      }
+      std::array<pollfd, 3> watched{{{children_.get(), POLLIN, 0},
+                                     {output_ ? output_.get() : -1, POLLIN, 0},
+                                     {errors_ ? errors_.get() : -1, POLLIN, 0}}};
+      if (::poll(watched.data(), watched.size(), wait_ms) < 0 && errno != EINTR) break;
+      if (watched[1].revents != 0) take(output_, out);
+      if (watched[2].revents != 0) take(errors_, err);
+      if (watched[0].revents != 0) reap();
+    }
+    std::string rest;
+    out.end(clock_.wall(), rest);
+    err.end(clock_.wall(), rest);
+    if (!begin_.log.empty()) log_.write(rest, clock_.wall());
+  }
+
+  // A container is over with its process: nothing of it stays in its group.
+  void kill_rest() {
+    if (begin_.procs.empty()) return;
+    for (int round = 0; round < kKillRounds; ++round) {
+      bool any = false;
+      const Fd procs(::open(begin_.procs.front().c_str(), O_RDONLY | O_CLOEXEC));
+      if (!procs) return;
+      for (const std::string_view line : base::split(read_all(procs.get()), '\n')) {
+        const auto pid = base::parse_int(line);
+        if (!pid || *pid <= 1 || *pid == ::getpid()) continue;
+        any = true;
+        ::kill(static_cast<pid_t>(*pid), SIGKILL);
+      }
+      if (!any) return;
+      ::poll(nullptr, 0, 10);
+      reap();
+    }
+  }
+
+  base::SystemClock clock_;
+  std::string folder_;
+  ShimBegin begin_;
+  Fd told_;
+  LogFile log_;
+  Fd children_, output_, errors_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool ended_ = false;
+};
+
+Result<void> run_in(const std::string& folder, Fd told) {
+  const Fd lock(::open(base::cat(folder, "/", kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return base::fail_errno(errno, base::cat("open the lock in ", folder));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(ErrorKind::kAlreadyExists, folder, ": another shim has this container");
+  }
+  // For whoever comes after the one that started this.
+  const std::string self = base::cat(::getpid(), " ", start_ticks(::getpid()), "\n");
+  if (::ftruncate(lock.get(), 0) != 0 || ::write(lock.get(), self.data(), self.size()) < 0) {
+    return base::fail_errno(errno, base::cat("write the lock in ", folder));
+  }
+  TM_TRY(const auto text, journal::read_whole(base::cat(folder, "/", kBeginFile), kFileBytesMax));
+  if (!text) return fail(ErrorKind::kNotFound, folder, ": nothing says what is to run");
+  auto begin = parse_begin(*text);
+  if (!begin) return std::unexpected(std::move(begin.error()).within(base::cat(folder, "/", kBeginFile)));
+  return Shim(folder, *std::move(begin), std::move(told)).run();
+}
+
+}  // namespace
+
+int run_shim(const std::string& folder, int told) {
+  if (told >= 0) ::fcntl(told, F_SETFD, FD_CLOEXEC);  // the container has no part in it
+  const auto done = run_in(folder, Fd(told));
+  if (done) return EXIT_SUCCESS;
+  const std::string why = base::cat("tidemark: ", done.error().message, "\n");
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, why.data(), why.size());
+  return EXIT_FAILURE;
+}
+
+}  // namespace tidemark::runtime

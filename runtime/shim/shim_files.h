@@ -1,0 +1,69 @@
+// What a shim and whoever started it tell each other, as files of one folder: either may die, and the other one's word
+// stands there still.
+//
+//   begin.json     written by the runtime before the shim starts: what is to run, and how
+//   lock           held by the shim as long as it lives, with its pid and when that began
+//   running.json   written by the shim: the process that runs
+//   ended.json     written by the shim when that has ended, whole or not at all: what a container came to
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace tidemark::runtime {
+
+inline constexpr std::int64_t kShimSchema = 1;
+inline constexpr std::string_view kBeginFile = "begin.json";
+inline constexpr std::string_view kLockFile = "lock";
+inline constexpr std::string_view kRunningFile = "running.json";
+inline constexpr std::string_view kEndedFile = "ended.json";
+
+struct ShimBegin {
+  std::vector<std::string> argv;         // the first is looked for in PATH of `env` where it has no slash
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string working_dir = "/";
+  std::string root;                  // a folder that is to be its root; "": the machine's
+  std::optional<std::int64_t> user;  // nullopt: whoever runs this
+  std::optional<std::int64_t> group;
+  std::vector<std::string> procs;       // files cgroup.procs that it joins, one of each hierarchy
+  std::vector<std::string> shim_procs;  // and those of the shim itself
+  std::optional<std::int64_t> oom_score_adj;
+  std::string log;  // path; "": nothing is kept
+  std::int64_t log_bytes_max = std::int64_t{10} << 20;
+  std::int64_t log_files_max = 5;
+  bool operator==(const ShimBegin&) const = default;
+};
+
+struct ShimRunning {
+  pid_t pid = 0;
+  std::int64_t start_ticks = 0;  // with it the pid names a process for good
+  base::WallTime began;
+  bool operator==(const ShimRunning&) const = default;
+};
+
+struct ShimEnded {
+  std::int64_t exit_code = 0;   // as shells count: 128 and the signal's number
+  std::int64_t signal = 0;      // 0: it ended by itself
+  std::string cannot_begin;     // why nothing ran; "" where something did
+  base::WallTime began, ended;  // both the same where nothing ran
+  std::int64_t log_lost = 0;    // lines of its log that the disk did not take
+  bool operator==(const ShimEnded&) const = default;
+};
+
+std::string to_json(const ShimBegin& begin);
+std::string to_json(const ShimRunning& running);
+std::string to_json(const ShimEnded& ended);
+// kUnsupported: of another schema.
+Result<ShimBegin> parse_begin(std::string_view text);
+Result<ShimRunning> parse_running(std::string_view text);
+Result<ShimEnded> parse_ended(std::string_view text);
+
+}  // namespace tidemark::runtime

@@ -1,0 +1,185 @@
+// The shim, for real: processes of this machine, in no group of their own (those are tests/ of the machine).
+#include "runtime/shim/shim.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "runtime/shim/shim_files.h"
+
+namespace tidemark::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct ShimTest : ::testing::Test {
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "shim-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    begin.log = folder + "/0.log";
+    begin.environment = {"PATH=/usr/bin:/bin", "NAME=value"};
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  void put() const { std::ofstream(folder + "/begin.json") << to_json(begin); }
+  void start(std::vector<std::string> argv) {
+    begin.argv = std::move(argv);
+    put();
+    shim = ::fork();
+    ASSERT_GE(shim, 0);
+    if (shim == 0) ::_exit(run_shim(folder));
+  }
+  int wait() const {
+    int status = 0;
+    ::waitpid(shim, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  int run(std::vector<std::string> argv) {
+    start(std::move(argv));
+    return wait();
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream file(folder + "/" + name);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  ShimEnded ended() const {
+    const auto parsed = parse_ended(read("ended.json"));
+    EXPECT_TRUE(parsed) << parsed.error().message;
+    return parsed.value_or(ShimEnded());
+  }
+  ShimRunning running() const {
+    for (int i = 0; i < 1000; ++i) {
+      if (const auto parsed = parse_running(read("running.json"))) return *parsed;
+      std::this_thread::sleep_for(10ms);
+    }
+    ADD_FAILURE() << "it did not begin";
+    return {};
+  }
+  // The log without its times.
+  std::string log() const {
+    std::string out;
+    for (const std::string_view line : base::split(read("0.log"), '\n')) {
+      if (!line.empty()) out += base::cat(line.substr(line.find(' ') + 1), "|");
+    }
+    return out;
+  }
+
+  std::string folder;
+  ShimBegin begin;
+  pid_t shim = -1;
+};
+
+TEST_F(ShimTest, WhatRanIsToldWithItsExitCodeAndItsWords) {
+  EXPECT_EQ(run({"sh", "-c", "echo one; echo two >&2; echo $NAME; pwd; exit 3"}), 0);
+  EXPECT_EQ(ended().exit_code, 3);
+  EXPECT_EQ(ended().signal, 0);
+  EXPECT_EQ(ended().cannot_begin, "");
+  EXPECT_LE(ended().began, ended().ended);
+  const std::string said = log();
+  for (const std::string_view line : {"stdout F one|", "stderr F two|", "stdout F value|", "stdout F /|"}) {
+    EXPECT_TRUE(said.contains(line)) << said;
+  }
+}
+
+TEST_F(ShimTest, ASignalIsAnExitCodeAsShellsCount) {
+  EXPECT_EQ(run({"sh", "-c", "kill -TERM $$"}), 0);
+  EXPECT_EQ(ended().exit_code, 143);
+  EXPECT_EQ(ended().signal, SIGTERM);
+}
+
+TEST_F(ShimTest, WhatCannotBeginSaysWhy) {
+  EXPECT_EQ(run({"no-such-program"}), 0);
+  EXPECT_EQ(ended().cannot_begin, "run no-such-program: No such file or directory");
+  EXPECT_EQ(ended().exit_code, 127);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/running.json"));
+  begin.working_dir = "/no/such/folder";
+  EXPECT_EQ(run({"true"}), 0);
+  EXPECT_EQ(ended().cannot_begin, "enter /no/such/folder: No such file or directory");
+  begin.working_dir = "/";
+  begin.procs = {folder + "/no-group/cgroup.procs"};
+  EXPECT_EQ(run({"true"}), 0);
+  EXPECT_TRUE(ended().cannot_begin.starts_with("join ")) << ended().cannot_begin;
+}
+
+TEST_F(ShimTest, TheProcessIsNamedForGood) {
+  start({"sleep", "100"});
+  const ShimRunning now = running();
+  EXPECT_EQ(::kill(now.pid, 0), 0);
+  EXPECT_GT(now.start_ticks, 0);
+  ::kill(now.pid, SIGKILL);
+  EXPECT_EQ(wait(), 0);
+  EXPECT_EQ(ended().exit_code, 137);
+}
+
+// Whoever stops everything that the runtime started stops the containers by their own rules, not their shims.
+TEST_F(ShimTest, OnlyAKillEndsAShim) {
+  start({"sleep", "100"});
+  const ShimRunning now = running();
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::kill(shim, signal);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(::waitpid(shim, nullptr, WNOHANG), 0);
+  ::kill(now.pid, SIGTERM);
+  EXPECT_EQ(wait(), 0);
+  EXPECT_EQ(ended().exit_code, 143);
+}
+
+TEST_F(ShimTest, OutputThatSomebodyElseHoldsIsNotWaitedFor) {
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_EQ(run({"sh", "-c", "sleep 5 & echo $!; exit 0"}), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 4s);
+  const std::string said = log();
+  const auto left = base::parse_int(said.substr(9, said.size() - 10));
+  ASSERT_TRUE(left) << said;
+  ::kill(static_cast<pid_t>(*left), SIGKILL);  // it is in no group of the container's here
+}
+
+TEST_F(ShimTest, OneContainerHasOneShim) {
+  start({"sleep", "100"});
+  const ShimRunning now = running();
+  const pid_t first = shim;
+  start({"true"});
+  EXPECT_EQ(wait(), EXIT_FAILURE);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/ended.json"));
+  ::kill(now.pid, SIGKILL);
+  shim = first;
+  EXPECT_EQ(wait(), 0);
+}
+
+TEST_F(ShimTest, AFolderThatSaysNothingIsRefused) {
+  shim = ::fork();
+  if (shim == 0) ::_exit(run_shim(folder));
+  EXPECT_EQ(wait(), EXIT_FAILURE);
+  for (const std::string_view wrong :
+       {"{", R"({"schema":2,"argv":["a"]})", R"({"schema":1})", R"({"schema":1,"argv":["a"],"user":-1})"}) {
+    EXPECT_FALSE(parse_begin(wrong)) << wrong;
+  }
+}
+
+TEST_F(ShimTest, WhatIsWrittenIsRead) {
+  begin.argv = {"a", "b \"c\"\n"};
+  begin.root = "/r";
+  begin.user = 65534;
+  begin.oom_score_adj = -5;
+  begin.shim_procs = {"x"};
+  EXPECT_EQ(parse_begin(to_json(begin)).value(), begin);
+  const ShimRunning now{7, 8, *base::parse_rfc3339("2026-11-23T20:15:30Z")};
+  EXPECT_EQ(parse_running(to_json(now)).value(), now);
+  const ShimEnded end{137, 9, "why", now.began, now.began, 4};
+  EXPECT_EQ(parse_ended(to_json(end)).value(), end);
+}
+
+}  // namespace
+}  // namespace tidemark::runtime
