@@ -4,8 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "main/process.h"
+#include "runtime/shim/shim.h"
 
 namespace {
 
@@ -59,6 +61,11 @@ int wrong_use(const std::string& why) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Not for people: what the runtime of `up` starts beside each container, and before anything else that costs memory.
+  if (argc == 4 && argv[1] == tidemark::runtime::kShimCommand) {
+    return tidemark::runtime::run_shim(argv[2], base::SystemClock(),
+                                       static_cast<int>(base::parse_int(argv[3]).value_or(-1)));
+  }
   tidemark::main::prepare_process();
   const std::string_view program = argc > 0 ? argv[0] : "";
   const std::string_view called = program.substr(program.rfind('/') + 1);

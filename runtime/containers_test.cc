@@ -2,6 +2,7 @@
 #include "runtime/containers.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "net/testing/loop.h"
 #include "runtime/shim/shim.h"
@@ -120,7 +122,7 @@ TEST_F(ContainersTest, OneThatEndsWhileNobodyIsThereIsFoundWithItsExitCode) {
   ASSERT_TRUE(containers->begin(one, program({"sh", "-c", "sleep 0.3; exit 9"})));
   until(one, ContainerState::kRunning);
   containers.reset();
-  while (!std::filesystem::exists(base::cat(folder, "/uid-1/main/0/ended.json"))) ::usleep(10'000);
+  while (!std::filesystem::exists(base::cat(folder, "/uid-1/main/0/ended.json"))) ::poll(nullptr, 0, 10);
   again();
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 9);
@@ -138,7 +140,7 @@ TEST_F(ContainersTest, WithItsShimKilledAContainerIsEnded) {
   until(one, ContainerState::kEnded);
   EXPECT_EQ(seen(one).ended.exit_code, 137);
   EXPECT_NE(lines.find("shim is gone"), std::string::npos);
-  for (int i = 0; i < 500 && ::kill(pid, 0) == 0; ++i) ::usleep(10'000);
+  for (int i = 0; i < 500 && ::kill(pid, 0) == 0; ++i) ::poll(nullptr, 0, 10);
   EXPECT_NE(::kill(pid, 0), 0);
   again();
   until(one, ContainerState::kEnded);
@@ -159,7 +161,8 @@ TEST_F(ContainersTest, NamesThatLeadElsewhereAreRefused) {
 
 int main(int argc, char** argv) {
   if (argc == 4 && argv[1] == tidemark::runtime::kAsShim)
-    return tidemark::runtime::run_shim(argv[2], std::atoi(argv[3]));
+    return tidemark::runtime::run_shim(argv[2], tidemark::base::SystemClock(),
+                                       static_cast<int>(tidemark::base::parse_int(argv[3]).value_or(-1)));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -113,8 +113,9 @@ std::int64_t start_ticks(pid_t pid) {
 
 class Shim {
  public:
-  Shim(std::string folder, ShimBegin begin, Fd told)
-      : folder_(std::move(folder)),
+  Shim(const base::Clock& clock, std::string folder, ShimBegin begin, Fd told)
+      : clock_(clock),
+        folder_(std::move(folder)),
         begin_(std::move(begin)),
         told_(std::move(told)),
         log_({begin_.log, begin_.log_bytes_max, static_cast<int>(begin_.log_files_max)}) {}
@@ -263,7 +264,7 @@ class Shim {
     }
   }
 
-  base::SystemClock clock_;
+  const base::Clock& clock_;
   std::string folder_;
   ShimBegin begin_;
   Fd told_;
@@ -274,7 +275,7 @@ class Shim {
   bool ended_ = false;
 };
 
-Result<void> run_in(const std::string& folder, Fd told) {
+Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told) {
   const Fd lock(::open(base::cat(folder, "/", kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return base::fail_errno(errno, base::cat("open the lock in ", folder));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -289,14 +290,14 @@ Result<void> run_in(const std::string& folder, Fd told) {
   if (!text) return fail(ErrorKind::kNotFound, folder, ": nothing says what is to run");
   auto begin = parse_begin(*text);
   if (!begin) return std::unexpected(std::move(begin.error()).within(base::cat(folder, "/", kBeginFile)));
-  return Shim(folder, *std::move(begin), std::move(told)).run();
+  return Shim(clock, folder, *std::move(begin), std::move(told)).run();
 }
 
 }  // namespace
 
-int run_shim(const std::string& folder, int told) {
+int run_shim(const std::string& folder, const base::Clock& clock, int told) {
   if (told >= 0) ::fcntl(told, F_SETFD, FD_CLOEXEC);  // the container has no part in it
-  const auto done = run_in(folder, Fd(told));
+  const auto done = run_in(folder, clock, Fd(told));
   if (done) return EXIT_SUCCESS;
   const std::string why = base::cat("tidemark: ", done.error().message, "\n");
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, why.data(), why.size());

@@ -4,11 +4,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "base/clock.h"
 
 namespace tidemark::runtime {
 
+// `tidemark container-shim FOLDER DESCRIPTOR`
+inline constexpr std::string_view kShimCommand = "container-shim";
+
 // Runs in the folder (shim_files.h) until the container has ended. Answers the exit code of this process: 0 where
 // ended.json is written. `told` (-1: none) is closed as soon as running.json or ended.json is there.
-int run_shim(const std::string& folder, int told = -1);
+int run_shim(const std::string& folder, const base::Clock& clock, int told = -1);
 
 }  // namespace tidemark::runtime

@@ -2,6 +2,7 @@
 #include "runtime/shim/shim.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,10 +13,10 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "runtime/shim/shim_files.h"
 
@@ -40,7 +41,7 @@ struct ShimTest : ::testing::Test {
     put();
     shim = ::fork();
     ASSERT_GE(shim, 0);
-    if (shim == 0) ::_exit(run_shim(folder));
+    if (shim == 0) ::_exit(run_shim(folder, base::SystemClock()));
   }
   int wait() const {
     int status = 0;
@@ -63,7 +64,7 @@ struct ShimTest : ::testing::Test {
   ShimRunning running() const {
     for (int i = 0; i < 1000; ++i) {
       if (const auto parsed = parse_running(read("running.json"))) return *parsed;
-      std::this_thread::sleep_for(10ms);
+      ::poll(nullptr, 0, 10);
     }
     ADD_FAILURE() << "it did not begin";
     return {};
@@ -129,7 +130,7 @@ TEST_F(ShimTest, OnlyAKillEndsAShim) {
   start({"sleep", "100"});
   const ShimRunning now = running();
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::kill(shim, signal);
-  std::this_thread::sleep_for(50ms);
+  ::poll(nullptr, 0, 50);
   EXPECT_EQ(::waitpid(shim, nullptr, WNOHANG), 0);
   ::kill(now.pid, SIGTERM);
   EXPECT_EQ(wait(), 0);
@@ -160,7 +161,7 @@ TEST_F(ShimTest, OneContainerHasOneShim) {
 
 TEST_F(ShimTest, AFolderThatSaysNothingIsRefused) {
   shim = ::fork();
-  if (shim == 0) ::_exit(run_shim(folder));
+  if (shim == 0) ::_exit(run_shim(folder, base::SystemClock()));
   EXPECT_EQ(wait(), EXIT_FAILURE);
   for (const std::string_view wrong :
        {"{", R"({"schema":2,"argv":["a"]})", R"({"schema":1})", R"({"schema":1,"argv":["a"],"user":-1})"}) {
