@@ -10,6 +10,7 @@
 // 5xx-with-Retry-After happen inside, within the deadline, for calls that are safe to repeat.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -79,6 +80,7 @@ struct WriteOptions {
   std::string_view subresource;  // "status", "eviction", "binding"
   std::string field_manager = "tidemark";
   bool dry_run = false;
+  std::optional<std::int64_t> grace_period_s{};  // of a removal; not given: the object's own
   WriteNote note{};
   Place place{};  // none: the write waits for its own
 };

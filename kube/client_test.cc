@@ -83,6 +83,11 @@ TEST_F(ClientTest, CreateAndRemove) {
   ASSERT_TRUE(run(client->remove(kPods, "a", "uid-1", options, 5s)));
   EXPECT_EQ(request(3).body,
             R"({"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"],"preconditions":{"uid":"uid-1"}})");
+  options.dry_run = false;
+  options.grace_period_s = 0;
+  transport.answers = {{}};
+  ASSERT_TRUE(run(client->remove(kPods, "a", "", options, 5s)));
+  EXPECT_EQ(request(4).body, R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0})");
 }
 
 TEST_F(ClientTest, OptionsOfACallerThatIsGoneDoNotMatter) {

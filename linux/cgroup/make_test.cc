@@ -1,0 +1,88 @@
+#include "linux/cgroup/make.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "linux/testing/own_group.h"
+
+namespace tidemark::linux {
+namespace {
+
+std::string text(const std::string& path) {
+  std::ifstream file(path);
+  std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  while (!all.empty() && all.back() == '\n') all.pop_back();
+  return all;
+}
+bool is_there(const std::string& path) {
+  struct stat seen{};
+  return ::stat(path.c_str(), &seen) == 0;
+}
+
+// On the machine's own hierarchies: only a kernel knows what it takes.
+struct MakeGroup : ::testing::Test {
+  void SetUp() override {
+    auto seen = Hierarchies::discover(testing::kMachineRoot, text("/proc/self/mountinfo"));
+    if (!seen) GTEST_SKIP() << seen.error().message;
+    hierarchies.emplace(std::move(*seen));
+    own.emplace(*hierarchies);
+    if (!own->complete()) GTEST_SKIP() << "this user makes no groups";
+  }
+  std::string below(std::string_view name) const { return base::cat(own->name(), "/", name); }
+  std::optional<Hierarchies> hierarchies;
+  std::optional<testing::OwnGroup> own;
+};
+
+TEST_F(MakeGroup, IsInEveryHierarchyAndTakesAProcessThere) {
+  ASSERT_TRUE(make_group(*hierarchies, below("kubepods/besteffort/pod1")));
+  ASSERT_TRUE(make_group(*hierarchies, below("kubepods/besteffort/pod1"))) << "once more changes nothing";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  for (const std::string& file : process_files(*hierarchies, below("kubepods/besteffort/pod1"))) {
+    std::ofstream procs(file);
+    EXPECT_TRUE(procs << child << std::flush) << file;
+    procs.close();
+    EXPECT_EQ(text(file), std::to_string(child)) << file;
+  }
+  const auto refused = remove_group(*hierarchies, below("kubepods"));
+  ASSERT_FALSE(refused) << "somebody is in it";
+  EXPECT_NE(refused.error().message.find("kubepods"), std::string::npos) << refused.error().message;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(remove_group(*hierarchies, below("kubepods")));
+  EXPECT_TRUE(remove_group(*hierarchies, below("kubepods"))) << "none there is none to remove";
+  for (const Hierarchy& one : hierarchies->all()) EXPECT_FALSE(is_there(one.path + "/" + below("kubepods")));
+}
+
+TEST_F(MakeGroup, WhatSomebodySetOfProcessorsStays) {
+  const auto cpuset = hierarchies->of(Controller::kCpuset);
+  if (!cpuset || hierarchies->all()[*cpuset].version != Version::kV1) GTEST_SKIP() << "of v1 only";
+  ASSERT_TRUE(make_group(*hierarchies, below("a")));
+  const std::string file = base::cat(hierarchies->all()[*cpuset].path, "/", below("a"), "/cpuset.cpus");
+  {
+    std::ofstream(file) << "0" << std::flush;
+  }
+  ASSERT_TRUE(make_group(*hierarchies, below("a/b")));
+  EXPECT_EQ(text(file), "0");
+  EXPECT_EQ(text(base::cat(hierarchies->all()[*cpuset].path, "/", below("a/b"), "/cpuset.cpus")), "0");
+  EXPECT_TRUE(remove_group(*hierarchies, below("a")));
+}
+
+TEST_F(MakeGroup, NamesThatLeadElsewhereAreRefused) {
+  for (const char* wrong : {"", "/", "a/../b", ".."}) {
+    EXPECT_EQ(make_group(*hierarchies, wrong).error().kind, ErrorKind::kInvalid) << wrong;
+    EXPECT_EQ(remove_group(*hierarchies, wrong).error().kind, ErrorKind::kInvalid) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::linux

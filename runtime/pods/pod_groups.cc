@@ -1,0 +1,172 @@
+#include "runtime/pods/pod_groups.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "linux/cgroup/limit.h"
+#include "linux/cgroup/make.h"
+#include "policy/limits/conversions.h"
+
+namespace tidemark::runtime {
+namespace {
+
+constexpr std::string_view kShims = "shims";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+linux::KubeQos groups_of(model::KubeQos qos) {
+  switch (qos) {
+    case model::KubeQos::kGuaranteed:
+      return linux::KubeQos::kGuaranteed;
+    case model::KubeQos::kBurstable:
+      return linux::KubeQos::kBurstable;
+    case model::KubeQos::kBestEffort:
+      break;
+  }
+  return linux::KubeQos::kBestEffort;
+}
+
+std::optional<model::CpuMilli> said(model::CpuMilli amount) {
+  return amount.value > 0 ? std::optional(amount) : std::nullopt;
+}
+std::optional<model::MemoryBytes> said(model::MemoryBytes amount) {
+  return amount.value > 0 ? std::optional(amount) : std::nullopt;
+}
+
+GroupLimits limits_of(std::optional<model::CpuMilli> request, std::optional<model::CpuMilli> cpu,
+                      std::optional<model::MemoryBytes> memory) {
+  return {policy::shares_of(request), policy::quota_of(cpu), policy::memory_limit_of(memory)};
+}
+
+}  // namespace
+
+std::string container_id(std::string_view uid, std::string_view name, std::int32_t attempt) {
+  base::TextHash head, middle, tail, end;
+  head.add(uid);
+  middle.add(uid).add("/").add(name);
+  tail.add(name).add("/").add(uid);
+  end.add(uid).add("/").add(name).add("/").add(base::cat(attempt));
+  return base::cat(head.hex(), middle.hex(), tail.hex(), end.hex());
+}
+
+GroupLimits container_limits(const RunContainer& container) {
+  return limits_of(said(container.resources.requests.cpu), said(container.resources.limits.cpu),
+                   said(container.resources.limits.memory));
+}
+
+// A pod is held as a whole where each of its containers is held; what only starts it up may need more than what runs.
+GroupLimits pod_limits(const RunPod& pod) {
+  model::Resources running, most;
+  bool all_cpu = !pod.containers.empty(), all_memory = all_cpu;
+  for (const RunContainer& container : pod.containers) {
+    const model::Resources& limits = container.resources.limits;
+    all_cpu = all_cpu && limits.cpu.value > 0;
+    all_memory = all_memory && limits.memory.value > 0;
+    if (container.role == policy::LifeRole::kInit) {
+      most.cpu = std::max(most.cpu, limits.cpu);
+      most.memory = std::max(most.memory, limits.memory);
+    } else {
+      running += limits;
+    }
+  }
+  const auto& level = pod.resources.pod_level;
+  const auto cpu = level && level->cpu_limit ? level->cpu_limit
+                   : all_cpu                 ? said(std::max(running.cpu, most.cpu))
+                                             : std::nullopt;
+  const auto memory = level && level->memory_limit ? level->memory_limit
+                      : all_memory                 ? said(std::max(running.memory, most.memory))
+                                                   : std::nullopt;
+  return limits_of(said(model::effective_request(pod.resources).cpu), cpu, memory);
+}
+
+PodGroups::PodGroups(const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root)
+    : hierarchies_(hierarchies),
+      rim_(rim),
+      killer_(hierarchies, rim),
+      layout_(linux::CgroupDriver::kCgroupfs, root),
+      root_(root.substr(std::min(root.find_first_not_of('/'), root.size()))) {}
+
+Result<void> PodGroups::limit(const std::string& path, const GroupLimits& limits) {
+  TM_TRY(const auto group, linux::Group::open(hierarchies_, path));
+  if (!group) return fail(ErrorKind::kIo, path, ": the group is gone");
+  const std::pair<linux::File, std::int64_t> values[] = {{linux::File::kCpuShares, limits.shares},
+                                                         {linux::File::kCpuQuota, limits.quota_us},
+                                                         {linux::File::kMemoryLimit, limits.memory}};
+  for (const auto& [file, value] : values) {
+    const auto version = group->version(file);
+    if (!version || !group->has(file)) continue;  // the agent says which of these the machine lacks
+    TM_TRY(std::string text, linux::value_text(file, *version, value));
+    const auto report =
+        linux::compare_and_write({&*group, file, std::move(text), std::nullopt}, rim_.writer(), buffer_);
+    if (report.outcome == linux::WriteOutcome::kRefused && report.error) return std::unexpected(*report.error);
+  }
+  return {};
+}
+
+Result<void> PodGroups::make(model::Resources allocatable) {
+  for (const linux::KubeQos qos : linux::kKubeQosLevels) {
+    TM_TRY_VOID(linux::make_group(hierarchies_, layout_.qos_path(qos)));
+  }
+  TM_TRY_VOID(linux::make_group(hierarchies_, base::cat(root_, "/", kShims)));
+  TM_TRY_VOID(limit(layout_.qos_path(linux::KubeQos::kGuaranteed), limits_of(allocatable.cpu, {}, {})));
+  return limit(layout_.qos_path(linux::KubeQos::kBestEffort), limits_of({}, {}, {}));
+}
+
+std::vector<std::string> PodGroups::shim_processes() const {
+  return linux::process_files(hierarchies_, base::cat(root_, "/", kShims));
+}
+
+std::string PodGroups::container_path(const RunPod& pod, const std::string& id) const {
+  return base::cat(layout_.pod_path(groups_of(pod.qos), pod.uid).value_or(""), "/", id);
+}
+
+Result<std::vector<std::string>> PodGroups::make_container(const RunPod& pod, const RunContainer& container,
+                                                           const std::string& id, bool first) {
+  const auto pod_path = layout_.pod_path(groups_of(pod.qos), pod.uid);
+  if (!pod_path || !std::ranges::all_of(id, [](char c) { return kHexDigits.contains(c); })) {
+    return fail(ErrorKind::kInvalid, base::in_quotes(pod.uid), " is no part of a group's path");
+  }
+  const std::string path = base::cat(*pod_path, "/", id);
+  TM_TRY_VOID(linux::make_group(hierarchies_, path));
+  if (first) TM_TRY_VOID(limit(*pod_path, pod_limits(pod)));
+  TM_TRY_VOID(limit(path, container_limits(container)));
+  return linux::process_files(hierarchies_, path);
+}
+
+Result<void> PodGroups::end(const std::string& path) {
+  TM_TRY(const auto killed, killer_.kill(path));
+  if (killed.left > 0) return fail(ErrorKind::kUnavailable, path, ": ", killed.left, " processes are there still");
+  return linux::remove_group(hierarchies_, path);
+}
+
+Result<void> PodGroups::remove_container(const RunPod& pod, const std::string& id) {
+  return end(container_path(pod, id));
+}
+
+Result<void> PodGroups::remove_pod(const RunPod& pod) {
+  const auto path = layout_.pod_path(groups_of(pod.qos), pod.uid);
+  return path ? end(*path) : Result<void>();
+}
+
+Result<std::size_t> PodGroups::remove_others(const std::vector<std::string>& known) {
+  const std::set<std::string_view> kept(known.begin(), known.end());
+  std::set<std::string> others;
+  for (std::size_t i = 0; i < hierarchies_.all().size(); ++i) {
+    TM_TRY(const auto pods,
+           linux::walk_pods(hierarchies_.directory(i), layout_, {hierarchies_.all()[i].path, root_, {}}));
+    for (const linux::LivePod& pod : pods) {
+      if (!kept.contains(pod.uid)) others.insert(pod.path);
+    }
+  }
+  for (const std::string& path : others) TM_TRY_VOID(end(path));
+  return others.size();
+}
+
+Result<void> PodGroups::remove_all() {
+  return linux::remove_group(hierarchies_, root_);
+}
+
+}  // namespace tidemark::runtime

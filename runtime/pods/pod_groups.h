@@ -1,0 +1,69 @@
+// The groups of pods, where a kubelet would have them and with what a kubelet would write, so that everything that
+// knows a kubelet's groups knows these:
+//
+//   ROOT/kubepods[/burstable|/besteffort]/pod<uid>/<container id>
+//
+// Limits of batch resources are the agent's to write; it finds the groups by their names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/cgroup/kill.h"
+#include "linux/cgroup/write.h"
+#include "linux/kubepods.h"
+#include "model/resources.h"
+#include "runtime/pods/pod_spec.h"
+
+namespace tidemark::runtime {
+
+// The same for every attempt's shim, log and status: 64 hexadecimal digits, as runtimes of containers have them.
+std::string container_id(std::string_view uid, std::string_view name, std::int32_t attempt);
+
+// As a kubelet writes it for the specification of a pod, and of a container.
+struct GroupLimits {
+  std::int64_t shares = 0, quota_us = 0, memory = 0;  // v1's; -1: no limit
+  bool operator==(const GroupLimits&) const = default;
+};
+GroupLimits pod_limits(const RunPod& pod);
+GroupLimits container_limits(const RunContainer& container);
+
+class PodGroups {
+ public:
+  // Both outlive it. `root`: a group of ours, "/tidemark"; nobody else makes groups in it.
+  PodGroups(const linux::Hierarchies& hierarchies, linux::KillRim& rim, std::string_view root);
+
+  // Those above the pods, and that of the shims. What another one like this left there stays.
+  Result<void> make(model::Resources allocatable);
+  // Answers the files that a process of the container joins by. The pod's own limits are written with its `first`
+  // container: what the agent made of them since is not undone.
+  Result<std::vector<std::string>> make_container(const RunPod& pod, const RunContainer& container,
+                                                  const std::string& id, bool first);
+  std::vector<std::string> shim_processes() const;
+  std::string container_path(const RunPod& pod, const std::string& id) const;
+  // With whatever is in them.
+  Result<void> remove_container(const RunPod& pod, const std::string& id);
+  Result<void> remove_pod(const RunPod& pod);
+  // Groups of pods that `known` does not name, emptied and removed: of a process before this one.
+  Result<std::size_t> remove_others(const std::vector<std::string>& known);
+  // All of it, once no pod is there any more.
+  Result<void> remove_all();
+
+ private:
+  Result<void> limit(const std::string& path, const GroupLimits& limits);
+  Result<void> end(const std::string& path);
+
+  const linux::Hierarchies& hierarchies_;
+  linux::KillRim& rim_;
+  linux::KernelGroupKiller killer_;
+  linux::Kubepods layout_;
+  std::string root_;
+  linux::Buffer buffer_;
+};
+
+}  // namespace tidemark::runtime
