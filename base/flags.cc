@@ -88,6 +88,12 @@ Flag& Flag::required() {
   return *this;
 }
 
+Flag& Flag::verbatim() {
+  TM_CHECK(kind_ == Kind::kList, "of lists");
+  verbatim_ = true;
+  return *this;
+}
+
 bool Flag::answers_to(std::string_view name) const {
   return name_ == name || std::ranges::find(aliases_, name) != aliases_.end();
 }
@@ -114,6 +120,10 @@ void Flags::arguments(std::string_view usage, std::size_t min, std::size_t max) 
   arguments_usage_ = usage;
   arguments_min_ = min;
   arguments_max_ = max;
+}
+
+void Flags::example(std::string_view call) {
+  examples_.emplace_back(call);
 }
 
 Flag& Flags::add(std::string_view name, Flag::Kind kind, std::string_view placeholder, std::string_view help) {
@@ -318,8 +328,10 @@ Result<void> Flags::read_arguments(std::span<const std::string> args, Sources& s
 
     Given& given = sources.command_line[flag];
     given.place = place;
-    if (flag->kind_ == Flag::Kind::kList) {
+    if (flag->kind_ == Flag::Kind::kList && !flag->verbatim_) {
       std::ranges::move(pieces(value), std::back_inserter(given.values));
+    } else if (flag->kind_ == Flag::Kind::kList) {
+      given.values.push_back(std::move(value));
     } else {
       given.values.assign(1, value);
     }

@@ -43,6 +43,7 @@ class Flag {
   Flag& secret();                            // never shown: not in errors, help, nor settings
   Flag& hidden();                            // accepted, not in the help text
   Flag& required();                          // must come from somewhere
+  Flag& verbatim();                          // of a list: what is given on the command line is one element, commas too
 
  private:
   friend class Flags;
@@ -64,6 +65,7 @@ class Flag {
   bool secret_ = false;
   bool hidden_ = false;
   bool required_ = false;
+  bool verbatim_ = false;
   Read read_;
 };
 
@@ -119,6 +121,9 @@ class Flags {
   // there may be none.
   void arguments(std::string_view usage, std::size_t min, std::size_t max);
 
+  // A call as somebody would type it, shown at the end of the help text.
+  void example(std::string_view call);
+
   struct Setting {
     std::string name;
     std::string value;  // "(secret)" for a secret
@@ -161,6 +166,7 @@ class Flags {
   std::vector<std::unique_ptr<Flag>> flags_;
   std::string config_path_;
   std::string arguments_usage_;
+  std::vector<std::string> examples_;
   std::size_t arguments_min_ = 0;
   std::size_t arguments_max_ = 0;
 };

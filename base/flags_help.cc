@@ -101,6 +101,8 @@ std::string Flags::help() const {
       append_wrapped(out, entry.help, help_at, help_at);
     }
   }
+  if (!examples_.empty()) out += "\nExamples:\n";
+  for (const std::string& example : examples_) out += cat("  ", example, "\n");
   out.push_back('\n');
   append_wrapped(out,
                  "A value comes from the command line, else from the environment, else from the configuration file, "

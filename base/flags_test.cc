@@ -166,6 +166,23 @@ TEST_F(FlagsTest, GivenTwiceTheLastWinsAndListsGrow) {
   EXPECT_TRUE(gates.empty());
 }
 
+TEST(FlagsListTest, AVerbatimListKeepsCommas) {
+  std::vector<std::string> env;
+  Flags flags("program", "A test.");
+  flags.list("env", env, "variables").verbatim();
+  const std::vector<std::string> args{"--env", "A=1,2", "--env=B= x "};
+  const auto nothing = [](std::string_view) { return std::optional<std::string>(); };
+  const auto no_file = [](std::string_view) -> Result<std::string> { return fail(ErrorKind::kNotFound, "none"); };
+  ASSERT_TRUE(flags.parse(args, nothing, no_file));
+  EXPECT_EQ(env, (std::vector<std::string>{"A=1,2", "B= x "}));
+}
+
+TEST(FlagsListTest, ExamplesStandInTheHelp) {
+  Flags flags("program", "A test.");
+  flags.example("program --help");
+  EXPECT_NE(flags.help().find("\nExamples:\n  program --help\n"), std::string::npos) << flags.help();
+}
+
 TEST_F(FlagsTest, PrecedenceIsCommandLineEnvironmentFileDefault) {
   files["/etc/t.yaml"] = "# ours\nworkers: 3\nlisten: \"file\"\nresync: 1m\n";
   variables["TIDEMARK_CONFIG"] = "/etc/t.yaml";

@@ -82,7 +82,8 @@ struct WriteOptions {
   bool dry_run = false;
   std::optional<std::int64_t> grace_period_s{};  // of a removal; not given: the object's own
   WriteNote note{};
-  Place place{};  // none: the write waits for its own
+  Place place{};                   // none: the write waits for its own
+  std::string_view propagation{};  // of a removal: "Background", "Foreground", "Orphan"; "": as the kind has it
 };
 
 // Ask for the narrowest of these.

@@ -85,9 +85,11 @@ TEST_F(ClientTest, CreateAndRemove) {
             R"({"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"],"preconditions":{"uid":"uid-1"}})");
   options.dry_run = false;
   options.grace_period_s = 0;
+  options.propagation = "Background";
   transport.answers = {{}};
   ASSERT_TRUE(run(client->remove(kPods, "a", "", options, 5s)));
-  EXPECT_EQ(request(4).body, R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0})");
+  EXPECT_EQ(request(4).body,
+            R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"propagationPolicy":"Background"})");
 }
 
 TEST_F(ClientTest, OptionsOfACallerThatIsGoneDoNotMatter) {

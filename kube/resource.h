@@ -17,6 +17,7 @@ struct Resource {
 
 inline constexpr Resource kNodes{"", "v1", "nodes", "Node", false};
 inline constexpr Resource kPods{"", "v1", "pods", "Pod", true};
+inline constexpr Resource kJobs{"batch", "v1", "jobs", "Job", true};
 inline constexpr Resource kConfigMaps{"", "v1", "configmaps", "ConfigMap", true};
 inline constexpr Resource kEvents{"", "v1", "events", "Event", true};
 inline constexpr Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};

@@ -86,6 +86,7 @@ int run_undo(const std::vector<std::string>& args);
 int run_hold(const std::vector<std::string>& args);
 int run_resume(const std::vector<std::string>& args);
 int run_up(const std::vector<std::string>& args);
+int run_local(const std::vector<std::string>& args);
 int run_off(const std::vector<std::string>& args);
 int run_on(const std::vector<std::string>& args);
 int run_observe(const std::vector<std::string>& args);

@@ -30,10 +30,14 @@ void declare_form_flag(base::Flags& flags, AnswerForm& form) {
   flags.choice("output", form.output, {"text", "json"}, "form of the answer").alias("o");
 }
 
-void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& limit) {
-  declare_form_flag(flags, form);
+void declare_timeout_flag(base::Flags& flags, base::Duration& limit) {
   flags.duration("timeout", limit, std::chrono::milliseconds(100), std::chrono::hours(1),
                  "longest wait for one answer of the API server");
+}
+
+void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& limit) {
+  declare_form_flag(flags, form);
+  declare_timeout_flag(flags, limit);
 }
 
 base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason) {

@@ -19,6 +19,7 @@ struct AnswerForm {
   bool json() const { return output == "json"; }
 };
 void declare_form_flag(base::Flags& flags, AnswerForm& form);
+void declare_timeout_flag(base::Flags& flags, base::Duration& limit);
 void declare_answer_flags(base::Flags& flags, AnswerForm& form, base::Duration& limit);
 
 base::Flag& declare_reason_flag(base::Flags& flags, std::string& reason);

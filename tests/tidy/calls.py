@@ -41,7 +41,7 @@ class Help:
 
     @staticmethod
     def read(text: str) -> "Help":
-        usage = re.search(r"^Usage: tidemark \S+ \[flags\] *(.*)$", text, re.M)
+        usage = re.search(r"^Usage: tidemark \S+(?: \S+)? \[flags\] *(.*)$", text, re.M)
         if not usage:
             raise ValueError(f"no line of usage in\n{text}")
         made = Help(re.findall(r"(?<![\w-])[a-z]+(?![\w-])", usage[1]), bool(usage[1]))
@@ -93,19 +93,32 @@ def all_wrong(tree: Tree, help_of: dict[str, Help]) -> list[str]:
 def read_helps(run: Callable[[list[str]], str]) -> dict[str, Help]:
     """`run` answers the standard output of the program with these words."""
     verbs = re.findall(r"^  ([a-z-]+) {2,}\S", run(["--help"]), re.M)
-    return {verb: Help.read(run([verb, "--help"])) for verb in verbs}
+    texts = {verb: run([verb, "--help"]) for verb in verbs}
+    for verb, text in list(texts.items()):
+        # A verb with commands of its own: each has its flags.
+        own = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.M)
+        for word in re.findall(r"^  ([a-z-]+) {2,}\S", own[1] if own else "", re.M):
+            texts[f"{verb} {word}"] = run([verb, word, "--help"])
+    return {verb: Help.read(text) for verb, text in texts.items()}
 
 
 def _wrong_of(verb: str, words: list[str], whole: bool, help_of: dict[str, Help]) -> str:
     if verb not in help_of:
         return f"no such command as `{verb}`, there are {', '.join(help_of)}"
     known = help_of[verb]
+    if words and f"{verb} {words[0]}" in help_of:
+        return _wrong_of(f"{verb} {words[0]}", words[1:], whole, help_of)
+    if words and "|" in words[0] and all(f"{verb} {word}" in help_of for word in words[0].split("|")):
+        return next(filter(None, (_wrong_of(f"{verb} {word}", words[1:], whole, help_of) for word in words[0].split("|"))), "")
     if "--help" in words:
         return ""
     nameless = "--local" in words  # this machine has no name
     plain = []
     while words:
         word = words.pop(0)
+        if word == "--":  # what follows is a command of its own
+            plain += words
+            break
         if not word.startswith("-") or word == "-":
             plain.append(word)
             continue

@@ -44,6 +44,9 @@ class DocCommands(unittest.TestCase):
             "tidemark report states --output=yaml | less": "`--output` is one of text, json",
             "tidemark plan new.yaml": "takes no word beside its flags",
             "KUBECONFIG=x build/tidemark explain nodes web-1": "not about `nodes`",
+            "tidemark local runs -- true": "not about `runs`",
+            "tidemark local ps --al": "`tidemark local ps` has no flag `--al`",
+            "tidemark local run --cpus=2 -- true --cpus=2": "`tidemark local run` has no flag `--cpus`",
             "kubectl exec deploy/x -- /tidemark explain node a --att 3m": "has no flag `--att`",
         }.items():
             with self.subTest(line):
@@ -57,6 +60,7 @@ class DocCommands(unittest.TestCase):
         for page in (
             "`tidemark off|on|observe node|pool|cluster`", "`tidemark explain node NAME --at`", "`tidemark VERB --help`", "`tidemark on …`", "`tidemark`",
             "```sh elsewhere\ntidemark off cluster --now \\\n  --reason 'a | b' --yes  # --not-a-flag\nhelm install tidemark deploy/chart --set a=b\n```\n",
+            "`tidemark local ps`", "`tidemark local run|stop --namespace=x`", "```sh elsewhere\ntidemark local run --qos=LS -- ./server --port 80 | tee x\n```\n",
             "```\ntidemark is text here, --and this\n```\n", "`kubectl -l app=tidemark get pods`", "`tidemark manager --metrics-bind-address :0`",
         ):
             with self.subTest(page):

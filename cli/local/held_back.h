@@ -1,0 +1,23 @@
+// Who is held back on this machine, and by what: from the record that its agent keeps (agent/record/recorder.h). It
+// needs no server.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "cli/local/tasks.h"
+#include "model/node_record.h"
+
+namespace tidemark::cli {
+
+// From here on a task counts as held back, in thousandths of the time.
+inline constexpr std::int64_t kHeldFrom = 50;
+
+// The last line of DATA_DIR/agent; nullopt where there is none, or it is older than a few of them would be.
+std::optional<model::NodeRecord> last_record(const std::string& data_dir, base::WallTime now);
+
+// Offline tasks that were held to a quota or waited for processors, by their pods' uids. Pure.
+HeldBack held_back(const model::NodeRecord& record);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,198 @@
+// The commands for one machine against the API server in memory, with objects as the runtime of `tidemark up` leaves
+// them.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/testing/clock.h"
+#include "base/text.h"
+#include "cli/local/ps.h"
+#include "cli/local/run.h"
+#include "cli/local/server.h"
+#include "cli/local/stop.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kPodsPath = "/api/v1/namespaces/default/pods";
+constexpr std::string_view kJobsPath = "/apis/batch/v1/namespaces/default/jobs";
+
+class LocalCommandsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
+    client = std::make_unique<kube::Client>(
+        loop, *transport, [] { return std::string(); },
+        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
+    for (const auto& [name, value] : {std::pair("koord-prod", 9000), std::pair("koord-batch", 5000)}) {
+      call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
+           base::cat(R"({"metadata":{"name":")", name, R"("},"value":)", value, "}"));
+    }
+  }
+
+  std::optional<Json> ask(std::string_view method, std::string_view target, std::string body = "",
+                          std::string_view type = "application/json") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = std::move(body);
+    if (!request.body.empty()) request.headers.set("content-type", type);
+    auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
+    EXPECT_TRUE(response);
+    if (response->status == 404) return std::nullopt;
+    EXPECT_LT(response->status, 300) << response->body;
+    return *Json::parse(response->body);
+  }
+  Json call(std::string_view method, std::string_view target, std::string body = "",
+            std::string_view type = "application/json") {
+    auto answer = ask(method, target, std::move(body), type);
+    EXPECT_TRUE(answer) << target;
+    return answer.value_or(Json());
+  }
+
+  static RunOptions batch(std::string name) {
+    RunOptions options;
+    options.command = {"sleep", "1"};
+    options.name = std::move(name);
+    options.dir = "/";
+    return options;
+  }
+  Result<void> run(RunOptions options) {
+    return net::testing::run_task(loop, clock, run_local(*client, std::move(options), 10s));
+  }
+  Result<std::string> stop(StopOptions options) {
+    return net::testing::run_task(loop, clock, stop_local(loop, *client, std::move(options)));
+  }
+  Result<std::string> ps() {
+    PsOptions options;
+    options.server.data_dir = "/nonexistent";
+    options.all = true;
+    return net::testing::run_task(loop, clock, local_ps(loop, *client, options));
+  }
+
+  // What the Job controller and the scheduler would do.
+  void start(const std::string& job, const std::string& pod) {
+    const Json made = call("GET", base::cat(kJobsPath, "/", job));
+    Json body = *made.at("spec", "template");
+    body["metadata"]["name"] = pod;
+    body["metadata"]["ownerReferences"] = Json::array({Json::object({{"apiVersion", "batch/v1"},
+                                                                     {"kind", "Job"},
+                                                                     {"name", job},
+                                                                     {"uid", made.text_at("metadata", "uid")},
+                                                                     {"controller", true}})});
+    call("POST", kPodsPath, body.dump());
+    call("POST", base::cat(kPodsPath, "/", pod, "/binding"),
+         R"({"metadata":{"name":")" + pod + R"("},"target":{"kind":"Node","name":"n"}})");
+    call(
+        "PATCH", base::cat(kPodsPath, "/", pod, "/status"),
+        R"({"status":{"phase":"Running","containerStatuses":[{"name":"main","image":"local","imageID":"","restartCount":0,"ready":true,"state":{"running":{}}}]}})",
+        kMerge);
+  }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kWarn, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+};
+
+TEST_F(LocalCommandsTest, WhatIsRunIsListedAndStopped) {
+  ASSERT_TRUE(run(batch("a")));
+  RunOptions online = batch("web");
+  online.work_class = model::PriorityClass::kProd;
+  ASSERT_TRUE(run(online));
+  start("a", "a-12345");
+  auto listed = ps();
+  ASSERT_TRUE(listed) << listed.error().message;
+  EXPECT_NE(listed->find("web   online  Waiting 1/1"), std::string::npos) << *listed;
+  EXPECT_NE(listed->find("a     batch   Running"), std::string::npos) << *listed;
+
+  auto stopped = stop({.names = {"a", "web"}});
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_EQ(*stopped,
+            "a is asked to end, and killed after its grace\nweb is asked to end, and killed after its grace\n");
+  EXPECT_FALSE(ask("GET", base::cat(kJobsPath, "/a")));
+  EXPECT_FALSE(ask("GET", base::cat(kPodsPath, "/web"))) << "nobody runs it: it is gone at once";
+}
+
+TEST_F(LocalCommandsTest, ANameIsOfOneTaskOnly) {
+  ASSERT_TRUE(run(batch("a")));
+  for (const auto work_class : {model::PriorityClass::kBatch, model::PriorityClass::kProd}) {
+    RunOptions again = batch("a");
+    again.work_class = work_class;
+    const auto made = run(again);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().kind, ErrorKind::kAlreadyExists);
+    EXPECT_NE(made.error().message.find("tidemark local stop a"), std::string::npos);
+  }
+}
+
+TEST_F(LocalCommandsTest, NowShortensTheGraceOfAJobsPods) {
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  ASSERT_TRUE(stop({.names = {"a"}, .now = true}));
+  net::testing::run_for(loop, clock, 5s);
+  const Json pod = call("GET", base::cat(kPodsPath, "/a-12345"));
+  EXPECT_EQ(*pod.at("metadata", "deletionGracePeriodSeconds"), Json(1));
+}
+
+TEST_F(LocalCommandsTest, WaitingEndsWhenAllOfItIsGone) {
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  std::optional<Result<std::string>> answer;
+  net::Scope scope(loop);
+  const auto run_it = [&]() -> net::Task<void> {
+    answer = co_await stop_local(loop, *client, {.names = {"a"}, .wait = 1min});
+  };
+  scope.spawn(run_it());
+  net::testing::run_for(loop, clock, 20s);
+  EXPECT_FALSE(answer) << "its pod is still there";
+  call("DELETE", base::cat(kPodsPath, "/a-12345"), R"({"gracePeriodSeconds":0})");  // as the runtime does in the end
+  net::testing::run_for(loop, clock, 2s);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(**answer, "a is asked to end\nall of it has ended\n");
+}
+
+TEST_F(LocalCommandsTest, WaitingHasAnEnd) {
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  const auto answer = stop({.names = {"a"}, .wait = 1min});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::kDeadline);
+}
+
+TEST_F(LocalCommandsTest, WrongNamesStopNothing) {
+  ASSERT_TRUE(run(batch("train")));
+  start("train", "train-12345");
+  auto answer = stop({.names = {"train", "trainn"}});
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("did you mean train?"), std::string::npos) << answer.error().message;
+  answer = stop({.names = {"train-12345"}});
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("stop train"), std::string::npos) << answer.error().message;
+  EXPECT_TRUE(ask("GET", base::cat(kJobsPath, "/train")));
+}
+
+TEST(LocalServerTest, SaysWhatToStart) {
+  LocalServer server;
+  server.data_dir = "/data";
+  const Error away{ErrorKind::kUnavailable, "connect 127.0.0.1:6443: Connection refused", 111, 0};
+  EXPECT_EQ(explained(away, server).message,
+            "no `tidemark up` runs with --data-dir /data: start it with `tidemark up --data-dir=/data` "
+            "(connect 127.0.0.1:6443: Connection refused)");
+  const Error answered{ErrorKind::kUnavailable, "busy", 503, 0};
+  EXPECT_EQ(explained(answered, server).message, "busy");
+  const Error denied{ErrorKind::kIo, "open /data/kubeconfig: Permission denied", 13, 0};
+  EXPECT_NE(explained(denied, server).message.find("sudo"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidemark::cli

@@ -1,0 +1,154 @@
+// `tidemark local`: picks among the commands for one machine, and tells what these have in common.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "cli/local/ps.h"
+#include "cli/local/stop.h"
+#include "main/cluster.h"
+#include "main/local.h"
+#include "main/process.h"
+#include "main/shared_flags.h"
+
+namespace tidemark::main {
+namespace {
+
+constexpr std::size_t kNamesMax = 1000;
+constexpr base::Duration kStopWait =
+    std::chrono::minutes(5);  // graces are half a minute, unless somebody asks for more
+constexpr std::string_view kUsage = "tidemark local [flags] run|ps|stop";
+
+struct LocalCommand {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const std::vector<std::string>& args);
+};
+
+constexpr LocalCommand kLocalCommands[] = {
+    {"run", "runs a command as a batch job that waits for idle capacity, or as online work", run_local_run},
+    {"ps", "lists what runs, waits and has ended", run_local_ps},
+    {"stop", "ends tasks", run_local_stop},
+};
+
+std::string help() {
+  std::string out = base::cat("Usage: ", kUsage,
+                              "\n\nOnline and batch work on one machine, where `tidemark up` runs.\n\nCommands:\n");
+  for (const LocalCommand& each : kLocalCommands) {
+    out += base::cat("  ", each.name, std::string(8 - each.name.size(), ' '), each.summary, "\n");
+  }
+  out += "\ntidemark local COMMAND --help tells its flags. Exit codes: 0 done, 1 failed, 2 wrong use.\n";
+  return out;
+}
+
+int wrong_command(const std::string& why) {
+  return wrong_use(base::cat("tidemark: ", why, "\nusage: ", kUsage, "\n"));
+}
+
+}  // namespace
+
+void declare_local_flags(base::Flags& flags, cli::LocalServer& server) {
+  flags.group("Server");
+  flags.text("data-dir", server.data_dir, "the --data-dir of `tidemark up`").placeholder("DIR");
+  flags.text("kubeconfig", server.kubeconfig, "another kubeconfig than the one in --data-dir").placeholder("FILE");
+  flags.text("namespace", server.ns, "namespace of the tasks").placeholder("NAME").alias("n");
+}
+
+int with_local(const cli::LocalServer& server, const LogOptions& log_options,
+               const std::function<net::Task<int>(net::EventLoop&, kube::Client&)>& command) {
+  const base::SystemClock clock;
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  net::EventLoop loop(clock);
+  ClusterOptions options;
+  options.kubeconfig = server.kubeconfig_file();
+  kube::ClientConfig config;
+  config.user_agent = "tidemark-local/" TIDEMARK_VERSION;
+  auto cluster =
+      connect_cluster(loop, log_output.named("local"), base::Random(base::Random::seed_from_system()), options, config);
+  if (!cluster && cluster.error().kind == ErrorKind::kNotFound) return failed(cli::no_server(cluster.error(), server));
+  if (!cluster) return failed(cli::explained(std::move(cluster).error(), server));
+  int code = kFailed;
+  net::Scope scope(loop);
+  const auto run_then_stop = [&]() -> net::Task<void> {
+    code = co_await command(loop, *cluster->client);
+    loop.stop();
+  };
+  scope.spawn(run_then_stop());
+  loop.run();
+  return code;
+}
+
+int tell(const Result<std::string>& answer, const cli::LocalServer& server) {
+  return answer ? print(*answer) : failed(cli::explained(answer.error(), server));
+}
+
+int run_local_ps(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark local ps",
+                    "Lists tasks: online work, and batch jobs with their place in the queue. RUNS is how often one was "
+                    "begun. Exit codes: 0 listed, 1 failed, 2 wrong use.");
+  cli::PsOptions options;
+  AnswerForm form;
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  declare_local_flags(flags, options.server);
+  flags.group("Tasks");
+  flags.boolean("all", options.all, "also those that have ended").alias("a");
+  declare_answer_flags(flags, form, options.server.limit);
+  declare_log_flags(flags, log_options);
+  flags.example("tidemark local ps -a");
+  flags.example("tidemark local ps -o json | jq '.tasks[] | select(.state == \"Waiting\")'");
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  options.json = form.json();
+  return with_local(options.server, log_options, [&](net::EventLoop& loop, kube::Client& client) -> net::Task<int> {
+    co_return tell(co_await cli::local_ps(loop, client, options), options.server);
+  });
+}
+
+int run_local_stop(const std::vector<std::string>& args) {
+  base::Flags flags(
+      "tidemark local stop",
+      "Ends tasks: each process is asked to end (SIGTERM), and killed when its grace is over. A batch job "
+      "is not begun again. Exit codes: 0 done, 1 failed, 2 wrong use.");
+  cli::LocalServer server;
+  cli::StopOptions options;
+  bool wait = false;
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  declare_local_flags(flags, server);
+  declare_timeout_flag(flags, server.limit);
+  flags.group("Tasks");
+  flags.boolean("now", options.now, "kills after a second, whatever the grace is");
+  flags.boolean("wait", wait, "waits until all of it has ended, five minutes at most");
+  declare_log_flags(flags, log_options);
+  flags.arguments("NAME [NAME...]", 1, kNamesMax);
+  flags.example("tidemark local stop train-x7k2pq --wait");
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  options.names = parsed.arguments;
+  options.ns = server.ns;
+  options.limit = server.limit;
+  if (wait) options.wait = kStopWait;
+  return with_local(server, log_options, [&](net::EventLoop& loop, kube::Client& client) -> net::Task<int> {
+    co_return tell(co_await cli::stop_local(loop, client, options), server);
+  });
+}
+
+int run_local(const std::vector<std::string>& args) {
+  if (args.empty()) return wrong_command("which one? run, ps or stop");
+  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") return print(help());
+  std::vector<std::string_view> names;
+  for (const LocalCommand& each : kLocalCommands) {
+    if (each.name == args[0]) return each.run({args.begin() + 1, args.end()});
+    names.push_back(each.name);
+  }
+  if (args[0].starts_with('-')) return wrong_command("flags stand behind the command: tidemark local ps --all");
+  const auto meant = base::nearest(args[0], names);
+  return wrong_command(base::cat("`tidemark local` has no command ", base::in_quotes(args[0]),
+                                 meant ? base::cat("; did you mean ", *meant, "?") : std::string()));
+}
+
+}  // namespace tidemark::main

@@ -1,0 +1,137 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "cli/local/run.h"
+#include "main/local.h"
+#include "main/process.h"
+#include "main/shared_flags.h"
+#include "model/qos.h"
+
+namespace tidemark::main {
+namespace {
+
+constexpr std::size_t kWordsMax = 10'000;
+constexpr std::string_view kEnds = "--";  // the flags of this program, before a command's own
+
+struct Asked {
+  std::string qos = "BE", work_class = "batch";
+  std::string dir;
+  bool restart = false;
+  AnswerForm form;
+};
+
+void declare(base::Flags& flags, Asked& asked_for, cli::RunOptions& options) {
+  flags.group("Task");
+  flags.text("name", options.name, "what it is called; else as the command, with some letters behind it")
+      .placeholder("NAME");
+  flags.choice("qos", asked_for.qos, {"BE", "LS"},
+               "BE is batch work, LS (latency-sensitive) is online work, as --class prod");
+  flags.choice("class", asked_for.work_class, {"prod", "mid", "batch", "free"},
+               "whose turn it is: online work, then mid, batch, and free, which asks for nothing");
+  flags.text("cpu", options.cpu, "cores that it asks for, 2 or 500m; batch work has no more than these")
+      .placeholder("CORES");
+  flags.text("memory", options.memory, "memory that it asks for, 4Gi or 512Mi; what uses more is killed")
+      .placeholder("BYTES");
+  flags
+      .list("env", options.environment,
+            "a variable of its environment; again for more. Of this one only PATH and HOME go along")
+      .placeholder("NAME=VALUE")
+      .verbatim();
+  flags.text("dir", asked_for.dir, "the folder that it runs in; else this one").placeholder("DIR");
+  flags.integer("retries", options.retries, 0, cli::kRetriesMax,
+                "how often batch work that fails is begun again; an eviction is no failure");
+  flags.boolean("restart", asked_for.restart,
+                "batch work that fails is begun again until it succeeds; online work always is");
+}
+
+std::string working_folder() {
+  char here[PATH_MAX] = {};
+  return ::getcwd(here, sizeof here) == nullptr ? "" : here;
+}
+
+// What is wrong with it; "" where nothing is.
+std::string read_asked(const base::Flags::Parsed& parsed, const Asked& asked_for, cli::RunOptions& options) {
+  const auto said = [&](std::string_view name) {
+    return std::ranges::any_of(parsed.settings,
+                               [&](const auto& one) { return one.name == name && one.from != "default"; });
+  };
+  const bool online = asked_for.qos == "LS";
+  options.work_class = model::parse_priority_class(base::cat("koord-", asked_for.work_class));
+  if (said("qos") && said("class") && online != options.online()) {
+    return base::cat("--qos ", asked_for.qos, " and --class ", asked_for.work_class,
+                     " do not go together; one of them is enough");
+  }
+  if (said("qos") && online) options.work_class = model::PriorityClass::kProd;
+  options.says_amounts = said("cpu") || said("memory");
+  if (options.online() && said("retries"))
+    return "--retries is of batch work; online work is begun again whenever it ends";
+  if (asked_for.restart && said("retries")) return "either --retries or --restart";
+  if (asked_for.restart) options.retries = cli::kRetriesMax;
+  options.dir = asked_for.dir;
+  if (options.dir.empty() || !options.dir.starts_with('/')) {
+    const std::string here = working_folder();
+    if (here.empty()) return "the folder that this runs in is gone; --dir names another";
+    options.dir = options.dir.empty() ? here : base::cat(here, "/", options.dir);
+  }
+  return "";
+}
+
+}  // namespace
+
+int run_local_run(const std::vector<std::string>& args) {
+  base::Flags flags(
+      "tidemark local run",
+      "Runs a command on this machine. Without --qos and --class it is batch work: a job that waits until "
+      "online work leaves what it asks for, is held small where online work needs the machine, and is "
+      "stopped and queued again where that is not enough. Exit codes: 0 taken, 1 failed, 2 wrong use.");
+  cli::LocalServer server;
+  cli::RunOptions options;
+  Asked asked_for;
+  LogOptions log_options;
+  log_options.level = base::LogLevel::kWarn;
+  declare_local_flags(flags, server);
+  declare(flags, asked_for, options);
+  declare_answer_flags(flags, asked_for.form, server.limit);
+  declare_log_flags(flags, log_options);
+  flags.arguments("-- COMMAND [ARG...]", 0, kWordsMax);
+  flags.example("tidemark local run --cpu=2 --memory=4Gi -- ./train.py --epochs 10");
+  flags.example("tidemark local run --qos=LS --cpu=1 --name=web --env=PORT=8080 -- ./server");
+  const auto ends = std::ranges::find(args, kEnds);
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, {args.begin(), ends}, parsed)) return *code;
+  if (ends == args.end()) {
+    options.command = parsed.arguments;
+  } else if (!parsed.arguments.empty()) {
+    return wrong_use(
+        base::cat("found ", base::in_quotes(parsed.arguments[0]), " before --; the whole command stands behind it"),
+        flags);
+  } else {
+    options.command.assign(ends + 1, args.end());
+  }
+  if (options.command.empty()) return wrong_use("which command? it stands behind --", flags);
+  if (auto wrong = read_asked(parsed, asked_for, options); !wrong.empty()) return wrong_use(wrong, flags);
+  base::Random random(base::Random::seed_from_system());
+  if (options.name.empty()) options.name = cli::name_for(options.command, random);
+  options.ns = server.ns;
+  options.path = environment_or_empty("PATH");
+  options.home = environment_or_empty("HOME");
+  if (const auto object = cli::run_object(options); !object) return wrong_use(object.error().message, flags);
+
+  return with_local(server, log_options, [&](net::EventLoop&, kube::Client& client) -> net::Task<int> {
+    if (auto made = co_await cli::run_local(client, options, server.limit); !made) {
+      co_return failed(cli::explained(std::move(made).error(), server));
+    }
+    const Json told = Json::object({{"schema", 1}, {"namespace", options.ns}, {"name", options.name}});
+    co_return print(asked_for.form.json() ? told.dump_pretty() + "\n" : options.name + "\n");
+  });
+}
+
+}  // namespace tidemark::main
