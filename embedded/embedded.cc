@@ -1,16 +1,20 @@
 #include "embedded/embedded.h"
 
-#include <thread>
+#include <unistd.h>
+
+#include <filesystem>
 #include <utility>
 
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "embedded/component_thread.h"
 #include "embedded/crds.h"
 #include "embedded/credentials.h"
+#include "journal/whole_file.h"
 #include "kube/memory/server.h"
-#include "model/audit_line.h"
-#include "net/http_client.h"
+#include "linux/cgroup/kill.h"
+#include "linux/knob_probe.h"
 #include "net/http_server.h"
 #include "net/worker.h"
 
@@ -19,130 +23,114 @@ namespace {
 
 constexpr int kWorkers = 1;  // SQLite has one writer
 constexpr std::size_t kWorkerQueueMax = 4096;
+constexpr std::size_t kFileQueueMax = 16;
 constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
-constexpr base::Duration kInstallRetry = std::chrono::seconds(1);
 constexpr base::Duration kInstallLimit = std::chrono::seconds(20);
-constexpr base::Duration kManagerDrainLimit = std::chrono::seconds(15);  // its own limits are shorter
-constexpr base::Duration kLastLinesLimit = std::chrono::seconds(2);      // of the audit
-constexpr std::string_view kIdentity = "embedded";                       // of the manager
+constexpr std::string_view kIdentity = "embedded";  // of the manager
 
-struct ClientSettings {
-  std::string address;
-  std::string ca_pem;
-  std::string token;
-};
-
-// The manager on a thread of its own.
-class ManagerThread {
+class ManagerComponent final : public Component {
  public:
-  // `on_failure` is called on the manager's thread.
-  ManagerThread(const base::Clock& clock, base::Log log, base::Registry& metrics, std::uint64_t seed,
-                ClientSettings settings, manager::ManagerOptions options, journal::AuditFileOptions audit,
-                std::function<void(Error)> on_failure)
-      : loop_(clock),
-        log_(std::move(log)),
-        random_(seed),
-        metrics_(metrics),
-        settings_(std::move(settings)),
-        options_(std::move(options)),
-        audit_(journal::AuditFile::make(loop_, log_.named("audit"), metrics_, std::move(audit))),
-        on_failure_(std::move(on_failure)),
-        thread_([this] { run(); }) {}
-
-  ~ManagerThread() {
-    loop_.stop_from_any_thread();
-    thread_.join();
-  }
-
-  // On the thread of `asker`, while the manager ends on its own what it has begun: writes under way, the journal.
-  net::Task<void> drain(net::EventLoop& asker) {
-    auto done = std::make_shared<net::Event>(asker);
-    loop_.post_from_any_thread([this, &asker, done] {
-      if (scope_ == nullptr) return;
-      draining_ = true;
-      scope_->spawn(drain_here(asker, done));
-    });
-    if (!co_await done->wait_for(kManagerDrainLimit)) log_.warn("the manager is stopped before it was done");
-  }
+  explicit ManagerComponent(std::unique_ptr<manager::Manager> manager) : manager_(std::move(manager)) {}
+  void start() override { manager_->start(); }
+  net::Task<void> drain() override { return manager_->drain(); }
 
  private:
-  net::Task<void> drain_here(net::EventLoop& asker, std::shared_ptr<net::Event> done) {
-    if (manager_) co_await manager_->drain();
-    asker.post_from_any_thread([done] { done->set(); });
-  }
-
-  void run() {
-    {
-      net::Scope scope(loop_);
-      scope_ = &scope;
-      scope.spawn(live());
-      loop_.run();
-      manager_.reset();
-      scope_ = nullptr;
-    }
-    if (audit_) audit_->finish(kLastLinesLimit);  // also of what was given up in the middle
-    client_.reset();
-    transport_.reset();
-  }
-
-  net::Task<void> live() {
-    net::HttpClientConfig http;
-    http.url = *net::parse_url("https://" + settings_.address);
-    http.tls.ca.text = settings_.ca_pem;
-    transport_ = std::make_unique<net::HttpClient>(loop_, nullptr, std::move(http));
-    kube::ClientConfig config;
-    config.queries_per_second = options_.queries_per_second;
-    config.burst = static_cast<int>(options_.query_burst);
-    config.user_agent = "tidemark-manager";
-    config.metrics = &metrics_;
-    if (audit_) {
-      config.audit_actor = base::cat("manager ", kIdentity);
-      config.audit = [this](const model::AuditLine& line) { audit_->add(model::to_string(line)); };
-    }
-    client_ = std::make_unique<kube::Client>(
-        loop_, *transport_, [token = settings_.token] { return token; }, config, random_.fork());
-    while (true) {
-      auto installed = co_await install();
-      if (installed) break;
-      log_.warn("custom resources and the settings' namespace not installed yet", {{"error", installed.error()}});
-      co_await loop_.sleep(kInstallRetry);
-    }
-    if (draining_) co_return;
-    auto made = manager::Manager::make(loop_, *client_, *client_, log_.named("manager"), metrics_, random_.fork(),
-                                       options_, std::string(kIdentity));
-    if (!made) {
-      on_failure_(std::move(made).error().within("the manager cannot start"));
-      co_return;
-    }
-    manager_ = std::move(*made);
-    manager_->start();
-  }
-
-  // What a chart would bring: without the namespace the manager could keep nothing of the settings in force.
-  net::Task<Result<void>> install() {
-    TM_CO_TRY_VOID(co_await install_crds(*client_, log_));
-    const Json space = Json::object({{"metadata", Json::object({{"name", options_.config_namespace}})}});
-    const auto made = co_await client_->create(kube::kNamespaces, space.dump(), {}, "", kInstallLimit);
-    if (!made && made.error().kind != ErrorKind::kAlreadyExists)
-      co_return std::unexpected(made.error().within(base::cat("namespace ", options_.config_namespace)));
-    co_return Result<void>();
-  }
-
-  net::EventLoop loop_;
-  base::Log log_;
-  base::Random random_;
-  base::Registry& metrics_;
-  ClientSettings settings_;
-  manager::ManagerOptions options_;
-  std::unique_ptr<journal::AuditFile> audit_;  // null where none is kept
-  std::function<void(Error)> on_failure_;
-  std::unique_ptr<net::HttpClient> transport_;
-  std::unique_ptr<kube::Client> client_;
   std::unique_ptr<manager::Manager> manager_;
-  net::Scope* scope_ = nullptr;  // while the thread runs, and only there
-  bool draining_ = false;        // the same
-  std::thread thread_;           // last: it uses everything above
 };
+
+// With what lies outside of it, which in production is a process of its own.
+class AgentComponent final : public Component {
+ public:
+  AgentComponent() : resolvers_(1, kFileQueueMax), files_(1, kFileQueueMax), disks_(1, kFileQueueMax) {}
+
+  Result<void> make(const ComponentSurroundings& around, base::Registry& metrics, agent::AgentOptions options) {
+    TM_TRY(agent_,
+           agent::Agent::make(
+               around.loop, {around.client, around.bearer, resolvers_, files_, disks_, kernel_, killing_, around.audit},
+               around.log, metrics, around.random.fork(), std::move(options)));
+    return {};
+  }
+  void start() override { agent_->start(); }
+  net::Task<void> drain() override { return agent_->drain(); }
+
+ private:
+  net::WorkerPool resolvers_, files_, disks_;
+  linux::KernelProbeRim kernel_;
+  linux::KernelKillRim killing_;
+  std::unique_ptr<agent::Agent> agent_;  // last: it uses everything above
+};
+
+class RuntimeComponent final : public Component {
+ public:
+  Result<void> make(const ComponentSurroundings& around, base::Registry& metrics, runtime::RuntimeOptions options) {
+    TM_TRY(runtime_, runtime::Runtime::make(around.loop, around.client, around.log, metrics, around.random.fork(),
+                                            killing_, std::move(options)));
+    return {};
+  }
+  void start() override { runtime_->start(); }
+  net::Task<void> drain() override { co_return; }  // what runs goes on, and is adopted by the next one
+
+ private:
+  linux::KernelKillRim killing_;
+  std::unique_ptr<runtime::Runtime> runtime_;
+};
+
+// The classes of work, as the peer's chart makes them.
+struct ClassOfWork {
+  std::string_view name;
+  int value;
+};
+constexpr ClassOfWork kClassesOfWork[] = {
+    {"koord-prod", 9000}, {"koord-mid", 7000}, {"koord-batch", 5000}, {"koord-free", 3000}};
+
+net::Task<Result<void>> make_once(kube::Client& client, const kube::Resource& resource, Json object) {
+  const auto made = co_await client.create(resource, object.dump(), {}, "", kInstallLimit);
+  if (!made && made.error().kind != ErrorKind::kAlreadyExists) {
+    co_return std::unexpected(made.error().within(base::cat(resource.plural, " ", object.text_at("metadata", "name"))));
+  }
+  co_return Result<void>();
+}
+
+// What a chart would bring: without the namespace the manager could keep nothing of the settings in force.
+net::Task<Result<void>> install(kube::Client& client, const base::Log& log, std::string config_namespace) {
+  TM_CO_TRY_VOID(co_await install_crds(client, log));
+  TM_CO_TRY_VOID(co_await make_once(client, kube::kNamespaces,
+                                    Json::object({{"metadata", Json::object({{"name", config_namespace}})}})));
+  for (const ClassOfWork& each : kClassesOfWork) {
+    TM_CO_TRY_VOID(co_await make_once(client, kube::kPriorityClasses,
+                                      Json::object({{"metadata", Json::object({{"name", each.name}})},
+                                                    {"value", each.value},
+                                                    {"preemptionPolicy", "PreemptLowerPriority"}})));
+  }
+  co_return Result<void>();
+}
+
+// What follows from the folder and the machine, where nobody said otherwise.
+Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
+  std::error_code error;
+  const std::string folder = std::filesystem::absolute(options.data_dir, error).lexically_normal().string();
+  if (error) return fail(ErrorKind::kIo, "--data-dir ", options.data_dir, ": ", error.message());
+  runtime::RuntimeOptions& runtime = options.runtime;
+  runtime.data_dir = folder;
+  runtime.cgroup_root = options.agent.places.cgroup_root;
+  runtime.proc_root = options.agent.places.proc_root;
+  agent::AgentOptions& agent = options.agent;
+  agent.node_name = runtime.node_name;
+  agent.state_dir = folder + "/agent";
+  agent.audit_actor = base::cat("agent ", agent.node_name);
+  agent.pod_logs = folder + "/logs";
+  agent.tasks.kubelet.endpoint = "unix:" + runtime::pods_socket(runtime);
+  agent.tasks.kubelet.cgroup_root = runtime.group;
+  agent.tasks.kubelet.dir = folder;
+  agent.tasks.kubelet.runtime_dir = folder;
+  agent.tasks.cgroup_driver = "cgroupfs";
+  TM_TRY_VOID(journal::make_folder(agent.state_dir));
+  if (::geteuid() != 0 && agent.mode == "enforce") {
+    log.warn("not run by root: pods have no groups and no limits, and what is decided for them is only shown");
+    agent.mode = "observe";
+  }
+  return {};
+}
 
 class Running final : public Embedded {
  public:
@@ -176,25 +164,82 @@ class Running final : public Embedded {
 
     // One process is its own leader.
     options.manager.leader_elect = false;
-    manager_ = std::make_unique<ManagerThread>(
-        loop_.clock(), log_, metrics_, random.next(),
-        ClientSettings{server_->address(), credentials.authority.certificate_pem, credentials.token},
-        std::move(options.manager), std::move(options.audit), [this, on_failure = std::move(on_failure)](Error error) {
-          loop_.post_from_any_thread([on_failure, error = std::move(error)] { on_failure(error); });
-        });
+    const auto failed = [this, on_failure = std::move(on_failure)](Error error) {
+      loop_.post_from_any_thread([on_failure, error = std::move(error)] { on_failure(error); });
+    };
+    ComponentConfig component;
+    component.server_address = server_->address();
+    component.ca_pem = credentials.authority.certificate_pem;
+    component.token = credentials.token;
+    begin_manager(component, options, random.next(), failed);
+    if (!options.pods) return {};
+    TM_TRY_VOID(complete(options, log_));
+    begin_runtime(component, options, random.next(), failed);
+    begin_agent(component, options, random.next(), failed);
     return {};
   }
 
   std::string kubeconfig() const override { return kubeconfig_; }
   std::string address() const override { return server_->address(); }
 
+  // Whoever measures first, then whoever decides; the server last, since all of them write to the end.
   net::Task<void> drain() override {
-    co_await manager_->drain(loop_);
-    manager_.reset();
+    for (auto* each : {&agent_, &runtime_, &manager_}) {
+      if (!*each) continue;
+      co_await (*each)->drain(loop_);
+      each->reset();
+    }
     co_await server_->drain(kDrainLimit);
   }
 
  private:
+  using OnFailure = std::function<void(Error)>;
+
+  void begin_manager(ComponentConfig config, EmbeddedOptions& options, std::uint64_t seed, const OnFailure& failed) {
+    config.name = "manager";
+    config.actor = base::cat("manager ", kIdentity);
+    config.audit = std::move(options.audit);
+    config.queries_per_second = options.manager.queries_per_second;
+    config.burst = static_cast<int>(options.manager.query_burst);
+    config.before = [space = options.manager.config_namespace](kube::Client& client, const base::Log& log) {
+      return install(client, log, space);
+    };
+    config.make = [this,
+                   made = options.manager](const ComponentSurroundings& around) -> Result<std::unique_ptr<Component>> {
+      TM_TRY(auto manager, manager::Manager::make(around.loop, around.client, around.client, around.log, metrics_,
+                                                  around.random.fork(), made, std::string(kIdentity)));
+      return std::make_unique<ManagerComponent>(std::move(manager));
+    };
+    manager_ = std::make_unique<ComponentThread>(loop_.clock(), log_, metrics_, seed, std::move(config), failed);
+  }
+
+  void begin_runtime(ComponentConfig config, const EmbeddedOptions& options, std::uint64_t seed,
+                     const OnFailure& failed) {
+    config.name = "runtime";
+    config.make = [this,
+                   made = options.runtime](const ComponentSurroundings& around) -> Result<std::unique_ptr<Component>> {
+      auto component = std::make_unique<RuntimeComponent>();
+      TM_TRY_VOID(component->make(around, runtime_metrics_, made));
+      return component;
+    };
+    runtime_ =
+        std::make_unique<ComponentThread>(loop_.clock(), log_, runtime_metrics_, seed, std::move(config), failed);
+  }
+
+  void begin_agent(ComponentConfig config, const EmbeddedOptions& options, std::uint64_t seed,
+                   const OnFailure& failed) {
+    config.name = "agent";
+    config.actor = options.agent.audit_actor;
+    config.audit.path = options.agent.state_dir + "/audit.jsonl";
+    config.make = [this,
+                   made = options.agent](const ComponentSurroundings& around) -> Result<std::unique_ptr<Component>> {
+      auto component = std::make_unique<AgentComponent>();
+      TM_TRY_VOID(component->make(around, agent_metrics_, made));
+      return component;
+    };
+    agent_ = std::make_unique<ComponentThread>(loop_.clock(), log_, agent_metrics_, seed, std::move(config), failed);
+  }
+
   net::EventLoop& loop_;
   base::Log log_;
   base::Registry& metrics_;
@@ -202,7 +247,8 @@ class Running final : public Embedded {
   std::unique_ptr<kube::memory::Server> api_;
   std::unique_ptr<net::HttpServer> server_;
   std::string kubeconfig_;
-  std::unique_ptr<ManagerThread> manager_;
+  base::Registry agent_metrics_, runtime_metrics_;  // their own: the same names stand in each
+  std::unique_ptr<ComponentThread> manager_, runtime_, agent_;
 };
 
 }  // namespace
@@ -217,7 +263,21 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
   options.manager.metrics_address = "127.0.0.1:0";
   options.manager.queries_per_second = 500;  // both ends are ours
   options.manager.query_burst = 500;
+  options.agent.metrics_address = "127.0.0.1:0";
   manager::declare_common_flags(flags, options.manager);
+  flags.group("This machine");
+  flags.boolean("pods", options.pods,
+                "this machine is a node: pods run on it as processes, with an agent that keeps offline work out of the "
+                "way; false: the API server and the manager alone");
+  agent::declare_machine_flags(flags, options.agent.places);
+  flags.choice("mode", options.agent.mode, {"enforce", "observe"},
+               "what is done with what is decided for the groups of this machine, where the settings do not say: "
+               "written to the kernel, or only shown");
+  flags
+      .text("agent-metrics-addr", options.agent.metrics_address,
+            "address of the agent's /metrics; port 0 picks one, 0 is off")
+      .placeholder("HOST:PORT");
+  runtime::declare_flags(flags, options.runtime);
 }
 
 Result<std::unique_ptr<Embedded>> Embedded::start(net::EventLoop& loop, base::Log log, base::Registry& metrics,

@@ -1,5 +1,6 @@
-// `tidemark up`: the API server in memory and the manager in one process. Two threads, each with its own event loop:
-// the server's (the caller's loop) and the manager's, which speaks to the server over loopback like any client.
+// `tidemark up`: everything in one process on one machine. The API server in memory has the caller's loop; the manager,
+// the agent and the runtime have a thread and a loop each, and speak to the server over loopback like any client. The
+// agent asks the runtime for pods by a socket, as it would ask a kubelet.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -14,6 +16,7 @@
 #include "journal/audit_file.h"
 #include "manager/manager.h"
 #include "net/loop.h"
+#include "runtime/runtime.h"
 
 namespace tidemark::embedded {
 
@@ -23,6 +26,9 @@ struct EmbeddedOptions {
   bool keep = true;  // objects survive a restart (SQLite in the data folder)
   manager::ManagerOptions manager;
   journal::AuditFileOptions audit;  // of what the manager writes; none unless told
+  bool pods = false;                // this machine is a node
+  agent::AgentOptions agent;        // with pods
+  runtime::RuntimeOptions runtime;  // the same; node_name and shim_argv are to be given
 };
 
 void declare_flags(base::Flags& flags, EmbeddedOptions& options);
@@ -34,7 +40,7 @@ class Embedded {
   static Result<std::unique_ptr<Embedded>> start(net::EventLoop& loop, base::Log log, base::Registry& metrics,
                                                  std::uint64_t seed, EmbeddedOptions options,
                                                  std::function<void(Error)> on_failure);
-  virtual ~Embedded() = default;  // stops the manager's thread, then the server
+  virtual ~Embedded() = default;  // stops the threads, then the server
 
   virtual std::string kubeconfig() const = 0;
   virtual std::string address() const = 0;

@@ -41,7 +41,7 @@ constexpr Command kCommands[] = {
     {"doctor", "tells what on this machine, or in the cluster, stands in the way of offline work", main::run_doctor},
     {"preview", "shows where the water line of a pool will be in the next days, and why", main::run_preview},
     {"local", "runs, lists, reads and stops online and batch work of one machine", main::run_local},
-    {"up", "runs an API server in memory and the manager in one process", main::run_up},
+    {"up", "runs everything on this machine, without a cluster", main::run_up},
 };
 
 std::string help() {

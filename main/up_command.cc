@@ -1,3 +1,6 @@
+#include <limits.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "base/random.h"
@@ -6,14 +9,30 @@
 #include "main/audit.h"
 #include "main/process.h"
 #include "main/zones.h"
+#include "runtime/shim/shim.h"
 
 namespace tidemark::main {
+namespace {
+
+// As a kubelet names its node.
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  if (::gethostname(name, HOST_NAME_MAX) != 0 || name[0] == '\0') return "localhost";
+  return base::lower(name);
+}
+
+}  // namespace
 
 int run_up(const std::vector<std::string>& args) {
-  base::Flags flags("tidemark up",
-                    "Runs an API server in memory and the manager in one process, on this machine only.");
+  base::Flags flags(
+      "tidemark up",
+      "Runs everything on this machine, without a cluster: an API server, the manager, an agent, and pods "
+      "as processes.");
   embedded::EmbeddedOptions options;
   options.manager.zones = zones_of_machine();
+  options.pods = true;
+  // The program itself, also where another one lies under its name since.
+  options.runtime.shim_argv = {"/proc/self/exe", std::string(runtime::kShimCommand)};
   LogOptions log_options;
   AuditOptions audit_options;
   embedded::declare_flags(flags, options);
@@ -24,6 +43,8 @@ int run_up(const std::vector<std::string>& args) {
 
   options.audit = file_options(audit_options);
   if (options.audit.path.empty()) options.audit.path = options.data_dir + "/audit.jsonl";
+  if (options.runtime.node_name.empty()) options.runtime.node_name = host_name();
+
   const base::SystemClock clock;
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);

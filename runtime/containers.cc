@@ -263,6 +263,10 @@ Result<void> Containers::forget(const ContainerPlace& place) {
   return {};
 }
 
+std::optional<ShimBegin> Containers::how(const ContainerPlace& place) const {
+  return read_file(base::cat(folder_of(place), "/", kBeginFile), parse_begin);
+}
+
 const ContainerSeen* Containers::find(const ContainerPlace& place) const {
   const auto found = held_.find(place);
   return found == held_.end() ? nullptr : &found->second.seen;

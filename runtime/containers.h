@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ class Containers {
   // One that has ended: its folder goes.
   Result<void> forget(const ContainerPlace& place);
 
+  // What it was begun by. nullopt: nothing can be read.
+  std::optional<ShimBegin> how(const ContainerPlace& place) const;
   const ContainerSeen* find(const ContainerPlace& place) const;  // null: nobody knows of it
   std::vector<ContainerPlace> places() const;
 

@@ -34,6 +34,7 @@ inline constexpr std::size_t kKubeletAnswerBytesMax = 32 * 1024 * 1024;  // of p
 
 struct KubeletConfig {
   PodSource source;
+  std::string name = "kubelet";  // who answers as one
   base::Duration interval = std::chrono::seconds(10);
   base::Duration limit = kKubeletAnswerLimit;  // of one answer
   // Of all tasks. Pods past it are kept without their settings (model::Task::settings): what they use still counts.
@@ -55,7 +56,7 @@ class KubeletProvider final : public TaskProvider {
 
   net::Task<void> run();
 
-  std::string_view name() const override { return "kubelet"; }
+  std::string_view name() const override { return config_.name; }
   const ProvidedTasks& provided() const override { return pods_.provided(); }
 
  private:

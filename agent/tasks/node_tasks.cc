@@ -31,10 +31,14 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
       log.warn("the kubelet is asked in the clear, and without the agent's token, which whoever listens would get");
       bearer = nullptr;
     }
+    KubeletConfig kubelet{source};
+    if (config.kubelet.url.scheme == "unix") {
+      kubelet.name = "local";  // a runtime of this machine: whoever has the socket is let in
+      bearer = nullptr;
+    }
     made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
-    made->kubelet_ =
-        std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, std::move(bearer), made->groups_,
-                                          log.named("kubelet"), KubeletConfig{source}, outside.kubelet_list);
+    made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, std::move(bearer), made->groups_,
+                                                       log.named(kubelet.name), kubelet, outside.kubelet_list);
     providers.push_back(made->kubelet_.get());
   } else {
     TM_CHECK(outside.reader != nullptr && outside.watcher != nullptr && outside.metrics != nullptr,

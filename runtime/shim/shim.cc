@@ -150,7 +150,7 @@ class Shim {
       ended.exit_code = ended.signal > 0 ? kSignalCode + ended.signal : WEXITSTATUS(status_);
       ended.log_lost = log_.lost();
     }
-    TM_TRY_VOID(journal::write_whole(path(kEndedFile), to_json(ended), {.sync = true}));
+    TM_TRY_VOID(journal::write_whole(path(kEndedFile), to_json(ended), {.sync = begin_.alone}));
     return {};
   }
 
@@ -247,7 +247,11 @@ class Shim {
 
   // A container is over with its process: nothing of it stays in its group.
   void kill_rest() {
-    if (begin_.procs.empty()) return;
+    if (!begin_.alone) return;
+    if (begin_.procs.empty()) {  // without a group its session is all that can be named
+      ::kill(-pid_, SIGKILL);
+      return reap();
+    }
     for (int round = 0; round < kKillRounds; ++round) {
       bool any = false;
       const Fd procs(::open(begin_.procs.front().c_str(), O_RDONLY | O_CLOEXEC));

@@ -68,7 +68,8 @@ std::string to_json(const ShimBegin& begin) {
   texts(json, "procs", begin.procs);
   texts(json, "shimProcs", begin.shim_procs);
   some(json, "oomScoreAdj", begin.oom_score_adj);
-  json.member("log", begin.log)
+  json.member("alone", begin.alone)
+      .member("log", begin.log)
       .member("logBytesMax", begin.log_bytes_max)
       .member("logFilesMax", begin.log_files_max)
       .end_object();
@@ -114,6 +115,7 @@ Result<ShimBegin> parse_begin(std::string_view text) {
     if (key == "procs") return read_texts(json, out.procs), true;
     if (key == "shimProcs") return read_texts(json, out.shim_procs), true;
     if (key == "oomScoreAdj") return json.integer(out.oom_score_adj.emplace(0)), true;
+    if (key == "alone") return json.boolean(out.alone), true;
     if (key == "log") return json.string(out.log), true;
     if (key == "logBytesMax") return json.integer(out.log_bytes_max), true;
     if (key == "logFilesMax") return json.integer(out.log_files_max), true;

@@ -36,7 +36,8 @@ struct ShimBegin {
   std::vector<std::string> procs;       // files cgroup.procs that it joins, one of each hierarchy
   std::vector<std::string> shim_procs;  // and those of the shim itself
   std::optional<std::int64_t> oom_score_adj;
-  std::string log;  // path; "": nothing is kept
+  bool alone = true;  // it is all that its group is for: with its end the rest of the group ends
+  std::string log;    // path; "": nothing is kept
   std::int64_t log_bytes_max = std::int64_t{10} << 20;
   std::int64_t log_files_max = 5;
   bool operator==(const ShimBegin&) const = default;

@@ -91,7 +91,7 @@ class Audit(WithState):
         self.assertEqual("unknown", told["outcome"])
 
     def test_tidemark_up_keeps_one_in_its_data_folder(self):
-        component = Component("up", "--data-dir", str(self.folder / "up"), "--listen", "127.0.0.1:0")
+        component = Component("up", "--pods=false", "--data-dir", str(self.folder / "up"), "--listen", "127.0.0.1:0")
         self.addCleanup(component.stop)
         file = self.folder / "up" / "audit.jsonl"
         wait_for(lambda: file.exists() and '"kind":"Namespace"' in file.read_text(), "the settings' namespace in the audit", component)

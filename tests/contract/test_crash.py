@@ -18,7 +18,7 @@ class Crash(unittest.TestCase):
 
 def play_seeds(test: unittest.TestCase, seeds) -> None:
     data = Path(tempfile.mkdtemp()) / "data"
-    memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--data-dir", str(data), "--listen", "127.0.0.1:0"], data)
+    memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--pods=false", "--data-dir", str(data), "--listen", "127.0.0.1:0"], data)
     test.addCleanup(memory.kill)
     acknowledged = 0
     for seed in seeds:

@@ -48,7 +48,7 @@ class DiskFull(unittest.TestCase):
         self.client = self.start("127.0.0.1:0")
 
     def start(self, listen: str) -> Client:
-        self.memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--data-dir", str(self.data), "--listen", listen], self.data)
+        self.memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--pods=false", "--data-dir", str(self.data), "--listen", listen], self.data)
         self.memory.written = self.written
         self.addCleanup(self.memory.kill)
         self.memory.start()

@@ -31,7 +31,7 @@ class WithUp(unittest.TestCase):
 
     def start(self, listen: str) -> None:
         data = self.folder / "data"
-        self.memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--data-dir", str(data), "--listen", listen], data)
+        self.memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--pods=false", "--data-dir", str(data), "--listen", listen], data)
         self.addCleanup(self.memory.kill)
         self.memory.start()
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.memory.kubeconfig), "LC_ALL": "C.UTF-8"}

@@ -22,7 +22,7 @@ ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 class Restart(unittest.TestCase):
     def setUp(self):
         self.data = data = Path(tempfile.mkdtemp()) / "data"
-        self.memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--data-dir", str(data), "--listen", "127.0.0.1:0"], data)
+        self.memory = Memory([os.environ["TIDEMARK_BINARY"], "up", "--pods=false", "--data-dir", str(data), "--listen", "127.0.0.1:0"], data)
         self.addCleanup(self.memory.kill)
         self.memory.start()
         self.connect()

@@ -142,7 +142,7 @@ def start(data: Path, listen: str = "127.0.0.1:0") -> tuple[subprocess.Popen, Pa
     output = data / "up.log"
     with open(output, "wb") as log:
         server = processes.start(
-            [BUILD / "tidemark", "up", "--data-dir", data, "--listen", listen], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+            [BUILD / "tidemark", "up", "--pods=false", "--data-dir", data, "--listen", listen], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
         )
     try:
         return server, _kubeconfig(server, output)

@@ -110,7 +110,7 @@ class Arm64(unittest.TestCase):
         data = Path(tempfile.mkdtemp())
         log = data / "up.log"
         with open(log, "wb") as out:
-            server = subprocess.Popen([self.emulator, self.binary, "up", "--data-dir", data, "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+            server = subprocess.Popen([self.emulator, self.binary, "up", "--pods=false", "--data-dir", data, "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         kubeconfig = Path(wait_for_kubeconfig(self, server, log))
@@ -182,7 +182,7 @@ class Release(unittest.TestCase):
         log = root / "up.log"
         with open(log, "wb") as out:
             server = subprocess.Popen(
-                [CHROOT, root, "/tidemark", "up", "--data-dir", "/data", "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env={}
+                [CHROOT, root, "/tidemark", "up", "--pods=false", "--data-dir", "/data", "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env={}
             )
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)

@@ -82,7 +82,7 @@ class Up(unittest.TestCase):
         """`tidemark up` in a folder of its own; answers it and where it serves its health."""
         [port] = free_ports(1)
         process = subprocess.Popen(
-            [os.environ["TIDEMARK_BINARY"], "up", "--listen", "127.0.0.1:0", "--metrics-addr", f"127.0.0.1:{port}", *arguments],
+            [os.environ["TIDEMARK_BINARY"], "up", "--pods=false", "--listen", "127.0.0.1:0", "--metrics-addr", f"127.0.0.1:{port}", *arguments],
             stdin=subprocess.DEVNULL, **how,
         )
         self.addCleanup(process.wait)

@@ -1,0 +1,107 @@
+// One pod of this machine: carries out what policy/pod_life says of it, follows its containers and probes, tells the
+// server how it stands, and removes the object once it was deleted and nothing of it is left.
+//
+// What it needs to go on after this process lies in the folders of its containers (runtime/containers.h) and in the
+// object itself; nothing is kept beside them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "kube/client.h"
+#include "linux/cgroup/hierarchies.h"
+#include "net/loop.h"
+#include "policy/pod_life/pod_life.h"
+#include "runtime/containers.h"
+#include "runtime/pods/pod_groups.h"
+#include "runtime/pods/pod_spec.h"
+#include "runtime/pods/pod_status.h"
+#include "runtime/pods/probe.h"
+
+namespace tidemark::runtime {
+
+struct PodLogs {
+  std::string dir;  // DIR/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
+  std::int64_t bytes_max = std::int64_t{10} << 20;
+  std::int64_t files_max = 5;
+};
+
+// What all pods share; it outlives them.
+struct PodSurroundings {
+  net::EventLoop& loop;
+  kube::Client& client;
+  base::Log log;
+  Containers& containers;
+  PodGroups* groups = nullptr;                      // null: nobody here may make groups
+  const linux::Hierarchies* hierarchies = nullptr;  // with groups
+  PodLogs logs;
+};
+
+class PodWorker {
+ public:
+  // `over` is called on the loop once nothing of the pod is left here and the server has forgotten it.
+  PodWorker(PodSurroundings& around, std::shared_ptr<const RunPod> pod, std::function<void()> over);
+  ~PodWorker();
+  PodWorker(const PodWorker&) = delete;
+  PodWorker& operator=(const PodWorker&) = delete;
+
+  void use(std::shared_ptr<const RunPod> pod);  // as the server has it now
+  void lost();                                  // the server has it no more
+  void look(const ContainerPlace& place);       // something of a container or of a probe's program changed
+
+  const RunPod& pod() const { return *pod_; }
+  // "status" as it is now, whether the server took it already or not; "" while nothing is known.
+  const std::string& status() const { return status_; }
+
+ private:
+  struct Held {
+    policy::ContainerRun run;
+    ContainerTold told;
+    std::int32_t attempt = -1;  // the newest; -1: none
+    bool group_removed = true;
+    std::unique_ptr<Probe> startup, liveness, readiness;
+  };
+
+  void adopt();
+  void step_soon();
+  void step();
+  void see(std::size_t i);
+  void see_end(std::size_t i, const ShimEnded& ended);
+  bool ends() const;
+  bool past_deadline() const;
+  void act(const policy::LifeAct& act);
+  void begin(std::size_t i);
+  Result<ShimBegin> how_to_begin(std::size_t i, std::int32_t attempt);
+  void follow_probes(std::size_t i);
+  std::unique_ptr<Probe> probe(std::size_t i, const std::optional<ProbeSpec>& spec, std::string_view kind,
+                               std::function<void(Held&, bool)> told);
+  void show(const policy::PodLifeStep& life);
+  void refuse();
+  void finish();
+  net::Task<void> write();
+  net::Task<void> remove();
+  void clear_away();
+  ContainerPlace place(std::size_t i) const;
+  std::string name_of_pod() const;
+
+  PodSurroundings& around_;
+  std::shared_ptr<const RunPod> pod_;
+  std::function<void()> over_called_;
+  std::vector<policy::LifeContainer> roles_;
+  std::vector<Held> held_;
+  bool stepping_ = false, lost_ = false, over_ = false, writing_ = false, removing_ = false, cleared_ = false;
+  base::WallTime started_;
+  ConditionTimes times_;
+  std::string status_, written_;
+  net::Timer again_;
+  std::shared_ptr<bool> here_ = std::make_shared<bool>(true);  // for what is posted
+  net::Scope scope_;                                           // last: its tasks use everything above
+};
+
+}  // namespace tidemark::runtime

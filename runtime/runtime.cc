@@ -1,0 +1,293 @@
+#include "runtime/runtime.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "journal/whole_file.h"
+#include "kube/informer.h"
+#include "kube/intern.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/kernel_files.h"
+#include "linux/proc/memory_info.h"
+#include "net/http_server.h"
+#include "runtime/containers.h"
+#include "runtime/node/node_object.h"
+#include "runtime/pods/pod_groups.h"
+#include "runtime/pods/pod_worker.h"
+
+namespace tidemark::runtime {
+namespace {
+
+constexpr std::size_t kMountsBytesMax = std::size_t{32} << 20;
+constexpr std::size_t kPodsBytesMax = std::size_t{64} << 20;
+
+// What an informer keeps of a pod.
+struct Kept {
+  struct Meta {
+    std::string ns, name, resource_version;
+  };
+  Meta meta;
+  std::shared_ptr<const RunPod> pod;
+  std::size_t bytes() const { return sizeof(Kept) + pod->bytes(); }
+};
+
+// What a machine lets us do with groups.
+struct Groups {
+  std::optional<linux::Hierarchies> hierarchies;
+  std::unique_ptr<PodGroups> pods;  // null: `why_not`
+  Fd lock;
+  std::string why_not;
+};
+
+// Who has the groups holds a lock on their folder, which ends with him.
+Result<Fd> lock_groups(const linux::Hierarchies& hierarchies, const std::string& group) {
+  const std::string path = base::cat(hierarchies.all().front().path, "/", group);
+  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return base::fail_errno(errno, base::cat("open ", path));
+  if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(ErrorKind::kAlreadyExists, "the groups below ", path,
+                " are another tidemark's that runs: give this one others by --pod-group");
+  }
+  return folder;
+}
+
+// Held where it is made: what makes groups keeps a reference to where they lie.
+Result<std::unique_ptr<Groups>> open_groups(const RuntimeOptions& options, linux::KillRim& killing,
+                                            const model::Resources& allocatable) {
+  auto out = std::make_unique<Groups>();
+  linux::Buffer buffer(kMountsBytesMax);
+  TM_TRY(const auto mounts, linux::read_path(options.proc_root + "/self/mountinfo", buffer));
+  auto seen = linux::Hierarchies::discover(options.cgroup_root, mounts.value_or(""));
+  if (!seen || seen->all().empty()) {
+    out->why_not = seen ? base::cat("no hierarchy is mounted below ", options.cgroup_root) : seen.error().message;
+    return out;
+  }
+  out->hierarchies.emplace(std::move(*seen));
+  auto pods = std::make_unique<PodGroups>(*out->hierarchies, killing, options.group);
+  if (const auto made = pods->make(allocatable); !made) {
+    out->why_not = made.error().message;
+    return out;
+  }
+  TM_TRY(out->lock, lock_groups(*out->hierarchies, options.group));
+  out->pods = std::move(pods);
+  return out;
+}
+
+Result<NodeFacts> facts_of_machine(const RuntimeOptions& options) {
+  linux::Buffer buffer;
+  TM_TRY(const auto proc, linux::Folder::open(options.proc_root));
+  TM_TRY(const auto memory, linux::read_memory_info(proc, buffer));
+  NodeFacts out;
+  out.name = options.node_name;
+  out.pods_max = options.pods_max;
+  out.capacity.cpu = {std::max<std::int64_t>(::sysconf(_SC_NPROCESSORS_ONLN), 1) * 1000};
+  out.capacity.memory = {memory.total};
+  const model::Resources reserved{{options.reserved_cpu_milli}, {options.reserved_memory_mib << 20}};
+  out.allocatable = out.capacity - reserved;
+  if (out.allocatable.cpu.value <= 0 || out.allocatable.memory.value <= 0) {
+    return fail(ErrorKind::kInvalid, "--reserved-cpu and --reserved-memory leave nothing of ",
+                out.capacity.cpu.value / 1000, " processors and ", out.capacity.memory.value >> 20, " MiB");
+  }
+  return out;
+}
+
+class Running final : public Runtime {
+ public:
+  Running(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
+          base::Random random, RuntimeOptions options, NodeFacts facts, std::unique_ptr<Groups> groups)
+      : loop_(loop),
+        log_(log.named("runtime")),
+        options_(std::move(options)),
+        groups_(std::move(groups)),
+        interner_(metrics, "runtime"),
+        containers_(loop, log_, {options_.data_dir + "/containers", options_.shim_argv},
+                    [this](const ContainerPlace& place) { look(place); }),
+        around_{loop,
+                client,
+                log_,
+                containers_,
+                groups_->pods.get(),
+                groups_->hierarchies ? &*groups_->hierarchies : nullptr,
+                {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files}},
+        node_(loop, client, log_, std::move(facts)),
+        informer_(loop, client, client, log_, metrics, random.fork(), pods_of_node(),
+                  [this](std::string_view bytes) { return keep(bytes); }),
+        pods_(metrics.gauge("tidemark_runtime_pods", "Pods of this machine that its runtime knows.")),
+        scope_(loop) {
+    informer_.subscribe(
+        [this](const kube::ObjectKey&, const Kept* before, const Kept* after) { change(before, after); });
+  }
+
+  Result<void> open() {
+    TM_TRY_VOID(journal::make_folder(options_.data_dir + "/containers"));
+    TM_TRY_VOID(containers_.adopt());
+    net::HttpServerConfig http;
+    http.listen = "unix:" + pods_socket(options_);
+    TM_TRY(server_, net::HttpServer::listen(loop_, log_, std::move(http),
+                                            [this](net::HttpExchange& exchange) { return answer(exchange); }));
+    return {};
+  }
+
+  void start() override {
+    if (!groups_->why_not.empty()) {
+      log_.warn("pods run without groups of their own: nothing limits them", {{"why", groups_->why_not}});
+    }
+    scope_.spawn(node_.run());
+    scope_.spawn(informer_.run());
+    scope_.spawn(end_strangers());
+  }
+
+  std::string without_groups() const override { return groups_->why_not; }
+
+ private:
+  kube::InformerConfig pods_of_node() const {
+    kube::InformerConfig config;
+    config.resource = kube::kPods;
+    config.name = "runtime_pods";
+    config.field_selector = "spec.nodeName=" + options_.node_name;
+    config.bytes_max = kPodsBytesMax;
+    return config;
+  }
+
+  Result<Kept> keep(std::string_view bytes) {
+    TM_TRY(RunPod pod, read_pod(bytes, interner_));
+    return Kept{{pod.ns, pod.name, pod.resource_version}, std::make_shared<const RunPod>(std::move(pod))};
+  }
+
+  void change(const Kept* before, const Kept* after) {
+    if (before != nullptr && (after == nullptr || after->pod->uid != before->pod->uid)) {
+      if (const auto found = workers_.find(before->pod->uid); found != workers_.end()) found->second->lost();
+    }
+    if (after == nullptr) return;
+    auto& worker = workers_[after->pod->uid];
+    if (worker) return worker->use(after->pod);
+    const std::string uid = after->pod->uid;
+    worker = std::make_unique<PodWorker>(around_, after->pod, [this, uid] {
+      workers_.erase(uid);
+      pods_.set(static_cast<double>(workers_.size()));
+    });
+    pods_.set(static_cast<double>(workers_.size()));
+  }
+
+  void look(const ContainerPlace& place) {
+    if (const auto found = workers_.find(place.pod); found != workers_.end()) return found->second->look(place);
+    end_stranger(place);
+  }
+
+  // Containers of pods that the server does not know (any more): of a process before this one, whose pods were removed
+  // while nobody was here.
+  net::Task<void> end_strangers() {
+    while (!co_await informer_.wait_synced(std::chrono::minutes(1))) {
+    }
+    known_ = true;
+    for (const ContainerPlace& place : containers_.places()) {
+      if (!workers_.contains(place.pod)) end_stranger(place);
+    }
+    if (groups_->pods == nullptr) co_return;
+    std::vector<std::string> uids;
+    for (const auto& [uid, worker] : workers_) uids.push_back(uid);
+    const auto removed = groups_->pods->remove_others(uids);
+    if (!removed) {
+      log_.warn("groups of pods that are no more are there still", {{"error", removed.error().message}});
+    } else if (*removed > 0) {
+      log_.info("groups of pods that are no more are removed", {{"count", *removed}});
+    }
+  }
+
+  void end_stranger(const ContainerPlace& place) {
+    if (!known_) return;
+    const ContainerSeen* seen = containers_.find(place);
+    if (seen == nullptr) return;
+    if (seen->state == ContainerState::kEnded) {
+      if (const auto gone = containers_.forget(place); !gone) {
+        log_.warn("what is kept of a container is there still", {{"error", gone.error().message}});
+      }
+      return;
+    }
+    log_.info("a container of a pod that is no more is killed", {{"pod", place.pod}, {"container", place.name}});
+    [[maybe_unused]] const auto told = containers_.signal(place, SIGKILL);
+  }
+
+  // As a kubelet lists its pods, with the status of this moment: the server's may be a write behind.
+  net::Task<void> answer(net::HttpExchange& exchange) {
+    if (exchange.head().target != "/pods") {
+      exchange.respond(404, "text/plain", "only /pods is here\n");
+      co_return;
+    }
+    if (!known_) {
+      exchange.respond(503, "text/plain", "the pods are not known yet\n");
+      co_return;
+    }
+    std::string out = R"({"kind":"PodList","apiVersion":"v1","metadata":{},"items":[)";
+    bool first = true;
+    for (const auto& [uid, worker] : workers_) {
+      auto pod = base::Json::parse(worker->pod().object);
+      if (!pod || !pod->is_object()) continue;
+      if (!worker->status().empty()) {
+        if (auto status = base::Json::parse(worker->status())) (*pod)["status"] = *std::move(status);
+      }
+      if (!std::exchange(first, false)) out += ',';
+      pod->append_to(out);
+    }
+    out += "]}\n";
+    exchange.respond(200, "application/json", std::move(out));
+    co_return;
+  }
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  RuntimeOptions options_;
+  std::unique_ptr<Groups> groups_;
+  kube::Interner interner_;
+  Containers containers_;
+  PodSurroundings around_;
+  NodeObject node_;
+  kube::Informer<Kept> informer_;
+  std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
+  bool known_ = false;                                         // what the server has
+  base::Gauge& pods_;
+  std::unique_ptr<net::HttpServer> server_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace
+
+std::string pods_socket(const RuntimeOptions& options) {
+  return options.data_dir + "/pods.sock";
+}
+
+void declare_flags(base::Flags& flags, RuntimeOptions& options) {
+  flags.group("Pods of this machine");
+  flags.text("node-name", options.node_name, "the name of this machine's node; else its host name").placeholder("NAME");
+  flags.text("pod-group", options.group, "the group that all pods are put below").placeholder("GROUP");
+  flags.integer("reserved-cpu", options.reserved_cpu_milli, 0, 1'000'000, "of the machine's processors, not for pods")
+      .placeholder("MILLICORES");
+  flags.integer("reserved-memory", options.reserved_memory_mib, 0, 100'000'000, "of its memory, not for pods")
+      .placeholder("MIB");
+  flags.integer("max-pods", options.pods_max, 1, 10'000, "so many pods at once");
+  flags.integer("log-size", options.log_megabytes, 1, 100'000, "MiB of one file of a container's log")
+      .placeholder("MIB");
+  flags.integer("log-files", options.log_files, 1, 1000, "files of a container's log, the newest with them");
+}
+
+Result<std::unique_ptr<Runtime>> Runtime::make(net::EventLoop& loop, kube::Client& client, const base::Log& log,
+                                               base::Registry& metrics, base::Random random, linux::KillRim& killing,
+                                               RuntimeOptions options) {
+  TM_TRY(auto facts, facts_of_machine(options));
+  TM_TRY(auto groups, open_groups(options, killing, facts.allocatable));
+  auto running = std::make_unique<Running>(loop, client, log, metrics, std::move(random), std::move(options),
+                                           std::move(facts), std::move(groups));
+  TM_TRY_VOID(running->open());
+  return running;
+}
+
+}  // namespace tidemark::runtime

@@ -1,0 +1,54 @@
+// This machine as a node without a kubelet: its Node, the pods that are bound to it as processes, and what an agent
+// asks a kubelet for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/flags.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "linux/cgroup/kill.h"
+#include "model/resources.h"
+#include "net/loop.h"
+
+namespace tidemark::runtime {
+
+struct RuntimeOptions {
+  std::string node_name;
+  std::string data_dir;                // for containers/, logs/ and the socket
+  std::vector<std::string> shim_argv;  // what starts a shim (runtime/containers.h)
+  std::string cgroup_root = "/sys/fs/cgroup";
+  std::string proc_root = "/proc";
+  std::string group = "/tidemark";      // all groups of ours are below it
+  std::int64_t reserved_cpu_milli = 0;  // of the machine, not for pods
+  std::int64_t reserved_memory_mib = 0;
+  std::int64_t pods_max = 250;
+  std::int64_t log_megabytes = 10;  // of one file of a container's log
+  std::int64_t log_files = 5;
+};
+
+void declare_flags(base::Flags& flags, RuntimeOptions& options);
+
+// Where the pods of the node are asked for, as a kubelet's GET /pods.
+std::string pods_socket(const RuntimeOptions& options);
+
+class Runtime {
+ public:
+  // All that is given outlives it. kAlreadyExists: another one has these groups.
+  static Result<std::unique_ptr<Runtime>> make(net::EventLoop& loop, kube::Client& client, const base::Log& log,
+                                               base::Registry& metrics, base::Random random, linux::KillRim& killing,
+                                               RuntimeOptions options);
+  virtual ~Runtime() = default;
+
+  virtual void start() = 0;
+  // Why pods run without groups, and so without limits; "" where they have them.
+  virtual std::string without_groups() const = 0;
+};
+
+}  // namespace tidemark::runtime
