@@ -91,7 +91,7 @@ class RunningAgent final : public Agent {
                   is_there(facilities_, Facility::kRunQueue)},
                  sampler_options(), loop.clock()),
         reports_(loop, connections.client, interner_, log_, metrics, random.fork(),
-                 {options_.node_name, options_.report, is_there(facilities_, Facility::kHotPageCache)}),
+                 {options_.node_name, options_.report, is_there(facilities_, Facility::kHotPageCache), options_.alone}),
         predictions_(loop, connections.files, log_, metrics,
                      {models_folder(), {options_.safety_margin_percent, policy::kColdStart}}),
         condition_(loop, connections.client, log_, options_.node_name),

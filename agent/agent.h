@@ -34,6 +34,7 @@ struct AgentOptions {
   std::int64_t record_megabytes = 64;  // of what was measured
   std::int64_t safety_margin_percent = 10;
   bool report = true;
+  bool alone = false;  // with its API server, on one machine: what is spread over many nodes elsewhere is done at once
   std::string mode = "enforce";  // of strategies of which the manager says nothing
   std::string pod_logs{kPodLogsDefault};
   FeatureGates feature_gates;

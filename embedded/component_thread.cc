@@ -8,7 +8,8 @@
 namespace tidemark::embedded {
 namespace {
 
-constexpr base::Duration kRetry = std::chrono::seconds(1);
+constexpr base::Duration kRetry = std::chrono::milliseconds(100);
+constexpr int kMissedBeforeWord = 50;
 constexpr base::Duration kLastLinesLimit = std::chrono::seconds(2);  // of the audit
 
 }  // namespace
@@ -78,14 +79,18 @@ net::Task<void> ComponentThread::live() {
   }
   const auto bearer = [token = config_.token] { return token; };
   client_ = std::make_unique<kube::Client>(loop_, *transport_, bearer, client, random_.fork());
+  const ComponentSurroundings around{loop_, *client_, log_, random_, bearer, audit};
+  int missed = 0;
   while (config_.before) {
-    const auto ready = co_await config_.before(*client_, log_);
+    const auto ready = co_await config_.before(around);
     if (ready) break;
-    log_.warn("what it stands on is not there yet", {{"error", ready.error()}});
+    if (ready.error().kind != ErrorKind::kNotFound || ++missed == kMissedBeforeWord) {
+      log_.warn("what it stands on is not there yet", {{"error", ready.error()}});
+    }
     co_await loop_.sleep(kRetry);
   }
   if (draining_) co_return;
-  auto made = config_.make({loop_, *client_, log_, random_, bearer, audit});
+  auto made = config_.make(around);
   if (!made) {
     on_failure_(std::move(made).error().within(base::cat("the ", config_.name, " cannot start")));
     co_return;

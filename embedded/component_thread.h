@@ -45,7 +45,7 @@ struct ComponentConfig {
   journal::AuditFileOptions audit;  // none unless told
   base::Duration drain_limit = std::chrono::seconds(15);
   // What has to be there before it is made; tried again until it answers well. May be empty.
-  std::function<net::Task<Result<void>>(kube::Client&, const base::Log&)> before{};
+  std::function<net::Task<Result<void>>(const ComponentSurroundings&)> before{};
   std::function<Result<std::unique_ptr<Component>>(const ComponentSurroundings&)> make;
 };
 

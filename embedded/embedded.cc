@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "base/metrics.h"
@@ -11,6 +12,7 @@
 #include "embedded/component_thread.h"
 #include "embedded/crds.h"
 #include "embedded/credentials.h"
+#include "embedded/settings_file.h"
 #include "journal/whole_file.h"
 #include "kube/memory/server.h"
 #include "linux/cgroup/kill.h"
@@ -30,12 +32,19 @@ constexpr std::string_view kIdentity = "embedded";  // of the manager
 
 class ManagerComponent final : public Component {
  public:
-  explicit ManagerComponent(std::unique_ptr<manager::Manager> manager) : manager_(std::move(manager)) {}
-  void start() override { manager_->start(); }
+  ManagerComponent(net::EventLoop& loop, std::unique_ptr<manager::Manager> manager,
+                   std::unique_ptr<SettingsFile> settings)
+      : manager_(std::move(manager)), settings_(std::move(settings)), scope_(loop) {}
+  void start() override {
+    manager_->start();
+    if (settings_) scope_.spawn(settings_->run());
+  }
   net::Task<void> drain() override { return manager_->drain(); }
 
  private:
   std::unique_ptr<manager::Manager> manager_;
+  std::unique_ptr<SettingsFile> settings_;  // null: nobody's but kubectl's
+  net::Scope scope_;
 };
 
 // With what lies outside of it, which in production is a process of its own.
@@ -92,10 +101,12 @@ net::Task<Result<void>> make_once(kube::Client& client, const kube::Resource& re
 }
 
 // What a chart would bring: without the namespace the manager could keep nothing of the settings in force.
-net::Task<Result<void>> install(kube::Client& client, const base::Log& log, std::string config_namespace) {
+net::Task<Result<void>> install(kube::Client& client, const base::Log& log, std::string config_namespace,
+                                SettingsFile* settings) {
   TM_CO_TRY_VOID(co_await install_crds(client, log));
   TM_CO_TRY_VOID(co_await make_once(client, kube::kNamespaces,
                                     Json::object({{"metadata", Json::object({{"name", config_namespace}})}})));
+  if (settings != nullptr) TM_CO_TRY_VOID(co_await settings->begin());
   for (const ClassOfWork& each : kClassesOfWork) {
     TM_CO_TRY_VOID(co_await make_once(client, kube::kPriorityClasses,
                                       Json::object({{"metadata", Json::object({{"name", each.name}})},
@@ -116,6 +127,7 @@ Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   runtime.proc_root = options.agent.places.proc_root;
   agent::AgentOptions& agent = options.agent;
   agent.node_name = runtime.node_name;
+  agent.alone = true;
   agent.state_dir = folder + "/agent";
   agent.audit_actor = base::cat("agent ", agent.node_name);
   agent.pod_logs = folder + "/logs";
@@ -125,11 +137,20 @@ Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   agent.tasks.kubelet.runtime_dir = folder;
   agent.tasks.cgroup_driver = "cgroupfs";
   TM_TRY_VOID(journal::make_folder(agent.state_dir));
+  TM_TRY_VOID(check_settings(options.settings, options.manager.config_namespace));
   if (::geteuid() != 0 && agent.mode == "enforce") {
     log.warn("not run by root: pods have no groups and no limits, and what is decided for them is only shown");
     agent.mode = "observe";
   }
   return {};
+}
+
+// The last thing that is made: what begins before it would find kinds that are not served, and come back late.
+net::Task<Result<void>> wait_installed(kube::Client& client) {
+  const auto found = co_await client.get(kube::kPriorityClasses, "", kClassesOfWork[std::size(kClassesOfWork) - 1].name,
+                                         kInstallLimit);
+  if (!found) co_return std::unexpected(found.error());
+  co_return Result<void>();
 }
 
 class Running final : public Embedded {
@@ -174,6 +195,7 @@ class Running final : public Embedded {
     begin_manager(component, options, random.next(), failed);
     if (!options.pods) return {};
     TM_TRY_VOID(complete(options, log_));
+    component.before = [](const ComponentSurroundings& around) { return wait_installed(around.client); };
     begin_runtime(component, options, random.next(), failed);
     begin_agent(component, options, random.next(), failed);
     return {};
@@ -201,14 +223,17 @@ class Running final : public Embedded {
     config.audit = std::move(options.audit);
     config.queries_per_second = options.manager.queries_per_second;
     config.burst = static_cast<int>(options.manager.query_burst);
-    config.before = [space = options.manager.config_namespace](kube::Client& client, const base::Log& log) {
-      return install(client, log, space);
+    const auto settings = std::make_shared<std::unique_ptr<SettingsFile>>();
+    config.before = [settings, space = options.manager.config_namespace, path = options.settings,
+                     wanted = options.pods](const ComponentSurroundings& around) {
+      if (wanted) *settings = std::make_unique<SettingsFile>(around.loop, around.client, around.log, path, space);
+      return install(around.client, around.log, space, settings->get());
     };
-    config.make = [this,
+    config.make = [this, settings,
                    made = options.manager](const ComponentSurroundings& around) -> Result<std::unique_ptr<Component>> {
       TM_TRY(auto manager, manager::Manager::make(around.loop, around.client, around.client, around.log, metrics_,
                                                   around.random.fork(), made, std::string(kIdentity)));
-      return std::make_unique<ManagerComponent>(std::move(manager));
+      return std::make_unique<ManagerComponent>(around.loop, std::move(manager), std::move(*settings));
     };
     manager_ = std::make_unique<ComponentThread>(loop_.clock(), log_, metrics_, seed, std::move(config), failed);
   }
@@ -277,6 +302,11 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
       .text("agent-metrics-addr", options.agent.metrics_address,
             "address of the agent's /metrics; port 0 picks one, 0 is off")
       .placeholder("HOST:PORT");
+  flags
+      .text("settings", options.settings,
+            "file with the ConfigMaps slo-controller-config and tidemark-config, followed; without it what is idle is "
+            "sold by defaults")
+      .placeholder("FILE");
   runtime::declare_flags(flags, options.runtime);
 }
 

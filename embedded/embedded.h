@@ -27,6 +27,7 @@ struct EmbeddedOptions {
   manager::ManagerOptions manager;
   journal::AuditFileOptions audit;  // of what the manager writes; none unless told
   bool pods = false;                // this machine is a node
+  std::string settings;             // the file of settings, with pods; "": defaults
   agent::AgentOptions agent;        // with pods
   runtime::RuntimeOptions runtime;  // the same; node_name and shim_argv are to be given
 };

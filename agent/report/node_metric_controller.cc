@@ -10,6 +10,7 @@ namespace tidemark::agent {
 namespace {
 
 // A report that has not arrived by then is made anew from newer samples.
+constexpr base::Duration kFirstAlone = std::chrono::seconds(3);  // some readings of a second each
 constexpr base::Duration kWriteLimit = std::chrono::seconds(10);
 
 std::string_view word(policy::ReportWhy why) {
@@ -111,7 +112,9 @@ void NodeMetricController::observe(const Observed& observed, model::Resources ca
   seen.outcome = std::exchange(outcome_, std::nullopt);
   seen.outcome_levels = std::exchange(outcome_levels_, std::nullopt);
   has_object_.set(seen.object_exists ? 1 : 0);
-  auto step = policy::report_due(due_, seen, {history_.collect().report_interval, true, spread_}, now);
+  policy::ReportConfig config{history_.collect().report_interval, true, spread_};
+  if (options_.alone) config = {config.interval, true, base::Duration(0), kFirstAlone};
+  auto step = policy::report_due(due_, seen, config, now);
   due_ = std::move(step.state);
   if (step.plan.report && options_.write) attempt(observed, step.plan);
 }

@@ -33,6 +33,7 @@ struct NodeMetricOptions {
   std::string node_name;
   bool write = true;            // false: everything but the write
   bool hot_page_cache = false;  // the kernel tells which of its page cache is cold
+  bool alone = false;           // with its API server: no other node asks it
 };
 
 class NodeMetricController {

@@ -74,15 +74,14 @@ ReportStep report_due(const ReportState& before, const ReportObservation& observ
   const base::Duration interval = std::max(config.interval, kReportIntervalMin);
   const base::MonotonicTime since = state.arrived.value_or(*state.begun);
   const auto moved = largest_move(state.told, observation);
-  const base::Duration first = state.arrived ? base::Duration(0) : config.spread;
+  const base::Duration wait = state.arrived ? interval : config.first.value_or(interval + config.spread);
   const base::Duration retry =
       std::min<base::Duration>(kReportRetry * (1 << std::max(state.failures - 1, 0)), interval) + config.spread;
   const bool back = state.failed && observation.back && *observation.back > *state.attempted &&
                     now - *observation.back >= config.spread;
   if (state.failed && (back || now - *state.attempted >= retry)) {
     step.plan.why = ReportWhy::kFailedLast;
-  } else if (!state.failed && now - since >= interval + first &&
-             (!state.attempted || now - *state.attempted >= interval)) {
+  } else if (!state.failed && now - since >= wait && (!state.attempted || now - *state.attempted >= interval)) {
     step.plan.why = ReportWhy::kInterval;
   } else if (config.at_once && state.arrived && moved && moved->permille > kLargeChange_percent * kPermilleOfPercent) {
     step.plan.why = ReportWhy::kLargeChange;

@@ -71,6 +71,9 @@ struct ReportConfig {
   base::Duration interval = kReportIntervalDefault;
   bool at_once = true;
   base::Duration spread{0};  // this node's own, below kReportRetry
+  // Since it began, for the first report; not given: an interval and the spread. Whoever is alone with its server need
+  // not think of a herd.
+  std::optional<base::Duration> first{};
 };
 
 struct ReportPlan {

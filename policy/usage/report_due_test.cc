@@ -104,6 +104,20 @@ TEST(ReportDue, IsWhenTheFilesSay) {
   });
 }
 
+TEST(ReportDue, WhoeverIsAloneNeedNotWaitForItsFirstReport) {
+  ReportState state;
+  std::vector<int> at;
+  for (int now_s = 0; now_s < 130; ++now_s) {
+    ReportObservation observation;
+    if (!at.empty() && at.back() == now_s - 1) observation.outcome = ReportOutcome::kArrived;
+    auto step = report_due(state, observation, {seconds(60), true, base::Duration(0), seconds(3)},
+                           MonotonicTime{seconds(now_s)});
+    state = step.state;
+    if (step.plan.report) at.push_back(now_s);
+  }
+  EXPECT_EQ(at, (std::vector<int>{3, 63, 123}));
+}
+
 // The seconds at which a node reports in its first five minutes, where its attempts fail until `arrives_s`. From
 // `back_s` on the node knows that the API server is there again.
 std::vector<int> attempts(int spread_s, int arrives_s, int back_s = 1000) {
@@ -114,7 +128,8 @@ std::vector<int> attempts(int spread_s, int arrives_s, int back_s = 1000) {
     ReportObservation observation;
     observation.outcome = std::exchange(outcome, std::nullopt);
     if (now_s >= back_s) observation.back = MonotonicTime{seconds(back_s)};
-    auto step = report_due(state, observation, {seconds(60), true, seconds(spread_s)}, MonotonicTime{seconds(now_s)});
+    auto step =
+        report_due(state, observation, {seconds(60), true, seconds(spread_s), {}}, MonotonicTime{seconds(now_s)});
     state = step.state;
     if (!step.plan.report) continue;
     at.push_back(now_s);

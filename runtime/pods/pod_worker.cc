@@ -324,6 +324,7 @@ void PodWorker::refuse() {
   life.phase = model::PodPhase::kFailed;
   life.over = true;
   life.containers.resize(held_.size());
+  for (policy::ContainerShown& each : life.containers) each.waits_for = kRefusedReason;
   std::vector<ContainerTold> told(held_.size());
   status_ =
       pod_status({*pod_, life, told, started_, kRefusedReason, pod_->refused}, times_, around_.loop.clock().wall());
