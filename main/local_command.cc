@@ -1,4 +1,8 @@
 // `tidemark local`: picks among the commands for one machine, and tells what these have in common.
+#include <signal.h>
+
+#include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +23,7 @@ namespace {
 constexpr std::size_t kNamesMax = 1000;
 constexpr base::Duration kStopWait =
     std::chrono::minutes(5);  // graces are half a minute, unless somebody asks for more
-constexpr std::string_view kUsage = "tidemark local [flags] run|ps|stop";
+constexpr std::string_view kUsage = "tidemark local [flags] run|ps|logs|stop";
 
 struct LocalCommand {
   std::string_view name;
@@ -30,6 +34,7 @@ struct LocalCommand {
 constexpr LocalCommand kLocalCommands[] = {
     {"run", "runs a command as a batch job that waits for idle capacity, or as online work", run_local_run},
     {"ps", "lists what runs, waits and has ended", run_local_ps},
+    {"logs", "shows what a task wrote, over its attempts, and on as it writes", run_local_logs},
     {"stop", "ends tasks", run_local_stop},
 };
 
@@ -56,29 +61,57 @@ void declare_local_flags(base::Flags& flags, cli::LocalServer& server) {
   flags.text("namespace", server.ns, "namespace of the tasks").placeholder("NAME").alias("n");
 }
 
-int with_local(const cli::LocalServer& server, const LogOptions& log_options,
-               const std::function<net::Task<int>(net::EventLoop&, kube::Client&)>& command) {
+namespace {
+
+int with_client(const cli::LocalServer& server, const LogOptions& log_options, bool needed,
+                const std::function<net::Task<int>(net::EventLoop&, kube::Client*)>& command,
+                const std::function<void()>& on_signal) {
   const base::SystemClock clock;
+  net::EventLoop loop(clock);
+  int code = kFailed;
+  net::FdWatch signals;  // before any other thread is made: none of them takes one
+  if (on_signal) {
+    signals = loop.watch_signals({SIGINT, SIGTERM}, [&](int signal) {
+      code = kEndedBySignal + signal;
+      on_signal();
+      loop.stop();
+    });
+  }
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);
-  net::EventLoop loop(clock);
   ClusterOptions options;
   options.kubeconfig = server.kubeconfig_file();
   kube::ClientConfig config;
   config.user_agent = "tidemark-local/" TIDEMARK_VERSION;
   auto cluster =
       connect_cluster(loop, log_output.named("local"), base::Random(base::Random::seed_from_system()), options, config);
-  if (!cluster && cluster.error().kind == ErrorKind::kNotFound) return failed(cli::no_server(cluster.error(), server));
-  if (!cluster) return failed(cli::explained(std::move(cluster).error(), server));
-  int code = kFailed;
+  if (!cluster && needed) {
+    const bool none = cluster.error().kind == ErrorKind::kNotFound;
+    return failed(none ? cli::no_server(cluster.error(), server) : cli::explained(cluster.error(), server));
+  }
   net::Scope scope(loop);
   const auto run_then_stop = [&]() -> net::Task<void> {
-    code = co_await command(loop, *cluster->client);
+    code = co_await command(loop, cluster ? cluster->client.get() : nullptr);
     loop.stop();
   };
   scope.spawn(run_then_stop());
   loop.run();
   return code;
+}
+
+}  // namespace
+
+int with_local(const cli::LocalServer& server, const LogOptions& log_options,
+               const std::function<net::Task<int>(net::EventLoop&, kube::Client&)>& command,
+               const std::function<void()>& on_signal) {
+  return with_client(
+      server, log_options, true, [&](net::EventLoop& loop, kube::Client* client) { return command(loop, *client); },
+      on_signal);
+}
+
+int with_local_if_there(const cli::LocalServer& server, const LogOptions& log_options,
+                        const std::function<net::Task<int>(net::EventLoop&, kube::Client*)>& command) {
+  return with_client(server, log_options, false, command, nullptr);
 }
 
 int tell(const Result<std::string>& answer, const cli::LocalServer& server) {
@@ -138,7 +171,7 @@ int run_local_stop(const std::vector<std::string>& args) {
 }
 
 int run_local(const std::vector<std::string>& args) {
-  if (args.empty()) return wrong_command("which one? run, ps or stop");
+  if (args.empty()) return wrong_command("which one? run, ps, logs or stop");
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") return print(help());
   std::vector<std::string_view> names;
   for (const LocalCommand& each : kLocalCommands) {

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/local/logs.h"
 #include "cli/local/run.h"
 #include "main/local.h"
+#include "main/person.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "model/qos.h"
@@ -25,6 +28,7 @@ struct Asked {
   std::string qos = "BE", work_class = "batch";
   std::string dir;
   bool restart = false;
+  bool wait = false;
   AnswerForm form;
 };
 
@@ -50,6 +54,8 @@ void declare(base::Flags& flags, Asked& asked_for, cli::RunOptions& options) {
                 "how often batch work that fails is begun again; an eviction is no failure");
   flags.boolean("restart", asked_for.restart,
                 "batch work that fails is begun again until it succeeds; online work always is");
+  flags.boolean("wait", asked_for.wait,
+                "shows what batch work writes until it has ended, and ends with its exit code; ^C leaves it alone");
 }
 
 std::string working_folder() {
@@ -73,6 +79,10 @@ std::string read_asked(const base::Flags::Parsed& parsed, const Asked& asked_for
   options.says_amounts = said("cpu") || said("memory");
   if (options.online() && said("retries"))
     return "--retries is of batch work; online work is begun again whenever it ends";
+  if (options.online() && asked_for.wait) {
+    return "--wait is of batch work; online work does not end, and `tidemark local logs -f` shows what it writes";
+  }
+  if (asked_for.wait && asked_for.form.json()) return "--wait shows what the command writes: without --output=json";
   if (asked_for.restart && said("retries")) return "either --retries or --restart";
   if (asked_for.restart) options.retries = cli::kRetriesMax;
   options.dir = asked_for.dir;
@@ -84,6 +94,37 @@ std::string read_asked(const base::Flags::Parsed& parsed, const Asked& asked_for
   return "";
 }
 
+// What a shell would answer for it.
+int exit_code_of(const std::string& name, const std::optional<cli::LocalTask>& task) {
+  constexpr std::int64_t kExitMax = 255;
+  if (!task) return failed({ErrorKind::kGone, base::cat(name, " was stopped"), 0, 0});
+  if (task->state == cli::TaskState::kSucceeded) return kDone;
+  if (task->exit_code.value_or(0) > 0) return static_cast<int>(std::min(*task->exit_code, kExitMax));
+  return failed({ErrorKind::kInternal,
+                 base::cat(name, " failed", task->why.empty() ? "" : ": ", cli::one_line(task->why)), 0, 0});
+}
+
+net::Task<int> follow(net::EventLoop& loop, kube::Client& client, const cli::LocalServer& server,
+                      const std::string& name) {
+  ProgressLine progress;
+  const bool watched = ::isatty(STDERR_FILENO) == 1;
+  cli::LogsOptions options;
+  options.server = server;
+  options.name = name;
+  options.follow = true;
+  options.on_look = [&](const cli::LocalTask& task) {
+    const bool begun = task.state != cli::TaskState::kWaiting && task.state != cli::TaskState::kRequeued &&
+                       task.state != cli::TaskState::kStarting;
+    if (begun) progress.end();
+    if (begun || !watched) return;
+    progress.show(base::cat(name, "  ", cli::state_text(task), "  ", cli::one_line(task.why)));
+  };
+  auto task = co_await cli::local_logs(loop, &client, options, put_log);
+  progress.end();
+  if (!task) co_return failed(cli::explained(std::move(task).error(), server));
+  co_return exit_code_of(name, *task);
+}
+
 }  // namespace
 
 int run_local_run(const std::vector<std::string>& args) {
@@ -91,7 +132,8 @@ int run_local_run(const std::vector<std::string>& args) {
       "tidemark local run",
       "Runs a command on this machine. Without --qos and --class it is batch work: a job that waits until "
       "online work leaves what it asks for, is held small where online work needs the machine, and is "
-      "stopped and queued again where that is not enough. Exit codes: 0 taken, 1 failed, 2 wrong use.");
+      "stopped and queued again where that is not enough. Exit codes: 0 taken, 1 failed, 2 wrong use; with "
+      "--wait the command's own.");
   cli::LocalServer server;
   cli::RunOptions options;
   Asked asked_for;
@@ -125,12 +167,19 @@ int run_local_run(const std::vector<std::string>& args) {
   options.home = environment_or_empty("HOME");
   if (const auto object = cli::run_object(options); !object) return wrong_use(object.error().message, flags);
 
-  return with_local(server, log_options, [&](net::EventLoop&, kube::Client& client) -> net::Task<int> {
+  const auto make = [&](net::EventLoop& loop, kube::Client& client) -> net::Task<int> {
     if (auto made = co_await cli::run_local(client, options, server.limit); !made) {
       co_return failed(cli::explained(std::move(made).error(), server));
     }
+    if (asked_for.wait) co_return co_await follow(loop, client, server, options.name);
     const Json told = Json::object({{"schema", 1}, {"namespace", options.ns}, {"name", options.name}});
     co_return print(asked_for.form.json() ? told.dump_pretty() + "\n" : options.name + "\n");
+  };
+  if (!asked_for.wait) return with_local(server, log_options, make);
+  return with_local(server, log_options, make, [&] {
+    put_log(cli::LogStream::kError,
+            base::cat("\n", options.name, " goes on: `tidemark local logs -f ", options.name,
+                      "` shows what it writes, `tidemark local stop ", options.name, "` ends it\n"));
   });
 }
 

@@ -6,12 +6,14 @@
 
 #include "base/testing/clock.h"
 #include "base/text.h"
+#include "cli/local/logs.h"
 #include "cli/local/ps.h"
 #include "cli/local/run.h"
 #include "cli/local/server.h"
 #include "cli/local/stop.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
+#include "linux/testing/tree.h"
 #include "net/testing/loop.h"
 
 namespace tidemark::cli {
@@ -179,6 +181,143 @@ TEST_F(LocalCommandsTest, WrongNamesStopNothing) {
   ASSERT_FALSE(answer);
   EXPECT_NE(answer.error().message.find("stop train"), std::string::npos) << answer.error().message;
   EXPECT_TRUE(ask("GET", base::cat(kJobsPath, "/train")));
+}
+
+// The logs of tasks, with the server there and away.
+class LocalLogsTest : public LocalCommandsTest {
+ protected:
+  static std::string line(std::string_view stream, std::string_view text) {
+    return base::cat("2026-11-23T12:00:00Z ", stream, " F ", text, "\n");
+  }
+  // Of a pod that the server has, as the runtime names its folder.
+  std::string log_of(const std::string& pod, int attempt = 0) {
+    return base::cat("logs/default_", pod, "_", call("GET", base::cat(kPodsPath, "/", pod)).text_at("metadata", "uid"),
+                     "/main/", attempt, ".log");
+  }
+  LogsOptions logs(std::string name) {
+    LogsOptions options;
+    options.server.data_dir = tree.root();
+    options.name = std::move(name);
+    return options;
+  }
+  LogText::Put put() {
+    return [this](LogStream stream, std::string_view text) { (stream == LogStream::kOut ? out : error) += text; };
+  }
+  Result<std::optional<LocalTask>> show(const LogsOptions& options, bool with_server = true) {
+    return net::testing::run_task(loop, clock, local_logs(loop, with_server ? client.get() : nullptr, options, put()));
+  }
+  void finish(const std::string& job, const std::string& pod, int exit_code) {
+    call("PATCH", base::cat(kPodsPath, "/", pod, "/status"),
+         base::cat(
+             R"({"status":{"phase":")", exit_code == 0 ? "Succeeded" : "Failed",
+             R"(","containerStatuses":[{"name":"main","image":"local","imageID":"","restartCount":0,"ready":false,)",
+             R"("state":{"terminated":{"exitCode":)", exit_code, "}}}]}}"),
+         kMerge);
+    if (!job.empty()) {
+      call("PATCH", base::cat(kJobsPath, "/", job, "/status"),
+           base::cat(R"({"status":{"conditions":[{"type":")", exit_code == 0 ? "Complete" : "Failed",
+                     R"(","status":"True"}]}})"),
+           kMerge);
+    }
+  }
+
+  linux::testing::Tree tree;
+  std::string out, error;
+};
+
+TEST_F(LocalLogsTest, OfAJobByItsStreams) {
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  tree.write(log_of("a-12345"), line("stdout", "said") + line("stderr", "complained"));
+  auto shown = show(logs("a"));
+  ASSERT_TRUE(shown) << shown.error().message;
+  EXPECT_EQ(out, "said\n");
+  EXPECT_EQ(error, "complained\n");
+}
+
+TEST_F(LocalLogsTest, WithoutAServerByTheirNames) {
+  tree.write("logs/default_a-12345_u1/main/0.log", line("stdout", "job"));
+  tree.write("logs/default_web_u2/main/0.log", line("stdout", "pod"));
+  ASSERT_TRUE(show(logs("a"), false));
+  ASSERT_TRUE(show(logs("web"), false));
+  EXPECT_EQ(out, "job\npod\n");
+}
+
+TEST_F(LocalLogsTest, PreviousIsTheAttemptBeforeTheLast) {
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  tree.write(log_of("a-12345", 0), line("stdout", "first"));
+  LogsOptions options = logs("a");
+  options.previous = true;
+  EXPECT_FALSE(show(options));
+  tree.write(log_of("a-12345", 1), "2026-11-23T12:00:01Z stdout F second\n");
+  ASSERT_TRUE(show(options));
+  EXPECT_EQ(out, "first\n");
+}
+
+TEST_F(LocalLogsTest, WhatIsNotThereIsNamed) {
+  auto shown = show(logs("nobody"));
+  ASSERT_FALSE(shown);
+  EXPECT_NE(shown.error().message.find("there is no task \"nobody\""), std::string::npos) << shown.error().message;
+  ASSERT_TRUE(run(batch("a")));
+  shown = show(logs("a"));
+  ASSERT_FALSE(shown);
+  EXPECT_NE(shown.error().message.find("which is Starting: its pod is not made yet"), std::string::npos)
+      << shown.error().message;
+}
+
+TEST_F(LocalLogsTest, FollowsAJobOverItsPodsUntilItHasEnded) {
+  ASSERT_TRUE(run(batch("a")));
+  LogsOptions options = logs("a");
+  options.follow = true;
+  std::optional<Result<std::optional<LocalTask>>> answer;
+  net::Scope scope(loop);
+  const auto run_it = [&]() -> net::Task<void> { answer = co_await local_logs(loop, client.get(), options, put()); };
+  scope.spawn(run_it());
+  net::testing::run_for(loop, clock, 3s);
+  start("a", "a-12345");
+  tree.write(log_of("a-12345"), line("stdout", "one"));
+  net::testing::run_for(loop, clock, 2s);
+  EXPECT_EQ(out, "one\n");
+  EXPECT_FALSE(answer);
+  finish("", "a-12345", 143);  // evicted: the job makes another
+  start("a", "a-67890");
+  tree.write(log_of("a-67890"), "2026-11-23T12:00:05Z stdout F two\n");
+  net::testing::run_for(loop, clock, 2s);
+  EXPECT_EQ(out, "one\ntwo\n");
+  EXPECT_FALSE(answer);
+  tree.write(log_of("a-67890"), "2026-11-23T12:00:05Z stdout F two\n2026-11-23T12:00:06Z stdout P last");
+  finish("a", "a-67890", 3);
+  net::testing::run_for(loop, clock, 3s);
+  ASSERT_TRUE(answer);
+  ASSERT_TRUE(*answer) << (*answer).error().message;
+  ASSERT_TRUE(**answer);
+  EXPECT_EQ((**answer)->state, TaskState::kFailed);
+  EXPECT_EQ((**answer)->exit_code, 3);
+}
+
+TEST_F(LocalLogsTest, FollowingEndsWithATaskThatIsStopped) {
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  const std::string log = log_of("a-12345");
+  tree.write(log, line("stdout", "one"));
+  LogsOptions options = logs("a");
+  options.follow = true;
+  std::optional<Result<std::optional<LocalTask>>> answer;
+  net::Scope scope(loop);
+  const auto run_it = [&]() -> net::Task<void> { answer = co_await local_logs(loop, client.get(), options, put()); };
+  scope.spawn(run_it());
+  net::testing::run_for(loop, clock, 2s);
+  ASSERT_TRUE(stop({.names = {"a"}}));
+  net::testing::run_for(loop, clock, 5s);
+  EXPECT_FALSE(answer) << "its pod has a grace to say its last words in";
+  tree.write(log, line("stdout", "one") + line("stdout", "bye"));
+  call("DELETE", base::cat(kPodsPath, "/a-12345"), R"({"gracePeriodSeconds":0})");
+  net::testing::run_for(loop, clock, 3s);
+  ASSERT_TRUE(answer);
+  ASSERT_TRUE(*answer);
+  EXPECT_FALSE(**answer);
+  EXPECT_EQ(out, "one\nbye\n");
 }
 
 TEST(LocalServerTest, SaysWhatToStart) {
