@@ -77,7 +77,7 @@ class RuntimeComponent final : public Component {
     return {};
   }
   void start() override { runtime_->start(); }
-  net::Task<void> drain() override { co_return; }  // what runs goes on, and is adopted by the next one
+  net::Task<void> drain() override { return runtime_->drain(); }
 
  private:
   linux::KernelKillRim killing_;

@@ -146,6 +146,14 @@ class Running final : public Runtime {
     scope_.spawn(end_strangers());
   }
 
+  net::Task<void> drain() override {
+    if (workers_.empty() && known_ && groups_->pods) {
+      if (const auto gone = groups_->pods->remove_all(); !gone) {
+        log_.warn("groups are there still", {{"error", gone.error().message}});
+      }
+    }
+    co_return;
+  }
   std::string without_groups() const override { return groups_->why_not; }
 
  private:

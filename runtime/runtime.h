@@ -47,6 +47,8 @@ class Runtime {
   virtual ~Runtime() = default;
 
   virtual void start() = 0;
+  // Pods go on. Where none is here, nothing of ours stays in the machine's groups.
+  virtual net::Task<void> drain() = 0;
   // Why pods run without groups, and so without limits; "" where they have them.
   virtual std::string without_groups() const = 0;
 };

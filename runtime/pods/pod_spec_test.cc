@@ -1,0 +1,152 @@
+#include "runtime/pods/pod_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/metrics.h"
+#include "base/text.h"
+#include "base/yaml.h"
+
+namespace tidemark::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct PodSpecTest : ::testing::Test {
+  // The YAML of a specification, as people write it.
+  RunPod read(std::string_view spec, std::string_view metadata = "") {
+    const auto tree = base::parse_yaml(base::cat("metadata: {name: web, namespace: shop, uid: u1, resourceVersion: '7'",
+                                                 metadata, "}\nspec:\n", spec));
+    EXPECT_TRUE(tree) << tree.error().message;
+    auto pod = read_pod(tree->dump(), interner);
+    EXPECT_TRUE(pod) << pod.error().message;
+    return pod ? *std::move(pod) : RunPod();
+  }
+  base::Registry metrics;
+  kube::Interner interner{metrics, "test"};
+};
+
+TEST_F(PodSpecTest, WhatIsToRunAndHow) {
+  const RunPod pod = read(R"yaml(
+  nodeName: n1
+  restartPolicy: OnFailure
+  terminationGracePeriodSeconds: 7
+  activeDeadlineSeconds: 60
+  securityContext: {runAsUser: 1000}
+  initContainers:
+  - {name: first, image: i, command: [make, it]}
+  - {name: beside, image: i, restartPolicy: Always, command: [watch]}
+  containers:
+  - name: main
+    image: i
+    command: [sh, -c]
+    args: ["echo $(GREETING) $$(GREETING) $(NOBODY)"]
+    workingDir: /srv
+    env:
+    - {name: GREETING, value: hello}
+    - {name: TWICE, value: $(GREETING) $(GREETING)}
+    - {name: ME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - {
+  name:
+    TEAM, valueFrom : {
+    fieldRef: {
+    fieldPath:
+      "metadata.labels['team']"
+    }
+    }}
+    securityContext: {runAsUser: 33, runAsGroup: 34}
+    resources: {requests: {cpu: 500m, memory: 64Mi}, limits: {cpu: 1}}
+)yaml",
+                          ", labels: {team: red}, annotations: {tidemark.io/rootfs: /srv/root}");
+  EXPECT_EQ(pod.refused, "");
+  EXPECT_EQ(pod.restart, policy::RestartPolicy::kOnFailure);
+  EXPECT_EQ(pod.grace, 7s);
+  EXPECT_EQ(pod.active_deadline, 60s);
+  EXPECT_EQ(pod.root, "/srv/root");
+  EXPECT_EQ(pod.qos, model::KubeQos::kBurstable);
+  ASSERT_EQ(pod.containers.size(), 3U);
+  EXPECT_EQ(pod.containers[0].role, policy::LifeRole::kInit);
+  EXPECT_EQ(pod.containers[0].user, 1000);
+  EXPECT_EQ(pod.containers[0].group, 1000);
+  EXPECT_EQ(pod.containers[1].role, policy::LifeRole::kSidecar);
+  const RunContainer& main = pod.containers[2];
+  EXPECT_EQ(main.argv, (std::vector<std::string>{"sh", "-c", "echo hello $(GREETING) $(NOBODY)"}));
+  EXPECT_EQ(main.environment[0], "GREETING=hello");
+  EXPECT_EQ(main.environment[1], "TWICE=hello hello");
+  EXPECT_EQ(main.environment[2], "ME=web");
+  EXPECT_EQ(main.environment[3], "TEAM=red");
+  EXPECT_TRUE(main.environment[4].starts_with("PATH=")) << "where nobody said one";
+  EXPECT_EQ(main.working_dir, "/srv");
+  EXPECT_EQ(main.user, 33);
+  EXPECT_EQ(main.group, 34);
+  EXPECT_EQ(main.resources.requests.cpu.value, 500);
+  EXPECT_EQ(main.resources.limits.cpu.value, 1000);
+}
+
+TEST_F(PodSpecTest, Probes) {
+  const RunPod pod = read(R"yaml(
+  containers:
+  - name: main
+    image: i
+    command: [serve]
+    ports: [{name: web, containerPort: 8080}]
+    startupProbe: {exec: {command: [test, -f, /ready]}, failureThreshold: 30, periodSeconds: 1}
+    livenessProbe: {tcpSocket: {port: 9090, host: 127.0.0.2}, initialDelaySeconds: 5, timeoutSeconds: 2}
+    readinessProbe: {httpGet: {port: web, path: /healthz, scheme: HTTPS, httpHeaders: [{name: X, value: y}]}}
+)yaml");
+  EXPECT_EQ(pod.refused, "");
+  const RunContainer& main = pod.containers.at(0);
+  ASSERT_TRUE(main.startup && main.liveness && main.readiness);
+  EXPECT_EQ(main.startup->argv, (std::vector<std::string>{"test", "-f", "/ready"}));
+  EXPECT_EQ(main.startup->failures, 30);
+  EXPECT_EQ(main.startup->period, 1s);
+  EXPECT_EQ(main.liveness->how, ProbeSpec::How::kTcp);
+  EXPECT_EQ(main.liveness->host, "127.0.0.2");
+  EXPECT_EQ(main.liveness->port, 9090);
+  EXPECT_EQ(main.liveness->initial_delay, 5s);
+  EXPECT_EQ(main.liveness->timeout, 2s);
+  EXPECT_EQ(main.readiness->port, 8080);
+  EXPECT_TRUE(main.readiness->https);
+  EXPECT_EQ(main.readiness->path, "/healthz");
+}
+
+TEST_F(PodSpecTest, WhatCannotRunHereNamesItsPlace) {
+  const auto why = [&](std::string_view container, std::string_view more = "") {
+    return read(base::cat("  containers:\n  - {name: main, image: i, ", container, "}\n", more)).refused;
+  };
+  EXPECT_TRUE(why("args: [x]").starts_with("spec.containers[0].command: ")) << why("args: [x]");
+  EXPECT_EQ(why("command: [x], env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]"),
+            "spec.containers[0].env[0].valueFrom: only fieldRef is known here");
+  EXPECT_EQ(why("command: [x], env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.phase}}}]"),
+            "spec.containers[0].env[0].valueFrom: the field \"status.phase\" is not known here");
+  EXPECT_TRUE(why("command: [x], envFrom: [{configMapRef: {name: c}}]").starts_with("spec.containers[0].envFrom: "));
+  EXPECT_TRUE(why("command: [x], livenessProbe: {grpc: {port: 1}}").starts_with("spec.containers[0].livenessProbe: "));
+  EXPECT_TRUE(why("command: [x], livenessProbe: {tcpSocket: {port: nobody}}")
+                  .starts_with("spec.containers[0].livenessProbe.port: "));
+  EXPECT_TRUE(
+      why("command: [x], lifecycle: {preStop: {exec: {command: [y]}}}").starts_with("spec.containers[0].lifecycle: "));
+  EXPECT_TRUE(why("command: [x], volumeMounts: [{name: v, mountPath: /a}]", "  volumes: [{name: v, emptyDir: {}}]\n")
+                  .starts_with("spec.containers[0].volumeMounts[0]: "));
+  EXPECT_EQ(
+      why("command: [x], volumeMounts: [{name: v, mountPath: /a}]", "  volumes: [{name: v, hostPath: {path: /a}}]\n"),
+      "");
+}
+
+TEST_F(PodSpecTest, OneThatIsDeletedHasTheGraceOfItsDeletion) {
+  const RunPod pod = read("  terminationGracePeriodSeconds: 30\n  containers: [{name: m, image: i, command: [x]}]\n",
+                          ", deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 2");
+  EXPECT_TRUE(pod.deleted);
+  EXPECT_EQ(pod.grace, 2s);
+}
+
+TEST_F(PodSpecTest, WhatIsNoPodIsAnError) {
+  for (const char* wrong : {"", "[]", "{}", R"({"kind":"Node","metadata":{"name":"n"}})"}) {
+    EXPECT_FALSE(read_pod(wrong, interner)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::runtime
