@@ -1,0 +1,174 @@
+"""`tidemark up` as a node of its own: pods as processes of this machine, an agent over them, kubectl in front; killed in the middle, and gone without
+residue."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from cluster.tidemark_process import Component, wait_for
+
+CGROUPS = Path("/sys/fs/cgroup")
+TASKS = 10
+SOLD_WITHIN_S = 60
+
+
+def pod(name: str, command: list[str], **more) -> dict:
+    spec = {"nodeName": "here", "restartPolicy": "Never", "terminationGracePeriodSeconds": 2, **more.pop("spec", {})}
+    container = {"name": "main", "image": "local", "command": command, **more.pop("container", {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **more}, "spec": {**spec, "containers": [container]}}
+
+
+def batch(name: str, command: list[str], milli: int) -> dict:
+    amounts = {"kubernetes.io/batch-cpu": str(milli), "kubernetes.io/batch-memory": "64Mi"}
+    return pod(
+        name, command, labels={"koordinator.sh/qosClass": "BE"}, spec={"priorityClassName": "koord-batch"},
+        container={"resources": {"requests": amounts, "limits": amounts}},
+    )
+
+
+class Local(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-local-")))
+        self.group = f"tidemark-test-{os.getpid()}-up"
+        self.arguments = [
+            "up", "--data-dir", str(self.folder / "data"), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
+            "--run-dir", str(self.folder / "run"), "--latch-file", str(self.folder / "off"),
+        ]
+        self.component = None
+        self.addCleanup(self.take_down)
+        self.start()
+
+    def start(self, *more: str):
+        self.component = Component(*self.arguments, *more)
+        self.kubeconfig = wait_for(lambda: (re.search(r"^kubeconfig +(\S+)$", self.component.log, re.M) or [None, None])[1], "a kubeconfig", self.component)
+        wait_for(lambda: self.kubectl("get", "node", "here").returncode == 0, "a node", self.component)
+
+    def take_down(self):
+        if self.component.process.poll() is not None:
+            self.start()
+        self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
+        wait_for(lambda: not self.groups("pod*"), "pods' groups gone", self.component)
+        self.component.stop()
+
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", self.kubeconfig, *arguments], input=stdin or "", capture_output=True, text=True, timeout=60
+        )
+
+    def apply(self, *objects: dict):
+        done = self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def get(self, *arguments: str) -> dict:
+        done = self.kubectl("get", *arguments, "-o", "json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+    def phases(self) -> dict[str, str]:
+        return {each["metadata"]["name"]: each["status"].get("phase", "") for each in self.get("pods")["items"]}
+
+    def groups(self, pattern: str = "*") -> list[Path]:
+        """Below ours, in whichever hierarchy."""
+        tops = [CGROUPS / self.group, *CGROUPS.glob(f"*/{self.group}")]
+        return [found for top in tops if top.is_dir() for found in top.rglob(pattern) if found.is_dir()]
+
+    def file(self, uid: str, name: str) -> str:
+        found = [path / name for path in self.groups(f"pod{uid}") if (path / name).exists()]
+        return found[0].read_text().strip() if found else ""
+
+    def test_tasks_outlive_a_kill_and_are_adopted_exit_codes_included(self):
+        go = self.folder / "go"
+        self.apply(*[
+            pod(f"task-{i}", ["sh", "-c", f"echo task {i}; until [ -e {go} ]; do sleep 0.05; done; exit {i}"]) for i in range(TASKS)
+        ])
+        wait_for(lambda: set(self.phases().values()) == {"Running"}, "ten that run", self.component)
+        before = {each["metadata"]["name"]: each["status"]["containerStatuses"][0]["containerID"] for each in self.get("pods")["items"]}
+        self.component.kill()
+        go.touch()
+        data = self.folder / "data"
+        wait_for(lambda: len(list(data.glob("containers/*/main/0/ended.json"))) == TASKS, "ten that end with nobody there")
+        self.start()
+        wait_for(lambda: not set(self.phases().values()) & {"Running", "Pending"}, "ten ends told", self.component)
+        for each in self.get("pods")["items"]:
+            name = each["metadata"]["name"]
+            status = each["status"]["containerStatuses"][0]
+            self.assertEqual(int(name.removeprefix("task-")), status["state"]["terminated"]["exitCode"], name)
+            self.assertEqual(before[name], status["containerID"])
+            self.assertEqual(0, status["restartCount"])
+            log = next(data.glob(f"logs/default_{name}_*/main/0.log")).read_text()
+            self.assertRegex(log, rf"^\S+ stdout F task {name.removeprefix('task-')}\n$")
+
+    def test_offline_work_is_sold_what_is_idle_limited_and_goes_first(self):
+        def sold() -> int:
+            return int(self.get("node", "here")["status"]["allocatable"].get("kubernetes.io/batch-cpu", 0))
+
+        begun = time.monotonic()
+        wait_for(lambda: self.get("nodemetric", "here").get("status", {}).get("nodeMetric"), "a report", self.component)
+        self.assertLess(time.monotonic() - begun, SOLD_WITHIN_S)
+        wait_for(lambda: "kubernetes.io/batch-memory" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        self.assertLess(sold(), os.cpu_count() * 1000)
+        self.apply(batch("burn", ["sh", "-c", "while :; do :; done"], 500))
+        wait_for(lambda: self.phases() == {"burn": "Running"}, "it runs", self.component)
+        uid = self.get("pod", "burn")["metadata"]["uid"]
+        limit = "memory.limit_in_bytes" if (CGROUPS / "memory").is_dir() else "memory.max"
+        wait_for(lambda: self.file(uid, limit) == str(64 << 20), "the limit of its batch memory", self.component)
+        audit = self.folder / "data" / "agent" / "audit.jsonl"
+        self.assertIn("TM-LIMIT-001", audit.read_text())
+        conditions = {each["type"]: each for each in self.get("node", "here")["status"]["conditions"]}
+        self.assertEqual("Enforcing", conditions["TidemarkIsolation"]["reason"], conditions)
+
+    def test_nothing_of_it_is_left_once_its_pods_are_gone(self):
+        self.apply(pod("web", ["sleep", "1000"]), pod("bad", []))
+        wait_for(lambda: self.phases() == {"web": "Running", "bad": "Failed"}, "one that runs, one that cannot", self.component)
+        self.assertIn("spec.containers[0].command: ", self.get("pod", "bad")["status"]["message"])
+        self.assertTrue(self.groups("pod*"))
+        self.assertEqual(0, self.kubectl("delete", "pods", "--all").returncode)
+        self.assertEqual(0, self.component.stop(), self.component.log)
+        self.assertEqual([], self.groups())
+        self.assertEqual([], [top for top in CGROUPS.glob(f"*/{self.group}")])
+        data = self.folder / "data"
+        self.assertEqual([], [*(data / "containers").iterdir(), *(data / "logs").iterdir()])
+
+    def test_settings_come_from_one_file_and_follow_it(self):
+        self.component.stop()
+        file = self.folder / "settings.yaml"
+
+        def write(percent: int):
+            fresh = file.with_suffix(".new")
+            fresh.write_text(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: slo-controller-config}\ndata:\n"
+                f"  colocation-config: '{{\"enable\": true, \"cpuReclaimThresholdPercent\": {percent}}}'\n"
+            )
+            fresh.rename(file)
+
+        def in_force() -> str:
+            return self.get("configmap", "slo-controller-config", "-n", "koordinator-system")["data"]["colocation-config"]
+
+        write(50)
+        self.start("--settings", str(file))
+        wait_for(lambda: '"cpuReclaimThresholdPercent": 50' in in_force(), "the file in force", self.component)
+        write(40)
+        wait_for(lambda: '"cpuReclaimThresholdPercent": 40' in in_force(), "its edit in force", self.component)
+        file.write_text("kind: Secret\n")
+        wait_for(lambda: "what was before stays" in self.component.log, "a word about a wrong file", self.component)
+        self.assertIn("40", in_force())
+        self.component.stop()
+        refused = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], *self.arguments, "--settings", str(file)], capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual((1, True), (refused.returncode, "document 1: wanted a ConfigMap" in refused.stderr), refused.stderr)
+
+    def test_two_do_not_share_groups(self):
+        second = Component(*[each.replace("/data", "/second").replace("/run", "/run2") for each in self.arguments])
+        self.addCleanup(second.stop)
+        self.assertEqual(1, second.process.wait(60))
+        self.assertIn("--pod-group", second.log)
+
+
+if __name__ == "__main__":
+    unittest.main()
