@@ -40,5 +40,6 @@ int run_local_run(const std::vector<std::string>& args);
 int run_local_logs(const std::vector<std::string>& args);
 int run_local_ps(const std::vector<std::string>& args);
 int run_local_stop(const std::vector<std::string>& args);
+int run_local_top(const std::vector<std::string>& args);
 
 }  // namespace tidemark::main

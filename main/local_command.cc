@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t kNamesMax = 1000;
 constexpr base::Duration kStopWait =
     std::chrono::minutes(5);  // graces are half a minute, unless somebody asks for more
-constexpr std::string_view kUsage = "tidemark local [flags] run|ps|logs|stop";
+constexpr std::string_view kUsage = "tidemark local [flags] run|ps|logs|stop|top";
 
 struct LocalCommand {
   std::string_view name;
@@ -36,6 +36,7 @@ constexpr LocalCommand kLocalCommands[] = {
     {"ps", "lists what runs, waits and has ended", run_local_ps},
     {"logs", "shows what a task wrote, over its attempts, and on as it writes", run_local_logs},
     {"stop", "ends tasks", run_local_stop},
+    {"top", "shows the machine as it is now, again and again", run_local_top},
 };
 
 std::string help() {
@@ -171,7 +172,7 @@ int run_local_stop(const std::vector<std::string>& args) {
 }
 
 int run_local(const std::vector<std::string>& args) {
-  if (args.empty()) return wrong_command("which one? run, ps, logs or stop");
+  if (args.empty()) return wrong_command("which one? run, ps, logs, stop or top");
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") return print(help());
   std::vector<std::string_view> names;
   for (const LocalCommand& each : kLocalCommands) {

@@ -1,32 +1,16 @@
 #include "cli/local/held_back.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "agent/record/recorder.h"
-#include "base/fd.h"
 #include "base/text.h"
+#include "cli/local/file_tail.h"
 
 namespace tidemark::cli {
 namespace {
 
-constexpr std::int64_t kTail = std::int64_t{1} << 20;  // bytes at the end of the record that are looked at
 constexpr base::Duration kTooOld = agent::kRecordEvery * 3;
-
-std::string tail_of(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat found{};
-  if (!file || ::fstat(file.get(), &found) != 0) return "";
-  const off_t from = std::max<off_t>(found.st_size - kTail, 0);
-  std::string out(static_cast<std::size_t>(found.st_size - from), '\0');
-  const ssize_t count = ::pread(file.get(), out.data(), out.size(), from);
-  out.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-  return out;
-}
 
 std::string percent(std::int64_t permille) {
   return base::cat(permille / 10, " %");
@@ -35,18 +19,13 @@ std::string percent(std::int64_t permille) {
 }  // namespace
 
 std::optional<model::NodeRecord> last_record(const std::string& data_dir, base::WallTime now) {
-  const std::string tail = tail_of(base::cat(data_dir, "/agent/", agent::kRecordFile));
-  std::string_view left(tail);
-  while (!left.empty()) {
-    if (left.back() == '\n') left.remove_suffix(1);
-    const auto begin = left.rfind('\n');
-    const std::string_view line = begin == std::string_view::npos ? left : left.substr(begin + 1);
+  FileTail tail;
+  read_tail(base::cat(data_dir, "/agent/", agent::kRecordFile), tail);
+  for (const std::string_view line : tail.lines) {
     auto read = model::parse_node_record(line);
-    if (read && read->lost == 0) {
-      if (now - read->record.time > kTooOld) return std::nullopt;
-      return std::move(read->record);
-    }
-    left = begin == std::string_view::npos ? std::string_view() : left.substr(0, begin + 1);
+    if (!read || read->lost > 0) continue;
+    if (now - read->record.time > kTooOld) return std::nullopt;
+    return std::move(read->record);
   }
   return std::nullopt;
 }

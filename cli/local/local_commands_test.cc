@@ -11,6 +11,7 @@
 #include "cli/local/run.h"
 #include "cli/local/server.h"
 #include "cli/local/stop.h"
+#include "cli/local/top.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
 #include "linux/testing/tree.h"
@@ -318,6 +319,61 @@ TEST_F(LocalLogsTest, FollowingEndsWithATaskThatIsStopped) {
   ASSERT_TRUE(*answer);
   EXPECT_FALSE(**answer);
   EXPECT_EQ(out, "one\nbye\n");
+}
+
+// As the agent, the manager and the runtime leave it.
+TEST_F(LocalLogsTest, TopReadsTheMachine) {
+  for (const auto& [plural, kind] : {std::pair("nodemetrics", "NodeMetric"), std::pair("nodeslos", "NodeSLO")}) {
+    call(
+        "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        base::cat(R"({"metadata":{"name":")", plural,
+                  R"(.slo.koordinator.sh"},"spec":{"group":"slo.koordinator.sh","scope":"Cluster",)",
+                  R"("names":{"plural":")", plural, R"(","kind":")", kind,
+                  R"("},"versions":[{"name":"v1alpha1","served":true,"storage":true,)",
+                  R"("schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})"));
+  }
+  call("POST", "/api/v1/nodes", R"({"metadata":{"name":"n"}})");
+  call(
+      "PATCH", "/api/v1/nodes/n/status",
+      R"({"status":{"capacity":{"cpu":"8","memory":"32Gi"},"allocatable":{"kubernetes.io/batch-cpu":"3000","kubernetes.io/batch-memory":"8Gi"},
+           "conditions":[{"type":"Ready","status":"True"},{"type":"TidemarkIsolation","status":"True","reason":"Enforcing"}]}})",
+      kMerge);
+  const std::string now = base::format_rfc3339(clock.wall());
+  call(
+      "POST", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics",
+      base::cat(
+          R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeMetric","metadata":{"name":"n"},"status":{"updateTime":")",
+          now,
+          R"(","nodeMetric":{"nodeUsage":{"resources":{"cpu":"5","memory":"10Gi"}},"systemUsage":{"resources":{"cpu":"500m","memory":"1Gi"}}},)",
+          R"("podsMetric":[{"name":"web","namespace":"default","podUsage":{"resources":{"cpu":"3","memory":"7Gi"}},"priority":"koord-prod","qos":"LS"},)",
+          R"({"name":"a-12345","namespace":"default","podUsage":{"resources":{"cpu":"1500m","memory":"2Gi"}},"priority":"koord-batch","qos":"BE"}]}})"));
+  call("POST", "/apis/slo.koordinator.sh/v1alpha1/nodeslos",
+       R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeSLO","metadata":{"name":"n"},
+           "spec":{"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressThresholdPercent":55}}})");
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  RunOptions online = batch("web");
+  online.work_class = model::PriorityClass::kProd;
+  ASSERT_TRUE(run(online));
+
+  LocalServer here;
+  here.data_dir = tree.root();
+  const auto top = net::testing::run_task(loop, clock, read_top(loop, *client, here));
+  ASSERT_TRUE(top) << top.error().message;
+  EXPECT_EQ(top->node, "n");
+  EXPECT_EQ(top->isolation, "agent: Enforcing");
+  EXPECT_EQ(top->capacity.cpu.value, 8000);
+  EXPECT_EQ(top->line_cpu_percent, 55);
+  EXPECT_FALSE(top->line_memory_percent);
+  ASSERT_EQ(top->parts.size(), 3u);
+  EXPECT_EQ(top->parts[0].used.cpu.value, 3000);
+  EXPECT_EQ(top->parts[1].used.cpu.value, 1500);
+  EXPECT_EQ(top->parts[2].used.cpu.value, 500);
+  EXPECT_EQ(top->sold.cpu.value, 1000);
+  EXPECT_EQ(top->sellable.cpu.value, 3000);
+  ASSERT_EQ(top->queue.size(), 1u);
+  EXPECT_EQ(top->queue[0].name, "1 web");
+  EXPECT_EQ(top->trouble, "");
 }
 
 TEST(LocalServerTest, SaysWhatToStart) {

@@ -1,0 +1,235 @@
+#include "cli/local/top_screen.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/local/tasks.h"
+
+namespace tidemark::cli {
+namespace {
+
+using base::cat;
+
+constexpr std::size_t kLabel = 5;   // columns before a bar
+constexpr std::size_t kAround = 4;  // its brackets, and two blanks behind it
+constexpr std::size_t kBarMin = 10, kBarMax = 60;
+constexpr char kIdle = '.', kLine = '|';
+
+std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+// Foreign names and reasons have other letters too; a column is a character.
+std::string cut(std::string_view text, std::size_t width) {
+  std::string_view left = text;
+  std::size_t columns = 0;
+  while (!left.empty() && columns < width) {
+    const std::size_t length = std::max<std::size_t>(base::utf8_length(left.data(), left.data() + left.size()), 1);
+    left.remove_prefix(length);
+    ++columns;
+  }
+  return std::string(text.substr(0, text.size() - left.size()));
+}
+
+struct BarPart {
+  char letter;
+  std::int64_t amount;
+};
+
+// value × width / total, rounded to the nearest; `width` where it is more.
+std::size_t columns_of(std::int64_t value, std::int64_t total, std::size_t width) {
+  if (total <= 0 || value <= 0) return 0;
+  const auto bounded = static_cast<unsigned __int128>(std::min(value, total));
+  const auto scale = static_cast<unsigned __int128>(total);
+  return static_cast<std::size_t>((bounded * width * 2 + scale) / (scale * 2));
+}
+
+// Each part ends where the sum of it and those before it does: roundings do not add up.
+std::string bar(const std::vector<BarPart>& parts, std::int64_t total, std::optional<std::int64_t> line,
+                std::size_t width) {
+  std::string out;
+  model::CpuMilli sum;  // holds at the ends of int64
+  for (const BarPart& part : parts) {
+    sum += model::CpuMilli{std::max<std::int64_t>(part.amount, 0)};
+    const std::size_t end = columns_of(sum.value, total, width);
+    if (end > out.size()) out.append(end - out.size(), part.letter);
+  }
+  out.append(width - out.size(), kIdle);
+  if (line) {
+    const std::size_t at = columns_of(*line, total, width);
+    out[std::min(at, width - 1)] = kLine;
+  }
+  return cat("[", out, "]");
+}
+
+std::int64_t share(std::int64_t total, std::int64_t percent) {
+  return static_cast<std::int64_t>(static_cast<__int128>(total) * percent / 100);
+}
+
+struct Kind {
+  std::string_view label;
+  std::int64_t (*of)(const model::Resources&);
+  std::string (*text)(std::int64_t);
+};
+constexpr Kind kCpu{"CPU", [](const model::Resources& all) { return all.cpu.value; }, cores_text};
+constexpr Kind kMemory{"MEM", [](const model::Resources& all) { return all.memory.value; }, memory_text};
+
+std::int64_t used_of(const TopValues& values, const Kind& kind) {
+  model::CpuMilli sum;
+  for (const TopPart& part : values.parts) sum += model::CpuMilli{kind.of(part.used)};
+  return sum.value;
+}
+
+std::string sum_text(const TopValues& values, const Kind& kind) {
+  return cat(kind.text(used_of(values, kind)), " of ", kind.text(kind.of(values.capacity)));
+}
+
+void add_kind(const TopValues& values, const Kind& kind, std::optional<std::int64_t> percent, std::size_t bar_width,
+              std::vector<std::string>& out) {
+  const std::int64_t capacity = kind.of(values.capacity);
+  std::vector<BarPart> parts;
+  std::string legend;
+  for (const TopPart& part : values.parts) {
+    parts.push_back({part.letter, kind.of(part.used)});
+    legend += cat(part.letter, " ", part.name, " ", kind.text(kind.of(part.used)), "  ");
+  }
+  legend += cat(
+      kIdle, " idle ",
+      kind.text(std::max<std::int64_t>((model::CpuMilli{capacity} - model::CpuMilli{used_of(values, kind)}).value, 0)));
+  if (percent) legend += cat("  ", kLine, " line ", *percent, " %");
+  const auto line = percent ? std::optional(share(capacity, *percent)) : std::nullopt;
+  out.push_back(cat(padded(std::string(kind.label), kLabel), bar(parts, capacity, line, bar_width), "  ",
+                    sum_text(values, kind)));
+  out.push_back(cat(std::string(kLabel, ' '), legend));
+}
+
+void add_bars(const TopValues& values, std::size_t width, std::vector<std::string>& out) {
+  const std::size_t text = std::max(sum_text(values, kCpu).size(), sum_text(values, kMemory).size());
+  const std::size_t taken = kLabel + kAround + text;
+  const std::size_t bar_width = std::clamp(width > taken ? width - taken : 0, kBarMin, kBarMax);
+  add_kind(values, kCpu, values.line_cpu_percent, bar_width, out);
+  add_kind(values, kMemory, values.line_memory_percent, bar_width, out);
+}
+
+struct List {
+  std::string_view title;
+  std::string_view none;
+  const std::vector<TopRow>& rows;
+};
+
+void add_list(const List& list, std::size_t rows_max, std::vector<std::string>& out) {
+  if (list.rows.empty()) {
+    out.push_back(cat(list.title, "  ", list.none));
+    return;
+  }
+  out.push_back(cat(list.title, "  ", list.rows.size()));
+  // The last row says how many are not shown.
+  const std::size_t shown = list.rows.size() <= rows_max ? list.rows.size() : rows_max - 1;
+  std::size_t name_width = 0, what_width = 0;
+  for (std::size_t i = 0; i < shown; ++i) {
+    name_width = std::max(name_width, list.rows[i].name.size());
+    what_width = std::max(what_width, list.rows[i].what.size());
+  }
+  for (std::size_t i = 0; i < shown; ++i) {
+    const TopRow& row = list.rows[i];
+    std::string line = cat("  ", padded(row.name, name_width), what_width == 0 ? "" : "  ",
+                           padded(row.what, what_width), row.why.empty() ? "" : "  ", one_line(row.why));
+    line.erase(line.find_last_not_of(' ') + 1);
+    out.push_back(std::move(line));
+  }
+  if (shown < list.rows.size()) out.push_back(cat("  and ", list.rows.size() - shown, " more"));
+}
+
+// How many rows each list may have, so that all of it fits: fewer for all, at least one.
+std::size_t rows_that_fit(const std::vector<List>& lists, std::size_t room) {
+  for (std::size_t rows = kTopRowsMax; rows > 1; --rows) {
+    std::size_t lines = 0;
+    for (const List& list : lists) lines += list.rows.empty() ? 1 : 1 + std::min(list.rows.size(), rows);
+    if (lines <= room) return rows;
+  }
+  return 1;
+}
+
+std::string head(const TopValues& values) {
+  if (values.node.empty()) return "tidemark  no node yet";
+  const std::string when = base::format_rfc3339(values.now);
+  return cat("tidemark  ", values.node, "  ", when, values.isolation.empty() ? "" : "  ", one_line(values.isolation));
+}
+
+Json rows_json(const std::vector<TopRow>& rows) {
+  Json out = Json::array();
+  for (const TopRow& row : rows) {
+    out.as_array().push_back(Json::object({{"name", row.name}, {"what", row.what}, {"why", row.why}}));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> top_screen(const TopValues& values, std::size_t width, std::size_t height) {
+  std::vector<std::string> out{head(values)};
+  if (!values.trouble.empty()) out.push_back(cat("! ", one_line(values.trouble)));
+  out.emplace_back();
+  if (values.age) {
+    add_bars(values, width, out);
+  } else {
+    out.push_back(cat("nothing was measured yet, of ", cores_text(values.capacity.cpu.value), " cores and ",
+                      memory_text(values.capacity.memory.value)));
+  }
+  out.push_back(cat(
+      "SOLD ", cores_text(values.sold.cpu.value), " of ", cores_text(values.sellable.cpu.value), " cores, ",
+      memory_text(values.sold.memory.value), " of ", memory_text(values.sellable.memory.value), " to batch work",
+      values.offline_limit_milli ? cat("; it may use ", cores_text(*values.offline_limit_milli), " cores now") : ""));
+  out.emplace_back();
+  const std::vector<List> lists{{"LIMITED", "nobody", values.limited},
+                                {"QUEUE", "nobody waits", values.queue},
+                                {"EVICTED", "nobody lately", values.evicted}};
+  const std::size_t room = height == 0           ? std::numeric_limits<std::size_t>::max()
+                           : height > out.size() ? height - out.size()
+                                                 : 0;
+  const std::size_t rows = rows_that_fit(lists, room);
+  for (const List& list : lists) add_list(list, rows, out);
+  if (height != 0 && out.size() > height) out.resize(height);
+  for (std::string& line : out) line = cut(line, width);
+  return out;
+}
+
+Json top_json(const TopValues& values) {
+  Json cpu = Json::object({{"capacityMilli", values.capacity.cpu.value}});
+  Json memory = Json::object({{"capacityBytes", values.capacity.memory.value}});
+  if (values.line_cpu_percent) cpu["linePercent"] = *values.line_cpu_percent;
+  if (values.line_memory_percent) memory["linePercent"] = *values.line_memory_percent;
+  if (values.offline_limit_milli) cpu["offlineLimitMilli"] = *values.offline_limit_milli;
+  Json cpu_used = Json::object(), memory_used = Json::object();
+  if (values.age) {
+    for (const TopPart& part : values.parts) {
+      cpu_used[part.name] = part.used.cpu.value;
+      memory_used[part.name] = part.used.memory.value;
+    }
+  }
+  cpu["usedMilli"] = std::move(cpu_used);
+  memory["usedBytes"] = std::move(memory_used);
+  Json out = Json::object(
+      {{"schema", 1},
+       {"time", base::format_rfc3339(values.now)},
+       {"node", values.node},
+       {"isolation", values.isolation},
+       {"trouble", values.trouble},
+       {"cpu", std::move(cpu)},
+       {"memory", std::move(memory)},
+       {"sold", Json::object({{"cpuMilli", values.sold.cpu.value}, {"memoryBytes", values.sold.memory.value}})},
+       {"sellable",
+        Json::object({{"cpuMilli", values.sellable.cpu.value}, {"memoryBytes", values.sellable.memory.value}})},
+       {"limited", rows_json(values.limited)},
+       {"queue", rows_json(values.queue)},
+       {"evicted", rows_json(values.evicted)}});
+  if (values.age) out["measuredSecondsAgo"] = std::chrono::duration_cast<std::chrono::seconds>(*values.age).count();
+  return out;
+}
+
+}  // namespace tidemark::cli
