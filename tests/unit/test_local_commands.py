@@ -1,0 +1,134 @@
+"""`tidemark local` in the hands of a person: exit codes, what a wrong call is told, a terminal that is as it was afterwards."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+from pathlib import Path
+
+PATIENCE_S = 60
+OTHER_SCREEN, OWN_SCREEN = b"\x1b[?1049h", b"\x1b[?25h\x1b[?1049l"
+
+
+class LocalCommands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-local-")))
+        cls.data = cls.folder / "data"
+        words = ["up", "--pods=false", "--data-dir", str(cls.data), "--listen", "127.0.0.1:0"]
+        cls.server = subprocess.Popen([os.environ["TIDEMARK_BINARY"], *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(cls.end)
+        deadline = time.monotonic() + PATIENCE_S
+        while not cls.local("ps").returncode == 0:
+            assert cls.server.poll() is None and time.monotonic() < deadline, "no server"
+            time.sleep(0.05)
+
+    @classmethod
+    def end(cls):
+        cls.server.terminate()
+        cls.server.wait(PATIENCE_S)
+
+    @classmethod
+    def local(cls, *words: str, data: Path | None = None) -> subprocess.CompletedProcess:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(cls.folder), "TIDEMARK_DATA_DIR": str(data or cls.data)}
+        return subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "local", *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, env=environment, cwd=cls.folder,
+        )
+
+    def test_wrong_use_is_2_and_names_what_is_wrong(self):
+        for words, told in {
+            (): "which one? run, ps, logs, stop or top",
+            ("pss",): "did you mean ps?",
+            ("--data-dir=x", "ps"): "flags stand behind the command",
+            ("ps", "--al"): "unknown flag --al; did you mean --all?",
+            ("run",): "which command? it stands behind --",
+            ("run", "x", "--", "true"): 'found "x" before --',
+            ("run", "--qos=LS", "--class=free", "--", "true"): "do not go together",
+            ("run", "--qos=LS", "--wait", "--", "true"): "online work does not end",
+            ("run", "--restart", "--retries=2", "--", "true"): "either --retries or --restart",
+            ("run", "--name=No_Name", "--", "true"): "--name: a name has 1 to 63 small letters",
+            ("run", "--memory=4", "--", "true"): "4Gi, 512Mi",
+            ("stop",): "1 more argument wanted",
+            ("logs", "x", "-p", "-f"): "without --follow",
+        }.items():
+            with self.subTest(words):
+                done = self.local(*words)
+                self.assertEqual((2, ""), (done.returncode, done.stdout))
+                self.assertIn(told, done.stderr)
+
+    def test_each_has_help_with_examples(self):
+        for word in ("run", "ps", "logs", "stop", "top"):
+            done = self.local(word, "--help")
+            self.assertEqual(0, done.returncode)
+            self.assertIn(f"\nExamples:\n  tidemark local {word}", done.stdout)
+
+    def test_where_nothing_serves_it_says_what_to_start(self):
+        nowhere = self.folder / "nowhere"
+        for words in (("ps",), ("run", "--", "true"), ("stop", "x"), ("top", "--once")):
+            with self.subTest(words):
+                done = self.local(*words, data=nowhere)
+                self.assertEqual((1, ""), (done.returncode, done.stdout))
+                self.assertIn(f"no `tidemark up` runs with --data-dir {nowhere}: start it with `tidemark up --data-dir={nowhere}`", done.stderr)
+
+    def test_a_job_from_its_beginning_to_its_end(self):
+        done = self.local("run", "--cpu=2", "--", "/bin/sleep", "100")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        name = done.stdout.strip()
+        self.assertRegex(name, r"^sleep-[a-z0-9]{6}$")
+        self.assertRegex(self.local("ps").stdout, rf"(?m)^{name} +batch +Starting +-/2 ")
+        self.assertEqual(1, self.local("run", f"--name={name}", "--", "true").returncode)
+        self.assertEqual(1, self.local("logs", name).returncode)
+        self.assertEqual(0, self.local("stop", name, "--wait").returncode)
+        self.assertEqual(1, self.local("stop", name).returncode)
+
+    def test_who_waits_may_go_and_the_job_stays(self):
+        words = [os.environ["TIDEMARK_BINARY"], "local", "run", f"--data-dir={self.data}", "--name=stays", "--wait", "--", "true"]
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waits:
+            while "stays" not in self.local("ps").stdout:
+                self.assertIsNone(waits.poll())
+            waits.send_signal(signal.SIGINT)
+            out, error = waits.communicate(timeout=PATIENCE_S)
+        self.assertEqual((128 + signal.SIGINT, ""), (waits.returncode, out))
+        self.assertIn("stays goes on", error)
+        self.assertEqual(0, self.local("stop", "stays").returncode)
+
+    def test_a_terminal_is_as_it_was_however_top_ends(self):
+        for how, code in (("q", 0), (signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, 128 + signal.SIGINT)):
+            with self.subTest(how):
+                terminal, own = pty.openpty()
+                fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 90, 0, 0))
+                before = termios.tcgetattr(own)
+                words = [os.environ["TIDEMARK_BINARY"], "local", "top", f"--data-dir={self.data}"]
+                with subprocess.Popen(words, stdin=own, stdout=own) as top:
+                    shown = self.read_until(terminal, b"EVICTED")
+                    self.assertIn(OTHER_SCREEN, shown)
+                    self.assertNotEqual(before, termios.tcgetattr(own))
+                    if how == "q":
+                        os.write(terminal, b"q")
+                    else:
+                        top.send_signal(how)
+                    self.read_until(terminal, OWN_SCREEN)
+                    self.assertEqual(code, top.wait(PATIENCE_S))
+                self.assertEqual(before, termios.tcgetattr(own))
+                os.close(own)
+                os.close(terminal)
+
+    def read_until(self, terminal: int, wanted: bytes) -> bytes:
+        read, deadline = b"", time.monotonic() + PATIENCE_S
+        while wanted not in read:
+            self.assertLess(time.monotonic(), deadline, read)
+            if select.select([terminal], [], [], 0.5)[0]:
+                read += os.read(terminal, 65536)
+        return read
+
+
+if __name__ == "__main__":
+    unittest.main()
