@@ -18,6 +18,7 @@
 #include "linux/cgroup/hierarchies.h"
 #include "linux/kernel_files.h"
 #include "linux/proc/memory_info.h"
+#include "net/admin.h"
 #include "net/http_server.h"
 #include "runtime/containers.h"
 #include "runtime/node/node_object.h"
@@ -106,6 +107,7 @@ class Running final : public Runtime {
           base::Random random, RuntimeOptions options, NodeFacts facts, std::unique_ptr<Groups> groups)
       : loop_(loop),
         log_(log.named("runtime")),
+        metrics_(metrics),
         options_(std::move(options)),
         groups_(std::move(groups)),
         interner_(metrics, "runtime"),
@@ -132,6 +134,8 @@ class Running final : public Runtime {
     TM_TRY_VOID(containers_.adopt());
     net::HttpServerConfig http;
     http.listen = "unix:" + pods_socket(options_);
+    TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_,
+                                    [this] { return known_ ? "" : "the pods are not listed yet"; }));
     TM_TRY(server_, net::HttpServer::listen(loop_, log_, std::move(http),
                                             [this](net::HttpExchange& exchange) { return answer(exchange); }));
     return {};
@@ -253,6 +257,7 @@ class Running final : public Runtime {
 
   net::EventLoop& loop_;
   base::Log log_;
+  base::Registry& metrics_;
   RuntimeOptions options_;
   std::unique_ptr<Groups> groups_;
   kube::Interner interner_;
@@ -263,7 +268,7 @@ class Running final : public Runtime {
   std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
   bool known_ = false;                                         // what the server has
   base::Gauge& pods_;
-  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<net::HttpServer> server_, admin_;
   net::Scope scope_;  // last: its tasks use everything above
 };
 
@@ -284,6 +289,10 @@ void declare_flags(base::Flags& flags, RuntimeOptions& options) {
   flags.integer("max-pods", options.pods_max, 1, 10'000, "so many pods at once");
   flags.integer("log-size", options.log_megabytes, 1, 100'000, "MiB of one file of a container's log")
       .placeholder("MIB");
+  flags
+      .text("runtime-metrics-addr", options.metrics_address,
+            "address of the runtime's /metrics; port 0 picks one, 0 is off")
+      .placeholder("HOST:PORT");
   flags.integer("log-files", options.log_files, 1, 1000, "files of a container's log, the newest with them");
 }
 

@@ -31,6 +31,7 @@ struct RuntimeOptions {
   std::int64_t pods_max = 250;
   std::int64_t log_megabytes = 10;  // of one file of a container's log
   std::int64_t log_files = 5;
+  std::string metrics_address = "127.0.0.1:0";
 };
 
 void declare_flags(base::Flags& flags, RuntimeOptions& options);
