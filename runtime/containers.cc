@@ -1,6 +1,7 @@
 #include "runtime/containers.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/file.h>
@@ -55,16 +56,29 @@ std::optional<T> read_file(const std::string& path, Result<T> (*parse)(std::stri
   return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
 }
 
-// The shim of that folder, where one lives.
-Fd shim_of(const std::string& folder) {
-  const Fd lock(::open(base::cat(folder, "/", kLockFile).c_str(), O_RDWR | O_CLOEXEC));
-  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return {};
-  const auto text = journal::read_whole(base::cat(folder, "/", kLockFile), kFileBytesMax);
-  if (!text || !*text) return {};
-  const auto words = base::split(base::trim(**text), ' ');
-  const auto pid = base::parse_int(words.front());
-  const auto ticks = words.size() == 2 ? base::parse_int(words[1]) : std::nullopt;
-  return pid && ticks ? open_same_process(static_cast<pid_t>(*pid), *ticks) : Fd();
+constexpr int kLockLooks = 200;  // a shim writes who it is just after it has the lock
+constexpr int kLockLook_ms = 5;
+
+struct ShimFound {
+  Fd process;  // of the shim, where one lives
+  Fd lock;     // where none does: none begins while this is held
+};
+
+ShimFound find_shim(const std::string& folder) {
+  const std::string path = base::cat(folder, "/", kLockFile);
+  for (int look = 0; look < kLockLooks; ++look) {
+    Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return {{}, std::move(lock)};
+    const auto text = journal::read_whole(path, kFileBytesMax);
+    const auto words = base::split(base::trim(text && *text ? std::string_view(**text) : std::string_view()), ' ');
+    const auto pid = base::parse_int(words.front());
+    const auto ticks = words.size() == 2 ? base::parse_int(words[1]) : std::nullopt;
+    if (pid && ticks) {
+      if (Fd process = open_same_process(static_cast<pid_t>(*pid), *ticks)) return {std::move(process), {}};
+    }
+    ::poll(nullptr, 0, kLockLook_ms);
+  }
+  return {};
 }
 
 bool may_name_a_folder(std::string_view name) {
@@ -146,10 +160,8 @@ void Containers::follow(const ContainerPlace& place, Held& held) {
 }
 
 // What stands in its folder now.
-void Containers::look(const ContainerPlace& place) {
-  Held& held = held_.at(place);
+void Containers::read(const ContainerPlace& place, Held& held) const {
   const std::string folder = folder_of(place);
-  const ContainerState before = held.seen.state;
   if (const auto running = read_file(base::cat(folder, "/", kRunningFile), parse_running)) {
     held.seen.running = *running;
     held.seen.state = ContainerState::kRunning;
@@ -158,10 +170,15 @@ void Containers::look(const ContainerPlace& place) {
     held.seen.ended = *ended;
     held.seen.state = ContainerState::kEnded;
   }
+}
+
+void Containers::look(const ContainerPlace& place) {
+  Held& held = held_.at(place);
+  const ContainerState before = held.seen.state;
+  read(place, held);
   if (held.seen.state != before) changed_(place);
 }
 
-// With its shim gone nobody hears any more how the container ends: what is left of it ends now.
 void Containers::shim_ended(const ContainerPlace& place) {
   Held& held = held_.at(place);
   held.shim_watch.cancel();
@@ -169,8 +186,14 @@ void Containers::shim_ended(const ContainerPlace& place) {
   held.told_watch.cancel();
   held.told.reset();
   if (held.child > 0) ::waitpid(std::exchange(held.child, -1), nullptr, WNOHANG);
-  look(place);
-  if (held.seen.state == ContainerState::kEnded) return;
+  const ContainerState before = held.seen.state;
+  read(place, held);
+  if (held.seen.state != ContainerState::kEnded) give_up(place, held);
+  if (held.seen.state != before) changed_(place);
+}
+
+// With its shim gone nobody hears any more how the container ends: what is left of it ends now.
+void Containers::give_up(const ContainerPlace& place, Held& held) {
   log_.warn("a container's shim is gone: the container is ended", {{"container", folder_of(place)}});
   const ShimRunning& running = held.seen.running;
   if (held.seen.state == ContainerState::kRunning) {
@@ -186,7 +209,6 @@ void Containers::shim_ended(const ContainerPlace& place) {
   if (const auto kept = journal::write_whole(base::cat(folder_of(place), "/", kEndedFile), to_json(ended)); !kept) {
     log_.warn("how a container ended is not kept", {{"error", kept.error().message}});
   }
-  changed_(place);
 }
 
 void Containers::post_change(const ContainerPlace& place) {
@@ -197,19 +219,14 @@ void Containers::post_change(const ContainerPlace& place) {
 
 void Containers::adopt(const ContainerPlace& place) {
   Held& held = held_[place];
-  held.shim = shim_of(folder_of(place));
-  if (held.shim) {
-    const std::string folder = folder_of(place);
-    if (const auto running = read_file(base::cat(folder, "/", kRunningFile), parse_running)) {
-      held.seen.running = *running;
-      held.seen.state = ContainerState::kRunning;
-    }
+  ShimFound found = find_shim(folder_of(place));
+  read(place, held);
+  if (!found.process && held.seen.state != ContainerState::kEnded) give_up(place, held);
+  if (found.process) {
+    held.shim = std::move(found.process);
     follow(place, held);
-    return post_change(place);
   }
-  loop_.post([this, place, here = std::weak_ptr<bool>(here_)] {
-    if (!here.expired() && held_.contains(place)) shim_ended(place);
-  });
+  post_change(place);
 }
 
 Result<void> Containers::adopt() {

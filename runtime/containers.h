@@ -76,7 +76,9 @@ class Containers {
   std::string folder_of(const ContainerPlace& place) const;
   void adopt(const ContainerPlace& place);
   void follow(const ContainerPlace& place, Held& held);
+  void read(const ContainerPlace& place, Held& held) const;
   void look(const ContainerPlace& place);
+  void give_up(const ContainerPlace& place, Held& held);
   void shim_ended(const ContainerPlace& place);
   void post_change(const ContainerPlace& place);
 

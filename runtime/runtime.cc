@@ -225,8 +225,12 @@ class Running final : public Runtime {
       }
       return;
     }
-    log_.info("a container of a pod that is no more is killed", {{"pod", place.pod}, {"container", place.name}});
-    [[maybe_unused]] const auto told = containers_.signal(place, SIGKILL);
+    // One that does not run yet is looked at again as soon as it does.
+    if (const auto told = containers_.signal(place, SIGKILL); told) {
+      log_.info("a container of a pod that is no more is killed", {{"pod", place.pod}, {"container", place.name}});
+    } else if (told.error().kind != ErrorKind::kNotFound) {
+      log_.warn("a container of a pod that is no more runs on", {{"error", told.error().message}});
+    }
   }
 
   // As a kubelet lists its pods, with the status of this moment: the server's may be a write behind.

@@ -124,8 +124,12 @@ void PodWorker::step() {
   inputs.ends = ends();
   if (past_deadline()) inputs.why_ends = kDeadlineReason;
   inputs.grace = lost_ ? base::Duration(0) : pod_->grace;
-  const policy::PodLifeStep life = policy::pod_life(inputs, around_.loop.clock().monotonic());
+  policy::PodLifeStep life = policy::pod_life(inputs, around_.loop.clock().monotonic());
   for (const policy::LifeAct& each : life.acts) act(each);
+  // Begun is not running yet: its shim may still find that it cannot.
+  const bool any_ran =
+      std::ranges::any_of(held_, [](const Held& one) { return one.told.running || one.told.ended || one.told.before; });
+  if (life.phase == model::PodPhase::kRunning && !any_ran) life.phase = model::PodPhase::kPending;
   show(life);
   std::optional<base::Duration> again = life.again_after;
   if (pod_->active_deadline && !life.over) {

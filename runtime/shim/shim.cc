@@ -175,7 +175,12 @@ class Shim {
       return fail(ErrorKind::kIo, why);
     }
     const ShimRunning running{pid_, start_ticks(pid_), began};
-    TM_TRY_VOID(journal::write_whole(path(kRunningFile), to_json(running)));
+    if (auto kept = journal::write_whole(path(kRunningFile), to_json(running)); !kept) {
+      // Nobody could find it again: what nobody knows of does not run.
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, &status_, 0);
+      return std::unexpected(std::move(kept).error());
+    }
     told_.reset();
     return began;
   }
@@ -290,6 +295,9 @@ Result<void> run_in(const std::string& folder, const base::Clock& clock, Fd told
   if (::ftruncate(lock.get(), 0) != 0 || ::write(lock.get(), self.data(), self.size()) < 0) {
     return base::fail_errno(errno, base::cat("write the lock in ", folder));
   }
+  // Whoever came after the one that started this may have given it up before it had the lock.
+  TM_TRY(const auto given_up, journal::read_whole(base::cat(folder, "/", kEndedFile), kFileBytesMax));
+  if (given_up) return {};
   TM_TRY(const auto text, journal::read_whole(base::cat(folder, "/", kBeginFile), kFileBytesMax));
   if (!text) return fail(ErrorKind::kNotFound, folder, ": nothing says what is to run");
   auto begin = parse_begin(*text);

@@ -2,7 +2,8 @@
 // stands there still.
 //
 //   begin.json     written by the runtime before the shim starts: what is to run, and how
-//   lock           held by the shim as long as it lives, with its pid and when that began
+//   lock           held by the shim as long as it lives, with its pid and when that began; and for a moment by whoever
+//                  finds it free and writes ended.json: a shim that gets it later finds that and begins nothing
 //   running.json   written by the shim: the process that runs
 //   ended.json     written by the shim when that has ended, whole or not at all: what a container came to
 #pragma once

@@ -35,7 +35,10 @@ struct ShimTest : ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
-  void put() const { std::ofstream(folder + "/begin.json") << to_json(begin); }
+  void put() const {
+    std::filesystem::remove(folder + "/ended.json");  // of the one before
+    std::ofstream(folder + "/begin.json") << to_json(begin);
+  }
   void start(std::vector<std::string> argv) {
     begin.argv = std::move(argv);
     put();
