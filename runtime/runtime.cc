@@ -21,6 +21,7 @@
 #include "net/admin.h"
 #include "net/http_server.h"
 #include "runtime/containers.h"
+#include "runtime/jobs/job_controller.h"
 #include "runtime/node/node_object.h"
 #include "runtime/pods/pod_groups.h"
 #include "runtime/pods/pod_worker.h"
@@ -121,6 +122,7 @@ class Running final : public Runtime {
                 groups_->hierarchies ? &*groups_->hierarchies : nullptr,
                 {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files}},
         node_(loop, client, log_, std::move(facts)),
+        jobs_(loop, client, log.named("jobs"), metrics, random.fork()),
         informer_(loop, client, client, log_, metrics, random.fork(), pods_of_node(),
                   [this](std::string_view bytes) { return keep(bytes); }),
         pods_(metrics.gauge("tidemark_runtime_pods", "Pods of this machine that its runtime knows.")),
@@ -146,6 +148,7 @@ class Running final : public Runtime {
       log_.warn("pods run without groups of their own: nothing limits them", {{"why", groups_->why_not}});
     }
     scope_.spawn(node_.run());
+    scope_.spawn(jobs_.run());
     scope_.spawn(informer_.run());
     scope_.spawn(end_strangers());
   }
@@ -268,6 +271,7 @@ class Running final : public Runtime {
   Containers containers_;
   PodSurroundings around_;
   NodeObject node_;
+  JobController jobs_;
   kube::Informer<Kept> informer_;
   std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
   bool known_ = false;                                         // what the server has

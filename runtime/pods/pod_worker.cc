@@ -356,7 +356,10 @@ net::Task<void> PodWorker::write() {
       continue;
     }
     // Gone, or another one under its name: whoever watches tells so.
-    if (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict) break;
+    if (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict) {
+      written_ = status;
+      break;
+    }
     around_.log.warn("how a pod stands cannot be told", {{"pod", name_of_pod()}, {"error", done.error().message}});
     co_await around_.loop.sleep(pause);
     pause = std::min<base::Duration>(2 * pause, kRetryMax);
@@ -372,6 +375,8 @@ void PodWorker::finish() {
     if (!writing_ && (pod_->terminal() || status_ == written_)) clear_away();
     return;
   }
+  // Whoever counts ends (a Job) reads this one before the object goes.
+  if (!lost_ && status_ != written_) return;
   clear_away();
   if (lost_) {
     over_ = true;

@@ -1,0 +1,295 @@
+#include "policy/job_life/job_life.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kIndexesMax = 100'000;  // of what is read from a status
+
+bool has(std::span<const std::string> sorted, const std::string& uid) {
+  return std::ranges::binary_search(sorted, uid);
+}
+
+class Step {
+ public:
+  Step(const JobSpec& spec, const JobState& before, std::span<const JobPod> pods, std::int64_t making,
+       base::WallTime now)
+      : spec_(spec), before_(before), pods_(pods), making_(std::max<std::int64_t>(making, 0)), now_(now) {
+    out_.state = before;
+  }
+
+  JobStep run() {
+    if (before_.over) {
+      release_all();
+      time_to_live();
+      return std::move(out_);
+    }
+    if (!out_.state.started && !spec_.suspend) out_.state.started = now_;
+    count();
+    decide();
+    suspend();
+    make_or_remove();
+    conclude();
+    return std::move(out_);
+  }
+
+ private:
+  JobState& state() { return out_.state; }
+  std::int64_t succeeded() const {
+    return out_.state.succeeded + static_cast<std::int64_t>(out_.state.uncounted_succeeded.size());
+  }
+  std::int64_t failed() const {
+    return out_.state.failed + static_cast<std::int64_t>(out_.state.uncounted_failed.size());
+  }
+  void later(base::Duration left) {
+    left = std::max<base::Duration>(left, std::chrono::milliseconds(1));
+    if (!out_.again_after || left < *out_.again_after) out_.again_after = left;
+  }
+
+  // Of a job that is over no pod counts any more, and none is held back.
+  void release_all() {
+    for (std::size_t i = 0; i < pods_.size(); ++i) {
+      if (pods_[i].kept) out_.release.push_back(i);
+    }
+    move_uncounted();
+  }
+
+  static bool fits(const JobRule& rule, const JobPod& pod) {
+    if (!rule.conditions.empty()) {
+      return std::ranges::any_of(rule.conditions, [&](const std::string& type) {
+        return std::ranges::find(pod.conditions, type) != pod.conditions.end();
+      });
+    }
+    return std::ranges::any_of(pod.exits, [&](const JobPod::Exit& exit) {
+      if (!rule.container.empty() && rule.container != exit.container) return false;
+      const bool in = std::ranges::find(rule.codes, exit.code) != rule.codes.end();
+      return exit.code != 0 && in == rule.codes_in;
+    });
+  }
+  JobRule::Action action_for(const JobPod& pod) const {
+    for (const JobRule& each : spec_.rules) {
+      if (fits(each, pod)) return each.action;
+    }
+    return JobRule::Action::kCount;
+  }
+
+  // A uid whose pod has no finalizer any more is counted for good.
+  void move_uncounted() {
+    std::set<std::string_view> kept;
+    for (const JobPod& pod : pods_) {
+      if (pod.kept) kept.insert(pod.uid);
+    }
+    const auto move = [&](std::vector<std::string>& uids, std::int64_t& sum) {
+      const auto gone = std::erase_if(uids, [&](const std::string& uid) { return !kept.contains(uid); });
+      sum += static_cast<std::int64_t>(gone);
+    };
+    move(state().uncounted_succeeded, state().succeeded);
+    move(state().uncounted_failed, state().failed);
+  }
+
+  void count() {
+    move_uncounted();
+    for (std::size_t i = 0; i < pods_.size(); ++i) {
+      const JobPod& pod = pods_[i];
+      // One that is deleted and says nothing of its end yet: with rules its end is waited for, where there will be one.
+      const bool ended = pod.over() || (pod.deleted && (spec_.rules.empty() || !pod.bound));
+      if (!pod.kept || !ended) continue;
+      out_.release.push_back(i);
+      if (has(state().uncounted_succeeded, pod.uid) || has(state().uncounted_failed, pod.uid)) continue;
+      if (pod.phase == model::PodPhase::kSucceeded) {
+        if (counts_as_success(pod)) insert(state().uncounted_succeeded, pod.uid);
+        continue;
+      }
+      const JobRule::Action action = action_for(pod);
+      if (action == JobRule::Action::kIgnore || before_.decided != JobEnd::kNone || spec_.suspend) continue;
+      insert(state().uncounted_failed, pod.uid);
+      if (action == JobRule::Action::kFailJob) state().decided = JobEnd::kPolicy;
+    }
+  }
+
+  static void insert(std::vector<std::string>& sorted, const std::string& uid) {
+    sorted.insert(std::ranges::upper_bound(sorted, uid), uid);
+  }
+
+  // Of an index the first success counts, and no index beyond those that are wanted.
+  bool counts_as_success(const JobPod& pod) {
+    if (!spec_.indexed) return true;
+    if (!pod.index || *pod.index < 0 || *pod.index >= spec_.completions.value_or(0)) return false;
+    auto& done = state().completed;
+    const auto place = std::ranges::lower_bound(done, *pod.index);
+    if (place != done.end() && *place == *pod.index) return false;
+    done.insert(place, *pod.index);
+    return true;
+  }
+
+  bool active(const JobPod& pod) const { return !pod.over() && !pod.deleted; }
+  bool holds_place(const JobPod& pod) const {
+    return !pod.over() && (!pod.deleted || spec_.replaces_when_ended || !spec_.rules.empty());
+  }
+
+  void decide() {
+    for (const JobPod& pod : pods_) {
+      if (active(pod)) {
+        ++active_;
+        if (pod.ready) ++ready_;
+      } else if (!pod.over()) {
+        ++terminating_;
+      }
+      if (holds_place(pod)) ++held_;
+    }
+    if (state().decided != JobEnd::kNone) return;
+    if (spec_.completions ? succeeded() >= *spec_.completions : succeeded() > 0 && active_ + making_ == 0) {
+      state().decided = JobEnd::kComplete;
+    } else if (failed() > spec_.backoff_limit) {
+      state().decided = JobEnd::kBackoff;
+    } else if (spec_.deadline && state().started && !spec_.suspend) {
+      const base::Duration left = *state().started + *spec_.deadline - now_;
+      if (left <= base::Duration(0)) {
+        state().decided = JobEnd::kDeadline;
+      } else {
+        later(left);
+      }
+    }
+  }
+
+  void suspend() {
+    if (state().decided != JobEnd::kNone || state().suspended == spec_.suspend) return;
+    state().suspended = spec_.suspend;
+    state().started = spec_.suspend ? std::nullopt : std::optional(now_);
+  }
+
+  // Failures in a row, since the last success: how long the next pod waits.
+  std::optional<base::WallTime> not_before() const {
+    base::WallTime last_success{base::Duration::min()}, last_failure{base::Duration::min()};
+    for (const JobPod& pod : pods_) {
+      if (pod.phase == model::PodPhase::kSucceeded && pod.ended) last_success = std::max(last_success, *pod.ended);
+    }
+    int failures = 0;
+    for (const JobPod& pod : pods_) {
+      if (pod.phase != model::PodPhase::kFailed || !pod.ended || *pod.ended <= last_success) continue;
+      if (action_for(pod) == JobRule::Action::kIgnore) continue;
+      ++failures;
+      last_failure = std::max(last_failure, *pod.ended);
+    }
+    if (failures == 0) return std::nullopt;
+    base::Duration pause = kJobPause;
+    for (int i = 1; i < failures && pause < kJobPauseMax; ++i) pause *= 2;
+    return last_failure + std::min<base::Duration>(pause, kJobPauseMax);
+  }
+
+  void make_or_remove() {
+    if (state().decided != JobEnd::kNone || spec_.suspend) {
+      for (std::size_t i = 0; i < pods_.size(); ++i) {
+        if (active(pods_[i])) out_.remove.push_back(i);
+      }
+      return;
+    }
+    std::int64_t wanted = std::max<std::int64_t>(spec_.parallelism, 0);
+    if (spec_.completions) {
+      wanted = std::min(wanted, std::max<std::int64_t>(*spec_.completions - succeeded(), 0));
+    } else if (succeeded() > 0) {
+      wanted = std::min(wanted, active_ + making_);  // those that run go on, and no new one comes
+    }
+    if (active_ > wanted) return remove_some(active_ - wanted);
+    std::int64_t missing = std::min(wanted - held_ - making_, kJobPodsARound);
+    if (missing <= 0) return;
+    if (const auto wait = not_before(); wait && *wait > now_) return later(*wait - now_);
+    if (!spec_.indexed) {
+      out_.create.assign(static_cast<std::size_t>(missing), std::nullopt);
+      return;
+    }
+    // What is asked for and not seen yet has indexes that nobody knows here: first it has to be seen.
+    if (making_ > 0) return;
+    std::set<std::int64_t> taken(state().completed.begin(), state().completed.end());
+    for (const JobPod& pod : pods_) {
+      if (holds_place(pod) && pod.index) taken.insert(*pod.index);
+    }
+    for (std::int64_t i = 0; i < spec_.completions.value_or(0) && missing > 0; ++i) {
+      if (taken.contains(i)) continue;
+      out_.create.emplace_back(i);
+      --missing;
+    }
+  }
+
+  // Those that are not ready first, then the highest index, then by name.
+  void remove_some(std::int64_t count) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < pods_.size(); ++i) {
+      if (active(pods_[i])) order.push_back(i);
+    }
+    std::ranges::sort(order, [this](std::size_t a, std::size_t b) {
+      const JobPod &x = pods_[a], &y = pods_[b];
+      if (x.ready != y.ready) return !x.ready;
+      if (x.index != y.index) return x.index.value_or(-1) > y.index.value_or(-1);
+      return x.name < y.name;
+    });
+    order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
+    out_.remove = std::move(order);
+  }
+
+  void conclude() {
+    state().active = active_;
+    state().ready = ready_;
+    state().terminating = terminating_;
+    if (state().decided == JobEnd::kNone) return;
+    // Its word is the last one: nothing runs any more, and every end is in the sum.
+    const bool all_counted = state().uncounted_succeeded.empty() && state().uncounted_failed.empty();
+    if (active_ + terminating_ + making_ > 0 || !all_counted) return;
+    state().over = true;
+    state().ended = now_;
+    state().active = state().ready = state().terminating = 0;
+    time_to_live();
+  }
+
+  void time_to_live() {
+    if (!spec_.ttl || !state().ended) return;
+    const base::Duration left = *state().ended + *spec_.ttl - now_;
+    if (left > base::Duration(0)) return later(left);
+    out_.remove_job = true;
+  }
+
+  const JobSpec& spec_;
+  const JobState& before_;
+  std::span<const JobPod> pods_;
+  std::int64_t making_;
+  base::WallTime now_;
+  std::int64_t active_ = 0, ready_ = 0, terminating_ = 0, held_ = 0;
+  JobStep out_;
+};
+
+}  // namespace
+
+JobStep job_life(const JobSpec& spec, const JobState& before, std::span<const JobPod> pods, std::int64_t making,
+                 base::WallTime now) {
+  return Step(spec, before, pods, making, now).run();
+}
+
+std::string index_text(std::span<const std::int64_t> sorted) {
+  std::string out;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    if (!out.empty()) out += ',';
+    out += base::cat(sorted[i]);
+    if (last > i) out += base::cat(last == i + 1 ? "," : "-", sorted[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::vector<std::int64_t> parse_indexes(std::string_view text) {
+  std::set<std::int64_t> out;
+  for (const std::string_view part : base::split(text, ',')) {
+    const auto ends = base::split(part, '-');
+    const auto first = base::parse_int(ends.front()), last = base::parse_int(ends.back());
+    if (!first || !last || *first < 0 || *last < *first || *last - *first > kIndexesMax) continue;
+    for (std::int64_t i = *first; i <= *last && static_cast<std::int64_t>(out.size()) < kIndexesMax; ++i) out.insert(i);
+  }
+  return {out.begin(), out.end()};
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,306 @@
+#include "policy/job_life/job_life.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+using model::PodPhase;
+
+// A world of one job: what a server keeps, a node that ends pods as it is told, and a controller that may be behind or
+// die between any two of its writes.
+struct World {
+  JobSpec spec;
+  JobState state;
+  std::vector<JobPod> pods;
+  base::WallTime now{std::chrono::hours(1)};
+  int made = 0;
+  std::int64_t most_active = 0;
+  bool job_gone = false;
+  std::optional<base::Duration> again;
+
+  // `writes`: so many happen, then it dies; -1: all.
+  void controller(int writes = -1) {
+    const JobStep step = job_life(spec, state, pods, 0, now);
+    again = step.again_after;
+    const auto may = [&] { return writes < 0 || writes-- > 0; };
+    if (step.state != state) {
+      if (!may()) return;
+      state = step.state;
+    }
+    for (const std::size_t i : step.release) {
+      if (!may()) return;
+      pods[i].kept = false;
+    }
+    for (const std::size_t i : step.remove) {
+      if (!may()) return;
+      pods[i].deleted = true;
+    }
+    for (const auto& index : step.create) {
+      if (!may()) return;
+      JobPod pod;
+      pod.name = base::cat("p", made);
+      pod.uid = base::cat("u", 100'000 + made++);
+      pod.index = index;
+      pods.push_back(pod);
+    }
+    if (step.remove_job && may()) job_gone = true;
+    std::erase_if(pods, [](const JobPod& pod) { return pod.deleted && !pod.kept && pod.over(); });
+    most_active = std::max(most_active, static_cast<std::int64_t>(std::ranges::count_if(
+                                            pods, [](const JobPod& pod) { return !pod.over() && !pod.deleted; })));
+  }
+  void settle() {
+    for (int i = 0; i < 10; ++i) controller();
+  }
+  JobPod& running() {
+    const auto found = std::ranges::find_if(pods, [](const JobPod& pod) { return !pod.over() && !pod.deleted; });
+    EXPECT_NE(found, pods.end());
+    return *found;
+  }
+  std::int64_t active() const {
+    return std::ranges::count_if(pods, [](const JobPod& pod) { return !pod.over() && !pod.deleted; });
+  }
+  void end(JobPod& pod, std::int64_t code, std::vector<std::string> conditions = {}) const {
+    pod.phase = code == 0 ? PodPhase::kSucceeded : PodPhase::kFailed;
+    pod.exits = {{"main", code}};
+    pod.conditions = std::move(conditions);
+    pod.ended = now;
+  }
+};
+
+TEST(JobLife, OneThatSucceedsIsComplete) {
+  World world;
+  world.spec.completions = 1;
+  world.settle();
+  ASSERT_EQ(world.pods.size(), 1U);
+  EXPECT_EQ(world.state.active, 1);
+  EXPECT_EQ(world.state.started, world.now);
+  world.now = world.now + 5s;
+  world.end(world.running(), 0);
+  world.controller();
+  EXPECT_FALSE(world.state.over) << "its end is written down before its finalizer goes, and counted after that";
+  EXPECT_EQ(world.state.uncounted_succeeded.size(), 1U);
+  world.settle();
+  EXPECT_TRUE(world.state.over);
+  EXPECT_EQ(world.state.decided, JobEnd::kComplete);
+  EXPECT_EQ(world.state.succeeded, 1);
+  EXPECT_EQ(world.state.failed, 0);
+  EXPECT_EQ(world.pods.size(), 1U) << "what has ended stays to be looked at";
+}
+
+TEST(JobLife, FailuresWaitLongerAndLongerAndThenItIsEnough) {
+  World world;
+  world.spec.completions = 1;
+  world.spec.backoff_limit = 2;
+  std::vector<std::int64_t> waits;
+  for (int i = 0; i < 2; ++i) {
+    world.settle();
+    world.end(world.running(), 1);
+    world.settle();
+    EXPECT_EQ(world.active(), 0);
+    ASSERT_TRUE(world.again);
+    waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(*world.again).count());
+    world.now = world.now + *world.again;
+  }
+  EXPECT_EQ(waits, (std::vector<std::int64_t>{10, 20}));
+  world.settle();
+  world.end(world.running(), 1);
+  world.settle();
+  EXPECT_EQ(world.state.decided, JobEnd::kBackoff);
+  EXPECT_TRUE(world.state.over);
+  EXPECT_EQ(world.state.failed, 3);
+}
+
+TEST(JobLife, AnEvictionThatARuleIgnoresCountsNothingAndIsMadeGoodAtOnce) {
+  World world;
+  world.spec.completions = 1;
+  world.spec.backoff_limit = 0;
+  world.spec.rules = {{JobRule::Action::kIgnore, "", true, {}, {"DisruptionTarget"}}};
+  for (int i = 0; i < 5; ++i) {
+    world.settle();
+    JobPod& pod = world.running();
+    pod.deleted = true;
+    pod.conditions = {"DisruptionTarget"};
+    world.settle();
+    EXPECT_EQ(world.active(), 0) << "the next one waits for its end";
+    world.end(pod, 143, {"DisruptionTarget"});
+  }
+  world.settle();
+  EXPECT_EQ(world.active(), 1);
+  EXPECT_EQ(world.state.failed, 0);
+  world.end(world.running(), 0);
+  world.settle();
+  EXPECT_EQ(world.state.decided, JobEnd::kComplete);
+}
+
+TEST(JobLife, OneThatIsDeletedWhereNobodyEndsItIsNotWaitedFor) {
+  World world;
+  world.spec.completions = 1;
+  world.spec.rules = {{JobRule::Action::kIgnore, "", true, {}, {"DisruptionTarget"}}};
+  world.settle();
+  world.running().bound = false;
+  world.pods[0].deleted = true;
+  world.settle();
+  EXPECT_FALSE(world.pods[0].kept);
+}
+
+TEST(JobLife, ARuleMayFailTheJobAtOnce) {
+  World world;
+  world.spec.completions = 3;
+  world.spec.parallelism = 3;
+  world.spec.rules = {{JobRule::Action::kFailJob, "main", true, {42}, {}}};
+  world.settle();
+  world.end(world.running(), 42);
+  world.settle();
+  EXPECT_EQ(world.state.decided, JobEnd::kPolicy);
+  EXPECT_FALSE(world.state.over) << "two are on their way out";
+  for (JobPod& pod : world.pods) {
+    if (pod.deleted) world.end(pod, 143);
+  }
+  world.settle();
+  EXPECT_TRUE(world.state.over);
+}
+
+TEST(JobLife, ADeadlineEndsIt) {
+  World world;
+  world.spec.completions = 1;
+  world.spec.deadline = 60s;
+  world.settle();
+  EXPECT_EQ(world.again, 60s);
+  world.now = world.now + 60s;
+  world.settle();
+  EXPECT_EQ(world.state.decided, JobEnd::kDeadline);
+  EXPECT_EQ(world.active(), 0);
+}
+
+TEST(JobLife, SuspendedNothingRunsAndTheTimeBeginsAnew) {
+  World world;
+  world.spec.completions = 1;
+  world.spec.deadline = 60s;
+  world.settle();
+  world.now = world.now + 50s;
+  world.spec.suspend = true;
+  world.settle();
+  EXPECT_EQ(world.active(), 0);
+  EXPECT_TRUE(world.state.suspended);
+  EXPECT_FALSE(world.state.started);
+  world.end(world.pods[0], 143);
+  world.settle();
+  EXPECT_EQ(world.state.failed, 0) << "whoever suspends ends no pod by its fault";
+  world.now = world.now + 50s;
+  world.spec.suspend = false;
+  world.settle();
+  EXPECT_EQ(world.active(), 1);
+  EXPECT_EQ(world.state.started, world.now);
+}
+
+TEST(JobLife, EachIndexSucceedsOnce) {
+  World world;
+  world.spec.completions = 5;
+  world.spec.parallelism = 2;
+  world.spec.indexed = true;
+  std::multiset<std::int64_t> ended;
+  while (!world.state.over) {
+    world.settle();
+    if (world.state.over) break;
+    JobPod& pod = world.running();
+    ended.insert(pod.index.value());
+    world.end(pod, 0);
+  }
+  EXPECT_EQ(ended, (std::multiset<std::int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(index_text(world.state.completed), "0-4");
+  EXPECT_LE(world.most_active, 2);
+}
+
+TEST(JobLife, WithoutCompletionsTheFirstSuccessEndsTheMaking) {
+  World world;
+  world.spec.parallelism = 3;
+  world.settle();
+  EXPECT_EQ(world.active(), 3);
+  world.end(world.running(), 0);
+  world.settle();
+  EXPECT_EQ(world.active(), 2);
+  EXPECT_FALSE(world.state.over);
+  world.end(world.running(), 0);
+  world.end(world.running(), 0);
+  world.settle();
+  EXPECT_EQ(world.state.decided, JobEnd::kComplete);
+  EXPECT_EQ(world.state.succeeded, 3);
+}
+
+TEST(JobLife, AfterItsTimeItGoes) {
+  World world;
+  world.spec.completions = 1;
+  world.spec.ttl = 30s;
+  world.settle();
+  world.end(world.running(), 0);
+  world.settle();
+  EXPECT_FALSE(world.job_gone);
+  EXPECT_EQ(world.again, 30s);
+  world.now = world.now + 30s;
+  world.settle();
+  EXPECT_TRUE(world.job_gone);
+}
+
+// Many jobs, pods that end as they like, and a controller that dies between any two writes: the sums are those of what
+// really ended.
+TEST(JobLife, EveryEndCountsOnceWhateverDies) {
+  std::mt19937 random(20261123);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 300; ++round) {
+    World world;
+    world.spec.completions = 1 + below(6);
+    world.spec.parallelism = 1 + below(4);
+    world.spec.backoff_limit = below(5);
+    world.spec.indexed = below(2) == 0;
+    if (below(2) == 0) world.spec.rules = {{JobRule::Action::kIgnore, "", true, {}, {"DisruptionTarget"}}};
+    std::set<std::string> succeeded, failed;
+    for (int turn = 0; turn < 2000 && !world.state.over; ++turn) {
+      world.controller(below(3) == 0 ? below(4) : -1);
+      EXPECT_LE(world.active(), world.spec.parallelism);
+      if (world.again && below(4) == 0) world.now = world.now + *world.again;
+      for (JobPod& pod : world.pods) {
+        if (pod.over() || below(6) != 0) continue;
+        const bool evicted = below(5) == 0;
+        if (evicted && !world.spec.rules.empty()) {
+          world.end(pod, 143, {"DisruptionTarget"});
+          continue;
+        }
+        const bool good = !pod.deleted && below(3) != 0;
+        world.end(pod, good ? 0 : 1);
+        (good ? succeeded : failed).insert(pod.uid);
+      }
+    }
+    ASSERT_TRUE(world.state.over) << round;
+    if (world.state.decided == JobEnd::kComplete) {
+      EXPECT_GE(world.state.succeeded, *world.spec.completions) << round;
+      EXPECT_LE(world.state.failed, world.spec.backoff_limit) << round;
+    } else {
+      EXPECT_EQ(world.state.decided, JobEnd::kBackoff);
+      EXPECT_GT(world.state.failed, world.spec.backoff_limit);
+    }
+    EXPECT_LE(world.state.failed, static_cast<std::int64_t>(failed.size())) << round;
+    if (!world.spec.indexed) EXPECT_LE(world.state.succeeded, static_cast<std::int64_t>(succeeded.size())) << round;
+    EXPECT_LE(world.state.succeeded + world.state.failed, world.made);
+  }
+}
+
+TEST(JobLife, IndexesAsText) {
+  EXPECT_EQ(index_text(std::vector<std::int64_t>{}), "");
+  EXPECT_EQ(index_text(std::vector<std::int64_t>{0, 2, 3, 4, 7, 8}), "0,2-4,7,8");
+  EXPECT_EQ(parse_indexes("0,2-4,7,8"), (std::vector<std::int64_t>{0, 2, 3, 4, 7, 8}));
+  EXPECT_EQ(parse_indexes("x,-1,5-3,1-99999999999,6"), (std::vector<std::int64_t>{6}));
+}
+
+}  // namespace
+}  // namespace tidemark::policy

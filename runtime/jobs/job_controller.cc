@@ -1,0 +1,228 @@
+#include "runtime/jobs/job_controller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tidemark::runtime {
+namespace {
+
+constexpr base::Duration kCallLimit = std::chrono::seconds(10);
+constexpr base::Duration kRetry = std::chrono::seconds(1);
+constexpr base::Duration kRetryMax = std::chrono::minutes(1);
+constexpr std::size_t kBytesMax = std::size_t{64} << 20;
+constexpr int kSuffixLetters = 5;
+constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no word comes of these
+constexpr std::size_t kNameMax = 63;
+
+kube::InformerConfig jobs_config() {
+  kube::InformerConfig config;
+  config.resource = kube::kJobs;
+  config.name = "runtime_jobs";
+  config.bytes_max = kBytesMax;
+  return config;
+}
+kube::InformerConfig pods_config() {
+  kube::InformerConfig config;
+  config.resource = kube::kPods;
+  config.name = "runtime_job_pods";
+  config.label_selector = std::string(kJobNameLabel);
+  config.bytes_max = kBytesMax;
+  return config;
+}
+
+}  // namespace
+
+JobController::JobController(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
+                             base::Random random)
+    : loop_(loop),
+      client_(client),
+      log_(std::move(log)),
+      random_(random),
+      jobs_(loop, client, client, log_, metrics, random_.fork(), jobs_config(),
+            [](std::string_view bytes) -> Result<KeptJob> {
+              TM_TRY(JobObject job, read_job(bytes));
+              return KeptJob{{job.ns, job.name, job.resource_version},
+                             std::make_shared<const JobObject>(std::move(job))};
+            }),
+      pods_(loop, client, client, log_, metrics, random_.fork(), pods_config(),
+            [](std::string_view bytes) -> Result<KeptPod> {
+              TM_TRY(JobPodObject pod, read_job_pod(bytes));
+              return KeptPod{{pod.ns, pod.pod.name, pod.resource_version},
+                             std::make_shared<const JobPodObject>(std::move(pod))};
+            }),
+      changed_(loop),
+      running_(metrics.gauge("tidemark_runtime_jobs", "Jobs that are not over.")),
+      made_(metrics.counter("tidemark_runtime_job_pods_total", "Pods that were made for Jobs.")),
+      scope_(loop) {
+  jobs_.subscribe([this](const kube::ObjectKey&, const KeptJob* before, const KeptJob* after) {
+    if (before != nullptr && (after == nullptr || after->job->uid != before->job->uid)) {
+      known_.erase(before->job->uid);
+      mark(before->job->uid);
+    }
+    if (after == nullptr) return;
+    known_[after->job->uid] = after->job;
+    mark(after->job->uid);
+  });
+  pods_.subscribe(
+      [this](const kube::ObjectKey&, const KeptPod* before, const KeptPod* after) { pod_changed(before, after); });
+}
+
+JobController::~JobController() = default;
+
+void JobController::pod_changed(const KeptPod* before, const KeptPod* after) {
+  if (before != nullptr && !before->pod->job_uid.empty()) {
+    followed_[before->pod->job_uid].pods.erase(before->pod->pod.name);
+    mark(before->pod->job_uid);
+  }
+  if (after == nullptr || after->pod->job_uid.empty()) return;
+  Followed& followed = followed_[after->pod->job_uid];
+  followed.pods[after->pod->pod.name] = after->pod;
+  followed.making.erase(after->pod->pod.name);
+  mark(after->pod->job_uid);
+}
+
+void JobController::mark(const std::string& uid) {
+  dirty_.insert(uid);
+  changed_.set();
+}
+
+void JobController::mark_later(const std::string& uid, base::Duration after) {
+  followed_[uid].again = loop_.after(after, [this, uid] { mark(uid); });
+}
+
+net::Task<void> JobController::run() {
+  scope_.spawn(jobs_.run());
+  scope_.spawn(pods_.run());
+  while (!co_await jobs_.wait_synced(std::chrono::minutes(1)) || !co_await pods_.wait_synced(std::chrono::minutes(1))) {
+  }
+  while (true) {
+    co_await changed_.wait();
+    changed_.clear();
+    while (!dirty_.empty()) {
+      const std::string uid = *dirty_.begin();
+      dirty_.erase(dirty_.begin());
+      const auto done = co_await sync(uid);
+      Followed& followed = followed_[uid];
+      if (done) {
+        followed.failures = 0;
+        if (!known_.contains(uid) && followed.pods.empty()) followed_.erase(uid);
+        continue;
+      }
+      // A view that is behind comes by itself; all else is tried again, less and less often.
+      const bool behind = done.error().kind == ErrorKind::kConflict;
+      const base::Duration pause =
+          behind ? kRetry : std::min<base::Duration>(kRetry * (1 << std::min(followed.failures++, 6)), kRetryMax);
+      if (!behind) log_.warn("a job is not done yet", {{"job", uid}, {"error", done.error().message}});
+      mark_later(uid, pause);
+    }
+    running_.set(
+        static_cast<double>(std::ranges::count_if(known_, [](const auto& each) { return !each.second->state.over; })));
+  }
+}
+
+net::Task<Result<void>> JobController::sync(std::string uid) {
+  std::vector<std::shared_ptr<const JobPodObject>> pods;
+  for (const auto& [name, pod] : followed_[uid].pods) pods.push_back(pod);
+  const auto found = known_.find(uid);
+  if (found == known_.end()) {
+    // Their job is gone: nothing counts them, and nothing holds them back.
+    for (const auto& pod : pods) {
+      if (pod->pod.kept) TM_CO_TRY_VOID(co_await release(pod));
+    }
+    co_return Result<void>();
+  }
+  const std::shared_ptr<const JobObject> job = found->second;
+  if (!job->ours) co_return Result<void>();
+  const base::WallTime now = loop_.clock().wall();
+  if (!job->refused.empty()) {
+    if (!job->state.over) TM_CO_TRY_VOID(co_await write(job, refused_status(*job, now)));
+    co_return Result<void>();
+  }
+  std::vector<policy::JobPod> seen;
+  for (const auto& pod : pods) seen.push_back(pod->pod);
+  policy::JobSpec spec = job->spec;
+  if (job->deleted) spec.parallelism = 0;  // its pods are the collector's
+  const auto making = static_cast<std::int64_t>(followed_[uid].making.size());
+  const policy::JobStep step = policy::job_life(spec, job->state, seen, making, now);
+  // What is counted is written down before its finalizer goes; what goes is counted nowhere else.
+  if (step.state != job->state) TM_CO_TRY_VOID(co_await write(job, job_status(*job, step.state, now)));
+  for (const std::size_t i : step.release) TM_CO_TRY_VOID(co_await release(pods[i]));
+  for (const std::size_t i : step.remove) TM_CO_TRY_VOID(co_await remove_pod(pods[i]));
+  for (const auto& index : step.create) TM_CO_TRY_VOID(co_await make_pod(job, index));
+  if (step.remove_job) TM_CO_TRY_VOID(co_await remove_job(job));
+  if (step.again_after) mark_later(uid, *step.again_after);
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> JobController::write(std::shared_ptr<const JobObject> job, std::string body) {
+  kube::WriteOptions options;
+  options.ns = job->ns;
+  options.subresource = "status";
+  const auto done = co_await client_.patch(kube::kJobs, job->name, kube::PatchType::kMerge, std::move(body),
+                                           std::move(options), kCallLimit);
+  if (!done && done.error().kind != ErrorKind::kNotFound) co_return std::unexpected(done.error());
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> JobController::make_pod(std::shared_ptr<const JobObject> job,
+                                                std::optional<std::int64_t> index) {
+  std::string suffix = index ? base::cat("-", *index, "-") : "-";
+  for (int i = 0; i < kSuffixLetters; ++i) suffix += kLetters[random_.below(kLetters.size())];
+  const std::string name = job->name.substr(0, kNameMax - std::min(kNameMax, suffix.size())) + suffix;
+  kube::WriteOptions options;
+  options.ns = job->ns;
+  // Told of before it is asked for: the watch may be faster than the answer.
+  followed_[job->uid].making.insert(name);
+  const auto made =
+      co_await client_.create(kube::kPods, pod_of_job(*job, name, index), std::move(options), "", kCallLimit);
+  if (made) {
+    made_.add();
+    co_return Result<void>();
+  }
+  // Nobody knows whether it was made where no answer came: it is waited for, and forgotten after a while.
+  const bool unknown = made.error().kind == ErrorKind::kDeadline || made.error().kind == ErrorKind::kUnavailable;
+  if (!unknown) followed_[job->uid].making.erase(name);
+  if (unknown) {
+    scope_.spawn([](JobController* self, std::string uid, std::string lost) -> net::Task<void> {
+      co_await self->loop_.sleep(kRetryMax);
+      if (self->followed_[uid].making.erase(lost) > 0) self->mark(uid);
+    }(this, job->uid, name));
+  }
+  co_return std::unexpected(made.error());
+}
+
+net::Task<Result<void>> JobController::remove_pod(std::shared_ptr<const JobPodObject> pod) {
+  kube::WriteOptions options;
+  options.ns = pod->ns;
+  const auto done = co_await client_.remove(kube::kPods, pod->pod.name, pod->pod.uid, std::move(options), kCallLimit);
+  const bool gone = !done && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict);
+  if (!done && !gone) co_return std::unexpected(done.error());
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> JobController::release(std::shared_ptr<const JobPodObject> pod) {
+  const Json body = Json::object(
+      {{"metadata", Json::object({{"uid", pod->pod.uid},
+                                  {"$deleteFromPrimitiveList/finalizers", Json::array({Json(kJobFinalizer)})}})}});
+  kube::WriteOptions options;
+  options.ns = pod->ns;
+  const auto done = co_await client_.patch(kube::kPods, pod->pod.name, kube::PatchType::kStrategicMerge, body.dump(),
+                                           std::move(options), kCallLimit);
+  const bool gone = !done && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict);
+  if (!done && !gone) co_return std::unexpected(done.error());
+  co_return Result<void>();
+}
+
+net::Task<Result<void>> JobController::remove_job(std::shared_ptr<const JobObject> job) {
+  kube::WriteOptions options;
+  options.ns = job->ns;
+  options.propagation = "Background";
+  const auto done = co_await client_.remove(kube::kJobs, job->name, job->uid, std::move(options), kCallLimit);
+  const bool gone = !done && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict);
+  if (!done && !gone) co_return std::unexpected(done.error());
+  co_return Result<void>();
+}
+
+}  // namespace tidemark::runtime

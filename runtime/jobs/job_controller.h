@@ -1,0 +1,80 @@
+// Carries out policy/job_life for the Jobs of this server: makes their pods, counts how they end, tells how the Job
+// stands, and removes what is over. One job at a time, and each write only for the version of the job that was read: a
+// view that is behind is refused by the server, and looked at again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "net/loop.h"
+#include "runtime/jobs/job_object.h"
+
+namespace tidemark::runtime {
+
+class JobController {
+ public:
+  // All that is given outlives it.
+  JobController(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
+                base::Random random);
+  ~JobController();
+  JobController(const JobController&) = delete;
+  JobController& operator=(const JobController&) = delete;
+
+  net::Task<void> run();
+
+ private:
+  struct Meta {
+    std::string ns, name, resource_version;
+  };
+  struct KeptJob {
+    Meta meta;
+    std::shared_ptr<const JobObject> job;
+    std::size_t bytes() const { return sizeof(KeptJob) + job->bytes(); }
+  };
+  struct KeptPod {
+    Meta meta;
+    std::shared_ptr<const JobPodObject> pod;
+    std::size_t bytes() const { return sizeof(KeptPod) + pod->bytes(); }
+  };
+  struct Followed {
+    std::map<std::string, std::shared_ptr<const JobPodObject>> pods;  // by name
+    std::set<std::string> making;                                     // names of pods that were asked for
+    net::Timer again;
+    int failures = 0;
+  };
+
+  void pod_changed(const KeptPod* before, const KeptPod* after);
+  void mark(const std::string& uid);
+  void mark_later(const std::string& uid, base::Duration after);
+  net::Task<Result<void>> sync(std::string uid);
+  net::Task<Result<void>> write(std::shared_ptr<const JobObject> job, std::string body);
+  net::Task<Result<void>> make_pod(std::shared_ptr<const JobObject> job, std::optional<std::int64_t> index);
+  net::Task<Result<void>> remove_pod(std::shared_ptr<const JobPodObject> pod);
+  net::Task<Result<void>> release(std::shared_ptr<const JobPodObject> pod);
+  net::Task<Result<void>> remove_job(std::shared_ptr<const JobObject> job);
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  base::Log log_;
+  base::Random random_;
+  kube::Informer<KeptJob> jobs_;
+  kube::Informer<KeptPod> pods_;
+  std::map<std::string, std::shared_ptr<const JobObject>> known_;  // by uid
+  std::map<std::string, Followed> followed_;                       // by the job's uid, whether it is known or not
+  std::set<std::string> dirty_;
+  net::Event changed_;
+  base::Gauge& running_;
+  base::Counter& made_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::runtime

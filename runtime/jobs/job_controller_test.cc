@@ -1,0 +1,258 @@
+// Jobs on an API server in memory; the test is the node, and ends pods as it likes.
+#include "runtime/jobs/job_controller.h"
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/testing/clock.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct JobControllerTest : ::testing::Test {
+  void SetUp() override {
+    auto opened = kube::memory::Server::open(loop, log, {}, nullptr);
+    ASSERT_TRUE(opened) << opened.error().message;
+    api = std::move(*opened);
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, api->handler(), "tester");
+    kube::ClientConfig config;
+    config.queries_per_second = 10'000;
+    config.burst = 10'000;
+    client = std::make_unique<kube::Client>(loop, *transport, [] { return std::string(); }, config, base::Random(1));
+    begin();
+  }
+  void TearDown() override {
+    scope.reset();
+    jobs.reset();
+  }
+  void begin() {
+    scope.reset();
+    jobs.reset();
+    jobs = std::make_unique<JobController>(loop, *client, log, metrics.emplace_back(), base::Random(seed++));
+    scope.emplace(loop);
+    scope->spawn(jobs->run());
+  }
+  void pass(base::Duration time) { net::testing::run_for(loop, clock, time); }
+  template <class T>
+  T wait(net::Task<T> task) {
+    std::optional<T> value;
+    net::Scope here(loop);
+    here.spawn([](net::Task<T> what, std::optional<T>& into) -> net::Task<void> { into.emplace(co_await what); }(
+                                                                 std::move(task), value));
+    EXPECT_TRUE(net::testing::run_until(loop, clock, [&] { return value.has_value(); }, 1min));
+    return std::move(*value);
+  }
+  static kube::WriteOptions in_default() {
+    kube::WriteOptions out;
+    out.ns = "default";
+    return out;
+  }
+  void make(std::string_view spec) {
+    const auto tree = base::parse_yaml(base::cat("metadata: {name: work}\nspec:\n", spec,
+                                                 "  template: {spec: {restartPolicy: Never, containers: [{name: main, "
+                                                 "image: i, command: [x]}]}}\n"));
+    ASSERT_TRUE(tree) << tree.error().message;
+    const auto made = wait(client->create(kube::kJobs, tree->dump(), in_default(), "", 10s));
+    ASSERT_TRUE(made) << made.error().message;
+    pass(2s);
+  }
+  std::vector<Json> list(const kube::Resource& resource) {
+    std::vector<Json> out;
+    kube::ListOptions where;
+    where.ns = "default";
+    const auto done = wait(client->list(
+        resource, std::move(where),
+        [&](std::string_view page) -> Result<void> {
+          const auto parsed = Json::parse(page);
+          if (parsed && parsed->member("items") != nullptr) out = parsed->member("items")->as_array();
+          return {};
+        },
+        [] {}, 10s));
+    EXPECT_TRUE(done);
+    return out;
+  }
+  std::vector<Json> pods(std::string_view phase = "") {
+    std::vector<Json> out;
+    for (Json& each : list(kube::kPods)) {
+      if (phase.empty() || each.text_at("status", "phase") == phase) out.push_back(std::move(each));
+    }
+    return out;
+  }
+  void end(const Json& pod, int code) {
+    const std::string body =
+        base::cat(R"({"status":{"phase":")", code == 0 ? "Succeeded" : "Failed",
+                  R"(","containerStatuses":[{"name":"main","image":"i","imageID":"","ready":false,"restartCount":0,)",
+                  R"("state":{"terminated":{"exitCode":)", code, R"(,"finishedAt":")",
+                  base::format_rfc3339(clock.wall()), R"("}}}]}})");
+    auto options = in_default();
+    options.subresource = "status";
+    const auto done =
+        wait(client->patch(kube::kPods, pod.text_at("metadata", "name"), kube::PatchType::kMerge, body, options, 10s));
+    ASSERT_TRUE(done) << done.error().message;
+    pass(2s);
+  }
+  Json job() {
+    const auto got = wait(client->get(kube::kJobs, "default", "work", 10s));
+    return got ? Json::parse(*got).value_or(Json()) : Json();
+  }
+  std::string condition(std::string_view type) {
+    const Json now = job();
+    const Json* all = now.at("status", "conditions");
+    if (all == nullptr || !all->is_array()) return "";
+    for (const Json& each : all->as_array()) {
+      if (each.text_at("type") == type && each.text_at("status") == "True") return std::string(each.text_at("reason"));
+    }
+    return "";
+  }
+  std::int64_t amount(std::string_view key) {
+    const Json now = job();
+    const Json* found = now.at("status", key);
+    return found == nullptr ? 0 : found->get_int().value_or(0);
+  }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  std::string lines;
+  base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
+  std::unique_ptr<kube::memory::Server> api;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+  std::list<base::Registry> metrics;
+  std::uint64_t seed = 7;
+  std::unique_ptr<JobController> jobs;
+  std::optional<net::Scope> scope;
+};
+
+TEST_F(JobControllerTest, PodsAreMadeAndTheirEndsAreCounted) {
+  make("  completions: 3\n  parallelism: 2\n");
+  ASSERT_EQ(pods().size(), 2U);
+  const Json pod = pods()[0];
+  EXPECT_EQ(pod.text_at("metadata", "labels", "job-name"), "work");
+  EXPECT_EQ(pod.at("metadata", "ownerReferences")->as_array()[0].text_at("uid"), job().text_at("metadata", "uid"));
+  EXPECT_TRUE(pod.text_at("metadata", "name").starts_with("work-"));
+  EXPECT_EQ(amount("active"), 2);
+  end(pods()[0], 0);
+  ASSERT_EQ(pods("Pending").size(), 2U);
+  end(pods("Pending")[0], 0);
+  end(pods("Pending")[0], 0);
+  EXPECT_EQ(condition("Complete"), "CompletionsReached") << lines;
+  EXPECT_EQ(amount("succeeded"), 3);
+  EXPECT_EQ(amount("active"), 0);
+  EXPECT_EQ(pods().size(), 3U);
+  for (const Json& each : pods()) EXPECT_EQ(each.at("metadata", "finalizers"), nullptr);
+}
+
+TEST_F(JobControllerTest, AFailureIsTriedAgainUntilItIsEnough) {
+  make("  backoffLimit: 1\n");
+  end(pods()[0], 1);
+  EXPECT_EQ(pods().size(), 1U) << "the next one waits";
+  pass(10s);
+  ASSERT_EQ(pods("Pending").size(), 1U);
+  end(pods("Pending")[0], 1);
+  EXPECT_EQ(condition("Failed"), "BackoffLimitExceeded") << lines;
+  EXPECT_EQ(amount("failed"), 2);
+}
+
+TEST_F(JobControllerTest, AnEvictedPodIsReplacedAndCountsNothing) {
+  make(
+      "  backoffLimit: 0\n  podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, "
+      "status: 'True'}]}]}\n");
+  const std::string first(pods()[0].text_at("metadata", "name"));
+  ASSERT_TRUE(wait(client->patch(kube::kPods, first, kube::PatchType::kMerge, R"({"metadata":{"labels":{"a":"b"}}})",
+                                 in_default(), 10s)));
+  kube::WriteOptions binding = in_default();
+  binding.subresource = "binding";
+  ASSERT_TRUE(
+      wait(client->create(kube::kPods, R"({"target":{"kind":"Node","name":"n"},"metadata":{"name":")" + first + "\"}}",
+                          binding, first, 10s)));
+  auto status = in_default();
+  status.subresource = "status";
+  ASSERT_TRUE(
+      wait(client->patch(kube::kPods, first, kube::PatchType::kStrategicMerge,
+                         R"({"status":{"conditions":[{"type":"DisruptionTarget","status":"True"}]}})", status, 10s)));
+  ASSERT_TRUE(wait(client->remove(kube::kPods, first, "", in_default(), 10s)));
+  pass(2s);
+  EXPECT_EQ(pods().size(), 1U) << "its end is waited for";
+  end(pods()[0], 143);
+  auto now = in_default();
+  now.grace_period_s = 0;
+  [[maybe_unused]] const auto gone = wait(client->remove(kube::kPods, first, "", now, 10s));
+  pass(2s);
+  ASSERT_EQ(pods().size(), 1U) << lines;
+  EXPECT_NE(pods()[0].text_at("metadata", "name"), first);
+  EXPECT_EQ(amount("failed"), 0);
+  EXPECT_EQ(condition("Failed"), "");
+}
+
+TEST_F(JobControllerTest, AnotherControllerGoesOnWhereOneDied) {
+  make("  completions: 4\n  parallelism: 2\n");
+  for (int i = 0; i < 4; ++i) {
+    scope.reset();  // it dies
+    const auto waiting = pods("Pending");
+    ASSERT_FALSE(waiting.empty()) << i;
+    end(waiting[0], 0);
+    begin();
+    pass(5s);
+    EXPECT_LE(pods("Pending").size(), 2U);
+  }
+  EXPECT_EQ(condition("Complete"), "CompletionsReached") << lines;
+  EXPECT_EQ(amount("succeeded"), 4);
+  EXPECT_EQ(pods().size(), 4U);
+}
+
+TEST_F(JobControllerTest, IndexesAreEachTheirs) {
+  make("  completions: 3\n  parallelism: 3\n  completionMode: Indexed\n");
+  std::set<std::string> seen;
+  for (const Json& each : pods()) {
+    seen.emplace(each.text_at("metadata", "annotations", kJobIndexAnnotation));
+    const Json& env = *each.at("spec", "containers")->as_array()[0].member("env");
+    EXPECT_EQ(env.as_array()[0].text_at("name"), "JOB_COMPLETION_INDEX");
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"0", "1", "2"}));
+  while (!pods("Pending").empty()) end(pods("Pending")[0], 0);
+  EXPECT_EQ(job().text_at("status", "completedIndexes"), "0-2");
+  EXPECT_EQ(condition("Complete"), "CompletionsReached");
+}
+
+TEST_F(JobControllerTest, ADeletedJobTakesItsPodsAlong) {
+  make("  parallelism: 2\n  completions: 2\n");
+  kube::WriteOptions background = in_default();
+  background.propagation = "Background";
+  ASSERT_TRUE(wait(client->remove(kube::kJobs, "work", "", background, 10s)));
+  pass(60s);
+  EXPECT_TRUE(pods().empty()) << lines;
+}
+
+TEST_F(JobControllerTest, AfterItsTimeItGoesWithItsPods) {
+  make("  ttlSecondsAfterFinished: 30\n");
+  end(pods()[0], 0);
+  pass(20s);
+  EXPECT_FALSE(job().is_null());
+  pass(60s);
+  EXPECT_TRUE(job().is_null());
+  EXPECT_TRUE(pods().empty());
+}
+
+TEST_F(JobControllerTest, WhatIsNotDoneHereIsSaid) {
+  make("  completions: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 1\n");
+  EXPECT_EQ(condition("Failed"), "CannotRunHere");
+  EXPECT_TRUE(pods().empty());
+}
+
+}  // namespace
+}  // namespace tidemark::runtime

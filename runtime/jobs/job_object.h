@@ -1,0 +1,56 @@
+// Jobs and their pods between objects and policy/job_life.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "policy/job_life/job_life.h"
+
+namespace tidemark::runtime {
+
+inline constexpr std::string_view kJobFinalizer = "batch.kubernetes.io/job-tracking";
+inline constexpr std::string_view kJobNameLabel = "job-name";
+inline constexpr std::string_view kJobIndexAnnotation = "batch.kubernetes.io/job-completion-index";
+
+struct JobObject {
+  std::string uid, ns, name, resource_version;
+  bool deleted = false;
+  bool ours = true;  // false: somebody else manages it
+  policy::JobSpec spec;
+  policy::JobState state;
+  std::string pod_template;  // as JSON
+  struct Condition {
+    bool is = false;
+    std::string since;
+  };
+  std::map<std::string, Condition, std::less<>> conditions;
+  std::string refused;  // what of it is not done here: then nothing is
+
+  std::size_t bytes() const;
+};
+Result<JobObject> read_job(std::string_view object);
+
+struct JobPodObject {
+  std::string ns, resource_version;
+  std::string job_uid;  // its controller; "": none of a Job
+  policy::JobPod pod;
+
+  std::size_t bytes() const;
+};
+Result<JobPodObject> read_job_pod(std::string_view object);
+
+// The pod to make: `name` is its own.
+std::string pod_of_job(const JobObject& job, std::string_view name, std::optional<std::int64_t> index);
+
+// A merge patch of the status, which holds only for the version of the job that was read.
+std::string job_status(const JobObject& job, const policy::JobState& state, base::WallTime now);
+// The same for one that cannot be done here: it has failed.
+std::string refused_status(const JobObject& job, base::WallTime now);
+
+}  // namespace tidemark::runtime
