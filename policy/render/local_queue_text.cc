@@ -59,7 +59,10 @@ struct Amounts {
   std::string wanted, free, sold;
 };
 Amounts amounts(const QueueShort& each, Unit unit) {
-  if (unit == Unit::kCores) return {cat(cores(each.wanted), " cores"), cores(each.free), cores(each.sold)};
+  if (unit == Unit::kCores) {
+    const std::string wanted = cores(each.wanted);
+    return {cat(wanted, wanted == "1" ? " core" : " cores"), cores(each.free), cores(each.sold)};
+  }
   const bool close =
       binary_text(each.wanted) == binary_text(each.free) || binary_text(each.wanted) == binary_text(each.sold);
   const auto text = [&](std::int64_t amount) {
