@@ -140,8 +140,8 @@ std::optional<base::Duration> Binder::next_retry() const {
   const base::MonotonicTime now = loop_.clock().monotonic();
   std::optional<base::Duration> next;
   for (const auto& [uid, attempt] : attempts_) {
-    if (attempt.underway) continue;
-    const base::Duration left = std::max(attempt.again - now, base::Duration(0));
+    if (attempt.underway || attempt.again <= now) continue;
+    const base::Duration left = attempt.again - now;
     if (!next || left < *next) next = left;
   }
   return next;

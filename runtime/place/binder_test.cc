@@ -37,18 +37,21 @@ net::HttpRequest request(std::string_view method, std::string target, std::strin
   return out;
 }
 
-// Refuses calls whose path ends so, or lets somebody else be quicker by a call of his own.
+// Refuses calls whose path ends so, or lets somebody else be quicker by a call of his own; tells of pods late.
 class Gate final : public net::HttpTransport {
  public:
-  explicit Gate(net::HttpTransport& behind) : behind_(behind) {}
+  Gate(net::EventLoop& loop, net::HttpTransport& behind) : loop_(loop), behind_(behind) {}
   std::string ending;
   int refuse = 0;  // so many
   std::optional<net::HttpRequest> quicker;
+  bool then_late = false;  // from the first such call on, watches of pods are silent
+  bool late = false;
   int seen = 0;
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest one, base::Duration limit) override {
     if (!ending.empty() && one.target.substr(0, one.target.find('?')).ends_with(ending)) {
       ++seen;
+      late = late || then_late;
       if (refuse > 0) {
         --refuse;
         co_return fail(ErrorKind::kUnavailable, "connection refused");
@@ -58,10 +61,29 @@ class Gate final : public net::HttpTransport {
     co_return co_await behind_.fetch(std::move(one), limit);
   }
   net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest one, base::Duration limit) override {
-    co_return co_await behind_.open(std::move(one), limit);
+    const bool of_pods = one.target.find("/pods") != std::string::npos;
+    auto stream = co_await behind_.open(std::move(one), limit);
+    if (!stream || !of_pods) co_return stream;
+    co_return std::make_unique<Stream>(*this, *std::move(stream));
   }
 
  private:
+  class Stream final : public net::HttpStream {
+   public:
+    Stream(Gate& gate, std::unique_ptr<net::HttpStream> behind) : gate_(gate), behind_(std::move(behind)) {}
+    const net::HttpResponseHead& head() const override { return behind_->head(); }
+    net::Task<Result<std::optional<std::string>>> read(base::Duration limit) override {
+      auto piece = co_await behind_->read(limit);
+      while (gate_.late) co_await gate_.loop_.sleep(100ms);
+      co_return piece;
+    }
+
+   private:
+    Gate& gate_;
+    std::unique_ptr<net::HttpStream> behind_;
+  };
+
+  net::EventLoop& loop_;
   net::HttpTransport& behind_;
 };
 
@@ -77,7 +99,7 @@ struct BinderTest : ::testing::Test {
 
   void begin() { begin_at("", std::nullopt); }
   void begin_at(std::string ending, std::optional<net::HttpRequest> quicker) {
-    gate = std::make_unique<Gate>(*admin);
+    gate = std::make_unique<Gate>(loop, *admin);
     gate->ending = std::move(ending);
     gate->quicker = std::move(quicker);
     metrics = std::make_unique<base::Registry>();
@@ -271,6 +293,20 @@ TEST_F(BinderTest, ABindThatFailsIsTriedAgainAndItsRoomIsKept) {
   EXPECT_TRUE(shows(R"(tidemark_runtime_binds_failed_total{reason="unavailable"} 3)")) << metrics->text();
 }
 
+TEST_F(BinderTest, OneThatCouldNotBeBoundWaitsQuietlyWhereItsRoomIsGone) {
+  gate->ending = "/big/binding";
+  gate->refuse = 2;
+  batch("big", 4000);
+  sells(3000);
+  run_for(10s);
+  EXPECT_EQ(told("big"),
+            "position 1 of 1: batch-cpu: 4 cores wanted, no more than 3 sold to batch with nothing else on the node");
+  ASSERT_TRUE(loop.next_timer());
+  EXPECT_GT(*loop.next_timer() - clock.monotonic(), 100ms) << "it is not looked at over and over";
+  sells(4000);
+  EXPECT_EQ(on("big"), "n1");
+}
+
 TEST_F(BinderTest, WhatWasDecidedBeforeTheNodeChangedIsDecidedAnew) {
   end();
   batch("a", 1000);
@@ -283,6 +319,20 @@ TEST_F(BinderTest, WhatWasDecidedBeforeTheNodeChangedIsDecidedAnew) {
   begin_at("/c/binding", request("PATCH", std::string(kNode), R"({"spec":{"unschedulable":true}})", kMerge));
   EXPECT_EQ(on("c"), "n1") << "it was on its way";
   EXPECT_EQ(on("d"), "");
+}
+
+TEST_F(BinderTest, OneThatWasBoundIsBoundBeforeTheWatchTellsSo) {
+  gate->ending = "/a/binding";
+  gate->then_late = true;
+  batch("b", 5000, R"(,"nodeSelector":{"late":"yes"})");
+  batch("a", 4000);
+  EXPECT_EQ(on("a"), "n1");
+  node("", R"({"metadata":{"labels":{"late":"yes"}}})");
+  EXPECT_EQ(on("b"), "") << "a has taken the room";
+  EXPECT_EQ(gate->seen, 1) << "and is not bound twice";
+  gate->then_late = gate->late = false;
+  remove("a");
+  EXPECT_EQ(on("b"), "n1");
 }
 
 TEST_F(BinderTest, SomebodyElseWasQuicker) {
@@ -313,9 +363,10 @@ TEST_F(BinderTest, AnotherProcessGoesOn) {
   const std::string b = revision("b"), c = revision("c");
   end();
   run_for(1min);
-  begin();
+  begin_at("/b/status", std::nullopt);
   run_for(10s);
-  EXPECT_EQ(revision("b"), b) << "what stands there is not written again";
+  EXPECT_EQ(gate->seen, 0) << "what stands there is not written again";
+  EXPECT_EQ(revision("b"), b);
   EXPECT_EQ(revision("c"), c);
   EXPECT_EQ(on("b"), "");
   remove("a");
