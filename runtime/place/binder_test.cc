@@ -250,8 +250,11 @@ TEST_F(BinderTest, AfterAnEvictionOfOfflineWorkNoneIsBegunForAWhile) {
   const std::string disrupted = R"({"conditions":[{"type":"DisruptionTarget","status":"True","reason":"X"}]})";
   status("web", disrupted);
   remove("web", 30);
+  batch("elsewhere", 1000, R"(,"nodeName":"n2")");
+  status("elsewhere", disrupted);
+  remove("elsewhere", 30);
   batch("b", 1000);
-  EXPECT_EQ(on("b"), "n1") << "online work says nothing of what is sold";
+  EXPECT_EQ(on("b"), "n1") << "online work, and other nodes, say nothing of what is sold here";
   status("a", disrupted);
   remove("a", 5);
   batch("c", 1000);
