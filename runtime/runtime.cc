@@ -23,6 +23,7 @@
 #include "runtime/containers.h"
 #include "runtime/jobs/job_controller.h"
 #include "runtime/node/node_object.h"
+#include "runtime/place/binder.h"
 #include "runtime/pods/pod_groups.h"
 #include "runtime/pods/pod_worker.h"
 
@@ -123,6 +124,7 @@ class Running final : public Runtime {
                 {options_.data_dir + "/logs", options_.log_megabytes << 20, options_.log_files}},
         node_(loop, client, log_, std::move(facts)),
         jobs_(loop, client, log.named("jobs"), metrics, random.fork()),
+        binder_(loop, client, log, metrics, random.fork(), {options_.node_name}),
         informer_(loop, client, client, log_, metrics, random.fork(), pods_of_node(),
                   [this](std::string_view bytes) { return keep(bytes); }),
         pods_(metrics.gauge("tidemark_runtime_pods", "Pods of this machine that its runtime knows.")),
@@ -149,6 +151,7 @@ class Running final : public Runtime {
     }
     scope_.spawn(node_.run());
     scope_.spawn(jobs_.run());
+    scope_.spawn(binder_.run());
     scope_.spawn(informer_.run());
     scope_.spawn(end_strangers());
   }
@@ -272,6 +275,7 @@ class Running final : public Runtime {
   PodSurroundings around_;
   NodeObject node_;
   JobController jobs_;
+  Binder binder_;
   kube::Informer<Kept> informer_;
   std::map<std::string, std::unique_ptr<PodWorker>> workers_;  // by uid
   bool known_ = false;                                         // what the server has

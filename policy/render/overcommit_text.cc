@@ -214,21 +214,6 @@ std::vector<model::Reason> switched_off(const OvercommitPlan& plan, const Plugin
   return off;
 }
 
-// Tenths of a unit, truncated: a person must not read more than there is.
-std::string binary_text(std::int64_t bytes) {
-  constexpr std::int64_t kKib = 1024;
-  constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  std::int64_t scale = kKib;
-  std::size_t unit = 0;
-  while (unit + 1 < std::size(kUnits) && bytes / scale >= kKib) {
-    scale *= kKib;
-    ++unit;
-  }
-  // Unsigned: ten times a rest below 2^60 passes the end of int64.
-  const std::uint64_t tenth = static_cast<std::uint64_t>(bytes % scale) * 10 / static_cast<std::uint64_t>(scale);
-  return base::cat(bytes / scale, ".", tenth, " ", kUnits[unit]);
-}
-
 std::string render_amounts(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy) {
   const PluginSet& plugins = strategy.plugins;
   std::string out;
@@ -246,6 +231,20 @@ std::string render_amounts(const OvercommitPlan& plan, const model::NodeSnapshot
 }
 
 }  // namespace
+
+std::string binary_text(std::int64_t bytes) {
+  constexpr std::int64_t kKib = 1024;
+  constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::int64_t scale = kKib;
+  std::size_t unit = 0;
+  while (unit + 1 < std::size(kUnits) && bytes / scale >= kKib) {
+    scale *= kKib;
+    ++unit;
+  }
+  // Unsigned: ten times a rest below 2^60 passes the end of int64.
+  const std::uint64_t tenth = static_cast<std::uint64_t>(bytes % scale) * 10 / static_cast<std::uint64_t>(scale);
+  return base::cat(bytes / scale, ".", tenth, " ", kUnits[unit]);
+}
 
 std::string amount_text(model::CpuMilli cpu) {
   return base::cat(cpu.value, "m");

@@ -2,6 +2,7 @@
 // logs. Pure: everything shown is in the plan, the snapshot and the strategy it was made from.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/json.h"
@@ -19,5 +20,7 @@ Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, co
 // "7800m" and "60344290509 (56.2 GiB)".
 std::string amount_text(model::CpuMilli cpu);
 std::string amount_text(model::MemoryBytes memory);
+// "56.2 GiB": tenths of a unit, truncated: a person must not read more than there is.
+std::string binary_text(std::int64_t bytes);
 
 }  // namespace tidemark::policy

@@ -1,0 +1,113 @@
+// What the queue of one node is decided from, and what comes of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/selector.h"
+
+namespace tidemark::policy {
+
+inline constexpr std::string_view kPodsResource = "pods";
+
+// Of a resource by its name: cpu in thousandths of a core, as batch-cpu and mid-cpu are by their own definition, all
+// else in whole units. One that is named twice counts twice; below zero is zero.
+struct QueueAmount {
+  std::string resource;
+  std::int64_t amount = 0;
+  bool operator==(const QueueAmount&) const = default;
+};
+
+enum class QueueEffect : std::uint8_t { kNoSchedule, kNoExecute };
+
+struct QueueTaint {
+  std::string key, value;
+  QueueEffect effect = QueueEffect::kNoSchedule;
+};
+
+struct QueueToleration {
+  std::string key;                    // "" of any key
+  bool exists = false;                // of any value
+  std::string value;                  // else of this one
+  std::optional<QueueEffect> effect;  // nullopt: of both
+  bool operator==(const QueueToleration&) const = default;
+};
+
+struct QueueNode {
+  std::string name;
+  std::vector<QueueAmount> allocatable;  // `pods` too: each pod takes one
+  std::vector<QueueTaint> taints;        // that keep pods away; no others
+  std::vector<model::Label> labels;
+  bool cordoned = false;
+  bool ready = true;
+};
+
+enum class WorkKind : std::uint8_t { kOnline, kOffline };
+
+struct QueuePod {
+  std::string uid, ns, name;
+  WorkKind kind = WorkKind::kOnline;
+  std::int64_t priority = 0;
+  base::WallTime created;
+  std::vector<QueueAmount> requests;           // without `pods`
+  std::vector<model::Label> node_selector;     // all must hold
+  std::vector<model::LabelSelector> affinity;  // one of them must, where there are any
+  std::vector<QueueToleration> tolerations;
+  bool gated = false;
+};
+
+struct LocalQueueInputs {
+  const QueueNode* node = nullptr;               // null: nobody knows it yet
+  std::span<const QueuePod* const> bound;        // to it, and not over: one on its way out counts until it is gone
+  std::span<const QueuePod* const> waiting;      // uids are unique
+  std::optional<base::Duration> since_eviction;  // of offline work of this node; nullopt: none that matters
+  base::WallTime now;
+};
+
+enum class QueueReason : std::uint8_t {
+  kGated,       // it is not to be looked at yet
+  kNoNode,      // nobody knows the node
+  kMismatch,    // it asks for a node with other labels: `key`
+  kCordoned,    //
+  kTainted,     // `key`
+  kNotReady,    // the node
+  kTooLarge,    // for the node with nothing on it: `shorts`
+  kShort,       // something is not free: `shorts`
+  kBehind,      // it would take what an older pod lacks: `shorts` are the older one's, and `key` its name
+  kCoolingDown  // `left`
+};
+
+struct QueueShort {
+  std::string resource;
+  std::int64_t wanted = 0, free = 0;
+  std::int64_t sold = 0;  // all that the node has of it
+  bool operator==(const QueueShort&) const = default;
+};
+
+struct QueueWait {
+  WorkKind kind = WorkKind::kOnline;
+  std::size_t position = 0;  // 1 is the next of its kind
+  std::size_t of = 0;        // so many of its kind wait
+  QueueReason reason = QueueReason::kGated;
+  std::vector<QueueShort> shorts;  // by resource
+  std::string key;
+  base::Duration left{0};
+  bool operator==(const QueueWait&) const = default;
+};
+
+// nullopt: it is to be bound.
+using QueueOutcome = std::optional<QueueWait>;
+
+struct LocalQueuePlan {
+  std::vector<QueueOutcome> outcomes;         // one for each that waits, in the order that they came in
+  std::vector<std::size_t> order;             // the same pods, first those that come first
+  std::optional<base::Duration> again_after;  // time alone changes something
+};
+
+}  // namespace tidemark::policy

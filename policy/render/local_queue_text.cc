@@ -1,0 +1,136 @@
+#include "policy/render/local_queue_text.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "policy/local_queue/local_queue.h"
+#include "policy/render/overcommit_text.h"
+
+namespace tidemark::policy {
+namespace {
+
+using base::cat;
+
+enum class Unit { kCores, kBytes, kPlain };
+
+// How a resource is counted, and who is sold it.
+struct Told {
+  std::string_view resource;
+  Unit unit;
+  std::string_view sold_to;  // "": it is the node's own
+};
+constexpr std::array kTold{Told{"cpu", Unit::kCores, ""},
+                           Told{"memory", Unit::kBytes, ""},
+                           Told{"ephemeral-storage", Unit::kBytes, ""},
+                           Told{model::kBatchCpu, Unit::kCores, "batch"},
+                           Told{model::kBatchMemory, Unit::kBytes, "batch"},
+                           Told{model::kMidCpu, Unit::kCores, "mid"},
+                           Told{model::kMidMemory, Unit::kBytes, "mid"}};
+
+Told told(std::string_view resource) {
+  const auto at = std::ranges::find(kTold, resource, &Told::resource);
+  return at == kTold.end() ? Told{resource, Unit::kPlain, ""} : *at;
+}
+
+std::string_view short_name(const Told& what) {
+  if (what.sold_to.empty()) return what.resource;
+  return what.resource.substr(what.resource.find('/') + 1);
+}
+
+// "1.2", to the thousandth: nothing is rounded, so that what is wanted and what is free differ where they do.
+std::string cores(std::int64_t milli) {
+  constexpr std::int64_t kMilli = 1000;
+  std::string out = cat(milli / kMilli);
+  if (std::int64_t rest = milli % kMilli; rest != 0) {
+    std::string digits = cat(kMilli + rest).substr(1);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    out += cat(".", digits);
+  }
+  return out;
+}
+
+// All of one sentence in one manner: in bytes where tenths of a unit would hide why it does not fit.
+struct Amounts {
+  std::string wanted, free, sold;
+};
+Amounts amounts(const QueueShort& each, Unit unit) {
+  if (unit == Unit::kCores) {
+    const std::string wanted = cores(each.wanted);
+    return {cat(wanted, wanted == "1" ? " core" : " cores"), cores(each.free), cores(each.sold)};
+  }
+  const bool close =
+      binary_text(each.wanted) == binary_text(each.free) || binary_text(each.wanted) == binary_text(each.sold);
+  const auto text = [&](std::int64_t amount) {
+    return unit == Unit::kPlain || close ? cat(amount) : binary_text(amount);
+  };
+  return {text(each.wanted), text(each.free), text(each.sold)};
+}
+
+std::string short_text(const QueueShort& each, bool node_is_empty) {
+  const Told what = told(each.resource);
+  const Amounts all = amounts(each, what.unit);
+  std::string out = cat(short_name(what), ": ", all.wanted, " wanted, ");
+  out += node_is_empty ? cat("no more than ", all.sold) : cat(all.free, " free of ", all.sold);
+  if (!what.sold_to.empty()) out += cat(" sold to ", what.sold_to);
+  return node_is_empty ? out + " with nothing else on the node" : out;
+}
+
+std::string shorts_text(const std::vector<QueueShort>& shorts, bool node_is_empty) {
+  std::vector<std::string> parts;
+  for (const QueueShort& each : shorts) parts.push_back(short_text(each, node_is_empty));
+  return base::join(parts, "; ");
+}
+
+std::string names_text(const std::vector<QueueShort>& shorts) {
+  std::vector<std::string> names;
+  for (const QueueShort& each : shorts) names.emplace_back(short_name(told(each.resource)));
+  return base::join(names, " and ");
+}
+
+std::string seconds_text(base::Duration left) {
+  return base::format_go_duration(std::chrono::ceil<std::chrono::seconds>(left));
+}
+
+std::string why_text(const QueueWait& wait) {
+  switch (wait.reason) {
+    case QueueReason::kGated:
+      return "its scheduling gates hold it back";
+    case QueueReason::kNoNode:
+      return "the node is not there yet";
+    case QueueReason::kMismatch:
+      return cat("the node is not one that it asks for by ", wait.key);
+    case QueueReason::kCordoned:
+      return "the node is cordoned";
+    case QueueReason::kTainted:
+      return cat("it does not tolerate the node's taint ", wait.key);
+    case QueueReason::kNotReady:
+      return "the node is not ready";
+    case QueueReason::kTooLarge:
+      return shorts_text(wait.shorts, true);
+    case QueueReason::kShort:
+      return shorts_text(wait.shorts, false);
+    case QueueReason::kBehind:
+      return cat(wait.key, " has waited longer than ", base::format_go_duration(kPassedMax), " for ",
+                 names_text(wait.shorts), ", and is not passed any more");
+    case QueueReason::kCoolingDown:
+      return cat("offline work was evicted: none is begun for another ", seconds_text(wait.left));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string local_queue_text(const QueueWait& wait) {
+  return cat("position ", wait.position, " of ", wait.of, ": ", why_text(wait));
+}
+
+std::string_view local_queue_condition_reason(QueueReason reason) {
+  return reason == QueueReason::kGated ? "SchedulingGated" : "Unschedulable";
+}
+
+}  // namespace tidemark::policy

@@ -1,0 +1,73 @@
+#include "policy/render/local_queue_text.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "model/names.h"
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+
+QueueWait waits(QueueReason reason, std::vector<QueueShort> shorts = {}, std::string key = "") {
+  QueueWait out;
+  out.kind = WorkKind::kOffline;
+  out.position = 3;
+  out.of = 7;
+  out.reason = reason;
+  out.shorts = std::move(shorts);
+  out.key = std::move(key);
+  return out;
+}
+QueueShort batch_cpu(std::int64_t wanted, std::int64_t free, std::int64_t sold) {
+  return {std::string(model::kBatchCpu), wanted, free, sold};
+}
+
+TEST(LocalQueueText, WhatIsShort) {
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {batch_cpu(4000, 1200, 6000)})),
+            "position 3 of 7: batch-cpu: 4 cores wanted, 1.2 free of 6 sold to batch");
+  EXPECT_EQ(local_queue_text(waits(
+                QueueReason::kShort,
+                {batch_cpu(1005, 1004, 2000), {"memory", 4 * kGib, kGib + kGib / 2, 8 * kGib}, {"pods", 1, 0, 110}})),
+            "position 3 of 7: batch-cpu: 1.005 cores wanted, 1.004 free of 2 sold to batch; memory: 4.0 GiB wanted, "
+            "1.5 GiB free of 8.0 GiB; pods: 1 wanted, 0 free of 110");
+}
+
+TEST(LocalQueueText, BytesWhereTenthsWouldHideIt) {
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {{std::string(model::kMidMemory), kGib, kGib - 1, 2 * kGib}})),
+            "position 3 of 7: mid-memory: 1.0 GiB wanted, 1023.9 MiB free of 2.0 GiB sold to mid");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kShort, {{"memory", kGib + 1, kGib, 2 * kGib}})),
+            "position 3 of 7: memory: 1073741825 wanted, 1073741824 free of 2147483648");
+}
+
+TEST(LocalQueueText, EveryReasonHasItsSentence) {
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kTooLarge, {batch_cpu(40'000, 0, 6000)})),
+            "position 3 of 7: batch-cpu: 40 cores wanted, no more than 6 sold to batch with nothing else on the node");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kBehind, {batch_cpu(4000, 1200, 6000)}, "jobs/big")),
+            "position 3 of 7: jobs/big has waited longer than 10m0s for batch-cpu, and is not passed any more");
+  QueueWait cooling = waits(QueueReason::kCoolingDown);
+  cooling.left = 24'001ms;
+  EXPECT_EQ(local_queue_text(cooling), "position 3 of 7: offline work was evicted: none is begun for another 25s");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kTainted, {}, "a/b")),
+            "position 3 of 7: it does not tolerate the node's taint a/b");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kMismatch, {}, "disk=ssd")),
+            "position 3 of 7: the node is not one that it asks for by disk=ssd");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kCordoned)), "position 3 of 7: the node is cordoned");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kNotReady)), "position 3 of 7: the node is not ready");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kNoNode)), "position 3 of 7: the node is not there yet");
+  EXPECT_EQ(local_queue_text(waits(QueueReason::kGated)), "position 3 of 7: its scheduling gates hold it back");
+}
+
+TEST(LocalQueueText, ReasonsInKubernetesWords) {
+  EXPECT_EQ(local_queue_condition_reason(QueueReason::kGated), "SchedulingGated");
+  EXPECT_EQ(local_queue_condition_reason(QueueReason::kShort), "Unschedulable");
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,227 @@
+#include "runtime/place/binder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/actions.h"
+#include "kube/resource.h"
+
+namespace tidemark::runtime {
+namespace {
+
+using policy::WorkKind;
+
+constexpr base::Duration kBindLimit = std::chrono::seconds(10);
+constexpr base::Duration kSyncedLook = std::chrono::minutes(1);
+constexpr base::Duration kForAWhile = std::chrono::hours(1);
+constexpr std::size_t kPodsBytesMax = 64 * 1024 * 1024;
+constexpr std::size_t kNodeBytesMax = 1024 * 1024;
+constexpr std::size_t kInternerBytesMax = 4 * 1024 * 1024;
+
+std::string_view word(WorkKind kind) {
+  return kind == WorkKind::kOnline ? "online" : "offline";
+}
+
+// A pod that is over takes nothing and waits for nothing.
+kube::InformerConfig pods_config() {
+  kube::InformerConfig out;
+  out.resource = kube::kPods;
+  out.name = "queue-pods";
+  out.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+  out.bytes_max = kPodsBytesMax;
+  return out;
+}
+
+kube::InformerConfig node_config(std::string_view name) {
+  kube::InformerConfig out;
+  out.resource = kube::kNodes;
+  out.name = "queue-node";
+  out.field_selector = base::cat("metadata.name=", name);
+  out.bytes_max = kNodeBytesMax;
+  return out;
+}
+
+// Whether it may have come about all the same.
+bool outcome_unknown(ErrorKind kind) {
+  return kind == ErrorKind::kDeadline || kind == ErrorKind::kUnavailable || kind == ErrorKind::kInternal;
+}
+
+std::vector<double> wait_bounds() {
+  return {0.1, 0.3, 1, 3, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600};
+}
+
+}  // namespace
+
+Binder::Binder(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics,
+               base::Random random, BinderConfig config)
+    : loop_(loop),
+      client_(client),
+      log_(log.named("queue")),
+      metrics_(metrics),
+      random_(random),
+      config_(std::move(config)),
+      interner_(metrics, "queue", kInternerBytesMax),
+      pods_(loop, client, client, log_, metrics, random_.fork(), pods_config(),
+            [this](std::string_view bytes) { return decode_queued_pod(bytes, interner_); }),
+      node_(loop, client, client, log_, metrics, random_.fork(), node_config(config_.node_name),
+            [this](std::string_view bytes) { return decode_queued_node(bytes, interner_); }),
+      teller_(loop, client, log_,
+              [this](std::string_view ns, std::string_view name) {
+                return pods_.find({std::string(ns), std::string(name)});
+              }),
+      changed_(loop),
+      scope_(loop) {
+  pods_.subscribe(
+      [this](const kube::ObjectKey&, const QueuedPod* before, const QueuedPod* after) { pod_changed(before, after); });
+  node_.subscribe([this](const kube::ObjectKey&, const QueuedNode*, const QueuedNode*) {
+    less_room_ = true;
+    changed_.set();
+  });
+}
+
+net::Task<void> Binder::run() {
+  scope_.spawn(pods_.run());
+  scope_.spawn(node_.run());
+  while (!co_await pods_.wait_synced(kSyncedLook) || !co_await node_.wait_synced(kSyncedLook)) {
+    log_.warn("nothing is bound: the pods and the node cannot be listed yet");
+  }
+  scope_.spawn(teller_.run());
+  for (;;) {
+    co_await loop_.sleep(config_.settle);
+    changed_.clear();
+    less_room_ = false;
+    std::vector<Bind> binds;
+    const base::Duration again = decide(binds).value_or(kForAWhile);
+    co_await bind_all(std::move(binds));
+    co_await changed_.wait_for(std::min(again, next_retry().value_or(kForAWhile)));
+  }
+}
+
+void Binder::pod_changed(const QueuedPod* before, const QueuedPod* after) {
+  if (before != nullptr && (after == nullptr || after->pod.uid != before->pod.uid)) attempts_.erase(before->pod.uid);
+  if (after != nullptr && !after->node.empty()) attempts_.erase(after->pod.uid);
+  const bool same = before != nullptr && after != nullptr && before->pod.uid == after->pod.uid;
+  if (after != nullptr && after->evicted() && !(same && before->evicted())) evicted(*after);
+  // One that ends at once is never seen on its way out.
+  if (before != nullptr && !same && before->disrupted && !before->leaving) evicted(*before);
+  if (matters_to_queue(before, after)) changed_.set();
+}
+
+void Binder::evicted(const QueuedPod& pod) {
+  if (pod.pod.kind != WorkKind::kOffline || pod.node != config_.node_name) return;
+  base::Duration ago{0};
+  if (!pods_.synced() && pod.disrupted_at) {  // before this process began
+    ago = std::clamp(loop_.clock().wall().since_epoch - pod.disrupted_at->since_epoch, base::Duration(0),
+                     policy::kEvictionPause);
+  }
+  const base::MonotonicTime when = loop_.clock().monotonic() + -ago;
+  if (!last_eviction_ || *last_eviction_ < when) last_eviction_ = when;
+  less_room_ = true;
+}
+
+std::optional<base::Duration> Binder::since_eviction() const {
+  if (!last_eviction_) return std::nullopt;
+  return loop_.clock().monotonic() - *last_eviction_;
+}
+
+Binder::Standing Binder::standing(const QueuedPod& pod) const {
+  if (!pod.node.empty()) return pod.node == config_.node_name ? Standing::kHasRoom : Standing::kLeftOut;
+  const auto at = attempts_.find(pod.pod.uid);
+  if (at == attempts_.end()) return pod.leaving ? Standing::kLeftOut : Standing::kWaits;
+  const Attempt& attempt = at->second;
+  if (attempt.underway) return Standing::kHasRoom;
+  if (attempt.again <= loop_.clock().monotonic()) return pod.leaving ? Standing::kLeftOut : Standing::kWaits;
+  return attempt.keeps_room ? Standing::kHasRoom : Standing::kLeftOut;
+}
+
+std::optional<base::Duration> Binder::next_retry() const {
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  std::optional<base::Duration> next;
+  for (const auto& [uid, attempt] : attempts_) {
+    if (attempt.underway || attempt.again <= now) continue;
+    const base::Duration left = attempt.again - now;
+    if (!next || left < *next) next = left;
+  }
+  return next;
+}
+
+std::optional<base::Duration> Binder::decide(std::vector<Bind>& binds) {
+  std::vector<const policy::QueuePod*> bound, waiting;
+  pods_.for_each([&](const kube::ObjectKey&, const QueuedPod& each) {
+    const Standing standing = this->standing(each);
+    if (standing == Standing::kHasRoom) bound.push_back(&each.pod);
+    if (standing == Standing::kWaits) waiting.push_back(&each.pod);
+  });
+  const QueuedNode* node = node_.find({"", config_.node_name});
+  const policy::LocalQueuePlan plan = policy::local_queue(
+      {node == nullptr ? nullptr : &node->node, bound, waiting, since_eviction(), loop_.clock().wall()});
+
+  std::vector<WaitTeller::Waits> tell;
+  for (const std::size_t i : plan.order) {
+    const policy::QueuePod& pod = *waiting[i];
+    if (const policy::QueueOutcome& outcome = plan.outcomes[i]) {
+      tell.push_back({pod.uid, pod.ns, pod.name, *outcome});
+    } else {
+      binds.push_back({pod.uid, pod.ns, pod.name, pod.kind, pod.created});
+    }
+  }
+  teller_.set(std::move(tell));
+  show(plan, waiting);
+  return plan.again_after;
+}
+
+void Binder::show(const policy::LocalQueuePlan& plan, const std::vector<const policy::QueuePod*>& waiting) {
+  std::array<double, 2> count{};
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    if (plan.outcomes[i]) ++count.at(static_cast<std::size_t>(waiting[i]->kind));
+  }
+  for (const WorkKind kind : {WorkKind::kOnline, WorkKind::kOffline}) {
+    metrics_.gauge("tidemark_runtime_pods_waiting", "Pods that wait for room on the node.", {{"component", word(kind)}})
+        .set(count.at(static_cast<std::size_t>(kind)));
+  }
+}
+
+net::Task<void> Binder::bind_all(std::vector<Bind> binds) {
+  for (Bind& each : binds) {
+    if (less_room_) co_return;  // decided anew: the change that said so has set changed_
+    co_await bind(std::move(each));
+  }
+}
+
+net::Task<void> Binder::bind(Bind pod) {
+  const QueuedPod* now = pods_.find({pod.ns, pod.name});
+  if (now == nullptr || standing(*now) != Standing::kWaits || now->pod.uid != pod.uid) co_return;
+  attempts_.try_emplace(pod.uid, Attempt{true, false, {}, base::Backoff(config_.retry, random_.fork())})
+      .first->second.underway = true;
+  const auto done = co_await kube::bind_pod(client_.ahead(), pod.ns, pod.name, pod.uid, config_.node_name, kBindLimit);
+  if (done) {
+    metrics_
+        .counter("tidemark_runtime_binds_total", "Pods that were bound to the node.", {{"component", word(pod.kind)}})
+        .add();
+    const base::Duration waited = loop_.clock().wall().since_epoch - pod.created.since_epoch;
+    metrics_
+        .histogram("tidemark_runtime_pod_waited_seconds", "From a pod's creation to its bind.", wait_bounds(),
+                   {{"component", word(pod.kind)}})
+        .observe(std::max(std::chrono::duration<double>(waited).count(), 0.0));
+    co_return;
+  }
+  metrics_
+      .counter("tidemark_runtime_binds_failed_total", "Binds that did not come about.",
+               {{"reason", to_string(done.error().kind)}})
+      .add();
+  changed_.set();  // the room is free again, or kept for a while
+  const auto at = attempts_.find(pod.uid);
+  if (at == attempts_.end()) co_return;  // it is gone, or was bound after all
+  Attempt& attempt = at->second;
+  attempt.underway = false;
+  attempt.keeps_room = outcome_unknown(done.error().kind);
+  const base::Duration pause = attempt.backoff.next();
+  attempt.again = loop_.clock().monotonic() + pause;
+  log_.warn("a pod cannot be bound", {{"pod", base::cat(pod.ns, "/", pod.name)},
+                                      {"error", done.error().message},
+                                      {"again_in_s", std::chrono::duration_cast<std::chrono::seconds>(pause).count()}});
+}
+
+}  // namespace tidemark::runtime

@@ -1,0 +1,89 @@
+// The scheduler of a machine without a cluster: binds waiting pods to its one node, and tells the others what they wait
+// for. Decides by policy/local_queue, whenever pods or the node changed or time says so. There is nobody else here, so
+// it takes pods of every schedulerName.
+//
+//   pods, node ──informers──▶ policy/local_queue ──▶ bind, ahead of the client's other calls
+//                                               └──▶ wait_teller: condition PodScheduled=False
+//
+// A bind that failed is tried again after a backoff. Where its outcome is not known, its room is kept for it that long.
+// A pod that was bound counts as bound before the watch tells so.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/intern.h"
+#include "net/loop.h"
+#include "policy/local_queue/local_queue.h"
+#include "runtime/place/queued_pod.h"
+#include "runtime/place/wait_teller.h"
+
+namespace tidemark::runtime {
+
+struct BinderConfig {
+  std::string node_name;
+  // What comes together is decided together.
+  base::Duration settle = std::chrono::milliseconds(50);
+  base::BackoffConfig retry{std::chrono::seconds(1), std::chrono::seconds(30), 2.0, 0.2};
+};
+
+class Binder {
+ public:
+  // `client` and `metrics` outlive it.
+  Binder(net::EventLoop& loop, kube::Client& client, const base::Log& log, base::Registry& metrics, base::Random random,
+         BinderConfig config);
+
+  net::Task<void> run();  // for ever; destroying it and this object ends it
+
+ private:
+  // A pod that is being bound, or was and is not seen so yet; else one that could not be.
+  struct Attempt {
+    bool underway = true;
+    bool keeps_room = false;    // after a failure
+    base::MonotonicTime again;  // after a failure
+    base::Backoff backoff;
+  };
+  enum class Standing { kWaits, kHasRoom, kLeftOut };
+  struct Bind {
+    std::string uid, ns, name;
+    policy::WorkKind kind = policy::WorkKind::kOnline;
+    base::WallTime created;
+  };
+
+  void pod_changed(const QueuedPod* before, const QueuedPod* after);
+  void evicted(const QueuedPod& pod);
+  Standing standing(const QueuedPod& pod) const;
+  std::optional<base::Duration> next_retry() const;
+  std::optional<base::Duration> decide(std::vector<Bind>& binds);  // when time alone changes something
+  void show(const policy::LocalQueuePlan& plan, const std::vector<const policy::QueuePod*>& waiting);
+  net::Task<void> bind_all(std::vector<Bind> binds);
+  net::Task<void> bind(Bind pod);
+  std::optional<base::Duration> since_eviction() const;
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  base::Log log_;
+  base::Registry& metrics_;
+  base::Random random_;
+  BinderConfig config_;
+  kube::Interner interner_;
+  kube::Informer<QueuedPod> pods_;
+  kube::Informer<QueuedNode> node_;
+  WaitTeller teller_;
+  std::map<std::string, Attempt, std::less<>> attempts_;  // by uid
+  std::optional<base::MonotonicTime> last_eviction_;
+  bool less_room_ = false;  // maybe, since what is being bound was decided
+  net::Event changed_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::runtime
