@@ -157,7 +157,8 @@ class Running final : public Runtime {
   }
 
   net::Task<void> drain() override {
-    if (workers_.empty() && known_ && groups_->pods) {
+    const bool any_runs = std::ranges::any_of(workers_, [](const auto& each) { return each.second->runs(); });
+    if (!any_runs && known_ && groups_->pods) {
       if (const auto gone = groups_->pods->remove_all(); !gone) {
         log_.warn("groups are there still", {{"error", gone.error().message}});
       }

@@ -205,7 +205,31 @@ Answer<Written> Registry::evict(std::string_view ns, std::string_view name, cons
   const std::string_view phase = tree.text_at("status", "phase");
   const bool counted = phase != "Succeeded" && phase != "Failed" && phase != "Pending" && !pod->terminating;
   if (counted) TM_TRY_VOID(check_budget(*pod, tree, request.dry_run));
+  if (!request.dry_run) {
+    DeleteRequest trial = request;  // preconditions hold for both writes, or for none
+    trial.dry_run = true;
+    TM_TRY_VOID(remove(pods, ns, name, trial));
+    TM_TRY_VOID(mark_disrupted(pods, pod));
+    request.resource_version.clear();
+  }
   return remove(pods, ns, name, request);
+}
+
+// Whoever counts the ends of pods must be able to tell this one from a failure.
+Answer<void> Registry::mark_disrupted(const KindPtr& pods, const ObjectPtr& pod) {
+  Json tree = pod->json();
+  Json& conditions = tree["status"]["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  std::erase_if(conditions.as_array(),
+                [](const Json& condition) { return condition.text_at("type") == "DisruptionTarget"; });
+  conditions.as_array().push_back(Json::object({{"type", "DisruptionTarget"},
+                                                {"status", "True"},
+                                                {"lastProbeTime", nullptr},
+                                                {"lastTransitionTime", now_text()},
+                                                {"reason", "EvictionByEvictionAPI"},
+                                                {"message", "Eviction API: evicting"}}));
+  TM_TRY_VOID(write(pods, pod, std::move(tree), false));
+  return {};
 }
 
 // A budget whose status some controller keeps is taken at its word, as a real API server does. There is none in this

@@ -98,6 +98,7 @@ class Registry {
                         Size size = Size::kAny);
   Answer<Written> update_tree(const KindPtr& kind, std::string_view version, const ObjectPtr& before, Json tree,
                               std::string_view subresource, const WriteRequest& request);
+  Answer<void> mark_disrupted(const KindPtr& pods, const ObjectPtr& pod);
   Answer<void> check_budget(const Object& pod, const Json& tree, bool dry_run);
   std::string now_text() const;
   std::string make_uid();

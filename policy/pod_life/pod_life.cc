@@ -155,6 +155,7 @@ class Step {
       if (at(i).role == LifeRole::kMain) all_succeeded = all_succeeded && succeeded(i);
       if (at(i).role != LifeRole::kInit) main_ready = main_ready && out_.containers[i].ready;
     }
+    out_.initialized = out_.initialized || main_began();
     const bool none_will = failed_init_ || !main_will_run();
     out_.over = !any_runs && (in_.ends || none_will);
     if (out_.over) {
@@ -163,7 +164,6 @@ class Step {
       out_.again_after.reset();
       return;
     }
-    out_.initialized = out_.initialized || main_began();
     out_.phase = main_began() ? PodPhase::kRunning : PodPhase::kPending;
     out_.ready = !in_.ends && out_.phase == PodPhase::kRunning && main_ready;
   }

@@ -73,6 +73,10 @@ void PodWorker::adopt() {
   }
 }
 
+bool PodWorker::runs() const {
+  return std::ranges::any_of(held_, [](const Held& one) { return one.run.state == policy::RunState::kRunning; });
+}
+
 void PodWorker::use(std::shared_ptr<const RunPod> pod) {
   pod_ = std::move(pod);
   step_soon();

@@ -55,6 +55,7 @@ class PodWorker {
   void lost();                                  // the server has it no more
   void look(const ContainerPlace& place);       // something of a container or of a probe's program changed
 
+  bool runs() const;  // something of it, here
   const RunPod& pod() const { return *pod_; }
   // "status" as it is now, whether the server took it already or not; "" while nothing is known.
   const std::string& status() const { return status_; }

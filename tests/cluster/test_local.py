@@ -14,6 +14,7 @@ from cluster.tidemark_process import Component, wait_for
 
 CGROUPS = Path("/sys/fs/cgroup")
 TASKS = 10
+SHORT_JOBS = 20
 SOLD_WITHIN_S = 60
 
 
@@ -51,6 +52,7 @@ class Local(unittest.TestCase):
     def take_down(self):
         if self.component.process.poll() is not None:
             self.start()
+        self.kubectl("delete", "jobs", "--all")
         self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
         wait_for(lambda: not self.groups("pod*"), "pods' groups gone", self.component)
         self.component.stop()
@@ -121,6 +123,58 @@ class Local(unittest.TestCase):
         self.assertIn("TM-LIMIT-001", audit.read_text())
         conditions = {each["type"]: each for each in self.get("node", "here")["status"]["conditions"]}
         self.assertEqual("Enforcing", conditions["TidemarkIsolation"]["reason"], conditions)
+
+    def local(self, *arguments: str) -> subprocess.CompletedProcess:
+        command, *rest = arguments
+        data = f"--data-dir={self.folder / 'data'}"
+        return subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "local", command, data, *rest], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+        )
+
+    def tasks(self) -> dict[str, dict]:
+        done = self.local("ps", "-a", "-o", "json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        return {each["name"]: each for each in json.loads(done.stdout)["tasks"]}
+
+    def test_jobs_of_kubectl_run_to_their_end(self):
+        wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        for i in range(SHORT_JOBS):
+            done = self.kubectl("create", "job", f"short-{i}", "--image=local", "--", "sh", "-c", f"exit {i % 2}")
+            self.assertEqual(0, done.returncode, done.stderr)
+        good = [f"job/short-{i}" for i in range(0, SHORT_JOBS, 2)]
+        waited = self.kubectl("wait", "--for=condition=complete", "--timeout=55s", *good)
+        self.assertEqual(0, waited.returncode, waited.stderr + self.component.log)
+        pods = self.get("pods", "-l", "job-name=short-0")["items"]
+        self.assertEqual(["Succeeded"], [each["status"]["phase"] for each in pods])
+        self.assertEqual(0, self.kubectl("delete", "jobs", "--all").returncode)
+        wait_for(lambda: not self.get("pods")["items"], "pods gone with their jobs", self.component)
+
+    def test_batch_work_is_queued_again_after_an_eviction_and_keeps_its_tries(self):
+        wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        done = self.local("run", "--name=long", "--class=free", "--", "sh", "-c", "echo begun; sleep 1000")
+        self.assertEqual((0, "long\n"), (done.returncode, done.stdout), done.stderr)
+        wait_for(lambda: self.tasks()["long"]["state"] == "Running", "it runs", self.component)
+        first = self.get("pods", "-l", "job-name=long")["items"][0]["metadata"]["name"]
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": first, "namespace": "default"}}
+        evicted = self.kubectl("create", "--raw", f"/api/v1/namespaces/default/pods/{first}/eviction", "-f", "-", stdin=json.dumps(eviction))
+        self.assertEqual(0, evicted.returncode, evicted.stderr)
+
+        def second() -> list[dict]:
+            return [each for each in self.get("pods", "-l", "job-name=long")["items"] if each["metadata"]["name"] != first]
+
+        wait_for(second, "another pod of it", self.component)
+        status = self.get("job", "long")["status"]
+        self.assertEqual((0, []), (status.get("failed", 0), [each["type"] for each in status.get("conditions", [])]), status)
+        log = self.local("logs", "long").stdout
+        self.assertIn("begun", log)
+        self.assertEqual(0, self.local("stop", "long", "--wait", "--now").returncode)
+        self.assertNotIn("long", self.tasks())
+
+    def test_whoever_waits_gets_the_output_and_the_exit_code(self):
+        wait_for(lambda: "kubernetes.io/batch-cpu" in self.get("node", "here")["status"]["allocatable"], "an offer", self.component)
+        done = self.local("run", "--wait", "--class=free", "--name=quick", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
+        self.assertEqual((7, "out\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertIn("err\n", done.stderr)
 
     def test_nothing_of_it_is_left_once_its_pods_are_gone(self):
         self.apply(pod("web", ["sleep", "1000"]), pod("bad", []))

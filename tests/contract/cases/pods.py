@@ -173,6 +173,16 @@ def eviction_of_a_bound_pod_gives_it_its_grace(t: T):
 
 
 @case
+def eviction_marks_the_pod_so_that_nobody_takes_its_end_for_a_failure(t: T):
+    _running(t, "p", spec={"nodeName": "n1"})
+    t.ok(_evict(t, "p", deleteOptions={"dryRun": ["All"]}), 201)
+    t.equal(["Ready"], [each["type"] for each in t.ok(t.api.get(t.pods("p")))["status.conditions"]])
+    t.ok(_evict(t, "p"), 201)
+    marked = {each["type"]: each for each in t.ok(t.api.get(t.pods("p")))["status.conditions"]}
+    t.has({"status": "True", "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}, marked["DisruptionTarget"])
+
+
+@case
 def eviction_takes_delete_options(t: T):
     made = _running(t, "p", spec={"nodeName": "n1"})
     other = "11111111-1111-4111-8111-111111111111"
