@@ -53,7 +53,7 @@ struct Groups {
 
 // Who has the groups holds a lock on their folder, which ends with him.
 Result<Fd> lock_groups(const linux::Hierarchies& hierarchies, const std::string& group) {
-  const std::string path = base::cat(hierarchies.all().front().path, "/", group);
+  const std::string path = base::cat(hierarchies.all().front().path, group.starts_with('/') ? "" : "/", group);
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return base::fail_errno(errno, base::cat("open ", path));
   if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -35,7 +35,7 @@ def batch(name: str, command: list[str], milli: int) -> dict:
 class Local(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-local-")))
-        self.group = f"tidemark-test-{os.getpid()}-up"
+        self.group = f"tidemark-test-{os.getpid()}-{self._testMethodName[5:25].rstrip('_')}"
         self.arguments = [
             "up", "--data-dir", str(self.folder / "data"), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
             "--run-dir", str(self.folder / "run"), "--latch-file", str(self.folder / "off"),
@@ -52,10 +52,12 @@ class Local(unittest.TestCase):
     def take_down(self):
         if self.component.process.poll() is not None:
             self.start()
-        self.kubectl("delete", "jobs", "--all")
-        self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
-        wait_for(lambda: not self.groups("pod*"), "pods' groups gone", self.component)
-        self.component.stop()
+        try:
+            self.kubectl("delete", "jobs", "--all")
+            self.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
+            wait_for(lambda: not self.groups("pod*"), "pods' groups gone", self.component)
+        finally:
+            self.component.stop()
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess:
         return subprocess.run(
