@@ -197,7 +197,7 @@ class Running final : public Embedded {
     TM_TRY_VOID(complete(options, log_));
     component.before = [](const ComponentSurroundings& around) { return wait_installed(around.client); };
     begin_runtime(component, options, random.next(), failed);
-    begin_agent(component, options, random.next(), failed);
+    begin_agent(component, options, random.next());
     return {};
   }
 
@@ -251,8 +251,11 @@ class Running final : public Embedded {
         std::make_unique<ComponentThread>(loop_.clock(), log_, runtime_metrics_, seed, std::move(config), failed);
   }
 
-  void begin_agent(ComponentConfig config, const EmbeddedOptions& options, std::uint64_t seed,
-                   const OnFailure& failed) {
+  // A machine that shows no groups has nothing for an agent to do: all else goes on.
+  void begin_agent(ComponentConfig config, const EmbeddedOptions& options, std::uint64_t seed) {
+    const auto failed = [log = log_](const Error& error) {
+      log.error("this machine is not measured, nothing of it is sold, and nobody is held back", {{"error", error}});
+    };
     config.name = "agent";
     config.actor = options.agent.audit_actor;
     config.audit.path = options.agent.state_dir + "/audit.jsonl";

@@ -40,8 +40,12 @@ class EmbeddedConcurrentTest : public ::testing::Test {
     std::filesystem::remove_all(folder);
   }
 
-  void start() {
+  void start(bool pods = false) {
     EmbeddedOptions options;
+    options.pods = pods;
+    options.runtime.node_name = "here";
+    options.runtime.metrics_address = options.agent.metrics_address = "0";
+    options.agent.places = {folder + "/none", "/proc", folder + "/run", folder + "/off"};
     options.data_dir = folder + "/data";
     options.listen = "127.0.0.1:0";
     options.manager.metrics_address = "127.0.0.1:0";
@@ -100,6 +104,19 @@ TEST_F(EmbeddedConcurrentTest, ItMayBeDrainedBeforeItsManagerHasBegun) {
   for (int i = 0; i < 3; ++i) {
     start();
     ASSERT_FALSE(HasFatalFailure());
+    stop();
+  }
+}
+
+// Where there are no groups the agent has nothing to do; the node is there all the same.
+TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
+  for (int i = 0; i < 2; ++i) {
+    start(true);
+    ASSERT_FALSE(HasFatalFailure());
+    net::testing::run_task(loop, wait_for(kube::kNodes, "here"), kGuard);
+    const auto settings = net::testing::run_task(
+        loop, client->get(kube::kConfigMaps, "koordinator-system", "slo-controller-config", kCallLimit), kGuard);
+    EXPECT_TRUE(settings) << "sold by defaults: " << settings.error().message;
     stop();
   }
 }
