@@ -138,7 +138,8 @@ TEST_F(AgentTest, WhatWasMeasuredIsRecorded) {
   linux::testing::Tree state;
   start(state.root());
   work(70s, {{group, 500}}, 800);
-  net::testing::run_task(loop, node.clock, agent->drain());
+  // In real time: what is written is written by a thread, and the simulated patience with it would be over at once.
+  net::testing::run_task(loop, agent->drain(), 60s);
   std::vector<model::NodeRecord> lines;
   const auto read =
       journal::read_kept_lines(base::cat(state.root(), "/", kRecordFile), 1 << 20, [&](std::string_view line) {

@@ -235,7 +235,7 @@ std::string state_text(const LocalTask& task) {
 
 std::string cores_text(std::int64_t cpu_milli) {
   constexpr std::int64_t kCore = 1000, kDigit = 10;
-  const std::int64_t hundredths = (cpu_milli + kDigit / 2) / kDigit;
+  const std::int64_t hundredths = cpu_milli / kDigit + (cpu_milli % kDigit) / (kDigit / 2);  // no sum that overflows
   std::string out = cat(hundredths / (kCore / kDigit));
   const std::int64_t rest = hundredths % (kCore / kDigit);
   if (rest != 0) out += cat(".", rest / 10, rest % 10 == 0 ? "" : cat(rest % 10));
