@@ -16,6 +16,13 @@ constexpr int kSuffixLetters = 5;
 constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no word comes of these
 constexpr std::size_t kNameMax = 63;
 
+// What is gone, or another one under its name, needs nothing more.
+template <class T>
+Result<void> unless_gone(const Result<T>& done) {
+  if (done || done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict) return {};
+  return std::unexpected(done.error());
+}
+
 kube::InformerConfig jobs_config() {
   kube::InformerConfig config;
   config.resource = kube::kJobs;
@@ -197,9 +204,7 @@ net::Task<Result<void>> JobController::remove_pod(std::shared_ptr<const JobPodOb
   kube::WriteOptions options;
   options.ns = pod->ns;
   const auto done = co_await client_.remove(kube::kPods, pod->pod.name, pod->pod.uid, std::move(options), kCallLimit);
-  const bool gone = !done && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict);
-  if (!done && !gone) co_return std::unexpected(done.error());
-  co_return Result<void>();
+  co_return unless_gone(done);
 }
 
 net::Task<Result<void>> JobController::release(std::shared_ptr<const JobPodObject> pod) {
@@ -210,9 +215,7 @@ net::Task<Result<void>> JobController::release(std::shared_ptr<const JobPodObjec
   options.ns = pod->ns;
   const auto done = co_await client_.patch(kube::kPods, pod->pod.name, kube::PatchType::kStrategicMerge, body.dump(),
                                            std::move(options), kCallLimit);
-  const bool gone = !done && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict);
-  if (!done && !gone) co_return std::unexpected(done.error());
-  co_return Result<void>();
+  co_return unless_gone(done);
 }
 
 net::Task<Result<void>> JobController::remove_job(std::shared_ptr<const JobObject> job) {
@@ -220,9 +223,7 @@ net::Task<Result<void>> JobController::remove_job(std::shared_ptr<const JobObjec
   options.ns = job->ns;
   options.propagation = "Background";
   const auto done = co_await client_.remove(kube::kJobs, job->name, job->uid, std::move(options), kCallLimit);
-  const bool gone = !done && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kConflict);
-  if (!done && !gone) co_return std::unexpected(done.error());
-  co_return Result<void>();
+  co_return unless_gone(done);
 }
 
 }  // namespace tidemark::runtime
