@@ -365,6 +365,10 @@ net::Task<void> PodWorker::write() {
       break;
     }
     around_.log.warn("how a pod stands cannot be told", {{"pod", name_of_pod()}, {"error", done.error().message}});
+    if (done.error().kind == ErrorKind::kInvalid) {  // and never will be: its end does not wait for it
+      written_ = status;
+      break;
+    }
     co_await around_.loop.sleep(pause);
     pause = std::min<base::Duration>(2 * pause, kRetryMax);
   }
