@@ -41,13 +41,13 @@ struct EndWords {
 EndWords words_of(JobEnd end) {
   switch (end) {
     case JobEnd::kBackoff:
-      return {"BackoffLimitExceeded", "Job has reached the specified backoff limit"};
+      return {"BackoffLimitExceeded", "more of its pods failed than backoffLimit lets"};
     case JobEnd::kDeadline:
-      return {"DeadlineExceeded", "Job was active longer than specified deadline"};
+      return {"DeadlineExceeded", "it was not done within activeDeadlineSeconds"};
     case JobEnd::kPolicy:
       return {"PodFailurePolicy", "a rule of podFailurePolicy fails the job for how a pod ended"};
     case JobEnd::kComplete:
-      return {"CompletionsReached", "Reached expected number of succeeded pods"};
+      return {"CompletionsReached", "as many pods have succeeded as were wanted"};
     case JobEnd::kNone:
       break;
   }
@@ -286,7 +286,7 @@ std::string job_status(const JobObject& job, const policy::JobState& state, base
   out.key("conditions").begin_array();
   if (state.suspended || job.conditions.contains("Suspended")) {
     status.condition("Suspended", state.suspended, state.suspended ? "JobSuspended" : "JobResumed",
-                     state.suspended ? "Job suspended" : "Job resumed");
+                     state.suspended ? "spec.suspend is true: nothing of it runs" : "it goes on");
   }
   if (state.decided != JobEnd::kNone) {
     const bool good = state.decided == JobEnd::kComplete;
