@@ -125,6 +125,7 @@ Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   runtime.data_dir = folder;
   runtime.cgroup_root = options.agent.places.cgroup_root;
   runtime.proc_root = options.agent.places.proc_root;
+  TM_TRY_VOID(runtime::check_options(runtime));
   agent::AgentOptions& agent = options.agent;
   agent.node_name = runtime.node_name;
   agent.alone = true;
@@ -136,7 +137,6 @@ Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   agent.tasks.kubelet.dir = folder;
   agent.tasks.kubelet.runtime_dir = folder;
   agent.tasks.cgroup_driver = "cgroupfs";
-  TM_TRY_VOID(journal::make_folder(agent.state_dir));
   TM_TRY_VOID(check_settings(options.settings, options.manager.config_namespace));
   if (::geteuid() != 0 && agent.mode == "enforce") {
     log.warn("not run by root: pods have no groups and no limits, and what is decided for them is only shown");
@@ -164,8 +164,11 @@ class Running final : public Embedded {
     if (options.listen.starts_with("unix:")) {
       return fail(ErrorKind::kInvalid, "--listen ", options.listen, ": a kubeconfig needs an address and a port");
     }
+    if (options.pods) TM_TRY_VOID(complete(options, log_));  // what is wrong is said before anything is served
     base::Random random(seed);
     TM_TRY(const auto credentials, open_credentials(options.data_dir, options.listen, loop_.clock().wall()));
+    if (options.pods)
+      TM_TRY_VOID(journal::make_folder(options.agent.state_dir));  // in a folder that is its owner's alone
 
     kube::memory::ServerConfig config;
     config.tokens.push_back({credentials.token, "admin"});
@@ -194,7 +197,6 @@ class Running final : public Embedded {
     component.token = credentials.token;
     begin_manager(component, options, random.next(), failed);
     if (!options.pods) return {};
-    TM_TRY_VOID(complete(options, log_));
     component.before = [](const ComponentSurroundings& around) { return wait_installed(around.client); };
     begin_runtime(component, options, random.next(), failed);
     begin_agent(component, options, random.next());

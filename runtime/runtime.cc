@@ -85,6 +85,22 @@ Result<std::unique_ptr<Groups>> open_groups(const RuntimeOptions& options, linux
   return out;
 }
 
+// Groups of pods that nobody knows are emptied and removed: the root, where a kubelet may have its own, is not ours to
+// look after.
+Result<void> check_group(std::string_view group) {
+  bool named = false;
+  for (const std::string_view part : base::split(group, '/')) {
+    if (part == "." || part == "..")
+      return fail(ErrorKind::kInvalid, "--pod-group ", base::in_quotes(group), " leads up");
+    named = named || !part.empty();
+  }
+  if (!named) {
+    return fail(ErrorKind::kInvalid, "--pod-group ", base::in_quotes(group),
+                " is the root: wanted a group of its own, as /tidemark");
+  }
+  return {};
+}
+
 Result<NodeFacts> facts_of_machine(const RuntimeOptions& options) {
   linux::Buffer buffer;
   TM_TRY(const auto proc, linux::Folder::open(options.proc_root));
@@ -287,6 +303,12 @@ class Running final : public Runtime {
 
 }  // namespace
 
+Result<void> check_options(const RuntimeOptions& options) {
+  TM_TRY_VOID(check_group(options.group));
+  TM_TRY([[maybe_unused]] const auto facts, facts_of_machine(options));
+  return {};
+}
+
 std::string pods_socket(const RuntimeOptions& options) {
   return options.data_dir + "/pods.sock";
 }
@@ -312,6 +334,7 @@ void declare_flags(base::Flags& flags, RuntimeOptions& options) {
 Result<std::unique_ptr<Runtime>> Runtime::make(net::EventLoop& loop, kube::Client& client, const base::Log& log,
                                                base::Registry& metrics, base::Random random, linux::KillRim& killing,
                                                RuntimeOptions options) {
+  TM_TRY_VOID(check_options(options));
   TM_TRY(auto facts, facts_of_machine(options));
   TM_TRY(auto groups, open_groups(options, killing, facts.allocatable));
   auto running = std::make_unique<Running>(loop, client, log, metrics, std::move(random), std::move(options),

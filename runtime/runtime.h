@@ -36,6 +36,9 @@ struct RuntimeOptions {
 
 void declare_flags(base::Flags& flags, RuntimeOptions& options);
 
+// What no machine, or not this one, can do; kInvalid, with the flag.
+Result<void> check_options(const RuntimeOptions& options);
+
 // Where the pods of the node are asked for, as a kubelet's GET /pods.
 std::string pods_socket(const RuntimeOptions& options);
 

@@ -259,6 +259,16 @@ TEST_F(RuntimeTest, WhatCannotRunHereFailsWithThePlace) {
   EXPECT_NE(ended.text_at("message").find("/no/such/program"), std::string::npos);
 }
 
+TEST_F(RuntimeTest, TheRootIsNobodysOwnGroup) {
+  for (const char* wrong : {"", "/", "//", "/a/../..", ".."}) {
+    options.group = wrong;
+    const auto made = Runtime::make(loop, *client, log, metrics.emplace(), base::Random(2), killing, options);
+    ASSERT_FALSE(made) << wrong;
+    EXPECT_EQ(made.error().kind, ErrorKind::kInvalid);
+    EXPECT_TRUE(made.error().message.starts_with("--pod-group ")) << made.error().message;
+  }
+}
+
 TEST_F(RuntimeTest, AnAgentIsToldOfThePodsAsByAKubelet) {
   begin();
   make("told", "  containers: [{name: main, image: local, command: [sleep, '100']}]\n");
