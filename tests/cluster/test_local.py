@@ -1,6 +1,7 @@
 """`tidemark up` as a node of its own: pods as processes of this machine, an agent over them, kubectl in front; killed in the middle, and gone without
 residue."""
 
+import fnmatch
 import json
 import os
 import re
@@ -77,9 +78,9 @@ class Local(unittest.TestCase):
         return {each["metadata"]["name"]: each["status"].get("phase", "") for each in self.get("pods")["items"]}
 
     def groups(self, pattern: str = "*") -> list[Path]:
-        """Below ours, in whichever hierarchy."""
+        """Below ours, in whichever hierarchy. One that goes while it is looked at is passed over, as os.walk has it."""
         tops = [CGROUPS / self.group, *CGROUPS.glob(f"*/{self.group}")]
-        return [found for top in tops if top.is_dir() for found in top.rglob(pattern) if found.is_dir()]
+        return [Path(above) / name for top in tops for above, names, _ in os.walk(top) for name in names if fnmatch.fnmatch(name, pattern)]
 
     def file(self, uid: str, name: str) -> str:
         found = [path / name for path in self.groups(f"pod{uid}") if (path / name).exists()]
