@@ -174,6 +174,7 @@ class Running final : public Embedded {
     config.tokens.push_back({credentials.token, "admin"});
     if (options.keep) config.data_file = options.data_dir + "/objects.sqlite";
     config.seed = random.next();
+    if (options.pods) config.acted_on = {"jobs.batch"};
     config.metrics = &metrics_;
     TM_TRY(api_, kube::memory::Server::open(loop_, log_.named("apiserver"), std::move(config), &workers_));
 

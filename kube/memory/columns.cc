@@ -330,7 +330,11 @@ const CellRow kCells[] = {
     {"@job_status", job_status},
     {"@job_completions",
      [](const Json& o, WallTime) {
-       return Json(cat(number_at(o, "status.succeeded"), "/", text_at(o, "spec.completions", "1")));
+       const std::int64_t succeeded = number_at(o, "status.succeeded");
+       if (at_path(o, "spec.completions") != nullptr)
+         return Json(cat(succeeded, "/", number_at(o, "spec.completions")));
+       const std::int64_t parallelism = number_at(o, "spec.parallelism");
+       return Json(parallelism > 1 ? cat(succeeded, "/1 of ", parallelism) : cat(succeeded, "/1"));
      }},
     {"@job_duration", job_duration},
     {"@cronjob_zone", [](const Json& o, WallTime) { return Json(text_at(o, "spec.timeZone", kNone)); }},

@@ -113,9 +113,10 @@ void copy_member(Json& to, const Json& from, std::string_view member) {
 
 }  // namespace
 
-Registry::Registry(net::EventLoop& loop, Store& store, base::Random random)
+Registry::Registry(net::EventLoop& loop, Store& store, base::Random random, const std::vector<std::string>& acted_on)
     : loop_(loop), store_(store), random_(random) {
   for (Kind& kind : builtin_kinds()) {
+    if (std::find(acted_on.begin(), acted_on.end(), kind.resource_text()) != acted_on.end()) kind.left_out.clear();
     kind.storage_id = store_.open(kind.storage);
     kinds_.put(std::make_shared<Kind>(std::move(kind)));
   }

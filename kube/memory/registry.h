@@ -49,7 +49,8 @@ struct Written {
 
 class Registry {
  public:
-  Registry(net::EventLoop& loop, Store& store, base::Random random);
+  // `acted_on`: whoever writes such a kind is told nothing of what is not done with it.
+  Registry(net::EventLoop& loop, Store& store, base::Random random, const std::vector<std::string>& acted_on = {});
 
   KindTable& kinds() { return kinds_; }
   const KindTable& kinds() const { return kinds_; }

@@ -69,7 +69,7 @@ struct Server::Impl {
         config(std::move(the_config)),
         disk(std::move(the_disk)),
         store(event_loop, config.store),
-        registry(event_loop, store, base::Random(config.seed)),
+        registry(event_loop, store, base::Random(config.seed), config.acted_on),
         collector(event_loop, log.named("collector"), registry),
         bodies(event_loop, config),
         lists(event_loop, store, registry, config, bodies),

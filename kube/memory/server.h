@@ -48,6 +48,7 @@ struct ServerConfig {
   std::size_t lists_waiting_max = 1000;
   base::Duration lists_wait = std::chrono::seconds(5);
   std::size_t lists_rate_min = 64 * 1024;  // bytes a second, after write_timeout: who reads slower is cut off
+  std::vector<std::string> acted_on;       // kinds that somebody does here what a cluster does with them: "jobs.batch"
   base::Registry* metrics = nullptr;       // of the component that serves it; null: none
   StoreConfig store;
 };

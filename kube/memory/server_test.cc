@@ -398,6 +398,52 @@ TEST_F(ServerTest, ADefinitionWithCelRulesIsRefusedByName) {
   EXPECT_NE(refused.message().find("x-kubernetes-validations"), std::string_view::npos) << refused.text;
 }
 
+// batch/v1, JobSpec: "When both fields are left unset, both are defaulted to 1", and completions nil means that the
+// success of any pod signals the success of all.
+TEST_F(ServerTest, JobsWithAParallelismAloneWantNoNumberOfCompletions) {
+  constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
+  const auto job = [](std::string_view name, std::string_view spec, std::string_view restarts = "Never") {
+    return base::cat(R"({"metadata":{"name":")", name, R"("},"spec":{)", spec,
+                     R"("template":{"spec":{"restartPolicy":")", restarts,
+                     R"(","containers":[{"name":"c","image":"i"}]}}}})");
+  };
+  const Json one = post(kJobs, job("one", "")).body;
+  EXPECT_EQ(one.at("spec", "completions")->get_int(), 1);
+  EXPECT_EQ(one.at("spec", "parallelism")->get_int(), 1);
+  EXPECT_EQ(one.text_at("spec", "podReplacementPolicy"), "TerminatingOrFailed");
+  const Json many = post(kJobs, job("many", R"("parallelism":3,)")).body;
+  EXPECT_EQ(many.at("spec", "completions"), nullptr);
+  EXPECT_EQ(many.at("spec", "parallelism")->get_int(), 3);
+  const std::string rules =
+      R"("podFailurePolicy":{"rules":[{"action":"Ignore","onPodConditions":[{"type":"D","status":"True"}]}]},)";
+  EXPECT_EQ(post(kJobs, job("rules", rules)).body.text_at("spec", "podReplacementPolicy"), "Failed");
+  const Reply restarts = post(kJobs, job("restarts", rules, "OnFailure"));
+  EXPECT_EQ(restarts.status, 422);
+  EXPECT_NE(restarts.message().find("spec.template.spec.restartPolicy"), std::string_view::npos) << restarts.message();
+  const Reply indexed = post(kJobs, job("indexed", R"("parallelism":3,"completionMode":"Indexed",)"));
+  EXPECT_EQ(indexed.status, 422);
+  EXPECT_NE(indexed.message().find("spec.completions: Required value"), std::string_view::npos) << indexed.message();
+  EXPECT_EQ(merge(base::cat(kJobs, "/many"), R"({"spec":{"completionMode":"Indexed","completions":3}})").status, 422);
+  const Reply table = call("GET", kJobs, "", "", "application/json;as=Table;v=v1;g=meta.k8s.io");
+  std::vector<std::string> shown;
+  for (const Json& row : table.body.at("rows")->as_array())
+    shown.emplace_back(row.at("cells")->as_array()[2].get_string().value_or(""));
+  EXPECT_EQ(shown, (std::vector<std::string>{"0/1 of 3", "0/1", "0/1"}));
+}
+
+TEST_F(ServerTest, NoWarningOfWhatSomebodyHereDoes) {
+  constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
+  const std::string job =
+      R"({"metadata":{"generateName":"j-"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})";
+  EXPECT_NE(post(kJobs, job).headers.get("warning"), "");
+  ServerConfig config;
+  config.acted_on = {"jobs.batch"};
+  start(std::move(config));
+  const Reply made = post(kJobs, job);
+  EXPECT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(made.headers.get("warning"), "");
+}
+
 TEST_F(ServerTest, Tables) {
   post(kPods, pod("a"));
   const Reply table = call("GET", kPods, "", "",

@@ -236,11 +236,8 @@ const DefaultRow kDefaults[] = {
     {"DaemonSetSpec", "updateStrategy",
      R"({"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":1,"maxSurge":0}})"},
     {"JobSpec", "backoffLimit", "6"},
-    {"JobSpec", "completions", "1"},
-    {"JobSpec", "parallelism", "1"},
     {"JobSpec", "completionMode", R"("NonIndexed")"},
     {"JobSpec", "suspend", "false"},
-    {"JobSpec", "podReplacementPolicy", R"("TerminatingOrFailed")"},
     {"CronJobSpec", "concurrencyPolicy", R"("Allow")"},
     {"CronJobSpec", "suspend", "false"},
     {"CronJobSpec", "successfulJobsHistoryLimit", "3"},
@@ -291,6 +288,15 @@ void computed_defaults(Json& object, std::string_view type) {
     if (capacity != nullptr && object.at("allocatable") == nullptr) object["allocatable"] = Json(*capacity);
   } else if (type == "ServicePort" && object.at("targetPort") == nullptr && object.at("port") != nullptr) {
     object["targetPort"] = Json(*object.at("port"));
+  } else if (type == "JobSpec") {
+    // With a parallelism alone it is a job whose pods find out together when all is done.
+    if (object.at("parallelism") == nullptr) {
+      if (object.at("completions") == nullptr) object["completions"] = 1;
+      object["parallelism"] = 1;
+    }
+    // How a pod failed is known when it has.
+    if (object.at("podReplacementPolicy") == nullptr)
+      object["podReplacementPolicy"] = object.at("podFailurePolicy") != nullptr ? "Failed" : "TerminatingOrFailed";
   } else if (type == "RoleRef" && object.text_at("apiGroup").empty()) {
     object["apiGroup"] = "rbac.authorization.k8s.io";
   } else if (type == "Subject" && object.at("apiGroup") == nullptr && object.text_at("kind") != "ServiceAccount") {

@@ -354,7 +354,16 @@ void check_job(const Json& tree, const Json* before, std::string_view subresourc
   check_pod_spec(tree.at("spec", "template", "spec"), "spec.template.spec", causes);
   if (before == nullptr && tree.text_at("spec", "template", "spec", "restartPolicy") == "Always")
     causes.push_back(unsupported_value("spec.template.spec.restartPolicy", "\"Always\"", {"OnFailure", "Never"}));
-  if (before != nullptr) check_immutable(*before, tree, "spec.completions", causes);
+  if (tree.text_at("spec", "completionMode") == "Indexed" && tree.at("spec", "completions") == nullptr)
+    causes.push_back(required_value("spec.completions", "when completion mode is Indexed"));
+  const std::string_view restarts = tree.text_at("spec", "template", "spec", "restartPolicy");
+  if (tree.at("spec", "podFailurePolicy") != nullptr && restarts != "Never")
+    causes.push_back(invalid_value("spec.template.spec.restartPolicy", shown_text(restarts),
+                                   "only \"Never\" is supported when podFailurePolicy is specified"));
+  if (before == nullptr) return;
+  for (const char* path :
+       {"spec.completions", "spec.completionMode", "spec.podFailurePolicy", "spec.backoffLimitPerIndex"})
+    check_immutable(*before, tree, path, causes);
 }
 
 void check_priority_class(const Json& tree, const Json* before, std::string_view, Causes& causes) {

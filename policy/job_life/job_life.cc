@@ -24,7 +24,7 @@ class Step {
 
   JobStep run() {
     if (before_.over) {
-      release_all();
+      leave_none();
       time_to_live();
       return std::move(out_);
     }
@@ -50,10 +50,11 @@ class Step {
     if (!out_.again_after || left < *out_.again_after) out_.again_after = left;
   }
 
-  // Of a job that is over no pod counts any more, and none is held back.
-  void release_all() {
+  // Of a job that is over no pod counts any more, none is held back, and none runs that was made too late.
+  void leave_none() {
     for (std::size_t i = 0; i < pods_.size(); ++i) {
       if (pods_[i].kept) out_.release.push_back(i);
+      if (!pods_[i].over() && !pods_[i].deleted && !spec_.deleted) out_.remove.push_back(i);
     }
     move_uncounted();
   }
@@ -95,8 +96,8 @@ class Step {
     move_uncounted();
     for (std::size_t i = 0; i < pods_.size(); ++i) {
       const JobPod& pod = pods_[i];
-      // One that is deleted and says nothing of its end yet: with rules its end is waited for, where there will be one.
-      const bool ended = pod.over() || (pod.deleted && (spec_.rules.empty() || !pod.bound));
+      // One that is deleted and says nothing of its end yet: it may be waited for, where there will be one.
+      const bool ended = pod.over() || (pod.deleted && (!waits_for_ends() || !pod.bound));
       if (!pod.kept || !ended) continue;
       out_.release.push_back(i);
       if (has(state().uncounted_succeeded, pod.uid) || has(state().uncounted_failed, pod.uid)) continue;
@@ -105,9 +106,10 @@ class Step {
         continue;
       }
       const JobRule::Action action = action_for(pod);
-      if (action == JobRule::Action::kIgnore || before_.decided != JobEnd::kNone || spec_.suspend) continue;
+      if (action == JobRule::Action::kIgnore || before_.decided == JobEnd::kComplete) continue;
       insert(state().uncounted_failed, pod.uid);
-      if (action == JobRule::Action::kFailJob) state().decided = JobEnd::kPolicy;
+      const bool fails = action == JobRule::Action::kFailJob && state().decided == JobEnd::kNone;
+      if (fails) state().decided = JobEnd::kPolicy;
     }
   }
 
@@ -126,15 +128,17 @@ class Step {
     return true;
   }
 
-  bool active(const JobPod& pod) const { return !pod.over() && !pod.deleted; }
-  bool holds_place(const JobPod& pod) const {
-    return !pod.over() && (!pod.deleted || spec_.replaces_when_ended || !spec_.rules.empty());
-  }
+  // How a pod ended decides what it counts as, or its place is free only then.
+  bool waits_for_ends() const { return spec_.replaces_when_ended || !spec_.rules.empty(); }
+  static bool leaves(const JobPod& pod) { return pod.deleted || !pod.kept; }
+  static bool active(const JobPod& pod) { return !pod.over() && !leaves(pod); }
+  bool holds_place(const JobPod& pod) const { return !pod.over() && (!leaves(pod) || waits_for_ends()); }
 
   void decide() {
     for (const JobPod& pod : pods_) {
       if (active(pod)) {
         ++active_;
+        restarts_ += pod.restarts;
         if (pod.ready) ++ready_;
       } else if (!pod.over()) {
         ++terminating_;
@@ -144,7 +148,7 @@ class Step {
     if (state().decided != JobEnd::kNone) return;
     if (spec_.completions ? succeeded() >= *spec_.completions : succeeded() > 0 && active_ + making_ == 0) {
       state().decided = JobEnd::kComplete;
-    } else if (failed() > spec_.backoff_limit) {
+    } else if (failed() > spec_.backoff_limit || restarted_enough()) {
       state().decided = JobEnd::kBackoff;
     } else if (spec_.deadline && state().started && !spec_.suspend) {
       const base::Duration left = *state().started + *spec_.deadline - now_;
@@ -154,6 +158,11 @@ class Step {
         later(left);
       }
     }
+  }
+
+  // Kubernetes' rule: the limit itself is enough, but for 0, which takes one restart.
+  bool restarted_enough() const {
+    return spec_.restarts_inside && restarts_ >= std::max<std::int64_t>(spec_.backoff_limit, 1);
   }
 
   void suspend() {
@@ -171,6 +180,7 @@ class Step {
     int failures = 0;
     for (const JobPod& pod : pods_) {
       if (pod.phase != model::PodPhase::kFailed || !pod.ended || *pod.ended <= last_success) continue;
+      if (pod.deleted) continue;  // by somebody, who wants another one
       if (action_for(pod) == JobRule::Action::kIgnore) continue;
       ++failures;
       last_failure = std::max(last_failure, *pod.ended);
@@ -182,19 +192,27 @@ class Step {
   }
 
   void make_or_remove() {
-    if (state().decided != JobEnd::kNone || spec_.suspend) {
-      for (std::size_t i = 0; i < pods_.size(); ++i) {
-        if (active(pods_[i])) out_.remove.push_back(i);
+    if (spec_.deleted) return;
+    const bool fails = state().decided != JobEnd::kNone && state().decided != JobEnd::kComplete;
+    for (std::size_t i = 0; i < pods_.size(); ++i) {
+      const JobPod& pod = pods_[i];
+      if (pod.over() || pod.deleted) continue;
+      if (!pod.kept || fails) {
+        out_.remove.push_back(i);
+      } else if (state().decided == JobEnd::kComplete || spec_.suspend) {
+        out_.let_go.push_back(i);
       }
-      return;
     }
+    if (state().decided != JobEnd::kNone || spec_.suspend) return;
+    active_left_ = active_;
+    if (spec_.indexed) let_superfluous_go();
     std::int64_t wanted = std::max<std::int64_t>(spec_.parallelism, 0);
     if (spec_.completions) {
       wanted = std::min(wanted, std::max<std::int64_t>(*spec_.completions - succeeded(), 0));
     } else if (succeeded() > 0) {
       wanted = std::min(wanted, active_ + making_);  // those that run go on, and no new one comes
     }
-    if (active_ > wanted) return remove_some(active_ - wanted);
+    if (active_left_ > wanted) return let_some_go(active_left_ - wanted);
     std::int64_t missing = std::min(wanted - held_ - making_, kJobPodsARound);
     if (missing <= 0) return;
     if (const auto wait = not_before(); wait && *wait > now_) return later(*wait - now_);
@@ -215,11 +233,23 @@ class Step {
     }
   }
 
+  // Of an index that is done, or not wanted, nothing is to run; of any other, one.
+  void let_superfluous_go() {
+    std::set<std::int64_t> seen(state().completed.begin(), state().completed.end());
+    for (std::size_t i = 0; i < pods_.size(); ++i) {
+      if (!active(pods_[i])) continue;
+      const std::int64_t index = pods_[i].index.value_or(-1);
+      if (index >= 0 && index < spec_.completions.value_or(0) && seen.insert(index).second) continue;
+      out_.let_go.push_back(i);
+      --active_left_;
+    }
+  }
+
   // Those that are not ready first, then the highest index, then by name.
-  void remove_some(std::int64_t count) {
+  void let_some_go(std::int64_t count) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < pods_.size(); ++i) {
-      if (active(pods_[i])) order.push_back(i);
+      if (active(pods_[i]) && std::ranges::find(out_.let_go, i) == out_.let_go.end()) order.push_back(i);
     }
     std::ranges::sort(order, [this](std::size_t a, std::size_t b) {
       const JobPod &x = pods_[a], &y = pods_[b];
@@ -228,7 +258,7 @@ class Step {
       return x.name < y.name;
     });
     order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
-    out_.remove = std::move(order);
+    out_.let_go.insert(out_.let_go.end(), order.begin(), order.end());
   }
 
   void conclude() {
@@ -257,7 +287,8 @@ class Step {
   std::span<const JobPod> pods_;
   std::int64_t making_;
   base::WallTime now_;
-  std::int64_t active_ = 0, ready_ = 0, terminating_ = 0, held_ = 0;
+  std::int64_t active_ = 0, ready_ = 0, terminating_ = 0, held_ = 0, restarts_ = 0;
+  std::int64_t active_left_ = 0;  // after those that are one too many
   JobStep out_;
 };
 

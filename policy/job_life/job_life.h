@@ -3,9 +3,12 @@
 //
 //   wanted       `completions` that succeed, `parallelism` at a time; indexed: one for each index. Without completions
 //                the first success ends the making of new ones
-//   failures     more than `backoffLimit` fail the job; the next pod waits 10 s after the first failure in a row, twice
-//                as long after each further one, six minutes at most
+//   failures     more than `backoffLimit` fail the job, and so many restarts inside pods that begin their containers
+//                again; what a failing job ends has failed too. The next pod waits 10 s after the first failure in a
+//                row, twice as long after each further one, six minutes at most
 //   rules        podFailurePolicy: an end may be ignored (an eviction), counted, or fail the job at once
+//   taken back   what suspension, a lower parallelism or the job's success leaves no place for: it loses its finalizer
+//                before it is deleted, so its end counts nothing. A pod of ours without one is on its way out
 //   deadline     activeDeadlineSeconds since it began; `suspend` ends what runs and begins the time anew
 //   ttl          so long after its end it is deleted
 //
@@ -47,6 +50,8 @@ struct JobSpec {
   bool indexed = false;
   std::vector<JobRule> rules;
   bool replaces_when_ended = false;  // a pod that ends counts as active until it has ended
+  bool restarts_inside = false;      // restartPolicy OnFailure
+  bool deleted = false;              // its pods are whose who deleted it: none is made, none taken back
 };
 
 struct JobPod {
@@ -54,8 +59,9 @@ struct JobPod {
   model::PodPhase phase = model::PodPhase::kPending;
   bool deleted = false;
   bool ready = false;
-  bool bound = true;  // to a node, which tells how it ends
-  bool kept = true;   // our finalizer is on it
+  bool bound = true;          // to a node, which tells how it ends
+  bool kept = true;           // our finalizer is on it
+  std::int64_t restarts = 0;  // of its containers
   std::optional<std::int64_t> index;
   std::optional<base::WallTime> ended;
   struct Exit {
@@ -86,6 +92,7 @@ struct JobStep {
   JobState state;
   std::vector<std::optional<std::int64_t>> create;  // pods to make, each with its index where it has one
   std::vector<std::size_t> remove;                  // pods to delete, by place
+  std::vector<std::size_t> let_go;                  // to release, as long as they are what was seen, and then delete
   std::vector<std::size_t> release;                 // whose finalizer is to go, once the state is written
   bool remove_job = false;
   std::optional<base::Duration> again_after;  // time alone changes something

@@ -39,6 +39,12 @@ kube::InformerConfig pods_config() {
   return config;
 }
 
+// "": nothing here is ours to do.
+std::string followed_by(const JobPodObject& pod) {
+  if (!pod.job_uid.empty()) return pod.job_uid;
+  return pod.pod.kept ? pod.pod.uid : std::string();
+}
+
 }  // namespace
 
 JobController::JobController(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
@@ -79,15 +85,16 @@ JobController::JobController(net::EventLoop& loop, kube::Client& client, base::L
 JobController::~JobController() = default;
 
 void JobController::pod_changed(const KeptPod* before, const KeptPod* after) {
-  if (before != nullptr && !before->pod->job_uid.empty()) {
-    followed_[before->pod->job_uid].pods.erase(before->pod->pod.name);
-    mark(before->pod->job_uid);
+  if (const std::string was = before == nullptr ? "" : followed_by(*before->pod); !was.empty()) {
+    followed_[was].pods.erase(before->pod->pod.name);
+    mark(was);
   }
-  if (after == nullptr || after->pod->job_uid.empty()) return;
-  Followed& followed = followed_[after->pod->job_uid];
+  const std::string is = after == nullptr ? "" : followed_by(*after->pod);
+  if (is.empty()) return;
+  Followed& followed = followed_[is];
   followed.pods[after->pod->pod.name] = after->pod;
   followed.making.erase(after->pod->pod.name);
-  mark(after->pod->job_uid);
+  mark(is);
 }
 
 void JobController::mark(const std::string& uid) {
@@ -107,9 +114,13 @@ net::Task<void> JobController::run() {
   while (true) {
     co_await changed_.wait();
     changed_.clear();
+    std::string last;
     while (!dirty_.empty()) {
-      const std::string uid = *dirty_.begin();
-      dirty_.erase(dirty_.begin());
+      // In turn: one that changes all the time does not keep the others waiting.
+      auto next = dirty_.upper_bound(last);
+      if (next == dirty_.end()) next = dirty_.begin();
+      const std::string uid = last = *next;
+      dirty_.erase(next);
       const auto done = co_await sync(uid);
       Followed& followed = followed_[uid];
       if (done) {
@@ -133,6 +144,10 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
   std::vector<std::shared_ptr<const JobPodObject>> pods;
   for (const auto& [name, pod] : followed_[uid].pods) pods.push_back(pod);
   const auto found = known_.find(uid);
+  // By half of them nothing can be counted: who has left and who was not taken in look alike.
+  if (jobs_.core().over_budget() || (found != known_.end() && pods_.core().over_budget())) {
+    co_return fail(ErrorKind::kExhausted, "there are more Jobs, or pods of Jobs, than can be followed: delete some");
+  }
   if (found == known_.end()) {
     // Their job is gone: nothing counts them, and nothing holds them back.
     for (const auto& pod : pods) {
@@ -143,19 +158,19 @@ net::Task<Result<void>> JobController::sync(std::string uid) {
   const std::shared_ptr<const JobObject> job = found->second;
   if (!job->ours) co_return Result<void>();
   const base::WallTime now = loop_.clock().wall();
-  if (!job->refused.empty()) {
-    if (!job->state.over) TM_CO_TRY_VOID(co_await write(job, refused_status(*job, now)));
-    co_return Result<void>();
-  }
+  if (!job->refused.empty() && !job->state.over) co_return co_await write(job, refused_status(*job, now));
   std::vector<policy::JobPod> seen;
   for (const auto& pod : pods) seen.push_back(pod->pod);
-  policy::JobSpec spec = job->spec;
-  if (job->deleted) spec.parallelism = 0;  // its pods are the collector's
   const auto making = static_cast<std::int64_t>(followed_[uid].making.size());
-  const policy::JobStep step = policy::job_life(spec, job->state, seen, making, now);
+  const policy::JobStep step = policy::job_life(job->spec, job->state, seen, making, now);
   // What is counted is written down before its finalizer goes; what goes is counted nowhere else.
   if (step.state != job->state) TM_CO_TRY_VOID(co_await write(job, job_status(*job, step.state, now)));
   for (const std::size_t i : step.release) TM_CO_TRY_VOID(co_await release(pods[i]));
+  for (const std::size_t i : step.let_go) {
+    // One that ended meanwhile counts: it is not let go of, but looked at again.
+    TM_CO_TRY_VOID(co_await release(pods[i], Which::kSeen));
+    TM_CO_TRY_VOID(co_await remove_pod(pods[i]));
+  }
   for (const std::size_t i : step.remove) TM_CO_TRY_VOID(co_await remove_pod(pods[i]));
   for (const auto& index : step.create) TM_CO_TRY_VOID(co_await make_pod(job, index));
   if (step.remove_job) TM_CO_TRY_VOID(co_await remove_job(job));
@@ -167,7 +182,7 @@ net::Task<Result<void>> JobController::write(std::shared_ptr<const JobObject> jo
   kube::WriteOptions options;
   options.ns = job->ns;
   options.subresource = "status";
-  const auto done = co_await client_.patch(kube::kJobs, job->name, kube::PatchType::kMerge, std::move(body),
+  const auto done = co_await client_.patch(kube::kJobs, job->name, kube::PatchType::kStrategicMerge, std::move(body),
                                            std::move(options), kCallLimit);
   if (!done && done.error().kind != ErrorKind::kNotFound) co_return std::unexpected(done.error());
   co_return Result<void>();
@@ -194,7 +209,8 @@ net::Task<Result<void>> JobController::make_pod(std::shared_ptr<const JobObject>
   if (unknown) {
     scope_.spawn([](JobController* self, std::string uid, std::string lost) -> net::Task<void> {
       co_await self->loop_.sleep(kRetryMax);
-      if (self->followed_[uid].making.erase(lost) > 0) self->mark(uid);
+      const auto found = self->followed_.find(uid);
+      if (found != self->followed_.end() && found->second.making.erase(lost) > 0) self->mark(uid);
     }(this, job->uid, name));
   }
   co_return std::unexpected(made.error());
@@ -207,14 +223,18 @@ net::Task<Result<void>> JobController::remove_pod(std::shared_ptr<const JobPodOb
   co_return unless_gone(done);
 }
 
-net::Task<Result<void>> JobController::release(std::shared_ptr<const JobPodObject> pod) {
-  const Json body = Json::object(
-      {{"metadata", Json::object({{"uid", pod->pod.uid},
-                                  {"$deleteFromPrimitiveList/finalizers", Json::array({Json(kJobFinalizer)})}})}});
+net::Task<Result<void>> JobController::release(std::shared_ptr<const JobPodObject> pod, Which which) {
+  Json meta = Json::object(
+      {{"uid", pod->pod.uid}, {"$deleteFromPrimitiveList/finalizers", Json::array({Json(kJobFinalizer)})}});
+  if (which == Which::kSeen) meta["resourceVersion"] = pod->resource_version;
+  const Json body = Json::object({{"metadata", std::move(meta)}});
   kube::WriteOptions options;
   options.ns = pod->ns;
   const auto done = co_await client_.patch(kube::kPods, pod->pod.name, kube::PatchType::kStrategicMerge, body.dump(),
                                            std::move(options), kCallLimit);
+  // It changed since: whoever asked for what was seen looks again.
+  if (which == Which::kSeen && !done && done.error().kind == ErrorKind::kConflict)
+    co_return std::unexpected(done.error());
   co_return unless_gone(done);
 }
 

@@ -45,6 +45,7 @@ class JobController {
     std::shared_ptr<const JobPodObject> pod;
     std::size_t bytes() const { return sizeof(KeptPod) + pod->bytes(); }
   };
+  // The pods of one job, or one pod that no job owns any more.
   struct Followed {
     std::map<std::string, std::shared_ptr<const JobPodObject>> pods;  // by name
     std::set<std::string> making;                                     // names of pods that were asked for
@@ -59,7 +60,9 @@ class JobController {
   net::Task<Result<void>> write(std::shared_ptr<const JobObject> job, std::string body);
   net::Task<Result<void>> make_pod(std::shared_ptr<const JobObject> job, std::optional<std::int64_t> index);
   net::Task<Result<void>> remove_pod(std::shared_ptr<const JobPodObject> pod);
-  net::Task<Result<void>> release(std::shared_ptr<const JobPodObject> pod);
+  // kSeen: only the version of the pod that was read.
+  enum class Which { kAny, kSeen };
+  net::Task<Result<void>> release(std::shared_ptr<const JobPodObject> pod, Which which = Which::kAny);
   net::Task<Result<void>> remove_job(std::shared_ptr<const JobObject> job);
 
   net::EventLoop& loop_;
@@ -69,7 +72,8 @@ class JobController {
   kube::Informer<KeptJob> jobs_;
   kube::Informer<KeptPod> pods_;
   std::map<std::string, std::shared_ptr<const JobObject>> known_;  // by uid
-  std::map<std::string, Followed> followed_;                       // by the job's uid, whether it is known or not
+  // By the job's uid, whether it is known or not; a pod that was let go of by its job, finalizer and all, by its own.
+  std::map<std::string, Followed> followed_;
   std::set<std::string> dirty_;
   net::Event changed_;
   base::Gauge& running_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -30,11 +31,29 @@ struct JobControllerTest : ::testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     api = std::move(*opened);
     transport = std::make_unique<kube::memory::LocalTransport>(loop, api->handler(), "tester");
+    its_transport = std::make_unique<kube::memory::LocalTransport>(loop, its_handler(), "controller");
     kube::ClientConfig config;
     config.queries_per_second = 10'000;
     config.burst = 10'000;
     client = std::make_unique<kube::Client>(loop, *transport, [] { return std::string(); }, config, base::Random(1));
+    its_client =
+        std::make_unique<kube::Client>(loop, *its_transport, [] { return std::string(); }, config, base::Random(2));
     begin();
+  }
+  // Its last write gets no answer; whether the server had it is as `last_is_done` says.
+  net::HttpHandler its_handler() {
+    return [this, inner = api->handler()](net::HttpExchange& exchange) -> net::Task<void> {
+      const bool is_write = exchange.head().method != "GET";
+      if (exchange.head().method == "PATCH" && ahead_of_it) co_await ahead_of_it(exchange.head().target);
+      if (!is_write || writes_left < 0 || writes_left-- > 0) {
+        co_await inner(exchange);
+        co_return;
+      }
+      if (last_is_done) co_await inner(exchange);
+      writes_left = 0;
+      dead = true;
+      co_await loop.sleep(1000h);
+    };
   }
   void TearDown() override {
     scope.reset();
@@ -43,7 +62,7 @@ struct JobControllerTest : ::testing::Test {
   void begin() {
     scope.reset();
     jobs.reset();
-    jobs = std::make_unique<JobController>(loop, *client, log, metrics.emplace_back(), base::Random(seed++));
+    jobs = std::make_unique<JobController>(loop, *its_client, log, metrics.emplace_back(), base::Random(seed++));
     scope.emplace(loop);
     scope->spawn(jobs->run());
   }
@@ -131,7 +150,13 @@ struct JobControllerTest : ::testing::Test {
   base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
   std::unique_ptr<kube::memory::Server> api;
   std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::memory::LocalTransport> its_transport;
   std::unique_ptr<kube::Client> client;
+  std::unique_ptr<kube::Client> its_client;
+  int writes_left = -1;  // until it dies; -1: it lives
+  bool last_is_done = false;
+  std::function<net::Task<void>(std::string target)> ahead_of_it;  // of each of its patches
+  bool dead = false;
   std::list<base::Registry> metrics;
   std::uint64_t seed = 7;
   std::unique_ptr<JobController> jobs;
@@ -215,6 +240,148 @@ TEST_F(JobControllerTest, AnotherControllerGoesOnWhereOneDied) {
   EXPECT_EQ(pods().size(), 4U);
 }
 
+// A job of four successes and two failures, by a controller that dies at its first write, its second, … and by the next
+// one that does not live longer: the counts are those of what ended, and no more run than may.
+TEST_F(JobControllerTest, KilledAtAnyWriteItCountsWhatEnded) {
+  for (const bool done : {false, true}) {
+    for (int lives = 1; lives < 12; ++lives) {
+      last_is_done = done;
+      int failures = 2, successes = 0;
+      writes_left = lives;
+      make("  completions: 4\n  parallelism: 2\n");
+      for (int i = 0; i < 200 && condition("Complete").empty(); ++i) {
+        if (dead) {
+          dead = false;
+          begin();
+          // From now on each life is long enough for one write more, at least.
+          writes_left = lives + i;
+        }
+        pass(3s);
+        const auto waiting = pods("Pending");
+        // Where an answer was lost one more is there until the next life sees it.
+        EXPECT_LE(waiting.size(), done ? 3U : 2U);
+        if (waiting.empty() || i % 3 != 0) {
+          pass(20s);
+          continue;
+        }
+        if (failures > 0 && i % 2 == 1) {
+          --failures;
+          end(waiting[0], 1);
+        } else {
+          ++successes;
+          end(waiting[0], 0);
+        }
+      }
+      EXPECT_EQ(condition("Complete"), "CompletionsReached") << lives << lines;
+      EXPECT_EQ(amount("succeeded"), successes) << lives;
+      EXPECT_EQ(amount("failed"), 2 - failures) << lives;
+      writes_left = -1;
+      if (dead) begin();
+      dead = false;
+      kube::WriteOptions background = in_default();
+      background.propagation = "Background";
+      ASSERT_TRUE(wait(client->remove(kube::kJobs, "work", "", background, 10s)));
+      pass(60s);
+      ASSERT_TRUE(pods().empty()) << lives;
+    }
+  }
+}
+
+TEST_F(JobControllerTest, WhatIsTakenBackIsNoFailure) {
+  make("  completions: 3\n  parallelism: 3\n  backoffLimit: 0\n");
+  ASSERT_EQ(pods().size(), 3U);
+  const auto set = [this](std::string_view spec) {
+    ASSERT_TRUE(wait(client->patch(kube::kJobs, "work", kube::PatchType::kMerge, base::cat(R"({"spec":)", spec, "}"),
+                                   in_default(), 10s)));
+    pass(2s);
+  };
+  set(R"({"parallelism":1})");
+  EXPECT_EQ(pods().size(), 1U);
+  set(R"({"suspend":true})");
+  EXPECT_EQ(pods().size(), 0U);
+  EXPECT_EQ(condition("Suspended"), "JobSuspended");
+  set(R"({"suspend":false})");
+  EXPECT_EQ(pods().size(), 1U) << "at once";
+  EXPECT_EQ(amount("failed"), 0);
+  EXPECT_EQ(condition("Failed") + condition("Suspended"), "");
+}
+
+TEST_F(JobControllerTest, OneThatSucceedsWhileItIsTakenBackCounts) {
+  make("  completions: 3\n  parallelism: 2\n");
+  ahead_of_it = [this](std::string target) -> net::Task<void> {
+    const auto at = target.find("/pods/");
+    if (at == std::string::npos) co_return;
+    const std::string name = target.substr(at + 6, target.find('?') - at - 6);
+    kube::WriteOptions status = in_default();
+    status.subresource = "status";
+    EXPECT_TRUE(co_await client->patch(kube::kPods, name, kube::PatchType::kMerge,
+                                       R"({"status":{"phase":"Succeeded"}})", status, 10s));
+  };
+  ASSERT_TRUE(wait(
+      client->patch(kube::kJobs, "work", kube::PatchType::kMerge, R"({"spec":{"suspend":true}})", in_default(), 10s)));
+  pass(10s);
+  EXPECT_EQ(amount("succeeded"), 2) << lines;
+}
+
+TEST_F(JobControllerTest, RestartsInsideCountAgainstTheLimit) {
+  const auto tree = base::parse_yaml(
+      "metadata: {name: work}\nspec:\n  backoffLimit: 2\n  template: {spec: {restartPolicy: OnFailure, containers: "
+      "[{name: main, image: i, command: [x]}]}}\n");
+  ASSERT_TRUE(wait(client->create(kube::kJobs, tree->dump(), in_default(), "", 10s)));
+  pass(2s);
+  kube::WriteOptions status = in_default();
+  status.subresource = "status";
+  ASSERT_TRUE(wait(client->patch(kube::kPods, pods()[0].text_at("metadata", "name"), kube::PatchType::kMerge,
+                                 R"({"status":{"phase":"Running","containerStatuses":[{"name":"main","image":"i",)"
+                                 R"("imageID":"","ready":true,"restartCount":2,"state":{"running":{}}}]}})",
+                                 status, 10s)));
+  pass(2s);
+  EXPECT_EQ(condition("Failed"), "BackoffLimitExceeded") << job().dump();
+  EXPECT_TRUE(pods().empty());
+}
+
+TEST_F(JobControllerTest, DeletedWithoutItsPodsItLeavesThemAlone) {
+  make("  parallelism: 2\n  completions: 2\n");
+  kube::WriteOptions orphan = in_default();
+  orphan.propagation = "Orphan";
+  ASSERT_TRUE(wait(client->remove(kube::kJobs, "work", "", orphan, 10s)));
+  pass(10s);
+  EXPECT_TRUE(job().is_null());
+  const auto left = pods();
+  ASSERT_EQ(left.size(), 2U) << lines;
+  for (const Json& each : left) {
+    EXPECT_EQ(each.at("metadata", "deletionTimestamp"), nullptr);
+    EXPECT_EQ(each.at("metadata", "finalizers"), nullptr) << "or nobody could delete it";
+  }
+}
+
+TEST_F(JobControllerTest, ConditionsOfOthersStay) {
+  make("  completions: 2\n");
+  kube::WriteOptions status = in_default();
+  status.subresource = "status";
+  ASSERT_TRUE(wait(client->patch(kube::kJobs, "work", kube::PatchType::kStrategicMerge,
+                                 R"({"status":{"conditions":[{"type":"example.com/Seen","status":"True",)"
+                                 R"("reason":"Here","message":""}]}})",
+                                 status, 10s)));
+  pass(2s);
+  end(pods()[0], 0);
+  end(pods("Pending")[0], 0);
+  EXPECT_EQ(condition("Complete"), "CompletionsReached");
+  EXPECT_EQ(condition("example.com/Seen"), "Here");
+}
+
+TEST_F(JobControllerTest, AFailureWithoutAContainerThatEndedWaitsToo) {
+  make("  completions: 1\n");
+  kube::WriteOptions status = in_default();
+  status.subresource = "status";
+  ASSERT_TRUE(wait(client->patch(kube::kPods, pods()[0].text_at("metadata", "name"), kube::PatchType::kMerge,
+                                 R"({"status":{"phase":"Failed","reason":"Unrunnable"}})", status, 10s)));
+  pass(2s);
+  EXPECT_EQ(pods().size(), 1U);
+  pass(20s);
+  EXPECT_EQ(pods().size(), 2U);
+}
+
 TEST_F(JobControllerTest, IndexesAreEachTheirs) {
   make("  completions: 3\n  parallelism: 3\n  completionMode: Indexed\n");
   std::set<std::string> seen;
@@ -249,9 +416,11 @@ TEST_F(JobControllerTest, AfterItsTimeItGoesWithItsPods) {
 }
 
 TEST_F(JobControllerTest, WhatIsNotDoneHereIsSaid) {
-  make("  completions: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 1\n");
+  make("  completions: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 1\n  ttlSecondsAfterFinished: 30\n");
   EXPECT_EQ(condition("Failed"), "CannotRunHere");
   EXPECT_TRUE(pods().empty());
+  pass(60s);
+  EXPECT_TRUE(job().is_null()) << "and it goes as any other";
 }
 
 }  // namespace

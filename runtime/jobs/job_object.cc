@@ -76,7 +76,11 @@ void read_rules(const Json& spec, JobObject& out) {
     each(at(exits, "values"), [&](const Json& code) { made.codes.push_back(code.get_int().value_or(0)); });
     each(at(rule, "onPodConditions"), [&](const Json& condition) {
       const std::string_view status = condition.text_at("status");
-      if (status.empty() || status == "True") made.conditions.emplace_back(condition.text_at("type"));
+      if (!status.empty() && status != "True") {
+        out.refused = base::cat("spec.podFailurePolicy.rules: onPodConditions of status ", base::in_quotes(status),
+                                " is not done here: \"True\" is");
+      }
+      made.conditions.emplace_back(condition.text_at("type"));
     });
     out.spec.rules.push_back(std::move(made));
   });
@@ -92,6 +96,8 @@ void read_spec(const Json& spec, JobObject& out) {
   to.suspend = at(spec, "suspend").get_bool().value_or(false);
   to.indexed = spec.text_at("completionMode") == "Indexed";
   to.replaces_when_ended = spec.text_at("podReplacementPolicy") == "Failed";
+  if (const Json* restarts = spec.at("template", "spec", "restartPolicy"))
+    to.restarts_inside = restarts->get_string() == "OnFailure";
   for (const char* not_done : {"backoffLimitPerIndex", "successPolicy"}) {
     if (!at(spec, not_done).is_null()) out.refused = base::cat("spec.", not_done, ": is not done here");
   }
@@ -174,7 +180,7 @@ Result<JobObject> read_job(std::string_view object) {
   out.ns = meta.text_at("namespace");
   out.name = meta.text_at("name");
   out.resource_version = meta.text_at("resourceVersion");
-  out.deleted = meta.member("deletionTimestamp") != nullptr;
+  out.spec.deleted = meta.member("deletionTimestamp") != nullptr;
   if (out.name.empty()) return fail(ErrorKind::kInvalid, "a Job without metadata.name");
   read_spec(at(tree, "spec"), out);
   read_state(at(tree, "status"), out);
@@ -207,13 +213,17 @@ Result<JobPodObject> read_job_pod(std::string_view object) {
   out.pod.bound = !tree.text_at("spec", "nodeName").empty();
   const Json& status = at(tree, "status");
   out.pod.phase = model::parse_pod_phase(status.text_at("phase"));
+  // One that ended without a container that did (it never began, or is lost) ended when its status last turned.
+  std::optional<base::WallTime> turned = base::parse_rfc3339(meta.text_at("creationTimestamp"));
   each(at(status, "conditions"), [&](const Json& one) {
+    turned = std::max(turned, base::parse_rfc3339(one.text_at("lastTransitionTime")));
     if (one.text_at("status") != "True") return;
     out.pod.conditions.emplace_back(one.text_at("type"));
     if (one.text_at("type") == "Ready") out.pod.ready = true;
   });
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     each(at(status, list), [&](const Json& one) {
+      out.pod.restarts += at(one, "restartCount").get_int().value_or(0);
       const Json* ended = one.at("state", "terminated");
       if (ended == nullptr) return;
       out.pod.exits.push_back({std::string(one.text_at("name")), at(*ended, "exitCode").get_int().value_or(0)});
@@ -221,6 +231,7 @@ Result<JobPodObject> read_job_pod(std::string_view object) {
       if (time && (!out.pod.ended || *time > *out.pod.ended)) out.pod.ended = time;
     });
   }
+  if (out.pod.over() && !out.pod.ended) out.pod.ended = turned;
   return out;
 }
 
@@ -234,6 +245,8 @@ std::string pod_of_job(const JobObject& job, std::string_view name, std::optiona
   };
   Json& meta = object_at(pod, "metadata");
   meta["name"] = name;
+  // Whoever groups pods by where their names come from finds what he knows.
+  meta["generateName"] = name.substr(0, name.rfind('-') + 1);
   meta["finalizers"] = Json::array({Json(kJobFinalizer)});
   meta["ownerReferences"] = Json::array({Json::object({{"apiVersion", "batch/v1"},
                                                        {"kind", "Job"},

@@ -20,7 +20,6 @@ inline constexpr std::string_view kJobIndexAnnotation = "batch.kubernetes.io/job
 
 struct JobObject {
   std::string uid, ns, name, resource_version;
-  bool deleted = false;
   bool ours = true;  // false: somebody else manages it
   policy::JobSpec spec;
   policy::JobState state;
@@ -48,7 +47,8 @@ Result<JobPodObject> read_job_pod(std::string_view object);
 // The pod to make: `name` is its own.
 std::string pod_of_job(const JobObject& job, std::string_view name, std::optional<std::int64_t> index);
 
-// A merge patch of the status, which holds only for the version of the job that was read.
+// A strategic patch of the status, which holds only for the version of the job that was read. Conditions that are not
+// ours stay.
 std::string job_status(const JobObject& job, const policy::JobState& state, base::WallTime now);
 // The same for one that cannot be done here: it has failed.
 std::string refused_status(const JobObject& job, base::WallTime now);
