@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
-#include <iterator>
 #include <utility>
 
 #include "base/metrics.h"
@@ -85,12 +85,9 @@ class RuntimeComponent final : public Component {
 };
 
 // The classes of work, as the peer's chart makes them.
-struct ClassOfWork {
-  std::string_view name;
-  int value;
-};
-constexpr ClassOfWork kClassesOfWork[] = {
-    {"koord-prod", 9000}, {"koord-mid", 7000}, {"koord-batch", 5000}, {"koord-free", 3000}};
+std::vector<kube::memory::ClassOfPriority> classes_of_work() {
+  return {{"koord-prod", 9000}, {"koord-mid", 7000}, {"koord-batch", 5000}, {"koord-free", 3000}};
+}
 
 net::Task<Result<void>> make_once(kube::Client& client, const kube::Resource& resource, Json object) {
   const auto made = co_await client.create(resource, object.dump(), {}, "", kInstallLimit);
@@ -107,12 +104,6 @@ net::Task<Result<void>> install(kube::Client& client, const base::Log& log, std:
   TM_CO_TRY_VOID(co_await make_once(client, kube::kNamespaces,
                                     Json::object({{"metadata", Json::object({{"name", config_namespace}})}})));
   if (settings != nullptr) TM_CO_TRY_VOID(co_await settings->begin());
-  for (const ClassOfWork& each : kClassesOfWork) {
-    TM_CO_TRY_VOID(co_await make_once(client, kube::kPriorityClasses,
-                                      Json::object({{"metadata", Json::object({{"name", each.name}})},
-                                                    {"value", each.value},
-                                                    {"preemptionPolicy", "PreemptLowerPriority"}})));
-  }
   co_return Result<void>();
 }
 
@@ -145,14 +136,6 @@ Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   return {};
 }
 
-// The last thing that is made: what begins before it would find kinds that are not served, and come back late.
-net::Task<Result<void>> wait_installed(kube::Client& client) {
-  const auto found = co_await client.get(kube::kPriorityClasses, "", kClassesOfWork[std::size(kClassesOfWork) - 1].name,
-                                         kInstallLimit);
-  if (!found) co_return std::unexpected(found.error());
-  co_return Result<void>();
-}
-
 class Running final : public Embedded {
  public:
   Running(net::EventLoop& loop, base::Log log, base::Registry& metrics)
@@ -174,6 +157,7 @@ class Running final : public Embedded {
     config.tokens.push_back({credentials.token, "admin"});
     if (options.keep) config.data_file = options.data_dir + "/objects.sqlite";
     config.seed = random.next();
+    config.priority_classes = classes_of_work();
     if (options.pods) config.acted_on = {"jobs.batch"};
     config.metrics = &metrics_;
     TM_TRY(api_, kube::memory::Server::open(loop_, log_.named("apiserver"), std::move(config), &workers_));
@@ -198,7 +182,11 @@ class Running final : public Embedded {
     component.token = credentials.token;
     begin_manager(component, options, random.next(), failed);
     if (!options.pods) return {};
-    component.before = [](const ComponentSurroundings& around) { return wait_installed(around.client); };
+    // What begins before would find kinds that are not served, and come back late.
+    component.before = [this](const ComponentSurroundings&) -> net::Task<Result<void>> {
+      if (!installed_) co_return fail(ErrorKind::kNotFound, "the custom resources are not in yet");
+      co_return Result<void>();
+    };
     begin_runtime(component, options, random.next(), failed);
     begin_agent(component, options, random.next());
     return {};
@@ -227,10 +215,12 @@ class Running final : public Embedded {
     config.queries_per_second = options.manager.queries_per_second;
     config.burst = static_cast<int>(options.manager.query_burst);
     const auto settings = std::make_shared<std::unique_ptr<SettingsFile>>();
-    config.before = [settings, space = options.manager.config_namespace, path = options.settings,
-                     wanted = options.pods](const ComponentSurroundings& around) {
+    config.before = [this, settings, space = options.manager.config_namespace, path = options.settings,
+                     wanted = options.pods](const ComponentSurroundings& around) -> net::Task<Result<void>> {
       if (wanted) *settings = std::make_unique<SettingsFile>(around.loop, around.client, around.log, path, space);
-      return install(around.client, around.log, space, settings->get());
+      TM_CO_TRY_VOID(co_await install(around.client, around.log, space, settings->get()));
+      installed_ = true;
+      co_return Result<void>();
     };
     config.make = [this, settings,
                    made = options.manager](const ComponentSurroundings& around) -> Result<std::unique_ptr<Component>> {
@@ -278,6 +268,7 @@ class Running final : public Embedded {
   std::unique_ptr<kube::memory::Server> api_;
   std::unique_ptr<net::HttpServer> server_;
   std::string kubeconfig_;
+  std::atomic<bool> installed_ = false;             // by the manager's thread, asked by the others
   base::Registry agent_metrics_, runtime_metrics_;  // their own: the same names stand in each
   std::unique_ptr<ComponentThread> manager_, runtime_, agent_;
 };

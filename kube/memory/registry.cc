@@ -611,7 +611,7 @@ void Registry::forget_crd(const Object& crd) {
   kinds_.remove(tree.text_at("spec", "group"), tree.text_at("spec", "names", "plural"));
 }
 
-void Registry::make_initial_objects() {
+void Registry::make_initial_objects(const std::vector<ClassOfPriority>& more) {
   const KindPtr namespaces = kinds_.find_group("", "namespaces");
   for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
     if (store_.latest(namespaces->storage_id, name) != nullptr) continue;
@@ -619,11 +619,10 @@ void Registry::make_initial_objects() {
     TM_CHECK(made.has_value(), "the first namespaces are valid");
   }
   const KindPtr priorities = kinds_.find_group("scheduling.k8s.io", "priorityclasses");
-  const struct {
-    const char* name;
-    int value;
-  } rows[] = {{"system-cluster-critical", 2'000'000'000}, {"system-node-critical", 2'000'001'000}};
-  for (const auto& row : rows) {
+  std::vector<ClassOfPriority> rows = {{"system-cluster-critical", 2'000'000'000},
+                                       {"system-node-critical", 2'000'001'000}};
+  rows.insert(rows.end(), more.begin(), more.end());
+  for (const ClassOfPriority& row : rows) {
     if (store_.latest(priorities->storage_id, row.name) != nullptr) continue;
     const auto made =
         create(priorities, "v1", "",

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "kube/memory/api_error.h"
+#include "kube/memory/class_of_priority.h"
 #include "kube/memory/kinds.h"
 #include "kube/memory/object.h"
 #include "kube/memory/store.h"
@@ -84,7 +85,7 @@ class Registry {
   Answer<Written> accept_names_again(const ObjectPtr& crd);
   KindPtr kind_of_storage(int storage_id) const;
   // Built-in namespaces and priority classes, where they are missing.
-  void make_initial_objects();
+  void make_initial_objects(const std::vector<ClassOfPriority>& more);
 
  private:
   Answer<std::vector<std::string>> decode(const Kind& kind, std::string_view version, Json& tree,

@@ -301,7 +301,7 @@ Result<std::unique_ptr<Server>> Server::open(net::EventLoop& loop, base::Log log
     const auto now = std::chrono::duration_cast<std::chrono::microseconds>(loop.clock().wall().since_epoch);
     impl->store.restore_revision(now.count());
   }
-  impl->registry.make_initial_objects();
+  impl->registry.make_initial_objects(impl->config.priority_classes);
   impl->collector.resume();
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

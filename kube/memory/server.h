@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "kube/memory/class_of_priority.h"
 #include "kube/memory/store.h"
 #include "net/http_server.h"
 #include "net/loop.h"
@@ -49,7 +50,9 @@ struct ServerConfig {
   base::Duration lists_wait = std::chrono::seconds(5);
   std::size_t lists_rate_min = 64 * 1024;  // bytes a second, after write_timeout: who reads slower is cut off
   std::vector<std::string> acted_on;       // kinds that somebody does here what a cluster does with them: "jobs.batch"
-  base::Registry* metrics = nullptr;       // of the component that serves it; null: none
+  // There from the first request on, beside the server's own: whoever names one of them must not come too early.
+  std::vector<ClassOfPriority> priority_classes;
+  base::Registry* metrics = nullptr;  // of the component that serves it; null: none
   StoreConfig store;
 };
 

@@ -444,6 +444,16 @@ TEST_F(ServerTest, NoWarningOfWhatSomebodyHereDoes) {
   EXPECT_EQ(made.headers.get("warning"), "");
 }
 
+TEST_F(ServerTest, PriorityClassesThatWereAskedForAreThereFromTheFirstRequestOn) {
+  ServerConfig config;
+  config.priority_classes = {{"koord-batch", 5000}};
+  start(std::move(config));
+  constexpr const char* kClass = "/apis/scheduling.k8s.io/v1/priorityclasses/koord-batch";
+  const Json found = get(kClass).body;
+  EXPECT_EQ(found.at("value")->get_int(), 5000) << found.dump();
+  EXPECT_EQ(post(kPods, pod("a", R"(,"priorityClassName":"koord-batch")")).status, 201);
+}
+
 TEST_F(ServerTest, Tables) {
   post(kPods, pod("a"));
   const Reply table = call("GET", kPods, "", "",

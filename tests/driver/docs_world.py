@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from driver import up
+from driver import samples
 from driver.console import Failed
 from driver.paths import ROOT
 
@@ -21,18 +21,18 @@ def shown_settings(page: str) -> str:
 
 
 def make(kubeconfig: Path) -> None:
-    api = up.Api(kubeconfig)
+    api = samples.Api(kubeconfig)
     take_away(kubeconfig)
-    up.load(api)
+    samples.load(api)
     settings = {"metadata": {"name": "tidemark-config"}, "data": {"config.yaml": shown_settings(SETTINGS_PAGE.read_text())}}
     api.must("POST", CONFIG_MAPS, settings)
 
 
 def take_away(kubeconfig: Path) -> None:
     """Also what the commands of the docs have made of it."""
-    api = up.Api(kubeconfig)
+    api = samples.Api(kubeconfig)
     for name in LEFT_BEHIND:
         api.must("DELETE", f"{CONFIG_MAPS}/{name}", accept=(200, 404))
-    for path in reversed(up.sample_paths()):
+    for path in reversed(samples.sample_paths()):
         if "/namespaces/koordinator-system" not in path:
             api.must("DELETE", f"{path}?gracePeriodSeconds=0", accept=(200, 404))

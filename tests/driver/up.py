@@ -1,129 +1,192 @@
-"""./dev up: `tidemark up` with sample nodes in it, what each of them may sell and why, and then it stays for kubectl.
+"""./dev up: the example of tests/driver/demo, its table, and then it stays for `tidemark local` and kubectl. One at a time on a data folder, which
+says whose it is, so that --stop finds it, and finds what is left of one that was killed."""
 
-The samples (deploy/samples/*.json, each a List) are written the way a cluster would write them: objects first, then their status.
-Sample nodes have no agent, so the time of their NodeMetric is renewed here for as long as the command runs.
-"""
-
-import base64
-import datetime
-import http.client
-import json
+import os
 import re
+import secrets
 import shutil
-import ssl
+import signal
 import subprocess
 import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from driver import build, go_programs, kubernetes, packages, processes
+from driver import build, go_programs, kubernetes, packages, processes, samples
 from driver.console import Failed, WrongUse, say, step
+from driver.demo import plain_groups, plot, service, show, table
+from driver.demo.on_tidemark import OnTidemark
 from driver.paths import BUILD, ROOT
+from support import owners
+from support.node import cgroups
 
 START_S = 30
-SETTLE_S = 20
-RENEW_S = 60  # well inside the three minutes after which a NodeMetric counts as old
-SAMPLES = ROOT / "deploy" / "samples"
-
-# kind → the path of its collection below the API's root
-COLLECTIONS = {
-    "Namespace": "/api/v1/namespaces",
-    "Node": "/api/v1/nodes",
-    "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
-    "Pod": "/api/v1/namespaces/{namespace}/pods",
-    "NodeMetric": "/apis/slo.koordinator.sh/v1alpha1/nodemetrics",
-}
+STOP_S = 120
+DATA = BUILD / "up"
+GROUPS = "groups"  # in the data folder: the groups of the run that it is of
+SECONDS, SECONDS_MAX = 15, 3600
 
 
-class Api:
-    """As much of a client as the samples need, so that `./dev up` works where no kubectl is."""
+@dataclass
+class Options:
+    listen: str = "127.0.0.1:0"
+    data: Path = DATA
+    seconds: int = SECONDS
+    once: bool = False
+    samples: bool = False
+    stop: bool = False
 
-    def __init__(self, kubeconfig: Path):
-        text = kubeconfig.read_text()
 
-        def value(key: str) -> str:
-            found = re.search(rf"^\s*\"?{key}\"?:\s*\"?([^\s\"]+)\"?,?\s*$", text, re.M)
-            return found[1] if found else ""
-
-        self.server = value("server")
-        self._server = urlsplit(self.server)
-        if not self._server.hostname:
-            raise Failed(f"{kubeconfig} names no server")
-        self._headers = {"Authorization": f"Bearer {value('token')}"} if value("token") else {}
-        self._context = None
-        if self._server.scheme == "https":
-            authority = value("certificate-authority-data")
-            self._context = ssl.create_default_context(
-                cafile=value("certificate-authority") or None, cadata=base64.b64decode(authority).decode() if authority else None
-            )
-            if value("client-certificate-data"):
-                self._load_pair(kubeconfig.parent, value("client-certificate-data"), value("client-key-data"))
-
-    def _load_pair(self, folder: Path, certificate: str, key: str) -> None:
-        pair = folder / ".dev-up.pem"  # the ssl module reads certificates from files only
-        pair.touch(mode=0o600)
-        pair.write_bytes(base64.b64decode(certificate) + b"\n" + base64.b64decode(key))
-        try:
-            self._context.load_cert_chain(pair)
-        finally:
-            pair.unlink()
-
-    def call(self, method: str, path: str, body=None, kind: str = "application/json") -> tuple[int, dict]:
-        if self._context:
-            connection = http.client.HTTPSConnection(self._server.hostname, self._server.port, context=self._context, timeout=10)
+def parse(arguments: list[str]) -> Options:
+    options, rest = Options(), list(arguments)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if name in ("--once", "--samples", "--stop") and not equals:
+            setattr(options, name[2:], True)
+            continue
+        if name not in ("--listen", "--data-dir", "--seconds"):
+            raise WrongUse(f"unknown flag `{name}{equals}{value}`")
+        if not equals:
+            if not rest:
+                raise WrongUse(f"`{name}` wants a value")
+            value = rest.pop(0)
+        if name == "--listen":
+            options.listen = value
+        elif name == "--data-dir":
+            options.data = Path(value).resolve()
+        elif value.isdigit() and 2 <= int(value) <= SECONDS_MAX:
+            options.seconds = int(value)
         else:
-            connection = http.client.HTTPConnection(self._server.hostname, self._server.port, timeout=10)
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body).encode(), {**self._headers, "Content-Type": kind, "Accept": "application/json"})
-            response = connection.getresponse()
-            answer = response.read()
-            return response.status, json.loads(answer) if answer.startswith(b"{") else {"message": answer.decode(errors="replace")}
-        finally:
-            connection.close()
-
-    def must(self, method: str, path: str, body=None, kind: str = "application/json", accept=(200, 201)) -> dict:
-        status, answer = self.call(method, path, body, kind)
-        if status not in accept:
-            raise Failed(f"{method} {path}: {status} {answer.get('message', '')}")
-        return answer
+            raise WrongUse(f"`--seconds` wants a number of seconds from 2 to {SECONDS_MAX}, found `{value}`")
+    return options
 
 
 def run(arguments: list[str]) -> int:
-    listen, data, once = "127.0.0.1:0", BUILD / "up", False
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
-        if word == "--once":
-            once = True
-        elif word in ("--listen", "--data-dir") and rest:
-            listen, data = (rest.pop(0), data) if word == "--listen" else (listen, Path(rest.pop(0)).resolve())
-        else:
-            raise WrongUse(f"unknown or unfinished flag `{word}`")
+    options = parse(arguments)
+    if options.stop:
+        return stop(options.data)
     packages.setup()
-    build.build("dev", ["tidemark"])
-    if data == BUILD / "up":
-        shutil.rmtree(data, ignore_errors=True)
-    server, kubeconfig = start(data, listen)
+    build.build("dev", ["tidemark"] if options.samples else ["tidemark", "tidemark_load"])
+    if options.samples:
+        return _samples(options)
+    with _ours(options.data):
+        return _example(options)
+
+
+def stop(data: Path) -> int:
+    mark = data / owners.MARK
+    if not mark.exists():
+        say(f"nothing of ./dev up is in {data}")
+        return 0
+    pid = int(mark.read_text().split()[0])
+    if not owners.gone(data):
+        with step(f"asking process {pid} to end"):
+            os.kill(pid, signal.SIGTERM)
+            deadline = time.monotonic() + STOP_S
+            while not owners.gone(data) and mark.exists():
+                if time.monotonic() > deadline:
+                    raise Failed(f"process {pid} has not ended within {STOP_S} s")
+                time.sleep(0.1)
+    _clear(data)
+    say("nothing of it is left")
+    return 0
+
+
+@contextmanager
+def _ours(data: Path):
+    """The folder is this process' own while the block runs. What one that was killed has left is taken away before."""
+    if (data / owners.MARK).exists():
+        if not owners.gone(data):
+            raise Failed(f"./dev up runs already on {data}. To end it: ./dev up --stop")
+        say("taking away what an earlier ./dev up has left")
+    elif data != DATA and data.exists() and any(data.iterdir()):
+        raise Failed(f"{data} holds something else; ./dev up wants a folder of its own")
+    _clear(data)
+    data.mkdir(parents=True, mode=0o700)
+    owners.mark(data)
+    with _ended_in_order():
+        try:
+            yield
+        finally:
+            _clear(data, keep=[plot_file(data).name])
+
+
+def _clear(data: Path, keep: list[str] = ()) -> None:
+    """Groups of the run with whoever is in them, then its files."""
+    if (data / GROUPS).exists():
+        for name in (data / GROUPS).read_text().split():
+            if cgroups.there(name):
+                plain_groups.clear(name)
+    for file in data.iterdir() if data.is_dir() else []:
+        if file.name not in keep:
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+    if data.is_dir() and not any(data.iterdir()):
+        data.rmdir()
+
+
+def plot_file(data: Path) -> Path:
+    return data / "colocation.svg"
+
+
+@contextmanager
+def _ended_in_order():
+    """A signal ends the block as an error would, so that what is up is taken down in its order; another one meanwhile changes nothing."""
+    def raise_once(number, _frame):
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.SIG_IGN)
+        say(f"ending: {signal.Signals(number).name}")
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, raise_once) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        api = Api(kubeconfig)
-        objects = load(api)
-        nodes = [o["metadata"]["name"] for o in objects if o["kind"] == "Node"]
-        _settle(api, nodes)
-        for node in nodes:
-            print(f"\n$ build/tidemark explain node {node}")
-            print(processes.capture([BUILD / "tidemark", "explain", "node", node, "--kubeconfig", kubeconfig], cwd=ROOT), end="")
-        print("\n" + way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")), flush=True)
-        if once:
-            return 0
-        say("up until Ctrl-C")
-        while server.poll() is None:
-            try:
-                server.wait(RENEW_S)
-            except subprocess.TimeoutExpired:
-                renew(api, objects)
-        raise Failed(f"`tidemark up` ended by itself with {server.returncode}:\n{(data / 'up.log').read_text(errors='replace')[-4000:]}")
+        yield
+    except KeyboardInterrupt:
+        pass
     finally:
-        processes.kill_group(server)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _example(options: Options) -> int:
+    names = [f"tidemark-demo-{secrets.token_hex(4)}" for _ in range(2)]
+    (options.data / GROUPS).write_text(" ".join(names))
+    up = OnTidemark(BUILD / "tidemark", options.data, names[0], options.listen)
+    load = dict(build.listed("dev", "benches"))["interference"]
+    with ExitStack() as stack:
+        stack.callback(up.stop)
+        try:
+            groups = stack.enter_context(plain_groups.PlainGroups(names[1]))
+        except Failed as why:
+            say(f"no comparison here: {why}. What `tidemark up` does without groups: it runs tasks without limits, and observes")
+            up.start()
+        else:
+            web = service.write(service.provide_nginx(), load, options.data / "web", show.cores())
+            rate, stages = show.three_stages(groups, up, web, options.seconds)
+            print(f"\nA web server under {rate:.0f} requests a second, on {show.cores()} processors; latencies count from when a request was due.\n")
+            print(table.text(stages))
+            plot_file(options.data).write_text(plot.svg(stages, show.cores(), f"{rate:.0f} requests a second, {options.seconds} s each"))
+            print(f"drawn in {plot_file(options.data)}\n")
+        if options.once:
+            return 0
+        print(ways_on(options.data, up.kubeconfig), flush=True)
+        say("up until Ctrl-C, or ./dev up --stop")
+        up.server.wait()
+        raise Failed(f"`tidemark up` ended by itself with {up.server.returncode}:\n{up.log()[-4000:]}")
+
+
+def ways_on(data: Path, kubeconfig: Path) -> str:
+    tidemark = f"{BUILD.relative_to(ROOT)}/tidemark"
+    return "\n".join([
+        "In another terminal:",
+        f"  export TIDEMARK_DATA_DIR={data}",
+        f"  {tidemark} local top                                        # who has the machine, who is limited and why",
+        f"  {tidemark} local ps                                         # every task; crunch-… have bought what they use, filler-… have not",
+        f"  {tidemark} local run --cpu=0.5 --wait -- sha256sum /etc/os-release",
+        f"  {tidemark} local logs load -f                               # the latencies of each second",
+        "",
+        way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")),
+        "",
+    ])
 
 
 def way_in(kubeconfig: Path, kubectl: Path | str | None) -> str:
@@ -134,6 +197,34 @@ def way_in(kubeconfig: Path, kubectl: Path | str | None) -> str:
         f"# There is no kubectl here. `./dev cluster start` builds one, with Go {major}.{minor} or newer; others: "
         "https://kubernetes.io/docs/tasks/tools/"
     )
+
+
+def _samples(options: Options) -> int:
+    """An API server and the manager without this machine: sample nodes, what each of them may sell, and why."""
+    data = BUILD / "samples" if options.data == DATA else options.data
+    if options.data == DATA:
+        shutil.rmtree(data, ignore_errors=True)
+    server, kubeconfig = start(data, options.listen)
+    try:
+        api = samples.Api(kubeconfig)
+        objects = samples.load(api)
+        nodes = [o["metadata"]["name"] for o in objects if o["kind"] == "Node"]
+        samples.settle(api, nodes)
+        for node in nodes:
+            print(f"\n$ build/tidemark explain node {node}")
+            print(processes.capture([BUILD / "tidemark", "explain", "node", node, "--kubeconfig", kubeconfig], cwd=ROOT), end="")
+        print("\n" + way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")), flush=True)
+        if options.once:
+            return 0
+        say("up until Ctrl-C")
+        while server.poll() is None:
+            try:
+                server.wait(samples.RENEW_S)
+            except subprocess.TimeoutExpired:
+                samples.renew(api, objects)
+        raise Failed(f"`tidemark up` ended by itself with {server.returncode}:\n{(data / 'up.log').read_text(errors='replace')[-4000:]}")
+    finally:
+        processes.kill_group(server)
 
 
 def start(data: Path, listen: str = "127.0.0.1:0") -> tuple[subprocess.Popen, Path]:
@@ -160,61 +251,3 @@ def _kubeconfig(server: subprocess.Popen, output: Path) -> Path:
                 return Path(path)
         time.sleep(0.05)
     raise Failed(f"`tidemark up` named no kubeconfig within {START_S} s. It printed:\n{output.read_text(errors='replace')[-4000:]}")
-
-
-def sample_objects() -> list[dict]:
-    return [item for file in sorted(SAMPLES.glob("*.json")) for item in json.loads(file.read_text())["items"]]
-
-
-def sample_paths() -> list[str]:
-    return [f"{_path(item)}/{item['metadata']['name']}" for item in sample_objects()]
-
-
-def load(api: Api) -> list[dict]:
-    """What is there already stays, so that a data folder can be used again."""
-    objects = sample_objects()
-    with step(f"writing {len(objects)} sample objects"):
-        for item in objects:
-            create(api, item)
-        renew(api, objects)
-    return objects
-
-
-def create(api: Api, item: dict) -> None:
-    path = _path(item)
-    deadline = time.monotonic() + SETTLE_S
-    body = {key: value for key, value in item.items() if key != "status"}
-    while True:  # custom resources are served a moment after the start
-        status, answer = api.call("POST", path, body)
-        if status != 404 or time.monotonic() > deadline:
-            break
-        time.sleep(0.1)
-    if status not in (200, 201, 409):
-        raise Failed(f"POST {path}: {status} {answer.get('message', '')}")
-    if "status" in item and item["kind"] != "NodeMetric":
-        api.must("PATCH", f"{path}/{item['metadata']['name']}/status", {"status": item["status"]}, "application/merge-patch+json")
-
-
-def renew(api: Api, objects: list[dict]) -> None:
-    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    for item in objects:
-        if item["kind"] == "NodeMetric":
-            path = f"{_path(item)}/{item['metadata']['name']}/status"
-            api.must("PATCH", path, {"status": {**item["status"], "updateTime": now}}, "application/merge-patch+json")
-
-
-def _path(item: dict) -> str:
-    return COLLECTIONS[item["kind"]].format(namespace=item["metadata"].get("namespace", "default"))
-
-
-def _settle(api: Api, nodes: list[str]) -> None:
-    """Waits until the manager has written what each node may sell."""
-    deadline, waiting = time.monotonic() + SETTLE_S, list(nodes)
-    while waiting and time.monotonic() < deadline:
-        waiting = [
-            node for node in waiting
-            if "kubernetes.io/batch-cpu" not in api.must("GET", f"{COLLECTIONS['Node']}/{node}").get("status", {}).get("allocatable", {})
-        ]
-        time.sleep(0.1)
-    if waiting:
-        raise Failed(f"after {SETTLE_S} s the manager has sold nothing on {', '.join(waiting)}")

@@ -16,7 +16,7 @@ import time
 import unittest
 from pathlib import Path
 
-from driver import build, packages, release, sysroot, up
+from driver import build, packages, release, samples, sysroot
 from driver.console import Failed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,8 +114,8 @@ class Arm64(unittest.TestCase):
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         kubeconfig = Path(wait_for_kubeconfig(self, server, log))
-        api = up.Api(kubeconfig)
-        nodes = [each["metadata"]["name"] for each in up.load(api) if each["kind"] == "Node"]
+        api = samples.Api(kubeconfig)
+        nodes = [each["metadata"]["name"] for each in samples.load(api) if each["kind"] == "Node"]
         self.assertEqual(sorted(nodes), sorted(each["metadata"]["name"] for each in api.must("GET", "/api/v1/nodes")["items"]))
         api.must("PATCH", f"/api/v1/nodes/{nodes[0]}", {"metadata": {"labels": {"tried-on": "arm64"}}}, "application/merge-patch+json")
         found = api.must("GET", "/api/v1/nodes?labelSelector=tried-on%3Darm64")["items"]

@@ -38,7 +38,7 @@ MAY_USE: dict[str, set[str]] = {
 }
 
 # Nothing is out of reach for these; nothing may include them.
-UNBOUND = {"main", "tests", "bench"}
+UNBOUND = {"main", "tests", "bench", "demo"}
 
 # A unit test may stand on the in-memory API server, which is the fake of the rim; product code of these folders may not.
 TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in [*_COMPONENTS, "kube"]}
@@ -75,7 +75,7 @@ _SLEEP = r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>:\"])(::)?sleep
 # sockets needs a real clock.
 TREE_BANS: dict[str, tuple[str, set[str]]] = {
     _SLEEP: ("a sleep: wait for what is meant, on the event loop or a simulated clock", {"bench"}),
-    r"\bSystemClock\b": ("the real clock is chosen in main/ only: take a base::Clock&", {"main", "tests", "bench", "*_test"}),
+    r"\bSystemClock\b": ("the real clock is chosen in main/ only: take a base::Clock&", {"main", "tests", "bench", "demo", "*_test"}),
     r"\bseed_from_system\b": ("the seed is drawn in main/ only: take a base::Random", {"main", "bench"}),
     r"\bstd::(mutex|shared_mutex|recursive_mutex|condition_variable)\b": ("a mutex outside base/ and net/: one thread owns a component", {"base", "net", "tests", "bench"}),
     r"\bDISABLED_\w+|\bTEST(_[FP])?\s*\(\s*\w+\s*,\s*DISABLED_": ("a disabled test: repair it or delete it", set()),

@@ -5,7 +5,7 @@ import re
 import time
 from pathlib import Path
 
-NAME = re.compile(r"tidemark-test-[0-9a-f]{8}")  # nothing that is called otherwise is ever removed
+NAME = re.compile(r"tidemark-(test|demo)-[0-9a-f]{8}")  # nothing that is called otherwise is ever removed
 EMPTY_S = 20  # until processes that were killed are gone from their cgroups
 
 

@@ -1,4 +1,4 @@
-"""The sample cluster of ./dev up is one that could exist, and the client that writes it says what went wrong."""
+"""The sample cluster is one that could exist, and the client that writes it says what went wrong."""
 
 import http.server
 import json
@@ -7,12 +7,12 @@ import threading
 import unittest
 from pathlib import Path
 
-from driver import docs_world, up
+from driver import docs_world, samples
 from driver.console import Failed
 
 
-def samples() -> list[dict]:
-    return [item for file in sorted(up.SAMPLES.glob("*.json")) for item in json.loads(file.read_text())["items"]]
+def items() -> list[dict]:
+    return [item for file in sorted(samples.SAMPLES.glob("*.json")) for item in json.loads(file.read_text())["items"]]
 
 
 def milli(cpu: str) -> int:
@@ -21,19 +21,19 @@ def milli(cpu: str) -> int:
 
 class Samples(unittest.TestCase):
     def test_pods_and_metrics_are_of_nodes_that_are_there(self):
-        items = samples()
-        nodes = {i["metadata"]["name"] for i in items if i["kind"] == "Node"}
+        found = items()
+        nodes = {i["metadata"]["name"] for i in found if i["kind"] == "Node"}
         self.assertGreaterEqual(len(nodes), 3)
-        self.assertEqual(nodes, {i["metadata"]["name"] for i in items if i["kind"] == "NodeMetric"})
-        pods = {i["metadata"]["name"]: i["spec"]["nodeName"] for i in items if i["kind"] == "Pod"}
+        self.assertEqual(nodes, {i["metadata"]["name"] for i in found if i["kind"] == "NodeMetric"})
+        pods = {i["metadata"]["name"]: i["spec"]["nodeName"] for i in found if i["kind"] == "Pod"}
         self.assertLessEqual(set(pods.values()), nodes)
-        for item in items:
+        for item in found:
             if item["kind"] == "NodeMetric":
                 for pod in item["status"]["podsMetric"]:
                     self.assertEqual(item["metadata"]["name"], pods[pod["name"]])
 
     def test_a_node_uses_what_its_pods_and_its_system_use(self):
-        for item in samples():
+        for item in items():
             if item["kind"] == "NodeMetric":
                 status = item["status"]
                 parts = [status["nodeMetric"]["systemUsage"], *(pod["podUsage"] for pod in status["podsMetric"])]
@@ -48,18 +48,7 @@ class DocsWorld(unittest.TestCase):
             docs_world.shown_settings("```yaml\nschema: 1\n```\n")
 
     def test_every_sample_has_a_place_to_be_taken_from(self):
-        self.assertEqual(len(samples()), len(set(up.sample_paths())))
-
-
-class WayIn(unittest.TestCase):
-    def test_the_kubectl_that_is_there_is_named(self):
-        self.assertEqual("export KUBECONFIG=/d/kubeconfig\n/c/kubectl get nodes", up.way_in(Path("/d/kubeconfig"), Path("/c/kubectl")))
-
-    def test_where_there_is_none_it_says_so_and_where_one_comes_from(self):
-        text = up.way_in(Path("/d/kubeconfig"), None)
-        self.assertIn("There is no kubectl here", text)
-        self.assertIn("./dev cluster start", text)
-        self.assertNotIn("get nodes", text)
+        self.assertEqual(len(items()), len(set(samples.sample_paths())))
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -89,28 +78,28 @@ class Client(unittest.TestCase):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         kubeconfig = Path(folder) / "kubeconfig"
         kubeconfig.write_text(f"clusters:\n- cluster:\n    server: http://127.0.0.1:{server.server_port}\nusers:\n- user:\n    token: secret\n")
-        self.api = up.Api(kubeconfig)
+        self.api = samples.Api(kubeconfig)
 
     def test_object_then_status_with_the_token(self):
-        up.create(self.api, {"kind": "Node", "metadata": {"name": "n"}, "status": {"a": 1}})
+        samples.create(self.api, {"kind": "Node", "metadata": {"name": "n"}, "status": {"a": 1}})
         self.assertEqual(
             [("POST", "/api/v1/nodes", "Bearer secret"), ("PATCH", "/api/v1/nodes/n/status", "Bearer secret")], Server.seen
         )
 
     def test_what_is_there_already_stays(self):
         Server.answers = {"POST /api/v1/namespaces": 409}
-        up.create(self.api, {"kind": "Namespace", "metadata": {"name": "n"}})
+        samples.create(self.api, {"kind": "Namespace", "metadata": {"name": "n"}})
 
     def test_refusal_is_told_with_its_reason(self):
         Server.answers = {"POST /api/v1/namespaces": 422}
         with self.assertRaises(Failed) as raised:
-            up.create(self.api, {"kind": "Namespace", "metadata": {"name": "n"}})
+            samples.create(self.api, {"kind": "Namespace", "metadata": {"name": "n"}})
         self.assertIn("422 because", str(raised.exception))
 
     def test_kubeconfig_without_a_server(self):
         with tempfile.NamedTemporaryFile("w") as file:
             with self.assertRaises(Failed):
-                up.Api(Path(file.name))
+                samples.Api(Path(file.name))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,24 @@
+"""What was measured, for a terminal."""
+
+from driver.demo.measure import Measured
+
+HEAD = ("", "p50", "p99", "p99.9", "not answered", "machine busy", "offline work had")
+
+
+def duration(microseconds: float) -> str:
+    if microseconds >= 1e6:
+        return f"{microseconds / 1e6:.1f} s"
+    return f"{microseconds / 1e3:.{2 if microseconds < 10_000 else 0}f} ms"
+
+
+def row(name: str, found: Measured) -> tuple[str, ...]:
+    return (
+        name, duration(found.p50_us), duration(found.p99_us), duration(found.p999_us), f"{found.failed:,}", f"{found.busy:.0%}".replace("%", " %"),
+        f"{found.batch_cores:.2f} cores" if found.batch_cores else "–",
+    )
+
+
+def text(stages: dict[str, Measured]) -> str:
+    rows = [HEAD, *(row(name, found) for name, found in stages.items())]
+    widths = [max(len(each[i]) for each in rows) for i in range(len(HEAD))]
+    return "\n".join("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(each, widths))).rstrip() for each in rows) + "\n"
