@@ -267,6 +267,16 @@ TEST_F(LocalLogsTest, WhatIsNotThereIsNamed) {
       << shown.error().message;
 }
 
+TEST_F(LocalLogsTest, WhatRunsAndHasWrittenNothingYetIsNoError) {
+  ASSERT_TRUE(run(batch("a")));
+  start("a", "a-12345");
+  auto shown = show(logs("a"));
+  ASSERT_TRUE(shown) << shown.error().message;
+  EXPECT_EQ(out + error, "");
+  finish("a", "a-12345", 3);
+  EXPECT_TRUE(show(logs("a")));
+}
+
 TEST_F(LocalLogsTest, FollowsAJobOverItsPodsUntilItHasEnded) {
   ASSERT_TRUE(run(batch("a")));
   LogsOptions options = logs("a");

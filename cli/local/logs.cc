@@ -21,6 +21,27 @@ struct Known {
   bool pods_left = false;         // of it, which are not over
 
   bool finished() const { return asked && (task ? task->ended() : !pods_left); }
+  // Its command ran: without a line of it in a log, it has not written one.
+  bool begun() const {
+    if (!task) return false;
+    switch (task->state) {
+      case TaskState::kWaiting:
+      case TaskState::kRequeued:
+      case TaskState::kStarting:
+      case TaskState::kSuspended:
+        return false;
+      case TaskState::kFailed:
+        return task->exit_code.has_value();
+      case TaskState::kRunning:
+      case TaskState::kLimited:
+      case TaskState::kRestarting:
+      case TaskState::kEvicted:
+      case TaskState::kStopping:
+      case TaskState::kSucceeded:
+        return true;
+    }
+    return false;
+  }
 };
 
 class Logs {
@@ -47,7 +68,7 @@ class Logs {
         co_return fail(ErrorKind::kNotFound, options_.name, " has no attempt before its last one");
       attempts = {attempts[attempts.size() - 2]};
     }
-    if (attempts.empty() && !options_.follow) co_return std::unexpected(nothing_written());
+    if (attempts.empty() && !options_.follow && !known_.begun()) co_return std::unexpected(nothing_written());
     look(attempts);
     text_.flush();
     if (!options_.follow) {

@@ -72,12 +72,13 @@ class _Web:
 
     def __enter__(self):
         self.groups.make("web", ONLINE_SHARES)
-        self.child = self.groups.start("web", self.service.web_command())
+        with open(self.service.folder / "nginx.log", "ab") as log:
+            self.child = self.groups.start("web", self.service.web_command(), stdout=log, stderr=log)
         deadline = time.monotonic() + 20
         while not serves(self.service.port):
             if self.child.poll() is not None or time.monotonic() > deadline:
                 self.__exit__()
-                raise Failed(f"the web server does not answer: {' '.join(self.service.web_command())} ended with {self.child.returncode}")
+                raise Failed(f"the web server does not answer: {' '.join(self.service.web_command())}; what it said is in {self.service.folder}/nginx.log")
             time.sleep(0.02)
 
     def __exit__(self, *_):
