@@ -1,0 +1,182 @@
+"""./dev bench interference: what offline work costs the online side that it shares a machine with, and what each knob of the kernel gives.
+
+A web server compresses a page for each request, with a worker for each processor; an open loop of requests (demo/load) keeps both of them at half
+of the machine. A latency goes from when a request was due, drawn before the run, to the last byte of its answer, read by the load. Beside them run
+three processes a processor that take all they can get (sha256sum of /dev/zero). ROUNDS rounds of SECONDS s a column, in an order that is drawn anew for
+each round; the same requests in all columns of a round. A ratio is of the same round: to the mean of its two columns without offline work.
+
+  p99_…, p999_…   percentile of the column, in % of that of the service alone
+  busy_…          of the machine's processors, from /proc/stat: everything that ran
+  batch_…         cores that the offline work had, from its groups
+  p99_alone       not a ratio: the service alone, in ms
+  noise_p99, …    one column without offline work against the other one of its round: what the machine does by itself
+  stolen_…        of the processors' time, what the host of the virtual machine gave to others
+
+Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
+nothing), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
+`tidemark` (the tasks of `tidemark up` with a line of 98 %) and `tidemark_90` (with its defaults). Another process on the machine spoils it all.
+"""
+
+import os
+import random
+import secrets
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from driver import build, processes
+from driver.console import Failed, say
+from driver.demo import service, show
+from driver.demo.measure import Measured
+from driver.demo.on_tidemark import OnTidemark
+from driver.demo.plain_groups import Knobs, PlainGroups
+from harness import figure
+
+ROUNDS = int(os.environ.get("TIDEMARK_BENCH_ROUNDS", "10"))
+SECONDS = 5
+WARM_UP_S = 1
+LINE = 98
+SETTINGS = """apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: slo-controller-config
+data:
+  colocation-config: |
+    {"enable": true, "cpuReclaimThresholdPercent": %(line)d, "memoryReclaimThresholdPercent": 85}
+  resource-threshold-config: |
+    {"clusterStrategy": {"enable": true, "cpuSuppressThresholdPercent": %(line)d, "cpuSuppressPolicy": "cfsQuota"}}
+  resource-qos-config: |
+    {"clusterStrategy": {"lsClass": {"cpuQOS": {"enable": true, "groupIdentity": 2}}, "beClass": {"cpuQOS": {"enable": true, "groupIdentity": -1}}}}
+"""
+ALONE, AGAIN = "alone", "alone_again"
+
+
+def knobs(cores: int) -> dict[str, Knobs | None]:
+    left = 0.9 * cores - show.HALF * cores
+    return {
+        "unprotected": None,
+        "nothing": Knobs(),
+        "idle": Knobs(idle=True),
+        "cpuset": Knobs(cpus=f"1-{cores - 1}" if cores > 2 else "1"),
+        "quota": Knobs(quota_cores=left),
+        "burst": Knobs(quota_cores=left, burst=True),
+        "idle_quota": Knobs(idle=True, quota_cores=left),
+    }
+
+
+class Bench:
+    def __init__(self, stack: ExitStack, scratch: Path, programs: dict[str, Path]):
+        self.cores, self.scratch, self.tidemark = show.cores(), scratch, programs["tidemark"]
+        if self.cores < 2:
+            raise Failed("one processor has no neighbour to disturb: two at least")
+        self.service = service.write(service.provide_nginx(), programs["tidemark_load"], scratch / "web", self.cores)
+        groups = stack.enter_context(PlainGroups(f"tidemark-demo-{secrets.token_hex(4)}"))
+        self.plain = show.PlainSide(groups, self.service)
+        self.rate = show.rate_for_half(self.plain.request_cost_s())
+        self.batch = show.WORK_PER_CORE * self.cores
+        say(f"{self.rate:.0f} requests a second keep {self.cores} processors half busy; {self.batch} offline processes")
+
+    def columns(self) -> dict:
+        return {
+            ALONE: lambda seed: self.on_plain(seed, 0, None),
+            AGAIN: lambda seed: self.on_plain(seed, 0, None),
+            **{name: lambda seed, found=found: self.on_plain(seed, self.batch, found) for name, found in knobs(self.cores).items()},
+            "tidemark": lambda seed: self.on_tidemark(seed, LINE),
+            "tidemark_90": lambda seed: self.on_tidemark(seed, None),
+        }
+
+    def on_plain(self, seed: int, batch: int, found: Knobs | None) -> Measured:
+        return self.plain.measure(self.rate, SECONDS, seed, batch, found, WARM_UP_S)
+
+    def on_tidemark(self, seed: int, line: int | None) -> Measured:
+        data = self.scratch / "up"
+        more = ()
+        if line:
+            settings = self.scratch / "settings.yaml"
+            settings.write_text(SETTINGS % {"line": line})
+            more = ("--settings", str(settings))
+        up = OnTidemark(self.tidemark, data, f"tidemark-demo-{secrets.token_hex(4)}", more=more)
+        with processes.cleaned_up(up.stop):
+            up.start()
+            found = show.on_tidemark(up, self.service, self.rate, SECONDS, seed, lambda: up.run_batch(self.batch, ["--class=free"], show.WORK))
+        shutil.rmtree(data)
+        return found
+
+
+def told(values: list[float]) -> str:
+    """The median, and between which two of the values it lies with 95 % of certainty (by their order: binomial)."""
+    ordered, count = sorted(values), len(values)
+    cut, chance = 0, 0.5**count
+    while cut < count // 2 and 2 * chance <= 0.05:
+        cut += 1
+        chance += _choose(count, cut) * 0.5**count
+    low = ordered[max(0, cut - 1)]
+    high = ordered[min(count - 1, count - cut)]
+    return f"{statistics.median(values):.0f} ({low:.0f} … {high:.0f})"
+
+
+def _choose(count: int, cut: int) -> float:
+    out = 1.0
+    for i in range(cut):
+        out = out * (count - i) / (i + 1)
+    return out
+
+
+def tell(rounds: list[dict[str, Measured]]) -> None:
+    def ratios(column: str, value) -> list[float]:
+        return [100 * value(each[column]) / statistics.mean([value(each[ALONE]), value(each[AGAIN])]) for each in rounds]
+
+    values = {"p50": lambda m: m.p50_us, "p99": lambda m: m.p99_us, "p999": lambda m: m.p999_us}
+    columns = [name for name in rounds[0] if name not in (ALONE, AGAIN)]
+    print(f"\n{'% of alone: median (95 %)':26}{'p50':>22}{'p99':>24}{'p99.9':>24}{'busy %':>9}{'stolen %':>10}{'batch cores':>13}")
+    for name in [ALONE, AGAIN, *columns]:
+        cells = [told(ratios(name, value)) for value in values.values()]
+        busy, stolen, batch = (statistics.median(field(each[name]) for each in rounds) for field in (lambda m: 100 * m.busy, lambda m: 100 * m.stolen, lambda m: m.batch_cores))
+        print(f"{name:26}{cells[0]:>22}{cells[1]:>24}{cells[2]:>24}{busy:>9.1f}{stolen:>10.1f}{batch:>13.2f}")
+    print()
+    for name, value in values.items():
+        figure(f"interference.{name}_alone", "ms", [value(each[ALONE]) / 1000 for each in rounds])
+        figure(f"interference.noise_{name}", "% of alone", [100 * value(each[AGAIN]) / value(each[ALONE]) for each in rounds])
+        for column in columns:
+            figure(f"interference.{name}_{column}", "% of alone", ratios(column, value))
+    figure("interference.busy_alone", "%", [100 * each[ALONE].busy for each in rounds])
+    figure("interference.stolen_alone", "%", [100 * each[ALONE].stolen for each in rounds])
+    for column in columns:
+        figure(f"interference.busy_{column}", "%", [100 * each[column].busy for each in rounds])
+        figure(f"interference.batch_{column}", "cores", [each[column].batch_cores for each in rounds])
+        figure(f"interference.stolen_{column}", "%", [100 * each[column].stolen for each in rounds])
+
+
+def main() -> int:
+    processes.install_signal_handlers()
+    programs = {path.name: path for _, path in build.listed("release", "benches")}
+    chance = random.Random(1)
+    rounds: list[dict[str, Measured]] = []
+    try:
+        with ExitStack() as stack:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidemark-bench-")))
+            bench = Bench(stack, scratch, programs)
+            for number in range(ROUNDS):
+                columns = list(bench.columns().items())
+                chance.shuffle(columns)
+                begun = time.monotonic()
+                rounds.append({name: run(number + 1) for name, run in columns})
+                failed = {name: found.failed for name, found in rounds[-1].items() if found.failed and name != "unprotected"}
+                if failed:
+                    raise Failed(f"requests that were not answered: {failed}")
+                say(f"round {number + 1} of {ROUNDS}: {time.monotonic() - begun:.0f} s")
+            tell(rounds)
+    except Failed as why:
+        print(f"bench interference: {why}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
