@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import shutil
 import sys
 import tempfile
@@ -16,10 +17,11 @@ from pathlib import Path
 from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, node, packages, processes, results, sanitizers, vm
 from driver.cluster import CLUSTERS, Fixture, Fixtures
 from driver.console import Failed, WrongUse, loud, say
+from driver.demo import plain_groups
 from driver.kubernetes import find_go
 from driver.paths import BUILD, LOGS, ROOT
 from driver.results import FAILED, PASSED, SKIPPED, Case, ExpectedSkips
-from support import owners
+from support import owners, ports
 
 GROUPS = {
     "unit": "tidy, unit tests under asan+ubsan, concurrent ones under tsan, the commands of the docs",
@@ -351,18 +353,32 @@ def _docs(group: str, environment) -> list[Case]:
     from tidy import docs
 
     cases = []
-    for block in docs.runnable(ROOT, group):
+    for block in [*docs.runnable(ROOT, group), *(docs.pages(ROOT) if group == "unit" else [])]:
         log = LOGS / group / f"docs-{block.file.replace('/', '-')}-{block.line}.log"
-        with _scratch() as scratch:
+        with _scratch() as scratch, _own_places(block.tag == "run page", scratch) as places:
             kubeconfig = {"KUBECONFIG": environment["TIDEMARK_TEST_KUBECONFIG"]} if environment else {}
             programs = [str(BUILD), *([str(Path(environment["TIDEMARK_KUBECTL"]).parent)] if environment else [])]
             done = processes.run_logged(
                 ["bash", "-euo", "pipefail", "-c", block.text], log, cwd=ROOT, timeout_s=120,
-                env={**_environment(environment, scratch), **kubeconfig, "PATH": ":".join([*programs, os.environ["PATH"]]), "HOME": scratch},
+                env={**_environment(environment, scratch), **kubeconfig, **places, "PATH": ":".join([*programs, os.environ["PATH"]]), "HOME": scratch},
             )
         detail = "" if done.code == 0 else f"exit code {done.code}\n{block.text}\n{log.read_text(errors='replace')}"
         cases.append(Case(group, "docs", f"{block.file}:{block.line}", PASSED if done.code == 0 else FAILED, detail))
     return cases
+
+
+@contextmanager
+def _own_places(wanted: bool, scratch: str):
+    """What `tidemark up` would share with another one on the machine; its pods do not outlive the block."""
+    if not wanted:
+        yield {}
+        return
+    group = f"tidemark-test-{secrets.token_hex(4)}"
+    with processes.cleaned_up(lambda: plain_groups.clear(group)):
+        yield {
+            "TIDEMARK_LISTEN": f"127.0.0.1:{ports.free(1)[0]}", "TIDEMARK_POD_GROUP": f"/{group}", "TIDEMARK_RUN_DIR": f"{scratch}/run",
+            "TIDEMARK_LATCH_FILE": f"{scratch}/off",
+        }
 
 
 def _cluster_docs(environment) -> list[Case]:

@@ -2,7 +2,9 @@
 
   ```sh run            run by `./dev test unit` in a shell of its own at the root of the tree, with build/tidemark there and on the PATH,
                        and a HOME that is empty; what it leaves running is ended
-  ```sh run cluster    the same by `./dev test cluster`, with KUBECONFIG and kubectl of the real API server, the sample nodes of
+  ```sh run page       the same, but all of these blocks of a page in one shell, one after the other, as a reader would type them; pods that they
+                       start have groups of their own
+  ```sh run cluster    the same as `run` by `./dev test cluster`, with KUBECONFIG and kubectl of the real API server, the sample nodes of
                        deploy/samples and the settings that docs/guide/settings.md shows
   ```sh dev            calls of ./dev, which cannot be run by itself: verb and arguments are checked against what it knows
   ```sh elsewhere      for another machine (somebody's cluster): checked to parse; calls of tidemark in it as everywhere (calls.py)
@@ -21,7 +23,7 @@ from tidy.source import Tree, line_of
 
 _BLOCK = re.compile(r"^```(sh|bash|shell|console)\b([^\n]*)\n(.*?)^```\s*$", re.M | re.S)
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
-_TAGS = {"run", "run cluster", "dev", "elsewhere"}
+_TAGS = {"run", "run page", "run cluster", "dev", "elsewhere"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,16 @@ def blocks(tree: Tree) -> list[Block]:
 def runnable(root: Path, group: str) -> list[Block]:
     wanted = "run" if group == "unit" else f"run {group}"
     return [block for block in blocks(Tree(root)) if block.tag == wanted]
+
+
+def pages(root: Path) -> list[Block]:
+    """Each page that is run as a whole, as one block of its commands, in which a failure says the line of the page."""
+    found: dict[str, list[Block]] = {}
+    for block in blocks(Tree(root)):
+        if block.tag == "run page":
+            found.setdefault(block.file, []).append(block)
+    told = "trap 'echo \"failed in the block at line $block\" >&2' ERR\n"
+    return [Block(file, parts[0].line, "run page", told + "\n".join(f"block={part.line}\n{part.text}" for part in parts)) for file, parts in found.items()]
 
 
 def commands_hold(tree: Tree) -> list[str]:

@@ -3,13 +3,13 @@
 import random
 import re
 import shutil
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from driver import debian_file
 from driver.console import Failed
 from driver.paths import cache_folder
+from support import ports
 
 PAGE = "page.txt"
 PAGE_BYTES = 8000  # some tenths of a millisecond of a processor; a server with nothing to do for a request shows no interference
@@ -51,7 +51,7 @@ class Service:
 
 def write(nginx: Path, load: Path, folder: Path, workers: int) -> Service:
     folder.mkdir(parents=True, exist_ok=True)
-    service = Service(nginx, load, folder, _free_port())
+    service = Service(nginx, load, folder, ports.free(1)[0])
     (folder / PAGE).write_text(_page())
     (folder / "nginx.conf").write_text(_settings(folder, service.port, workers))
     return service
@@ -87,9 +87,3 @@ http {{
   }}
 }}
 """
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
