@@ -14,7 +14,8 @@ each round; the same requests in all columns of a round. A ratio is of the same 
 
 Columns: `unprotected` (each process in its own group of 1024 shares beside the service's), `nothing` (all below one group of 2 shares: what the kernel gives for
 nothing), knobs on that group (`idle`; `cpuset`, all processors but one; `quota`, to 90 % of the machine; `burst`, the same quota with as much burst; `idle_quota`),
-`tidemark` (the tasks of `tidemark up` with a line of 98 %) and `tidemark_90` (with its defaults). Another process on the machine spoils it all.
+`tidemark` (the tasks of `tidemark up` with a line of 98 %) and `tidemark_90` (with its defaults). Another process on the machine spoils it all, and so
+does a busy host of a virtual machine: a column of which more than STOLEN_MAX was stolen is measured again, up to TRIES times in all, and the one with the least stolen counts.
 """
 
 import os
@@ -25,6 +26,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -41,6 +43,7 @@ from harness import figure
 ROUNDS = int(os.environ.get("TIDEMARK_BENCH_ROUNDS", "10"))
 SECONDS = 5
 WARM_UP_S = 1
+STOLEN_MAX, TRIES = 0.02, 3
 LINE = 98
 SETTINGS = """apiVersion: v1
 kind: ConfigMap
@@ -109,6 +112,14 @@ class Bench:
         return found
 
 
+def quietest(run: Callable[[int], Measured], seed: int) -> tuple[Measured, int]:
+    """With how often it was run."""
+    found: list[Measured] = []
+    while len(found) < TRIES and not (found and found[-1].stolen <= STOLEN_MAX):
+        found.append(run(seed))
+    return min(found, key=lambda each: each.stolen), len(found)
+
+
 def told(values: list[float]) -> str:
     """The median, and between which two of the values it lies with 95 % of certainty (by their order: binomial)."""
     ordered, count = sorted(values), len(values)
@@ -158,6 +169,7 @@ def main() -> int:
     programs = {path.name: path for _, path in build.listed("release", "benches")}
     chance = random.Random(1)
     rounds: list[dict[str, Measured]] = []
+    again = 0
     try:
         with ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidemark-bench-")))
@@ -166,12 +178,15 @@ def main() -> int:
                 columns = list(bench.columns().items())
                 chance.shuffle(columns)
                 begun = time.monotonic()
-                rounds.append({name: run(number + 1) for name, run in columns})
+                tried = {name: quietest(run, number + 1) for name, run in columns}
+                again += sum(tries - 1 for _, tries in tried.values())
+                rounds.append({name: found for name, (found, _) in tried.items()})
                 failed = {name: found.failed for name, found in rounds[-1].items() if found.failed and name != "unprotected"}
                 if failed:
                     raise Failed(f"requests that were not answered: {failed}")
                 say(f"round {number + 1} of {ROUNDS}: {time.monotonic() - begun:.0f} s")
             tell(rounds)
+            say(f"{again} measured once more, for what the host had stolen")
     except Failed as why:
         print(f"bench interference: {why}", file=sys.stderr)
         return 1
