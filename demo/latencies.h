@@ -1,4 +1,4 @@
-// How long answers took: counts by value, exact to one part in 128, in memory that does not grow.
+// How long answers took: counts by value, exact to one part in 64, in memory that does not grow.
 #pragma once
 
 #include <cstdint>

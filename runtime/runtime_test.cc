@@ -32,6 +32,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Somebody may set the machine's clock.
+class SetClock final : public base::Clock {
+ public:
+  base::MonotonicTime monotonic() const override { return real_.monotonic(); }
+  base::BootTime boot() const override { return real_.boot(); }
+  base::WallTime wall() const override { return real_.wall() + off; }
+
+  base::Duration off{0};
+
+ private:
+  base::SystemClock real_;
+};
+
 struct RuntimeTest : ::testing::Test {
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "runtime-XXXXXX").string();
@@ -124,7 +137,7 @@ struct RuntimeTest : ::testing::Test {
   }
 
   std::string folder, lines;
-  base::SystemClock clock;
+  SetClock clock;
   net::EventLoop loop{clock};
   base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
   std::unique_ptr<kube::memory::Server> api;
@@ -329,6 +342,33 @@ TEST_F(RuntimeTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
   for (const linux::Hierarchy& one : hierarchies->all()) {
     linux::testing::remove_groups(base::cat(one.path, "/", own.name(), "/here"));
   }
+}
+
+TEST_F(RuntimeTest, SettingTheClockEndsNobodyAndKeepsNobodyFromEnding) {
+  begin();
+  make("long", R"(
+  restartPolicy: Never
+  activeDeadlineSeconds: 3600
+  containers: [{name: main, image: local, command: [sleep, "1000"]}]
+)");
+  until([&] { return phase("long") == "Running"; });
+  clock.off = 48h;
+  make("after", R"(
+  restartPolicy: Never
+  containers: [{name: main, image: local, command: [sh, -c, "exit 3"]}]
+)");
+  until([&] { return phase("after") == "Failed"; });
+  EXPECT_EQ(phase("long"), "Running");
+  clock.off = -48h;
+  make("late", R"(
+  restartPolicy: Never
+  activeDeadlineSeconds: 1
+  terminationGracePeriodSeconds: 1
+  containers: [{name: main, image: local, command: [sleep, "1000"]}]
+)");
+  until([&] { return phase("late") == "Failed"; });
+  EXPECT_EQ(pod("late").text_at("status", "reason"), "DeadlineExceeded");
+  EXPECT_EQ(phase("long"), "Running");
 }
 
 }  // namespace

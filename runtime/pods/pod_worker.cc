@@ -31,7 +31,9 @@ PodWorker::PodWorker(PodSurroundings& around, std::shared_ptr<const RunPod> pod,
     roles_.push_back({each.name, each.role, each.startup.has_value(), each.readiness.has_value()});
   }
   held_.resize(roles_.size());
-  started_ = pod_->started.value_or(around_.loop.clock().wall());
+  const base::Clock& clock = around_.loop.clock();
+  started_ = pod_->started.value_or(clock.wall());
+  began_ = clock.monotonic() + -std::max<base::Duration>(clock.wall() - started_, base::Duration(0));
   adopt();
   step_soon();
 }
@@ -106,7 +108,7 @@ void PodWorker::step_soon() {
 }
 
 bool PodWorker::past_deadline() const {
-  return pod_->active_deadline && around_.loop.clock().wall() - started_ >= *pod_->active_deadline;
+  return pod_->active_deadline && around_.loop.clock().monotonic() - began_ >= *pod_->active_deadline;
 }
 
 bool PodWorker::ends() const {
@@ -137,7 +139,7 @@ void PodWorker::step() {
   show(life);
   std::optional<base::Duration> again = life.again_after;
   if (pod_->active_deadline && !life.over) {
-    const base::Duration left = started_ + *pod_->active_deadline - around_.loop.clock().wall();
+    const base::Duration left = began_ + *pod_->active_deadline - around_.loop.clock().monotonic();
     if (left > base::Duration(0)) again = again ? std::min(*again, left) : left;
   }
   again_.cancel();

@@ -97,7 +97,8 @@ class PodWorker {
   std::vector<policy::LifeContainer> roles_;
   std::vector<Held> held_;
   bool stepping_ = false, lost_ = false, over_ = false, writing_ = false, removing_ = false, cleared_ = false;
-  base::WallTime started_;
+  base::WallTime started_;     // as its status says
+  base::MonotonicTime began_;  // the same, by a clock that nobody sets: its deadline counts from here
   ConditionTimes times_;
   std::string status_, written_;
   net::Timer again_;

@@ -45,7 +45,7 @@ TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in 
 
 LAYER: dict[str, str] = {
     "base": "0", "model": "1", "policy": "2", "net": "2", "linux": "2", "kube": "3", "kube/memory": "3", "hadoop": "3",
-    "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "embedded": "5", "sim": "5", "cli": "5", "main": "6",
+    "copilot": "3", "journal": "3", **{component: "4" for component in _COMPONENTS}, "embedded": "5", "sim": "5", "cli": "5", "main": "6", "demo": "6",
 }
 
 # Folders that hold no C++ of the product.

@@ -1,0 +1,87 @@
+"""./dev up as somebody who has just cloned the tree uses it: the table, what is up after it, a second one, and the end by Ctrl-C, by --stop, and after kill -9."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from driver.paths import ROOT
+from support.node import cgroups
+
+UP_WITHIN_S = 180
+GONE_WITHIN_S = 90
+
+
+@unittest.skipUnless(os.geteuid() == 0 and cgroups.writable(), "no groups can be made here")
+class Example(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-test-")))
+        self.data = self.folder / "up"
+        self.arguments = [str(ROOT / "dev"), "up", "--data-dir", str(self.data), "--seconds=2"]
+        self.addCleanup(lambda: self.dev("--stop"))
+
+    def dev(self, *more: str) -> subprocess.CompletedProcess:
+        return subprocess.run([*self.arguments, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GONE_WITHIN_S)
+
+    def local(self, *words: str) -> str:
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "local", words[0], f"--data-dir={self.data}", *words[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def start(self) -> subprocess.Popen:
+        self.log = self.folder / "log"
+        with open(self.log, "w") as log:
+            child = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        self.wait(lambda: "up until Ctrl-C" in self.log.read_text() or child.poll() is not None, UP_WITHIN_S, "not up")
+        self.assertIsNone(child.poll(), self.log.read_text())
+        self.groups = (self.data / "groups").read_text().split()
+        return child
+
+    def wait(self, condition, limit_s: float, what: str):
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"{what}:\n{self.log.read_text()}")
+            time.sleep(0.1)
+
+    def assert_nothing_left(self):
+        self.assertEqual([], [str(folder) for name in self.groups for folder in cgroups.there(name)])
+        self.assertEqual(["colocation.svg"], [file.name for file in self.data.iterdir()] if self.data.exists() else ["colocation.svg"])
+
+    def test_the_table_what_is_up_and_ctrl_c(self):
+        child = self.start()
+        text = self.log.read_text()
+        for name in ("alone", "unprotected", "with Tidemark"):
+            self.assertRegex(text, rf"(?m)^{name} +[\d.]+ m?s +[\d.]+ m?s +[\d.]+ m?s +[\d,]+ +\d+ %")
+        self.assertIn("<svg", (self.data / "colocation.svg").read_text())
+        tasks = {each["name"]: each for each in json.loads(self.local("ps", "-o", "json"))["tasks"]}
+        self.assertLessEqual({"web", "load", "crunch-0", "filler-0"}, set(tasks))
+        self.wait(lambda: re.search(r'"second":1,', self.local("logs", "load")), 60, "the load that goes on writes")
+        refused = self.dev()
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("runs already", refused.stderr)
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(0, child.wait(GONE_WITHIN_S), self.log.read_text())
+        self.assert_nothing_left()
+
+    def test_one_that_was_killed_is_taken_down_by_stop(self):
+        child = self.start()
+        child.kill()
+        child.wait()
+        self.assertTrue(any(cgroups.there(name) for name in self.groups))
+        stopped = self.dev("--stop")
+        self.assertEqual(0, stopped.returncode, stopped.stderr)
+        self.assertIn("nothing of it is left", stopped.stderr)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,85 @@
+"""`tidemark up` with pods on a disk that the logs of one of them fill: the others run on, what cannot be kept is refused with its reason, and it goes on when there is room."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from cluster.tidemark_process import Component, wait_for
+from contract.test_disk_full import BALLAST_BYTES, mount_small_disk
+
+CGROUPS = Path("/sys/fs/cgroup")
+FULL_BYTES = 256 << 10
+RUN = ["--class=free"]
+
+
+class LocalDiskFull(unittest.TestCase):
+    def setUp(self):
+        self.disk = Path(tempfile.mkdtemp(prefix="tidemark-disk-"))
+        try:
+            mount_small_disk(self.disk)
+        except OSError as error:
+            self.skipTest(f"a disk of its own cannot be mounted here: {error}; run as root")
+        self.ballast = self.disk / "ballast"
+        self.ballast.write_bytes(b"\0" * BALLAST_BYTES)
+        self.data = self.disk / "data"
+        self.group = f"tidemark-test-{os.getpid()}-disk"
+        more = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-run-")))
+        self.component = Component(
+            "up", "--data-dir", str(self.data), "--listen", "127.0.0.1:0", "--node-name", "here", "--pod-group", f"/{self.group}",
+            "--run-dir", str(more / "run"), "--latch-file", str(more / "off"),
+        )
+        self.addCleanup(self.component.stop)
+        wait_for(lambda: re.search(r"^kubeconfig +(\S+)$", self.component.log, re.M), "a kubeconfig", self.component)
+        wait_for(lambda: self.local("ps").returncode == 0, "an answer", self.component)
+
+    def local(self, verb: str, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "local", verb, f"--data-dir={self.data}", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+        )
+
+    def done(self, verb: str, *words: str) -> str:
+        done = self.local(verb, *words)
+        self.assertEqual(0, done.returncode, done.stderr + self.component.log[-3000:])
+        return done.stdout
+
+    def free(self) -> int:
+        found = os.statvfs(self.disk)
+        return found.f_bavail * found.f_frsize
+
+    def state(self, name: str) -> str:
+        return next((line.split()[2] for line in self.done("ps", "-a").splitlines() if line.startswith(f"{name} ")), "")
+
+    def test_the_others_run_on_and_all_goes_on_when_there_is_room(self):
+        self.done("run", "--name=steady", "--qos=LS", "--cpu=0.1", "--memory=32Mi", "--", "sleep", "1000")
+        self.done("run", "--name=chatty", *RUN, "--", "sh", "-c", "while :; do head -c 4000 /dev/zero | tr '\\0' x; echo; done")
+        wait_for(lambda: self.state("steady") == "Running", "the quiet one runs", self.component)
+        wait_for(lambda: self.free() < FULL_BYTES, "a full disk", self.component)
+        refused = None
+        for number in range(50):  # some room may be left in what is open already
+            refused = self.local("run", f"--name=big-{number}", *RUN, f"--env=BIG={'x' * 100_000}", "--", "true")
+            if refused.returncode != 0:
+                break
+        self.assertIn("507", refused.stderr)
+        self.assertIn("full", refused.stderr)
+        self.assertEqual(["Running", "Running"], [self.state("steady"), self.state("chatty")], "reading goes on, and so do they")
+
+        self.ballast.unlink()
+        wait_for(lambda: self.local("stop", "chatty", "--now").returncode == 0, "room", self.component)
+        wait_for(lambda: self.state("chatty") == "", "it is gone", self.component)
+        wait_for(lambda: self.free() > BALLAST_BYTES, "its logs are gone", self.component)
+        after = self.local("run", "--name=after", *RUN, "--wait", "--", "sh", "-c", "echo room; exit 4")
+        self.assertEqual((4, "room\n"), (after.returncode, after.stdout), after.stderr)
+        self.assertEqual("Running", self.state("steady"))
+        for line in self.done("ps", "-a").splitlines()[1:]:
+            if line and line.split()[1] in ("online", "free"):
+                self.done("stop", line.split()[0], "--now")
+        wait_for(lambda: not list(CGROUPS.glob(f"*/{self.group}/kubepods/**/pod*")), "their groups gone", self.component)
+        self.assertEqual(0, self.component.stop(), self.component.log)
+        self.assertEqual([], [top for top in (CGROUPS / self.group, *CGROUPS.glob(f"*/{self.group}")) if top.exists()])
+
+
+if __name__ == "__main__":
+    unittest.main()

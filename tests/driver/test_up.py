@@ -1,0 +1,134 @@
+"""What ./dev up is told, whose its folder is, what it prints and draws; the example itself runs in the group `cluster`."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+from unittest import mock
+
+from driver import up
+from driver.console import Failed, WrongUse
+from driver.demo import measure, plot, table
+from support import owners
+
+LINE = '{"answers":%d,"failures":%d,"unanswered":0,"p50_us":600.5,"p90_us":900,"p99_us":2500,"p999_us":12000,"max_us":20000,"late_p99_us":1,"late_p999_us":1}\n'
+OUTPUT = '{"second":0,' + (LINE % (5, 0))[1:] + '{"second":1,' + (LINE % (4, 1))[1:] + LINE % (9, 1)
+
+
+class WayIn(unittest.TestCase):
+    def test_the_kubectl_that_is_there_is_named(self):
+        self.assertEqual("export KUBECONFIG=/d/kubeconfig\n/c/kubectl get nodes", up.way_in(Path("/d/kubeconfig"), Path("/c/kubectl")))
+
+    def test_where_there_is_none_it_says_so_and_where_one_comes_from(self):
+        text = up.way_in(Path("/d/kubeconfig"), None)
+        self.assertIn("There is no kubectl here", text)
+        self.assertIn("./dev cluster start", text)
+        self.assertNotIn("get nodes", text)
+
+
+class Flags(unittest.TestCase):
+    def test_with_an_equals_sign_and_without(self):
+        for words in (["--seconds=7", "--listen=127.0.0.1:1", "--once"], ["--once", "--seconds", "7", "--listen", "127.0.0.1:1"]):
+            options = up.parse(words)
+            self.assertEqual((7, "127.0.0.1:1", True, False), (options.seconds, options.listen, options.once, options.stop))
+
+    def test_what_is_wrong_is_named(self):
+        for words, said in {
+            ("--sconds", "3"): "unknown flag `--sconds`", ("--once=yes",): "unknown flag `--once=yes`", ("--listen",): "`--listen` wants a value",
+            ("--seconds", "1"): "from 2 to 3600, found `1`", ("--seconds=soon",): "found `soon`", ("--yarn",): "unknown flag `--yarn`",
+        }.items():
+            with self.subTest(words), self.assertRaises(WrongUse) as raised:
+                up.parse(list(words))
+            self.assertIn(said, str(raised.exception))
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.data = Path(self.enterContext(tempfile.TemporaryDirectory())) / "up"
+
+    def test_it_is_ours_while_the_block_runs_and_gone_after_it(self):
+        with up._ours(self.data):
+            self.assertEqual(0o700, self.data.stat().st_mode & 0o777)
+            (self.data / "web").mkdir()
+            with self.assertRaises(Failed) as raised, up._ours(self.data):
+                pass
+            self.assertIn("runs already", str(raised.exception))
+        self.assertFalse(self.data.exists())
+
+    def test_the_drawing_stays(self):
+        with up._ours(self.data):
+            up.plot_file(self.data).write_text("<svg/>")
+        self.assertEqual([up.plot_file(self.data)], list(self.data.iterdir()))
+        with mock.patch.object(up, "DATA", self.data), up._ours(self.data):
+            self.assertFalse(up.plot_file(self.data).exists())
+
+    def test_what_one_that_was_killed_has_left_is_taken_away(self):
+        self.data.mkdir()
+        mark = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r}); from pathlib import Path; from support import owners; owners.mark(Path({str(self.data)!r}))"
+        subprocess.run([sys.executable, "-c", mark], check=True, stdin=subprocess.DEVNULL)
+        (self.data / "objects.sqlite").touch()
+        self.assertEqual(0, up.stop(self.data))
+        self.assertFalse(self.data.exists())
+
+    def test_somebody_elses_folder_is_left_alone(self):
+        self.data.mkdir()
+        (self.data / "thesis.txt").touch()
+        with self.assertRaises(Failed), up._ours(self.data):
+            pass
+        self.assertEqual(0, up.stop(self.data))
+        self.assertTrue((self.data / "thesis.txt").exists())
+
+    def test_a_signal_ends_it_in_order(self):
+        with up._ours(self.data):
+            os.kill(os.getpid(), 15)
+            self.fail("the block goes on")
+        self.assertFalse(self.data.exists())
+
+    def test_an_owner_that_lives_is_asked_to_end(self):
+        self.data.mkdir()
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdin=subprocess.DEVNULL)
+        self.addCleanup(child.kill)
+        (self.data / owners.MARK).write_text(f"{child.pid} {owners._started(child.pid)} {owners._namespace()}")
+
+        def end(pid: int, _signal: int) -> None:
+            self.assertEqual(child.pid, pid)
+            child.terminate()
+            child.wait()
+
+        with mock.patch.object(up.os, "kill", end):
+            self.assertEqual(0, up.stop(self.data))
+        self.assertFalse(self.data.exists())
+
+
+class Shown(unittest.TestCase):
+    def test_the_loads_own_figures_are_read(self):
+        found = measure.read("started\n" + OUTPUT, 0.5, 0.01, 1.25)
+        self.assertEqual((600.5, 2500, 12000, 9, 1), (found.p50_us, found.p99_us, found.p999_us, found.answers, found.failed))
+        self.assertEqual([0, 1], [line["second"] for line in found.seconds])
+
+    def test_a_load_that_ended_without_figures_is_no_result(self):
+        with self.assertRaises(Failed) as raised:
+            measure.read("tidemark_load: no server\n", 0, 0, 0)
+        self.assertIn("no server", str(raised.exception))
+
+    def test_the_table(self):
+        text = table.text({"alone": measure.read(OUTPUT, 0.436, 0, 0), "unprotected": measure.read(OUTPUT.replace("2500", "9400000"), 1, 0, 1.634)})
+        head, alone, unprotected = text.splitlines()
+        self.assertEqual(["alone", "0.60", "ms", "2.50", "ms", "12", "ms", "1", "44", "%", "–"], alone.split())
+        self.assertEqual(["unprotected", "0.60", "ms", "9.4", "s", "12", "ms", "1", "100", "%", "1.63", "cores"], unprotected.split())
+        self.assertEqual(len({len(line) for line in (head, unprotected)}), 1)
+
+    def test_the_drawing_is_well_formed_and_has_every_stage(self):
+        stages = {name: measure.read(OUTPUT, 0.9, 0, 1.0) for name in ("alone", "a < b", "with Tidemark")}
+        drawing = xml.etree.ElementTree.fromstring(plot.svg(stages, 2, "2000 requests & more"))
+        texts = [element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        for name in stages:
+            self.assertIn(name, texts)
+        self.assertEqual(3, len(list(drawing.iter("{http://www.w3.org/2000/svg}polyline"))))
+
+
+if __name__ == "__main__":
+    unittest.main()
