@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
@@ -92,14 +93,11 @@ class Folder(unittest.TestCase):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdin=subprocess.DEVNULL)
         self.addCleanup(child.kill)
         (self.data / owners.MARK).write_text(f"{child.pid} {owners._started(child.pid)} {owners._namespace()}")
-
-        def end(pid: int, _signal: int) -> None:
-            self.assertEqual(child.pid, pid)
-            child.terminate()
-            child.wait()
-
-        with mock.patch.object(up.os, "kill", end):
-            self.assertEqual(0, up.stop(self.data))
+        reaper = threading.Thread(target=child.wait)  # as whoever started it would
+        reaper.start()
+        self.assertEqual(0, up.stop(self.data))
+        reaper.join()
+        self.assertEqual(-15, child.returncode)
         self.assertFalse(self.data.exists())
 
 

@@ -1,5 +1,6 @@
 """Each check on a tree that holds to it and on one that breaks it in one place: a check that cannot fail holds nothing."""
 
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -252,6 +253,17 @@ class Checks(unittest.TestCase):
         tree = self.tree({"docs/more.md": "x\n\n```sh run cluster\nkubectl get nodes\n```\n"})
         self.assertEqual(["true\n"], [block.text for block in docs.runnable(tree.root, "unit")])
         self.assertEqual([("docs/more.md", 3)], [(block.file, block.line) for block in docs.runnable(tree.root, "cluster")])
+
+    def test_blocks_of_a_page_are_one_shell(self):
+        page = "x\n\n```sh run page\nx=1\n```\n\nthen\n\n```sh run page\necho \"x is $x\"\n%s\n```\n"
+        for last, code, said in (("true", 0, ""), ("false", 1, "failed in the block at line 9")):
+            tree = self.tree({"docs/more.md": page % last})
+            found = docs.pages(tree.root)
+            self.assertEqual([("docs/more.md", 3)], [(block.file, block.line) for block in found])
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", found[0].text], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.assertEqual((code, "x is 1\n"), (done.returncode, done.stdout), done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertEqual([], [block for block in docs.runnable(tree.root, "unit") if block.file == "docs/more.md"])
 
     def test_documentation_links(self):
         self.broken(docs.links_hold, {"docs/use.md": "see [it](gone.md#part)\n"}, "docs/gone.md")
