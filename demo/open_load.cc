@@ -1,5 +1,6 @@
 #include "demo/open_load.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -254,7 +254,7 @@ def metrics_told(tree: Tree) -> list[str]:
     """Every metric that the code has is a row of the page, and every row is one that the code has."""
     made = {}
     for file in tree.cxx:
-        if is_test(file) or not file.endswith(".cc") or top(file) in ("bench", "tests"):
+        if is_test(file) or not file.endswith(".cc") or top(file) in ("bench", "tests", "demo"):
             continue
         for match in _METRIC.finditer(tree.text(file)):
             made.setdefault(match[1], f"{file}:{line_of(tree.text(file), match.start())}")

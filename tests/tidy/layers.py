@@ -35,10 +35,11 @@ MAY_USE: dict[str, set[str]] = {
     "embedded": BELOW_ASSEMBLY,
     "sim": BELOW_ASSEMBLY,
     "cli": BELOW_ASSEMBLY,
+    "demo": {NET, BASE},  # a program of its own
 }
 
 # Nothing is out of reach for these; nothing may include them.
-UNBOUND = {"main", "tests", "bench", "demo"}
+UNBOUND = {"main", "tests", "bench"}
 
 # A unit test may stand on the in-memory API server, which is the fake of the rim; product code of these folders may not.
 TEST_MAY_ALSO_USE: dict[str, set[str]] = {folder: {"kube/memory"} for folder in [*_COMPONENTS, "kube"]}
