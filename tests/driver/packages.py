@@ -12,7 +12,7 @@ PACKAGES = [
     "clang-19", "lld-19", "llvm-19", "libclang-rt-19-dev", "clang-tidy-19", "clang-format-19",
     "g++", "mold", "ccache", "ninja-build", "cmake", "pkg-config", "tzdata",
     # libraries, each with its static archive
-    "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev", "zlib1g-dev", "libgtest-dev",
+    "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev", "libexpat1-dev", "zlib1g-dev", "libgtest-dev",
     # the test fixture and the driver
     "etcd-server", "openssl", "jq", "curl", "ca-certificates", "git", "util-linux",
 ]

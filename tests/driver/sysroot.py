@@ -18,7 +18,7 @@ from driver.paths import cache_folder
 
 # Headers and archives of packages.PACKAGES, and what those of the compiler's own lie in.
 PACKAGES = [
-    "libc6-dev", "libcrypt-dev", "linux-libc-dev", "libgcc-12-dev", "libstdc++-12-dev", "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libyaml-cpp0.7", "libsqlite3-dev", "zlib1g-dev",
+    "libc6-dev", "libcrypt-dev", "linux-libc-dev", "libgcc-12-dev", "libstdc++-12-dev", "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libyaml-cpp0.7", "libsqlite3-dev", "libexpat1-dev", "libexpat1", "zlib1g-dev",
     "libgtest-dev",
 ]
 TRIPLES = {"arm64": "aarch64-linux-gnu", "amd64": "x86_64-linux-gnu"}

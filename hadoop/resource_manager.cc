@@ -1,0 +1,132 @@
+#include "hadoop/resource_manager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace tidemark::hadoop {
+namespace {
+
+constexpr std::string_view kAdminProtocol = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB";
+constexpr std::string_view kClientProtocol = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
+constexpr std::string_view kHaProtocol = "org.apache.hadoop.ha.HAServiceProtocol";
+
+constexpr Method kUpdateNodeResource{kAdminProtocol, "updateNodeResource"};
+constexpr Method kGetClusterNodes{kClientProtocol, "getClusterNodes"};
+constexpr Method kGetServiceStatus{kHaProtocol, "getServiceStatus"};
+
+// Of one machine, when all are asked who is active: an answer costs it nothing, and a frozen one must not hold the
+// rest.
+constexpr base::Duration kStatusLimit = std::chrono::seconds(3);
+
+// It may be another one's turn.
+bool says_to_ask_another(const Error& error) {
+  return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline;
+}
+
+RpcConfig config_of(const Address& server, std::string_view protocol, const Identity& identity) {
+  RpcConfig config;
+  config.server = server;
+  config.protocol = protocol;
+  config.identity = identity;
+  return config;
+}
+
+}  // namespace
+
+struct ResourceManager::Member {
+  RpcClient client;
+  RpcClient admin;
+};
+
+ResourceManager::ResourceManager(net::EventLoop& loop, net::WorkerPool* workers, RmCluster cluster, base::Random random)
+    : loop_(loop), cluster_(std::move(cluster)) {
+  TM_CHECK(!cluster_.members.empty(), "a cluster without a ResourceManager");
+  for (const RmAddresses& each : cluster_.members) {
+    members_.push_back(std::unique_ptr<Member>(new Member{
+        .client = {loop, workers, config_of(each.client, kClientProtocol, cluster_.identity), random.fork()},
+        .admin = {loop, workers, config_of(each.admin, kAdminProtocol, cluster_.identity), random.fork()},
+    }));
+  }
+}
+
+ResourceManager::~ResourceManager() = default;
+
+net::Task<Result<NodeReports>> ResourceManager::nodes(std::vector<NodeState> states, base::Duration limit) {
+  TM_CO_TRY(const std::string response,
+            co_await ask_active(
+                [request = encode_get_cluster_nodes(states)](Member& member, base::Duration left) {
+                  return member.client.call(kGetClusterNodes, request, left);
+                },
+                limit));
+  co_return decode_get_cluster_nodes(response);
+}
+
+net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates, base::Duration limit) {
+  if (updates.empty()) co_return Result<void>();
+  TM_CO_TRY_VOID(co_await ask_active(
+      [request = encode_update_node_resource(updates)](Member& member, base::Duration left) {
+        return member.admin.call(kUpdateNodeResource, request, left);
+      },
+      limit));
+  co_return Result<void>();
+}
+
+// Twice at most: once where the active one was thought to be, once where it then is. A call that was lost on its way
+// may have been done; both of ours may be done twice.
+net::Task<Result<std::string>> ResourceManager::ask_active(Call call, base::Duration limit) {
+  const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
+  const auto left = [&] { return deadline - loop_.clock().monotonic(); };
+  if (!has_peers()) {
+    active_ = 0;
+    co_return co_await call(*members_.front(), limit);
+  }
+  const bool known = active_.has_value();
+  if (!known) {
+    TM_CO_TRY(active_, co_await find_active(left()));
+  }
+  auto answer = co_await call(*members_[*active_], left());
+  if (answer || !says_to_ask_another(answer.error())) co_return answer;
+  active_.reset();
+  if (!known || left() <= base::Duration(0)) co_return answer;
+  TM_CO_TRY(active_, co_await find_active(left()));
+  co_return co_await call(*members_[*active_], left());
+}
+
+net::Task<Result<std::size_t>> ResourceManager::find_active(base::Duration limit) {
+  net::OneShot<Result<std::size_t>> found(loop_);
+  std::size_t open = members_.size();
+  std::string said;
+  const auto ask = [&](std::size_t number) -> net::Task<void> {
+    auto response = co_await members_[number]->admin.call(kGetServiceStatus, "", std::min(limit, kStatusLimit));
+    Result<HaState> state = response ? decode_get_service_status(*response) : fail(std::move(response).error());
+    if (state && *state == HaState::kActive) found.give(number);
+    if (state) {
+      said += base::cat(said.empty() ? "" : "; ", cluster_.members[number].id, " is ", to_string(*state));
+    } else {
+      said += base::cat(said.empty() ? "" : "; ", cluster_.members[number].id, ": ", state.error().message);
+    }
+    if (--open == 0) found.give(fail(ErrorKind::kUnavailable, "no ResourceManager is active: ", said));
+  };
+  net::Scope scope(loop_);
+  for (std::size_t i = 0; i < members_.size(); ++i) scope.spawn(ask(i));
+  TM_CO_TRY(const std::size_t number, co_await found);
+  if (last_active_ && *last_active_ != number) ++failovers_;
+  last_active_ = number;
+  co_return number;
+}
+
+std::uint64_t ResourceManager::calls() const {
+  std::uint64_t sum = 0;
+  for (const auto& each : members_) sum += each->client.calls_made() + each->admin.calls_made();
+  return sum;
+}
+
+std::uint64_t ResourceManager::connections() const {
+  std::uint64_t sum = 0;
+  for (const auto& each : members_) sum += each->client.connections_made() + each->admin.connections_made();
+  return sum;
+}
+
+}  // namespace tidemark::hadoop

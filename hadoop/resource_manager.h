@@ -1,0 +1,68 @@
+// The ResourceManager of one YARN cluster as calls, whichever of its machines is active now: one kept connection to its
+// admin port and one to its client port. With HA the active one is found by asking all at once, and again when it turns
+// out to be on standby, away or silent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "hadoop/rpc_client.h"
+#include "hadoop/yarn_records.h"
+#include "net/loop.h"
+#include "net/worker.h"
+
+namespace tidemark::hadoop {
+
+struct RmAddresses {
+  std::string id;  // of yarn.resourcemanager.ha.rm-ids; empty without HA
+  Address client;
+  Address admin;
+};
+
+struct RmCluster {
+  std::vector<RmAddresses> members;  // one at least; more than one, or one with an id: HA
+  Identity identity;
+};
+
+class ResourceManager {
+ public:
+  ResourceManager(net::EventLoop& loop, net::WorkerPool* workers, RmCluster cluster, base::Random random);
+  ~ResourceManager();
+  ResourceManager(const ResourceManager&) = delete;
+  ResourceManager& operator=(const ResourceManager&) = delete;
+
+  // All nodes in these states, or in any where none is named.
+  net::Task<Result<NodeReports>> nodes(std::vector<NodeState> states, base::Duration limit);
+  // In one call. Done when the server has taken it: what its scheduler makes of it shows in a later report.
+  net::Task<Result<void>> update(std::vector<NodeUpdate> updates, base::Duration limit);
+
+  // Where the last answer came from; null before the first, and while none of several is known to be active.
+  const RmAddresses* active() const { return active_ ? &cluster_.members[*active_] : nullptr; }
+  // How often the active one was found to be another than before.
+  std::uint64_t failovers() const { return failovers_; }
+  std::uint64_t calls() const;
+  std::uint64_t connections() const;
+
+ private:
+  struct Member;
+  using Call = std::function<net::Task<Result<std::string>>(Member&, base::Duration limit)>;
+
+  bool has_peers() const { return cluster_.members.size() > 1 || !cluster_.members.front().id.empty(); }
+  net::Task<Result<std::string>> ask_active(Call call, base::Duration limit);
+  net::Task<Result<std::size_t>> find_active(base::Duration limit);
+
+  net::EventLoop& loop_;
+  const RmCluster cluster_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::optional<std::size_t> active_;
+  std::optional<std::size_t> last_active_;
+  std::uint64_t failovers_ = 0;
+};
+
+}  // namespace tidemark::hadoop

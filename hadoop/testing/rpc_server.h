@@ -1,0 +1,181 @@
+// A Hadoop RPC server for tests of what calls one: takes connections and calls apart as the protocol says, and answers
+// as the test wants, at once or later.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/log.h"
+#include "base/testing/clock.h"
+#include "hadoop/rpc_client.h"
+#include "hadoop/rpc_frames.h"
+#include "hadoop/wire.h"
+#include "net/connection.h"
+#include "net/loop.h"
+#include "net/testing/endpoint.h"
+
+namespace tidemark::hadoop::testing {
+
+struct SeenCall {
+  std::size_t connection = 0;
+  std::int32_t id = 0;
+  std::string client_id;
+  std::string protocol;
+  std::string method;
+  std::string request;
+};
+
+struct SeenConnection {
+  std::string head;  // the first seven bytes
+  std::string client_id;
+  std::string protocol;
+  Identity identity;
+};
+
+class RpcServer {
+ public:
+  // Answers with the response's bytes, or a refusal, or not now.
+  using Reply = std::optional<std::variant<std::string, Refusal>>;
+  using Handler = std::function<Reply(const SeenCall&)>;
+
+  RpcServer(net::EventLoop& loop, Handler handler, std::uint16_t port = 0) : loop_(loop), handler_(std::move(handler)) {
+    auto listener = net::listen_on(loop_, log_, base::cat("127.0.0.1:", port), 0600, nullptr, std::chrono::seconds(10),
+                                   100, [this](std::unique_ptr<net::Connection> made) { accept(std::move(made)); });
+    if (!listener) throw std::runtime_error(listener.error().message);
+    listener_ = std::move(*listener);
+  }
+
+  Address address() const { return {"127.0.0.1", listener_->port()}; }
+  const std::vector<SeenCall>& calls() const { return calls_; }
+  const std::vector<SeenConnection>& connections() const { return seen_; }
+
+  void answer(const SeenCall& call, std::string_view response) {
+    std::string header;
+    WireWriter(header).number(1, call.id).number(2, 0).number(3, 9).bytes(7, call.client_id);
+    send(call, header, response);
+  }
+  void refuse(const SeenCall& call, const Refusal& refusal) {
+    std::string header;
+    WireWriter(header)
+        .number(1, static_cast<std::uint32_t>(call.id))
+        .number(2, refusal.fatal ? 2 : 1)
+        .bytes(4, refusal.exception)
+        .bytes(5, refusal.message)
+        .number(6, refusal.detail);
+    send(call, header, std::nullopt);
+  }
+  void send_raw(std::size_t connection, std::string_view bytes) { line(connection).end.connection->write(bytes); }
+  void close(std::size_t connection) { line(connection).end.connection.reset(); }
+
+ private:
+  struct Line {
+    std::size_t number;
+    bool begun = false;
+    FrameReader frames;
+    net::testing::Endpoint end;
+  };
+
+  Line& line(std::size_t number) {
+    for (Line& each : lines_) {
+      if (each.number == number) return each;
+    }
+    throw std::runtime_error("no such connection");
+  }
+
+  void accept(std::unique_ptr<net::Connection> made) {
+    Line& mine = lines_.emplace_back();
+    mine.number = lines_.size() - 1;
+    mine.end.on_data = [this, &mine](std::string_view bytes) {
+      read(mine, bytes);
+      return true;
+    };
+    mine.end.attach(std::move(made));
+  }
+
+  void read(Line& mine, std::string_view bytes) {
+    if (!mine.begun) {
+      if (mine.end.got.size() < 7) return;
+      seen_.emplace_back().head = mine.end.got.substr(0, 7);
+      bytes = std::string_view(mine.end.got).substr(7);
+      mine.begun = true;
+    }
+    mine.frames.append(bytes);
+    while (mine.end.connection) {
+      const auto frame = mine.frames.next();
+      if (!frame) throw std::runtime_error(frame.error().message);
+      if (!*frame) return;
+      take(mine, **frame);
+    }
+  }
+
+  void take(Line& mine, std::string_view frame) {
+    SeenCall call;
+    call.connection = mine.number;
+    WireReader header(need(take_delimited(frame, "RpcRequestHeaderProto")));
+    while (const auto field = header.next()) {
+      if (field->number == 3) call.id = static_cast<std::int32_t>(field->zigzag());
+      if (field->number == 4) call.client_id = field->text();
+    }
+    if (call.id == -3) {
+      take_context(call, need(take_delimited(frame, "IpcConnectionContextProto")));
+      return;
+    }
+    WireReader names(need(take_delimited(frame, "RequestHeaderProto")));
+    while (const auto field = names.next()) {
+      if (field->number == 1) call.method = field->text();
+      if (field->number == 2) call.protocol = field->text();
+    }
+    call.request = need(take_delimited(frame, "the request"));
+    calls_.push_back(call);
+    const Reply reply = handler_(call);
+    if (!reply) return;
+    if (const auto* response = std::get_if<std::string>(&*reply)) answer(call, *response);
+    if (const auto* refusal = std::get_if<Refusal>(&*reply)) refuse(call, *refusal);
+  }
+
+  void take_context(const SeenCall& call, std::string_view context) {
+    SeenConnection& seen = seen_.back();
+    seen.client_id = call.client_id;
+    WireReader reader(context);
+    while (const auto field = reader.next()) {
+      if (field->number == 3) seen.protocol = field->text();
+      if (field->number != 2) continue;
+      WireReader user(field->text());
+      while (const auto name = user.next()) {
+        (name->number == 1 ? seen.identity.effective_user : seen.identity.real_user) = name->text();
+      }
+    }
+  }
+
+  void send(const SeenCall& call, std::string_view header, std::optional<std::string_view> response) {
+    std::string content;
+    append_delimited(content, header);
+    if (response) append_delimited(content, *response);
+    std::string frame;
+    for (const int shift : {24, 16, 8, 0}) frame.push_back(static_cast<char>(content.size() >> shift & 0xff));
+    send_raw(call.connection, frame + content);
+  }
+
+  static std::string_view need(Result<std::string_view> read) {
+    if (!read) throw std::runtime_error(read.error().message);
+    return *read;
+  }
+
+  net::EventLoop& loop_;
+  Handler handler_;
+  base::SystemClock clock_;
+  base::Log log_{clock_, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  std::unique_ptr<net::Listener> listener_;
+  std::list<Line> lines_;
+  std::vector<SeenConnection> seen_;
+  std::vector<SeenCall> calls_;
+};
+
+}  // namespace tidemark::hadoop::testing

@@ -1,0 +1,253 @@
+#include "hadoop/yarn_records.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "hadoop/wire.h"
+
+namespace tidemark::hadoop {
+namespace {
+
+// In the map of resources too, where they are known already from their own fields.
+constexpr std::string_view kMemory = "memory-mb";
+constexpr std::string_view kVcores = "vcores";
+
+void write(WireWriter& out, const NodeId& id) {
+  out.bytes(1, id.host).number(2, id.port);
+}
+
+void write(WireWriter& out, const Resource& resource) {
+  out.number(1, resource.memory_mib).number(2, resource.vcores);
+  for (const ResourceValue& each : resource.others) {
+    out.message(3, [&](WireWriter& value) {
+      value.bytes(1, each.name).number(2, each.value).bytes(3, each.units).number(4, each.type);
+    });
+  }
+}
+
+Result<NodeId> read_node_id(std::string_view bytes) {
+  NodeId id;
+  WireReader reader(bytes);
+  while (const auto field = reader.next()) {
+    if (field->number == 1) id.host = field->text();
+    if (field->number == 2) id.port = field->integer32();
+  }
+  TM_TRY_VOID(reader.finish("NodeIdProto"));
+  if (id.host.empty()) return fail(ErrorKind::kInvalid, "NodeIdProto: no host");
+  return id;
+}
+
+Result<ResourceValue> read_resource_value(std::string_view bytes) {
+  ResourceValue out;
+  WireReader reader(bytes);
+  while (const auto field = reader.next()) {
+    if (field->number == 1) out.name = field->text();
+    if (field->number == 2) out.value = field->integer();
+    if (field->number == 3) out.units = field->text();
+    if (field->number == 4) out.type = field->integer32();
+  }
+  TM_TRY_VOID(reader.finish("ResourceInformationProto"));
+  return out;
+}
+
+Result<Resource> read_resource(std::string_view bytes) {
+  Resource out;
+  WireReader reader(bytes);
+  while (const auto field = reader.next()) {
+    switch (field->number) {
+      case 1:
+        out.memory_mib = field->integer();
+        break;
+      case 2:
+        out.vcores = field->integer32();
+        break;
+      case 3: {
+        TM_TRY(ResourceValue value, read_resource_value(field->text()));
+        if (value.name == kMemory || value.name == kVcores) break;
+        if (out.others.size() == kResourceTypesMax) {
+          return fail(ErrorKind::kInvalid, "ResourceProto: more than ", kResourceTypesMax, " kinds of resources");
+        }
+        out.others.push_back(std::move(value));
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  TM_TRY_VOID(reader.finish("ResourceProto"));
+  return out;
+}
+
+Result<NodeState> read_state(std::int64_t value) {
+  if (value < 1 || value > 8) return fail(ErrorKind::kInvalid, "a state that is not known: ", value);
+  return static_cast<NodeState>(value);
+}
+
+Result<NodeReport> read_report(std::string_view bytes) {
+  NodeReport report;
+  bool used = false;
+  bool capability = false;
+  std::int64_t state = 0;
+  WireReader reader(bytes);
+  while (const auto field = reader.next()) {
+    switch (field->number) {
+      case 1: {
+        TM_TRY(report.id, read_node_id(field->text()));
+        break;
+      }
+      case 2:
+        report.http_address = field->text();
+        break;
+      case 4: {
+        TM_TRY(report.used, read_resource(field->text()));
+        used = true;
+        break;
+      }
+      case 5: {
+        TM_TRY(report.capability, read_resource(field->text()));
+        capability = true;
+        break;
+      }
+      case 6:
+        report.containers = field->integer32();
+        break;
+      case 7:
+        state = field->integer();
+        break;
+      case 8:
+        report.health_report = field->text();
+        break;
+      case 10:
+        if (report.labels.size() < kLabelsMax) report.labels.emplace_back(field->text());
+        break;
+      default:
+        break;
+    }
+  }
+  TM_TRY_VOID(reader.finish("NodeReportProto"));
+  if (report.id.host.empty()) return fail(ErrorKind::kInvalid, "NodeReportProto: no nodeId");
+  const auto lacks = [&](std::string_view what) {
+    return fail(ErrorKind::kInvalid, "NodeReportProto of ", report.id.text(), ": no ", what);
+  };
+  if (!capability) return lacks("capability");
+  if (auto known = read_state(state); known) {
+    report.state = *known;
+  } else {
+    return fail(std::move(known).error().within(base::cat("NodeReportProto of ", report.id.text())));
+  }
+  // A node that left has no used resources to tell of; of one that runs they are what everything stands on.
+  if (!used && report.state == NodeState::kRunning) return lacks("used");
+  return report;
+}
+
+}  // namespace
+
+std::string NodeId::text() const {
+  return base::cat(host, ":", port);
+}
+
+Result<NodeId> parse_node_id(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  NodeId id;
+  if (colon != std::string_view::npos && colon > 0) {
+    const auto port = base::parse_int(text.substr(colon + 1));
+    if (port && *port > 0 && *port <= std::numeric_limits<std::uint16_t>::max()) {
+      id.host = text.substr(0, colon);
+      id.port = static_cast<std::int32_t>(*port);
+      return id;
+    }
+  }
+  return fail(ErrorKind::kInvalid, "a NodeManager is named HOST:PORT, found ", base::in_quotes(text));
+}
+
+std::string_view to_string(NodeState state) {
+  switch (state) {
+    case NodeState::kNew:
+      return "NEW";
+    case NodeState::kRunning:
+      return "RUNNING";
+    case NodeState::kUnhealthy:
+      return "UNHEALTHY";
+    case NodeState::kDecommissioned:
+      return "DECOMMISSIONED";
+    case NodeState::kLost:
+      return "LOST";
+    case NodeState::kRebooted:
+      return "REBOOTED";
+    case NodeState::kDecommissioning:
+      return "DECOMMISSIONING";
+    case NodeState::kShutdown:
+      return "SHUTDOWN";
+  }
+  return "?";
+}
+
+std::string encode_update_node_resource(const std::vector<NodeUpdate>& updates) {
+  std::string out;
+  WireWriter writer(out);
+  for (const NodeUpdate& update : updates) {
+    writer.message(1, [&](WireWriter& entry) {
+      entry.message(1, [&](WireWriter& id) { write(id, update.id); });
+      entry.message(2, [&](WireWriter& option) {
+        option.message(1, [&](WireWriter& total) { write(total, update.total); });
+        if (update.overcommit) option.number(2, update.overcommit->milliseconds);
+      });
+    });
+  }
+  return out;
+}
+
+std::string encode_get_cluster_nodes(const std::vector<NodeState>& states) {
+  std::string out;
+  WireWriter writer(out);
+  for (const NodeState state : states) writer.number(1, static_cast<std::int64_t>(state));
+  return out;
+}
+
+Result<NodeReports> decode_get_cluster_nodes(std::string_view response) {
+  NodeReports out;
+  WireReader reader(response);
+  while (const auto field = reader.next()) {
+    if (field->number != 1) continue;
+    if (out.nodes.size() + out.refused.size() == kNodesMax) {
+      return fail(ErrorKind::kInvalid, "GetClusterNodesResponseProto: more than ", kNodesMax, " nodes");
+    }
+    if (auto report = read_report(field->text()); report) {
+      out.nodes.push_back(std::move(*report));
+    } else {
+      out.refused.push_back(std::move(report).error());
+    }
+  }
+  TM_TRY_VOID(reader.finish("GetClusterNodesResponseProto"));
+  return out;
+}
+
+std::string_view to_string(HaState state) {
+  switch (state) {
+    case HaState::kInitializing:
+      return "initializing";
+    case HaState::kActive:
+      return "active";
+    case HaState::kStandby:
+      return "standby";
+    case HaState::kObserver:
+      return "observer";
+  }
+  return "?";
+}
+
+Result<HaState> decode_get_service_status(std::string_view response) {
+  std::optional<std::int64_t> state;
+  WireReader reader(response);
+  while (const auto field = reader.next()) {
+    if (field->number == 1) state = field->integer();
+  }
+  TM_TRY_VOID(reader.finish("GetServiceStatusResponseProto"));
+  if (!state || *state < 0 || *state > 3) {
+    return fail(ErrorKind::kInvalid, "GetServiceStatusResponseProto: no state that is known");
+  }
+  return static_cast<HaState>(*state);
+}
+
+}  // namespace tidemark::hadoop

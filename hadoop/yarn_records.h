@@ -1,0 +1,100 @@
+// What YARN says of its nodes: the records of its protocols that are read or written here, and their bytes.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tidemark::hadoop {
+
+// Bounds of what an answer may hold: more is no ResourceManager that we could serve.
+inline constexpr std::size_t kNodesMax = 100'000;
+inline constexpr std::size_t kResourceTypesMax = 64;
+inline constexpr std::size_t kLabelsMax = 64;
+
+// How a NodeManager is named: what it registered with, not where it is.
+struct NodeId {
+  std::string host;
+  std::int32_t port = 0;
+  auto operator<=>(const NodeId&) const = default;
+  std::string text() const;  // host:port
+};
+Result<NodeId> parse_node_id(std::string_view text);
+
+// A resource beside memory and processors: yarn.io/gpu and its like.
+struct ResourceValue {
+  std::string name;
+  std::int64_t value = 0;
+  std::string units;
+  std::int32_t type = 0;  // ResourceTypesProto
+  bool operator==(const ResourceValue&) const = default;
+};
+
+// An update that names only memory and processors sets a node's other resources to zero, so they are kept and sent
+// back.
+struct Resource {
+  std::int64_t memory_mib = 0;
+  std::int32_t vcores = 0;
+  std::vector<ResourceValue> others;
+  bool operator==(const Resource&) const = default;
+};
+
+enum class NodeState : std::uint8_t {
+  kNew = 1,
+  kRunning = 2,
+  kUnhealthy = 3,
+  kDecommissioned = 4,
+  kLost = 5,
+  kRebooted = 6,
+  kDecommissioning = 7,
+  kShutdown = 8,
+};
+std::string_view to_string(NodeState);
+
+struct NodeReport {
+  NodeId id;
+  std::string http_address;  // of the NodeManager's web services, host:port
+  Resource used;             // of all containers that were given out, started or not
+  Resource capability;       // the total that the scheduler shares out
+  std::int32_t containers = 0;
+  NodeState state = NodeState::kNew;
+  std::string health_report;
+  std::vector<std::string> labels;
+};
+
+// What becomes of containers that no longer fit after a cut. It sticks: a grace that was once given is remembered by
+// the ResourceManager, and holds for later updates that keep.
+struct Overcommit {
+  std::int32_t milliseconds = -1;
+  static constexpr Overcommit keep() { return {-1}; }         // nothing is killed
+  static constexpr Overcommit kill_at_once() { return {0}; }  // an ApplicationMaster too
+  static constexpr Overcommit kill_after(std::int32_t grace_ms) { return {grace_ms}; }
+  bool operator==(const Overcommit&) const = default;
+};
+
+struct NodeUpdate {
+  NodeId id;
+  Resource total;
+  std::optional<Overcommit> overcommit;  // not said, as the peer does not: the server reads zero, kill at once
+};
+
+std::string encode_update_node_resource(const std::vector<NodeUpdate>& updates);
+std::string encode_get_cluster_nodes(const std::vector<NodeState>& states);  // none: all states
+
+// Reports that lack a name, a state or a resource are left out and said in `refused`: one sick node hides no other.
+struct NodeReports {
+  std::vector<NodeReport> nodes;
+  std::vector<Error> refused;
+};
+Result<NodeReports> decode_get_cluster_nodes(std::string_view response);
+
+enum class HaState : std::uint8_t { kInitializing = 0, kActive = 1, kStandby = 2, kObserver = 3 };
+std::string_view to_string(HaState);
+Result<HaState> decode_get_service_status(std::string_view response);
+
+}  // namespace tidemark::hadoop

@@ -1,0 +1,106 @@
+#include "hadoop/yarn_site.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tidemark::hadoop {
+namespace {
+
+constexpr std::string_view kHostname = "yarn.resourcemanager.hostname";
+
+struct Service {
+  std::string_view key;
+  std::uint16_t port;  // where none is said
+};
+constexpr Service kClient{"yarn.resourcemanager.address", 8032};
+constexpr Service kAdmin{"yarn.resourcemanager.admin.address", 8033};
+
+Result<Address> address_at(const Site& site, const std::string& key, std::uint16_t port) {
+  TM_TRY(const auto said, site.text(key));
+  auto address = parse_address(said.value_or(""), port);
+  if (!address) return fail(std::move(address).error().within(base::cat(site.place(key), ": ", key)));
+  return address;
+}
+
+Result<Address> address_of_member(const Site& site, const Service& service, const std::string& id) {
+  const std::string key = base::cat(service.key, ".", id);
+  TM_TRY(const auto said, site.text(key));
+  if (said && !said->empty()) return address_at(site, key, service.port);
+  const std::string host_key = base::cat(kHostname, ".", id);
+  TM_TRY(const auto host, site.text(host_key));
+  if (!host || host->empty()) {
+    return fail(ErrorKind::kInvalid, "ResourceManager ", base::in_quotes(id), ": neither ", key, " nor ", host_key,
+                " is set");
+  }
+  return address_at(site, host_key, service.port);
+}
+
+}  // namespace
+
+void set_yarn_defaults(Site& site) {
+  site.set_default(std::string(kHostname), "0.0.0.0");
+  for (const Service& service : {kClient, kAdmin}) {
+    site.set_default(std::string(service.key), base::cat("${", kHostname, "}:", service.port));
+  }
+}
+
+Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise) {
+  const auto wrong = [&] {
+    return fail(ErrorKind::kInvalid, "an address is HOST:PORT, found ", base::in_quotes(text));
+  };
+  std::string_view host = text;
+  std::string_view port;
+  const std::size_t bracket = text.starts_with('[') ? text.find(']') : 0;
+  if (bracket == std::string_view::npos) return wrong();
+  if (const std::size_t colon = text.find(':', bracket); colon != std::string_view::npos) {
+    host = text.substr(0, colon);
+    port = text.substr(colon + 1);
+    if (port.empty()) return wrong();
+  } else if (bracket > 0 && bracket + 1 != text.size()) {
+    return wrong();
+  }
+  if (bracket > 0) {
+    if (host.size() != bracket + 1) return wrong();
+    host = host.substr(1, bracket - 1);
+  }
+  if (host.empty() || host.find_first_of(" \t/,") != std::string_view::npos) return wrong();
+  Address out{std::string(host), port_otherwise};
+  if (!port.empty()) {
+    const auto number = base::parse_int(port);
+    if (!number || *number < 1 || *number > std::numeric_limits<std::uint16_t>::max()) return wrong();
+    out.port = static_cast<std::uint16_t>(*number);
+  }
+  return out;
+}
+
+Result<RmCluster> resource_managers(const Site& site) {
+  RmCluster cluster;
+  TM_TRY(const bool several, site.boolean("yarn.resourcemanager.ha.enabled", false));
+  if (!several) {
+    RmAddresses only;
+    TM_TRY(only.client, address_at(site, std::string(kClient.key), kClient.port));
+    TM_TRY(only.admin, address_at(site, std::string(kAdmin.key), kAdmin.port));
+    cluster.members.push_back(std::move(only));
+    return cluster;
+  }
+  const std::string ids_key = "yarn.resourcemanager.ha.rm-ids";
+  TM_TRY(const std::vector<std::string> ids, site.list(ids_key));
+  if (ids.empty()) {
+    return fail(ErrorKind::kInvalid, "yarn.resourcemanager.ha.enabled is true, and ", ids_key, " names no one");
+  }
+  for (const std::string& id : ids) {
+    RmAddresses member;
+    member.id = id;
+    TM_TRY(member.client, address_of_member(site, kClient, id));
+    TM_TRY(member.admin, address_of_member(site, kAdmin, id));
+    for (const RmAddresses& other : cluster.members) {
+      if (other.id == id) return fail(ErrorKind::kInvalid, ids_key, " names ", base::in_quotes(id), " twice");
+    }
+    cluster.members.push_back(std::move(member));
+  }
+  return cluster;
+}
+
+}  // namespace tidemark::hadoop

@@ -1,0 +1,20 @@
+// What yarn-site.xml says of a cluster's ResourceManagers.
+#pragma once
+
+#include "base/result.h"
+#include "hadoop/resource_manager.h"
+#include "hadoop/site.h"
+
+namespace tidemark::hadoop {
+
+// What yarn-default.xml says of the keys that are read here.
+void set_yarn_defaults(Site& site);
+
+// The members of the cluster and where they listen. With HA an address that is not set for an id is that id's hostname
+// with the port of the key; one that has neither is an error that names both keys.
+Result<RmCluster> resource_managers(const Site& site);
+
+// "host:port", "host" (then `port_otherwise`), "[::1]:8033". Wrong text is an error without its place.
+Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise);
+
+}  // namespace tidemark::hadoop
