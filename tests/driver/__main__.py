@@ -130,7 +130,8 @@ VERBS = {
     "setup": Verb("setup", "install what is missing, by Debian package name",
                   "Checks with dpkg-query and installs only what is missing; without root it prints the line to run and exits 1.\n"
                   "Nothing is missing: a fraction of a second. build, test, up and the others call it by themselves. What only one group\n"
-                  "of tests wants (containerd, runc and busybox-static: node; qemu-system-x86: vm) is installed when that group begins.", _setup),
+                  "of tests wants (containerd, runc and busybox-static: node; qemu-system-x86: vm; Java and Maven: yarn) is installed when that\n"
+                  "group begins.", _setup),
     "build": Verb("build [PRESET]", "build everything; leaves build/tidemark",
                   f"PRESET: {', '.join(PRESETS)}; dev when not given. The folder is build/ for dev and build-PRESET/ for the others.", _build),
     "test": Verb("test [GROUP…] [--only=NAME]", "run the tests; without a group, what CI runs",

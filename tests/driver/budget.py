@@ -4,7 +4,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-from driver import deploy_tools, kubernetes, packages, vm
+from driver import deploy_tools, kubernetes, packages, vm, yarn
 from driver.console import Failed, loud, say
 from driver.paths import ROOT
 
@@ -37,7 +37,7 @@ class Caches:
 
     def __init__(self):
         try:
-            self._there = not packages.missing(packages.PACKAGES) and kubernetes.complete() and deploy_tools.complete() and vm.complete()
+            self._there = not packages.missing(packages.PACKAGES) and all(each.complete() for each in (kubernetes, deploy_tools, vm, yarn))
         except FileNotFoundError:  # no dpkg: setup says what to do
             self._there = False
         self._before = _compiled()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, node, packages, processes, results, sanitizers, vm
+from driver import budget, build, contract_suite, deploy_tools, docs_world, fuzz, lanes, node, packages, processes, results, sanitizers, vm, yarn
 from driver.cluster import CLUSTERS, Fixture, Fixtures
 from driver.console import Failed, WrongUse, loud, say
 from driver.demo import plain_groups
@@ -35,6 +35,8 @@ GROUPS = {
 CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "node", "cluster", "long"}
 NEED_NODE = {"node", "long"}
+WITHOUT_CLUSTER = {"vm": vm, "yarn": yarn}  # what they run on instead
+CLEARED_AWAY = {**{group: node for group in NEED_NODE}, "yarn": yarn}  # what a killed test of theirs leaves running or lying
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "cluster": ["helm", "promtool"]}
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
@@ -164,7 +166,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         run.fixtures.stop(all_but=1)
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
-    ending = processes.cleaned_up(node.clear_away) if group in NEED_NODE else nullcontext()
+    ending = processes.cleaned_up(CLEARED_AWAY[group].clear_away) if group in CLEARED_AWAY else nullcontext()
     with run.timed(group), ending:  # one after the other: they share the cluster, and some of them kill it
         if suite:
             with _scratch() as scratch:
@@ -180,9 +182,9 @@ def _run_group(run: Run, group: str, built: bool) -> None:
 
 def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict[str, str]] | None:
     """So many clusters, and the environment of a test on the first of them. None where the group cannot run here, which is told."""
-    if group == "vm":
+    if group in WITHOUT_CLUSTER:
         with run.timed(group):
-            environment, remedy = vm.provide()
+            environment, remedy = WITHOUT_CLUSTER[group].provide()
         return _skip(run, group, remedy) if remedy else ([], environment)
     if group not in NEED_CLUSTER:
         return [], {}

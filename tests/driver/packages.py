@@ -16,10 +16,11 @@ PACKAGES = [
     # the test fixture and the driver
     "etcd-server", "openssl", "jq", "curl", "ca-certificates", "git", "util-linux",
 ]
-# Package → its program. Only the groups `node` and `vm` want these, and install what is missing when they begin. Asked by program: a machine
+# Package → its program. Only the groups `node`, `vm` and `yarn` want these, and install what is missing when they begin. Asked by program: a machine
 # that runs containers may have them from elsewhere, and Debian's would push those out.
 NODE = {"containerd": "containerd", "runc": "runc", "busybox-static": "busybox"}
 VM = {"qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox"}
+YARN = {"openjdk-17-jre-headless": "java", "maven": "mvn"}
 # The same of a release for another architecture: it is started once, in emulation.
 EMULATOR = {"qemu-user-static": "qemu-aarch64-static"}
 

@@ -1,0 +1,167 @@
+"""What the fixture of a real YARN does before there is one, and after it was killed: its Java, its settings, whose processes are its own."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+from unittest import mock
+
+from driver import groups, hadoop_jars, packages, yarn
+from driver.console import Failed
+from support import owners
+from support.yarn import leftovers, settings
+from support.yarn.job import Job
+from support.yarn.server import NotReady, Server, until
+
+PATIENCE_S = 60
+
+
+class Java(unittest.TestCase):
+    def java(self, version: str) -> str:
+        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "java"
+        file.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
+        file.chmod(0o755)
+        return str(file)
+
+    def test_the_right_one_is_taken_wherever_it_stands(self):
+        old, right, new = self.java("1.8.0_302"), self.java("17.0.15"), self.java("25")
+        self.assertEqual(os.path.realpath(right), yarn.find_java([None, new, old, "/nonexistent/java", right]))
+        self.assertIsNone(yarn.find_java([old, new]))
+
+
+class Providing(unittest.TestCase):
+    def setUp(self):
+        self.setup = self.enterContext(mock.patch.object(packages, "setup"))
+        self.enterContext(mock.patch.object(yarn, "find_java", lambda: self.java))
+        self.enterContext(mock.patch.object(yarn.shutil, "which", lambda _: None))
+        self.enterContext(mock.patch.object(hadoop_jars, "there", lambda: self.jars))
+        self.enterContext(mock.patch.object(hadoop_jars, "provide", lambda: Path("/jars")))
+
+    def test_what_is_missing_is_installed_and_nothing_else(self):
+        for self.java, self.jars, wanted in (("/java", True, []), ("/java", False, ["maven"]), (None, True, ["openjdk-17-jre-headless"])):
+            self.setup.reset_mock()
+            yarn.provide()
+            self.setup.assert_called_once_with(wanted)
+            self.assertEqual(wanted == [], yarn.complete())
+
+    def test_a_reason_is_told(self):
+        self.java, self.jars = None, True
+        self.assertIn("wanted Java 17", yarn.provide()[1])
+        self.java = "/java"
+        with mock.patch.object(hadoop_jars, "provide", side_effect=Failed("Maven did not copy Hadoop's jars")):
+            self.assertEqual(({}, "Maven did not copy Hadoop's jars"), yarn.provide())
+
+    def test_the_group_is_skipped_by_name_with_the_remedy(self):
+        run = groups.Run()
+        with mock.patch.object(groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]), mock.patch.object(yarn, "provide", lambda: ({}, "run as root")):
+            groups._run_group(run, "yarn", True)
+        self.assertEqual([("yarn (whole group) (all)", "skipped", "run as root")], [(case.title, case.outcome, case.detail) for case in run.cases])
+
+
+class Settings(unittest.TestCase):
+    def setUp(self):
+        self.layout = settings.Layout(Path(self.enterContext(tempfile.TemporaryDirectory())))
+
+    def test_site_files_are_read_as_they_were_meant(self):
+        values = {"a.b": "1 < 2 & 3", "yarn.x": "/some where/*"}
+        settings.write(self.layout.folder, yarn_site=values, core_site={})
+        read = xml.etree.ElementTree.parse(self.layout.folder / "yarn-site.xml")
+        self.assertEqual(values, {each.findtext("name"): each.findtext("value") for each in read.iter("property")})
+        self.assertEqual({"core-site.xml", "yarn-site.xml", "log4j.properties"}, {file.name for file in self.layout.folder.iterdir()})
+
+    def test_every_port_is_told_and_every_address_is_the_loopback(self):
+        ports, node_ports = settings.Ports(1, 2, 3, 4, 5), settings.NodePorts(6, 7, 8)
+        told = {**settings.common(self.layout, Path("/jars"), ports), **settings.node(self.layout, "nm-0", node_ports, settings.Totals(1000, 3))}
+        addresses = [value for key, value in told.items() if key.endswith("address")]
+        self.assertEqual([f"127.0.0.1:{port}" for port in range(1, 9)], sorted(addresses))
+        self.assertEqual(("1000", "3"), (told["yarn.nodemanager.resource.memory-mb"], told["yarn.nodemanager.resource.cpu-vcores"]))
+
+    def test_nobody_reads_the_configuration_of_the_machine(self):
+        with mock.patch.dict(os.environ, HADOOP_CONF_DIR="/etc/hadoop", YARN_LOG_DIR="/var/log", PATH="/bin"):
+            told = settings.environment(self.layout, Path("/jvm/bin/java"), "nm-0")
+        self.assertEqual((f"{self.layout.folder}/nm-0/conf", "/jvm", "/bin", False), (told["HADOOP_CONF_DIR"], told["JAVA_HOME"], told["PATH"], "YARN_LOG_DIR" in told))
+
+
+class Servers(unittest.TestCase):
+    def server(self, script: str) -> Server:
+        log = Path(self.enterContext(tempfile.TemporaryDirectory())) / "server.log"
+        server = Server("it", ["sh", "-c", script], {"PATH": os.environ["PATH"]}, log)
+        self.addCleanup(server.end)
+        server.launch()
+        server.until("it says something", server.said, PATIENCE_S)
+        return server
+
+    def test_who_takes_notice_of_sigterm_is_not_killed(self):
+        self.assertTrue(self.server("echo up; exec sleep 1000").stop())
+
+    def test_who_takes_none_is_killed_after_the_grace(self):
+        deaf = self.server("trap '' TERM; echo up; while :; do sleep 0.1; done")
+        self.assertFalse(deaf.stop(grace_s=0.3))
+        self.assertFalse(deaf.alive)
+
+    def test_one_that_is_frozen_can_be_stopped_killed_and_started_again(self):
+        for way in ("stop", "kill"):
+            server = self.server("echo up; exec sleep 1000")
+            server.freeze()
+            self.assertTrue(server.alive)
+            getattr(server, way)()
+            self.assertFalse(server.alive)
+            server.launch()
+            self.assertTrue(server.alive)
+
+    def test_one_that_ended_is_not_waited_for_and_its_last_words_are_told(self):
+        server = self.server("echo up; echo port in use; exit 1")
+        with self.assertRaisesRegex(NotReady, "(?s)it ended before: the door is open.*port in use"):
+            server.until("the door is open", lambda: False, PATIENCE_S)
+
+    def test_whoever_does_not_answer_is_named_in_the_end(self):
+        with self.assertRaisesRegex(NotReady, r"not within 0 s: an answer \(connection refused\)"):
+            until("an answer", mock.Mock(side_effect=OSError("connection refused")), limit_s=0)
+
+    def test_the_application_is_read_from_what_its_client_says(self):
+        client = self.server("echo 'INFO YarnClientImpl: Submitted application application_1700000000000_0001'; exec sleep 1000")
+        self.assertEqual("application_1700000000000_0001", Job(None, client, []).id)
+        refused = self.server("echo Invalid memory specified; exit 1")
+        self.assertRaisesRegex(NotReady, "Invalid memory specified", lambda: Job(None, refused, []).id)
+
+
+class Leftovers(unittest.TestCase):
+    def setUp(self):
+        self.place = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch.object(leftovers, "PLACE", self.place))
+
+    def run_of(self, mark: str = "") -> tuple[Path, subprocess.Popen]:
+        """Its folder, and a container of it: a session of its own, which knows the folder by its environment."""
+        folder = Path(tempfile.mkdtemp(prefix=leftovers.PREFIX, dir=self.place))
+        (folder / owners.MARK).write_text(mark)
+        child = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=subprocess.DEVNULL, env={"PATH": os.environ["PATH"], "LOCAL_DIRS": f"{folder}/nm-0/local"})
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        deadline = time.monotonic() + PATIENCE_S
+        while child.pid not in leftovers.processes_of(folder) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return folder, child
+
+    def test_containers_of_a_run_are_found_and_ended_and_no_others(self):
+        (mine, own), (_, other) = self.run_of(), self.run_of()
+        self.assertEqual({own.pid: "sleep 1000 "}, leftovers.processes_of(mine))
+        self.assertEqual([], leftovers.take_away(mine))
+        self.assertEqual((-9, None, False), (own.wait(PATIENCE_S), other.poll(), mine.exists()))
+
+    def test_only_what_has_lost_its_owner_is_taken_away(self):
+        gone = subprocess.Popen([sys.executable, "-c", ""])
+        gone.wait()
+        left, orphan = self.run_of(f"{gone.pid} 1 {os.readlink('/proc/self/ns/pid')}")
+        used, busy = self.run_of()
+        owners.mark(used)
+        self.assertEqual(([str(left)], []), leftovers.clear_away())
+        self.assertEqual((-9, None), (orphan.wait(PATIENCE_S), busy.poll()))
+        self.assertEqual((False, True), (left.exists(), used.exists()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,67 @@
+"""What the group `yarn` wants: Java from Debian, and Hadoop's jars, for which Maven comes from Debian as well."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from driver import hadoop_jars, packages
+from driver.console import Failed, say
+from driver.paths import LOGS
+
+JAVA_MAJOR = 17  # the one that Debian 12 has. Hadoop asks newer ones (24 and up) for what they have no more
+DEBIAN_JAVA = "java-17-openjdk-*/bin/java"
+JVMS = Path("/usr/lib/jvm")
+
+
+def provide() -> tuple[dict[str, str], str]:
+    """The environment of the tests, or why there can be no YARN here, with the remedy."""
+    try:
+        packages.setup([package for package, program in packages.YARN.items() if _lacks(program)])
+        java = find_java()
+        if java is None:
+            raise Failed(f"wanted Java {JAVA_MAJOR}, found none on the PATH and none in {JVMS}")
+        jars = hadoop_jars.provide()
+    except Failed as error:
+        return {}, str(error)
+    return {"TIDEMARK_JAVA": java, "TIDEMARK_HADOOP_JARS": str(jars), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+
+
+def complete() -> bool:
+    """Whether nothing has to be fetched."""
+    return hadoop_jars.there() and find_java() is not None
+
+
+def _lacks(program: str) -> bool:
+    if program == "java":
+        return find_java() is None
+    return not hadoop_jars.there() and shutil.which(program) is None
+
+
+def find_java(candidates: list[str | Path | None] | None = None) -> str | None:
+    """One of the right version, of those on the PATH and Debian's: what is first on the PATH may be another."""
+    if candidates is None:
+        candidates = [shutil.which("java"), *sorted(JVMS.glob(DEBIAN_JAVA))]
+    for java in filter(None, candidates):
+        if os.access(java, os.X_OK) and _major(java) == JAVA_MAJOR:
+            return os.path.realpath(java)
+    return None
+
+
+def _major(java: str | Path) -> int:
+    told = subprocess.run([java, "-version"], stdin=subprocess.DEVNULL, capture_output=True, text=True).stderr
+    match = re.search(r'version "(\d+)', told)
+    return int(match[1]) if match else 0
+
+
+def clear_away() -> None:
+    """What a killed test left of its containers, which outlive their NodeManager. Also called where a signal ends the driver."""
+    from support.yarn import leftovers
+
+    cleared, left = leftovers.clear_away()
+    for folder in cleared:
+        say(f"ended what was left of {folder}")
+    for line in left:
+        print(f"left: {line}", file=sys.stderr)

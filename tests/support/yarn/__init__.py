@@ -1,0 +1,17 @@
+"""A real ResourceManager and NodeManagers on this machine, each in a JVM of its own on ports of the loopback.
+
+  yarn.py        the fixture: starts them, submits jobs, takes everything down
+  server.py      one of these programs: started, killed, stopped, frozen, and started again on the same ports
+  settings.py    what they are configured with
+  rest.py        their REST doors
+  job.py         an application of distributed shell
+  leftovers.py   what belongs to containers, which outlive their NodeManager; and what a killed run left behind
+  pom.xml        which version of Hadoop, and which of its jars (driver/hadoop_jars.py takes them)
+"""
+
+from support.yarn.job import Job
+from support.yarn.server import NotReady
+from support.yarn.settings import Totals
+from support.yarn.yarn import Yarn, until
+
+__all__ = ["Job", "NotReady", "Totals", "Yarn", "until"]

@@ -1,0 +1,64 @@
+"""An application of distributed shell: a master, and containers that run a command. Its client stays beside it until it has ended."""
+
+import re
+from pathlib import Path
+
+from support.yarn.server import READY_S, NotReady, Server, until
+
+ENDED = ("FINISHED", "FAILED", "KILLED")
+_SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
+
+
+class Job:
+    def __init__(self, manager, client: Server, container_logs: list[Path]):
+        self._manager, self.client, self._container_logs = manager, client, container_logs
+        self._id = ""
+
+    @property
+    def id(self) -> str:
+        """As soon as the ResourceManager has accepted it; NotReady, with what the client said, where it has not."""
+        if not self._id:
+            self._id = until("the job is submitted", lambda: _SUBMITTED.search(self.client.said()), servers=[self.client])[1]
+        return self._id
+
+    def report(self) -> dict:
+        """state, finalStatus, diagnostics, runningContainers and more."""
+        return self._manager.get(f"/ws/v1/cluster/apps/{self.id}")["app"]
+
+    @property
+    def state(self) -> str:
+        return self.report()["state"]
+
+    def wait_for(self, state: str, limit_s: float = READY_S) -> dict:
+        """Its report in that state. One that ended in another gets there no more."""
+
+        def there() -> dict | None:
+            report = self.report()
+            if report["state"] in ENDED and report["state"] != state:
+                raise NotReady(f"{self.id} ended as {report['state']} before it was {state}: {report['diagnostics']}\n{self.tail()}")
+            return report if report["state"] == state else None
+
+        return until(f"{self.id} is {state}", there, limit_s)
+
+    def wait_for_containers(self, count: int, limit_s: float = READY_S) -> dict:
+        """Its report with that many of them, the master's own among them."""
+        return until(f"{self.id} has {count} containers", lambda: self._has(count), limit_s)
+
+    def _has(self, count: int) -> dict | None:
+        report = self.report()
+        return report if report["runningContainers"] == count else None
+
+    def attempts(self) -> list[dict]:
+        return self._manager.get(f"/ws/v1/cluster/apps/{self.id}/appattempts")["appAttempts"]["appAttempt"]
+
+    def end(self) -> None:
+        """As `yarn application -kill` does, and waits until it has ended."""
+        self._manager.ask(f"/ws/v1/cluster/apps/{self.id}/state", "PUT", {"state": "KILLED"})
+        until(f"{self.id} has ended", lambda: self.state in ENDED)
+
+    def masters(self) -> str:
+        """What its masters said: how containers ended is told to nobody else."""
+        return "\n".join(log.read_text(errors="replace") for folder in self._container_logs for log in sorted(folder.glob(f"{self.id}/*/AppMaster.std*")))
+
+    def tail(self, lines: int = 30) -> str:
+        return "\n".join(["---- masters", *self.masters().splitlines()[-lines:]])

@@ -1,0 +1,59 @@
+"""The processes of a run, and what a killed one left behind. A container is a session of its own and outlives its NodeManager, so it is found by what
+every process of YARN has: the folder of the run in its environment, where its local folders and its configuration are named."""
+
+import os
+import shutil
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from support import owners
+
+PLACE = Path("/tmp")  # not TMPDIR: what a killed run leaves must be found by the next
+PREFIX = "tidemark-yarn-"
+END_S = 30
+
+
+def processes_of(folder: Path) -> dict[int, str]:
+    """Pid → command line."""
+    found, name = {}, str(folder).encode()
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if int(file.parent.name) != os.getpid() and name in file.read_bytes():
+                found[int(file.parent.name)] = (file.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+    return found
+
+
+def end(folder: Path) -> list[str]:
+    """SIGKILL to all of them, until there are no more: what they start meanwhile has the same environment. Returns what is left."""
+    deadline = time.monotonic() + END_S
+    while found := processes_of(folder):
+        if time.monotonic() > deadline:
+            return [f"process {pid}: {line}" for pid, line in found.items()]
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+    return []
+
+
+def take_away(folder: Path) -> list[str]:
+    left = end(folder)
+    if not left:  # last: what is left is found by it
+        shutil.rmtree(folder, ignore_errors=True)
+        left += [f"folder {folder}"] if folder.exists() else []
+    return left
+
+
+def clear_away() -> tuple[list[str], list[str]]:
+    """Takes away runs whose owner is gone. Others are left alone. Returns their folders, and what could not be removed."""
+    cleared, left = [], []
+    for folder in sorted(PLACE.glob(f"{PREFIX}*")):
+        if owners.gone(folder):
+            rest = take_away(folder)
+            left += rest
+            cleared += [] if rest else [str(folder)]
+    return cleared, left

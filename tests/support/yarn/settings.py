@@ -1,0 +1,156 @@
+"""What Hadoop's programs of a run are configured with: a folder of site files each, written from dictionaries, and their command lines."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from support.ports import free
+
+HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192}
+SERVER = "org.apache.hadoop.yarn.server"
+MAIN = {
+    "ResourceManager": f"{SERVER}.resourcemanager.ResourceManager",
+    "NodeManager": f"{SERVER}.nodemanager.NodeManager",
+    "Client": "org.apache.hadoop.yarn.applications.distributedshell.Client",
+}
+# Hadoop reaches into these packages, which are closed since Java 17.
+OPENED = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "util.concurrent", "io", "net")]
+LOG4J = """log4j.rootLogger=INFO,out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
+"""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What yarn-site gives a node to hand out."""
+
+    memory_mib: int = 2048
+    vcores: int = 4
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Of the ResourceManager: 8032, 8030, 8031, 8033 and 8088 where nobody says otherwise."""
+
+    client: int
+    scheduler: int
+    tracker: int
+    admin: int
+    web: int
+
+    @staticmethod
+    def free() -> "Ports":
+        return Ports(*free(5))
+
+
+@dataclass(frozen=True)
+class NodePorts:
+    containers: int
+    localizer: int
+    web: int
+
+    @staticmethod
+    def free() -> "NodePorts":
+        return NodePorts(*free(3))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The files of one run under its folder."""
+
+    folder: Path
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "logs"
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def scratch(self) -> Path:
+        return self.folder / "tmp"
+
+    def configuration(self, program: str) -> Path:
+        return self.folder / program / "conf"
+
+    def local(self, node: str) -> Path:
+        return self.folder / node / "local"
+
+    def container_logs(self, node: str) -> Path:
+        return self.logs / f"{node}-containers"
+
+
+def core(layout: Layout) -> dict[str, str]:
+    return {"fs.defaultFS": "file:///", "hadoop.tmp.dir": str(layout.scratch)}
+
+
+def common(layout: Layout, jars: Path, ports: Ports) -> dict[str, str]:
+    """What ResourceManager, NodeManagers, clients and application masters agree on."""
+    at = {"address": ports.client, "scheduler.address": ports.scheduler, "resource-tracker.address": ports.tracker, "admin.address": ports.admin, "webapp.address": ports.web}
+    return {
+        **{f"yarn.resourcemanager.{name}": f"127.0.0.1:{port}" for name, port in at.items()},
+        "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.resourcemanager.bind-host": "127.0.0.1",
+        "yarn.resourcemanager.scheduler.class": f"{SERVER}.resourcemanager.scheduler.capacity.CapacityScheduler",
+        "yarn.scheduler.minimum-allocation-mb": "128", "yarn.scheduler.maximum-allocation-mb": "8192",
+        "yarn.scheduler.minimum-allocation-vcores": "1", "yarn.scheduler.maximum-allocation-vcores": "8",
+        "yarn.application.classpath": f"{layout.configuration('client')},{jars}/*",
+        "yarn.webapp.ui2.enable": "false",  # its files are in no jar
+    }
+
+
+def node(layout: Layout, name: str, ports: NodePorts, totals: Totals) -> dict[str, str]:
+    here = "127.0.0.1"
+    return {
+        "yarn.nodemanager.hostname": here, "yarn.nodemanager.bind-host": here, "yarn.nodemanager.address": f"{here}:{ports.containers}",
+        "yarn.nodemanager.localizer.address": f"{here}:{ports.localizer}", "yarn.nodemanager.webapp.address": f"{here}:{ports.web}",
+        "yarn.nodemanager.resource.memory-mb": str(totals.memory_mib), "yarn.nodemanager.resource.cpu-vcores": str(totals.vcores),
+        "yarn.nodemanager.local-dirs": str(layout.local(name)), "yarn.nodemanager.log-dirs": str(layout.container_logs(name)),
+        # The machine's disk may be fuller than a cluster's, and a JVM reserves more addresses than it is given memory.
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
+        "yarn.nodemanager.vmem-check-enabled": "false", "yarn.nodemanager.pmem-check-enabled": "false",
+        "yarn.nodemanager.env-whitelist": "JAVA_HOME,PATH,JAVA_TOOL_OPTIONS",
+    }
+
+
+def capacity() -> dict[str, str]:
+    """One queue with everything, in which masters may take all there is. Both memory and cores count."""
+    prefix = "yarn.scheduler.capacity"
+    return {
+        f"{prefix}.root.queues": "default", f"{prefix}.root.default.capacity": "100", f"{prefix}.maximum-am-resource-percent": "1",
+        f"{prefix}.resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+    }
+
+
+def write(folder: Path, **sites: dict[str, str]) -> None:
+    """A file each, `core_site` is core-site.xml, and what sends the log to standard output."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, values in sites.items():
+        lines = [f"  <property><name>{escape(key)}</name><value>{escape(value)}</value></property>" for key, value in values.items()]
+        (folder / f"{name.replace('_', '-')}.xml").write_text("\n".join(["<configuration>", *lines, "</configuration>"]) + "\n")
+    (folder / "log4j.properties").write_text(LOG4J)
+
+
+def java_options(layout: Layout) -> list[str]:
+    """Of every JVM, of those in containers too: nothing is written into the machine's /tmp or somebody's home, and a short life begins soon."""
+    return [
+        *OPENED, f"-Duser.home={layout.home}", f"-Djava.io.tmpdir={layout.scratch}", "-Djava.net.preferIPv4Stack=true", "-XX:-UsePerfData", "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+    ]
+
+
+def command(layout: Layout, java: Path, jars: Path, program: str, kind: str) -> list[str]:
+    return [str(java), f"-Xmx{HEAP_MIB[kind]}m", "-cp", f"{layout.configuration(program)}:{jars}/*", MAIN[kind]]
+
+
+def environment(layout: Layout, java: Path, program: str) -> dict[str, str]:
+    """With the folder of the run in it, by which everything of it is found (leftovers.py)."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("HADOOP_", "YARN_"))}
+    return {
+        **inherited, "JAVA_HOME": str(java.parents[1]), "HADOOP_CONF_DIR": str(layout.configuration(program)),
+        "JAVA_TOOL_OPTIONS": " ".join(java_options(layout)),  # which a NodeManager hands on to containers
+    }

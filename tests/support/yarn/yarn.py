@@ -1,0 +1,195 @@
+"""The fixture: a ResourceManager, NodeManagers that are RUNNING at it, and the jobs of a test."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from support import owners
+from support.yarn import leftovers, settings
+from support.yarn.job import Job
+from support.yarn.rest import Answer, Door
+from support.yarn.server import NotReady, Server, until
+from support.yarn.settings import Layout, NodePorts, Ports, Totals
+
+START_ATTEMPTS = 3  # another process may take a free port between the choice and the bind
+REGISTERED = "Registered with ResourceManager as "
+TAKEN = "java.net.BindException"
+
+
+class ResourceManager(Server, Door):
+    def __init__(self, ports: Ports, command: list[str], environment: dict[str, str], log: Path):
+        Server.__init__(self, "rm", command, environment, log)
+        Door.__init__(self, ports.web)
+        self.ports = ports
+
+    def start(self) -> None:
+        """Starts it and waits until it answers. NodeManagers that it had come back by themselves: Yarn.wait_registered."""
+        self.launch()
+        self.until("the ResourceManager is active", self.active)
+
+    def active(self) -> bool:
+        """Its doors open seconds sooner, and nodes register through them: an update of a total is then answered with 200 and not carried out."""
+        return self.get("/ws/v1/cluster/info")["clusterInfo"]["haState"] == "ACTIVE"
+
+    def nodes(self) -> list[dict]:
+        return (self.get("/ws/v1/cluster/nodes")["nodes"] or {}).get("node", [])
+
+    def update_total(self, node: str, memory_mib: int, vcores: int, over_commit_ms: int = -1) -> Answer:
+        """As an operator does by REST. It answers before it is done, with what was there before."""
+        body = {"resource": {"memory": memory_mib, "vCores": vcores}, "overCommitTimeout": over_commit_ms}
+        return self.ask(f"/ws/v1/cluster/nodes/{node}/resource", "POST", body)
+
+
+class NodeManager(Server, Door):
+    def __init__(self, name: str, manager: ResourceManager, ports: NodePorts, totals: Totals, command: list[str], environment: dict[str, str], layout: Layout):
+        Server.__init__(self, name, command, environment, layout.logs / f"{name}.log")
+        Door.__init__(self, ports.web)
+        self.ports, self.totals, self._manager = ports, totals, manager
+        self.local, self.container_logs = layout.local(name), layout.container_logs(name)
+
+    def start(self) -> None:
+        """Starts it and waits until it has registered."""
+        before = self.registrations()
+        self.launch()
+        self.wait_registered(before)
+
+    def registrations(self) -> int:
+        """How often it did so, over all of its starts: what the ResourceManager says of a node is true some time longer than the node."""
+        return self.said().count(REGISTERED)
+
+    def wait_registered(self, before: int = 0) -> None:
+        self.until(f"{self.name} is registered and RUNNING", lambda: self.registrations() > before and self.seen().get("state") == "RUNNING")
+
+    def seen(self) -> dict:
+        """What the ResourceManager has of it; empty when it does not know it."""
+        return next((node for node in self._manager.nodes() if node["id"].endswith(f":{self.ports.containers}")), {})
+
+    @property
+    def id(self) -> str:
+        """As the ResourceManager calls it: with the name that the address is looked up as, whatever was configured."""
+        return self.seen()["id"]
+
+    def total(self) -> tuple[int, int]:
+        """MiB and cores that the ResourceManager hands out of it."""
+        total = self.seen()["totalResource"]
+        return total["memory"], total["vCores"]
+
+    def own_total(self) -> tuple[int, int]:
+        """What it believes itself, which follows the ResourceManager by a heartbeat."""
+        info = self.get("/ws/v1/node/info")["nodeInfo"]
+        return info["totalPmemAllocatedContainersMB"], info["totalVCoresAllocatedContainers"]
+
+    def containers(self) -> list[dict]:
+        return (self.get("/ws/v1/node/containers")["containers"] or {}).get("container", [])
+
+
+class Yarn:
+    """`with Yarn() as yarn:` has yarn.rm and yarn.nodes, each of which can be killed, stopped, frozen and started again. Everything of it is gone
+    afterwards, the processes of containers too, or this fails. `site` and `capacity` are added to every yarn-site and to the scheduler's file."""
+
+    def __init__(self, totals: Sequence[Totals] = (Totals(),), site: Mapping[str, str] | None = None, capacity: Mapping[str, str] | None = None):
+        leftovers.clear_away()
+        self._totals, self._site, self._capacity = totals, dict(site or {}), dict(capacity or {})
+        self._java, self.jars = Path(os.environ["TIDEMARK_JAVA"]), Path(os.environ["TIDEMARK_HADOOP_JARS"])
+        self.layout = Layout(Path(tempfile.mkdtemp(prefix=leftovers.PREFIX, dir=leftovers.PLACE)))
+        owners.mark(self.layout.folder)
+        self.rm: ResourceManager
+        self.nodes: list[NodeManager] = []
+        self.jobs: list[Job] = []
+        self._servers: list[Server] = []
+
+    def __enter__(self) -> "Yarn":
+        try:
+            for attempt in range(1, START_ATTEMPTS + 1):
+                try:
+                    self._start()
+                    break
+                except NotReady:
+                    self._end_servers()
+                    if attempt == START_ATTEMPTS or not any(TAKEN in server.said() for server in self._servers):
+                        raise
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        left = self.stop()
+        if left:
+            raise AssertionError("left behind by YARN:\n" + "\n".join(left))
+
+    def _start(self) -> None:
+        """On ports and with logs that no earlier attempt had."""
+        layout = self.layout
+        for folder in (layout.logs, layout.home, layout.scratch):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        ports = Ports.free()
+        common = {**settings.common(layout, self.jars, ports), **self._site}
+        for program in ("rm", "client"):
+            settings.write(layout.configuration(program), core_site=settings.core(layout), yarn_site=common, capacity_scheduler={**settings.capacity(), **self._capacity})
+        self.rm = ResourceManager(ports, self._command("rm", "ResourceManager"), self._environment("rm"), layout.logs / "rm.log")
+        self.nodes = [self._node(f"nm-{number}", totals) for number, totals in enumerate(self._totals)]
+        self._servers = [self.rm, *self.nodes]
+        for server in self._servers:  # beside each other: a NodeManager waits for its ResourceManager
+            server.launch()
+        self.wait_registered()
+
+    def _node(self, name: str, totals: Totals) -> NodeManager:
+        ports = NodePorts.free()
+        site = {**settings.common(self.layout, self.jars, self.rm.ports), **settings.node(self.layout, name, ports, totals), **self._site}
+        settings.write(self.layout.configuration(name), core_site=settings.core(self.layout), yarn_site=site)
+        return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
+
+    def _command(self, program: str, kind: str) -> list[str]:
+        return settings.command(self.layout, self._java, self.jars, program, kind)
+
+    def _environment(self, program: str) -> dict[str, str]:
+        return settings.environment(self.layout, self._java, program)
+
+    @property
+    def configuration(self) -> Path:
+        """The HADOOP_CONF_DIR of a client."""
+        return self.layout.configuration("client")
+
+    def processes(self) -> dict[int, str]:
+        """Pid → command line, of the programs and of what runs in containers."""
+        return leftovers.processes_of(self.layout.folder)
+
+    def wait_registered(self) -> None:
+        """Every NodeManager that runs is RUNNING at the ResourceManager."""
+        running = [server for server in self._servers if server.alive]
+        nodes = [node for node in self.nodes if node in running]
+        until("the nodes are RUNNING", lambda: self.rm.active() and all(node.seen().get("state") == "RUNNING" for node in nodes), servers=running)
+
+    def submit(self, command: str, *, containers: int = 1, memory_mib: int = 128, vcores: int = 1, master_memory_mib: int = 256) -> Job:
+        """A job of so many containers that each run `command` in a shell, in the background. Ended with the fixture, if not before."""
+        name = f"job-{len(self.jobs)}"
+        arguments = {
+            "jar": next(self.jars.glob("hadoop-yarn-applications-distributedshell-*.jar")), "shell_command": command, "num_containers": containers,
+            "container_memory": memory_mib, "container_vcores": vcores, "master_memory": master_memory_mib, "master_vcores": 1, "appname": name,
+        }
+        words = [word for key, value in arguments.items() for word in (f"-{key}", str(value))]
+        client = Server(name, [*self._command("client", "Client"), *words], self._environment("client"), self.layout.logs / f"{name}.log")
+        client.launch()
+        self.jobs.append(Job(self.rm, client, [node.container_logs for node in self.nodes]))
+        return self.jobs[-1]
+
+    def stop(self) -> list[str]:
+        """Ends everything; returns what is left all the same, which is nothing. Logs that cannot be kept are said and hide no failure of a test."""
+        self._end_servers()
+        left = leftovers.end(self.layout.folder)
+        keep = os.environ.get("TIDEMARK_TEST_KEPT_LOGS")
+        try:
+            if keep and self.layout.logs.exists():
+                shutil.copytree(self.layout.logs, Path(keep) / self.layout.folder.name, dirs_exist_ok=True)
+        except (OSError, shutil.Error) as error:
+            print(f"the logs of {self.layout.folder} are not kept in {keep}: {error}", file=sys.stderr)
+        return left + leftovers.take_away(self.layout.folder)
+
+    def _end_servers(self) -> None:
+        for server in [*(job.client for job in self.jobs), *self._servers]:
+            server.end()

@@ -1,0 +1,100 @@
+"""The fixture itself: who is killed, frozen and started again, who lives through that, and that nothing is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from support.yarn import Totals, Yarn, leftovers, until
+
+TOTALS = [Totals(1024, 2), Totals(1536, 3)]
+PATIENCE_S = 60
+
+# Starts a YARN with a container, says where it is, and stays until it is killed.
+KILLED = """
+import time
+from support.yarn import Yarn, until
+with Yarn() as yarn:
+    job = yarn.submit("sleep 1000")
+    until("its container runs", lambda: any(line.strip() == "sleep 1000" for line in yarn.processes().values()))  # RUNNING is said before there is a process
+    print(yarn.layout.folder, flush=True)
+    time.sleep(1000)
+"""
+
+
+def asleep(folder: Path) -> list[int]:
+    """What the containers of a run were told to do, once they do it."""
+    return [pid for pid, line in leftovers.processes_of(folder).items() if line.strip() == "sleep 1000"]
+
+
+class TwoNodes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.yarn = cls.enterClassContext(Yarn(TOTALS, site={"yarn.nm.liveness-monitor.expiry-interval-ms": "5000"}))
+
+    def test_two_nodes_of_one_machine_are_told_apart_by_their_ports(self):
+        self.assertEqual([(each.memory_mib, each.vcores) for each in TOTALS], [node.total() for node in self.yarn.nodes])
+        self.assertEqual(2, len({node.id for node in self.yarn.nodes}))
+
+    def test_one_that_is_frozen_is_lost_after_a_while_and_comes_back(self):
+        node = self.yarn.nodes[0]
+        before = node.registrations()
+        node.freeze()
+        until("it is lost", lambda: node.seen().get("state") == "LOST")
+        self.assertEqual("RUNNING", self.yarn.nodes[1].seen()["state"])
+        node.resume()
+        node.wait_registered(before)
+
+    def test_a_resource_manager_that_is_frozen_answers_nobody_and_goes_on(self):
+        self.yarn.rm.freeze()
+        self.addCleanup(self.yarn.rm.resume)
+        with self.assertRaises(OSError):
+            self.yarn.rm.ask("/ws/v1/cluster/info", limit_s=1)
+        self.yarn.rm.resume()
+        self.yarn.wait_registered()
+
+    def test_a_node_that_is_killed_leaves_its_containers_running(self):
+        job = self.yarn.submit("sleep 1000")
+        until("a master and a container run", lambda: len([node for node in self.yarn.nodes for each in node.containers() if each["state"] == "RUNNING"]) == 2)
+        sleeping = until("it sleeps", lambda: asleep(self.yarn.layout.folder))
+        for node in self.yarn.nodes:
+            node.kill()
+        self.assertIn(sleeping[0], self.yarn.processes())
+        for node in self.yarn.nodes:
+            node.start()
+        self.assertIn(sleeping[0], self.yarn.processes())  # nobody takes them up: no recovery is configured
+        job.end()
+
+
+class Ending(unittest.TestCase):
+    def test_nothing_is_left_by_one_that_is_stopped(self):
+        with Yarn() as made:
+            made.submit("sleep 1000")
+            until("a master and a container run", lambda: sum(each["state"] == "RUNNING" for each in made.nodes[0].containers()) == 2)
+            self.assertLess(4, len(made.processes()))
+        self.assertEqual({}, made.processes())
+        self.assertFalse(made.layout.folder.exists())
+
+    def test_what_a_killed_run_leaves_is_taken_away_by_the_next(self):
+        child = subprocess.Popen(
+            [sys.executable, "-c", KILLED], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
+        )
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        folder = Path(child.stdout.readline().strip() or "/nonexistent")
+        self.assertTrue(folder.exists(), "it did not start")
+        leftovers.clear_away()
+        self.assertTrue(folder.exists(), "one that runs is left alone")
+        child.send_signal(signal.SIGKILL)
+        child.wait(PATIENCE_S)
+        self.assertEqual(1, len(asleep(folder)), "a container outlives it")
+        self.assertIn(str(folder), leftovers.clear_away()[0])
+        self.assertEqual(({}, False), (leftovers.processes_of(folder), folder.exists()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+"""What a real ResourceManager and NodeManager do when the total of a node is changed under them: what our code toward YARN stands on. The answers of
+Hadoop as tests/support/yarn/pom.xml names it; another version may give others, and then a case here fails."""
+
+import os
+import signal
+import time
+import unittest
+
+from support.yarn import Job, NotReady, Totals, Yarn, until
+
+SITE = Totals(memory_mib=2048, vcores=4)
+MASTER_MIB, TASK_MIB = 256, 256
+HEARTBEATS_S = 4  # four of a node, and of a master
+PREEMPTED = "exitStatus=-102, diagnostics=Container preempted by scheduler"
+WAIT = "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms"
+CONFIGURED_MAXIMUM = (8192, 8)
+
+
+class WithOneNode(unittest.TestCase):
+    SITE_FILE: dict[str, str] = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.yarn = cls.enterClassContext(Yarn([SITE], site=cls.SITE_FILE))
+        cls.rm, cls.node = cls.yarn.rm, cls.yarn.nodes[0]
+
+    def setUp(self):
+        self.addCleanup(self.set_total, SITE.memory_mib, SITE.vcores)
+
+    def set_total(self, memory_mib: int, vcores: int, over_commit_ms: int = -1) -> None:
+        self.assertEqual(200, self.rm.update_total(self.node.id, memory_mib, vcores, over_commit_ms).status)
+        self.wait_for_total(memory_mib, vcores)
+
+    def wait_for_total(self, memory_mib: int, vcores: int) -> None:
+        until(f"{memory_mib} MiB and {vcores} cores at the ResourceManager", lambda: self.node.total() == (memory_mib, vcores))
+        until(f"{memory_mib} MiB and {vcores} cores at the node", lambda: self.node.own_total() == (memory_mib, vcores))
+
+    def maximum(self) -> tuple[int, int]:
+        """What a client and a master are told that a container may have at most."""
+        told = self.rm.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["maximum-resource-capability"]
+        return told["memory"], told["vCores"]
+
+    def submit(self, command: str, containers: int = 1) -> Job:
+        job = self.yarn.submit(command, containers=containers, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
+        self.addCleanup(self.end, job)
+        return job
+
+    def end(self, job: Job) -> None:
+        try:
+            job.end()
+        except NotReady:
+            return  # never accepted
+        until("nothing of it is on the node", lambda: self.node.seen()["usedMemoryMB"] == 0)
+
+    def running(self) -> int:
+        return sum(container["state"] == "RUNNING" for container in self.node.containers())
+
+    def start_job(self, containers: int) -> Job:
+        """Its containers do nothing, and run on the node; the master's own is one more."""
+        job = self.submit("sleep 1000", containers)
+        until(f"a master and {containers} containers run", lambda: self.running() == containers + 1)
+        self.assertEqual(MASTER_MIB + containers * TASK_MIB, self.node.seen()["usedMemoryMB"])
+        return job
+
+    def kill_with_0(self, job: Job) -> None:
+        """With its master, which is no failure of its own, and is started a second time."""
+        self.set_total(0, 0, over_commit_ms=0)
+        job.wait_for("ACCEPTED")
+        until("nothing runs", lambda: self.running() == 0)
+        report = job.report()
+        self.assertEqual((1, 1), (report["numNonAMContainerPreempted"], report["numAMContainerPreempted"]))
+        self.assertIn("Skipping AM assignment as cluster resource is empty", report["diagnostics"])
+        first, second = job.attempts()
+        self.assertEqual(("FAILED", "SCHEDULED"), (first["appAttemptState"], second["appAttemptState"]))
+        self.assertIn(f"{first['appAttemptId']} with final state: FAILED, and exit status: -102", self.rm.said())
+        self.assertIn("The number of failed attempts is 0.", self.rm.said())  # it counts against nobody's tries
+
+    def asks_for(self, job: Job) -> dict[str, int]:
+        capability = job.report()["resourceRequests"][0]["capability"]
+        return {name: capability[name] for name in ("memory", "vCores")}
+
+
+class Node(WithOneNode):
+    def test_it_registers_with_what_its_yarn_site_says(self):
+        self.assertEqual((SITE.memory_mib, SITE.vcores), self.node.total())
+        self.assertEqual((SITE.memory_mib, SITE.vcores), self.node.own_total())
+        self.assertIn(f"with total resource of <memory:{SITE.memory_mib}, vCores:{SITE.vcores}>", self.node.said())
+
+    def test_its_name_is_what_its_address_is_looked_up_as(self):
+        self.assertEqual(f"localhost:{self.node.ports.containers}", self.node.id)  # 127.0.0.1 is what is configured
+
+    def test_an_update_changes_the_total_and_reaches_the_node_with_its_next_heartbeat(self):
+        answer = self.rm.update_total(self.node.id, 1000, 3)
+        # The answer is no proof: it shows what was there before or is there now, whichever the scheduler had done.
+        self.assertIn(answer.body["resourceInfo"]["memory"], (SITE.memory_mib, 1000))
+        self.assertEqual(200, answer.status)
+        self.wait_for_total(1000, 3)
+
+    def test_a_node_that_nobody_knows_is_refused(self):
+        self.assertEqual(404, self.rm.update_total("localhost:1", 1000, 3).status)
+
+    def test_a_negative_total_is_taken_as_it_is(self):
+        """Nobody refuses it: whoever computes a total has to."""
+        self.set_total(-1, -1)
+
+    def test_one_that_starts_again_has_what_its_yarn_site_says(self):
+        for end in (self.node.kill, self.node.stop):
+            with self.subTest(end.__name__):
+                self.set_total(1000, 3)
+                end()
+                self.node.start()
+                self.wait_for_total(SITE.memory_mib, SITE.vcores)
+
+    def test_one_whose_resource_manager_starts_again_keeps_the_total_that_it_was_given(self):
+        """It registers again by itself, with what it was told last: no state is kept at the ResourceManager here."""
+        self.set_total(1000, 3)
+        before = self.node.registrations()
+        self.rm.kill()
+        self.rm.start()
+        self.node.wait_registered(before)
+        self.wait_for_total(1000, 3)
+
+
+class Jobs(WithOneNode):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # Until then what is configured counts as the maximum, whatever nodes have.
+        until("the largest node is the maximum", lambda: cls.maximum(cls) == (SITE.memory_mib, SITE.vcores))
+
+    def test_a_job_runs_to_its_end(self):
+        job = self.submit("sleep 0.1", containers=2)
+        self.assertEqual("SUCCEEDED", job.wait_for("FINISHED")["finalStatus"])
+        self.assertIn("Max mem capability of resources in this cluster 2048", job.masters())
+
+    def test_where_no_node_has_anything_a_job_is_refused(self):
+        """Not made to wait: the most that a container may have is what the largest node has, which is nothing."""
+        self.set_total(0, 0)
+        self.assertEqual((0, 0), self.maximum())
+        client = self.submit("sleep 0.1")
+        self.assertRaisesRegex(NotReady, "Invalid memory specified for application master, exiting. Specified memory=0", lambda: client.id)
+        new = self.rm.ask("/ws/v1/cluster/apps/new-application", "POST", {}).body["application-id"]
+        refused = self.rm.ask("/ws/v1/cluster/apps", "POST", {
+            "application-id": new, "application-name": "asked by REST", "application-type": "YARN", "resource": {"memory": MASTER_MIB, "vCores": 1},
+            "am-container-spec": {"commands": {"command": "sleep 0.1"}},
+        })
+        self.assertEqual(400, refused.status, refused.text)
+        self.assertIn("maximum allowed allocation=<memory:0, vCores:0>", refused.text)
+        self.assertEqual(404, self.rm.ask(f"/ws/v1/cluster/apps/{new}").status)
+
+    def test_shrinking_below_what_is_used_without_a_timeout_kills_nothing(self):
+        job = self.start_job(2)
+        self.set_total(300, 1)
+        time.sleep(HEARTBEATS_S)
+        self.assertEqual((3, "RUNNING"), (self.running(), job.state))
+        node = self.node.seen()
+        self.assertEqual((300 - 768, 1 - 3), (node["availMemoryMB"], node["availableVirtualCores"]))
+
+    def test_shrinking_with_timeout_0_kills_the_newest_until_the_rest_fits(self):
+        job = self.start_job(2)
+        newest = max(container["id"] for container in self.node.containers())
+        self.set_total(MASTER_MIB + TASK_MIB, 2, over_commit_ms=0)
+        until("its master is told", lambda: f"containerID={newest}, state=COMPLETE, {PREEMPTED}" in job.masters())
+        until("the container is gone from the node", lambda: self.running() == 2)
+        report = job.report()
+        self.assertEqual(("RUNNING", 1, 0), (report["state"], report["numNonAMContainerPreempted"], report["numAMContainerPreempted"]))
+        self.assertEqual(0, self.node.seen()["availMemoryMB"])
+        until("the node has ended it by SIGTERM", lambda: f"Exit code from container {newest} is : 143" in self.node.said())
+
+    def test_timeout_0_kills_masters_too_and_what_starts_again_while_nothing_is_there_asks_for_nothing_for_ever(self):
+        """The second attempt is cut to the largest node at the time, which has nothing; asking for nothing, it is given nothing, whatever comes later."""
+        job = self.start_job(1)
+        self.kill_with_0(job)
+        self.assertEqual({"memory": 0, "vCores": 0}, self.asks_for(job))
+        self.set_total(SITE.memory_mib, SITE.vcores)
+        time.sleep(HEARTBEATS_S)
+        self.assertEqual(("ACCEPTED", 0), (job.state, self.running()))
+
+    def test_a_master_that_asks_while_the_total_is_less_than_its_containers_ends_with_its_job(self):
+        """Also without a timeout. What a master asks for is held against the largest node whenever its ask changes, as it does when it got a container;
+        the library of masters takes the refusal for the end."""
+        self.set_total(MASTER_MIB + TASK_MIB, 2)
+        job = self.submit("sleep 1000", containers=2)
+        until("a master and one container run, and one waits", lambda: self.running() == 2)
+        master = self.java_of(job)
+        os.kill(master, signal.SIGSTOP)
+        self.set_total(SITE.memory_mib, SITE.vcores)
+        until("it is given the other one", lambda: self.node.seen()["usedMemoryMB"] == MASTER_MIB + 2 * TASK_MIB)
+        self.set_total(0, 0)
+        os.kill(master, signal.SIGCONT)
+        report = job.wait_for("FINISHED")
+        self.assertEqual("FAILED", report["finalStatus"])
+        self.assertIn("maximum allowed allocation=<memory:0, vCores:0>", job.masters())
+
+    def java_of(self, job: Job) -> int:
+        return next(pid for pid, line in self.yarn.processes().items() if "distributedshell.ApplicationMaster" in line and "/bin/java " in line and "bash" not in line)
+
+
+class RightAfterTheStart(WithOneNode):
+    """For ten seconds, here for as long as the test takes: the ResourceManager waits for nodes to come back."""
+
+    SITE_FILE = {WAIT: "600000"}
+
+    def test_what_is_submitted_while_no_node_has_anything_waits_and_runs_when_one_has(self):
+        self.set_total(0, 0)
+        self.assertEqual(CONFIGURED_MAXIMUM, self.maximum())
+        job = self.submit("sleep 0.1")
+        self.assertIn("Skipping AM assignment as cluster resource is empty", job.wait_for("ACCEPTED")["diagnostics"])
+        time.sleep(HEARTBEATS_S)
+        self.assertEqual(("ACCEPTED", 0), (job.state, self.running()))
+        self.set_total(SITE.memory_mib, SITE.vcores)
+        self.assertEqual("SUCCEEDED", job.wait_for("FINISHED")["finalStatus"])
+
+    def test_masters_that_timeout_0_killed_start_again_when_there_is_room(self):
+        job = self.start_job(1)
+        self.kill_with_0(job)
+        self.assertEqual({"memory": MASTER_MIB, "vCores": 1}, self.asks_for(job))
+        self.set_total(SITE.memory_mib, SITE.vcores)
+        until("it runs again", lambda: self.running() == 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
