@@ -10,7 +10,7 @@ from support.yarn import Job, NotReady, Totals, Yarn, until
 
 SITE = Totals(memory_mib=2048, vcores=4)
 MASTER_MIB, TASK_MIB = 256, 256
-HEARTBEATS_S = 4  # four of a node, and of a master
+HEARTBEATS_S = 4  # four of a master, and more of a node
 PREEMPTED = "exitStatus=-102, diagnostics=Container preempted by scheduler"
 WAIT = "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms"
 CONFIGURED_MAXIMUM = (8192, 8)

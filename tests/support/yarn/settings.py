@@ -99,6 +99,8 @@ def common(layout: Layout, jars: Path, ports: Ports) -> dict[str, str]:
         "yarn.scheduler.minimum-allocation-mb": "128", "yarn.scheduler.maximum-allocation-mb": "8192",
         "yarn.scheduler.minimum-allocation-vcores": "1", "yarn.scheduler.maximum-allocation-vcores": "8",
         "yarn.application.classpath": f"{layout.configuration('client')},{jars}/*",
+        # By themselves a second, and half a minute until a ResourceManager that is away is looked for again: most of a test would be waiting for those.
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "250", "yarn.resourcemanager.connect.retry-interval.ms": "1000",
         "yarn.webapp.ui2.enable": "false",  # its files are in no jar
     }
 
