@@ -23,6 +23,8 @@
 namespace tidemark::embedded {
 namespace {
 
+// Nobody watches one machine from so far away that he needs more of what was; a short job leaves 60 KB of it.
+constexpr std::size_t kHistoryOfOneMachine = std::size_t{16} << 20;
 constexpr int kWorkers = 1;  // SQLite has one writer
 constexpr std::size_t kWorkerQueueMax = 4096;
 constexpr std::size_t kFileQueueMax = 16;
@@ -158,7 +160,10 @@ class Running final : public Embedded {
     if (options.keep) config.data_file = options.data_dir + "/objects.sqlite";
     config.seed = random.next();
     config.priority_classes = classes_of_work();
-    if (options.pods) config.acted_on = {"jobs.batch"};
+    if (options.pods) {
+      config.acted_on = {"jobs.batch"};
+      config.store.history_bytes_max = kHistoryOfOneMachine;
+    }
     config.metrics = &metrics_;
     TM_TRY(api_, kube::memory::Server::open(loop_, log_.named("apiserver"), std::move(config), &workers_));
 

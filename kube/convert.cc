@@ -80,6 +80,23 @@ model::ExtendedResources extended_resources(const ResourceList& list) {
           memory_of(list, model::kMidMemory)};
 }
 
+model::Resources batch_request(const Pod& pod) {
+  const auto of = [](const Container& container) {
+    return model::Resources{{container.requests.get(model::kBatchCpu)}, {container.requests.get(model::kBatchMemory)}};
+  };
+  model::Resources sum;
+  for (const auto& container : pod.containers) sum += of(container);
+  model::Resources largest;
+  for (const auto& container : pod.init_containers) {
+    if (container.restart_always) {
+      sum += of(container);
+    } else {
+      largest = model::max(largest, of(container));
+    }
+  }
+  return model::max(sum, largest);
+}
+
 model::PodResources to_pod_resources(const Pod& pod) {
   model::PodResources out;
   out.containers = to_containers(pod.containers);

@@ -23,6 +23,8 @@ MetaFields overcommit_topology_fields();
 model::Resources native_resources(const ResourceList& list);
 model::ExtendedResources extended_resources(const ResourceList& list);
 
+// What a pod holds of batch: init containers run before the others, so the largest of them counts against the sum.
+model::Resources batch_request(const Pod& pod);
 model::PodResources to_pod_resources(const Pod& pod);
 // QoS and priority with default; the Kubernetes QoS from the status, computed from the specification where it has none.
 // A place on NUMA nodes that cannot be read counts as none in particular, as the peer has it.

@@ -23,6 +23,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"manager", "turns what nodes measure into batch resources", main::run_manager, "koord-manager"},
     {"agent", "measures one node and what runs on it, and reports it", main::run_agent, "koordlet"},
+    {"yarn-operator", "tells YARN what it may hand out of each node, and Kubernetes what YARN holds",
+     main::run_yarn_operator, "koord-yarn-operator"},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
     {"incident", "tells what held a pod back, and whose doing that was", main::run_incident},
     {"plan", "shows what other settings would do, node by node and in sum", main::run_plan},
@@ -49,7 +51,7 @@ std::string help() {
       "usage: tidemark COMMAND [FLAGS]\n\nLets offline work run in the idle part of machines that serve online "
       "traffic.\n\n";
   for (const auto& command : kCommands) {
-    out += base::cat("  ", command.name, std::string(12 - command.name.size(), ' '), command.summary, "\n");
+    out += base::cat("  ", command.name, std::string(15 - command.name.size(), ' '), command.summary, "\n");
   }
   out += "\ntidemark COMMAND --help tells a command's flags. Exit codes: 0 done, 1 failed, 2 wrong use.\n";
   return out;

@@ -176,6 +176,34 @@ Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::str
   return allocations;
 }
 
+std::string with_third_party_allocation(std::string_view annotation, std::string_view name, Resources batch) {
+  Json::Array kept;
+  const auto root = parse_object(annotation.empty() ? "{}" : annotation);
+  if (const Json* list = root ? root->member("allocations") : nullptr; list != nullptr && list->is_array()) {
+    kept = list->as_array();
+  }
+  std::string out;
+  base::JsonWriter writer(out);
+  const auto ours = [&] {
+    writer.begin_object().member("name", name).member("priority", "koord-batch");
+    write_amounts(writer, "resources", batch);
+    writer.end_object();
+  };
+  bool written = false;
+  writer.begin_object().key("allocations").begin_array();
+  for (const Json& each : kept) {
+    if (each.text_at("name") != name) {
+      writer.raw(each.dump());
+    } else if (!written) {
+      ours();
+      written = true;
+    }
+  }
+  if (!written) ours();
+  writer.end_array().end_object();
+  return out;
+}
+
 std::string format_origin(Resources batch) {
   std::string out;
   base::JsonWriter writer(out);

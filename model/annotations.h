@@ -28,6 +28,10 @@ Result<Resources> parse_reservation(std::string_view annotation);
 // Only batch resources are read; allocations of another priority come back with none.
 Result<std::vector<ThirdPartyAllocation>> parse_third_party_allocations(std::string_view annotation);
 
+// The same text with the allocation of that name set to these batch resources: in its place where there is one, else as
+// the last. Others stay as they are written; a text that cannot be read is dropped whole, as the peer does.
+std::string with_third_party_allocation(std::string_view annotation, std::string_view name, Resources batch);
+
 // `node.koordinator.sh/originExtendedAllocatable`: {"resources":{"kubernetes.io/batch-cpu":"12k",…}}, quantities in
 // their canonical form: milli-cores in DecimalSI, bytes in BinarySI.
 std::string format_origin(Resources batch);

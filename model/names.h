@@ -74,6 +74,12 @@ inline constexpr std::string_view kSystemQosAnnotation = "node.koordinator.sh/sy
 inline constexpr std::string_view kNormalizationRatioAnnotation = "node.koordinator.sh/cpu-normalization-ratio";
 inline constexpr std::string_view kAmplificationRatioAnnotation = "node.koordinator.sh/resource-amplification-ratio";
 
+// Which NodeManager lies on a node, on its pod or on the node: HOST:PORT as it registered, and the cluster it is of.
+inline constexpr std::string_view kYarnNodeIdAnnotation = "yarn.hadoop.apache.org/node-id";
+inline constexpr std::string_view kYarnClusterIdAnnotation = "yarn.hadoop.apache.org/cluster-id";
+inline constexpr std::string_view kYarnComponentLabel = "app.kubernetes.io/component";
+inline constexpr std::string_view kYarnNodeManager = "node-manager";
+inline constexpr std::string_view kYarnThirdParty = "hadoop-yarn";
 // YARN's side of a node: what its operator holds and was confirmed, and what we offer it.
 inline constexpr std::string_view kYarnBookAnnotation = "tidemark.io/yarn-book";
 inline constexpr std::string_view kYarnOfferAnnotation = "tidemark.io/yarn-offer";

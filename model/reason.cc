@@ -483,13 +483,29 @@ constexpr ReasonInfo kReasons[] = {
                "more was sold than there is, and it shows: the least timely work goes first"},
     ReasonInfo{Reason::kArbitrateOver, "TM-ARBITRATE-004",
                "what is there fits again for long enough: work is let in again"},
+
+    ReasonInfo{Reason::kYarnShared, "TM-YARN-001",
+               "YARN is told what the node may sell, less what pods of Kubernetes have requested of it"},
+    ReasonInfo{Reason::kYarnPeer, "TM-YARN-002",
+               "YARN is told all that the node may sell, as the peer does: it may be handed out twice"},
+    ReasonInfo{Reason::kYarnOffered, "TM-YARN-003", "YARN is told what the manager offers it on this node"},
+    ReasonInfo{Reason::kYarnNoOrigin, "TM-YARN-004",
+               "nobody says what the node may sell: what YARN has there is left as it is"},
+    ReasonInfo{Reason::kYarnNotReady, "TM-YARN-005", "the node is not ready: YARN is told nothing"},
+    ReasonInfo{Reason::kYarnCordoned, "TM-YARN-006", "the node is cordoned: YARN is told nothing"},
+    ReasonInfo{Reason::kYarnOff, "TM-YARN-007", "the node is draining or off for YARN: it is told nothing"},
+    ReasonInfo{Reason::kYarnObserved, "TM-YARN-008", "the node is only observed: what YARN would be told is not sent"},
+    ReasonInfo{Reason::kYarnUsed, "TM-YARN-009", "what YARN's containers hold on the node has changed"},
+    ReasonInfo{Reason::kYarnMismatch, "TM-YARN-010", "a NodeManager and a node do not belong together as they say"},
+    ReasonInfo{Reason::kYarnForeign, "TM-YARN-011",
+               "YARN's total of the node was set by somebody else, or its NodeManager began anew: it is set again"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kArbitrateOver) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnForeign) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

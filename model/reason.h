@@ -394,6 +394,19 @@ enum class Reason : std::uint16_t {
   kArbitrateReject,
   kArbitrateEvict,
   kArbitrateOver,
+
+  // What a ResourceManager is told of a node.
+  kYarnShared,
+  kYarnPeer,
+  kYarnOffered,
+  kYarnNoOrigin,
+  kYarnNotReady,
+  kYarnCordoned,
+  kYarnOff,
+  kYarnObserved,
+  kYarnUsed,
+  kYarnMismatch,
+  kYarnForeign,
 };
 
 struct ReasonInfo {

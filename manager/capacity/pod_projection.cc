@@ -39,24 +39,6 @@ namespace {
 
 constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
 
-// What holds of batch: init containers run before the others, so the largest of them counts against the sum.
-model::Resources batch_request_of(const kube::Pod& pod) {
-  const auto of = [](const kube::Container& container) {
-    return model::Resources{{container.requests.get(model::kBatchCpu)}, {container.requests.get(model::kBatchMemory)}};
-  };
-  model::Resources sum;
-  for (const auto& container : pod.containers) sum += of(container);
-  model::Resources largest;
-  for (const auto& container : pod.init_containers) {
-    if (container.restart_always) {
-      sum += of(container);
-    } else {
-      largest = model::max(largest, of(container));
-    }
-  }
-  return model::max(sum, largest);
-}
-
 bool requests_sold(const kube::Pod& pod) {
   const auto sold = [](const kube::ResourceList& requests) {
     return requests.get(model::kBatchCpu) > 0 || requests.get(model::kBatchMemory) > 0 ||
@@ -104,7 +86,7 @@ Result<PodProjection> decode_pod_projection(std::string_view bytes, kube::Intern
   kept.node_name = std::move(pod.node_name);
   kept.id = view.id;
   kept.request = view.request;
-  kept.batch_request = batch_request_of(pod);
+  kept.batch_request = kube::batch_request(pod);
   kept.phase = view.phase;
   kept.priority = view.priority;
   kept.qos = view.qos;

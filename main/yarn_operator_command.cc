@@ -1,0 +1,108 @@
+#include <dirent.h>
+#include <errno.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/metrics.h"
+#include "main/cluster.h"
+#include "main/line_stream.h"
+#include "main/process.h"
+#include "yarn_operator/yarn_operator.h"
+
+namespace tidemark::main {
+namespace {
+
+Result<std::vector<std::string>> names_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  if (!open) return base::fail_errno(errno, base::cat("open ", folder));
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(open.get())) names.emplace_back(entry->d_name);
+  return names;
+}
+
+yarn_operator::HadoopFolder folder_at(std::string path) {
+  return {std::move(path), names_in, kube::system_files().read,
+          [](const std::string& name) -> std::optional<std::string> {
+            const char* value = getenv(name.c_str());
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          }};
+}
+
+// As the peer: the user of this process, in a field that names no caller.
+hadoop::Identity caller_of(const std::string& user) {
+  if (!user.empty()) return {.real_user = "", .effective_user = user};
+  const std::string mine = environment_or_empty("USER");
+  return {.real_user = mine.empty() ? "root" : mine, .effective_user = ""};
+}
+
+}  // namespace
+
+int run_yarn_operator(const std::vector<std::string>& args) {
+  base::Flags flags("tidemark yarn-operator",
+                    "Tells YARN how much of each node it may hand out, and Kubernetes how much of it YARN holds.");
+  ClusterOptions cluster_options;
+  yarn_operator::OperatorOptions options;
+  LogOptions log_options;
+  StreamOptions stream_options;
+  declare_cluster_flags(flags, cluster_options);
+  declare_audit_flags(flags, cluster_options.audit);
+  declare_stream_flags(flags, stream_options);
+  yarn_operator::declare_flags(flags, options);
+  declare_log_flags(flags, log_options);
+  flags.example("tidemark yarn-operator --hadoop-conf-dir /etc/hadoop-conf --mode observe");
+  base::Flags::Parsed parsed;
+  if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (options.hadoop_conf_dir.empty()) options.hadoop_conf_dir = environment_or_empty("HADOOP_CONF_DIR");
+  if (options.hadoop_conf_dir.empty()) {
+    return wrong_use("where is yarn-site.xml? give --hadoop-conf-dir or $HADOOP_CONF_DIR", flags);
+  }
+
+  const base::SystemClock clock;
+  base::Registry metrics;
+  const LogOutput log_output(clock, log_options, metrics);
+  const base::Log log = log_output.named("yarn-operator");
+  base::Random random(base::Random::seed_from_system());
+  raise_descriptor_limit();
+  net::EventLoop loop(clock);
+  Signals signals(loop);
+
+  auto clusters = yarn_operator::read_clusters(folder_at(options.hadoop_conf_dir), caller_of(options.user));
+  if (!clusters) return failed(clusters.error());
+
+  kube::ClientConfig client_config;
+  client_config.queries_per_second = options.queries_per_second;
+  client_config.burst = static_cast<int>(options.query_burst);
+  client_config.read_only = options.mode == "observe";
+  client_config.user_agent = "tidemark-yarn-operator/" TIDEMARK_VERSION;
+  client_config.metrics = &metrics;
+  options.lease.identity = host_identity(random.next());
+  const std::string actor = base::cat("yarn-operator ", options.lease.identity);
+  AuditOutput audit(loop, log, &metrics, cluster_options.audit);
+  audit.listen_to(client_config, actor);
+  auto cluster = connect_cluster(loop, log, random.fork(), cluster_options, client_config);
+  if (!cluster) return failed(cluster.error());
+  if (options.lease.ns.empty()) options.lease.ns = cluster->ns;
+  log.info("starting", {{"version", TIDEMARK_VERSION},
+                        {"cluster", cluster->source},
+                        {"yarn_clusters", std::to_string(clusters->size())},
+                        {"mode", options.mode}});
+
+  const auto stream =
+      StreamOutput::make(loop, log, metrics, random.fork(), stream_options, {cluster_options.audit.file}, actor);
+  if (!stream) return failed(stream.error());
+  kube::ClientConfig election_config;
+  election_config.user_agent = "tidemark-yarn-operator-election";
+  kube::Client election(loop, *cluster->transport, cluster->bearer, election_config, random.fork());
+  auto running =
+      yarn_operator::YarnOperator::make(loop, {*cluster->client, election, *cluster->workers, audit.listener(), actor},
+                                        *std::move(clusters), log, metrics, random.fork(), std::move(options));
+  if (!running) return failed(running.error());
+  (*running)->start();
+  signals.run(log, [&] { return (*running)->drain(); });
+  running->reset();
+  audit.finish();
+  return kDone;
+}
+
+}  // namespace tidemark::main

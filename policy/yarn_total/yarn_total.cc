@@ -1,0 +1,66 @@
+#include "policy/yarn_total/yarn_total.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kPeerMegabyte = 1'000'000;
+constexpr std::int64_t kVcoresMax = std::numeric_limits<std::int32_t>::max();  // as wide as the record is
+
+std::int64_t divided_up(std::int64_t value, std::int64_t by) {
+  return value / by + (value % by == 0 ? 0 : 1);
+}
+
+model::Resources no_less_than_nothing(model::Resources amount) {
+  return {{std::max<std::int64_t>(amount.cpu.value, 0)}, {std::max<std::int64_t>(amount.memory.value, 0)}};
+}
+
+std::optional<Reason> why_nothing(const YarnNode& node) {
+  if (node.state >= NodeState::kDraining) return Reason::kYarnOff;
+  if (!node.ready) return Reason::kYarnNotReady;
+  if (node.cordoned) return Reason::kYarnCordoned;
+  if (!node.offer && !node.origin) return Reason::kYarnNoOrigin;
+  return std::nullopt;
+}
+
+}  // namespace
+
+YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config) {
+  YarnTotal total;
+  total.send = node.state != NodeState::kObserve;
+  if (const auto nothing = why_nothing(node)) {
+    total.reason = *nothing;
+    if (*nothing == Reason::kYarnNoOrigin) total.send = total.send && config.rounding == YarnRounding::kPeer;
+    return total;
+  }
+  const std::int64_t vcore = std::max<std::int64_t>(config.vcore.value, 1);
+  if (config.rounding == YarnRounding::kPeer) {
+    total.reason = Reason::kYarnPeer;
+    total.batch = no_less_than_nothing(node.origin.value_or(model::Resources()));
+    total.memory_mib = divided_up(total.batch.memory.value, kPeerMegabyte);
+    total.vcores = static_cast<std::int32_t>(std::min(divided_up(total.batch.cpu.value, vcore), kVcoresMax));
+  } else {
+    total.reason = node.offer ? Reason::kYarnOffered : Reason::kYarnShared;
+    total.batch = no_less_than_nothing(node.offer ? *node.offer : *node.origin - node.pods);
+    total.memory_mib = total.batch.memory.value / kMiB;
+    total.vcores = static_cast<std::int32_t>(std::min(total.batch.cpu.value / vcore, kVcoresMax));
+  }
+  if (!total.send) total.reason = Reason::kYarnObserved;
+  return total;
+}
+
+model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config) {
+  const auto times = [](std::int64_t a, std::int64_t b) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(std::max<std::int64_t>(a, 0), b, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                                             : product;
+  };
+  return {{times(vcores, std::max<std::int64_t>(config.vcore.value, 1))}, {times(memory_mib, kMiB)}};
+}
+
+}  // namespace tidemark::policy

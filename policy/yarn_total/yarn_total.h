@@ -1,0 +1,57 @@
+// What a ResourceManager is told of a node.
+//
+//   batch    = what the manager offers YARN there                          where it does
+//            = max(0, origin − what pods of Kubernetes hold of batch)      otherwise
+//   memory   = ⌊ batch memory / 2^20 ⌋ MiB
+//   vcores   = ⌊ batch cpu / cpu of a vcore ⌋
+//
+//   nothing where the node takes no offline work: off or draining for YARN, not ready, cordoned. What runs there goes
+//   on: nobody is killed by a total alone. Where nobody says what the node may sell it is not ours, and is left as it
+//   is.
+//
+// As the peer has it (kPeer), for the time of a swap: all of origin, ⌈ memory / 10^6 ⌉ told as MiB, vcores rounded up.
+// That is a twentieth more memory than there is, what pods hold is handed out a second
+// time, and a node that says nothing is told zero.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/reason.h"
+#include "model/resources.h"
+#include "policy/state/order.h"
+
+namespace tidemark::policy {
+
+enum class YarnRounding : std::uint8_t { kExact, kPeer };
+
+struct YarnTotalConfig {
+  YarnRounding rounding = YarnRounding::kExact;
+  model::CpuMilli vcore{1000};  // above 0
+};
+
+struct YarnNode {
+  std::optional<model::Resources> origin;  // nullopt: nobody says
+  std::optional<model::Resources> offer;   // of the manager; nullopt: it speaks to nobody of YARN here
+  model::Resources pods;  // what pods on the node hold of batch; those on their way out do until they are gone
+  bool ready = true;
+  bool cordoned = false;
+  NodeState state = NodeState::kOn;  // for YARN
+};
+
+struct YarnTotal {
+  model::Resources batch;  // what the total is made of
+  std::int64_t memory_mib = 0;
+  std::int32_t vcores = 0;
+  model::Reason reason = model::Reason::kYarnNoOrigin;
+  bool send = true;  // false: it is decided and not told
+  bool operator==(const YarnTotal&) const = default;
+};
+
+// Total: never negative, never more than `batch` is worth (but for kPeer).
+YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config);
+
+// What YARN's containers hold, as Kubernetes counts it.
+model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,145 @@
+#include "policy/yarn_total/yarn_total.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "base/random.h"
+
+namespace tidemark::policy {
+namespace {
+
+using model::Reason;
+using model::Resources;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+YarnNode of(Resources origin, Resources pods = {}) {
+  YarnNode node;
+  node.origin = origin;
+  node.pods = pods;
+  return node;
+}
+
+// yarn-copilot.md, section 5: "Convert", the table of five amounts, both columns.
+TEST(YarnTotalTest, TheTableOfTheContract) {
+  struct Row {
+    std::int64_t cpu, memory, peer_vcores, peer_mb, vcores, mib;
+  };
+  for (const Row& row :
+       {Row{7000, 10 * kGiB, 7, 10738, 7, 10240}, Row{7001, 10 * kGiB, 8, 10738, 7, 10240}, Row{500, 1, 1, 1, 0, 0},
+        Row{0, 0, 0, 0, 0, 0}, Row{12345, 60344290509, 13, 60345, 12, 57548}}) {
+    const Resources origin{{row.cpu}, {row.memory}};
+    const YarnTotal peer = yarn_total(of(origin), {.rounding = YarnRounding::kPeer});
+    EXPECT_EQ(peer.vcores, row.peer_vcores);
+    EXPECT_EQ(peer.memory_mib, row.peer_mb);
+    EXPECT_EQ(peer.reason, Reason::kYarnPeer);
+    const YarnTotal exact = yarn_total(of(origin), {});
+    EXPECT_EQ(exact.vcores, row.vcores);
+    EXPECT_EQ(exact.memory_mib, row.mib);
+    EXPECT_EQ(exact.reason, Reason::kYarnShared);
+  }
+}
+
+// Of 3.5 cores and 3 GiB with a pod of one core and one GiB the peer gives YARN 4 vcores and 3222 MB.
+TEST(YarnTotalTest, WhatPodsHoldIsNotHandedOutTwice) {
+  const YarnNode node = of({{3500}, {3 * kGiB}}, {{1000}, {kGiB}});
+  const YarnTotal exact = yarn_total(node, {});
+  EXPECT_EQ(exact.vcores, 2);
+  EXPECT_EQ(exact.memory_mib, 2048);
+  EXPECT_EQ(exact.batch, (Resources{{2500}, {2 * kGiB}}));
+  const YarnTotal peer = yarn_total(node, {.rounding = YarnRounding::kPeer});
+  EXPECT_EQ(peer.vcores, 4);
+  EXPECT_EQ(peer.memory_mib, 3222);
+}
+
+TEST(YarnTotalTest, WhereTheManagerOffersItsWordCounts) {
+  YarnNode node = of({{8000}, {8 * kGiB}}, {{6000}, {6 * kGiB}});
+  node.offer = Resources{{4500}, {5 * kGiB}};
+  EXPECT_EQ(yarn_total(node, {}).vcores, 4);
+  EXPECT_EQ(yarn_total(node, {}).memory_mib, 5 * 1024);
+  EXPECT_EQ(yarn_total(node, {}).reason, Reason::kYarnOffered);
+}
+
+TEST(YarnTotalTest, AVcoreMayBeWorthMoreOrLess) {
+  EXPECT_EQ(yarn_total(of({{7000}, {0}}), {.vcore = {2000}}).vcores, 3);
+  EXPECT_EQ(yarn_total(of({{7000}, {0}}), {.vcore = {500}}).vcores, 14);
+  EXPECT_EQ(yarn_total(of({{7000}, {0}}), {.vcore = {0}}).vcores, 7000);
+}
+
+TEST(YarnTotalTest, ANodeThatTakesNoOfflineWorkIsToldNothing) {
+  const YarnNode whole = of({{8000}, {8 * kGiB}});
+  const auto reason = [](const YarnNode& node) {
+    const YarnTotal total = yarn_total(node, {});
+    EXPECT_EQ(total.vcores, 0);
+    EXPECT_EQ(total.memory_mib, 0);
+    EXPECT_TRUE(total.send);
+    return total.reason;
+  };
+  YarnNode node = whole;
+  node.ready = false;
+  EXPECT_EQ(reason(node), Reason::kYarnNotReady);
+  node = whole;
+  node.cordoned = true;
+  EXPECT_EQ(reason(node), Reason::kYarnCordoned);
+  for (const NodeState state : {NodeState::kDraining, NodeState::kOff}) {
+    node = whole;
+    node.state = state;
+    EXPECT_EQ(reason(node), Reason::kYarnOff);
+  }
+}
+
+TEST(YarnTotalTest, ANodeThatNobodySpeaksOfIsLeftAlone) {
+  const YarnTotal total = yarn_total(YarnNode(), {});
+  EXPECT_EQ(total.reason, Reason::kYarnNoOrigin);
+  EXPECT_FALSE(total.send);
+  // yarn-copilot.md, section 5: "each missing key = 0".
+  EXPECT_TRUE(yarn_total(YarnNode(), {.rounding = YarnRounding::kPeer}).send);
+}
+
+TEST(YarnTotalTest, AnObservedNodeIsDecidedAndNotSent) {
+  YarnNode node = of({{8000}, {8 * kGiB}});
+  node.state = NodeState::kObserve;
+  const YarnTotal total = yarn_total(node, {});
+  EXPECT_FALSE(total.send);
+  EXPECT_EQ(total.vcores, 8);
+  EXPECT_EQ(total.reason, Reason::kYarnObserved);
+}
+
+TEST(YarnTotalTest, NeverNegativeNeverMoreThanThereIs) {
+  base::Random random(3);
+  const auto any = [&]() -> std::int64_t {
+    switch (random.below(4)) {
+      case 0:
+        return std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(random.below(3));
+      case 1:
+        return std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(random.below(3));
+      default:
+        return static_cast<std::int64_t>(random.next() >> random.below(64));
+    }
+  };
+  for (int i = 0; i < 10'000; ++i) {
+    const YarnNode node = of({{any()}, {any()}}, {{any()}, {any()}});
+    const YarnTotalConfig config{.vcore = {1 + static_cast<std::int64_t>(random.below(4000))}};
+    const YarnTotal total = yarn_total(node, config);
+    ASSERT_GE(total.vcores, 0);
+    ASSERT_GE(total.memory_mib, 0);
+    const Resources held = batch_of_yarn(total.memory_mib, total.vcores, config);
+    ASSERT_LE(held.cpu, total.batch.cpu);
+    ASSERT_LE(held.memory, total.batch.memory);
+    const YarnTotal peer = yarn_total(node, {.rounding = YarnRounding::kPeer, .vcore = config.vcore});
+    ASSERT_GE(peer.vcores, 0);
+    ASSERT_GE(peer.memory_mib, 0);
+  }
+}
+
+// yarn-copilot.md, section 4: "batch-cpu = used vcores × 1000, batch-memory = used MB × 1048576".
+TEST(YarnTotalTest, WhatContainersHoldIsCountedBack) {
+  EXPECT_EQ(batch_of_yarn(20480, 10, {}), (Resources{{10'000}, {20 * kGiB}}));
+  EXPECT_EQ(batch_of_yarn(0, 0, {}), Resources());
+  EXPECT_EQ(batch_of_yarn(-5, -1, {}), Resources());
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,61 @@
+#include "yarn_operator/clusters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "hadoop/yarn_site.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+constexpr std::string_view kSite = "yarn-site.xml";
+
+// The order of Hadoop: a later file counts. Only the last must be there.
+constexpr std::string_view kFiles[] = {"core-default.xml", "core-site.xml", "yarn-default.xml", kSite};
+
+Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std::string_view prefix,
+                                 const hadoop::Identity& identity) {
+  hadoop::Site site(folder.environment);
+  hadoop::set_yarn_defaults(site);
+  for (const std::string_view name : kFiles) {
+    const std::string path = base::cat(folder.path, "/", prefix, name);
+    auto added = site.add(path, folder.read);
+    if (!added && (name == kSite || added.error().kind != ErrorKind::kNotFound)) return fail(std::move(added).error());
+  }
+  YarnCluster cluster{std::move(id), {}, site.overruled()};
+  auto managers = hadoop::resource_managers(site);
+  if (!managers) return fail(std::move(managers).error().within(base::cat("cluster ", cluster.id)));
+  cluster.managers = std::move(*managers);
+  cluster.managers.identity = identity;
+  return cluster;
+}
+
+}  // namespace
+
+Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity) {
+  TM_TRY(std::vector<std::string> names, folder.list(folder.path));
+  std::ranges::sort(names);
+  std::vector<YarnCluster> clusters;
+  if (std::ranges::find(names, kSite) != names.end()) {
+    TM_TRY(YarnCluster cluster, read_cluster(folder, std::string(kDefaultCluster), "", identity));
+    clusters.push_back(std::move(cluster));
+  }
+  for (const std::string& name : names) {
+    const std::string suffix = base::cat(".", kSite);
+    if (!name.ends_with(suffix) || name.size() == suffix.size()) continue;
+    if (clusters.size() == kClustersMax) {
+      return fail(ErrorKind::kExhausted, folder.path, ": more than ", kClustersMax, " clusters");
+    }
+    std::string id = name.substr(0, name.size() - suffix.size());
+    const std::string prefix = base::cat(id, ".");
+    TM_TRY(YarnCluster cluster, read_cluster(folder, std::move(id), prefix, identity));
+    clusters.push_back(std::move(cluster));
+  }
+  if (clusters.empty()) {
+    return fail(ErrorKind::kNotFound, folder.path, ": neither ", kSite, " nor a file CLUSTER.", kSite);
+  }
+  return clusters;
+}
+
+}  // namespace tidemark::yarn_operator

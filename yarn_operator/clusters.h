@@ -1,0 +1,38 @@
+// Which YARN clusters there are: the files of one folder, as a ConfigMap is mounted.
+//
+//   yarn-site.xml        the cluster __default_yarn_cluster__
+//   ID.yarn-site.xml     the cluster ID, with ID.core-site.xml and its like beside it
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "hadoop/resource_manager.h"
+#include "hadoop/site.h"
+
+namespace tidemark::yarn_operator {
+
+inline constexpr std::string_view kDefaultCluster = "__default_yarn_cluster__";
+inline constexpr std::size_t kClustersMax = 100;
+
+struct YarnCluster {
+  std::string id;
+  hadoop::RmCluster managers;
+  std::vector<std::string> overruled;  // settings that a `final` one shut out
+};
+
+struct HadoopFolder {
+  std::string path;
+  std::function<Result<std::vector<std::string>>(const std::string& path)> list;  // names of what lies in it
+  hadoop::ReadFile read;
+  hadoop::Environment environment;
+};
+
+// One at least; sorted by id, the default one first. A file that is wrong is an error that names it: a cluster that was
+// left out would be one whose nodes keep what they were told last.
+Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity);
+
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,72 @@
+#include "yarn_operator/clusters.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tidemark::yarn_operator {
+namespace {
+
+std::string site(const std::string& host) {
+  return "<configuration><property><name>yarn.resourcemanager.hostname</name><value>" + host +
+         "</value></property></configuration>";
+}
+
+class ClustersTest : public ::testing::Test {
+ protected:
+  Result<std::vector<YarnCluster>> read() {
+    HadoopFolder folder;
+    folder.path = "/conf";
+    folder.list = [&](const std::string&) -> Result<std::vector<std::string>> {
+      std::vector<std::string> names = {".", "..", "..data", "..2026_01_01"};
+      for (const auto& [path, text] : files) names.push_back(path.substr(path.rfind('/') + 1));
+      return names;
+    };
+    folder.read = [&](const std::string& path, std::size_t) -> Result<std::string> {
+      const auto found = files.find(path);
+      if (found == files.end()) return fail(ErrorKind::kNotFound, path, ": no such file");
+      return found->second;
+    };
+    return read_clusters(folder, {.real_user = "me", .effective_user = ""});
+  }
+  std::map<std::string, std::string> files;
+};
+
+TEST_F(ClustersTest, ThePlainFilesAreTheDefaultClusterAndPrefixesNameOthers) {
+  files = {{"/conf/yarn-site.xml", site("one")},
+           {"/conf/blue.yarn-site.xml", site("${color}")},
+           {"/conf/blue.core-site.xml",
+            "<configuration><property><name>color</name><value>two</value></property></configuration>"},
+           {"/conf/green.yarn-site.xml", site("three")}};
+  const auto clusters = read();
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  ASSERT_EQ(clusters->size(), 3U);
+  EXPECT_EQ((*clusters)[0].id, "__default_yarn_cluster__");
+  EXPECT_EQ((*clusters)[0].managers.members[0].admin.text(), "one:8033");
+  EXPECT_EQ((*clusters)[0].managers.identity.real_user, "me");
+  EXPECT_EQ((*clusters)[1].id, "blue");
+  EXPECT_EQ((*clusters)[1].managers.members[0].client.text(), "two:8032");
+  EXPECT_EQ((*clusters)[2].id, "green");
+}
+
+TEST_F(ClustersTest, ThereMayBeNoDefaultOne) {
+  files = {{"/conf/blue.yarn-site.xml", site("two")}};
+  const auto clusters = read();
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  ASSERT_EQ(clusters->size(), 1U);
+  EXPECT_EQ((*clusters)[0].id, "blue");
+}
+
+TEST_F(ClustersTest, WhatIsWrongOrMissingIsNamed) {
+  EXPECT_EQ(read().error().message, "/conf: neither yarn-site.xml nor a file CLUSTER.yarn-site.xml");
+  files = {{"/conf/yarn-site.xml", site("one")}, {"/conf/blue.yarn-site.xml", "<configuration>"}};
+  EXPECT_EQ(read().error().message, "/conf/blue.yarn-site.xml:1: no element found");
+  files["/conf/blue.yarn-site.xml"] = site("a b");
+  EXPECT_EQ(read().error().message,
+            "cluster blue: a default: yarn.resourcemanager.address: an address is HOST:PORT, found \"a b:8032\"");
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator

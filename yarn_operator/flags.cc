@@ -1,0 +1,56 @@
+#include "yarn_operator/yarn_operator.h"
+
+namespace tidemark::yarn_operator {
+
+void declare_flags(base::Flags& flags, OperatorOptions& options) {
+  using std::chrono::seconds;
+  flags.group("YARN");
+  flags
+      .text("hadoop-conf-dir", options.hadoop_conf_dir,
+            "folder with yarn-site.xml, and CLUSTER.yarn-site.xml of further clusters; else $HADOOP_CONF_DIR")
+      .placeholder("DIR");
+  flags
+      .text(
+          "yarn-user", options.user,
+          "who calls ResourceManagers: one whom yarn.admin.acl lets change nodes. Empty: nobody is named, as the peer "
+          "does it, and the ResourceManager takes the call as its own")
+      .placeholder("USER");
+  flags.choice("rounding", options.totals.rounding,
+               {{"exact", policy::YarnRounding::kExact}, {"peer", policy::YarnRounding::kPeer}},
+               "exact: MiB and vcores rounded down, less what pods hold. peer: as Koordinator's operator, for the time "
+               "of a swap; it sells more than there is");
+  flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
+                "what a vcore is worth, in thousandths of a core");
+  flags.duration("poll", options.poll, std::chrono::milliseconds(200), seconds(600),
+                 "pause between two looks at a cluster's nodes");
+  flags.duration("lost-hold", options.lost_hold, seconds(0), std::chrono::hours(24),
+                 "what the containers of a lost NodeManager hold counts for so long: they may still run");
+  flags.group("Mode");
+  flags.choice("mode", options.mode, {"enforce", "observe"},
+               "observe: decide and show, tell no ResourceManager anything and write nothing; fit to run beside "
+               "another operator");
+  flags.group("Serving");
+  flags
+      .text("metrics-addr", options.metrics_address,
+            "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off")
+      .placeholder("HOST:PORT");
+  flags
+      .text("health-probe-addr", options.health_address,
+            "address of /healthz and /readyz by themselves; empty or 0 is off")
+      .placeholder("HOST:PORT");
+  flags.group("Load");
+  flags.number("kube-api-qps", options.queries_per_second, 0.1, 10000, "requests a second to the API server")
+      .alias("rest-config-qps");
+  flags.integer("kube-api-burst", options.query_burst, 1, 100000, "requests at once, before the rate holds")
+      .alias("rest-config-burst");
+  flags.group("Leader election");
+  flags.boolean("leader-elect", options.leader_elect, "only the replica that holds the lease tells and writes")
+      .alias("enable-leader-election");
+  flags
+      .text("leader-election-namespace", options.lease.ns,
+            "namespace of the lease; empty: the pod's own, or that of the kubeconfig's context")
+      .placeholder("NAMESPACE");
+  flags.text("leader-election-id", options.lease.name, "name of the lease").placeholder("NAME");
+}
+
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,102 @@
+#include "yarn_operator/objects.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/convert.h"
+#include "model/annotations.h"
+#include "model/names.h"
+#include "policy/state/state.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname";
+
+kube::PodFields pod_fields() {
+  kube::PodFields fields;
+  fields.meta.labels = {model::kYarnComponentLabel};
+  fields.meta.annotations = {model::kYarnNodeIdAnnotation, model::kYarnClusterIdAnnotation};
+  fields.statuses = false;
+  return fields;
+}
+
+std::optional<std::string_view> text_of(const kube::TextMap& map, std::string_view key) {
+  const kube::Text* found = map.find(key);
+  return found == nullptr ? std::nullopt : std::optional(found->view());
+}
+
+// The annotation of the manager; of older ones, which write none, what the node shows (yarn-copilot.md, section 4).
+Result<std::optional<model::Resources>> origin_of(const kube::Node& node) {
+  if (const auto text = text_of(node.meta.annotations, model::kOriginAllocatableAnnotation)) {
+    auto origin = model::parse_origin(*text);
+    if (!origin) return fail(std::move(origin).error().within(model::kOriginAllocatableAnnotation));
+    return std::optional(*origin);
+  }
+  const auto cpu = node.allocatable.find(model::kBatchCpu);
+  const auto memory = node.allocatable.find(model::kBatchMemory);
+  if (!cpu && !memory) return std::optional<model::Resources>();
+  return std::optional(model::Resources{{cpu.value_or(0)}, {memory.value_or(0)}});
+}
+
+}  // namespace
+
+std::size_t PodRow::bytes() const {
+  return sizeof(PodRow) + meta.ns.bytes() + meta.name.bytes() + kube::string_bytes(meta.resource_version) +
+         node.bytes() + nm_id.bytes() + nm_cluster.bytes();
+}
+
+Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) {
+  static const kube::PodFields fields = pod_fields();
+  TM_TRY(kube::Pod pod, kube::decode_pod(bytes, fields, interner));
+  PodRow row;
+  row.batch = kube::batch_request(pod);
+  row.meta = {std::move(pod.meta.ns), std::move(pod.meta.name), std::move(pod.meta.resource_version)};
+  row.node = std::move(pod.node_name);
+  row.node_manager = pod.meta.labels.get(model::kYarnComponentLabel) == model::kYarnNodeManager;
+  if (row.node_manager) {
+    if (const kube::Text* id = pod.meta.annotations.find(model::kYarnNodeIdAnnotation)) row.nm_id = *id;
+    if (const kube::Text* cluster = pod.meta.annotations.find(model::kYarnClusterIdAnnotation))
+      row.nm_cluster = *cluster;
+  }
+  return row;
+}
+
+kube::NodeFields node_fields() {
+  kube::NodeFields fields;
+  fields.meta.labels = {model::kStateLabel, kHostNameLabel};
+  fields.meta.annotations = {model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
+                             model::kStateDetailAnnotation, model::kYarnNodeIdAnnotation,
+                             model::kYarnClusterIdAnnotation};
+  fields.info = false;
+  return fields;
+}
+
+NodePlace place_of(const kube::Node& node) {
+  return {std::string(node.meta.name),
+          std::string(node.meta.labels.get(kHostNameLabel)),
+          std::string(node.internal_ip),
+          {std::string(node.meta.annotations.get(model::kYarnNodeIdAnnotation)),
+           std::string(node.meta.annotations.get(model::kYarnClusterIdAnnotation))}};
+}
+
+NmPod nm_pod_of(const PodRow& pod) {
+  return {base::cat(pod.meta.ns.view(), "/", pod.meta.name.view()),
+          std::string(pod.node),
+          {std::string(pod.nm_id), std::string(pod.nm_cluster)}};
+}
+
+Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, base::WallTime now) {
+  policy::YarnNode share;
+  TM_TRY(share.origin, origin_of(node));
+  share.pods = pods;
+  share.ready = node.ready() == kube::Truth::kTrue;
+  share.cordoned = node.unschedulable;
+  const policy::NodeReading reading = policy::read_marks(text_of(node.meta.labels, model::kStateLabel),
+                                                         text_of(node.meta.annotations, model::kStateDetailAnnotation));
+  share.state = policy::effective(reading.marks, policy::Mode::kEnforce, now).yarn;
+  return share;
+}
+
+}  // namespace tidemark::yarn_operator

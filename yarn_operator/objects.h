@@ -1,0 +1,46 @@
+// What the operator keeps of Kubernetes' objects, and what it reads from them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "model/resources.h"
+#include "policy/yarn_total/yarn_total.h"
+#include "yarn_operator/node_map.h"
+
+namespace tidemark::yarn_operator {
+
+// A pod that is bound and has not ended.
+struct PodRow {
+  struct Meta {
+    kube::Text ns;
+    kube::Text name;
+    std::string resource_version;
+  };
+  Meta meta;
+  kube::Text node;
+  model::Resources batch;  // what it holds of batch
+  bool node_manager = false;
+  kube::Text nm_id;  // of a NodeManager's pod: its annotations
+  kube::Text nm_cluster;
+
+  std::size_t bytes() const;
+};
+Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner);
+
+kube::NodeFields node_fields();
+
+NodePlace place_of(const kube::Node& node);
+NmPod nm_pod_of(const PodRow& pod);
+
+// As a policy looks at the node. An origin that is there and cannot be read is an error: then nothing is decided.
+Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, base::WallTime now);
+
+}  // namespace tidemark::yarn_operator

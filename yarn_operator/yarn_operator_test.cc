@@ -1,0 +1,363 @@
+#include "yarn_operator/yarn_operator.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "hadoop/testing/rpc_server.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using namespace std::chrono_literals;
+using hadoop::NodeId;
+using hadoop::WireReader;
+using hadoop::WireWriter;
+using hadoop::testing::RpcServer;
+using hadoop::testing::SeenCall;
+
+constexpr std::string_view kMerge = "application/merge-patch+json";
+constexpr std::string_view kOrigin = "node.koordinator.sh/originExtendedAllocatable";
+constexpr std::string_view kThird = "node.koordinator.sh/thirdPartyAllocations";
+
+// A ResourceManager as far as the operator sees one: it takes totals and reports nodes.
+struct ResourceManagerTwin {
+  struct Nm {
+    std::int64_t memory = 8192, vcores = 8, used_memory = 0, used_vcores = 0, state = 2;
+  };
+
+  explicit ResourceManagerTwin(net::EventLoop& loop) {
+    const auto handler = [this](const SeenCall& call) { return answer(call); };
+    client = std::make_unique<RpcServer>(loop, handler);
+    admin = std::make_unique<RpcServer>(loop, handler);
+  }
+
+  RpcServer::Reply answer(const SeenCall& call) {
+    if (away) return hadoop::Refusal{.exception = "org.apache.hadoop.ipc.RetriableException", .message = "away"};
+    if (call.method == "updateNodeResource") {
+      ++updates;
+      take(call.request);
+      return "";
+    }
+    std::string all;
+    for (const auto& [id, nm] : nodes) {
+      WireWriter(all).message(1, [&](WireWriter& report) {
+        report.message(1, [&](WireWriter& w) { w.bytes(1, id.host).number(2, id.port); });
+        report.message(4, [&](WireWriter& w) { w.number(1, nm.used_memory).number(2, nm.used_vcores); });
+        report.message(5, [&](WireWriter& w) { w.number(1, nm.memory).number(2, nm.vcores); });
+        report.number(7, nm.state);
+      });
+    }
+    return all;
+  }
+
+  void take(std::string_view request) {
+    WireReader entries(request);
+    while (const auto entry = entries.next()) {
+      NodeId id;
+      Nm told;
+      WireReader parts(entry->text());
+      while (const auto part = parts.next()) {
+        WireReader fields(part->text());
+        while (const auto field = fields.next()) {
+          if (part->number == 1 && field->number == 1) id.host = field->text();
+          if (part->number == 1 && field->number == 2) id.port = field->integer32();
+          if (part->number == 2 && field->number == 2) overcommit = field->integer32();
+          if (part->number != 2 || field->number != 1) continue;
+          WireReader total(field->text());
+          while (const auto amount = total.next()) {
+            if (amount->number == 1) told.memory = amount->integer();
+            if (amount->number == 2) told.vcores = amount->integer();
+          }
+        }
+      }
+      nodes.at(id).memory = told.memory;
+      nodes.at(id).vcores = told.vcores;
+      ++updated_nodes;
+    }
+  }
+
+  std::map<NodeId, Nm> nodes;
+  bool away = false;
+  int updates = 0, updated_nodes = 0;
+  std::int32_t overcommit = 0;
+  std::unique_ptr<RpcServer> client;
+  std::unique_ptr<RpcServer> admin;
+};
+
+class YarnOperatorTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "operator");
+    client = std::make_unique<kube::Client>(
+        loop, *transport, [] { return std::string(); }, kube::ClientConfig{.queries_per_second = 1000, .burst = 1000},
+        base::Random(1));
+    options.metrics_address = "0";
+    options.leader_elect = false;
+    options.poll = 200ms;
+    options.lost_hold = 600ms;
+  }
+
+  void begin() {
+    std::vector<YarnCluster> clusters;
+    for (const auto& [id, twin] : managers) {
+      clusters.push_back({id, {{{"", twin->client->address(), twin->admin->address()}}, {}}, {}});
+    }
+    auto made = YarnOperator::make(
+        loop, {*client, *client, workers, [this](model::AuditLine line) { audit.push_back(std::move(line)); }, "me"},
+        std::move(clusters), log, metrics, base::Random(2), options);
+    ASSERT_TRUE(made) << made.error().message;
+    running = std::move(*made);
+    running->start();
+  }
+  ResourceManagerTwin& manager(std::string_view cluster = kDefaultCluster) {
+    auto& twin = managers[std::string(cluster)];
+    if (!twin) twin = std::make_unique<ResourceManagerTwin>(loop);
+    return *twin;
+  }
+
+  Json must(std::string_view method, std::string_view target, const Json& body,
+            std::string_view type = "application/json") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    if (!body.is_null()) {
+      request.body = body.dump();
+      request.headers.set("content-type", type);
+    }
+    auto response = net::testing::run_task(loop, admin->fetch(std::move(request), 10s));
+    EXPECT_TRUE(response && (response->status == 200 || response->status == 201)) << target;
+    return response ? *Json::parse(response->body) : Json();
+  }
+  static Json annotations(const Json& texts) {
+    return Json::object({{"metadata", Json::object({{"annotations", texts}})}});
+  }
+  static Json origin(std::string_view cpu, std::string_view memory) {
+    return Json(base::cat(R"({"resources":{"kubernetes.io/batch-cpu":")", cpu, R"(","kubernetes.io/batch-memory":")",
+                          memory, R"("}})"));
+  }
+  // Ready, with a NodeManager that its annotation names.
+  void node(std::string_view name, std::string_view nm, const Json& amounts) {
+    Json object = annotations(Json::object({{"yarn.hadoop.apache.org/node-id", Json(nm)}, {kOrigin, amounts}}));
+    object["metadata"]["name"] = Json(name);
+    must("POST", "/api/v1/nodes", object);
+    const Json ready = Json::object({{"type", "Ready"}, {"status", "True"}});
+    must("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         Json::object({{"status", Json::object({{"conditions", Json::array({ready})}})}}), kMerge);
+  }
+  void patch(std::string_view name, const Json& body) {
+    must("PATCH", base::cat("/api/v1/nodes/", name), body, kMerge);
+  }
+  void pod(std::string_view name, std::string_view on, std::string_view cpu, std::string_view memory) {
+    const Json requests =
+        Json::object({{"kubernetes.io/batch-cpu", Json(cpu)}, {"kubernetes.io/batch-memory", Json(memory)}});
+    must("POST", "/api/v1/namespaces/default/pods",
+         Json::object(
+             {{"metadata", Json::object({{"name", Json(name)}})},
+              {"spec", Json::object({{"nodeName", Json(on)},
+                                     {"containers", Json::array({Json::object(
+                                                        {{"name", "c"},
+                                                         {"image", "i"},
+                                                         {"resources", Json::object({{"requests", requests},
+                                                                                     {"limits", requests}})}})})}})}}));
+  }
+  std::string third(std::string_view name) {
+    const Json node = must("GET", base::cat("/api/v1/nodes/", name), Json());
+    const Json* text = node.at("metadata", "annotations", kThird);
+    return text == nullptr ? "" : text->as_string();
+  }
+  static std::string held(std::string_view cpu, std::string_view memory) {
+    return base::cat(R"({"allocations":[{"name":"hadoop-yarn","priority":"koord-batch","resources":{)",
+                     R"("kubernetes.io/batch-cpu":")", cpu, R"(","kubernetes.io/batch-memory":")", memory, R"("}}]})");
+  }
+  template <class Condition>
+  bool until(Condition&& condition) {
+    return net::testing::run_real_until(loop, condition, 20s);
+  }
+  bool total(const NodeId& id, std::int64_t memory, std::int64_t vcores, std::string_view cluster = kDefaultCluster) {
+    return until([&] {
+      const auto& nm = manager(cluster).nodes.at(id);
+      return nm.memory == memory && nm.vcores == vcores;
+    });
+  }
+  bool third_is(std::string_view name, const std::string& text) {
+    return net::testing::run_task(loop,
+                                  [](YarnOperatorTest& self, std::string node, std::string wanted) -> net::Task<bool> {
+                                    for (int i = 0; i < 1000; ++i) {
+                                      net::HttpRequest request;
+                                      request.target = base::cat("/api/v1/nodes/", node);
+                                      const auto response = co_await self.admin->fetch(std::move(request), 10s);
+                                      const Json object = *Json::parse(response->body);
+                                      const Json* found = object.at("metadata", "annotations", kThird);
+                                      if ((found == nullptr ? "" : found->as_string()) == wanted) co_return true;
+                                      co_await self.loop.sleep(10ms);
+                                    }
+                                    co_return false;
+                                  }(*this, std::string(name), text));
+  }
+  void pass(base::Duration time) {
+    static_cast<void>(net::testing::run_task(loop, [](net::EventLoop& on, base::Duration d) -> net::Task<bool> {
+      co_await on.sleep(d);
+      co_return true;
+    }(loop, time)));
+  }
+
+  base::SystemClock clock;
+  net::EventLoop loop{clock};
+  std::vector<std::string> said;
+  base::Log log{clock, {base::LogLevel::kInfo, base::LogFormat::kText, [this](std::string_view line) {
+                          said.emplace_back(line);
+                        }}};
+  base::Registry metrics;
+  net::WorkerPool workers{1, 4};
+  std::vector<model::AuditLine> audit;
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> admin;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+  std::map<std::string, std::unique_ptr<ResourceManagerTwin>> managers;
+  OperatorOptions options;
+  std::unique_ptr<YarnOperator> running;
+};
+
+TEST_F(YarnOperatorTest, YarnIsToldWhatPodsLeaveAndKubernetesWhatYarnHolds) {
+  manager().nodes = {{{"a", 1}, {.used_memory = 1500, .used_vcores = 2}}};
+  node("n1", "a:1", origin("3500", "3Gi"));
+  pod("batch", "n1", "1k", "1Gi");
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 2048, 2));
+  EXPECT_TRUE(third_is("n1", held("2k", "1500Mi")));
+  EXPECT_EQ(manager().overcommit, -1);  // nobody is killed by a total
+
+  must("DELETE", "/api/v1/namespaces/default/pods/batch?gracePeriodSeconds=0", Json());
+  EXPECT_TRUE(total({"a", 1}, 3072, 3));
+  ASSERT_FALSE(audit.empty());
+  EXPECT_EQ(audit[0].verb, "updateNodeResource");
+  EXPECT_EQ(audit[0].name, "a:1");
+  EXPECT_EQ(audit[0].old_value, R"({"memoryMiB":8192,"vcores":8})");
+  EXPECT_EQ(audit[0].new_value, R"({"memoryMiB":2048,"vcores":2})");
+  EXPECT_EQ(audit[0].reason, "TM-YARN-001");
+}
+
+TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string host = "h" + std::to_string(i);
+    manager().nodes[{host, 1}] = {};
+    node("n" + std::to_string(i), host + ":1", origin("4k", "4Gi"));
+  }
+  begin();
+  EXPECT_TRUE(total({"h19", 1}, 4096, 4));
+  pass(1s);
+  EXPECT_EQ(manager().updates, 1);
+  EXPECT_EQ(manager().updated_nodes, 20);
+  EXPECT_EQ(client ? manager().admin->connections().size() : 0, 1U);
+}
+
+TEST_F(YarnOperatorTest, ANodeManagerThatBeginsAnewIsToldAgain) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  pass(500ms);  // a report has shown it
+  manager().nodes.at({"a", 1}) = {};
+  pass(3500ms);  // longer than an update may take to show
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  EXPECT_EQ(audit.back().reason, "TM-YARN-011");
+}
+
+TEST_F(YarnOperatorTest, OneClusterThatIsAwayHoldsUpNoOther) {
+  manager().nodes = {{{"a", 1}, {}}};
+  manager("blue").nodes = {{{"b", 1}, {}}};
+  manager().away = true;
+  node("n1", "a:1", origin("4k", "4Gi"));
+  node("n2", "b:1", origin("2k", "2Gi"));
+  patch("n2", annotations(Json::object({{"yarn.hadoop.apache.org/cluster-id", "blue"}})));
+  begin();
+  EXPECT_TRUE(total({"b", 1}, 2048, 2, "blue"));
+  EXPECT_TRUE(third_is("n2", held("0", "0")));
+  EXPECT_EQ(third("n1"), "");  // nobody knows: nothing is said
+  manager().away = false;
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  EXPECT_TRUE(third_is("n1", held("0", "0")));
+}
+
+TEST_F(YarnOperatorTest, CordonedNotReadyAndOffAreToldNothing) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  patch("n1", Json::object({{"spec", Json::object({{"unschedulable", true}})}}));
+  EXPECT_TRUE(total({"a", 1}, 0, 0));
+  patch("n1", Json::object({{"spec", Json::object({{"unschedulable", Json()}})}}));
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  patch("n1", Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", "off"}})}})}}));
+  EXPECT_TRUE(total({"a", 1}, 0, 0));
+}
+
+TEST_F(YarnOperatorTest, WhatALostNodeManagerHeldCountsForAWhileAndOthersAllocationsStay) {
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  patch("n1", annotations(Json::object({{kThird, R"({"allocations":[{"name":"other","priority":"koord-mid"}]})"}})));
+  begin();
+  const auto both = [](const std::string& yarn) {
+    return R"({"allocations":[{"name":"other","priority":"koord-mid"},)" + yarn.substr(yarn.find('[') + 1);
+  };
+  EXPECT_TRUE(third_is("n1", both(held("1k", "1Gi"))));
+  manager().nodes.at({"a", 1}).state = 5;  // LOST
+  pass(300ms);
+  EXPECT_EQ(third("n1"), both(held("1k", "1Gi")));
+  EXPECT_TRUE(third_is("n1", both(held("0", "0"))));
+}
+
+TEST_F(YarnOperatorTest, ObservingTellsAndWritesNothing) {
+  options.mode = "observe";
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  begin();
+  pass(1s);
+  EXPECT_EQ(manager().updates, 0);
+  EXPECT_EQ(third("n1"), "");
+  EXPECT_EQ(running->not_ready(), "");
+}
+
+TEST_F(YarnOperatorTest, ANodeThatCannotBeReadKeepsWhatItHasAndTheOthersGoOn) {
+  manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
+  node("n1", "a:1", Json("{"));
+  node("n2", "b:1", origin("2k", "2Gi"));
+  begin();
+  EXPECT_TRUE(total({"b", 1}, 2048, 2));
+  EXPECT_EQ(manager().nodes.at({"a", 1}).memory, 8192);
+  EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& line) {
+    return line.find("nothing is told of a node that cannot be read") != std::string::npos &&
+           line.find("originExtendedAllocatable") != std::string::npos;
+  }));
+}
+
+TEST_F(YarnOperatorTest, AMismatchIsAnEventOfTheNode) {
+  manager().nodes = {{{"n1", 45454}, {}}};
+  node("n1", "old:1", origin("4k", "4Gi"));
+  begin();
+  Json events;
+  for (int i = 0; i < 100 && (events.is_null() || events.member("items")->as_array().empty()); ++i) {
+    pass(50ms);
+    events = must("GET", "/api/v1/namespaces/default/events", Json());
+  }
+  ASSERT_FALSE(events.member("items")->as_array().empty());
+  EXPECT_EQ(events.member("items")->as_array()[0].text_at("message"),
+            "its annotation says old:1, and its ResourceManager knows n1:45454 there [TM-YARN-010]");
+  EXPECT_EQ(manager().updates, 0);
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
