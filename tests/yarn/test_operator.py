@@ -1,0 +1,204 @@
+"""`tidemark yarn-operator` between a real API server and a real ResourceManager with two NodeManagers."""
+
+import json
+import os
+import time
+import unittest
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.tidemark_process import Component, wait_for
+from support.yarn import Totals, Yarn, until
+
+SITE = Totals(memory_mib=4096, vcores=4)
+POLL_S = 1
+MIB = 2**20
+NODE_ID = "yarn.hadoop.apache.org/node-id"
+THIRD = "node.koordinator.sh/thirdPartyAllocations"
+POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "1Gi"}}
+
+
+def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
+    return {colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": f"{memory_mib}Mi"}})}
+
+
+class Operator(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.api = colocation.client()
+        cls.addClassCleanup(cls.api.close)
+        cls.yarn = cls.enterClassContext(Yarn([SITE, SITE]))
+        cls.nms = cls.yarn.nodes
+
+    def setUp(self):
+        self.names = []
+        for number, nm in enumerate(self.nms):
+            self.put_node(f"yarn-{number}", {NODE_ID: nm.id, **origin(3500, 3072)})
+        # What a test leaves behind, the next one does not begin with.
+        self.addCleanup(self.restore_totals)
+        self.addCleanup(lambda: colocation.delete(self.api, *self.names))
+
+    def restore_totals(self) -> None:
+        for nm in self.nms:
+            self.assertEqual(200, self.yarn.rm.update_total(nm.id, SITE.memory_mib, SITE.vcores).status)
+        until("all totals are those of yarn-site", lambda: all(nm.total() == (SITE.memory_mib, SITE.vcores) for nm in self.nms))
+
+    def put_node(self, name: str, annotations: dict[str, str]) -> None:
+        colocation.put_node(self.api, name, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations=annotations)
+        ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", ready, content=MERGE))
+        self.names.append(name)
+
+    def annotate(self, name: str, annotations: dict) -> None:
+        must(self.api.request("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": annotations}}, content=MERGE))
+
+    def begin(self, *more: str) -> Component:
+        operator = Component(
+            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
+            f"--poll={POLL_S}s", "--metrics-addr=127.0.0.1:0", "--lost-hold=5s", *more,
+        )
+        self.addCleanup(operator.stop)
+        return operator
+
+    def wait_total(self, number: int, memory_mib: int, vcores: int, operator: Component) -> None:
+        wait_for(lambda: self.nms[number].total() == (memory_mib, vcores), f"{memory_mib} MiB and {vcores} vcores of node {number}", operator)
+
+    def held(self, name: str) -> dict[str, str] | None:
+        text = must(self.api.request("GET", f"/api/v1/nodes/{name}")).get("metadata.annotations", {}).get(THIRD)
+        return None if text is None else {each["name"]: each["resources"] for each in json.loads(text)["allocations"]}["hadoop-yarn"]
+
+    def wait_held(self, name: str, vcores: int, memory_mib: int, operator: Component) -> None:
+        # The peer's text: quantities in their canonical form.
+        cpu = f"{vcores}k" if vcores else "0"
+        memory = "0" if memory_mib == 0 else f"{memory_mib // 1024}Gi" if memory_mib % 1024 == 0 else f"{memory_mib}Mi"
+        wait_for(lambda: self.held(name) == {"kubernetes.io/batch-cpu": cpu, "kubernetes.io/batch-memory": memory}, f"{cpu} and {memory} held on {name}", operator)
+
+    def test_yarn_gets_what_pods_leave_in_whole_mib_and_no_more(self):
+        colocation.put_pod(self.api, "yarn-0", POD)
+        operator = self.begin()
+        self.wait_total(0, 2048, 2, operator)
+        self.wait_total(1, 3072, 3, operator)
+        until("the NodeManager follows", lambda: self.nms[0].own_total() == (2048, 2))
+        must(self.api.request("DELETE", f"/api/v1/namespaces/default/pods/{POD['name']}", gracePeriodSeconds=0))
+        self.wait_total(0, 3072, 3, operator)
+        self.annotate("yarn-0", {colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": "1999", "kubernetes.io/batch-memory": str(1025 * MIB - 1)}})})
+        self.wait_total(0, 1024, 1, operator)
+        self.assertEqual(0, operator.stop())
+
+    def test_as_the_peer_where_that_is_asked_for(self):
+        """What was measured of Koordinator's operator on these amounts."""
+        colocation.put_pod(self.api, "yarn-0", POD)
+        self.wait_total(0, 3222, 4, self.begin("--rounding=peer"))
+
+    def test_what_containers_hold_is_written_and_a_cut_kills_none_of_them(self):
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        self.wait_total(1, 3072, 3, operator)
+        job = self.yarn.submit("sleep 1000", memory_mib=256, master_memory_mib=256)
+        self.addCleanup(job.end)
+        until("a master and a container run", lambda: sum(each["state"] == "RUNNING" for nm in self.nms for each in nm.containers()) == 2)
+        for number, nm in enumerate(self.nms):
+            used = nm.seen()
+            self.wait_held(f"yarn-{number}", used["usedVirtualCores"], used["usedMemoryMB"], operator)
+        for name in self.names:
+            self.annotate(name, origin(1000, 128))
+        for number in (0, 1):
+            self.wait_total(number, 128, 1, operator)
+        time.sleep(3 * POLL_S)
+        self.assertEqual(("RUNNING", 2), (job.state, sum(each["state"] == "RUNNING" for nm in self.nms for each in nm.containers())))
+        job.end()
+        for name in self.names:
+            self.wait_held(name, 0, 0, operator)
+
+    def test_a_node_manager_that_begins_anew_is_told_again(self):
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        time.sleep(2 * POLL_S)  # a report has shown it
+        self.nms[0].kill()
+        self.nms[0].start()
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_set_again_total"] >= 1, "a total that is set again", operator)
+        self.wait_total(0, 3072, 3, operator)
+        self.assertIn("TM-YARN-011", operator.log)
+
+    def test_a_resource_manager_that_was_killed_or_frozen_is_told_again_and_nothing_is_invented_meanwhile(self):
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        self.wait_held("yarn-0", 0, 0, operator)
+        registered = [nm.registrations() for nm in self.nms]
+        self.yarn.rm.kill()
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "a cluster that is away", operator)
+        self.annotate("yarn-0", {**origin(2000, 1024), THIRD: None})
+        time.sleep(2 * POLL_S)
+        self.assertIsNone(self.held("yarn-0"))
+        self.yarn.rm.start()
+        for nm, before in zip(self.nms, registered):
+            nm.wait_registered(before)
+        self.wait_total(0, 1024, 2, operator)
+        self.wait_held("yarn-0", 0, 0, operator)
+        self.yarn.rm.freeze()
+        self.addCleanup(self.yarn.rm.resume)
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_clusters_away"] == 1, "a cluster that is away", operator)
+        self.assertTrue(operator.ready())
+        self.annotate("yarn-0", origin(3000, 2048))
+        self.yarn.rm.resume()
+        self.wait_total(0, 2048, 3, operator)
+
+    def test_one_that_was_killed_goes_on_where_it_was(self):
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        self.wait_total(1, 3072, 3, operator)
+        operator.kill()
+        self.annotate("yarn-1", origin(2000, 1024))
+        second = self.begin()
+        self.wait_total(1, 1024, 2, second)
+        time.sleep(2 * POLL_S)
+        self.assertEqual(1, second.metrics()["tidemark_yarn_operator_updates_total"])  # not of the node that had the right total
+
+    def test_off_for_the_node_is_off_for_yarn_and_on_again(self):
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        must(self.api.request("PATCH", "/api/v1/nodes/yarn-0", {"metadata": {"labels": {"tidemark.io/state": "off"}}}, content=MERGE))
+        self.wait_total(0, 0, 0, operator)
+        self.wait_total(1, 3072, 3, operator)
+        must(self.api.request("PATCH", "/api/v1/nodes/yarn-0", {"metadata": {"labels": {"tidemark.io/state": None}}}, content=MERGE))
+        self.wait_total(0, 3072, 3, operator)
+
+    def test_observing_it_tells_nobody_anything(self):
+        operator = self.begin("--mode=observe")
+        wait_for(operator.ready, "a ready operator", operator)
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_nodes"] == 2, "two nodes with a NodeManager", operator)
+        time.sleep(3 * POLL_S)
+        self.assertEqual([(SITE.memory_mib, SITE.vcores)] * 2, [nm.total() for nm in self.nms])
+        self.assertIsNone(self.held("yarn-0"))
+
+    def test_two_nodes_that_claim_one_node_manager_are_told_of_each_other(self):
+        self.annotate("yarn-1", {NODE_ID: self.nms[0].id})
+        operator = self.begin()
+        wait_for(lambda: operator.metrics()["tidemark_yarn_operator_mismatched_nodes"] == 2, "two nodes that do not fit", operator)
+
+        def events() -> list[str]:
+            items = must(self.api.request("GET", "/api/v1/namespaces/default/events")).get("items")
+            return [each["message"] for each in items if each["reason"] == "TidemarkYarnMismatch"]
+
+        wait_for(lambda: f"{self.nms[0].id} is claimed by node yarn-1 too [TM-YARN-010]" in events(), "an event that names both", operator)
+        self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
+
+    def test_one_replica_of_two_tells_and_the_other_takes_over(self):
+        election = ("--leader-elect=true", "--leader-election-namespace=default")
+        first = self.begin(*election)
+        self.wait_total(0, 3072, 3, first)
+        second = self.begin(*election)
+        wait_for(second.ready, "a second one that is ready", second)
+        self.annotate("yarn-0", origin(2000, 1024))
+        self.wait_total(0, 1024, 2, first)
+        self.assertEqual(0, second.metrics()["tidemark_yarn_operator_updates_total"])
+        lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/koordinator-yarn-operator"
+        self.addCleanup(self.api.request, "DELETE", lease)
+        self.assertTrue(must(self.api.request("GET", lease)).get("spec.holderIdentity"))
+        self.assertEqual(0, first.stop())
+        self.annotate("yarn-0", origin(3000, 2048))
+        self.wait_total(0, 2048, 3, second)
+
+
+if __name__ == "__main__":
+    unittest.main()
