@@ -33,10 +33,9 @@ GROUPS = {
     "long": "what takes too long for CI: soaks, hundreds of kills and seeds, fuzzers",
 }
 CI_GROUPS = [group for group in GROUPS if group != "long"]
-NEED_CLUSTER = {"contract", "node", "cluster", "long"}
-NEED_NODE = {"node", "long"}
-WITHOUT_CLUSTER = {"vm": vm, "yarn": yarn}  # what they run on instead
-CLEARED_AWAY = {**{group: node for group in NEED_NODE}, "yarn": yarn}  # what a killed test of theirs leaves running or lying
+NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "long"}
+BESIDE_CLUSTER = {"node": node, "yarn": yarn, "long": node}  # what they want beside it; what a killed test leaves of that is cleared away
+MAY_LACK = {"long"}  # its tests that want what cannot be made here skip, the others run
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "cluster": ["helm", "promtool"]}
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
@@ -166,7 +165,7 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         run.fixtures.stop(all_but=1)
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
-    ending = processes.cleaned_up(CLEARED_AWAY[group].clear_away) if group in CLEARED_AWAY else nullcontext()
+    ending = processes.cleaned_up(BESIDE_CLUSTER[group].clear_away) if group in BESIDE_CLUSTER else nullcontext()
     with run.timed(group), ending:  # one after the other: they share the cluster, and some of them kill it
         if suite:
             with _scratch() as scratch:
@@ -182,9 +181,9 @@ def _run_group(run: Run, group: str, built: bool) -> None:
 
 def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict[str, str]] | None:
     """So many clusters, and the environment of a test on the first of them. None where the group cannot run here, which is told."""
-    if group in WITHOUT_CLUSTER:
+    if group == "vm":
         with run.timed(group):
-            environment, remedy = WITHOUT_CLUSTER[group].provide()
+            environment, remedy = vm.provide()
         return _skip(run, group, remedy) if remedy else ([], environment)
     if group not in NEED_CLUSTER:
         return [], {}
@@ -197,13 +196,14 @@ def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict
         return _skip(run, group, remedy)
     more: dict[str, str] = {}
     try:
+        if group in BESIDE_CLUSTER:
+            with run.timed("kubernetes" if BESIDE_CLUSTER[group] is node else group):
+                more, remedy = BESIDE_CLUSTER[group].provide()
+            if remedy and group not in MAY_LACK:
+                return _skip(run, group, remedy)
+            if remedy:
+                loud(f"no node can be made here, which tests of {group} skip: {remedy}")
         with run.timed("kubernetes"):
-            if group in NEED_NODE:
-                more, remedy = node.provide()
-                if remedy and group == "node":
-                    return _skip(run, group, remedy)
-                if remedy:
-                    loud(f"no node can be made here, which tests of {group} skip: {remedy}")
             clusters = run.fixtures.start(count)
     except Failed as error:
         run.add([Case(group, "cluster", "(start)", FAILED, str(error))])
