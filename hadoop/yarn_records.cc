@@ -183,6 +183,10 @@ std::string_view to_string(NodeState state) {
   return "?";
 }
 
+bool is_active(NodeState state) {
+  return state == NodeState::kRunning || state == NodeState::kUnhealthy || state == NodeState::kDecommissioning;
+}
+
 std::string encode_update_node_resource(const std::vector<NodeUpdate>& updates) {
   std::string out;
   WireWriter writer(out);

@@ -55,6 +55,9 @@ enum class NodeState : std::uint8_t {
   kShutdown = 8,
 };
 std::string_view to_string(NodeState);
+// It is known to the scheduler: it has a total that can be set, and containers that count. An update that names one of
+// the others is refused whole.
+bool is_active(NodeState);
 
 struct NodeReport {
   NodeId id;

@@ -9,6 +9,8 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr base::Duration kCallLimit = std::chrono::seconds(10);
+// Over before another replica may have taken the lease: lease_duration − renew_deadline after we stop (kube/leader.h).
+constexpr base::Duration kTellLimit = std::chrono::seconds(4);
 // An update is taken by the scheduler a moment after it was answered: a report that still shows the old total says
 // nothing yet.
 constexpr base::Duration kTakenWithin = std::chrono::seconds(3);
@@ -75,7 +77,7 @@ std::vector<hadoop::NodeUpdate> ClusterLink::changed(const std::vector<Wanted>& 
   std::vector<hadoop::NodeUpdate> updates;
   for (const Wanted& each : wanted) {
     const hadoop::NodeReport* report = find(each.nm);
-    if (report == nullptr) continue;
+    if (report == nullptr || !hadoop::is_active(report->state)) continue;
     hadoop::Resource total = report->capability;
     total.memory_mib = each.total.memory_mib;
     total.vcores = each.total.vcores;
@@ -96,7 +98,7 @@ net::Task<Result<std::size_t>> ClusterLink::tell(std::vector<Wanted> wanted) {
   const std::vector<hadoop::NodeUpdate> updates = changed(wanted, reasons);
   if (updates.empty()) co_return std::size_t{0};
   const base::MonotonicTime begin = loop_.clock().monotonic();
-  const auto done = co_await manager_.update(updates, kCallLimit);
+  const auto done = co_await manager_.update(updates, kTellLimit);
   audit(updates, reasons, done ? nullptr : &done.error(), loop_.clock().monotonic() - begin);
   if (!done) {
     calls_failed_.add();

@@ -24,7 +24,7 @@ using model::Reason;
 constexpr std::string_view kPodsByNode = "node";
 constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes that come together are told together
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);     // after an update: has the scheduler taken it?
-constexpr base::Duration kPatchLimit = std::chrono::seconds(10);
+constexpr base::Duration kPatchLimit = std::chrono::seconds(4);    // as kTellLimit of cluster_link.cc
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 
 // What a NodeManager's containers were seen to hold last.
@@ -163,8 +163,8 @@ class RunningOperator final : public YarnOperator {
         if (may_write()) {
           const UnderWay mine(under_way_);
           auto told = co_await lane.link.tell(std::move(wanted));
-          if (!told) note(lane, fail(told.error()));
-          if (told && *told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
+          if (!told) lane.log.warn("totals were not taken", {{"why", told.error().message}});
+          if (!told || *told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
         }
       }
       const base::Duration wait = next_look - loop_.clock().monotonic();
@@ -191,7 +191,10 @@ class RunningOperator final : public YarnOperator {
     std::ranges::sort(input.pods, {}, &NmPod::name);
     for (const auto& lane : lanes_) {
       auto& ids = input.known[lane->link.id()];
-      for (const auto& [id, report] : lane->link.nodes()) ids.push_back(id);
+      // One that began anew on a port of its own choice leaves its old name behind, as lost.
+      for (const auto& [id, report] : lane->link.nodes()) {
+        if (hadoop::is_active(report.state)) ids.push_back(id);
+      }
     }
     NodeMap made = map_nodes(input);
     for (const auto& [node, why] : made.wrong) {
@@ -259,7 +262,7 @@ class RunningOperator final : public YarnOperator {
       const ClusterLink* link = link_of(mapped->second.cluster);
       if (link == nullptr || !link->synced()) return std::nullopt;
       const hadoop::NodeReport* report = link->find(mapped->second.id);
-      if (report != nullptr && is_there(report->state)) {
+      if (report != nullptr && hadoop::is_active(report->state)) {
         const auto batch = policy::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
         held_[node] = {batch, now};
         return batch;
@@ -270,11 +273,6 @@ class RunningOperator final : public YarnOperator {
     const auto [last, first_time] = held_.try_emplace(node, Held{{}, now});
     if (now - last->second.seen < options_.lost_hold) return std::nullopt;
     return model::Resources();
-  }
-
-  static bool is_there(hadoop::NodeState state) {
-    return state == hadoop::NodeState::kRunning || state == hadoop::NodeState::kUnhealthy ||
-           state == hadoop::NodeState::kDecommissioning;
   }
 
   net::Task<void> annotate() {
@@ -360,7 +358,7 @@ class RunningOperator final : public YarnOperator {
         std::string_view host_before;
         for (const auto& [id, report] : lane->link.nodes()) {
           // Two NodeManagers of one host have the same labels, and a scrape with a series twice is refused whole.
-          if (!is_there(report.state) || id.host == host_before) continue;
+          if (!hadoop::is_active(report.state) || id.host == host_before) continue;
           host_before = id.host;
           out += base::cat(family.name, "{instance=\"", id.host, "\",cluster=\"", lane->link.id(), "\"} ",
                            family.value(report), "\n");

@@ -60,6 +60,7 @@ struct ResourceManagerTwin {
     return all;
   }
 
+  bool active(const NodeId& id) const { return nodes.contains(id) && nodes.at(id).state == 2; }
   void take(std::string_view request) {
     WireReader entries(request);
     while (const auto entry = entries.next()) {
@@ -80,6 +81,10 @@ struct ResourceManagerTwin {
           }
         }
       }
+      if (!active(id)) {
+        refused = id.host;
+        return;
+      }
       nodes.at(id).memory = told.memory;
       nodes.at(id).vcores = told.vcores;
       ++updated_nodes;
@@ -88,6 +93,7 @@ struct ResourceManagerTwin {
 
   std::map<NodeId, Nm> nodes;
   bool away = false;
+  std::string refused;  // the host for which the rest of an update was not taken
   int updates = 0, updated_nodes = 0;
   std::int32_t overcommit = 0;
   std::unique_ptr<RpcServer> client;
@@ -274,6 +280,25 @@ TEST_F(YarnOperatorTest, ANodeManagerThatBeginsAnewIsToldAgain) {
   pass(3500ms);  // longer than an update may take to show
   EXPECT_TRUE(total({"a", 1}, 4096, 4));
   EXPECT_EQ(audit.back().reason, "TM-YARN-011");
+}
+
+// A ResourceManager takes nothing of an update that names a node which is not active.
+TEST_F(YarnOperatorTest, ALostNodeManagerHoldsUpNoOther) {
+  manager().nodes = {{{"a", 1}, {.state = 5}}, {{"b", 1}, {}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  node("n2", "b:1", origin("4k", "4Gi"));
+  begin();
+  EXPECT_TRUE(total({"b", 1}, 4096, 4));
+  EXPECT_EQ(manager().refused, "");
+  manager().nodes.at({"a", 1}).state = 2;
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+}
+
+TEST_F(YarnOperatorTest, OneThatBeganAnewUnderAnotherPortIsFoundByItsAddress) {
+  manager().nodes = {{{"n1", 1}, {.state = 5}}, {{"n1", 2}, {}}};
+  node("n1", "", origin("4k", "4Gi"));
+  begin();
+  EXPECT_TRUE(total({"n1", 2}, 4096, 4));
 }
 
 TEST_F(YarnOperatorTest, OneClusterThatIsAwayHoldsUpNoOther) {

@@ -12,6 +12,7 @@ from support.yarn import Totals, Yarn, until
 
 SITE = Totals(memory_mib=4096, vcores=4)
 POLL_S = 1
+LOST_S = 5  # a NodeManager that says nothing for so long is lost
 MIB = 2**20
 NODE_ID = "yarn.hadoop.apache.org/node-id"
 THIRD = "node.koordinator.sh/thirdPartyAllocations"
@@ -27,7 +28,7 @@ class Operator(unittest.TestCase):
     def setUpClass(cls):
         cls.api = colocation.client()
         cls.addClassCleanup(cls.api.close)
-        cls.yarn = cls.enterClassContext(Yarn([SITE, SITE]))
+        cls.yarn = cls.enterClassContext(Yarn([SITE, SITE], site={"yarn.nm.liveness-monitor.expiry-interval-ms": f"{LOST_S}000"}))
         cls.nms = cls.yarn.nodes
 
     def setUp(self):
@@ -111,6 +112,22 @@ class Operator(unittest.TestCase):
         job.end()
         for name in self.names:
             self.wait_held(name, 0, 0, operator)
+
+    def test_a_lost_node_manager_holds_up_no_other(self):
+        """A ResourceManager refuses an update whole that names one which is lost."""
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        self.wait_total(1, 3072, 3, operator)
+        before = self.nms[0].registrations()
+        self.nms[0].freeze()
+        self.addCleanup(self.nms[0].resume)
+        until("it is lost", lambda: self.nms[0].seen().get("state") == "LOST")
+        for name in self.names:
+            self.annotate(name, origin(2000, 1024))
+        self.wait_total(1, 1024, 2, operator)
+        self.nms[0].resume()
+        self.nms[0].wait_registered(before)
+        self.wait_total(0, 1024, 2, operator)
 
     def test_a_node_manager_that_begins_anew_is_told_again(self):
         operator = self.begin()
