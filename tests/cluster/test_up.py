@@ -1,4 +1,4 @@
-"""./dev up as a newcomer types it: three sample nodes, and a reason for every number; nothing stays behind."""
+"""./dev up --samples: three sample nodes, and a reason for every number; nothing stays behind."""
 
 import os
 import re
@@ -32,7 +32,7 @@ class Up(unittest.TestCase):
     def test_samples_are_sold_and_explained(self):
         data = Path(os.environ["TMPDIR"]) / "up"
         done = subprocess.run(
-            [ROOT / "dev", "up", "--once", "--data-dir", data], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+            [ROOT / "dev", "up", "--samples", "--once", "--data-dir", data], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
         )
         self.assertEqual(0, done.returncode, done.stderr)
         parts = re.split(r"^\$ build/tidemark explain node (\S+)$", done.stdout, flags=re.M)[1:]
@@ -49,7 +49,7 @@ class Up(unittest.TestCase):
         """Without --once: kubectl works for as long as it runs, and a signal takes everything down but the data folder."""
         data = Path(os.environ["TMPDIR"]) / f"stays-{number}"
         with open(f"{data}.out", "w+b") as out:
-            child = subprocess.Popen([ROOT / "dev", "up", "--data-dir", data], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+            child = subprocess.Popen([ROOT / "dev", "up", "--samples", "--data-dir", data], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
             self.addCleanup(child.wait)
             self.addCleanup(child.kill)
             printed = Path(out.name)
