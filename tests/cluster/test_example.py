@@ -28,12 +28,10 @@ class Example(unittest.TestCase):
     def dev(self, *more: str) -> subprocess.CompletedProcess:
         return subprocess.run([*self.arguments, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=GONE_WITHIN_S)
 
-    def local(self, *words: str) -> str:
-        done = subprocess.run(
+    def local(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
             [os.environ["TIDEMARK_BINARY"], "local", words[0], f"--data-dir={self.data}", *words[1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
         )
-        self.assertEqual(0, done.returncode, done.stderr)
-        return done.stdout
 
     def start(self) -> subprocess.Popen:
         self.log = self.folder / "log"
@@ -62,9 +60,10 @@ class Example(unittest.TestCase):
         for name in ("alone", "unprotected", "with Tidemark"):
             self.assertRegex(text, rf"(?m)^{name} +[\d.]+ m?s +[\d.]+ m?s +[\d.]+ m?s +[\d,]+ +\d+ %")
         self.assertIn("<svg", (self.data / "colocation.svg").read_text())
-        tasks = {each["name"]: each for each in json.loads(self.local("ps", "-o", "json"))["tasks"]}
-        self.assertLessEqual({"web", "load", "crunch-0", "filler-0"}, set(tasks))
-        self.wait(lambda: re.search(r'"second":1,', self.local("logs", "load")), 60, "the load that goes on writes")
+        listed = self.local("ps", "-o", "json")
+        self.assertEqual(0, listed.returncode, listed.stderr)
+        self.assertLessEqual({"web", "load", "crunch-0", "filler-0"}, {each["name"] for each in json.loads(listed.stdout)["tasks"]})
+        self.wait(lambda: re.search(r'"second":1,', self.local("logs", "load").stdout), 60, "the load that goes on writes")
         refused = self.dev()
         self.assertEqual(1, refused.returncode)
         self.assertIn("runs already", refused.stderr)

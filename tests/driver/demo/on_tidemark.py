@@ -66,7 +66,10 @@ class OnTidemark:
         time.sleep(length_s)
 
         def written() -> str | None:
-            text = self.local("logs", "load")
+            try:
+                text = self.local("logs", "load")
+            except Failed:  # nothing yet: it waits for its place
+                return None
             return text if any(line.startswith("{") and '"second"' not in line for line in text.splitlines()) else None
 
         text = self._until("has no figures of the load", END_S, written)
