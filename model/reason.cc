@@ -330,6 +330,8 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kAuditGivenUnconfirmed, "TM-AUDIT-014",
                "one side was given what the other was not yet known to have given up (strict ledger)"},
     ReasonInfo{Reason::kAuditZones, "TM-AUDIT-015", "the NUMA zones of a node carry more than the node does"},
+    ReasonInfo{Reason::kAuditYarnTotal, "TM-AUDIT-016",
+               "a ResourceManager may hand out more of the node than YARN is to have there"},
 
     ReasonInfo{Reason::kConfigDefaults, "TM-CONFIG-001", "the key is absent or empty: defaults are in force"},
     ReasonInfo{Reason::kConfigNotFound, "TM-CONFIG-002", "the ConfigMap does not exist: defaults are in force"},
@@ -499,13 +501,16 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kYarnMismatch, "TM-YARN-010", "a NodeManager and a node do not belong together as they say"},
     ReasonInfo{Reason::kYarnForeign, "TM-YARN-011",
                "YARN's total of the node was set by somebody else, or its NodeManager began anew: it is set again"},
+    ReasonInfo{Reason::kYarnConfirmed, "TM-YARN-012", "YARN acts on what the manager offers it, or no longer does"},
+    ReasonInfo{Reason::kYarnClosed, "TM-YARN-013",
+               "no node of the YARN cluster has room for a container: applications are refused, and masters may end"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnForeign) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnClosed) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

@@ -271,6 +271,7 @@ enum class Reason : std::uint16_t {
   kAuditYarnOffer,
   kAuditGivenUnconfirmed,
   kAuditZones,
+  kAuditYarnTotal,
 
   // What became of a configuration.
   kConfigDefaults,
@@ -407,6 +408,8 @@ enum class Reason : std::uint16_t {
   kYarnUsed,
   kYarnMismatch,
   kYarnForeign,
+  kYarnConfirmed,
+  kYarnClosed,
 };
 
 struct ReasonInfo {
