@@ -44,6 +44,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TM_CHECK(!hadoop::to_error(*answer->refusal).message.empty(), "an error says something");
   check(hadoop::decode_get_service_status(bytes));
   check(hadoop::parse_node_id(bytes));
+  const auto waiting = hadoop::decode_get_queue_info(bytes);
+  check(waiting);
+  if (waiting) TM_CHECK(waiting->memory_mib >= 0 && waiting->vcores >= 0, "nothing waits for less than nothing");
   const auto reports = hadoop::decode_get_cluster_nodes(bytes);
   check(reports);
   if (reports) {

@@ -39,6 +39,8 @@ class ResourceManager {
 
   // All nodes in these states, or in any where none is named.
   net::Task<Result<NodeReports>> nodes(std::vector<NodeState> states, base::Duration limit);
+  // What all applications together ask for and do not have.
+  net::Task<Result<QueueWaiting>> waiting(base::Duration limit);
   // In one call. Done when the server has taken it: what its scheduler makes of it shows in a later report.
   net::Task<Result<void>> update(std::vector<NodeUpdate> updates, base::Duration limit);
 

@@ -1,5 +1,6 @@
 #include "hadoop/yarn_records.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -224,6 +225,40 @@ Result<NodeReports> decode_get_cluster_nodes(std::string_view response) {
     }
   }
   TM_TRY_VOID(reader.finish("GetClusterNodesResponseProto"));
+  return out;
+}
+
+// Without its applications and child queues: their sum is what is asked for.
+std::string encode_get_queue_info(std::string_view queue) {
+  std::string out;
+  WireWriter(out).bytes(1, queue);
+  return out;
+}
+
+Result<QueueWaiting> decode_get_queue_info(std::string_view response) {
+  constexpr std::uint32_t kQueueInfo = 1, kQueueStatistics = 10, kPendingMemory = 10, kPendingVcores = 14;
+  QueueWaiting out;
+  bool told = false;
+  WireReader reader(response);
+  while (const auto field = reader.next()) {
+    if (field->number != kQueueInfo) continue;
+    WireReader queue(field->text());
+    while (const auto part = queue.next()) {
+      if (part->number != kQueueStatistics) continue;
+      told = true;
+      WireReader statistics(part->text());
+      while (const auto value = statistics.next()) {
+        if (value->number == kPendingMemory) out.memory_mib = value->integer();
+        if (value->number == kPendingVcores) out.vcores = value->integer();
+      }
+      TM_TRY_VOID(statistics.finish("QueueStatisticsProto"));
+    }
+    TM_TRY_VOID(queue.finish("QueueInfoProto"));
+  }
+  TM_TRY_VOID(reader.finish("GetQueueInfoResponseProto"));
+  if (!told) return fail(ErrorKind::kInvalid, "GetQueueInfoResponseProto: no statistics of the queue");
+  out.memory_mib = std::max<std::int64_t>(out.memory_mib, 0);
+  out.vcores = std::max<std::int64_t>(out.vcores, 0);
   return out;
 }
 

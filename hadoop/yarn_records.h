@@ -96,6 +96,16 @@ struct NodeReports {
 };
 Result<NodeReports> decode_get_cluster_nodes(std::string_view response);
 
+// What applications of a queue, and of all below it, ask for and do not have.
+struct QueueWaiting {
+  std::int64_t memory_mib = 0;
+  std::int64_t vcores = 0;
+  bool operator==(const QueueWaiting&) const = default;
+};
+inline constexpr std::string_view kRootQueue = "root";
+std::string encode_get_queue_info(std::string_view queue);
+Result<QueueWaiting> decode_get_queue_info(std::string_view response);
+
 enum class HaState : std::uint8_t { kInitializing = 0, kActive = 1, kStandby = 2, kObserver = 3 };
 std::string_view to_string(HaState);
 Result<HaState> decode_get_service_status(std::string_view response);

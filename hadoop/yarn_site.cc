@@ -17,6 +17,20 @@ struct Service {
 constexpr Service kClient{"yarn.resourcemanager.address", 8032};
 constexpr Service kAdmin{"yarn.resourcemanager.admin.address", 8033};
 
+constexpr std::string_view kLeastMemory = "yarn.scheduler.minimum-allocation-mb";
+constexpr std::string_view kLeastVcores = "yarn.scheduler.minimum-allocation-vcores";
+
+Result<std::int32_t> amount_at(const Site& site, std::string_view name) {
+  const std::string key(name);
+  TM_TRY(const auto said, site.text(key));
+  const auto number = base::parse_int(said.value_or(""));
+  if (!number || *number < 0 || *number > std::numeric_limits<std::int32_t>::max()) {
+    return fail(ErrorKind::kInvalid, site.place(key), ": ", key, " is to be a number, found ",
+                base::in_quotes(said.value_or("")));
+  }
+  return static_cast<std::int32_t>(*number);
+}
+
 Result<Address> address_at(const Site& site, const std::string& key, std::uint16_t port) {
   TM_TRY(const auto said, site.text(key));
   auto address = parse_address(said.value_or(""), port);
@@ -44,6 +58,15 @@ void set_yarn_defaults(Site& site) {
   for (const Service& service : {kClient, kAdmin}) {
     site.set_default(std::string(service.key), base::cat("${", kHostname, "}:", service.port));
   }
+  site.set_default(std::string(kLeastMemory), "1024");
+  site.set_default(std::string(kLeastVcores), "1");
+}
+
+Result<Resource> least_container(const Site& site) {
+  Resource least;
+  TM_TRY(least.memory_mib, amount_at(site, kLeastMemory));
+  TM_TRY(least.vcores, amount_at(site, kLeastVcores));
+  return least;
 }
 
 Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise) {

@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "hadoop/resource_manager.h"
 #include "hadoop/site.h"
+#include "hadoop/yarn_records.h"
 
 namespace tidemark::hadoop {
 
@@ -13,6 +14,9 @@ void set_yarn_defaults(Site& site);
 // The members of the cluster and where they listen. With HA an address that is not set for an id is that id's hostname
 // with the port of the key; one that has neither is an error that names both keys.
 Result<RmCluster> resource_managers(const Site& site);
+
+// The smallest container that its scheduler gives out. Every application needs one.
+Result<Resource> least_container(const Site& site);
 
 // "host:port", "host" (then `port_otherwise`), "[::1]:8033". Wrong text is an error without its place.
 Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise);

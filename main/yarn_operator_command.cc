@@ -8,6 +8,7 @@
 #include "main/cluster.h"
 #include "main/line_stream.h"
 #include "main/process.h"
+#include "main/zones.h"
 #include "yarn_operator/yarn_operator.h"
 
 namespace tidemark::main {
@@ -94,9 +95,9 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   kube::ClientConfig election_config;
   election_config.user_agent = "tidemark-yarn-operator-election";
   kube::Client election(loop, *cluster->transport, cluster->bearer, election_config, random.fork());
-  auto running =
-      yarn_operator::YarnOperator::make(loop, {*cluster->client, election, *cluster->workers, audit.listener(), actor},
-                                        *std::move(clusters), log, metrics, random.fork(), std::move(options));
+  auto running = yarn_operator::YarnOperator::make(
+      loop, {*cluster->client, election, *cluster->workers, audit.listener(), actor, zones_of_machine()},
+      *std::move(clusters), log, metrics, random.fork(), std::move(options));
   if (!running) return failed(running.error());
   (*running)->start();
   signals.run(log, [&] { return (*running)->drain(); });

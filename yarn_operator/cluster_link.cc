@@ -1,5 +1,6 @@
 #include "yarn_operator/cluster_link.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json.h"
@@ -14,6 +15,10 @@ constexpr base::Duration kTellLimit = std::chrono::seconds(4);
 // An update is taken by the scheduler a moment after it was answered: a report that still shows the old total says
 // nothing yet.
 constexpr base::Duration kTakenWithin = std::chrono::seconds(3);
+// A call that was given up may be carried out so long: it waits in the server's queue.
+constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
+// Work that asks for a container each second is not content in between.
+constexpr base::Duration kContentAfter = std::chrono::minutes(1);
 
 std::string as_json(const hadoop::Resource& total) {
   std::string out;
@@ -36,6 +41,7 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
       log_(std::move(log)),
       audit_(std::move(audit)),
       actor_(std::move(actor)),
+      least_container_(std::move(cluster.least_container)),
       manager_(loop, &workers, std::move(cluster.managers), random),
       calls_failed_(
           metrics.counter("tidemark_yarn_operator_failed_calls_total", "Calls to ResourceManagers that failed.")),
@@ -51,69 +57,149 @@ const hadoop::NodeReport* ClusterLink::find(const hadoop::NodeId& id) const {
   return found == nodes_.end() ? nullptr : &found->second;
 }
 
+const ActsOn* ClusterLink::acts_on(const hadoop::NodeId& id) const {
+  const auto found = acts_on_.find(id);
+  return found == acts_on_.end() ? nullptr : &found->second;
+}
+
+bool ClusterLink::unsure(const hadoop::NodeId& id) const {
+  const auto found = unsure_until_.find(id);
+  return found != unsure_until_.end() && looked_ < found->second;
+}
+
+bool ClusterLink::closed(const std::vector<Wanted>& wanted) const {
+  std::map<hadoop::NodeId, const hadoop::Resource*> totals;
+  for (const auto& [id, report] : nodes_) {
+    if (hadoop::is_active(report.state)) totals.emplace(id, &report.capability);
+  }
+  if (totals.empty()) return false;  // there is nobody who could be refused by us
+  for (const Wanted& each : wanted) {
+    if (const auto at = totals.find(each.nm); at != totals.end()) at->second = &each.total;
+  }
+  return std::ranges::none_of(totals, [&](const auto& each) {
+    return each.second->memory_mib >= least_container_.memory_mib && each.second->vcores >= least_container_.vcores;
+  });
+}
+
 net::Task<Result<void>> ClusterLink::refresh() {
+  const base::MonotonicTime asked = loop_.clock().monotonic();
   auto reports = co_await manager_.nodes({}, kCallLimit);
   if (!reports) {
     calls_failed_.add();
     co_return fail(std::move(reports).error());
   }
+  looked_ = asked;
   seen_ = loop_.clock().monotonic();
-  nodes_.clear();
-  for (hadoop::NodeReport& each : reports->nodes) {
-    const auto told = told_.find(each.id);
-    if (told != told_.end() && told->second.total == each.capability) told->second.confirmed = true;
-    nodes_.insert_or_assign(each.id, std::move(each));
-  }
-  std::erase_if(told_, [&](const auto& each) { return !nodes_.contains(each.first); });
+  take(std::move(reports->nodes));
   for (const Error& each : reports->refused) {
     if (refused_.insert(each.message).second) log_.warn("a report that is not taken", {{"why", each.message}});
   }
   if (reports->refused.empty()) refused_.clear();
+  co_await look_who_waits();
   co_return Result<void>();
 }
 
-std::vector<hadoop::NodeUpdate> ClusterLink::changed(const std::vector<Wanted>& wanted,
-                                                     std::vector<model::Reason>& reasons) {
-  std::vector<hadoop::NodeUpdate> updates;
+void ClusterLink::take(std::vector<hadoop::NodeReport> reports) {
+  nodes_.clear();
+  for (hadoop::NodeReport& each : reports) {
+    look_what_is_acted_on(each);
+    nodes_.insert_or_assign(each.id, std::move(each));
+  }
+  const auto is_gone = [&](const auto& each) { return !nodes_.contains(each.first); };
+  std::erase_if(told_, is_gone);
+  std::erase_if(acts_on_, is_gone);
+  std::erase_if(unsure_until_, [&](const auto& each) { return each.second <= looked_; });
+}
+
+void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
+  if (const auto told = told_.find(report.id); told != told_.end() && told->second.total == report.capability) {
+    told->second.confirmed = true;
+    if (!unsure(report.id)) acts_on_.insert_or_assign(report.id, ActsOn{told->second.generation, report.capability});
+    return;
+  }
+  const auto known = acts_on_.find(report.id);
+  if (known == acts_on_.end()) return;
+  ActsOn& acts = known->second;
+  if (acts.total == report.capability) {
+    acts.differs_since.reset();
+  } else if (!acts.differs_since) {
+    acts.differs_since = looked_;
+  } else if (looked_ - *acts.differs_since >= kBelievedAfter) {
+    acts = {acts.generation, report.capability};
+  }
+}
+
+net::Task<void> ClusterLink::look_who_waits() {
+  const auto waiting = co_await manager_.waiting(kCallLimit);
+  if (!waiting) {
+    calls_failed_.add();
+    waiting_.reset();
+    if (!queue_said_) log_.warn("nobody knows whether applications wait", {{"why", waiting.error().message}});
+    queue_said_ = true;
+    co_return;
+  }
+  queue_said_ = false;
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  const bool some = *waiting != hadoop::QueueWaiting();
+  if (some) waited_at_ = now;
+  if (some || !waiting_ || now - waited_at_ >= kContentAfter) waiting_ = *waiting;
+}
+
+ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
+  Changes changes;
   for (const Wanted& each : wanted) {
     const hadoop::NodeReport* report = find(each.nm);
     if (report == nullptr || !hadoop::is_active(report->state)) continue;
+    const auto told = told_.find(each.nm);
+    // What was told after the report was asked for is not in it.
+    const bool told_since = told != told_.end() && told->second.at > looked_;
     hadoop::Resource total = report->capability;
     total.memory_mib = each.total.memory_mib;
     total.vcores = each.total.vcores;
-    if (total == report->capability) continue;
-    const auto told = told_.find(each.nm);
+    if (total == (told_since ? told->second.total : report->capability)) {
+      if (told_since) {
+        told->second.generation = each.generation;
+        continue;
+      }
+      told_.insert_or_assign(each.nm, Told{total, each.generation, looked_, true});
+      if (!unsure(each.nm)) acts_on_.insert_or_assign(each.nm, ActsOn{each.generation, total});
+      continue;
+    }
     const bool same_again = told != told_.end() && told->second.total == total;
     if (same_again && loop_.clock().monotonic() - told->second.at < kTakenWithin) continue;
     const bool undone = same_again && told->second.confirmed;
-    if (undone) set_again_.add();
-    reasons.push_back(undone ? model::Reason::kYarnForeign : each.reason);
-    updates.push_back({each.nm, std::move(total), overcommit_});
+    if (undone) changes.set_again.push_back(each.node);
+    changes.reasons.push_back(undone ? model::Reason::kYarnForeign : each.reason);
+    changes.of.push_back(&each);
+    changes.updates.push_back({each.nm, std::move(total), overcommit_});
   }
-  return updates;
+  return changes;
 }
 
-net::Task<Result<std::size_t>> ClusterLink::tell(std::vector<Wanted> wanted) {
-  std::vector<model::Reason> reasons;
-  const std::vector<hadoop::NodeUpdate> updates = changed(wanted, reasons);
-  if (updates.empty()) co_return std::size_t{0};
+net::Task<Result<Telling>> ClusterLink::tell(std::vector<Wanted> wanted) {
+  Changes changes = changed(wanted);
+  if (changes.updates.empty()) co_return Telling();
+  set_again_.add(changes.set_again.size());
   const base::MonotonicTime begin = loop_.clock().monotonic();
-  const auto done = co_await manager_.update(updates, kTellLimit);
-  audit(updates, reasons, done ? nullptr : &done.error(), loop_.clock().monotonic() - begin);
+  const auto done = co_await manager_.update(changes.updates, kTellLimit);
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  audit(changes.updates, changes.reasons, done ? nullptr : &done.error(), now - begin);
   if (!done) {
     calls_failed_.add();
+    // Lost on its way, or only its answer.
+    for (const hadoop::NodeUpdate& each : changes.updates) unsure_until_[each.id] = now + kArrivesWithin;
     co_return fail(done.error());
   }
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    const hadoop::NodeUpdate& each = updates[i];
-    told_.insert_or_assign(each.id, Told{each.total, loop_.clock().monotonic()});
+  for (std::size_t i = 0; i < changes.updates.size(); ++i) {
+    const hadoop::NodeUpdate& each = changes.updates[i];
+    told_.insert_or_assign(each.id, Told{each.total, changes.of[i]->generation, now});
     log_.info("told", {{"nm", each.id.text()},
                        {"memory_mib", std::to_string(each.total.memory_mib)},
                        {"vcores", std::to_string(each.total.vcores)},
-                       {"reason", model::reason_id(reasons[i])}});
+                       {"reason", model::reason_id(changes.reasons[i])}});
   }
-  updates_.add(updates.size());
-  co_return updates.size();
+  updates_.add(changes.updates.size());
+  co_return Telling{changes.updates.size(), std::move(changes.set_again)};
 }
 
 void ClusterLink::audit(const std::vector<hadoop::NodeUpdate>& updates, const std::vector<model::Reason>& reasons,

@@ -24,9 +24,25 @@
 namespace tidemark::yarn_operator {
 
 struct Wanted {
+  std::string node;
   hadoop::NodeId nm;
   hadoop::Resource total;  // memory and processors; what else the node has is sent back as it is
   model::Reason reason = model::Reason::kYarnShared;
+  std::int64_t generation = 0;  // of the manager's offer that it is; 0: of none
+};
+
+// What a NodeManager is known to act on.
+struct ActsOn {
+  std::int64_t generation = 0;  // of the last offer that came into force; 0: none did
+  hadoop::Resource total;
+  // Somebody else set another one, or the NodeManager began anew. It is set again in a moment: what lasts is believed.
+  std::optional<base::MonotonicTime> differs_since{};
+};
+inline constexpr base::Duration kBelievedAfter = std::chrono::seconds(30);
+
+struct Telling {
+  std::size_t told = 0;
+  std::vector<std::string> set_again;  // nodes on which somebody else had set another total, or NodeManagers began anew
 };
 
 class ClusterLink {
@@ -39,21 +55,38 @@ class ClusterLink {
 
   // Asks for all nodes. What was seen before stays where it fails.
   net::Task<Result<void>> refresh();
-  // Tells the ResourceManager, in one call, of those whose total is another one. Answers how many that were.
-  net::Task<Result<std::size_t>> tell(std::vector<Wanted> wanted);
+  // Tells the ResourceManager, in one call, of those whose total is another one.
+  net::Task<Result<Telling>> tell(std::vector<Wanted> wanted);
 
   bool synced() const { return seen_.has_value(); }
   std::optional<base::MonotonicTime> seen() const { return seen_; }
   const std::map<hadoop::NodeId, hadoop::NodeReport>& nodes() const { return nodes_; }
   const hadoop::NodeReport* find(const hadoop::NodeId& id) const;
+  // By a report that was made after it was told; null: nobody knows.
+  const ActsOn* acts_on(const hadoop::NodeId& id) const;
+  // What applications of the cluster ask for and do not have, a while longer than they do; nullopt: nobody knows.
+  const std::optional<hadoop::QueueWaiting>& waiting() const { return waiting_; }
+  // Whether all nodes together have no room for the smallest container, once they have what is wanted.
+  bool closed(const std::vector<Wanted>& wanted) const;
 
  private:
   struct Told {
     hadoop::Resource total;
+    std::int64_t generation = 0;
     base::MonotonicTime at;
     bool confirmed = false;  // a report has shown it
   };
-  std::vector<hadoop::NodeUpdate> changed(const std::vector<Wanted>& wanted, std::vector<model::Reason>& reasons);
+  struct Changes {
+    std::vector<hadoop::NodeUpdate> updates;
+    std::vector<const Wanted*> of;
+    std::vector<model::Reason> reasons;
+    std::vector<std::string> set_again;
+  };
+  Changes changed(const std::vector<Wanted>& wanted);
+  void take(std::vector<hadoop::NodeReport> reports);
+  void look_what_is_acted_on(const hadoop::NodeReport& report);
+  net::Task<void> look_who_waits();
+  bool unsure(const hadoop::NodeId& id) const;
   void audit(const std::vector<hadoop::NodeUpdate>& updates, const std::vector<model::Reason>& reasons,
              const Error* error, base::Duration took);
 
@@ -63,9 +96,17 @@ class ClusterLink {
   base::Log log_;
   std::function<void(model::AuditLine)> audit_;
   const std::string actor_;
+  const hadoop::Resource least_container_;
   hadoop::ResourceManager manager_;
   std::map<hadoop::NodeId, hadoop::NodeReport> nodes_;
   std::map<hadoop::NodeId, Told> told_;
+  std::map<hadoop::NodeId, ActsOn> acts_on_;
+  // Until when an update of which nobody knows whether it was taken may still come into force.
+  std::map<hadoop::NodeId, base::MonotonicTime> unsure_until_;
+  std::optional<hadoop::QueueWaiting> waiting_;
+  base::MonotonicTime waited_at_;
+  bool queue_said_ = false;        // that it cannot be asked
+  base::MonotonicTime looked_;     // when the report was asked for that is held
   std::set<std::string> refused_;  // reports that could not be read: said once each
   std::optional<base::MonotonicTime> seen_;
   base::Counter& calls_failed_;

@@ -23,7 +23,12 @@ Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std
     auto added = site.add(path, folder.read);
     if (!added && (name == kSite || added.error().kind != ErrorKind::kNotFound)) return fail(std::move(added).error());
   }
-  YarnCluster cluster{std::move(id), {}, site.overruled()};
+  YarnCluster cluster;
+  cluster.id = std::move(id);
+  cluster.overruled = site.overruled();
+  auto least = hadoop::least_container(site);
+  if (!least) return fail(std::move(least).error().within(base::cat("cluster ", cluster.id)));
+  cluster.least_container = std::move(*least);
   auto managers = hadoop::resource_managers(site);
   if (!managers) return fail(std::move(managers).error().within(base::cat("cluster ", cluster.id)));
   cluster.managers = std::move(*managers);

@@ -21,7 +21,8 @@ inline constexpr std::size_t kClustersMax = 100;
 struct YarnCluster {
   std::string id;
   hadoop::RmCluster managers;
-  std::vector<std::string> overruled;  // settings that a `final` one shut out
+  hadoop::Resource least_container{1024, 1, {}};  // that its scheduler gives out, by its settings
+  std::vector<std::string> overruled;             // settings that a `final` one shut out
 };
 
 struct HadoopFolder {

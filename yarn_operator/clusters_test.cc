@@ -51,6 +51,21 @@ TEST_F(ClustersTest, ThePlainFilesAreTheDefaultClusterAndPrefixesNameOthers) {
   EXPECT_EQ((*clusters)[2].id, "green");
 }
 
+TEST_F(ClustersTest, TheSmallestContainerIsWhatTheSchedulerGives) {
+  const auto with = [&](const std::string& value) {
+    files = {
+        {"/conf/yarn-site.xml", "<configuration><property><name>yarn.scheduler.minimum-allocation-mb</name><value>" +
+                                    value + "</value></property></configuration>"}};
+    return read();
+  };
+  const auto clusters = with("256");
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  EXPECT_EQ((*clusters)[0].least_container, (hadoop::Resource{256, 1, {}}));
+  EXPECT_EQ(with("much").error().message,
+            "cluster __default_yarn_cluster__: /conf/yarn-site.xml: yarn.scheduler.minimum-allocation-mb is to be a "
+            "number, found \"much\"");
+}
+
 TEST_F(ClustersTest, ThereMayBeNoDefaultOne) {
   files = {{"/conf/blue.yarn-site.xml", site("two")}};
   const auto clusters = read();

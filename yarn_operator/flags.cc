@@ -29,6 +29,10 @@ void declare_flags(base::Flags& flags, OperatorOptions& options) {
   flags.choice("mode", options.mode, {"enforce", "observe"},
                "observe: decide and show, tell no ResourceManager anything and write nothing; fit to run beside "
                "another operator");
+  flags
+      .text("config-namespace", options.config_namespace,
+            "namespace of tidemark-config, which says what pools only observe; without one all is enforced")
+      .placeholder("NAMESPACE");
   flags.group("Serving");
   flags
       .text("metrics-addr", options.metrics_address,

@@ -65,10 +65,11 @@ Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) 
 
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
-  fields.meta.labels = {model::kStateLabel, kHostNameLabel};
+  fields.meta.labels = kube::KeyFilter::all();  // pools choose their nodes by any of them
   fields.meta.annotations = {model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
-                             model::kStateDetailAnnotation, model::kYarnNodeIdAnnotation,
-                             model::kYarnClusterIdAnnotation};
+                             model::kStateDetailAnnotation,       model::kYarnNodeIdAnnotation,
+                             model::kYarnClusterIdAnnotation,     model::kYarnOfferAnnotation,
+                             model::kYarnBookAnnotation};
   fields.info = false;
   return fields;
 }
@@ -87,16 +88,28 @@ NmPod nm_pod_of(const PodRow& pod) {
           {std::string(pod.nm_id), std::string(pod.nm_cluster)}};
 }
 
-Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, base::WallTime now) {
+Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode,
+                                  base::WallTime now) {
   policy::YarnNode share;
   TM_TRY(share.origin, origin_of(node));
+  if (const auto text = text_of(node.meta.annotations, model::kYarnOfferAnnotation)) {
+    auto offer = model::parse_yarn_offer(*text);
+    if (!offer) return fail(std::move(offer).error().within(model::kYarnOfferAnnotation));
+    share.offer = offer->offer;
+  }
   share.pods = pods;
   share.ready = node.ready() == kube::Truth::kTrue;
   share.cordoned = node.unschedulable;
   const policy::NodeReading reading = policy::read_marks(text_of(node.meta.labels, model::kStateLabel),
                                                          text_of(node.meta.annotations, model::kStateDetailAnnotation));
-  share.state = policy::effective(reading.marks, policy::Mode::kEnforce, now).yarn;
+  share.state = policy::effective(reading.marks, mode, now).yarn;
   return share;
+}
+
+std::int64_t offer_generation(const kube::Node& node) {
+  const auto text = text_of(node.meta.annotations, model::kYarnOfferAnnotation);
+  const auto offer = text ? model::parse_yarn_offer(*text) : fail(ErrorKind::kNotFound);
+  return offer ? offer->generation : 0;
 }
 
 }  // namespace tidemark::yarn_operator

@@ -12,6 +12,7 @@
 #include "kube/intern.h"
 #include "kube/objects.h"
 #include "model/resources.h"
+#include "policy/pools/modes.h"
 #include "policy/yarn_total/yarn_total.h"
 #include "yarn_operator/node_map.h"
 
@@ -41,6 +42,8 @@ NodePlace place_of(const kube::Node& node);
 NmPod nm_pod_of(const PodRow& pod);
 
 // As a policy looks at the node. An origin that is there and cannot be read is an error: then nothing is decided.
-Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, base::WallTime now);
+// Nor is one whose offer cannot be read. `mode` is its pool's.
+Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode, base::WallTime now);
+std::int64_t offer_generation(const kube::Node& node);  // of the manager's offer; 0 where there is none
 
 }  // namespace tidemark::yarn_operator

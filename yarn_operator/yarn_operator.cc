@@ -13,8 +13,11 @@
 #include "model/names.h"
 #include "net/admin.h"
 #include "yarn_operator/cluster_link.h"
+#include "yarn_operator/node_figures.h"
 #include "yarn_operator/node_map.h"
+#include "yarn_operator/node_words.h"
 #include "yarn_operator/objects.h"
+#include "yarn_operator/pool_modes.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -47,11 +50,15 @@ class RunningOperator final : public YarnOperator {
                [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
         pods_(loop, client_, client_, log_, metrics, random.fork(), pod_informer(),
               [this](std::string_view bytes) { return decode_pod_row(bytes, interner_); }),
+        pool_modes_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace, rim.zones,
+                    [this] { changed(); }),
         recorder_(loop, client_, log_, metrics, "tidemark-yarn-operator"),
         wrong_(metrics.gauge("tidemark_yarn_operator_mismatched_nodes",
                              "Nodes whose NodeManager is not known for certain: nothing is told of them.")),
         mapped_(metrics.gauge("tidemark_yarn_operator_nodes", "Nodes with a NodeManager.")),
         away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
+        closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
+                              "Clusters in which no node has room for a container: applications are refused.")),
         annotate_(loop),
         scope_(loop) {
     pods_.add_index(std::string(kPodsByNode),
@@ -77,7 +84,7 @@ class RunningOperator final : public YarnOperator {
     }
     TM_TRY(admin_, net::serve_admin(
                        loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
-                       [this] { return node_figures(); }));
+                       [this] { return figures(); }));
     TM_TRY(health_, net::serve_health(loop_, log_, options_.health_address, [this] { return not_ready(); }));
     return {};
   }
@@ -85,6 +92,7 @@ class RunningOperator final : public YarnOperator {
   void start() override {
     scope_.spawn(nodes_.run());
     scope_.spawn(pods_.run());
+    scope_.spawn(pool_modes_.run());
     if (!only_observes()) scope_.spawn(recorder_.run());
     if (elector_) scope_.spawn(elector_->run());
     for (const auto& lane : lanes_) scope_.spawn(follow(*lane));
@@ -95,6 +103,7 @@ class RunningOperator final : public YarnOperator {
     if (draining_) return "on its way out";
     if (!nodes_.synced()) return "nodes are not listed yet";
     if (!pods_.synced()) return "pods are not listed yet";
+    if (!pool_modes_.synced()) return "settings are not read yet";
     return "";
   }
 
@@ -119,6 +128,7 @@ class RunningOperator final : public YarnOperator {
     ClusterLink link;
     net::Event wake;
     bool away = false;
+    bool closed = false;
   };
   struct UnderWay {
     explicit UnderWay(int& all) : count(all) { ++count; }
@@ -141,7 +151,7 @@ class RunningOperator final : public YarnOperator {
 
   bool only_observes() const { return options_.mode == "observe"; }
   bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
-  bool listed() const { return nodes_.synced() && pods_.synced(); }
+  bool listed() const { return nodes_.synced() && pods_.synced() && pool_modes_.synced(); }
 
   void changed() {
     map_old_ = true;
@@ -160,11 +170,13 @@ class RunningOperator final : public YarnOperator {
       }
       if (lane.link.synced() && !lane.away && listed()) {
         std::vector<Wanted> wanted = wanted_of(lane.link.id());
+        note_closed(lane, lane.link.closed(wanted));
         if (may_write()) {
           const UnderWay mine(under_way_);
           auto told = co_await lane.link.tell(std::move(wanted));
           if (!told) lane.log.warn("totals were not taken", {{"why", told.error().message}});
-          if (!told || *told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
+          if (told) tell_set_again(told->set_again);
+          if (!told || told->told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
         }
       }
       const base::Duration wait = next_look - loop_.clock().monotonic();
@@ -178,6 +190,16 @@ class RunningOperator final : public YarnOperator {
     if (!seen && !lane.away) lane.log.warn("its ResourceManager does not answer", {{"why", seen.error().message}});
     lane.away = !seen;
     away_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->away; })));
+  }
+
+  void note_closed(Lane& lane, bool closed) {
+    if (closed && !lane.closed) {
+      lane.log.warn("no node has room for a container", {{"reason", model::reason_id(Reason::kYarnClosed)},
+                                                         {"means", model::reason_sentence(Reason::kYarnClosed)}});
+    }
+    if (!closed && lane.closed) lane.log.info("a node has room for a container again");
+    lane.closed = closed;
+    closed_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->closed; })));
   }
 
   const NodeMap& map() {
@@ -207,6 +229,16 @@ class RunningOperator final : public YarnOperator {
     return map_;
   }
 
+  void tell_set_again(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const kube::Node* node = nodes_.find({"", name});
+      if (node == nullptr) continue;
+      recorder_.record(
+          {"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning, "TidemarkYarnSetAgain",
+          base::cat(model::reason_sentence(Reason::kYarnForeign), " [", model::reason_id(Reason::kYarnForeign), "]"));
+    }
+  }
+
   void tell_mismatch(const std::string& name, const std::string& why) {
     log_.warn("a node and a NodeManager that do not fit", {{"node", name}, {"why", why}});
     const kube::Node* node = nodes_.find({"", name});
@@ -218,7 +250,7 @@ class RunningOperator final : public YarnOperator {
   std::optional<policy::YarnTotal> total_of(const kube::Node& node) {
     model::Resources held;
     for (const PodRow* pod : pods_.by_index(kPodsByNode, std::string(node.meta.name))) held += pod->batch;
-    const auto share = share_of(node, held, loop_.clock().wall());
+    const auto share = share_of(node, held, pool_modes_.of(node), loop_.clock().wall());
     if (!share) {
       unreadable(std::string(node.meta.name), share.error().message);
       return std::nullopt;
@@ -242,7 +274,8 @@ class RunningOperator final : public YarnOperator {
       if (node == nullptr) continue;
       const auto total = total_of(*node);
       if (!total || !total->send) continue;
-      wanted.push_back({nm.id, {total->memory_mib, total->vcores, {}}, total->reason});
+      const std::int64_t generation = total->reason == Reason::kYarnOffered ? offer_generation(*node) : 0;
+      wanted.push_back({name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
     }
     return wanted;
   }
@@ -288,44 +321,71 @@ class RunningOperator final : public YarnOperator {
     }
   }
 
-  // Those with a NodeManager, and those that had one.
+  // Those with a NodeManager, and those that had one. First those whose offer came into force: capacity that one side
+  // gave up waits for it.
   std::vector<std::string> nodes_to_annotate() {
-    std::vector<std::string> names;
+    std::vector<std::string> names, urgent;
     const NodeMap& found = map();
     nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
       const std::string_view written = node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation);
-      if (found.nm_of.contains(key.name) || written.find(model::kYarnThirdParty) != std::string_view::npos) {
-        names.push_back(key.name);
+      if (!found.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
+          written.find(model::kYarnThirdParty) == std::string_view::npos) {
+        return;
       }
+      const auto write = node_write(node, sight_of(node), loop_.clock().wall());
+      if (write) (write->urgent ? urgent : names).push_back(key.name);
     });
-    std::erase_if(held_, [&](const auto& each) { return nodes_.find({"", each.first}) == nullptr; });
-    return names;
+    const auto is_gone = [&](const auto& each) { return nodes_.find({"", each.first}) == nullptr; };
+    std::erase_if(held_, is_gone);
+    std::erase_if(written_, is_gone);
+    urgent.insert(urgent.end(), names.begin(), names.end());
+    return urgent;
+  }
+
+  NodeSight sight_of(const kube::Node& node) {
+    const std::string name(node.meta.name);
+    NodeSight sight;
+    sight.held = held_by_yarn(name);
+    if (options_.totals.rounding == policy::YarnRounding::kPeer) {
+      sight.book = NodeSight::Book::kRemove;  // its numbers are no offer's
+      return sight;
+    }
+    const auto mapped = map().nm_of.find(name);
+    const ClusterLink* link = mapped == map_.nm_of.end() ? nullptr : link_of(mapped->second.cluster);
+    if (link == nullptr) {
+      if (sight.held) sight.book = NodeSight::Book::kRemove;
+      return sight;
+    }
+    if (!link->synced()) return sight;
+    sight.book = NodeSight::Book::kWrite;
+    if (const ActsOn* acts = link->acts_on(mapped->second.id)) {
+      sight.of_book.in_force = {acts->generation, worth(acts->total.memory_mib, acts->total.vcores)};
+    }
+    sight.of_book.long_unknown = loop_.clock().monotonic() - *link->seen() >= kSoldHold;
+    if (const auto& waiting = link->waiting()) sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
+    if (const auto share = share_of(node, {}, policy::Mode::kEnforce, loop_.clock().wall()); share && share->origin) {
+      sight.of_book.origin = *share->origin;
+    }
+    const auto last = written_.find(name);
+    sight.renew_due = last == written_.end() || loop_.clock().monotonic() - last->second >= kRenewAfter;
+    return sight;
+  }
+
+  model::Resources worth(std::int64_t memory_mib, std::int64_t vcores) const {
+    return policy::batch_of_yarn(memory_mib, vcores, options_.totals);
   }
 
   net::Task<void> annotate_one(std::string name) {
-    const auto held = held_by_yarn(name);
     const kube::Node* node = nodes_.find({"", name});
-    if (!held || node == nullptr) co_return;
-    const std::string before(node->meta.annotations.get(model::kThirdPartyAllocationsAnnotation));
-    const std::string after = model::with_third_party_allocation(before, model::kYarnThirdParty, *held);
-    if (after == before) co_return;
-    std::string body;
-    base::JsonWriter(body)
-        .begin_object()
-        .key("metadata")
-        .begin_object()
-        .member("resourceVersion", node->meta.resource_version)  // somebody else's allocation is not lost
-        .key("annotations")
-        .begin_object()
-        .member(model::kThirdPartyAllocationsAnnotation, after)
-        .end_object()
-        .end_object()
-        .end_object();
+    if (node == nullptr) co_return;
+    auto write = node_write(*node, sight_of(*node), loop_.clock().wall());
+    if (!write) co_return;
     kube::WriteOptions options;
-    options.note = {model::reason_id(Reason::kYarnUsed), before.empty() ? "" : base::Json(before).dump()};
+    options.note = {model::reason_id(write->reason), std::move(write->before)};
     const UnderWay mine(under_way_);
-    const auto patched =
-        co_await client_.patch(kube::kNodes, name, kube::PatchType::kMerge, std::move(body), options, kPatchLimit);
+    const auto patched = co_await client_.patch(kube::kNodes, name, kube::PatchType::kMerge, std::move(write->body),
+                                                options, kPatchLimit);
+    if (patched) written_[name] = loop_.clock().monotonic();
     // A conflict is another writer's turn: the watch brings what he wrote, and the next pass starts from that.
     if (patched || patched.error().kind == ErrorKind::kConflict || patched.error().kind == ErrorKind::kNotFound) {
       co_return;
@@ -333,39 +393,11 @@ class RunningOperator final : public YarnOperator {
     log_.warn("what YARN holds of a node is not written", {{"node", name}, {"why", patched.error().message}});
   }
 
-  // By the peer's names and labels (yarn-copilot.md, section 6).
-  std::string node_figures() {
+  std::string figures() const {
     if (!may_write()) return "";
-    struct Family {
-      std::string_view name, help;
-      double (*value)(const hadoop::NodeReport&);
-    };
-    static constexpr double kMiB = 1024.0 * 1024.0;
-    static constexpr Family kFamilies[] = {
-        {"yarn_node_cpu_resource", "Total vcores of a NodeManager.",
-         [](const hadoop::NodeReport& node) { return double(node.capability.vcores); }},
-        {"yarn_node_memory_resource", "Total memory of a NodeManager, in bytes.",
-         [](const hadoop::NodeReport& node) { return double(node.capability.memory_mib) * kMiB; }},
-        {"yarn_node_cpu_allocated_resource", "Vcores that its containers hold.",
-         [](const hadoop::NodeReport& node) { return double(node.used.vcores); }},
-        {"yarn_node_memory_allocated_resource", "Memory that its containers hold, in bytes.",
-         [](const hadoop::NodeReport& node) { return double(node.used.memory_mib) * kMiB; }},
-    };
-    std::string out;
-    for (const Family& family : kFamilies) {
-      out += base::cat("# HELP ", family.name, " ", family.help, "\n# TYPE ", family.name, " gauge\n");
-      for (const auto& lane : lanes_) {
-        std::string_view host_before;
-        for (const auto& [id, report] : lane->link.nodes()) {
-          // Two NodeManagers of one host have the same labels, and a scrape with a series twice is refused whole.
-          if (!hadoop::is_active(report.state) || id.host == host_before) continue;
-          host_before = id.host;
-          out += base::cat(family.name, "{instance=\"", id.host, "\",cluster=\"", lane->link.id(), "\"} ",
-                           family.value(report), "\n");
-        }
-      }
-    }
-    return out;
+    std::vector<const ClusterLink*> links;
+    for (const auto& lane : lanes_) links.push_back(&lane->link);
+    return node_figures(links);
   }
 
   net::EventLoop& loop_;
@@ -376,16 +408,19 @@ class RunningOperator final : public YarnOperator {
   kube::Interner interner_;
   kube::Informer<kube::Node> nodes_;
   kube::Informer<PodRow> pods_;
+  PoolModes pool_modes_;
   kube::EventRecorder recorder_;
   std::unique_ptr<kube::LeaderElector> elector_;
   base::Gauge& wrong_;
   base::Gauge& mapped_;
   base::Gauge& away_;
+  base::Gauge& closed_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   NodeMap map_;
   bool map_old_ = true;
   std::map<std::string, std::string> unreadable_;
-  std::map<std::string, Held> held_;  // by node
+  std::map<std::string, Held> held_;                    // by node
+  std::map<std::string, base::MonotonicTime> written_;  // by node: when it was written last
   net::Event annotate_;
   int under_way_ = 0;
   bool draining_ = false;

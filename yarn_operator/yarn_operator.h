@@ -26,11 +26,13 @@
 #include "net/worker.h"
 #include "policy/yarn_total/yarn_total.h"
 #include "yarn_operator/clusters.h"
+#include "yarn_operator/pool_modes.h"
 
 namespace tidemark::yarn_operator {
 
 struct OperatorOptions {
   std::string hadoop_conf_dir;
+  std::string config_namespace = "koordinator-system";  // of tidemark-config
   std::string mode = "enforce";  // "observe": decides and shows, tells nobody and writes nothing, no Lease either
   policy::YarnTotalConfig totals;
   std::string user;  // the caller; "": as the peer, which names none
@@ -55,6 +57,7 @@ class YarnOperator {
     net::WorkerPool& workers;
     std::function<void(model::AuditLine)> audit;
     std::string actor;
+    ZonesOf zones = [](std::string_view) { return policy::Zones(); };  // only UTC
   };
   static Result<std::unique_ptr<YarnOperator>> make(net::EventLoop& loop, Rim rim, std::vector<YarnCluster> clusters,
                                                     base::Log log, base::Registry& metrics, base::Random random,

@@ -31,12 +31,13 @@ void read_agent_modes(Form& form, AgentModes& modes) {
 
 void read_pool_modes(Form& form, PoolModes& modes, Problems& problems) {
   if (!by_name(form, kMode)) {
-    if (const auto all = read_mode(form, kMode)) modes = {*all, *all, {*all, {}}};
+    if (const auto all = read_mode(form, kMode)) modes = {*all, *all, {*all, {}}, *all};
     return;
   }
   Form each(form.member(kMode), form.place(kMode), problems);
   modes.capacity = read_mode(each, "capacity").value_or(modes.capacity);
   modes.node_slo = read_mode(each, "nodeSlo").value_or(modes.node_slo);
+  modes.yarn = read_mode(each, "yarn").value_or(modes.yarn);
   if (by_name(each, kAgent)) {
     Form agent(each.member(kAgent), each.place(kAgent), problems);
     read_agent_modes(agent, modes.agent);

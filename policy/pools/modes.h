@@ -28,6 +28,7 @@ struct PoolModes {
   Mode capacity = Mode::kEnforce;  // batch and mid resources in the node's status
   Mode node_slo = Mode::kEnforce;  // the NodeSLO that the node's agent enforces
   AgentModes agent{};              // what the agent is told there to do with it
+  Mode yarn = Mode::kEnforce;      // what ResourceManagers are told of the node
   bool operator==(const PoolModes&) const = default;
 };
 

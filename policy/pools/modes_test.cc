@@ -34,12 +34,13 @@ AgentModes agent_modes(Mode otherwise, std::vector<std::pair<Strategy, Mode>> na
 }
 
 TEST(Modes, ModesByWhatIsDoneAndByStrategyOfTheAgent) {
-  EXPECT_EQ(modes_in("observe"), (PoolModes{kObserve, kObserve, {kObserve, {}}}));
+  EXPECT_EQ(modes_in("observe"), (PoolModes{kObserve, kObserve, {kObserve, {}}, kObserve}));
   EXPECT_EQ(modes_in("enforce"), PoolModes());
   EXPECT_EQ(modes_in("{}"), PoolModes());
-  EXPECT_EQ(modes_in("{agent: observe}"), (PoolModes{kEnforce, kEnforce, {kObserve, {}}}));
+  EXPECT_EQ(modes_in("{agent: observe}"), (PoolModes{kEnforce, kEnforce, {kObserve, {}}, kEnforce}));
+  EXPECT_EQ(modes_in("{yarn: observe}"), (PoolModes{kEnforce, kEnforce, {}, kObserve}));
   EXPECT_EQ(modes_in("{capacity: observe, agent: {default: observe, cpuSuppress: enforce}}"),
-            (PoolModes{kObserve, kEnforce, agent_modes(kObserve, {{Strategy::kCpuSuppress, kEnforce}})}));
+            (PoolModes{kObserve, kEnforce, agent_modes(kObserve, {{Strategy::kCpuSuppress, kEnforce}}), kEnforce}));
   // Every strategy by the name that metrics and the journal have for it.
   for (const Strategy each : model::kStrategies) {
     const AgentModes modes = modes_in(base::cat("{agent: {", to_string(each), ": observe}}")).agent;

@@ -57,7 +57,7 @@ pools:
 TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
   const auto config = must(kPools);
   EXPECT_EQ(config.rest.name, "default");
-  EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve, {Mode::kObserve, {}}}));
+  EXPECT_EQ(config.rest.modes, (PoolModes{Mode::kObserve, Mode::kObserve, {Mode::kObserve, {}}, Mode::kObserve}));
   ASSERT_EQ(config.pools.size(), 2U);
   const Pool& night = config.pools[0];
   EXPECT_EQ(night.name, "night");
@@ -66,7 +66,7 @@ TEST(TidemarkConfigText, PoolsTakeTheRestsSettingsWhereTheySayNothing) {
   EXPECT_EQ(night.profile, Profile::kTidemark);
   EXPECT_FALSE(night.canary);
   const Pool& canary = config.pools[1];
-  EXPECT_EQ(canary.modes, (PoolModes{Mode::kEnforce, Mode::kObserve, {Mode::kObserve, {}}}));
+  EXPECT_EQ(canary.modes, (PoolModes{Mode::kEnforce, Mode::kObserve, {Mode::kObserve, {}}, Mode::kObserve}));
   EXPECT_EQ(canary.profile, Profile::kKoordinator);
   EXPECT_TRUE(canary.canary);
   EXPECT_TRUE(config.has_canary());

@@ -1,0 +1,44 @@
+#include "yarn_operator/book.h"
+
+#include <algorithm>
+
+namespace tidemark::yarn_operator {
+namespace {
+
+// Of what waits only steps of this part of the node are told: else each container that is asked for or given out
+// anywhere would be a write on every node.
+constexpr std::int64_t kSteps = 8;
+
+std::int64_t stepped(std::int64_t waiting, std::int64_t origin) {
+  if (waiting <= 0 || origin <= 0) return 0;
+  if (waiting >= origin) return origin;
+  const std::int64_t step = std::max<std::int64_t>(origin / kSteps, 1);
+  return std::min((waiting - 1) / step * step + step, origin);
+}
+
+}  // namespace
+
+std::optional<model::YarnBook> next_book(const BookInput& input) {
+  if (!input.in_force && !input.before) return std::nullopt;
+  model::YarnBook book = input.before.value_or(model::YarnBook());
+  if (input.in_force) {
+    book.generation = input.in_force->generation;
+    book.confirmed = input.in_force->total;
+  }
+  if (input.held) {
+    book.sold.emplace();
+    if (*input.held != model::Resources()) book.sold->push_back({"", *input.held});
+  } else if (input.long_unknown) {
+    book.sold.reset();
+  }
+  book.waiting.reset();
+  book.waiting_for.reset();
+  if (input.waiting && *input.waiting != model::Resources()) {
+    book.waiting = "";
+    book.waiting_for = {{stepped(input.waiting->cpu.value, input.origin.cpu.value)},
+                        {stepped(input.waiting->memory.value, input.origin.memory.value)}};
+  }
+  return book;
+}
+
+}  // namespace tidemark::yarn_operator

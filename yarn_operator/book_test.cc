@@ -1,0 +1,67 @@
+#include "yarn_operator/book.h"
+
+#include <gtest/gtest.h>
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using model::Resources;
+using model::YarnBook;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+Resources amount(std::int64_t milli, std::int64_t gib) {
+  return {{milli}, {gib * kGiB}};
+}
+
+TEST(BookTest, BeforeATotalIsKnownToBeInForceThereIsNothingToSay) {
+  BookInput input;
+  input.held = amount(1000, 1);
+  EXPECT_FALSE(next_book(input));
+}
+
+TEST(BookTest, WhatIsInForceAndWhatIsHeld) {
+  BookInput input;
+  input.in_force = {7, amount(4000, 4)};
+  input.held = amount(1000, 1);
+  const YarnBook book = *next_book(input);
+  EXPECT_EQ(book.generation, 7);
+  EXPECT_EQ(book.confirmed, amount(4000, 4));
+  ASSERT_TRUE(book.sold && book.sold->size() == 1);
+  EXPECT_EQ(book.sold->front(), (YarnBook::Sold{"", amount(1000, 1)}));
+  EXPECT_FALSE(book.waiting);
+  input.held = Resources();
+  EXPECT_TRUE(next_book(input)->sold && next_book(input)->sold->empty()) << "it is known that nothing is held";
+}
+
+TEST(BookTest, WhatIsNotKnownStaysAWhileAndThenNobodyKnows) {
+  BookInput input;
+  input.before = YarnBook{7, amount(4000, 4), {{{"", amount(1000, 1)}}}, std::nullopt};
+  EXPECT_EQ(*next_book(input), *input.before);
+  input.long_unknown = true;
+  EXPECT_FALSE(next_book(input)->sold);
+  EXPECT_EQ(next_book(input)->generation, 7);
+}
+
+TEST(BookTest, WhatWaitsIsToldInStepsOfTheNodeAndNoMoreThanItHas) {
+  BookInput input;
+  input.in_force = {0, amount(8000, 8)};
+  input.origin = amount(8000, 8);
+  const auto waits_for = [&](Resources waiting) {
+    input.waiting = waiting;
+    return next_book(input)->waiting_for.value_or(Resources());
+  };
+  EXPECT_EQ(waits_for(amount(1, 0)), amount(1000, 0));
+  EXPECT_EQ(waits_for(amount(1000, 1)), amount(1000, 1));
+  EXPECT_EQ(waits_for(amount(1001, 2)), amount(2000, 2));
+  EXPECT_EQ(waits_for(amount(7001, 100)), amount(8000, 8));
+  EXPECT_EQ(next_book(input)->waiting, "");
+  EXPECT_EQ(waits_for(Resources()), Resources());
+  EXPECT_FALSE(next_book(input)->waiting);
+  input.origin = Resources();
+  EXPECT_EQ(waits_for(amount(1, 1)), Resources()) << "it waits, and this node can give nothing";
+  EXPECT_TRUE(next_book(input)->waiting);
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,85 @@
+#include "yarn_operator/node_words.h"
+
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "model/annotations.h"
+#include "model/names.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using model::Reason;
+
+struct Texts {
+  std::optional<std::string> held;  // to be set
+  std::optional<std::string> book;
+  std::optional<std::string> renewed;
+  bool drop_book = false;
+};
+
+std::optional<model::YarnBook> book_on(const kube::Node& node) {
+  const kube::Text* text = node.meta.annotations.find(model::kYarnBookAnnotation);
+  if (text == nullptr) return std::nullopt;
+  auto book = model::parse_yarn_book(text->view());
+  return book ? std::optional(std::move(*book)) : std::nullopt;
+}
+
+void write_body(const kube::Node& node, const Texts& texts, std::string& body) {
+  base::JsonWriter json(body);
+  json.begin_object().key("metadata").begin_object();
+  json.member("resourceVersion", node.meta.resource_version);
+  json.key("annotations").begin_object();
+  if (texts.held) json.member(model::kThirdPartyAllocationsAnnotation, *texts.held);
+  if (texts.book) json.member(model::kYarnBookAnnotation, *texts.book);
+  if (texts.renewed) json.member(model::kYarnBookRenewedAnnotation, *texts.renewed);
+  if (texts.drop_book) {
+    json.key(model::kYarnBookAnnotation).null();
+    json.key(model::kYarnBookRenewedAnnotation).null();
+  }
+  json.end_object().end_object().end_object();
+}
+
+}  // namespace
+
+std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sight, base::WallTime now) {
+  NodeWrite write;
+  Texts texts;
+  Json before = Json::object({});
+  const auto changes = [&](std::string_view key, std::string_view to) {
+    const std::string_view is = node.meta.annotations.get(key);
+    if (is == to) return false;
+    if (!is.empty()) before[key] = Json(is);
+    return true;
+  };
+  if (sight.held) {
+    std::string text = model::with_third_party_allocation(
+        node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation), model::kYarnThirdParty, *sight.held);
+    if (changes(model::kThirdPartyAllocationsAnnotation, text)) texts.held = std::move(text);
+  }
+  if (sight.book == NodeSight::Book::kWrite) {
+    BookInput input = sight.of_book;
+    input.before = book_on(node);
+    input.held = sight.held;
+    if (const auto book = next_book(input)) {
+      std::string text = model::format_yarn_book(*book);
+      if (changes(model::kYarnBookAnnotation, text)) {
+        write.urgent = !input.before || input.before->generation != book->generation;
+        if (write.urgent || input.before->confirmed != book->confirmed) write.reason = Reason::kYarnConfirmed;
+        texts.book = std::move(text);
+      } else if (book->waiting && sight.renew_due) {
+        texts.renewed = base::format_rfc3339(now);
+      }
+    }
+  } else if (sight.book == NodeSight::Book::kRemove && changes(model::kYarnBookAnnotation, "")) {
+    texts.drop_book = true;
+    write.reason = Reason::kYarnConfirmed;
+  }
+  if (!texts.held && !texts.book && !texts.renewed && !texts.drop_book) return std::nullopt;
+  write_body(node, texts, write.body);
+  if (!before.as_object().empty()) write.before = before.dump();
+  return write;
+}
+
+}  // namespace tidemark::yarn_operator

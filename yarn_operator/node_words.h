@@ -1,0 +1,35 @@
+// What the operator writes onto one node: what YARN's containers hold of it (the peer's annotation), and YARN's book.
+// Both in one write, under the version of the node that they were made from, so that nobody else's entry is lost.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "kube/objects.h"
+#include "model/reason.h"
+#include "model/resources.h"
+#include "yarn_operator/book.h"
+
+namespace tidemark::yarn_operator {
+
+struct NodeSight {
+  std::optional<model::Resources> held;  // by YARN's containers; nullopt: nobody knows now, and what is written stays
+  // Whether the manager's offers are obeyed here. Where they are not any more, the book goes.
+  enum class Book : std::uint8_t { kKeep, kWrite, kRemove } book = Book::kKeep;
+  BookInput of_book;       // without `before` and `held`
+  bool renew_due = false;  // it was written long ago
+};
+
+struct NodeWrite {
+  std::string body;    // a merge patch
+  std::string before;  // what it changes, for the audit
+  model::Reason reason = model::Reason::kYarnUsed;
+  bool urgent = false;  // the manager waits for it: an offer came into force
+};
+
+// nullopt: the node says it all already.
+std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sight, base::WallTime now);
+
+}  // namespace tidemark::yarn_operator

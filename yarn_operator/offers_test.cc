@@ -1,0 +1,175 @@
+// The operator and the manager's offers: what it obeys, and what it says of that in YARN's book.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/annotations.h"
+#include "model/names.h"
+#include "yarn_operator/testing/operator_world.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using namespace std::chrono_literals;
+using model::YarnBook;
+using testing::kThird;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+model::Resources amount(std::int64_t cores, std::int64_t gib) {
+  return {{cores * 1000}, {gib * kGiB}};
+}
+
+class OffersTest : public testing::OperatorWorld {
+ protected:
+  void offer(std::string_view name, std::int64_t generation, model::Resources what) {
+    const std::string text = model::format_yarn_offer({generation, what, what});
+    patch(name, annotations(Json::object({{model::kYarnOfferAnnotation, Json(text)}})));
+  }
+  bool book_is(std::string_view name, const YarnBook& book) {
+    return annotation_is(name, model::kYarnBookAnnotation, model::format_yarn_book(book));
+  }
+  static YarnBook book(std::int64_t generation, model::Resources confirmed, model::Resources held = {}) {
+    YarnBook made{generation, confirmed, std::vector<YarnBook::Sold>(), std::nullopt};
+    if (held != model::Resources()) made.sold->push_back({"", held});
+    return made;
+  }
+};
+
+TEST_F(OffersTest, TheBookComesFirstThenTheOfferIsObeyedAndConfirmedByItsNumber) {
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  begin();
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6), amount(1, 1)))) << "without an offer: what pods leave";
+  offer("n1", 5, amount(3, 2));
+  EXPECT_TRUE(total({"a", 1}, 2048, 3));
+  EXPECT_TRUE(book_is("n1", book(5, amount(3, 2), amount(1, 1))));
+  EXPECT_EQ(audit.back().reason, "TM-YARN-003");
+  // Another number, the same amount: nobody has to be told, and it is confirmed all the same.
+  const int updates = manager().updates;
+  offer("n1", 6, amount(3, 2));
+  EXPECT_TRUE(book_is("n1", book(6, amount(3, 2), amount(1, 1))));
+  EXPECT_EQ(manager().updates, updates);
+}
+
+TEST_F(OffersTest, AnOfferThatTheResourceManagerDidNotTakeIsNotConfirmed) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  begin();
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6))));
+  manager().drops = true;  // one that is starting answers, and takes nothing
+  offer("n1", 5, amount(2, 2));
+  pass(1500ms);
+  EXPECT_EQ(annotation("n1", model::kYarnBookAnnotation), model::format_yarn_book(book(0, amount(6, 6))));
+  EXPECT_GT(manager().updates, 1);
+  manager().drops = false;
+  EXPECT_TRUE(book_is("n1", book(5, amount(2, 2))));
+}
+
+TEST_F(OffersTest, AnOperatorThatBeganAnewKeepsWhatTheBookSaysUntilItKnows) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  offer("n1", 9, amount(2, 2));
+  const std::string before = model::format_yarn_book(book(8, amount(4, 4)));
+  patch("n1", annotations(Json::object({{model::kYarnBookAnnotation, Json(before)}})));
+  manager().drops = true;
+  begin();
+  pass(1s);
+  EXPECT_EQ(annotation("n1", model::kYarnBookAnnotation), before);
+  manager().drops = false;
+  EXPECT_TRUE(book_is("n1", book(9, amount(2, 2))));
+}
+
+TEST_F(OffersTest, WorkThatWaitsIsInTheBook) {
+  manager().nodes = {{{"a", 1}, {}}};
+  manager().waiting = {100'000, 3};
+  node("n1", "a:1", origin("8k", "8Gi"));
+  begin();
+  YarnBook waits = book(0, amount(8, 8));
+  waits.waiting = "";
+  waits.waiting_for = amount(3, 8);  // no more than the node has
+  EXPECT_TRUE(book_is("n1", waits));
+}
+
+TEST_F(OffersTest, AnOfferThatCannotBeReadLeavesTheTotalAsItIs) {
+  manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  node("n2", "b:1", origin("6k", "6Gi"));
+  patch("n1", annotations(Json::object({{model::kYarnOfferAnnotation, "{\"schema\":1}"}})));
+  begin();
+  EXPECT_TRUE(total({"b", 1}, 6144, 6));
+  pass(300ms);
+  EXPECT_EQ(manager().nodes.at({"a", 1}).memory, 8192);
+}
+
+TEST_F(OffersTest, InThePeersWayThereAreNoOffersAndTheBookGoes) {
+  options.totals.rounding = policy::YarnRounding::kPeer;
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("6k", "1000Mi"));
+  offer("n1", 9, amount(2, 2));
+  patch("n1", annotations(
+                  Json::object({{model::kYarnBookAnnotation, Json(model::format_yarn_book(book(8, amount(4, 4))))}})));
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 1049, 6));
+  EXPECT_TRUE(annotation_is("n1", model::kYarnBookAnnotation, ""));
+}
+
+TEST_F(OffersTest, TheBookGoesWithItsNodeManager) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  begin();
+  EXPECT_TRUE(book_is("n1", book(0, amount(6, 6))));
+  patch("n1", annotations(Json::object({{model::kYarnNodeIdAnnotation, Json()}})));
+  EXPECT_TRUE(annotation_is("n1", model::kYarnBookAnnotation, ""));
+  EXPECT_EQ(third("n1"), held("0", "0"));
+}
+
+TEST_F(OffersTest, WhatSomebodyElseSetIsSetAgainBeforeTheBookSpeaksOfItAndIsAnEvent) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("6k", "6Gi"));
+  offer("n1", 5, amount(2, 2));
+  begin();
+  EXPECT_TRUE(book_is("n1", book(5, amount(2, 2))));
+  pass(3500ms);  // longer than an update may take to show
+  manager().nodes.at({"a", 1}).memory = 8192;
+  EXPECT_TRUE(total({"a", 1}, 2048, 2));
+  EXPECT_EQ(annotation("n1", model::kYarnBookAnnotation), model::format_yarn_book(book(5, amount(2, 2))));
+  pass(500ms);
+  const Json events = must("GET", "/api/v1/namespaces/default/events", Json());
+  ASSERT_EQ(events.member("items")->as_array().size(), 1U);
+  EXPECT_EQ(events.member("items")->as_array()[0].text_at("reason"), "TidemarkYarnSetAgain");
+}
+
+TEST_F(OffersTest, APoolThatObservesIsToldNothing) {
+  manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
+  const Json text(
+      "schema: 1\nmode: {yarn: observe}\npools:\n- {name: p, nodeSelector: {matchLabels: {p: p}}, mode: enforce}\n");
+  must("POST", "/api/v1/namespaces", Json::object({{"metadata", Json::object({{"name", "koordinator-system"}})}}));
+  must("POST", "/api/v1/namespaces/koordinator-system/configmaps",
+       Json::object({{"metadata", Json::object({{"name", model::kTidemarkConfigName}})},
+                     {"data", Json::object({{model::kTidemarkConfigKey, text}})}}));
+  node("n1", "a:1", origin("6k", "6Gi"));
+  node("n2", "b:1", origin("6k", "6Gi"));
+  patch("n2", Json::object({{"metadata", Json::object({{"labels", Json::object({{"p", "p"}})}})}}));
+  begin();
+  EXPECT_TRUE(total({"b", 1}, 6144, 6));
+  pass(500ms);
+  EXPECT_EQ(manager().nodes.at({"a", 1}).memory, 8192);
+}
+
+TEST_F(OffersTest, AClusterInWhichNoNodeHasRoomForAContainerIsTold) {
+  manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {.state = 5}}};
+  node("n1", "a:1", origin("6k", "1000Mi"));
+  begin();
+  const auto closed = [&] {
+    return metrics.text().find("tidemark_yarn_operator_clusters_closed 1") != std::string::npos;
+  };
+  EXPECT_TRUE(until(closed));
+  EXPECT_TRUE(
+      std::ranges::any_of(said, [](const std::string& line) { return line.find("TM-YARN-013") != std::string::npos; }));
+  patch("n1", annotations(Json::object({{testing::kOrigin, origin("6k", "1Gi")}})));
+  EXPECT_TRUE(until([&] { return !closed(); }));
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator

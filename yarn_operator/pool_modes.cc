@@ -1,0 +1,75 @@
+#include "yarn_operator/pool_modes.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "model/names.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+kube::InformerConfig config_of(const std::string& ns) {
+  kube::InformerConfig config;
+  config.resource = kube::kConfigMaps;
+  config.ns = ns;
+  config.field_selector = base::cat("metadata.name=", model::kTidemarkConfigName);
+  // Koordinator's role does not let its operator list them: then there are none, as far as it goes.
+  config.may_be_absent = true;
+  return config;
+}
+
+}  // namespace
+
+PoolModes::PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
+                     base::Registry& metrics, base::Random random, const std::string& ns, ZonesOf zones,
+                     std::function<void()> on_change)
+    : log_(std::move(log)),
+      ns_(ns),
+      zones_(std::move(zones)),
+      maps_(loop, client, client, log_, metrics, random, config_of(ns), [&interner](std::string_view bytes) {
+        return kube::decode_config_map(bytes, {}, kube::KeyFilter::all(), interner);
+      }) {
+  maps_.subscribe(
+      [this, on_change = std::move(on_change)](const kube::ObjectKey&, const kube::ConfigMap*, const kube::ConfigMap*) {
+        old_ = true;
+        on_change();
+      });
+}
+
+void PoolModes::read() {
+  old_ = false;
+  policy::TidemarkSource source;
+  std::string text;
+  const kube::ConfigMap* map = maps_.find({ns_, std::string(model::kTidemarkConfigName)});
+  source.found = map != nullptr;
+  if (map != nullptr) {
+    for (const auto& [key, value] : map->data) {
+      if (key == model::kTidemarkConfigKey) {
+        text = value.view();
+        source.text = text;
+      } else {
+        source.other_keys.emplace_back(key.view());
+      }
+    }
+  }
+  auto step = policy::next_tidemark_config(state_, source, source.text ? zones_(text) : policy::Zones());
+  state_ = std::move(step.state);
+  if (!step.problem.empty()) {
+    log_.warn("settings that are not taken",
+              {{"map", model::kTidemarkConfigName}, {"reason", model::reason_id(step.reason)}, {"why", step.problem}});
+  }
+}
+
+policy::Mode PoolModes::of(const kube::Node& node) {
+  if (old_) read();
+  if (!state_.config) return policy::Mode::kObserve;  // there never was one that could be read
+  return policy::pool_where(*state_.config,
+                            [&](std::string_view key) -> std::optional<std::string_view> {
+                              const kube::Text* value = node.meta.labels.find(key);
+                              return value == nullptr ? std::nullopt : std::optional(value->view());
+                            })
+      .modes.yarn;
+}
+
+}  // namespace tidemark::yarn_operator

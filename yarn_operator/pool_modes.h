@@ -1,0 +1,46 @@
+// Whether the pool of a node only observes, by `tidemark-config`. A text that cannot be read changes nothing; where
+// there is none, everything is enforced (a drop-in for the peer).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/intern.h"
+#include "kube/objects.h"
+#include "net/loop.h"
+#include "net/task.h"
+#include "policy/pools/parse.h"
+#include "policy/pools/pools.h"
+
+namespace tidemark::yarn_operator {
+
+using ZonesOf = std::function<policy::Zones(std::string_view tidemark_config)>;
+
+class PoolModes {
+ public:
+  PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
+            base::Registry& metrics, base::Random random, const std::string& ns, ZonesOf zones,
+            std::function<void()> on_change);
+
+  net::Task<void> run() { return maps_.run(); }
+  bool synced() const { return maps_.synced(); }
+  policy::Mode of(const kube::Node& node);  // once it is synced
+
+ private:
+  void read();
+
+  base::Log log_;
+  std::string ns_;
+  ZonesOf zones_;
+  policy::TidemarkState state_;
+  bool old_ = true;  // the map has changed since it was read
+  kube::Informer<kube::ConfigMap> maps_;
+};
+
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,247 @@
+// The operator between an API server in memory and ResourceManagers that speak the wire.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "hadoop/testing/rpc_server.h"
+#include "kube/memory/local_transport.h"
+#include "kube/memory/server.h"
+#include "net/testing/loop.h"
+#include "yarn_operator/yarn_operator.h"
+
+namespace tidemark::yarn_operator::testing {
+
+using namespace std::chrono_literals;
+using hadoop::NodeId;
+using hadoop::WireReader;
+using hadoop::WireWriter;
+using hadoop::testing::RpcServer;
+using hadoop::testing::SeenCall;
+
+inline constexpr std::string_view kMerge = "application/merge-patch+json";
+inline constexpr std::string_view kOrigin = "node.koordinator.sh/originExtendedAllocatable";
+inline constexpr std::string_view kThird = "node.koordinator.sh/thirdPartyAllocations";
+
+// A ResourceManager as far as the operator sees one: it takes totals and reports nodes.
+struct ResourceManagerTwin {
+  struct Nm {
+    std::int64_t memory = 8192, vcores = 8, used_memory = 0, used_vcores = 0, state = 2;
+  };
+
+  explicit ResourceManagerTwin(net::EventLoop& loop) {
+    const auto handler = [this](const SeenCall& call) { return answer(call); };
+    client = std::make_unique<RpcServer>(loop, handler);
+    admin = std::make_unique<RpcServer>(loop, handler);
+  }
+
+  RpcServer::Reply answer(const SeenCall& call) {
+    if (away) return hadoop::Refusal{.exception = "org.apache.hadoop.ipc.RetriableException", .message = "away"};
+    if (call.method == "updateNodeResource") {
+      ++updates;
+      if (!drops) take(call.request);
+      return "";
+    }
+    std::string all;
+    if (call.method == "getQueueInfo") {
+      WireWriter(all).message(1, [&](WireWriter& queue) {
+        queue.bytes(1, "root").message(
+            10, [&](WireWriter& w) { w.number(10, waiting.memory_mib).number(14, waiting.vcores); });
+      });
+      return all;
+    }
+    for (const auto& [id, nm] : nodes) {
+      WireWriter(all).message(1, [&](WireWriter& report) {
+        report.message(1, [&](WireWriter& w) { w.bytes(1, id.host).number(2, id.port); });
+        report.message(4, [&](WireWriter& w) { w.number(1, nm.used_memory).number(2, nm.used_vcores); });
+        report.message(5, [&](WireWriter& w) { w.number(1, nm.memory).number(2, nm.vcores); });
+        report.number(7, nm.state);
+      });
+    }
+    return all;
+  }
+
+  bool active(const NodeId& id) const { return nodes.contains(id) && nodes.at(id).state == 2; }
+  void take(std::string_view request) {
+    WireReader entries(request);
+    while (const auto entry = entries.next()) {
+      NodeId id;
+      Nm told;
+      WireReader parts(entry->text());
+      while (const auto part = parts.next()) {
+        WireReader fields(part->text());
+        while (const auto field = fields.next()) {
+          if (part->number == 1 && field->number == 1) id.host = field->text();
+          if (part->number == 1 && field->number == 2) id.port = field->integer32();
+          if (part->number == 2 && field->number == 2) overcommit = field->integer32();
+          if (part->number != 2 || field->number != 1) continue;
+          WireReader total(field->text());
+          while (const auto amount = total.next()) {
+            if (amount->number == 1) told.memory = amount->integer();
+            if (amount->number == 2) told.vcores = amount->integer();
+          }
+        }
+      }
+      if (!active(id)) {
+        refused = id.host;
+        return;
+      }
+      nodes.at(id).memory = told.memory;
+      nodes.at(id).vcores = told.vcores;
+      ++updated_nodes;
+    }
+  }
+
+  std::map<NodeId, Nm> nodes;
+  hadoop::QueueWaiting waiting;
+  bool away = false;
+  bool drops = false;   // answers as if it took updates
+  std::string refused;  // the host for which the rest of an update was not taken
+  int updates = 0, updated_nodes = 0;
+  std::int32_t overcommit = 0;
+  std::unique_ptr<RpcServer> client;
+  std::unique_ptr<RpcServer> admin;
+};
+
+class OperatorWorld : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
+    admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
+    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "operator");
+    client = std::make_unique<kube::Client>(
+        loop, *transport, [] { return std::string(); }, kube::ClientConfig{.queries_per_second = 1000, .burst = 1000},
+        base::Random(1));
+    options.metrics_address = "0";
+    options.leader_elect = false;
+    options.poll = 200ms;
+    options.lost_hold = 600ms;
+  }
+
+  void begin() {
+    std::vector<YarnCluster> clusters;
+    for (const auto& [id, twin] : managers) {
+      YarnCluster& made = clusters.emplace_back();
+      made.id = id;
+      made.managers.members = {{"", twin->client->address(), twin->admin->address()}};
+    }
+    auto made = YarnOperator::make(
+        loop, {*client, *client, workers, [this](model::AuditLine line) { audit.push_back(std::move(line)); }, "me"},
+        std::move(clusters), log, metrics, base::Random(2), options);
+    ASSERT_TRUE(made) << made.error().message;
+    running = std::move(*made);
+    running->start();
+  }
+  ResourceManagerTwin& manager(std::string_view cluster = kDefaultCluster) {
+    auto& twin = managers[std::string(cluster)];
+    if (!twin) twin = std::make_unique<ResourceManagerTwin>(loop);
+    return *twin;
+  }
+
+  Json must(std::string_view method, std::string_view target, const Json& body,
+            std::string_view type = "application/json") {
+    net::HttpRequest request;
+    request.method = method;
+    request.target = target;
+    if (!body.is_null()) {
+      request.body = body.dump();
+      request.headers.set("content-type", type);
+    }
+    auto response = net::testing::run_task(loop, admin->fetch(std::move(request), 10s));
+    EXPECT_TRUE(response && (response->status == 200 || response->status == 201)) << target;
+    return response ? *Json::parse(response->body) : Json();
+  }
+  static Json annotations(const Json& texts) {
+    return Json::object({{"metadata", Json::object({{"annotations", texts}})}});
+  }
+  static Json origin(std::string_view cpu, std::string_view memory) {
+    return Json(base::cat(R"({"resources":{"kubernetes.io/batch-cpu":")", cpu, R"(","kubernetes.io/batch-memory":")",
+                          memory, R"("}})"));
+  }
+  // Ready, with a NodeManager that its annotation names.
+  void node(std::string_view name, std::string_view nm, const Json& amounts) {
+    Json object = annotations(Json::object({{"yarn.hadoop.apache.org/node-id", Json(nm)}, {kOrigin, amounts}}));
+    object["metadata"]["name"] = Json(name);
+    must("POST", "/api/v1/nodes", object);
+    const Json ready = Json::object({{"type", "Ready"}, {"status", "True"}});
+    must("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
+         Json::object({{"status", Json::object({{"conditions", Json::array({ready})}})}}), kMerge);
+  }
+  void patch(std::string_view name, const Json& body) {
+    must("PATCH", base::cat("/api/v1/nodes/", name), body, kMerge);
+  }
+  void pod(std::string_view name, std::string_view on, std::string_view cpu, std::string_view memory) {
+    const Json requests =
+        Json::object({{"kubernetes.io/batch-cpu", Json(cpu)}, {"kubernetes.io/batch-memory", Json(memory)}});
+    must("POST", "/api/v1/namespaces/default/pods",
+         Json::object(
+             {{"metadata", Json::object({{"name", Json(name)}})},
+              {"spec", Json::object({{"nodeName", Json(on)},
+                                     {"containers", Json::array({Json::object(
+                                                        {{"name", "c"},
+                                                         {"image", "i"},
+                                                         {"resources", Json::object({{"requests", requests},
+                                                                                     {"limits", requests}})}})})}})}}));
+  }
+  std::string annotation(std::string_view name, std::string_view key) {
+    const Json node = must("GET", base::cat("/api/v1/nodes/", name), Json());
+    const Json* text = node.at("metadata", "annotations", key);
+    return text == nullptr ? "" : text->as_string();
+  }
+  std::string third(std::string_view name) { return annotation(name, kThird); }
+  static std::string held(std::string_view cpu, std::string_view memory) {
+    return base::cat(R"({"allocations":[{"name":"hadoop-yarn","priority":"koord-batch","resources":{)",
+                     R"("kubernetes.io/batch-cpu":")", cpu, R"(","kubernetes.io/batch-memory":")", memory, R"("}}]})");
+  }
+  template <class Condition>
+  bool until(Condition&& condition) {
+    return net::testing::run_real_until(loop, condition, 20s);
+  }
+  bool total(const NodeId& id, std::int64_t memory, std::int64_t vcores, std::string_view cluster = kDefaultCluster) {
+    return until([&] {
+      const auto& nm = manager(cluster).nodes.at(id);
+      return nm.memory == memory && nm.vcores == vcores;
+    });
+  }
+  bool third_is(std::string_view name, const std::string& text) { return annotation_is(name, kThird, text); }
+  bool annotation_is(std::string_view name, std::string_view key, const std::string& text) {
+    for (int i = 0; i < 500; ++i) {
+      if (annotation(name, key) == text) return true;
+      pass(10ms);
+    }
+    ADD_FAILURE() << key << " of " << name << " is " << annotation(name, key) << ", wanted " << text;
+    return false;
+  }
+  void pass(base::Duration time) {
+    static_cast<void>(net::testing::run_task(loop, [](net::EventLoop& on, base::Duration d) -> net::Task<bool> {
+      co_await on.sleep(d);
+      co_return true;
+    }(loop, time)));
+  }
+
+  base::SystemClock clock;
+  net::EventLoop loop{clock};
+  std::vector<std::string> said;
+  base::Log log{clock, {base::LogLevel::kInfo, base::LogFormat::kText, [this](std::string_view line) {
+                          said.emplace_back(line);
+                        }}};
+  base::Registry metrics;
+  net::WorkerPool workers{1, 4};
+  std::vector<model::AuditLine> audit;
+  std::unique_ptr<kube::memory::Server> server;
+  std::unique_ptr<kube::memory::LocalTransport> admin;
+  std::unique_ptr<kube::memory::LocalTransport> transport;
+  std::unique_ptr<kube::Client> client;
+  std::map<std::string, std::unique_ptr<ResourceManagerTwin>> managers;
+  OperatorOptions options;
+  std::unique_ptr<YarnOperator> running;
+};
+
+}  // namespace tidemark::yarn_operator::testing
