@@ -25,11 +25,11 @@ std::optional<model::YarnBook> next_book(const BookInput& input) {
     book.generation = input.in_force->generation;
     book.confirmed = input.in_force->total;
   }
-  if (input.held) {
+  if (input.long_unknown) {
+    book.sold.reset();
+  } else if (input.held) {
     book.sold.emplace();
     if (*input.held != model::Resources()) book.sold->push_back({"", *input.held});
-  } else if (input.long_unknown) {
-    book.sold.reset();
   }
   book.waiting.reset();
   book.waiting_for.reset();

@@ -22,9 +22,9 @@ struct BookInput {
     std::int64_t generation = 0;
     model::Resources total;
   };
-  std::optional<InForce> in_force;       // nullopt: not known yet, what stands there stays
-  std::optional<model::Resources> held;  // by its containers; nullopt: nobody knows now
-  bool long_unknown = false;
+  std::optional<InForce> in_force;          // nullopt: not known yet, what stands there stays
+  std::optional<model::Resources> held;     // by its containers, when it was known last; nullopt: nobody knows
+  bool long_unknown = false;                // that was kSoldHold ago
   std::optional<model::Resources> waiting;  // in the whole cluster
   model::Resources origin;                  // the most that this node could give of it
 };

@@ -40,6 +40,8 @@ TEST(BookTest, WhatIsNotKnownStaysAWhileAndThenNobodyKnows) {
   EXPECT_EQ(*next_book(input), *input.before);
   input.long_unknown = true;
   EXPECT_FALSE(next_book(input)->sold);
+  input.held = amount(1000, 1);
+  EXPECT_FALSE(next_book(input)->sold) << "what was known last is old";
   EXPECT_EQ(next_book(input)->generation, 7);
 }
 

@@ -15,7 +15,7 @@
 namespace tidemark::yarn_operator {
 
 struct NodeSight {
-  std::optional<model::Resources> held;  // by YARN's containers; nullopt: nobody knows now, and what is written stays
+  std::optional<model::Resources> held;  // by YARN's containers; nullopt: nobody knows, and what is written stays
   // Whether the manager's offers are obeyed here. Where they are not any more, the book goes.
   enum class Book : std::uint8_t { kKeep, kWrite, kRemove } book = Book::kKeep;
   BookInput of_book;       // without `before` and `held`

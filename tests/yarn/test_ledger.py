@@ -1,0 +1,193 @@
+"""One ledger for both sides: a manager and a YARN operator of ours between a real API server and a real ResourceManager. What Kubernetes is
+offered of a node and what YARN may hand out there never pass what there is, at any look, whatever moves."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.manager_case import WithManager
+from cluster.tidemark_process import Component, wait_for
+from support.yarn import Totals, Yarn
+
+NODE = "shared"
+NODE_PATH = f"/api/v1/nodes/{NODE}"
+CAPACITY = {"cpu": "16", "memory": "16Gi", "pods": "110"}
+AMOUNT = {"resources": {"cpu": "1", "memory": "1Gi"}}
+# 60 % of 16 cores and of 16 GiB, less what the system uses.
+ORIGIN_MILLI, ORIGIN_BYTES = 8600, int((16 * 0.6 - 1) * 2**30)
+STATUS = {"nodeMetric": {"nodeUsage": AMOUNT, "systemUsage": AMOUNT}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
+CONFIG = {
+    "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},
+    "ledger": {"mode": "strict", "kubernetes": {"minPercent": 20}, "yarn": {"minPercent": 20}},
+}
+SITE = Totals(memory_mib=2048, vcores=2)
+BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
+BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
+LIMIT_S = 90
+
+
+def bytes_of(text: str) -> int:
+    for unit, scale in (("Ki", 2**10), ("Mi", 2**20), ("Gi", 2**30), ("k", 10**3), ("M", 10**6), ("G", 10**9)):
+        if text.endswith(unit):
+            return int(text[: -len(unit)]) * scale
+    return int(text)
+
+
+class Looking(threading.Thread):
+    """Reads both sides all the time. Of Kubernetes' offer the smaller one before and after: a look is not one moment."""
+
+    def __init__(self, nm):
+        super().__init__(daemon=True)
+        self.nm, self.looks, self.worst, self.ended = nm, 0, [], threading.Event()
+
+    def run(self) -> None:
+        api = colocation.client()
+        before = self.kubernetes(api)
+        while not self.ended.wait(0.05):
+            memory_mib, vcores = self.nm.total()
+            after = self.kubernetes(api)
+            both = (min(before[0], after[0]) + vcores * 1000, min(before[1], after[1]) + memory_mib * 2**20)
+            self.looks += 1
+            if both[0] > ORIGIN_MILLI or both[1] > ORIGIN_BYTES:
+                self.worst.append((both, before, after, (memory_mib, vcores)))
+            before = after
+        api.close()
+
+    @staticmethod
+    def kubernetes(api) -> tuple[int, int]:
+        offered = colocation.offered(api, NODE)
+        return bytes_of(offered.get(BATCH_CPU, "0")), bytes_of(offered.get(BATCH_MEMORY, "0"))
+
+
+class Ledger(WithManager):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.yarn = cls.enterClassContext(Yarn([SITE]))
+        cls.nm = cls.yarn.nodes[0]
+
+    def setUp(self):
+        self.nodes = [NODE]
+        colocation.put_settings(self.api, {"enable": True, "cpuReclaimThresholdPercent": 60, "memoryReclaimThresholdPercent": 60})
+        made = {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(CONFIG)}}
+        must(self.api.request("POST", colocation.SETTINGS, made), 201)
+        colocation.put_node(self.api, NODE, capacity=CAPACITY, annotations={"yarn.hadoop.apache.org/node-id": self.nm.id})
+        ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
+        must(self.api.request("PATCH", f"{NODE_PATH}/status", ready, content=MERGE))
+        colocation.put_metric(self.api, NODE, STATUS)
+        self.manager = self.run_manager("--leader-elect=false")
+        self.operator = self.begin()
+        # The sum counts from here on. Before, each side had all of it, so that the first offer to YARN is nothing, until what Kubernetes gave up is
+        # known to be in force.
+        self.wait(lambda: self.in_force() and self.yarn_total()[0] > 0, "an offer that came into force")
+
+    def in_force(self) -> bool:
+        return "generation" in self.annotation(OFFER) and self.book().get("generation") == self.annotation(OFFER)["generation"]
+
+    def begin(self) -> Component:
+        operator = Component(
+            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
+            "--poll=500ms", "--metrics-addr=127.0.0.1:0",
+        )
+        self.addCleanup(operator.stop)
+        return operator
+
+    def wait(self, condition, what: str):
+        return wait_for(condition, what, self.operator, limit_s=LIMIT_S)
+
+    def annotation(self, key: str) -> dict:
+        return json.loads(must(self.api.request("GET", NODE_PATH)).get("metadata.annotations", {}).get(key, "{}"))
+
+    def book(self) -> dict:
+        return self.annotation(BOOK)
+
+    def yarn_total(self) -> tuple[int, int]:
+        return self.nm.total()
+
+    def kubernetes_milli(self) -> int:
+        return Looking.kubernetes(self.api)[0]
+
+    def look(self) -> Looking:
+        looking = Looking(self.nm)
+        looking.start()
+
+        def end():
+            looking.ended.set()
+            looking.join(30)
+
+        self.addCleanup(end)
+        return looking
+
+    def check(self, seconds: int) -> subprocess.Popen:
+        child = subprocess.Popen(
+            [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={seconds}s"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        return child
+
+    def test_capacity_goes_to_the_side_that_waits_and_the_sum_never_passes_what_there_is(self):
+        looking, check = self.look(), self.check(60)
+        offer = self.annotation(OFFER)
+        self.assertEqual(bytes_of(offer["resources"][BATCH_CPU]) // 1000, self.yarn_total()[1])
+        self.assertEqual(bytes_of(offer["resources"][BATCH_MEMORY]) // 2**20, self.yarn_total()[0])
+
+        # A job asks for more than YARN has: it gets what Kubernetes does not want, but for its share.
+        job = self.yarn.submit("sleep 1000", containers=6, memory_mib=1024, master_memory_mib=256)
+        self.addCleanup(job.end)
+        before = self.yarn_total()
+        self.wait(lambda: "waiting" in self.book(), "that work waits on YARN")
+        self.wait(lambda: self.yarn_total()[0] > before[0], "more for YARN")
+        self.wait(lambda: self.book()["sold"] and bytes_of(self.book()["sold"][0]["resources"][BATCH_MEMORY]) >= 4096 * 2**20, "containers in the room that YARN got")
+
+        # Kubernetes' pods wait too: YARN keeps what its containers hold, and Kubernetes has its share.
+        requests = {BATCH_CPU: "1500", BATCH_MEMORY: "1Gi"}
+        waiting = {"metadata": {"name": "waits", "labels": {"koordinator.sh/priority-class": "koord-batch", "koordinator.sh/qosClass": "BE"}},
+                   "spec": {"containers": [{"name": "main", "image": "none", "resources": {"requests": requests, "limits": requests}}]}}
+        must(self.api.request("POST", "/api/v1/namespaces/default/pods", waiting))
+        self.addCleanup(self.api.request, "DELETE", "/api/v1/namespaces/default/pods/waits", gracePeriodSeconds=0)
+        job.end()
+        held = self.kubernetes_milli()
+        self.wait(lambda: self.kubernetes_milli() > held, "what YARN gave up, for Kubernetes")
+        self.wait(self.in_force, "the last offer in force")
+
+        out, error = check.communicate(timeout=120)
+        report = json.loads(out or "{}")
+        self.assertEqual((0, True), (check.returncode, report.get("clean")), f"{out}\n{error}")
+        self.assertGreater(looking.looks, 100)
+        self.assertEqual([], looking.worst[:3])
+
+    def test_a_resource_manager_that_is_away_gives_nothing_up_and_an_operator_that_dies_confirms_nothing(self):
+        looking = self.look()
+        self.yarn.rm.freeze()
+        self.addCleanup(self.yarn.rm.resume)
+        total = self.yarn_total_when_away()
+        self.wait(lambda: "sold" not in self.book(), "a book that does not know what YARN holds")
+        # Half of the machine is used by itself: everything is cut, and Kubernetes gets nothing of what YARN may still hand out.
+        busy = {"resources": {"cpu": "5", "memory": "5Gi"}}
+        colocation.put_metric(self.api, NODE, {**STATUS, "nodeMetric": {"nodeUsage": busy, "systemUsage": busy}})
+        self.wait(lambda: colocation.origin(self.api, NODE)[BATCH_CPU] == "4600", "the cut")
+        self.wait(lambda: self.kubernetes_milli() + total <= 4600, "Kubernetes below what YARN leaves")
+        looking.ended.set()  # the sum was for the larger node
+        looking.join(30)
+        self.yarn.rm.resume()
+        self.wait(lambda: self.in_force() and "sold" in self.book(), "the cut in force")
+        self.assertLessEqual(self.kubernetes_milli() + self.yarn_total()[1] * 1000, 4600)
+
+        self.operator.kill()
+        generation = self.book()["generation"]
+        colocation.put_metric(self.api, NODE, STATUS)
+        self.wait(lambda: self.annotation(OFFER)["generation"] > generation, "another offer")
+        time.sleep(2)
+        self.assertEqual(generation, self.book()["generation"])
+        self.operator = self.begin()
+        self.wait(self.in_force, "the offer in force")
+
+    def yarn_total_when_away(self) -> int:
+        """In thousandths of a core; by the book, since nobody else answers."""
+        return bytes_of(self.book()["confirmed"][BATCH_CPU])
