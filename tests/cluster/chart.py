@@ -14,6 +14,7 @@ CHART = ROOT / "deploy" / "chart"
 NAMESPACE = "koordinator-system"
 RELEASE = "tidemark"
 ACCOUNT = "tidemark-manager"
+YARN_OPERATOR = "tidemark-yarn-operator"
 LIMIT_S = 120
 
 needs_helm = unittest.skipUnless(os.environ.get("TIDEMARK_HELM"), "no helm: ./dev test cluster builds it where there is Go")
@@ -76,8 +77,12 @@ def find(found: list[dict], kind: str, name: str | None = None) -> dict:
     return matching[0]
 
 
-def container(found: list[dict]) -> dict:
-    return find(found, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+def deployment(found: list[dict], component: str = "manager") -> dict:
+    return find([each for each in found if each["metadata"].get("labels", {}).get("app.kubernetes.io/component") == component], "Deployment")
+
+
+def container(found: list[dict], component: str = "manager") -> dict:
+    return deployment(found, component)["spec"]["template"]["spec"]["containers"][0]
 
 
 def command_here(of: dict, folders: dict[str, str] | None = None) -> list[str]:

@@ -13,6 +13,7 @@ from cluster.test_manager import CAPACITY, STATUS
 from cluster.tidemark_process import Component, wait_for
 from contract.client import STRATEGIC
 
+SITE = "<configuration><property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property></configuration>\n"
 EVERYTHING = {
     "image": {"repository": "registry.example/tidemark", "digest": "sha256:" + "a" * 64, "pullPolicy": "Always"},
     "imagePullSecrets": [{"name": "pull"}],
@@ -26,6 +27,12 @@ EVERYTHING = {
         "copilots": [{"socket": "/run/yarn/copilot.sock", "group": "kubepods/besteffort/hadoop-yarn"}],
         "kubelet": {"endpoint": "https://10.0.0.1:10250", "caFile": "/etc/kubernetes/pki/ca.crt", "cgroupRoot": "/kube", "rootDir": "/data/kubelet", "podLogsDir": "/data/logs", "seeVolumes": True},
         "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+    },
+    "yarnOperator": {
+        "enabled": True, "replicas": 3, "mode": "observe", "yarnUser": "yarn", "rounding": "peer", "millicoresPerVcore": 1000000, "poll": "500ms", "metricsPort": 9091, "logLevel": "debug",
+        "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>", "second.yarn-site.xml": SITE}, "extraArgs": ["--lost-hold=20m"], "extraEnv": [{"name": "TZ", "value": "UTC"}],
+        "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
     "settings": {
         "sloControllerConfig": {
@@ -82,6 +89,11 @@ BAD = [
     ({"agent": {"maxUnavailable": 0}}, "maxUnavailable"),
     ({"agent": {"kubelet": {"rootDir": "kubelet"}}}, "rootDir"),
     ({"agent": {"mode": "off"}}, "mode"),
+    ({"yarnOperator": {"rounding": "up"}}, "rounding"),
+    ({"yarnOperator": {"millicoresPerVcore": 0}}, "millicoresPerVcore"),
+    ({"yarnOperator": {"poll": "5"}}, "poll"),
+    ({"yarnOperator": {"hadoopConf": {"conf/yarn-site.xml": "x"}}}, "conf/yarn-site.xml"),
+    ({"yarnOperator": {"image": "tidemark"}}, "image"),
     ({"service": {"metricsPort": 80}}, "metricsPort"),
     ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
     ({"commonLabels": {"a": 1}}, "commonLabels"),
@@ -130,23 +142,26 @@ class Chart(unittest.TestCase):
         done = helm("template", RELEASE, CHART, values={"serviceAccount": {"create": False}})
         self.assertIn("serviceAccount.name must say whose account it is", done.stderr)
 
-    def test_the_pod_is_held_to_the_restricted_standard(self):
+    def test_the_pods_are_held_to_the_restricted_standard(self):
         """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
-        deployment = find(chart.objects(template(EVERYTHING)), "Deployment")
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "pod-security"}, "spec": deployment["spec"]["template"]["spec"]}
         self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "pod-security", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}})
-        answer = self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All")
-        self.assertEqual(201, answer.status, answer.body)
-        container = pod["spec"]["containers"][0]
-        self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
-        container["securityContext"]["allowPrivilegeEscalation"] = True  # the check is there at all
-        self.assertEqual(403, self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All").status)
+        found = chart.objects(template(EVERYTHING))
+        for component in ("manager", "yarn-operator"):
+            with self.subTest(component):
+                spec = chart.deployment(found, component)["spec"]["template"]["spec"]
+                pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "restricted", "namespace": "pod-security"}, "spec": spec}
+                answer = self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All")
+                self.assertEqual(201, answer.status, answer.body)
+                container = spec["containers"][0]
+                self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
+                container["securityContext"]["allowPrivilegeEscalation"] = True  # the check is there at all
+                self.assertEqual(403, self.api.request("POST", "/api/v1/namespaces/pod-security/pods", pod, dryRun="All").status)
 
     def test_installed_upgraded_and_gone(self):
         must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE))
         settings = json.loads(must(kubectl("-n", NAMESPACE, "get", "configmap", "slo-controller-config", "-o", "json")))
         self.assertEqual({"enable": True}, json.loads(settings["data"]["colocation-config"]))
-        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3, "agent": {"enabled": True}}))
+        must(helm("upgrade", RELEASE, CHART, "--namespace", NAMESPACE, values={"replicas": 3, "agent": {"enabled": True}, "yarnOperator": {"enabled": True, "hadoopConf": {"yarn-site.xml": SITE}}}))
         self.assertEqual("3", must(kubectl("-n", NAMESPACE, "get", "deployment", "tidemark-manager", "-o", "jsonpath={.spec.replicas}")))
         # An edit by hand outlives upgrades and rollbacks, also to the revision that made the settings.
         by_hand = {"data": {"colocation-config": '{"enable": false}', "resource-threshold-config": "{}"}}
@@ -270,6 +285,47 @@ class Chart(unittest.TestCase):
         self.assertNotIn("without effect", component.log)
         self.assertEqual({"/healthz", "/readyz"}, {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")})
 
+    def test_the_yarn_operator_takes_every_flag_and_reads_what_is_mounted(self):
+        found = chart.objects(template({**EVERYTHING, "nameOverride": ""}))
+        container = chart.container(found, "yarn-operator")
+        files = find(found, "ConfigMap", "yarn-config")["data"]
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        spec = chart.deployment(found, "yarn-operator")["spec"]["template"]["spec"]
+        mounted = {volume["name"]: volume.get("configMap", {}).get("name") for volume in spec["volumes"]}
+        self.assertEqual({"/etc/hadoop-conf": "yarn-config"}, {mount["mountPath"]: mounted[mount["name"]] for mount in container["volumeMounts"]})
+        self.assertIn("--hadoop-conf-dir=/etc/hadoop-conf", container["args"])
+        component = Component(*chart.command_here(container, {"--hadoop-conf-dir": str(folder)}), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--log-format=text")
+        self.components = [component]
+        wait_for(component.ready, "a ready operator", component)
+        self.assertIn("yarn_clusters=2", component.log)
+        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+        self.assertIn(f"--metrics-addr=:{ports['metrics']}", container["args"])
+        self.assertIn(f"--health-probe-addr=:{ports['health']}", container["args"])
+        self.assertEqual({"/healthz", "/readyz"}, {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")})
+        for wanted in ("--mode=observe", "--yarn-user=yarn", "--rounding=peer", "--millicores-per-vcore=1000000", "--poll=500ms", "--lost-hold=20m"):
+            self.assertIn(wanted, container["args"])
+
+    def test_a_yarn_operator_is_there_when_it_is_asked_for_and_knows_a_resource_manager(self):
+        self.assertNotIn("yarn-operator", template({}))
+        for conf in ({}, {"hadoopConf": {"core-site.xml": SITE}}, {"hadoopConf": {".yarn-site.xml": SITE}}):
+            done = helm("template", RELEASE, CHART, values={"yarnOperator": {"enabled": True, **conf}})
+            self.assertIn("yarnOperator.enabled wants to know where the ResourceManager is: give yarn-site.xml", done.stderr)
+        done = helm("template", RELEASE, CHART, values={"yarnOperator": {"enabled": True, "existingConfigMap": "mine", "hadoopConf": {"yarn-site.xml": SITE}}})
+        self.assertIn("yarnOperator.hadoopConf and yarnOperator.existingConfigMap: give one of both", done.stderr)
+        found = chart.objects(template({"yarnOperator": {"enabled": True, "existingConfigMap": "mine"}, "settings": {"create": False}}))
+        self.assertEqual([], [each["metadata"]["name"] for each in found if each["kind"] == "ConfigMap"])
+        self.assertEqual("mine", chart.deployment(found, "yarn-operator")["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"])
+
+    def test_pods_of_the_yarn_operator_begin_anew_when_its_files_are_edited(self):
+        def annotations(text: str) -> dict:
+            values = {"yarnOperator": {"enabled": True, "hadoopConf": {"yarn-site.xml": text}}}
+            return chart.deployment(chart.objects(template(values)), "yarn-operator")["spec"]["template"]["metadata"]["annotations"]
+
+        self.assertEqual(annotations(SITE), annotations(SITE))
+        self.assertNotEqual(annotations(SITE), annotations(SITE + " "))
+
     def test_the_settings_that_are_shipped_are_taken_by_the_manager(self):
         sample = (chart.ROOT / "deploy" / "samples" / "settings.yaml").read_text()
         component = Component(
@@ -303,7 +359,9 @@ class Chart(unittest.TestCase):
 
     def test_its_notes_say_whether_anything_is_sold(self):
         self.assertIn("By these values it only observes", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server")))
-        self.assertIn("By these values co-location is ON", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=EVERYTHING)))
+        everything = must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=EVERYTHING))
+        self.assertIn("By these values co-location is ON", everything)
+        self.assertIn("rollout status deployment/night-yarn-operator", everything)
         self.assertIn("Settings are not made here", must(helm("install", RELEASE, CHART, "--namespace", NAMESPACE, "--dry-run=server", values=LEAST)))
 
 

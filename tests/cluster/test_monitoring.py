@@ -13,13 +13,15 @@ from cluster import chart, colocation
 from cluster.colocation import MERGE, SETTINGS, SETTINGS_NAME
 from cluster.manager_case import WithManager
 from cluster.test_manager import CAPACITY, STATUS
-from cluster.tidemark_process import wait_for
+from cluster.tidemark_process import Component, wait_for
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "metrics.md"
 METRIC = re.compile(r"\b(?:tidemark|slo_controller)_[a-z0-9_]+")
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 OF_AGENTS = "tidemark_agent_"  # tests/node/test_daemonset.py has one to ask
+OF_YARN_OPERATORS = "tidemark_yarn_operator_"
+SITE = "<configuration><property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property></configuration>"
 UNITS_OF_PEOPLE = {"tidemark_manager_gain_core_hours_total"}  # what co-location brings is told in core-hours
 
 needs_promtool = unittest.skipUnless(os.environ.get("TIDEMARK_PROMTOOL"), "no promtool: ./dev test cluster takes it out of Debian's package")
@@ -66,6 +68,8 @@ class Rules(unittest.TestCase):
         self.assertNotIn("kind: PodMonitor", rendered)
         agents = chart.template({"serviceMonitor": {"create": True}, "agent": {"enabled": True}}, "--show-only", "templates/monitoring.yaml")
         self.assertIn("kind: PodMonitor", agents)
+        operator = {"enabled": True, "hadoopConf": {"yarn-site.xml": SITE}}
+        self.assertIn("kind: PodMonitor", chart.template({"serviceMonitor": {"create": True}, "yarnOperator": operator}, "--show-only", "templates/monitoring.yaml"))
         board = re.search(r"^  tidemark-manager.json: \|\n(.*?)^---", rendered + "\n---", re.M | re.S)[1]
         self.assertEqual(json.loads((MONITORING / "dashboard.json").read_text()), json.loads(board))
 
@@ -140,7 +144,7 @@ class Metrics(WithManager):
 
         def missing() -> set[str]:
             there = set(re.findall(r"^([a-z0-9_]+)[{ ]", scrape(), re.M))
-            return {name for name in asked_for() if not name.startswith(OF_AGENTS)} - there
+            return {name for name in asked_for() if not name.startswith((OF_AGENTS, OF_YARN_OPERATORS))} - there
 
         try:
             wait_for(lambda: not missing(), "all metrics", component)
@@ -149,6 +153,18 @@ class Metrics(WithManager):
         if os.environ.get("TIDEMARK_PROMTOOL"):
             told = promtool("check", "metrics", given=scrape()).stderr
             self.assertEqual([], [line for line in told.splitlines() if line.startswith("tidemark_") and line.split()[0] not in UNITS_OF_PEOPLE])
+
+    def test_what_is_asked_of_the_yarn_operator_is_there(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "yarn-site.xml").write_text(SITE)
+        operator = Component(
+            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(folder), "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--mode=observe"
+        )
+        self.addCleanup(operator.stop)
+        wait_for(operator.ready, "a ready operator", operator)
+        asked = {name for name in asked_for() if name.startswith(OF_YARN_OPERATORS)}
+        self.assertGreater(len(asked), 3)
+        self.assertEqual(set(), asked - set(operator.metrics()))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,21 @@ app.kubernetes.io/component: agent
 {{ include "tidemark.commonLabels" . }}
 {{- end -}}
 
+{{- define "tidemark.yarnOperator" -}}
+{{ include "tidemark.name" . }}-yarn-operator
+{{- end -}}
+
+{{- define "tidemark.yarnOperatorSelector" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: yarn-operator
+{{- end -}}
+
+{{- define "tidemark.yarnOperatorLabels" -}}
+{{ include "tidemark.yarnOperatorSelector" . }}
+{{ include "tidemark.commonLabels" . }}
+{{- end -}}
+
 {{- define "tidemark.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
