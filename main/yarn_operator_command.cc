@@ -1,44 +1,15 @@
-#include <dirent.h>
-#include <errno.h>
-
 #include <memory>
 #include <utility>
 
 #include "base/metrics.h"
 #include "main/cluster.h"
+#include "main/hadoop_folder.h"
 #include "main/line_stream.h"
 #include "main/process.h"
 #include "main/zones.h"
 #include "yarn_operator/yarn_operator.h"
 
 namespace tidemark::main {
-namespace {
-
-Result<std::vector<std::string>> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-  if (!open) return base::fail_errno(errno, base::cat("open ", folder));
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(open.get())) names.emplace_back(entry->d_name);
-  return names;
-}
-
-yarn_operator::HadoopFolder folder_at(std::string path) {
-  return {std::move(path), names_in, kube::system_files().read,
-          [](const std::string& name) -> std::optional<std::string> {
-            const char* value = getenv(name.c_str());
-            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-          }};
-}
-
-// As the peer: the user of this process, in a field that names no caller.
-hadoop::Identity caller_of(const std::string& user) {
-  if (!user.empty()) return {.real_user = "", .effective_user = user};
-  const std::string mine = environment_or_empty("USER");
-  return {.real_user = mine.empty() ? "root" : mine, .effective_user = ""};
-}
-
-}  // namespace
-
 int run_yarn_operator(const std::vector<std::string>& args) {
   base::Flags flags("tidemark yarn-operator",
                     "Tells YARN how much of each node it may hand out, and Kubernetes how much of it YARN holds.");
@@ -68,7 +39,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
   net::EventLoop loop(clock);
   Signals signals(loop);
 
-  auto clusters = yarn_operator::read_clusters(folder_at(options.hadoop_conf_dir), caller_of(options.user));
+  auto clusters = clusters_in(options.hadoop_conf_dir, options.user);
   if (!clusters) return failed(clusters.error());
 
   kube::ClientConfig client_config;

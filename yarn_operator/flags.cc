@@ -2,9 +2,7 @@
 
 namespace tidemark::yarn_operator {
 
-void declare_flags(base::Flags& flags, OperatorOptions& options) {
-  using std::chrono::seconds;
-  flags.group("YARN");
+void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
   flags
       .text("hadoop-conf-dir", options.hadoop_conf_dir,
             "folder with yarn-site.xml, and CLUSTER.yarn-site.xml of further clusters; else $HADOOP_CONF_DIR")
@@ -21,6 +19,12 @@ void declare_flags(base::Flags& flags, OperatorOptions& options) {
                "of a swap; it sells more than there is");
   flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
                 "what a vcore is worth, in thousandths of a core");
+}
+
+void declare_flags(base::Flags& flags, OperatorOptions& options) {
+  using std::chrono::seconds;
+  flags.group("YARN");
+  declare_yarn_flags(flags, options);
   flags.duration("poll", options.poll, std::chrono::milliseconds(200), seconds(600),
                  "pause between two looks at a cluster's nodes");
   flags.duration("lost-hold", options.lost_hold, seconds(0), std::chrono::hours(24),

@@ -21,6 +21,13 @@ kube::InformerConfig config_of(const std::string& ns) {
 
 }  // namespace
 
+const policy::Pool& pool_of_node(const policy::TidemarkConfig& config, const kube::Node& node) {
+  return policy::pool_where(config, [&](std::string_view key) -> std::optional<std::string_view> {
+    const kube::Text* value = node.meta.labels.find(key);
+    return value == nullptr ? std::nullopt : std::optional(value->view());
+  });
+}
+
 PoolModes::PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,
                      base::Registry& metrics, base::Random random, const std::string& ns, ZonesOf zones,
                      std::function<void()> on_change)
@@ -64,12 +71,7 @@ void PoolModes::read() {
 policy::Mode PoolModes::of(const kube::Node& node) {
   if (old_) read();
   if (!state_.config) return policy::Mode::kObserve;  // there never was one that could be read
-  return policy::pool_where(*state_.config,
-                            [&](std::string_view key) -> std::optional<std::string_view> {
-                              const kube::Text* value = node.meta.labels.find(key);
-                              return value == nullptr ? std::nullopt : std::optional(value->view());
-                            })
-      .modes.yarn;
+  return pool_of_node(*state_.config, node).modes.yarn;
 }
 
 }  // namespace tidemark::yarn_operator

@@ -20,6 +20,8 @@
 
 namespace tidemark::yarn_operator {
 
+const policy::Pool& pool_of_node(const policy::TidemarkConfig& config, const kube::Node& node);
+
 using ZonesOf = std::function<policy::Zones(std::string_view tidemark_config)>;
 
 class PoolModes {

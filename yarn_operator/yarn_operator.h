@@ -30,12 +30,18 @@
 
 namespace tidemark::yarn_operator {
 
-struct OperatorOptions {
+// Where the ResourceManagers are, who calls them, and how a total is made: of the operator, and of commands that
+// explain what it does.
+struct YarnOptions {
   std::string hadoop_conf_dir;
+  std::string user;  // the caller; "": as the peer, which names none
+  policy::YarnTotalConfig totals;
+};
+void declare_yarn_flags(base::Flags& flags, YarnOptions& options);
+
+struct OperatorOptions : YarnOptions {
   std::string config_namespace = "koordinator-system";  // of tidemark-config
   std::string mode = "enforce";  // "observe": decides and shows, tells nobody and writes nothing, no Lease either
-  policy::YarnTotalConfig totals;
-  std::string user;  // the caller; "": as the peer, which names none
   hadoop::Overcommit overcommit = hadoop::Overcommit::keep();
   base::Duration poll = std::chrono::seconds(5);
   base::Duration lost_hold = std::chrono::minutes(10);

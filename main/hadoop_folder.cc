@@ -1,0 +1,47 @@
+#include "main/hadoop_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/config.h"
+#include "main/process.h"
+
+namespace tidemark::main {
+namespace {
+
+Result<std::vector<std::string>> names_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
+  if (!open) return base::fail_errno(errno, base::cat("open ", folder));
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(open.get())) names.emplace_back(entry->d_name);
+  return names;
+}
+
+yarn_operator::HadoopFolder folder_at(std::string path) {
+  return {std::move(path), names_in, kube::system_files().read,
+          [](const std::string& name) -> std::optional<std::string> {
+            const char* value = getenv(name.c_str());
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          }};
+}
+
+// As the peer: the user of this process, in a field that names no caller.
+hadoop::Identity caller_of(const std::string& user) {
+  if (!user.empty()) return {.real_user = "", .effective_user = user};
+  const std::string mine = environment_or_empty("USER");
+  return {.real_user = mine.empty() ? "root" : mine, .effective_user = ""};
+}
+
+}  // namespace
+
+Result<std::vector<yarn_operator::YarnCluster>> clusters_in(const std::string& folder, const std::string& user) {
+  return yarn_operator::read_clusters(folder_at(folder), caller_of(user));
+}
+
+}  // namespace tidemark::main

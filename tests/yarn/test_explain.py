@@ -1,0 +1,80 @@
+"""`tidemark explain yarn`: what a person is told of a node, by a real API server and a real ResourceManager."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from support.yarn import Totals, Yarn
+
+NODE = "explained"
+NODE_ID = "yarn.hadoop.apache.org/node-id"
+SITE = Totals(memory_mib=2048, vcores=3)
+ORIGIN = {colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": "3500", "kubernetes.io/batch-memory": "3Gi"}})}
+POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "1Gi"}}
+OFFER = {"schema": 1, "generation": 7, "resources": {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "1Gi"}, "upTo": {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "1Gi"}}
+
+
+class Explain(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.api = colocation.client()
+        cls.addClassCleanup(cls.api.close)
+        cls.yarn = cls.enterClassContext(Yarn([SITE]))
+        cls.nm = cls.yarn.nodes[0]
+
+    def setUp(self):
+        self.addCleanup(colocation.delete, self.api, NODE)
+        colocation.put_node(self.api, NODE, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations={NODE_ID: self.nm.id, **ORIGIN})
+        ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}/status", ready, content=MERGE))
+        colocation.put_pod(self.api, NODE, POD)
+
+    def annotate(self, annotations: dict) -> None:
+        must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": annotations}}, content=MERGE))
+
+    def explain(self, *more: str, code: int = 0, asked: bool = True) -> str:
+        words = [os.environ["TIDEMARK_BINARY"], "explain", "yarn", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], *(more or [NODE])]
+        if asked:
+            words += ["--hadoop-conf-dir", str(self.yarn.configuration)]
+        environment = {key: value for key, value in os.environ.items() if key != "HADOOP_CONF_DIR"}
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment)
+        self.assertEqual(code, done.returncode, done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def test_every_term_and_what_the_resource_manager_says(self):
+        text = self.explain()
+        self.assertIn(f"node {NODE}: YARN is to have 2048 MiB and 2 vcores\n  YARN is told what the node may sell, less what pods of Kubernetes have requested of it", text)
+        self.assertIn("TM-YARN-001", text)
+        self.assertRegex(text, r"(?m)^  the node may sell +3500m, 3221225472 \(3\.0 GiB\)$")
+        self.assertRegex(text, r"(?m)^    default/batch +1000m, 1073741824 \(1\.0 GiB\)$")
+        self.assertRegex(text, rf"(?m)^  its NodeManager +{self.nm.id}$")
+        self.assertRegex(text, r"(?m)^  its ResourceManager +RUNNING, total 2048 MiB and 3 vcores: 1 vcore too many$")
+
+    def test_as_json_with_an_offer_of_the_manager(self):
+        self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER)})
+        told = json.loads(self.explain(NODE, "-o", "json"))
+        self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, "TM-YARN-003", True), (told["total"], told["why"]["id"], told["told"]))
+        self.assertEqual({"cpuMilli": 2000, "memoryBytes": 2**30, "generation": 7}, told["offer"])
+        self.assertEqual([{"pod": "default/batch", "cpuMilli": 1000, "memoryBytes": 2**30}], told["pods"])
+        only = told["resourceManagers"][0]
+        self.assertEqual(("RUNNING", {"memoryMiB": 2048, "vcores": 3}, 0), (only["state"], only["total"], only["containers"]))
+
+    def test_what_is_wrong_or_not_known_is_told(self):
+        self.assertIn("no ResourceManager was asked; --hadoop-conf-dir or $HADOOP_CONF_DIR says where they are", self.explain(asked=False))
+        self.assertIn('there is no node "nobody"', self.explain("nobody", code=1))
+        self.annotate({NODE_ID: "elsewhere:1"})
+        self.assertRegex(self.explain(), r"(?m)^  its ResourceManager +does not know it$")
+        self.annotate({NODE_ID: "elsewhere"})
+        self.assertIn('not for certain: its annotation: a NodeManager is named HOST:PORT, found "elsewhere"', self.explain())
+        must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"spec": {"unschedulable": True}}, content=MERGE))
+        self.assertIn("YARN is to have 0 MiB and 0 vcores\n  the node is cordoned: YARN is told nothing", self.explain())
+        self.yarn.rm.kill()
+        self.addCleanup(self.yarn.rm.start)
+        self.assertIn("note: cluster __default_yarn_cluster__ does not answer", self.explain())
+
+
+if __name__ == "__main__":
+    unittest.main()
