@@ -121,6 +121,14 @@ bool is_deed(Reason reason) {
          reason == Reason::kAuditGivenUnconfirmed;
 }
 
+bool is_ready(const Json& node) {
+  const Json* conditions = node.at("status", "conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  return std::ranges::any_of(conditions->as_array(), [](const Json& each) {
+    return each.text_at("type") == "Ready" && each.text_at("status") == "True";
+  });
+}
+
 }  // namespace
 
 AuditAmounts AuditYarn::may_act_on() const {
@@ -142,6 +150,8 @@ AuditSight sight_of(const Json& node, const AuditSettings& settings) {
   sight.allocatable = native(allocatable, sight.unreadable);
   sight.offered = batch(allocatable, sight.unreadable);
   if (sight.offered) sight.writer = writer_of(node, "f:status", "f:allocatable", kAuditBatchCpu);
+  const Json* cordoned = node.at("spec", "unschedulable");
+  sight.takes_no_work = !is_ready(node) || (cordoned != nullptr && cordoned->is_bool() && cordoned->as_bool());
   sight.yarn = yarn_of(node, sight.unreadable);
   if (sight.yarn.offered) sight.yarn_writer = writer_of(node, "f:metadata", "f:annotations", kYarnOffer);
   for (const std::string_view name : {kAuditBatchCpu, kAuditBatchMemory, std::string_view("kubernetes.io/mid-cpu"),
@@ -220,6 +230,12 @@ void take_zones(AuditSight& sight, const AuditZones& zones) {
   sight.zones = zones.offered;
   sight.zones_writer = zones.writer;
   if (!zones.unreadable.empty()) sight.unreadable = zones.unreadable;
+}
+
+void take_rm(AuditSight& sight, const AuditRm& rm) {
+  sight.rm = rm;
+  sight.third_party = larger(sight.third_party, rm.used);  // others may hold something too
+  if (sight.yarn.has_book) sight.yarn.sold = rm.used;
 }
 
 Result<AuditPod> read_pod(std::string_view bytes) {
@@ -305,6 +321,7 @@ bool is_mistake(Reason reason) {
     case Reason::kAuditYarnOffer:
     case Reason::kAuditGivenUnconfirmed:
     case Reason::kAuditZones:
+    case Reason::kAuditYarnTotal:
       return true;
     default:
       return false;
@@ -391,6 +408,19 @@ std::vector<Auditor::Excess> Auditor::states(const Seen& seen) const {
           {Reason::kAuditBothOffered, over,
            base::cat("Kubernetes is offered ", show(offered), ", YARN ", show(to_yarn), ", of ", show(*sight.origin)),
            sight.writer});
+    }
+  }
+  if (sight.rm && (sight.yarn.offered || sight.origin)) {
+    const bool confirmed = sight.yarn.book_generation == sight.yarn.offer_generation;
+    AuditAmounts may_have = sight.yarn.offered ? (confirmed ? to_yarn : larger(to_yarn, sight.yarn.up_to))
+                                               : beyond(sight.origin.value_or(AuditAmounts{}), sight.sold);
+    if (sight.takes_no_work) may_have = {};
+    const AuditAmounts over = beyond(sight.rm->total, may_have);
+    if (any(over)) {
+      found.push_back(
+          {Reason::kAuditYarnTotal, over,
+           base::cat("its ResourceManager may hand out ", show(sight.rm->total), ", YARN is to have ", show(may_have)),
+           ""});
     }
   }
   if (sight.stamp) {

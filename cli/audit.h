@@ -12,6 +12,7 @@
 //   offered to YARN + held by Kubernetes' pods ≤ origin             where an operator keeps a book
 //   offered to Kubernetes + offered to YARN ≤ origin                and the ledger is strict
 //   what one side is given ≤ origin − what the other may still act on                      (the same)
+//   total at the ResourceManager ≤ what YARN is offered; where it is offered nothing by name, ≤ origin − held by pods
 //   Σ offered by its NUMA zones ≤ offered to Kubernetes                       where the pool has the profile tidemark
 //
 // What is seen of a node holds until the next thing is seen of it, so an excess lasts from event to event, and its
@@ -52,6 +53,13 @@ struct AuditYarn {
   AuditAmounts may_act_on() const;
 };
 
+// What a ResourceManager itself says of a node, in YARN's own currency.
+struct AuditRm {
+  AuditAmounts total;  // that it may hand out
+  AuditAmounts used;
+  bool operator==(const AuditRm&) const = default;
+};
+
 // What is known of one node.
 struct AuditSight {
   std::string node;
@@ -64,6 +72,8 @@ struct AuditSight {
   std::optional<AuditAmounts> origin;   // of the annotation
   AuditAmounts third_party;             // batch that others hold
   AuditYarn yarn;
+  std::optional<AuditRm> rm;         // where ResourceManagers are asked and one knows the node
+  bool takes_no_work = false;        // not ready, or cordoned
   std::optional<std::string> stamp;  // status.updateTime of the NodeMetric
   AuditAmounts system_used;
   AuditAmounts online_used;
@@ -76,6 +86,9 @@ struct AuditSight {
   std::string unreadable;  // what could not be read; "" where all could
 };
 AuditSight sight_of(const Json& node, const AuditSettings& settings);
+
+// What it holds is from then on the ResourceManager's word.
+void take_rm(AuditSight& sight, const AuditRm& rm);
 
 struct AuditMetric {
   std::string stamp;  // "" where there is none

@@ -194,7 +194,8 @@ std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& 
     if (by == 0) return std::string();
     return base::cat(by > 0 ? by : -by, " ", unit, by > 0 ? " too many" : " too few");
   };
-  const std::string of_memory = part(memory, "MiB"), of_cpu = part(vcores, vcores == 1 || vcores == -1 ? "vcore" : "vcores");
+  const std::string of_memory = part(memory, "MiB"),
+                    of_cpu = part(vcores, vcores == 1 || vcores == -1 ? "vcore" : "vcores");
   return base::cat(of_memory, of_memory.empty() || of_cpu.empty() ? "" : ", ", of_cpu);
 }
 

@@ -53,10 +53,22 @@ LedgerWatch::LedgerWatch(net::EventLoop& loop, kube::Client& client, Auditor& au
   kinds_.push_back(kind_of_metrics());
   kinds_.push_back(kind_of_topologies());
   kinds_.push_back(kind_of_pods());
+  if (!options_.managers.clusters.empty()) managers_.emplace(loop, client, options_.managers);
 }
 
 void LedgerWatch::start() {
   for (Kind& kind : kinds_) scope_.spawn(follow(kind));
+  if (managers_) scope_.spawn(managers_->follow([this](const Result<void>& done) { asked_managers(done); }));
+}
+
+void LedgerWatch::asked_managers(const Result<void>& done) {
+  if (done) return saw_all_ && !blind_since_ ? see_all() : look_again();
+  // It was whole until this very answer.
+  if (!blind_since_ && saw_all_) {
+    auditor_.look_away(loop_.clock().monotonic());
+    blind_since_ = loop_.clock().monotonic();
+  }
+  count_failure(done.error());
 }
 
 // Each by itself: who may look at these ConfigMaps need not see others.
@@ -87,9 +99,13 @@ LedgerWatch::Kind LedgerWatch::kind_of_settings(const std::string& name) {
 LedgerWatch::Kind LedgerWatch::kind_of_nodes() {
   Kind kind;
   kind.resource = kube::kNodes;
-  kind.begin = [this] { nodes_.clear(); };
+  kind.begin = [this] {
+    nodes_.clear();
+    if (managers_) managers_->clear();
+  };
   kind.take = [this](std::string_view object) -> Result<void> {
     TM_TRY(const Json node, Json::parse(object));
+    if (managers_) managers_->put(node);
     Node read{of_settings(node), sight_of(node, settings_ ? *settings_ : AuditSettings())};
     const std::string name = read.sight.node;
     nodes_.insert_or_assign(name, std::move(read));
@@ -98,6 +114,7 @@ LedgerWatch::Kind LedgerWatch::kind_of_nodes() {
   };
   kind.drop = [this](const std::string&, const std::string& name) {
     nodes_.erase(name);
+    if (managers_) managers_->drop(name);
     auditor_.gone(name, loop_.clock().monotonic());
   };
   return kind;
@@ -244,27 +261,38 @@ net::Task<void> LedgerWatch::lose_if_not(Kind& kind, std::shared_ptr<const bool>
 }
 
 void LedgerWatch::lose(Kind& kind) {
-  if (whole()) {
-    auditor_.look_away(loop_.clock().monotonic());
-    blind_since_ = loop_.clock().monotonic();
-  }
+  look_away();
   kind.followed = false;
 }
 
+void LedgerWatch::look_away() {
+  if (!whole()) return;
+  auditor_.look_away(loop_.clock().monotonic());
+  blind_since_ = loop_.clock().monotonic();
+}
+
 bool LedgerWatch::whole() const {
-  return settings_.has_value() && std::ranges::all_of(kinds_, &Kind::followed);
+  return settings_.has_value() && std::ranges::all_of(kinds_, &Kind::followed) && (!managers_ || managers_->followed());
 }
 
 void LedgerWatch::failed(Kind& kind, const Error& error) {
+  lose(kind);
+  count_failure(error);
+}
+
+void LedgerWatch::count_failure(const Error& error) {
   ++failed_.count;
   failed_.last = error.message;
   if (!saw_all_ && !may_pass(error)) hopeless_ = error;
-  lose(kind);
   news_.set();
 }
 
 void LedgerWatch::found(Kind& kind) {
   kind.followed = true;
+  look_again();
+}
+
+void LedgerWatch::look_again() {
   if (!std::ranges::all_of(kinds_, &Kind::followed)) return;
   read_settings();
   if (!whole()) return;
@@ -312,6 +340,9 @@ void LedgerWatch::see(const std::string& name) {
   if (const auto zones = zones_.find(name); zones != zones_.end()) take_zones(sight, zones->second);
   if (const auto on = pods_.keys_on.find(name); on != pods_.keys_on.end()) {
     for (const std::string& key : on->second) take_pod(sight, pods_.by_key.at(key));
+  }
+  if (managers_) {
+    if (const auto rm = managers_->of(name)) take_rm(sight, *rm);
   }
   auditor_.see(sight, loop_.clock().monotonic(), loop_.clock().wall());
 }

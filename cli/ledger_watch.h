@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/audit.h"
+#include "cli/rm_watch.h"
 #include "kube/client.h"
 #include "net/loop.h"
 #include "net/task.h"
@@ -28,6 +29,7 @@ struct LedgerWatchOptions {
   std::string config_namespace = "koordinator-system";
   std::string config_name = "slo-controller-config";
   base::Duration limit = std::chrono::seconds(30);  // for one answer of the API server
+  RmWatchOptions managers;                          // without clusters none is asked
 };
 
 struct FailedLooks {
@@ -82,8 +84,12 @@ class LedgerWatch {
   net::Task<Result<void>> watch(Kind& kind, std::string& revision);
   net::Task<void> lose_if_not(Kind& kind, std::shared_ptr<const bool> open);
   void failed(Kind& kind, const Error& error);
+  void count_failure(const Error& error);
   void lose(Kind& kind);
+  void look_away();  // before something is lost
   void found(Kind& kind);
+  void look_again();  // after something was found
+  void asked_managers(const Result<void>& done);
   bool whole() const;
   void see(const std::string& node);
   void see_all();
@@ -96,6 +102,7 @@ class LedgerWatch {
   Auditor& auditor_;
   LedgerWatchOptions options_;
   std::vector<Kind> kinds_;
+  std::optional<RmWatch> managers_;
   std::map<std::string, Data, std::less<>> maps_;
   std::optional<AuditSettings> settings_;
   std::map<std::string, Node, std::less<>> nodes_;

@@ -1,8 +1,10 @@
 #include "base/text.h"
 #include "cli/check_ledger.h"
 #include "main/cluster.h"
+#include "main/hadoop_folder.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
+#include "yarn_operator/yarn_operator.h"
 
 namespace tidemark::main {
 
@@ -26,6 +28,11 @@ int run_check(const std::vector<std::string>& args) {
   flags.duration("lag", options.audit.lag, base::Duration(0), hours(1), "how soon a change must be followed");
   flags.text("writer", options.audit.writer, "how the field manager begins that should offer batch resources")
       .placeholder("NAME");
+  yarn_operator::YarnOptions yarn;
+  flags.group("YARN");
+  yarn_operator::declare_yarn_flags(flags, yarn);
+  flags.duration("yarn-poll", options.watch.managers.poll, milliseconds(200), std::chrono::minutes(10),
+                 "with --hadoop-conf-dir: pause between two looks at the ResourceManagers");
   declare_answer_flags(flags, form, options.watch.limit);
   flags.integer("limit", shown, 0, 1'000'000, "findings shown one by one");
   declare_log_flags(flags, log_options);
@@ -38,6 +45,13 @@ int run_check(const std::vector<std::string>& args) {
   }
   options.json = form.json();
   options.shown_max = static_cast<std::size_t>(shown);
+  net::WorkerPool workers(1, 100);  // for names of ResourceManagers
+  auto clusters = clusters_if_told(yarn);
+  if (!clusters) return failed(clusters.error());
+  options.watch.managers.clusters = std::move(*clusters);
+  options.watch.managers.workers = &workers;
+  options.watch.managers.millicores_per_vcore = yarn.totals.vcore.value;
+  options.watch.managers.seed = base::Random::seed_from_system();
   bool clean = false;
   const int code = ask_cluster("check", log_options, cluster_options,
                                [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {

@@ -26,12 +26,9 @@ int explain_yarn(const LogOptions& log_options, const ClusterOptions& cluster_op
   options.json = common.json;
   options.limit = common.limit;
   options.totals = yarn.totals;
-  if (yarn.hadoop_conf_dir.empty()) yarn.hadoop_conf_dir = environment_or_empty("HADOOP_CONF_DIR");
-  if (!yarn.hadoop_conf_dir.empty()) {
-    auto clusters = clusters_in(yarn.hadoop_conf_dir, yarn.user);
-    if (!clusters) return failed(clusters.error());
-    options.clusters = std::move(*clusters);
-  }
+  auto clusters = clusters_if_told(yarn);
+  if (!clusters) return failed(clusters.error());
+  options.clusters = std::move(*clusters);
   net::WorkerPool workers(1, kNamesAtOnce);
   options.workers = &workers;
   return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
@@ -58,6 +55,7 @@ int run_explain(const std::vector<std::string>& args) {
   yarn_operator::YarnOptions yarn_options;
   flags.group("YARN");
   yarn_operator::declare_yarn_flags(flags, yarn_options);
+  yarn_operator::declare_rounding_flag(flags, yarn_options);
   flags.group("Looking back");
   std::string at;
   std::string journal;

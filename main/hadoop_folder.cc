@@ -44,4 +44,11 @@ Result<std::vector<yarn_operator::YarnCluster>> clusters_in(const std::string& f
   return yarn_operator::read_clusters(folder_at(folder), caller_of(user));
 }
 
+Result<std::vector<yarn_operator::YarnCluster>> clusters_if_told(const yarn_operator::YarnOptions& options) {
+  const std::string folder =
+      options.hadoop_conf_dir.empty() ? environment_or_empty("HADOOP_CONF_DIR") : options.hadoop_conf_dir;
+  if (folder.empty()) return std::vector<yarn_operator::YarnCluster>();
+  return clusters_in(folder, options.user);
+}
+
 }  // namespace tidemark::main

@@ -13,18 +13,22 @@ void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
           "who calls ResourceManagers: one whom yarn.admin.acl lets change nodes. Empty: nobody is named, as the peer "
           "does it, and the ResourceManager takes the call as its own")
       .placeholder("USER");
+  flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
+                "what a vcore is worth, in thousandths of a core");
+}
+
+void declare_rounding_flag(base::Flags& flags, YarnOptions& options) {
   flags.choice("rounding", options.totals.rounding,
                {{"exact", policy::YarnRounding::kExact}, {"peer", policy::YarnRounding::kPeer}},
                "exact: MiB and vcores rounded down, less what pods hold. peer: as Koordinator's operator, for the time "
                "of a swap; it sells more than there is");
-  flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
-                "what a vcore is worth, in thousandths of a core");
 }
 
 void declare_flags(base::Flags& flags, OperatorOptions& options) {
   using std::chrono::seconds;
   flags.group("YARN");
   declare_yarn_flags(flags, options);
+  declare_rounding_flag(flags, options);
   flags.duration("poll", options.poll, std::chrono::milliseconds(200), seconds(600),
                  "pause between two looks at a cluster's nodes");
   flags.duration("lost-hold", options.lost_hold, seconds(0), std::chrono::hours(24),

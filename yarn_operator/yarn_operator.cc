@@ -80,7 +80,10 @@ class RunningOperator final : public YarnOperator {
   Result<void> prepare(kube::Client& election, base::Random random) {
     if (options_.leader_elect && !only_observes()) {
       TM_TRY(elector_, kube::LeaderElector::make(loop_, election, election, log_, metrics_, random, options_.lease));
-      elector_->on_change([this](bool) { changed(); });
+      elector_->on_change([this](bool) {
+        map_.wrong.clear();  // who leads tells of what does not fit, whoever saw it first
+        changed();
+      });
     }
     TM_TRY(admin_, net::serve_admin(
                        loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },

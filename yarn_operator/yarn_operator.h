@@ -37,7 +37,8 @@ struct YarnOptions {
   std::string user;  // the caller; "": as the peer, which names none
   policy::YarnTotalConfig totals;
 };
-void declare_yarn_flags(base::Flags& flags, YarnOptions& options);
+void declare_yarn_flags(base::Flags& flags, YarnOptions& options);     // all but the rounding
+void declare_rounding_flag(base::Flags& flags, YarnOptions& options);  // for those who make totals
 
 struct OperatorOptions : YarnOptions {
   std::string config_namespace = "koordinator-system";  // of tidemark-config

@@ -1,13 +1,15 @@
-"""`tidemark explain yarn`: what a person is told of a node, by a real API server and a real ResourceManager."""
+"""What a person is told of a node that YARN shares, by a real API server and a real ResourceManager: `tidemark explain yarn` and `check ledger`."""
 
 import json
 import os
 import subprocess
+import time
 import unittest
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
-from support.yarn import Totals, Yarn
+from cluster.tidemark_process import Component
+from support.yarn import Totals, Yarn, until
 
 NODE = "explained"
 NODE_ID = "yarn.hadoop.apache.org/node-id"
@@ -17,7 +19,7 @@ POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", 
 OFFER = {"schema": 1, "generation": 7, "resources": {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "1Gi"}, "upTo": {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "1Gi"}}
 
 
-class Explain(unittest.TestCase):
+class ExplainAndCheck(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.api = colocation.client()
@@ -74,6 +76,52 @@ class Explain(unittest.TestCase):
         self.yarn.rm.kill()
         self.addCleanup(self.yarn.rm.start)
         self.assertIn("note: cluster __default_yarn_cluster__ does not answer", self.explain())
+
+
+    def check(self, seconds: int) -> subprocess.Popen:
+        words = [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={seconds}s", "--lag=3s"]
+        child = subprocess.Popen(
+            [*words, "--hadoop-conf-dir", str(self.yarn.configuration), "--yarn-poll=500ms"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        return child
+
+    def report(self, child: subprocess.Popen) -> tuple[int, dict]:
+        out, error = child.communicate(timeout=60)
+        self.assertTrue(out, error)
+        return child.returncode, json.loads(out)
+
+    def test_a_total_that_somebody_sets_is_found_and_with_an_operator_all_is_well(self):
+        self.assertEqual(200, self.yarn.rm.update_total(self.nm.id, 2560, 2).status)
+        until("it is set", lambda: self.nm.total() == (2560, 2))
+        code, report = self.report(self.check(8))
+        found = {each["id"]: each for each in report["findings"]}
+        self.assertEqual((1, False), (code, report["clean"]), report)
+        self.assertEqual((512 * 2**20, 0), (found["TM-AUDIT-016"]["worstMemoryBytes"], found["TM-AUDIT-016"]["worstCpuMilli"]), report)
+        cause = {each["id"]: each for each in report["causes"]}["TM-AUDIT-016"]
+        self.assertGreater(cause["memoryGiBSeconds"], 1)  # half a GiB for the seconds after the lag
+
+        operator = Component(
+            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
+            "--poll=500ms", "--metrics-addr=127.0.0.1:0",
+        )
+        self.addCleanup(operator.stop)
+        until("it is set again", lambda: self.nm.total() == (2048, 2))
+        child = self.check(8)
+        self.annotate({colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": "2k", "kubernetes.io/batch-memory": "2Gi"}})})
+        code, report = self.report(child)
+        self.assertEqual((0, True), (code, report["clean"]), report)
+
+    def test_a_resource_manager_that_goes_away_is_time_in_which_not_everything_was_seen(self):
+        child = self.check(10)
+        time.sleep(4)
+        self.yarn.rm.kill()
+        self.addCleanup(self.yarn.rm.start)
+        _, report = self.report(child)
+        self.assertGreater(report["failures"], 0, report)
+        self.assertGreater(report["blindSeconds"], 1, report)
+        self.assertIn("YARN cluster __default_yarn_cluster__", report["lastFailure"])
 
 
 if __name__ == "__main__":
