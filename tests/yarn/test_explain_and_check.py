@@ -33,6 +33,7 @@ class ExplainAndCheck(unittest.TestCase):
         ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}/status", ready, content=MERGE))
         colocation.put_pod(self.api, NODE, POD)
+        until("the total is that of yarn-site", lambda: self.yarn.rm.update_total(self.nm.id, SITE.memory_mib, SITE.vcores).status == 200 and self.nm.total() == (SITE.memory_mib, SITE.vcores))
 
     def annotate(self, annotations: dict) -> None:
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": annotations}}, content=MERGE))
