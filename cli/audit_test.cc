@@ -242,6 +242,44 @@ TEST(Audit, YarnsBookIsWhatYarnHolds) {
             std::vector<Reason>{Reason::kAuditOriginDropped});
 }
 
+// Of what the ResourceManager itself says, in thousandths of a core.
+AuditSight asked(AuditSight of, std::int64_t total, std::int64_t used, bool takes_work = true) {
+  take_rm(of, {{total, 0}, {used, 0}});
+  of.takes_no_work = !takes_work;
+  return of;
+}
+
+TEST(Audit, AResourceManagersTotalIsNoMoreThanYarnIsToHave) {
+  const std::vector<Reason> too_much{Reason::kAuditYarnTotal, Reason::kAuditFollowing};
+  EXPECT_EQ(seen(asked(sight("14200"), 14200, 0)), std::vector<Reason>{});
+  EXPECT_EQ(seen(asked(sight("14200"), 15000, 0)), too_much);
+  EXPECT_EQ(seen(asked(sight("14200"), 15000, 0), {.lag = 1h}), std::vector<Reason>{Reason::kAuditFollowing});
+  auto with_pods = sight("14200");
+  with_pods.sold = {4200, 0};
+  EXPECT_EQ(seen(asked(with_pods, 10000, 0)), std::vector<Reason>{});
+  EXPECT_EQ(seen(asked(with_pods, 11000, 0)), too_much);
+  EXPECT_EQ(seen(asked(sight("14200"), 1000, 0, false)), too_much) << "cordoned, or not ready";
+  EXPECT_EQ(seen(asked(sight("14200"), 0, 0, false)), std::vector<Reason>{});
+  // By the offer, and up to what it may still be while it is not confirmed.
+  const auto offered = [](std::int64_t generation) {
+    return in_ledger("", "10200", book(4000, 4000, generation) + offer(4000, 9000, 2));
+  };
+  EXPECT_EQ(seen(asked(offered(1), 9000, 4000)), std::vector<Reason>{});
+  EXPECT_EQ(seen(asked(offered(1), 9001, 4000)), too_much);
+  EXPECT_EQ(seen(asked(offered(2), 4000, 4000)), std::vector<Reason>{});
+  EXPECT_EQ(seen(asked(offered(2), 9000, 4000)), too_much);
+}
+
+TEST(Audit, WhatYarnHoldsIsTheResourceManagersWord) {
+  EXPECT_EQ(seen(asked(sight("14200"), 9000, 9000)),
+            (std::vector<Reason>{Reason::kAuditSoldTwice, Reason::kAuditFollowing}))
+      << "no annotation says it";
+  EXPECT_EQ(seen(asked(sight("5200", kYarnHolds), 9000, 1000)), std::vector<Reason>{});
+  // Containers run on after a cut.
+  EXPECT_EQ(seen(asked(in_ledger("", "10200", book(0, 1000) + offer(1000, 1000)), 1000, 4000)),
+            std::vector<Reason>{Reason::kAuditOriginDropped});
+}
+
 TEST(Audit, InAStrictLedgerBothOffersTogetherAreNoMoreThanThereIs) {
   EXPECT_EQ(seen(in_ledger(kStrict, "7100", book(0) + offer(7100, 7100))), std::vector<Reason>{});
   EXPECT_EQ(seen(in_ledger(kStrict, "14200", book(0) + offer(7100, 7100))),
