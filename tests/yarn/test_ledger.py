@@ -132,7 +132,7 @@ class Ledger(WithManager):
         return child
 
     def test_capacity_goes_to_the_side_that_waits_and_the_sum_never_passes_what_there_is(self):
-        looking, check = self.look(), self.check(60)
+        looking, check = self.look(), self.check(40)
         offer = self.annotation(OFFER)
         self.assertEqual(bytes_of(offer["resources"][BATCH_CPU]) // 1000, self.yarn_total()[1])
         self.assertEqual(bytes_of(offer["resources"][BATCH_MEMORY]) // 2**20, self.yarn_total()[0])
