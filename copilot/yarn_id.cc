@@ -24,10 +24,12 @@ std::optional<YarnId> parse_yarn_container(std::string_view name) {
   }
   if (parts.size() != 5 || parts[0] != "container") return std::nullopt;
   if (!std::all_of(parts.begin() + 1, parts.end(), is_number)) return std::nullopt;
+  const auto number = base::parse_int(parts[4]);
+  if (!number) return std::nullopt;
   std::string attempt(parts[3]);
   if (attempt.size() < kAttemptDigits) attempt.insert(0, kAttemptDigits - attempt.size(), '0');
   return YarnId{base::cat("application_", parts[1], "_", parts[2]),
-                base::cat("appattempt_", parts[1], "_", parts[2], "_", attempt)};
+                base::cat("appattempt_", parts[1], "_", parts[2], "_", attempt), *number};
 }
 
 }  // namespace tidemark::copilot

@@ -10,6 +10,9 @@ TEST(YarnId, SaysWhichApplicationAndAttempt) {
   ASSERT_TRUE(id);
   EXPECT_EQ(id->application, "application_1700000000000_0001");
   EXPECT_EQ(id->attempt, "appattempt_1700000000000_0001_000001");
+  EXPECT_EQ(id->number, 2);
+  EXPECT_FALSE(id->master());
+  EXPECT_TRUE(parse_yarn_container("container_1700000000000_0001_02_000001")->master());
 }
 
 TEST(YarnId, OfAResourceManagerThatWasStartedAgain) {
@@ -20,8 +23,9 @@ TEST(YarnId, OfAResourceManagerThatWasStartedAgain) {
 }
 
 TEST(YarnId, AnyOtherNameSaysNothing) {
-  for (const char* name : {"", "container", "container_1_2_3", "container_1_2_3_4_5", "container_x1_1_2_3_4",
-                           "container_e_1_2_3_4", "container_1_2_3_x", "container_1_2__4", "task_1_2_3_4", "podx"}) {
+  for (const char* name :
+       {"", "container", "container_1_2_3", "container_1_2_3_4_5", "container_x1_1_2_3_4", "container_e_1_2_3_4",
+        "container_1_2_3_x", "container_1_2__4", "task_1_2_3_4", "podx", "container_1_2_3_99999999999999999999"}) {
     EXPECT_FALSE(parse_yarn_container(name)) << name;
   }
 }

@@ -25,6 +25,8 @@ constexpr Command kCommands[] = {
     {"agent", "measures one node and what runs on it, and reports it", main::run_agent, "koordlet"},
     {"yarn-operator", "tells YARN what it may hand out of each node, and Kubernetes what YARN holds",
      main::run_yarn_operator, "koord-yarn-operator"},
+    {"yarn-copilot", "tells what YARN's containers on this node are, limits and ends them", main::run_yarn_copilot,
+     "yarn-copilot-agent"},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
     {"incident", "tells what held a pod back, and whose doing that was", main::run_incident},
     {"plan", "shows what other settings would do, node by node and in sum", main::run_plan},

@@ -76,6 +76,7 @@ class Signals {
 int run_manager(const std::vector<std::string>& args);
 int run_agent(const std::vector<std::string>& args);
 int run_incident(const std::vector<std::string>& args);
+int run_yarn_copilot(const std::vector<std::string>& args);
 int run_yarn_operator(const std::vector<std::string>& args);
 int run_explain(const std::vector<std::string>& args);
 int run_replay(const std::vector<std::string>& args);

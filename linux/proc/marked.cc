@@ -1,0 +1,214 @@
+#include "linux/proc/marked.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+#include "linux/scan.h"
+
+namespace tidemark::linux {
+namespace {
+
+constexpr pid_t kInit = 1;
+
+// Fields of /proc/<pid>/stat, counted from 1 as proc(5) does.
+constexpr int kFirstBehindName = 3, kSession = 6, kUserTime = 14, kChildSystemTime = 17, kStartTime = 22,
+              kResident = 24;
+
+// Without a line end anywhere in it, so not for the buffer that cuts at one. "" where it is gone, or not for us: a
+// kernel thread has none either.
+Result<void> read_environment(const Folder& proc, const std::string& pid, std::string& out) {
+  out.clear();
+  const Place place{proc.path(), pid, "environ"};
+  auto file = open_file(proc.fd(), base::cat(pid, "/environ").c_str(), O_RDONLY, place);
+  if (!file) {
+    const int code = file.error().code;
+    if (code == EACCES || code == EPERM || code == ESRCH) return {};
+    return fail(std::move(file).error());
+  }
+  if (!*file) return {};
+  std::array<char, 16 * 1024> piece;
+  while (out.size() < kEnvironmentBytesMax) {
+    const ssize_t got = ::read((*file)->get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;  // gone in the middle: what was read is whole as far as it goes
+    out.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  return {};
+}
+
+struct Seen {
+  pid_t pid = 0;
+  ProcessStat stat;
+  std::string value;  // of the variable; "" where it has none
+};
+
+Result<std::vector<Seen>> look(const Folder& proc, std::string_view variable, pid_t self, Buffer& buffer) {
+  std::vector<std::string> names;
+  TM_TRY([[maybe_unused]] const bool there, list_folders(proc.fd(), names, {proc.path(), {}, {}}));
+  std::vector<Seen> out;
+  std::string environment;
+  for (const std::string& name : names) {
+    const auto pid = base::parse_int(name);
+    if (!pid || *pid <= kInit || *pid == self || *pid > std::numeric_limits<pid_t>::max()) continue;
+    const auto text = proc.read(base::cat(name, "/stat").c_str(), buffer);
+    if (!text || !*text) continue;
+    const auto stat = parse_process_stat(**text);
+    if (!stat) return fail(Error(stat.error()).within(base::cat(proc.path(), "/", name, "/stat")));
+    if (stat->ended) continue;
+    TM_TRY_VOID(read_environment(proc, name, environment));
+    out.push_back({static_cast<pid_t>(*pid), *stat, std::string(variable_in(environment, variable))});
+  }
+  return out;
+}
+
+// The mark of each session that has one. A session of two marks is nobody's: its leader began as something else.
+std::map<pid_t, std::string> sessions_of(const std::vector<Seen>& seen) {
+  std::map<pid_t, std::string> out;
+  for (const Seen& each : seen) {
+    if (each.value.empty() || each.stat.session == 0) continue;
+    // Only what leads a session, or whose leader is gone, says whose the session is.
+    const bool leads = each.pid == each.stat.session;
+    const bool led = std::ranges::any_of(seen, [&](const Seen& one) { return one.pid == each.stat.session; });
+    if (led && !leads) continue;
+    const auto [at, fresh] = out.emplace(each.stat.session, each.value);
+    if (!fresh && at->second != each.value) at->second.clear();
+  }
+  return out;
+}
+
+Result<std::vector<pid_t>> pids_of(const Folder& proc, std::string_view variable, std::string_view value, pid_t self) {
+  Buffer buffer;
+  TM_TRY(const MarkedProcesses found, find_marked(proc, variable, self, buffer));
+  std::vector<pid_t> out;
+  if (const auto at = found.find(value); at != found.end()) {
+    for (const MarkedProcess& each : at->second) out.push_back(each.pid);
+  }
+  return out;
+}
+
+// Held, then seen to be of that container still: a number that was given to somebody else meanwhile is not signalled.
+struct Round {
+  std::vector<Fd> told;
+  std::optional<Error> trouble;
+};
+Result<Round> signal_all(const Folder& proc, std::string_view variable, std::string_view value, int signal,
+                         KillRim& rim) {
+  Round round;
+  TM_TRY(std::vector<pid_t> pids, pids_of(proc, variable, value, rim.self()));
+  if (pids.size() > kKillProcessesARound) pids.resize(kKillProcessesARound);
+  std::vector<std::pair<pid_t, Fd>> held;
+  for (const pid_t pid : pids) {
+    TM_TRY(auto process, rim.open_process(pid));
+    if (process) held.emplace_back(pid, *std::move(process));
+  }
+  if (held.empty()) return round;
+  TM_TRY(const std::vector<pid_t> still, pids_of(proc, variable, value, rim.self()));
+  for (auto& [pid, process] : held) {
+    if (std::ranges::find(still, pid) == still.end()) continue;
+    const auto told = rim.signal(process, signal);
+    if (!told) {
+      if (!round.trouble) round.trouble = told.error();
+    } else if (*told) {
+      round.told.push_back(std::move(process));
+    }
+  }
+  return round;
+}
+
+}  // namespace
+
+Result<ProcessStat> parse_process_stat(std::string_view stat) {
+  ProcessStat out;
+  // The name in brackets may hold anything, blanks and brackets too: the fields begin behind the last bracket.
+  const std::size_t bracket = stat.rfind(')');
+  if (bracket == std::string_view::npos) {
+    return fail(ErrorKind::kInvalid, "the fields of a process are wanted, found ", base::in_quotes(stat));
+  }
+  Words words(without_line_end(stat.substr(bracket + 1)));
+  std::string_view word;
+  for (int field = kFirstBehindName; field <= kResident; ++field) {
+    if (!words.next(word)) {
+      return fail(ErrorKind::kInvalid, "field ", field, " of a process is wanted, found ", base::in_quotes(stat));
+    }
+    if (field == kFirstBehindName) out.ended = word == "Z" || word == "X";
+    const bool cpu = field >= kUserTime && field <= kChildSystemTime;  // user, system, and both of its children
+    if (field != kSession && field != kStartTime && field != kResident && !cpu) continue;
+    const auto value = base::parse_int(word);  // cutime may be negative where a clock was set
+    if (!value || (field == kSession && (*value < 0 || *value > std::numeric_limits<pid_t>::max()))) {
+      return fail(ErrorKind::kInvalid, "field ", field, " of a process is no number: ", base::in_quotes(word));
+    }
+    const std::int64_t amount = std::max<std::int64_t>(*value, 0);
+    if (field == kSession) out.session = static_cast<pid_t>(amount);
+    if (field == kStartTime) out.use.start_ticks = amount;
+    if (field == kResident) out.use.resident_pages = amount;
+    if (cpu && __builtin_add_overflow(out.use.cpu_ticks, amount, &out.use.cpu_ticks)) {
+      return fail(ErrorKind::kInvalid, "the times of a process pass their range: ", base::in_quotes(stat));
+    }
+  }
+  return out;
+}
+
+std::string_view variable_in(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    const std::size_t end = std::min(environment.find('\0'), environment.size());
+    const std::string_view one = environment.substr(0, end);
+    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=') {
+      return one.substr(name.size() + 1);
+    }
+    environment.remove_prefix(std::min(end + 1, environment.size()));
+  }
+  return {};
+}
+
+Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variable, pid_t self, Buffer& buffer) {
+  TM_TRY(const std::vector<Seen> seen, look(proc, variable, self, buffer));
+  const auto sessions = sessions_of(seen);
+  MarkedProcesses out;
+  for (const Seen& each : seen) {
+    const auto session = sessions.find(each.stat.session);
+    const std::string& value = !each.value.empty() || session == sessions.end() ? each.value : session->second;
+    if (value.empty()) continue;
+    MarkedProcess process = each.stat.use;
+    process.pid = each.pid;
+    out[value].push_back(process);
+  }
+  for (auto& [_, processes] : out) std::ranges::sort(processes, {}, &MarkedProcess::pid);
+  return out;
+}
+
+Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, std::string_view value, KillRim& rim) {
+  KillReport report;
+  std::optional<Error> trouble;
+  for (int round = 0; round < kKillRounds; ++round) {
+    TM_TRY(Round done, signal_all(proc, variable, value, SIGKILL, rim));
+    if (done.trouble) trouble = std::move(done.trouble);
+    if (done.told.empty()) break;
+    report.killed += done.told.size();
+    rim.wait(done.told, kKillRoundPatience);
+  }
+  TM_TRY(const std::vector<pid_t> left, pids_of(proc, variable, value, rim.self()));
+  report.left = left.size();
+  report.killed -= std::min(report.killed, report.left);
+  if (trouble && report.left > 0) return fail(*std::move(trouble));
+  return report;
+}
+
+Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
+                                 KillRim& rim) {
+  TM_TRY(Round done, signal_all(proc, variable, value, signal, rim));
+  TM_TRY(const std::vector<pid_t> left, pids_of(proc, variable, value, rim.self()));
+  if (done.trouble && done.told.empty()) return fail(*std::move(done.trouble));
+  return KillReport{done.told.size(), left.size()};
+}
+
+}  // namespace tidemark::linux

@@ -1,0 +1,53 @@
+// Processes that belong together without a group: each was begun with a variable of one value in its environment, or is
+// in the session of one that was. So a container of YARN's DefaultContainerExecutor is found (CONTAINER_ID), and ended.
+//
+// A process that clears its environment is found while another one of its session says whose it is, and one that leaves
+// the session as well is not: only a group holds everything.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "linux/cgroup/kill.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::linux {
+
+inline constexpr std::size_t kEnvironmentBytesMax = std::size_t{1} << 20;  // of a process; further ones are not read
+
+struct MarkedProcess {
+  pid_t pid = 0;
+  std::int64_t start_ticks = 0;  // since the start of the machine
+  std::int64_t cpu_ticks = 0;    // its own, and of its children that ended
+  std::int64_t resident_pages = 0;
+};
+
+// Value of the variable → its processes, by pid. One look at all processes of the machine; what goes meanwhile, and
+// what nobody may read, is left out. Process 1 and the caller are in nobody's container.
+using MarkedProcesses = std::map<std::string, std::vector<MarkedProcess>, std::less<>>;
+Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variable, pid_t self, Buffer& buffer);
+
+// SIGKILL to all with that value, in rounds, until there are none: what was not seen may have forked meanwhile.
+Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, std::string_view value, KillRim& rim);
+// `signal` once to each.
+Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
+                                 KillRim& rim);
+
+// Parts of it, for tests and fuzzers.
+struct ProcessStat {
+  pid_t session = 0;
+  bool ended = false;  // only its parent has not looked yet
+  MarkedProcess use;   // without its pid
+};
+Result<ProcessStat> parse_process_stat(std::string_view stat);
+// "A=1\0B=2\0": "" where there is none of that name.
+std::string_view variable_in(std::string_view environment, std::string_view name);
+
+}  // namespace tidemark::linux

@@ -1,0 +1,83 @@
+// The copilot API as an HTTP handler.
+//
+//   GET  /health                        "ok": this process is there
+//   GET  /information                   {"name":"yarn","version":"v1"}
+//   GET  /v1/containers                 those that have not ended
+//   GET  /v1/container?containerID=ID   one, also when it has ended
+//   POST /v1/killContainer              {"containerID":"…"}; answers it as it was before
+//   POST /v1/killContainersByResource   {"resources":{"cpu":"2","memory":"1Gi"}}; answers those that were killed
+//
+// are the peer's, where all that goes wrong is a 400. What follows is of this copilot alone; a status says what is
+// wrong, and so does {"error":"…"}, here and above.
+//
+//   GET  /tidemark/v1/containers              with their use
+//   POST /tidemark/v1/stop                    {"containerID":"…","graceSeconds":30,"reason":"…"}; 202 and the deadline
+//   GET  /tidemark/v1/limits?containerID=ID   what its group may use
+//   POST /tidemark/v1/limits                  {"containerID":"…","cpu":"500m","memory":"1Gi"}; answers what is in force
+//   GET  /tidemark/v1/events                  a line for each container that comes, changes or goes
+//   GET  /metrics
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "model/audit_line.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+#include "yarn_copilot/containers.h"
+#include "yarn_copilot/ends.h"
+#include "yarn_copilot/machine.h"
+
+namespace tidemark::yarn_copilot {
+
+inline constexpr std::size_t kListenersMax = 16;  // of events
+
+struct ApiOutside {
+  Containers& containers;
+  Ends& ends;
+  Machine& machine;
+  base::Registry& metrics;
+  std::function<void(model::AuditLine)> audit{};  // of limits; may be empty
+};
+
+struct ApiConfig {
+  std::set<uid_t> users;  // who may ask; nobody else is answered
+  base::Duration event_interval = std::chrono::seconds(1);
+};
+
+class Api {
+ public:
+  Api(net::EventLoop& loop, ApiOutside outside, base::Log log, ApiConfig config);
+  net::Task<void> answer(net::HttpExchange& exchange);
+
+ private:
+  net::Task<void> answer_peer(net::HttpExchange& exchange, const net::Target& target, std::string_view asked);
+  net::Task<void> answer_own(net::HttpExchange& exchange, const net::Target& target, std::string_view asked);
+  // Each answers the body, or what is wrong.
+  net::Task<Result<std::string>> list();
+  net::Task<Result<std::string>> list_seen();
+  net::Task<Result<std::string>> one(std::string id);
+  net::Task<Result<std::string>> kill(std::string body, std::string asker);
+  net::Task<Result<std::string>> kill_by_resource(std::string body, std::string asker);
+  net::Task<Result<std::string>> stop(std::string body, std::string asker);
+  net::Task<Result<std::string>> limits(std::string id);
+  net::Task<Result<std::string>> set_limits(std::string body, std::string asker);
+  net::Task<void> stream(net::HttpExchange& exchange);
+
+  net::EventLoop& loop_;
+  ApiOutside outside_;
+  base::Log log_;
+  ApiConfig config_;
+  base::Counter& requests_;
+  base::Counter& refused_;
+  std::size_t listeners_ = 0;
+};
+
+}  // namespace tidemark::yarn_copilot

@@ -1,0 +1,55 @@
+// The containers of this node as its NodeManager lists them, asked by many and passed on by one: questions that come
+// while one is under way get its answer, and an answer serves for `age_max`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "hadoop/node_manager.h"
+#include "net/loop.h"
+
+namespace tidemark::yarn_copilot {
+
+// Shared and immutable.
+using Listing = std::shared_ptr<const hadoop::NodeContainers>;
+
+struct ContainerListConfig {
+  base::Duration age_max = std::chrono::seconds(1);
+  base::Duration limit = std::chrono::seconds(3);  // of a question: a NodeManager may hang
+};
+
+class ContainerList {
+ public:
+  // `manager` outlives the list.
+  ContainerList(net::EventLoop& loop, hadoop::NodeManager& manager, base::Log log, base::Registry& metrics,
+                ContainerListConfig config);
+
+  net::Task<Result<Listing>> get();
+  // It answered the last time that it was asked. Nobody asked yet: it does not.
+  bool is_up() const { return last_ && last_->has_value(); }
+
+ private:
+  net::Task<void> ask();
+
+  net::EventLoop& loop_;
+  hadoop::NodeManager& manager_;
+  base::Log log_;
+  ContainerListConfig config_;
+  base::Counter& calls_;
+  base::Counter& failed_;
+  base::Gauge& up_;
+  base::Gauge& containers_;
+  std::optional<Result<Listing>> last_;
+  std::optional<base::MonotonicTime> answered_;
+  bool asking_ = false;
+  net::Event answer_;
+  net::Scope scope_;  // of the question: who asked first may go before it is answered
+};
+
+}  // namespace tidemark::yarn_copilot

@@ -1,0 +1,105 @@
+#include "yarn_copilot/containers.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+// Between two looks at all processes of the machine that no question for their use has asked for.
+constexpr base::Duration kScanInterval = std::chrono::seconds(5);
+
+constexpr std::int64_t kMilliPerVcore = 1000, kBytesPerMib = std::int64_t{1} << 20;
+
+std::int64_t times(std::int64_t amount, std::int64_t factor) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(amount, factor, &product)) return std::numeric_limits<std::int64_t>::max();
+  return product;
+}
+
+}  // namespace
+
+model::Resources SeenContainer::holds() const {
+  return {{times(said.vcores, kMilliPerVcore)}, {times(said.memory_mib, kBytesPerMib)}};
+}
+
+Containers::Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, base::Log log)
+    : loop_(loop), list_(list), machine_(machine), log_(std::move(log)) {}
+
+net::Task<Result<std::vector<SeenContainer>>> Containers::running(Detail detail) {
+  TM_CO_TRY(const Listing listing, co_await list_.get());
+  std::vector<hadoop::NodeContainer> said;
+  std::set<std::string_view> ids;
+  for (const hadoop::NodeContainer& each : listing->containers) {
+    if (hadoop::has_ended(each.state)) continue;
+    said.push_back(each);
+    ids.insert(each.id);
+  }
+  std::erase_if(began_, [&](const auto& each) { return !ids.contains(each.first); });
+  co_return see(std::move(said), detail);
+}
+
+net::Task<Result<SeenContainer>> Containers::one(std::string id, Detail detail) {
+  TM_CO_TRY(const Listing listing, co_await list_.get());
+  const auto found = std::ranges::find(listing->containers, id, &hadoop::NodeContainer::id);
+  if (found == listing->containers.end()) {
+    co_return fail(ErrorKind::kNotFound, "the NodeManager has no container ", base::in_quotes(id));
+  }
+  auto seen = see({*found}, detail);
+  co_return std::move(seen.front());
+}
+
+std::vector<SeenContainer> Containers::see(std::vector<hadoop::NodeContainer> said, Detail detail) {
+  std::vector<SeenContainer> out;
+  bool without_group = false;
+  for (hadoop::NodeContainer& each : said) {
+    SeenContainer seen;
+    seen.yarn = copilot::parse_yarn_container(each.id);
+    // What its name could lead to elsewhere is nobody's group.
+    if (seen.yarn) {
+      seen.group = machine_.group_of(each.id);
+      seen.has_group = machine_.has_group(each.id);
+    }
+    if (const auto known = began_.find(each.id); known != began_.end()) seen.began = known->second;
+    if (seen.has_group && (detail == Detail::kUse || !seen.began)) {
+      if (auto use = machine_.use_of_group(each.id)) {
+        seen.use = *use;
+      } else {
+        log_.warn("a group cannot be read", {{"container", each.id}, {"error", use.error()}});
+      }
+    }
+    without_group |= !seen.has_group && (detail == Detail::kUse || !seen.began);
+    seen.said = std::move(each);
+    out.push_back(std::move(seen));
+  }
+
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  if (without_group && (detail == Detail::kUse || !scanned_ || now - *scanned_ >= kScanInterval)) {
+    scanned_ = now;
+    auto marked = machine_.marked();
+    if (!marked) log_.warn("the processes of this machine cannot be read", {{"error", marked.error()}});
+    for (SeenContainer& each : out) {
+      if (each.has_group || !marked) continue;
+      if (const auto found = marked->find(each.said.id); found != marked->end()) {
+        each.use = machine_.use_of(found->second);
+      }
+    }
+  }
+  for (SeenContainer& each : out) {
+    if (!each.began && each.use) each.began = wall(each.use->began);
+    if (each.began && !hadoop::has_ended(each.said.state)) began_.emplace(each.said.id, *each.began);
+    if (detail == Detail::kPlain) each.use.reset();
+  }
+  return out;
+}
+
+std::optional<base::WallTime> Containers::wall(std::optional<base::BootTime> began) const {
+  if (!began) return std::nullopt;
+  return base::WallTime{loop_.clock().wall().since_epoch - (loop_.clock().boot() - *began)};
+}
+
+}  // namespace tidemark::yarn_copilot

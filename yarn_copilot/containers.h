@@ -1,0 +1,62 @@
+// What is known of each container: its NodeManager's word, and what of it is on this machine.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "copilot/yarn_id.h"
+#include "hadoop/node_manager.h"
+#include "model/resources.h"
+#include "net/loop.h"
+#include "yarn_copilot/container_list.h"
+#include "yarn_copilot/machine.h"
+
+namespace tidemark::yarn_copilot {
+
+struct SeenContainer {
+  hadoop::NodeContainer said;
+  std::optional<copilot::YarnId> yarn;  // what its name says
+  std::string group;                    // where its group is, or would be
+  bool has_group = false;
+  std::optional<base::WallTime> began;  // its first process; nullopt: there is none yet
+  std::optional<Use> use;               // where that was asked for
+
+  bool master() const { return yarn && yarn->master(); }
+  model::Resources holds() const;  // what YARN gave it
+};
+
+enum class Detail : std::uint8_t {
+  kPlain,
+  kUse,  // with what it uses
+};
+
+class Containers {
+ public:
+  // Both outlive it.
+  Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, base::Log log);
+
+  // Those that have not ended, by id.
+  net::Task<Result<std::vector<SeenContainer>>> running(Detail detail);
+  // One of any state. kNotFound: the NodeManager does not know it.
+  net::Task<Result<SeenContainer>> one(std::string id, Detail detail);
+
+ private:
+  std::vector<SeenContainer> see(std::vector<hadoop::NodeContainer> said, Detail detail);
+  std::optional<base::WallTime> wall(std::optional<base::BootTime> began) const;
+
+  net::EventLoop& loop_;
+  ContainerList& list_;
+  Machine& machine_;
+  base::Log log_;
+  std::map<std::string, base::WallTime, std::less<>> began_;
+  std::optional<base::MonotonicTime> scanned_;
+};
+
+}  // namespace tidemark::yarn_copilot

@@ -1,0 +1,45 @@
+#include "yarn_copilot/yarn_copilot.h"
+
+namespace tidemark::yarn_copilot {
+
+void declare_flags(base::Flags& flags, CopilotOptions& options) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  flags.group("NodeManager");
+  flags
+      .text("node-manager-endpoint", options.node_manager,
+            "the NodeManager's web address (yarn.nodemanager.webapp.address); https:// where it serves that")
+      .placeholder("HOST:PORT");
+  flags
+      .text("node-manager-ca-file", options.node_manager_ca,
+            "certificates that its own is checked against; empty: those of the system")
+      .placeholder("FILE");
+  flags.duration("node-manager-timeout", options.node_manager_limit, milliseconds(100), seconds(60),
+                 "how long an answer of it is awaited");
+  flags.duration("list-age", options.list_age, milliseconds(0), seconds(60),
+                 "a list of containers serves for so long: however many ask, it is asked no more often");
+  flags.group("Containers");
+  flags
+      .text("yarn-container-cgroup-path", options.group,
+            "group below which containers are, from the root of a hierarchy; the default is the one of the systemd "
+            "driver where only that kubepods is there")
+      .placeholder("GROUP");
+  flags.text("cgroup-root-dir", options.cgroup_root, "where the machine's cgroups are mounted")
+      .placeholder("DIR")
+      .alias("cgroup-root");
+  flags.text("proc-root", options.proc_root, "the machine's /proc").placeholder("DIR");
+  flags.boolean("sync-memory-cgroup", options.sync_memory_cgroup,
+                "of Koordinator's copilot, for Hadoop 2: not done here, and refused where it is true");
+  flags.duration("sync-cgroup-period", options.sync_cgroup_period, std::chrono::milliseconds(1), std::chrono::hours(24),
+                 "of Koordinator's copilot, beside --sync-memory-cgroup: means nothing here");
+  flags.group("Serving");
+  flags.text("server-endpoint", options.socket, "unix socket of the copilot API; its folder is made")
+      .placeholder("SOCKET");
+  flags.list("allow-users", options.users, "uids that may ask, beside root and the copilot's own").placeholder("UID");
+  flags
+      .text("metrics-addr", options.metrics_address,
+            "address of /metrics, /healthz and /readyz; port 0 picks one, 0 is off: the socket has /metrics too")
+      .placeholder("HOST:PORT");
+}
+
+}  // namespace tidemark::yarn_copilot

@@ -1,0 +1,205 @@
+#include "yarn_copilot/machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "linux/cgroup/cpu.h"
+#include "linux/cgroup/group.h"
+#include "linux/cgroup/limit.h"
+#include "linux/cgroup/memory.h"
+#include "linux/cgroup/processes.h"
+#include "linux/proc/process.h"
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+using linux::File;
+using linux::Group;
+
+constexpr std::int64_t kQuotaMinUs = 1000;  // what a kernel takes
+constexpr std::int64_t kPeriodUs = 100'000;
+constexpr std::int64_t kNsPerS = 1'000'000'000;
+constexpr std::int64_t kMilli = 1000;
+
+std::int64_t ticks_per_second() {
+  const long ticks = ::sysconf(_SC_CLK_TCK);
+  return ticks > 0 ? ticks : 100;
+}
+
+base::Duration of_ticks(std::int64_t ticks) {
+  const std::int64_t rate = ticks_per_second();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / kNsPerS - 1;
+  const std::int64_t bounded = std::clamp<std::int64_t>(ticks, 0, most * rate);
+  return base::Duration(bounded / rate * kNsPerS + bounded % rate * kNsPerS / rate);
+}
+
+// What this file says, where the group and the file are there.
+std::optional<std::int64_t> value_of(const Group& group, File file, linux::Buffer& buffer) {
+  const auto value = linux::read_value(group, file, buffer);
+  return value ? *value : std::nullopt;
+}
+
+std::int64_t period_of(const Group& group, linux::Buffer& buffer) {
+  const std::int64_t period = value_of(group, File::kCpuPeriod, buffer).value_or(kPeriodUs);
+  return period > 0 ? period : kPeriodUs;
+}
+
+Limits limits_of(const Group& group, linux::Buffer& buffer) {
+  Limits out;
+  const auto quota = value_of(group, File::kCpuQuota, buffer);
+  if (quota && *quota >= 0) {
+    const double cores = static_cast<double>(*quota) / static_cast<double>(period_of(group, buffer));
+    out.cpu = model::CpuMilli{static_cast<std::int64_t>(cores * kMilli + 0.5)};
+  }
+  const auto memory = value_of(group, File::kMemoryLimit, buffer);
+  if (memory && *memory >= 0) out.memory = model::MemoryBytes{*memory};
+  return out;
+}
+
+std::string refusal(const linux::WriteReport& report, const Group& group, File file) {
+  if (report.error) return report.error->message;
+  return base::cat(group.place(file).text(), ": ", linux::to_string(report.outcome));
+}
+
+}  // namespace
+
+std::string_view to_string(EndedBy by) {
+  switch (by) {
+    case EndedBy::kNobody:
+      return "nobody";
+    case EndedBy::kGroup:
+      return "group";
+    case EndedBy::kProcesses:
+      return "processes";
+  }
+  return "nobody";
+}
+
+Machine::Machine(const linux::Hierarchies& hierarchies, const linux::Folder& proc, linux::KillRim& rim,
+                 std::string parent)
+    : hierarchies_(hierarchies), proc_(proc), rim_(rim), parent_(std::move(parent)) {}
+
+std::string Machine::group_of(std::string_view id) const {
+  return base::cat(parent_, "/", id);
+}
+
+bool Machine::has_group(std::string_view id) const {
+  const auto group = Group::open(hierarchies_, group_of(id));
+  return group && *group;
+}
+
+Result<linux::MarkedProcesses> Machine::marked() {
+  return linux::find_marked(proc_, kContainerVariable, rim_.self(), buffer_);
+}
+
+Result<std::optional<Use>> Machine::use_of_group(std::string_view id) {
+  TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
+  if (!group) return std::nullopt;
+  Use out;
+  std::vector<pid_t> pids;
+  // The list of one hierarchy: a container of a NodeManager is in all that it made the group in.
+  TM_TRY(const bool there, linux::read_processes(*group, File::kProcesses, buffer_, pids));
+  if (!there) return std::nullopt;
+  out.processes = static_cast<std::int64_t>(pids.size());
+  // What this NodeManager has no hierarchy for is not told.
+  if (const auto cpu = linux::read_cpu_usage_ns(*group, buffer_); cpu && *cpu) out.cpu_ns = **cpu;
+  if (const auto memory = linux::read_memory_use(*group, buffer_); memory && *memory) {
+    out.memory_bytes = (*memory)->working_set_bytes;
+  }
+  std::optional<std::int64_t> oldest;
+  for (const pid_t pid : pids) {
+    const auto ticks = linux::read_start_ticks(proc_, pid, buffer_);
+    if (ticks && *ticks) oldest = std::min(oldest.value_or(**ticks), **ticks);
+  }
+  if (oldest) out.began = base::BootTime{of_ticks(*oldest)};
+  return out;
+}
+
+Use Machine::use_of(const std::vector<linux::MarkedProcess>& processes) const {
+  Use out;
+  std::optional<std::int64_t> oldest;
+  const std::int64_t page = std::max<long>(::sysconf(_SC_PAGESIZE), 1);
+  for (const linux::MarkedProcess& each : processes) {
+    ++out.processes;
+    out.cpu_ns += of_ticks(each.cpu_ticks).count();
+    out.memory_bytes += std::min(each.resident_pages, std::numeric_limits<std::int64_t>::max() / page / 4096) * page;
+    oldest = std::min(oldest.value_or(each.start_ticks), each.start_ticks);
+  }
+  if (oldest) out.began = base::BootTime{of_ticks(*oldest)};
+  return out;
+}
+
+Result<Limits> Machine::limits(std::string_view id) {
+  TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
+  if (!group) return fail(ErrorKind::kNotFound, "it has no group ", base::in_quotes(group_of(id)));
+  return limits_of(*group, buffer_);
+}
+
+Result<Limits> Machine::set_limits(std::string_view id, const Limits& wanted) {
+  TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
+  if (!group) {
+    return fail(ErrorKind::kNotFound, "it has no group ", base::in_quotes(group_of(id)),
+                ": what no group holds cannot be limited");
+  }
+  linux::KernelWriter writer;
+  std::vector<linux::FileWrite> writes;
+  const auto add = [&](File file, std::int64_t value) -> Result<void> {
+    const auto version = group->version(file);
+    if (!version || !group->has(file)) {
+      return fail(ErrorKind::kUnsupported, group->place(file).text(), " is not there");
+    }
+    TM_TRY(std::string text, linux::value_text(file, *version, value));
+    writes.push_back({&*group, file, std::move(text), std::nullopt});
+    return {};
+  };
+  if (wanted.cpu) {
+    const std::int64_t period = period_of(*group, buffer_);
+    std::int64_t quota = 0;
+    if (__builtin_mul_overflow(wanted.cpu->value, period, &quota)) quota = std::numeric_limits<std::int64_t>::max();
+    TM_TRY_VOID(add(File::kCpuQuota, std::max(quota / kMilli, kQuotaMinUs)));
+  }
+  if (wanted.memory) TM_TRY_VOID(add(File::kMemoryLimit, wanted.memory->value));
+
+  // Both or none: what was written before a refusal is put back.
+  std::vector<std::pair<File, std::string>> written;
+  for (const linux::FileWrite& each : writes) {
+    const linux::WriteReport report = linux::compare_and_write(each, writer, buffer_);
+    if (report.outcome == linux::WriteOutcome::kWritten) {
+      written.emplace_back(each.file, report.found);
+    } else if (report.outcome != linux::WriteOutcome::kAlready) {
+      for (const auto& [file, found] : written) {
+        (void)linux::compare_and_write({&*group, file, found, std::nullopt}, writer, buffer_);
+      }
+      return fail(ErrorKind::kIo, refusal(report, *group, each.file));
+    }
+  }
+  return limits_of(*group, buffer_);
+}
+
+Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {
+  linux::KernelGroupKiller killer(hierarchies_, rim_);
+  if (has_group(id)) {
+    TM_TRY(const auto report, ask ? killer.ask(group_of(id)) : killer.kill(group_of(id)));
+    if (report.killed + report.left > 0) return Ended{EndedBy::kGroup, report};
+  }
+  // Without a group, or with one that only its NodeManager looks at.
+  TM_TRY(const auto report, ask ? linux::signal_marked(proc_, kContainerVariable, id, SIGTERM, rim_)
+                                : linux::kill_marked(proc_, kContainerVariable, id, rim_));
+  if (report.killed + report.left > 0) return Ended{EndedBy::kProcesses, report};
+  return fail(ErrorKind::kNotFound, "no process on this machine is of the container ", id);
+}
+
+Result<Machine::Ended> Machine::kill(const std::string& id) const {
+  return end(id, false);
+}
+
+Result<Machine::Ended> Machine::ask(const std::string& id) const {
+  return end(id, true);
+}
+
+}  // namespace tidemark::yarn_copilot

@@ -1,0 +1,81 @@
+// What a container is on this machine: a group below the one that all of YARN's are in (LinuxContainerExecutor), or
+// only processes, known by their environment and session (DefaultContainerExecutor). Reads and signals, decides
+// nothing. Calls read the kernel's files and do not wait; the ends do, and are for a worker's thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/cgroup/kill.h"
+#include "linux/cgroup/write.h"
+#include "linux/kernel_files.h"
+#include "linux/proc/marked.h"
+#include "model/quantity.h"
+#include "model/resources.h"
+
+namespace tidemark::yarn_copilot {
+
+inline constexpr std::string_view kContainerVariable = "CONTAINER_ID";
+
+struct Use {
+  std::int64_t processes = 0;
+  std::int64_t cpu_ns = 0;              // since it began; without a group: of the processes that are there
+  std::int64_t memory_bytes = 0;        // its working set; without a group: what its processes have resident
+  std::optional<base::BootTime> began;  // of its oldest process
+  bool operator==(const Use&) const = default;
+};
+
+// What is in force of a container's group. nullopt: none.
+struct Limits {
+  std::optional<model::CpuMilli> cpu;
+  std::optional<model::MemoryBytes> memory;
+  bool operator==(const Limits&) const = default;
+};
+
+enum class EndedBy : std::uint8_t { kNobody, kGroup, kProcesses };
+std::string_view to_string(EndedBy);
+
+class Machine {
+ public:
+  // `hierarchies`, `proc` and `rim` outlive it. `parent`: the group of all containers, from the root of a hierarchy.
+  Machine(const linux::Hierarchies& hierarchies, const linux::Folder& proc, linux::KillRim& rim, std::string parent);
+
+  const std::string& parent() const { return parent_; }
+  std::string group_of(std::string_view id) const;  // whether or not it is there
+  bool has_group(std::string_view id) const;
+
+  // All of those without a group: one look at every process of the machine.
+  Result<linux::MarkedProcesses> marked();
+  // nullopt: its group is gone, or was never there.
+  Result<std::optional<Use>> use_of_group(std::string_view id);
+  Use use_of(const std::vector<linux::MarkedProcess>& processes) const;
+
+  // Of its group. kNotFound: it has none. What is not said is left as it is.
+  Result<Limits> limits(std::string_view id);
+  Result<Limits> set_limits(std::string_view id, const Limits& wanted);
+
+  // Everything that is in its group, or carries its name. kNotFound: there is nobody.
+  struct Ended {
+    EndedBy by = EndedBy::kNobody;
+    linux::KillReport report;
+  };
+  Result<Ended> kill(const std::string& id) const;
+  Result<Ended> ask(const std::string& id) const;  // SIGTERM to each, once
+
+ private:
+  Result<Ended> end(const std::string& id, bool ask) const;
+
+  const linux::Hierarchies& hierarchies_;
+  const linux::Folder& proc_;
+  linux::KillRim& rim_;
+  std::string parent_;
+  linux::Buffer buffer_;
+};
+
+}  // namespace tidemark::yarn_copilot

@@ -1,0 +1,120 @@
+#include "yarn_copilot/words.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kId = "container_e01_1700000000000_0001_01_000002";
+
+SeenContainer seen() {
+  SeenContainer out;
+  out.said = {.id = kId, .state = "RUNNING", .user = "ada", .memory_mib = 2048, .vcores = 2};
+  out.yarn = copilot::parse_yarn_container(kId);
+  out.group = std::string("kubepods/besteffort/hadoop-yarn/") + kId;
+  return out;
+}
+
+// Contract, section 10: ContainerInfo of 2 vcores and 2048 MB. Labels and a time are more than the peer tells.
+TEST(Words, AContainerIsThePeersContainerInfo) {
+  SeenContainer peer = seen();
+  peer.said.user.clear();
+  std::string out;
+  base::JsonWriter writer(out);
+  copilot::write(writer, to_container(peer));
+  EXPECT_EQ(
+      out,
+      R"({"name":"container_e01_1700000000000_0001_01_000002","namespace":"yarn",)"
+      R"("uid":"container_e01_1700000000000_0001_01_000002","labels":null,"annotations":null,"priority":1,)"
+      R"("createTimestamp":"0001-01-01T00:00:00Z",)"
+      R"("cgroupDir":"kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002","hostNetwork":true,)"
+      R"("resources":{"limits":{"cpu":"2","memory":"2147483648"},"requests":{"cpu":"2","memory":"2147483648"}}})");
+  peer.said.memory_mib = 1000;
+  EXPECT_EQ(to_container(peer).requests.native.memory->value, 1'048'576'000);
+}
+
+TEST(Words, WhatOnlyThisCopilotTells) {
+  SeenContainer each = seen();
+  each.began = base::parse_rfc3339("2026-01-02T03:04:05Z");
+  each.has_group = true;
+  each.use = Use{.processes = 3, .cpu_ns = 7, .memory_bytes = 9, .began = {}};
+  std::string out;
+  base::JsonWriter writer(out);
+  write_seen(writer, each, base::parse_rfc3339("2026-01-02T03:05:00Z"));
+  EXPECT_EQ(out, R"({"id":"container_e01_1700000000000_0001_01_000002","state":"RUNNING",)"
+                 R"("application":"application_1700000000000_0001","attempt":"appattempt_1700000000000_0001_000001",)"
+                 R"("master":false,"user":"ada","vcores":2,"memoryMiB":2048,"began":"2026-01-02T03:04:05Z",)"
+                 R"("group":"kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002",)"
+                 R"("use":{"processes":3,"cpuNanoseconds":7,"memoryBytes":9},"stoppedAt":"2026-01-02T03:05:00Z"})");
+
+  SeenContainer unknown;
+  unknown.said.id = "x";
+  out.clear();
+  base::JsonWriter again(out);
+  write_seen(again, unknown, std::nullopt);
+  EXPECT_EQ(out, R"({"id":"x","state":"","application":null,"attempt":null,"master":false,"user":null,"vcores":0,)"
+                 R"("memoryMiB":0,"began":null,"group":null,"use":null,"stoppedAt":null})");
+}
+
+TEST(Words, AnAmountBeyondItsRangeIsHeld) {
+  SeenContainer each = seen();
+  each.said.vcores = each.said.memory_mib = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(each.holds().memory, model::MemoryBytes::max_value());
+  EXPECT_EQ(each.holds().cpu, model::CpuMilli::max_value());
+}
+
+template <class T>
+std::string error_of(const Result<T>& read) {
+  return read ? "none" : read.error().message;
+}
+
+TEST(Words, WhomToKill) {
+  EXPECT_EQ(read_kill(R"({"containerID":"c","more":1})").value(), "c");
+  EXPECT_EQ(error_of(read_kill("{}")), "whom to kill: containerID is missing: which container is meant?");
+  EXPECT_TRUE(error_of(read_kill("no")).starts_with("whom to kill: ")) << error_of(read_kill("no"));
+  EXPECT_TRUE(error_of(read_kill(R"({"containerID":7})")).starts_with("whom to kill: "));
+}
+
+TEST(Words, HowMuchToFree) {
+  EXPECT_EQ(read_kill_by_resource(R"({"resources":{"cpu":"1500m","memory":"1Gi"}})").value(),
+            (model::Resources{{1500}, {1 << 30}}));
+  EXPECT_EQ(read_kill_by_resource(R"({"resources":{"cpu":2}})").value(), (model::Resources{{2000}, {0}}));
+  EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{}})")),
+            "how much to free: resources has neither cpu nor memory");
+  EXPECT_EQ(error_of(read_kill_by_resource(R"({"resources":{"gpu":"1"}})")),
+            "how much to free: there is no \"gpu\" here");
+  for (const char* bad : {R"({"resources":{"cpu":"x"}})", R"({"resources":{"cpu":"-1"}})", R"({"resources":{"cpu":0}})",
+                          R"({"resources":[]})", ""}) {
+    EXPECT_NE(error_of(read_kill_by_resource(bad)), "none") << bad;
+  }
+}
+
+TEST(Words, WhomToStop) {
+  EXPECT_EQ(read_stop(R"({"containerID":"c"})").value(), (StopOrder{"c", kGraceDefault, ""}));
+  EXPECT_EQ(read_stop(R"({"containerID":"c","graceSeconds":0,"reason":"TM-EVICT-001"})").value(),
+            (StopOrder{"c", 0s, "TM-EVICT-001"}));
+  EXPECT_EQ(error_of(read_stop(R"({"containerID":"c","grace":3})")), "whom to stop: there is no \"grace\" here");
+  for (const char* bad : {R"({"graceSeconds":3})", R"({"containerID":"c","graceSeconds":-1})",
+                          R"({"containerID":"c","graceSeconds":3601})", R"({"containerID":"c","reason":"a\nb"})"}) {
+    EXPECT_NE(error_of(read_stop(bad)), "none") << bad;
+  }
+}
+
+TEST(Words, WhomToLimit) {
+  EXPECT_EQ(read_limits(R"({"containerID":"c","cpu":"500m"})").value(),
+            (LimitOrder{"c", {model::CpuMilli{500}, std::nullopt}}));
+  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c"})")), "whom to limit: neither cpu nor memory is said");
+  EXPECT_EQ(error_of(read_limits(R"({"containerID":"c","io":"1"})")), "whom to limit: there is no \"io\" here");
+  EXPECT_NE(error_of(read_limits(R"({"containerID":"c","memory":"0"})")), "none");
+  std::string out;
+  base::JsonWriter writer(out);
+  write_limits(writer, "c", {model::CpuMilli{500}, model::MemoryBytes{1 << 30}});
+  EXPECT_EQ(out, R"({"containerID":"c","cpu":"500m","memory":"1Gi"})");
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_copilot

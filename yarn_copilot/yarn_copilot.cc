@@ -1,0 +1,194 @@
+#include "yarn_copilot/yarn_copilot.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "hadoop/node_manager.h"
+#include "linux/cgroup/group.h"
+#include "linux/cgroup/hierarchies.h"
+#include "linux/kernel_files.h"
+#include "net/admin.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "yarn_copilot/api.h"
+#include "yarn_copilot/container_list.h"
+#include "yarn_copilot/containers.h"
+#include "yarn_copilot/ends.h"
+#include "yarn_copilot/machine.h"
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+constexpr std::size_t kMountsBytesMax = 32 * 1024 * 1024;  // a node has some mounts for each container
+constexpr base::Duration kDrainLimit = std::chrono::seconds(5);
+// Anybody may connect where somebody beside us may ask: the kernel says who it is, and others are answered 403.
+constexpr unsigned kOwnMode = 0600, kAnyMode = 0666;
+
+Result<net::HttpClientConfig> node_manager_config(const CopilotOptions& options) {
+  const bool plain = options.node_manager.find("://") == std::string::npos;
+  auto url = net::parse_url(plain ? base::cat("http://", options.node_manager) : options.node_manager);
+  if (!url) return fail(std::move(url).error().within("--node-manager-endpoint"));
+  net::HttpClientConfig out;
+  out.url = *std::move(url);
+  out.tls.ca.file = options.node_manager_ca;
+  out.limits.body_bytes_max = hadoop::kNodeAnswerBytesMax;
+  out.connect_timeout = options.node_manager_limit;
+  out.user_agent = "tidemark-yarn-copilot/" TIDEMARK_VERSION;
+  return out;
+}
+
+Result<std::set<uid_t>> users_of(const std::vector<std::string>& texts) {
+  std::set<uid_t> out{0, ::getuid()};
+  for (const std::string& text : texts) {
+    const auto uid = base::parse_int(text);
+    if (!uid || *uid < 0 || *uid >= std::numeric_limits<uid_t>::max()) {
+      return fail(ErrorKind::kInvalid, "--allow-users: wanted a uid, found ", base::in_quotes(text));
+    }
+    out.insert(static_cast<uid_t>(*uid));
+  }
+  return out;
+}
+
+Result<linux::Hierarchies> see_groups(const CopilotOptions& options) {
+  linux::Buffer buffer(kMountsBytesMax);
+  TM_TRY(const auto mounts, linux::read_path(options.proc_root + "/self/mountinfo", buffer));
+  // Koordinator's own default ends with a slash.
+  std::string root = options.cgroup_root;
+  while (root.size() > 1 && root.ends_with('/')) root.pop_back();
+  return linux::Hierarchies::discover(root, mounts.value_or(""));
+}
+
+bool is_there(const linux::Hierarchies& hierarchies, std::string_view path) {
+  const auto group = linux::Group::open(hierarchies, path);
+  return group && *group;
+}
+
+std::string_view above(std::string_view path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+Result<std::string> group_of(const CopilotOptions& options, const linux::Hierarchies& hierarchies) {
+  std::string out;
+  for (const std::string_view part : base::split(options.group, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      return fail(ErrorKind::kInvalid, "--yarn-container-cgroup-path ", base::in_quotes(options.group),
+                  " leads up: name the group from the root of its hierarchy");
+    }
+    out += base::cat(out.empty() ? "" : "/", part);
+  }
+  if (out.empty()) {
+    return fail(ErrorKind::kInvalid, "--yarn-container-cgroup-path: the root of a hierarchy is everybody's group");
+  }
+  const bool systemd = out == kDefaultGroup && !is_there(hierarchies, above(kDefaultGroup)) &&
+                       is_there(hierarchies, above(kSystemdGroup));
+  return systemd ? std::string(kSystemdGroup) : out;
+}
+
+class RunningCopilot final : public YarnCopilot {
+ public:
+  RunningCopilot(net::EventLoop& loop, Rim rim, const base::Log& log, base::Registry& metrics, CopilotOptions options,
+                 linux::Hierarchies hierarchies, linux::Folder proc, std::string group, net::HttpClientConfig client,
+                 std::set<uid_t> users)
+      : loop_(loop),
+        log_(log),
+        metrics_(metrics),
+        options_(std::move(options)),
+        hierarchies_(std::move(hierarchies)),
+        proc_(std::move(proc)),
+        client_(loop, &rim.workers, std::move(client)),
+        manager_(client_),
+        list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
+        machine_(hierarchies_, proc_, rim.killing, std::move(group)),
+        containers_(loop, list_, machine_, log),
+        ends_(loop, machine_, log, metrics, rim.audit),
+        api_(loop, {containers_, ends_, machine_, metrics, rim.audit}, log, {.users = std::move(users)}),
+        scope_(loop) {}
+
+  Result<void> listen() {
+    const std::filesystem::path folder = std::filesystem::path(options_.socket).parent_path();
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+      return fail(ErrorKind::kIo, "--server-endpoint: the folder ", folder.string(), ": ", error.message());
+    }
+    net::HttpServerConfig config;
+    config.listen = base::cat("unix:", options_.socket);
+    config.unix_mode = options_.users.empty() ? kOwnMode : kAnyMode;
+    auto server = net::HttpServer::listen(loop_, log_, config,
+                                          [this](net::HttpExchange& exchange) { return api_.answer(exchange); });
+    if (!server) return fail(std::move(server).error().within("--server-endpoint"));
+    server_ = *std::move(server);
+    TM_TRY(admin_, net::serve_admin(loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); }));
+    log_.info("serving", {{"socket", options_.socket},
+                          {"node_manager", options_.node_manager},
+                          {"group", machine_.parent()},
+                          {"cgroups", linux::to_string(hierarchies_.layout())}});
+    scope_.spawn(first_look());
+    return {};
+  }
+
+  std::string not_ready() const override {
+    return list_.is_up() ? std::string() : base::cat("the NodeManager at ", options_.node_manager, " does not answer");
+  }
+  std::string metrics_address() const override { return admin_ ? admin_->address() : ""; }
+  net::Task<void> drain() override {
+    if (server_) co_await server_->drain(kDrainLimit);
+  }
+
+ private:
+  // So that the log and /readyz tell at the start what a first client would find.
+  net::Task<void> first_look() { (void)co_await containers_.running(Detail::kPlain); }
+
+  net::EventLoop& loop_;
+  base::Log log_;
+  base::Registry& metrics_;
+  CopilotOptions options_;
+  linux::Hierarchies hierarchies_;
+  linux::Folder proc_;
+  net::HttpClient client_;
+  hadoop::NodeManager manager_;
+  ContainerList list_;
+  Machine machine_;
+  Containers containers_;
+  Ends ends_;
+  Api api_;
+  std::unique_ptr<net::HttpServer> server_;
+  std::unique_ptr<net::HttpServer> admin_;
+  net::Scope scope_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim rim, base::Log log,
+                                                       base::Registry& metrics, CopilotOptions options) {
+  if (options.sync_memory_cgroup) {
+    return fail(
+        ErrorKind::kUnsupported,
+        "--sync-memory-cgroup: Hadoop 3 has memory groups of its own (yarn.nodemanager.resource.memory.enabled); "
+        "groups for Hadoop 2 are not made here");
+  }
+  if (!options.socket.starts_with('/')) {
+    return fail(ErrorKind::kInvalid, "--server-endpoint: wanted an absolute path, found ",
+                base::in_quotes(options.socket));
+  }
+  TM_TRY(auto client, node_manager_config(options));
+  TM_TRY(auto users, users_of(options.users));
+  TM_TRY(auto hierarchies, see_groups(options));
+  TM_TRY(auto proc, linux::Folder::open(options.proc_root));
+  TM_TRY(auto group, group_of(options, hierarchies));
+  auto out =
+      std::make_unique<RunningCopilot>(loop, std::move(rim), log, metrics, std::move(options), std::move(hierarchies),
+                                       std::move(proc), std::move(group), std::move(client), std::move(users));
+  TM_TRY_VOID(out->listen());
+  return out;
+}
+
+}  // namespace tidemark::yarn_copilot

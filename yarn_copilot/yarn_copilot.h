@@ -1,0 +1,64 @@
+// The copilot of one node: what YARN's containers on it are, to whoever looks after the node, and the hand that limits
+// and ends them. In the place of Koordinator's yarn-copilot, with its flags, its socket and its API.
+//
+//   agent, curl ──HTTP over a unix socket──▶ api ──▶ container_list ──REST──▶ NodeManager
+//                                              └───▶ ends, machine ──▶ groups and processes
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/flags.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/result.h"
+#include "linux/cgroup/kill.h"
+#include "model/audit_line.h"
+#include "net/loop.h"
+#include "net/worker.h"
+
+namespace tidemark::yarn_copilot {
+
+// Where a kubelet with the cgroupfs driver has offline work, and what is found there instead with the systemd driver.
+inline constexpr std::string_view kDefaultGroup = "kubepods/besteffort/hadoop-yarn";
+inline constexpr std::string_view kSystemdGroup = "kubepods.slice/kubepods-besteffort.slice/hadoop-yarn";
+
+struct CopilotOptions {
+  std::string socket = "/var/run/yarn-copilot/yarn-copilot.sock";
+  std::string group = std::string(kDefaultGroup);
+  std::string node_manager = "localhost:8042";
+  std::string node_manager_ca;  // file; "": the system's
+  base::Duration node_manager_limit = std::chrono::seconds(3);
+  base::Duration list_age = std::chrono::seconds(1);
+  std::vector<std::string> users;  // uids beside root and our own
+  std::string cgroup_root = "/sys/fs/cgroup";
+  std::string proc_root = "/proc";
+  bool sync_memory_cgroup = false;
+  base::Duration sync_cgroup_period = std::chrono::seconds(10);
+  std::string metrics_address = "0";
+};
+
+void declare_flags(base::Flags& flags, CopilotOptions& options);
+
+class YarnCopilot {
+ public:
+  struct Rim {
+    linux::KillRim& killing;
+    net::WorkerPool& workers;  // for names of hosts
+    std::function<void(model::AuditLine)> audit;
+  };
+  // Listens when it is made. kInvalid: an option that cannot be.
+  static Result<std::unique_ptr<YarnCopilot>> make(net::EventLoop& loop, Rim rim, base::Log log,
+                                                   base::Registry& metrics, CopilotOptions options);
+  virtual ~YarnCopilot() = default;
+
+  virtual std::string not_ready() const = 0;        // "" when it does its work, else what is missing
+  virtual std::string metrics_address() const = 0;  // with the port chosen; "" where none is served
+  virtual net::Task<void> drain() = 0;
+};
+
+}  // namespace tidemark::yarn_copilot

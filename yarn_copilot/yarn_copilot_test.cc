@@ -1,0 +1,372 @@
+// The whole copilot over its socket, between a NodeManager that says what a test wants and a machine that is a folder.
+#include "yarn_copilot/yarn_copilot.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "copilot/client.h"
+#include "linux/testing/kill_folder.h"
+#include "linux/testing/tree.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "net/testing/http.h"
+#include "net/testing/loop.h"
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kMaster = "container_1700000000000_0001_01_000001";
+constexpr std::string_view kTask = "container_1700000000000_0001_01_000002";
+constexpr std::string_view kOther = "container_1700000000000_0001_01_000003";
+constexpr std::string_view kEnded = "container_1700000000000_0001_01_000004";
+constexpr base::Duration kLimit = 30s;
+
+std::string said(std::string_view id, std::string_view state, int memory_mib = 1024, int vcores = 1) {
+  return base::cat(R"({"id":")", id, R"(","state":")", state, R"(","user":"ada","totalMemoryNeededMB":)", memory_mib,
+                   R"(,"totalVCoresNeeded":)", vcores, "}");
+}
+
+struct World : ::testing::Test {
+  World() {
+    linux::testing::make_v1(groups);
+    for (const std::string_view id : {kMaster, kTask, kOther}) add_group(id);
+    tell({said(kMaster, "RUNNING"), said(kTask, "RUNNING", 2048, 2), said(kOther, "RUNNING"),
+          said(kEnded, "EXITED_WITH_SUCCESS")});
+    proc.folder("self");
+    net::HttpServerConfig config;
+    config.listen = "127.0.0.1:0";
+    const auto handler = [this](net::HttpExchange& exchange) { return answer(exchange); };
+    node_manager = net::HttpServer::listen(loop, log, config, handler).value();
+    options.socket = groups.path("run/yarn/copilot.sock");
+    options.node_manager = node_manager->address();
+    options.cgroup_root = groups.root();
+    options.proc_root = proc.root();
+    options.list_age = 0s;
+  }
+  ~World() override {
+    client.reset();
+    copilot.reset();
+    node_manager.reset();
+  }
+
+  static std::string group_of(std::string_view id) { return base::cat(kDefaultGroup, "/", id); }
+  void add_group(std::string_view id) {
+    const std::string group = group_of(id);
+    linux::testing::make_v1_group(groups, group);
+    groups.write("cpu/" + group + "/cpu.cfs_quota_us", "-1\n");
+    groups.write("cpu/" + group + "/cpu.cfs_period_us", "100000\n");
+    groups.write("cpuacct/" + group + "/cpuacct.usage", "7000\n");
+    groups.write("memory/" + group + "/memory.limit_in_bytes", "9223372036854771712\n");
+    groups.write("memory/" + group + "/memory.usage_in_bytes", "5000\n");
+    groups.write("memory/" + group + "/memory.stat", "total_cache 1\ntotal_rss 2\ntotal_inactive_file 1000\n");
+  }
+  void add_process(pid_t pid, std::string_view id, std::int64_t start_ticks = 100) {
+    killing.add(pid, {"cpu/" + group_of(id), "cpuacct/" + group_of(id), "memory/" + group_of(id)});
+    proc.write(base::cat(pid, "/stat"), base::cat(pid, " (java) S 1 ", pid, " ", pid,
+                                                  " 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 ", start_ticks, " 0 10\n"));
+    proc.write(base::cat(pid, "/environ"), "");
+  }
+  void tell(const std::vector<std::string>& containers) {
+    list = R"({"containers":{"container":[)";
+    for (const std::string& each : containers) list += base::cat(each == containers.front() ? "" : ",", each);
+    list += "]}}";
+  }
+  net::Task<void> answer(net::HttpExchange& exchange) {
+    ++asked;
+    if (hangs) co_await loop.sleep(1h);
+    exchange.respond(away ? 503 : 200, "application/json", list);
+  }
+
+  void start() {
+    auto made = YarnCopilot::make(loop, {killing, workers, [this](model::AuditLine line) { audit.push_back(line); }},
+                                  log, metrics, options);
+    ASSERT_TRUE(made) << made.error().message;
+    copilot = *std::move(made);
+    client = std::make_unique<net::HttpClient>(loop, nullptr, copilot::socket_config(options.socket).value());
+  }
+  copilot::Client api() { return copilot::Client(*client); }
+  template <class T>
+  T run(net::Task<T> task) {
+    return net::testing::run_task(loop, std::move(task));
+  }
+  net::HttpResponse get(std::string target) {
+    return run(client->fetch(net::testing::get_request(std::move(target)), kLimit)).value();
+  }
+  net::HttpResponse post(std::string target, std::string body) {
+    return run(client->fetch(net::testing::post_request(std::move(target), std::move(body)), kLimit)).value();
+  }
+  std::string error_of(const net::HttpResponse& response) {
+    const auto body = Json::parse(response.body);
+    return body ? std::string(body->text_at("error")) : response.body;
+  }
+  std::vector<std::string> names(const Result<copilot::ContainerList>& listed) {
+    std::vector<std::string> out;
+    if (!listed) return {listed.error().message};
+    for (const auto& each : listed->containers) out.push_back(each.name);
+    return out;
+  }
+  std::string of(std::string_view id, std::string_view more = {}) {
+    return base::cat(R"({"containerID":")", id, "\"", more, "}");
+  }
+
+  base::SystemClock clock;
+  std::string lines;
+  base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
+  base::Registry metrics;
+  linux::testing::Tree groups, proc;
+  linux::testing::KillFolder killing{groups};
+  net::EventLoop loop{clock};
+  net::WorkerPool workers{1, 4};
+  std::string list;
+  bool hangs = false, away = false;
+  int asked = 0;
+  CopilotOptions options;
+  std::vector<model::AuditLine> audit;
+  std::unique_ptr<net::HttpServer> node_manager;
+  std::unique_ptr<YarnCopilot> copilot;
+  std::unique_ptr<net::HttpClient> client;
+};
+
+TEST_F(World, TellsOfContainersAsThePeerDoes) {
+  add_process(10, kTask, 500);
+  start();
+  EXPECT_TRUE(run(api().health(kLimit)));
+  EXPECT_EQ(run(api().information(kLimit)).value(), (copilot::Information{"yarn", "v1"}));
+  const auto listed = run(api().containers(kLimit));
+  EXPECT_EQ(names(listed), (std::vector<std::string>{std::string(kMaster), std::string(kTask), std::string(kOther)}));
+  const copilot::Container& task = listed->containers[1];
+  EXPECT_EQ(task.ns, "yarn");
+  EXPECT_EQ(task.group, group_of(kTask));
+  EXPECT_EQ(task.requests.native.cpu, model::CpuMilli{2000});
+  EXPECT_EQ(task.label("tidemark.io/user"), "ada");
+  EXPECT_TRUE(task.created) << "as old as its oldest process";
+  EXPECT_FALSE(listed->containers[2].created) << "nobody runs in it";
+
+  EXPECT_EQ(run(api().container(std::string(kEnded), kLimit))->name, kEnded);
+  EXPECT_EQ(get("/v1/container?containerID=container_1_1_1_1").status, 400);
+  EXPECT_EQ(get("/v1/container").status, 400);
+  tell({});
+  EXPECT_EQ(get("/v1/containers").body, "[]");
+  EXPECT_EQ(get("/nothing").status, 404);
+}
+
+TEST_F(World, ANodeManagerThatIsAwayIsSaid) {
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return asked > 0; }));
+  away = true;
+  const auto refused = get("/v1/containers");
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_TRUE(error_of(refused).contains("it answered 503")) << refused.body;
+  EXPECT_EQ(get("/tidemark/v1/containers").status, 503);
+  EXPECT_EQ(copilot->not_ready(), base::cat("the NodeManager at ", options.node_manager, " does not answer"));
+  EXPECT_TRUE(run(api().health(kLimit))) << "this process is there";
+  away = false;
+  EXPECT_EQ(get("/v1/containers").status, 200);
+  EXPECT_EQ(copilot->not_ready(), "");
+}
+
+TEST_F(World, ANodeManagerThatHangsHoldsNobodyForLong) {
+  options.node_manager_limit = 100ms;
+  hangs = true;
+  start();
+  EXPECT_EQ(get("/v1/containers").status, 400);
+}
+
+TEST_F(World, ManyQuestionsAreOne) {
+  options.list_age = 1h;
+  start();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(get("/v1/containers").status, 200);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(World, AKillEndsAllOfItsGroupAndNobodyElse) {
+  for (const pid_t pid : {10, 11}) add_process(pid, kTask);
+  add_process(12, kOther);
+  start();
+  const auto killed = run(api().kill(std::string(kTask), kLimit));
+  ASSERT_TRUE(killed) << killed.error().message;
+  EXPECT_EQ(killed->name, kTask);
+  EXPECT_EQ(killing.processes.size(), 1u);
+  EXPECT_TRUE(killing.processes.contains(12));
+  ASSERT_EQ(audit.size(), 1u);
+  EXPECT_EQ(audit[0].verb, "kill");
+  EXPECT_EQ(audit[0].name, kTask);
+  EXPECT_EQ(audit[0].new_value, R"({"by":"group","processes":2})");
+  EXPECT_TRUE(audit[0].actor.starts_with(base::cat("yarn-copilot for uid ", ::getuid(), " pid "))) << audit[0].actor;
+
+  const auto again = post("/v1/killContainer", of(kTask));
+  EXPECT_EQ(again.status, 400);
+  EXPECT_EQ(error_of(again), base::cat("no process on this machine is of the container ", kTask));
+}
+
+TEST_F(World, AKillWorksWithItsNodeManagerAway) {
+  add_process(10, kTask);
+  away = true;
+  start();
+  EXPECT_TRUE(run(api().kill(std::string(kTask), kLimit)));
+  EXPECT_TRUE(killing.processes.empty());
+}
+
+TEST_F(World, OnlyYarnsNamesAreLookedFor) {
+  add_process(10, kTask);
+  start();
+  for (const std::string_view id : {"..", "../../pod1", "", "container_1_1_1_1"}) {
+    EXPECT_EQ(post("/v1/killContainer", of(id)).status, 400) << id;
+    EXPECT_NE(post("/tidemark/v1/stop", of(id)).status, 202) << id;
+  }
+  EXPECT_EQ(post("/v1/killContainer", "nothing").status, 400);
+  EXPECT_EQ(killing.processes.size(), 1u);
+}
+
+TEST_F(World, AContainerWithoutAGroupIsItsProcesses) {
+  groups.remove("cpu/" + group_of(kTask));
+  for (const char* name : {"cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) {
+    groups.remove(base::cat(name, "/", group_of(kTask)));
+  }
+  killing.add(20, {});
+  proc.write("20/stat", "20 (java) S 1 20 20 0 -1 0 0 0 0 0 300 100 0 0 20 0 1 0 500 0 10\n");
+  proc.write("20/environ", base::cat("CONTAINER_ID=", kTask, std::string(1, '\0')));
+  start();
+  const auto all = Json::parse(get("/tidemark/v1/containers").body).value();
+  const Json& task = all.at("containers")->as_array()[1];
+  EXPECT_EQ(task.text_at("id"), kTask);
+  EXPECT_TRUE(task.at("group")->is_null());
+  EXPECT_EQ(task.at("use", "processes")->as_int(), 1);
+  EXPECT_EQ(task.at("use", "memoryBytes")->as_int(), 10 * ::sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(task.at("use", "cpuNanoseconds")->as_int(), 400 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
+
+  EXPECT_EQ(post("/tidemark/v1/limits", of(kTask, R"(,"cpu":"1")")).status, 404)
+      << "what no group holds is not limited";
+  const auto stopped = post("/tidemark/v1/stop", of(kTask, R"(,"graceSeconds":3600)"));
+  EXPECT_EQ(stopped.status, 202) << stopped.body;
+  EXPECT_TRUE(killing.told.contains(20));
+}
+
+TEST_F(World, FreesAsMuchAsIsAskedFor) {
+  add_process(10, kMaster, 100);
+  add_process(11, kTask, 200);
+  add_process(12, kOther, 300);
+  start();
+  const auto killed = run(api().kill_by_resource({{1000}, {1 << 30}}, kLimit));
+  ASSERT_TRUE(killed) << killed.error().message;
+  ASSERT_EQ(killed->size(), 1u);
+  EXPECT_EQ(killed->front().name, kOther) << "the newest";
+  EXPECT_EQ(killing.processes.size(), 2u);
+  EXPECT_EQ(audit.at(0).reason, "by resource");
+  EXPECT_EQ(post("/v1/killContainersByResource", "{}").status, 400);
+}
+
+TEST_F(World, AStopAsksAndKillsAtItsDeadline) {
+  add_process(10, kTask);
+  killing.processes[10].hears_sigterm = false;
+  start();
+  const auto later = post("/tidemark/v1/stop", of(kTask, R"(,"graceSeconds":3600,"reason":"TM-EVICT-001")"));
+  EXPECT_EQ(later.status, 202) << later.body;
+  EXPECT_TRUE(killing.told.contains(10));
+  const auto all = Json::parse(get("/tidemark/v1/containers").body).value();
+  EXPECT_EQ(all.at("containers")->as_array()[1].text_at("stoppedAt"),
+            Json::parse(later.body).value().text_at("killedAt"));
+  EXPECT_EQ(killing.processes.size(), 1u);
+
+  EXPECT_EQ(post("/tidemark/v1/stop", of(kTask, R"(,"graceSeconds":1800)")).status, 202);
+  EXPECT_EQ(post("/tidemark/v1/stop", of(kTask, R"(,"graceSeconds":0,"reason":"TM-EVICT-002")")).status, 202);
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return audit.size() == 2; }));
+  EXPECT_TRUE(killing.processes.empty());
+  EXPECT_EQ(audit[0].verb, "stop");
+  EXPECT_EQ(audit[0].reason, "TM-EVICT-001");
+  EXPECT_EQ(audit[1].verb, "kill");
+  EXPECT_EQ(audit[1].reason, "TM-EVICT-002");
+  EXPECT_EQ(post("/tidemark/v1/stop", of(kTask)).status, 404) << "nobody is there any more";
+}
+
+TEST_F(World, LimitsAreWrittenTogetherOrNotAtAll) {
+  start();
+  EXPECT_EQ(get(base::cat("/tidemark/v1/limits?containerID=", kTask)).body,
+            base::cat(R"({"containerID":")", kTask, R"(","cpu":null,"memory":null})"));
+  const auto limited = post("/tidemark/v1/limits", of(kTask, R"(,"cpu":"1500m","memory":"1Gi")"));
+  EXPECT_EQ(limited.body, base::cat(R"({"containerID":")", kTask, R"(","cpu":"1500m","memory":"1Gi"})"));
+  EXPECT_EQ(audit.at(0).verb, "limit");
+
+  groups.remove(base::cat("memory/", group_of(kTask), "/memory.limit_in_bytes"));
+  const auto refused = post("/tidemark/v1/limits", of(kTask, R"(,"cpu":"1","memory":"1Gi")"));
+  EXPECT_EQ(refused.status, 501) << refused.body;
+  EXPECT_EQ(get(base::cat("/tidemark/v1/limits?containerID=", kTask)).body,
+            base::cat(R"({"containerID":")", kTask, R"(","cpu":"1500m","memory":null})"));
+  EXPECT_EQ(get("/tidemark/v1/limits?containerID=x").status, 400);
+  EXPECT_EQ(get(base::cat("/tidemark/v1/limits?containerID=", kEnded)).status, 404);
+}
+
+TEST_F(World, EventsTellWhatComesChangesAndGoes) {
+  start();
+  auto stream = run(client->open(net::testing::get_request("/tidemark/v1/events"), kLimit)).value();
+  std::string got;
+  const auto line = [&] {
+    while (!got.contains('\n')) got += run(stream->read(kLimit)).value().value_or("\n");
+    const std::string one = got.substr(0, got.find('\n'));
+    got.erase(0, one.size() + 1);
+    const Json event = Json::parse(one).value();
+    return base::cat(event.text_at("type"), " ", event.text_at("container", "id"), " ",
+                     event.text_at("container", "state"));
+  };
+  EXPECT_EQ(line(), base::cat("added ", kMaster, " RUNNING"));
+  EXPECT_EQ(line(), base::cat("added ", kTask, " RUNNING"));
+  EXPECT_EQ(line(), base::cat("added ", kOther, " RUNNING"));
+  tell({said(kMaster, "RUNNING"), said(kTask, "PAUSED")});
+  EXPECT_EQ(line(), base::cat("changed ", kTask, " PAUSED"));
+  EXPECT_EQ(line(), base::cat("removed ", kOther, " RUNNING"));
+  away = true;
+  EXPECT_EQ(line(), "away  ");
+}
+
+TEST_F(World, OnlyWhoMayAskIsAnswered) {
+  // Root and we ourselves always may, so only a third user could be refused: what can be seen is who may come at all.
+  start();
+  EXPECT_EQ(std::filesystem::status(options.socket).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  copilot.reset();
+  options.users = {"4711"};
+  start();
+  EXPECT_EQ(std::filesystem::status(options.socket).permissions(), std::filesystem::perms(0666));
+}
+
+TEST_F(World, WhatCannotBeIsRefusedWithItsPlace) {
+  const auto error = [&](std::function<void(CopilotOptions&)> change) {
+    CopilotOptions wrong = options;
+    change(wrong);
+    auto made = YarnCopilot::make(loop, {killing, workers, {}}, log, metrics, std::move(wrong));
+    return made ? std::string("none") : made.error().message;
+  };
+  EXPECT_EQ(error([](CopilotOptions& wrong) { wrong.users = {"ada"}; }), "--allow-users: wanted a uid, found \"ada\"");
+  EXPECT_EQ(error([](CopilotOptions& wrong) { wrong.socket = "x.sock"; }),
+            "--server-endpoint: wanted an absolute path, found \"x.sock\"");
+  EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.group = "a/../b"; }).contains("leads up"));
+  EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.group = "/"; }).contains("everybody's group"));
+  EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.node_manager = "::"; }).starts_with("--node-manager-endpoint: "));
+  EXPECT_TRUE(error([](CopilotOptions& wrong) { wrong.sync_memory_cgroup = true; }).contains("--sync-memory-cgroup"));
+  start();
+  EXPECT_TRUE(error([](CopilotOptions&) {}).starts_with("--server-endpoint: ")) << "another one serves there";
+}
+
+TEST_F(World, TheSystemdDriversGroupIsFound) {
+  groups.remove("cpu/kubepods");
+  for (const char* name : {"cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) {
+    groups.remove(base::cat(name, "/kubepods"));
+  }
+  linux::testing::make_v1_group(groups, "kubepods.slice/kubepods-besteffort.slice");
+  start();
+  EXPECT_EQ(run(api().container(std::string(kTask), kLimit))->group, base::cat(kSystemdGroup, "/", kTask));
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_copilot
