@@ -125,6 +125,7 @@ Use Machine::use_of(const std::vector<linux::MarkedProcess>& processes) const {
   std::optional<std::int64_t> oldest;
   const std::int64_t page = std::max<long>(::sysconf(_SC_PAGESIZE), 1);
   for (const linux::MarkedProcess& each : processes) {
+    if (each.waits) continue;
     ++out.processes;
     out.cpu_ns += of_ticks(each.cpu_ticks).count();
     out.memory_bytes += std::min(each.resident_pages, std::numeric_limits<std::int64_t>::max() / page / 4096) * page;

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <limits>
 #include <optional>
-#include <span>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -19,9 +19,10 @@ namespace tidemark::linux {
 namespace {
 
 constexpr pid_t kInit = 1;
+constexpr int kRoundsForAll = 2;  // the last ones, in which who only waits is ended as well
 
 // Fields of /proc/<pid>/stat, counted from 1 as proc(5) does.
-constexpr int kFirstBehindName = 3, kSession = 6, kUserTime = 14, kChildSystemTime = 17, kStartTime = 22,
+constexpr int kFirstBehindName = 3, kParent = 4, kSession = 6, kUserTime = 14, kChildSystemTime = 17, kStartTime = 22,
               kResident = 24;
 
 // Without a line end anywhere in it, so not for the buffer that cuts at one. "" where it is gone, or not for us: a
@@ -86,43 +87,58 @@ std::map<pid_t, std::string> sessions_of(const std::vector<Seen>& seen) {
   return out;
 }
 
-Result<std::vector<pid_t>> pids_of(const Folder& proc, std::string_view variable, std::string_view value, pid_t self) {
-  Buffer buffer;
-  TM_TRY(const MarkedProcesses found, find_marked(proc, variable, self, buffer));
-  std::vector<pid_t> out;
-  if (const auto at = found.find(value); at != found.end()) {
-    for (const MarkedProcess& each : at->second) out.push_back(each.pid);
+// It has started a session of its container, and is itself in one that is somebody else's, as is its parent.
+bool waits(const Seen& one, const std::vector<Seen>& seen) {
+  bool started = false;
+  for (const Seen& other : seen) {
+    if (other.value != one.value) continue;
+    const bool leads = other.pid == other.stat.session;
+    if (other.pid == one.stat.parent || (leads && other.pid == one.stat.session)) return false;
+    started |= leads && other.stat.parent == one.pid;
   }
-  return out;
+  return started;
 }
 
-// Held, then seen to be of that container still: a number that was given to somebody else meanwhile is not signalled.
-struct Round {
-  std::vector<Fd> told;
-  std::optional<Error> trouble;
-};
-Result<Round> signal_all(const Folder& proc, std::string_view variable, std::string_view value, int signal,
-                         KillRim& rim) {
-  Round round;
-  TM_TRY(std::vector<pid_t> pids, pids_of(proc, variable, value, rim.self()));
-  if (pids.size() > kKillProcessesARound) pids.resize(kKillProcessesARound);
+Result<std::vector<MarkedProcess>> find_one(const Folder& proc, std::string_view variable, std::string_view value,
+                                            pid_t self) {
+  Buffer buffer;
+  TM_TRY(MarkedProcesses found, find_marked(proc, variable, self, buffer));
+  const auto at = found.find(value);
+  return at == found.end() ? std::vector<MarkedProcess>() : std::move(at->second);
+}
+
+// Those that are held, and were then seen to be of that container still: a number that was given to somebody else
+// meanwhile is not signalled.
+Result<std::vector<std::pair<pid_t, Fd>>> hold(const Folder& proc, std::string_view variable, std::string_view value,
+                                               std::vector<pid_t> pids, KillRim& rim) {
   std::vector<std::pair<pid_t, Fd>> held;
+  if (pids.size() > kKillProcessesARound) pids.resize(kKillProcessesARound);
   for (const pid_t pid : pids) {
     TM_TRY(auto process, rim.open_process(pid));
     if (process) held.emplace_back(pid, *std::move(process));
   }
-  if (held.empty()) return round;
-  TM_TRY(const std::vector<pid_t> still, pids_of(proc, variable, value, rim.self()));
-  for (auto& [pid, process] : held) {
-    if (std::ranges::find(still, pid) == still.end()) continue;
+  if (held.empty()) return held;
+  TM_TRY(const auto still, find_one(proc, variable, value, rim.self()));
+  std::erase_if(
+      held, [&](const auto& each) { return std::ranges::find(still, each.first, &MarkedProcess::pid) == still.end(); });
+  return held;
+}
+
+struct Signalled {
+  std::vector<Fd> told;
+  std::optional<Error> trouble;  // the first
+};
+Signalled signal_all(std::vector<std::pair<pid_t, Fd>> held, int signal, KillRim& rim) {
+  Signalled out;
+  for (auto& [_, process] : held) {
     const auto told = rim.signal(process, signal);
     if (!told) {
-      if (!round.trouble) round.trouble = told.error();
+      if (!out.trouble) out.trouble = told.error();
     } else if (*told) {
-      round.told.push_back(std::move(process));
+      out.told.push_back(std::move(process));
     }
   }
-  return round;
+  return out;
 }
 
 }  // namespace
@@ -142,12 +158,14 @@ Result<ProcessStat> parse_process_stat(std::string_view stat) {
     }
     if (field == kFirstBehindName) out.ended = word == "Z" || word == "X";
     const bool cpu = field >= kUserTime && field <= kChildSystemTime;  // user, system, and both of its children
-    if (field != kSession && field != kStartTime && field != kResident && !cpu) continue;
+    const bool process = field == kParent || field == kSession;
+    if (!process && field != kStartTime && field != kResident && !cpu) continue;
     const auto value = base::parse_int(word);  // cutime may be negative where a clock was set
-    if (!value || (field == kSession && (*value < 0 || *value > std::numeric_limits<pid_t>::max()))) {
+    if (!value || (process && (*value < 0 || *value > std::numeric_limits<pid_t>::max()))) {
       return fail(ErrorKind::kInvalid, "field ", field, " of a process is no number: ", base::in_quotes(word));
     }
     const std::int64_t amount = std::max<std::int64_t>(*value, 0);
+    if (field == kParent) out.parent = static_cast<pid_t>(amount);
     if (field == kSession) out.session = static_cast<pid_t>(amount);
     if (field == kStartTime) out.use.start_ticks = amount;
     if (field == kResident) out.use.resident_pages = amount;
@@ -180,6 +198,7 @@ Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variabl
     if (value.empty()) continue;
     MarkedProcess process = each.stat.use;
     process.pid = each.pid;
+    process.waits = !each.value.empty() && waits(each, seen);
     out[value].push_back(process);
   }
   for (auto& [_, processes] : out) std::ranges::sort(processes, {}, &MarkedProcess::pid);
@@ -189,14 +208,34 @@ Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variabl
 Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, std::string_view value, KillRim& rim) {
   KillReport report;
   std::optional<Error> trouble;
+  std::set<pid_t> waiting;
   for (int round = 0; round < kKillRounds; ++round) {
-    TM_TRY(Round done, signal_all(proc, variable, value, SIGKILL, rim));
+    TM_TRY(const auto found, find_one(proc, variable, value, rim.self()));
+    if (found.empty()) break;
+    std::vector<pid_t> pids;
+    for (const MarkedProcess& each : found) {
+      if (each.waits) waiting.insert(each.pid);
+      if (!waiting.contains(each.pid)) pids.push_back(each.pid);
+    }
+    const bool only_waiting = pids.empty();
+    const bool last = round >= kKillRounds - kRoundsForAll;
+    if (only_waiting || last) {
+      pids.clear();
+      for (const MarkedProcess& each : found) pids.push_back(each.pid);
+    }
+    TM_TRY(auto held, hold(proc, variable, value, std::move(pids), rim));
+    if (only_waiting && !last) {
+      std::vector<Fd> ending;
+      for (auto& [_, process] : held) ending.push_back(std::move(process));
+      rim.wait(ending, kKillRoundPatience);
+      continue;
+    }
+    Signalled done = signal_all(std::move(held), SIGKILL, rim);
     if (done.trouble) trouble = std::move(done.trouble);
-    if (done.told.empty()) break;
     report.killed += done.told.size();
     rim.wait(done.told, kKillRoundPatience);
   }
-  TM_TRY(const std::vector<pid_t> left, pids_of(proc, variable, value, rim.self()));
+  TM_TRY(const auto left, find_one(proc, variable, value, rim.self()));
   report.left = left.size();
   report.killed -= std::min(report.killed, report.left);
   if (trouble && report.left > 0) return fail(*std::move(trouble));
@@ -205,8 +244,14 @@ Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, st
 
 Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
                                  KillRim& rim) {
-  TM_TRY(Round done, signal_all(proc, variable, value, signal, rim));
-  TM_TRY(const std::vector<pid_t> left, pids_of(proc, variable, value, rim.self()));
+  TM_TRY(const auto found, find_one(proc, variable, value, rim.self()));
+  std::vector<pid_t> pids;
+  for (const MarkedProcess& each : found) {
+    if (!each.waits) pids.push_back(each.pid);
+  }
+  TM_TRY(auto held, hold(proc, variable, value, std::move(pids), rim));
+  Signalled done = signal_all(std::move(held), signal, rim);
+  TM_TRY(const auto left, find_one(proc, variable, value, rim.self()));
   if (done.trouble && done.told.empty()) return fail(*std::move(done.trouble));
   return KillReport{done.told.size(), left.size()};
 }

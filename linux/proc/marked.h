@@ -1,6 +1,9 @@
 // Processes that belong together without a group: each was begun with a variable of one value in its environment, or is
 // in the session of one that was. So a container of YARN's DefaultContainerExecutor is found (CONTAINER_ID), and ended.
 //
+// Who waits for the session to end is not in it: a NodeManager starts a script, which starts the container in a session
+// of its own, waits, and keeps its exit code. It has the mark too, and is given the time to end with what it waits for.
+//
 // A process that clears its environment is found while another one of its session says whose it is, and one that leaves
 // the session as well is not: only a group holds everything.
 #pragma once
@@ -27,6 +30,7 @@ struct MarkedProcess {
   std::int64_t start_ticks = 0;  // since the start of the machine
   std::int64_t cpu_ticks = 0;    // its own, and of its children that ended
   std::int64_t resident_pages = 0;
+  bool waits = false;  // for the others, as above: nothing that it uses is the container's
 };
 
 // Value of the variable → its processes, by pid. One look at all processes of the machine; what goes meanwhile, and
@@ -36,12 +40,13 @@ Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variabl
 
 // SIGKILL to all with that value, in rounds, until there are none: what was not seen may have forked meanwhile.
 Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, std::string_view value, KillRim& rim);
-// `signal` once to each.
+// `signal` once to each that does not only wait.
 Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
                                  KillRim& rim);
 
 // Parts of it, for tests and fuzzers.
 struct ProcessStat {
+  pid_t parent = 0;
   pid_t session = 0;
   bool ended = false;  // only its parent has not looked yet
   MarkedProcess use;   // without its pid

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -21,16 +22,17 @@ using testing::Tree;
 constexpr std::string_view kVariable = "CONTAINER_ID";
 constexpr pid_t kSelf = 4242;
 
-std::string stat_of(pid_t pid, pid_t session, std::int64_t start = 900, std::int64_t resident = 10) {
+std::string stat_of(pid_t pid, pid_t session, std::int64_t start = 900, std::int64_t resident = 10, pid_t parent = 1) {
   // pid (comm) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime cutime cstime
   // priority nice threads itrealvalue starttime vsize rss …
-  return base::cat(pid, " (a) (b c) S 1 ", session, " ", session, " 0 -1 4194304 1 2 3 4 11 12 13 14 20 0 1 0 ", start,
-                   " 1000000 ", resident, " 18446744073709551615 1 1\n");
+  return base::cat(pid, " (a) (b c) S ", parent, " ", session, " ", session,
+                   " 0 -1 4194304 1 2 3 4 11 12 13 14 20 0 1 0 ", start, " 1000000 ", resident,
+                   " 18446744073709551615 1 1\n");
 }
 
 struct Processes : Tree {
-  void add(pid_t pid, pid_t session, std::string_view environment) {
-    write(base::cat(pid, "/stat"), stat_of(pid, session));
+  void add(pid_t pid, pid_t session, std::string_view environment, pid_t parent = 1) {
+    write(base::cat(pid, "/stat"), stat_of(pid, session, 900, 10, parent));
     write(base::cat(pid, "/environ"), environment);
   }
   MarkedProcesses find() {
@@ -85,6 +87,22 @@ TEST(MarkedProcesses, ASessionWithoutItsLeaderIsWhoseProcessesSaySo) {
   processes.add(23, 20, "");
   EXPECT_EQ(processes.pids_of("container_a"), "11 12 21");
   EXPECT_EQ(processes.pids_of("container_b"), "22") << "of two containers: nobody knows whose the third is";
+}
+
+TEST(MarkedProcesses, WhoWaitsForTheContainerIsKnown) {
+  Processes processes;
+  processes.add(5, 5, "");                                // a NodeManager
+  processes.add(10, 5, environment("container_a"), 5);    // its script
+  processes.add(11, 11, environment("container_a"), 10);  // the container
+  processes.add(12, 12, environment("container_a"), 11);  // which has started a session of its own
+  processes.add(13, 13, environment("container_b"), 11);
+  EXPECT_EQ(processes.pids_of("container_a"), "10 11 12");
+  const auto found = processes.find();
+  EXPECT_TRUE(found.at("container_a")[0].waits);
+  EXPECT_FALSE(found.at("container_a")[1].waits) << "its session is the container's";
+  EXPECT_FALSE(found.at("container_a")[2].waits);
+  processes.remove("5");
+  EXPECT_TRUE(processes.find().at("container_a")[0].waits) << "with its NodeManager away too";
 }
 
 TEST(MarkedProcesses, Process1AndTheCallerAreInNobodysContainer) {
@@ -145,7 +163,8 @@ TEST(VariableIn, IsTheWholeNameAndTheFirst) {
   EXPECT_EQ(variable_in("", "A"), "");
 }
 
-// On this machine: a shell in a session of its own with two children, one of which has cleared its environment.
+// On this machine: a script that waits, as a NodeManager's does, and notes the exit code of what it waits for: a shell
+// in a session of its own with two children, one of which has cleared its environment.
 struct RealContainer {
   explicit RealContainer(std::string container) : value(std::move(container)) {
     int ready[2];
@@ -153,15 +172,13 @@ struct RealContainer {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, ready[1], STDOUT_FILENO);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
     std::string shell = "sh", flag = "-c", path = "PATH=/usr/bin:/bin", mark = base::cat(kVariable, "=", value);
-    std::string script = "env -i sh -c 'sleep 1000; :' & sleep 1000 & echo; wait";
+    std::string script =
+        base::cat("setsid sh -c \"env -i sh -c 'sleep 1000; :' & sleep 1000 & echo; wait\" & wait $!; echo $? > ",
+                  noted.path("code"));
     char* argv[] = {shell.data(), flag.data(), script.data(), nullptr};
     char* envp[] = {path.data(), mark.data(), nullptr};
-    EXPECT_EQ(posix_spawnp(&child, "sh", &files, &attributes, argv, envp), 0);
-    posix_spawnattr_destroy(&attributes);
+    EXPECT_EQ(posix_spawnp(&child, "sh", &files, nullptr, argv, envp), 0);
     posix_spawn_file_actions_destroy(&files);
     ::close(ready[1]);
     char line = 0;
@@ -178,6 +195,7 @@ struct RealContainer {
     const auto at = found.find(value);
     return at == found.end() ? 0 : at->second.size();
   }
+  Tree noted;
   Folder proc = Folder::open("/proc").value();
   std::string value;
   pid_t child = -1;
@@ -185,17 +203,21 @@ struct RealContainer {
 
 TEST(MarkedProcesses, AContainerWithoutAGroupIsEndedWhole) {
   const RealContainer container(base::cat("container_test_", ::getpid()));
-  EXPECT_GE(container.count(), 3u) << "the shell and its children";
+  EXPECT_GE(container.count(), 4u) << "who waits, the shell and its children";
   KernelKillRim rim;
   const auto asked = signal_marked(container.proc, kVariable, container.value, SIGCONT, rim);
   ASSERT_TRUE(asked) << asked.error().message;
   EXPECT_GE(asked->killed, 3u);
-  EXPECT_GE(asked->left, 3u);
+  EXPECT_GE(asked->left, 4u);
   const auto killed = kill_marked(container.proc, kVariable, container.value, rim);
   ASSERT_TRUE(killed) << killed.error().message;
   EXPECT_GE(killed->killed, 3u);
   EXPECT_EQ(killed->left, 0u) << "what its parent has still to collect counts no more";
   EXPECT_EQ(container.count(), 0u);
+  std::string code;
+  EXPECT_TRUE(std::getline(std::ifstream(container.noted.path("code")), code))
+      << "who waits is not killed before it is done";
+  EXPECT_EQ(code, "137");
   const auto again = kill_marked(container.proc, kVariable, container.value, rim);
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, (KillReport{0, 0}));

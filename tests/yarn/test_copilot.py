@@ -1,0 +1,249 @@
+"""`tidemark yarn-copilot` beside a real NodeManager with its own executor, which gives a container a session and no group."""
+
+import http.client
+import json
+import os
+import socket
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+from cluster.tidemark_process import Component, wait_for
+from support.yarn import Job, NotReady, Totals, Yarn, until
+
+SITE = Totals(memory_mib=2048, vcores=6)
+MASTER_MIB, TASK_MIB = 256, 128
+
+
+class OverSocket(http.client.HTTPConnection):
+    def __init__(self, path: str):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Copilot(Component):
+    """As a node has it, on a socket of its own."""
+
+    def __init__(self, folder: str, web_port: int, *more: str):
+        self.socket = f"{folder}/copilot.sock"
+        super().__init__("yarn-copilot", f"--server-endpoint={self.socket}", f"--node-manager-endpoint=127.0.0.1:{web_port}", "--list-age=0s", *more)
+        wait_for(lambda: "serving socket=" in self.log, "an open socket", self)
+
+    def ask(self, method: str, path: str, body: dict | None = None) -> tuple[int, object]:
+        connection = OverSocket(self.socket)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        return answer.status, json.loads(text) if text[:1] in ("[", "{", '"') else text
+
+    def get(self, path: str):
+        status, body = self.ask("GET", path)
+        if status != 200:
+            raise AssertionError(f"GET {path}: {status} {body}\n{self.log[-2000:]}")
+        return body
+
+    def names(self) -> list[str]:
+        return [each["name"] for each in self.get("/v1/containers")]
+
+    def seen(self) -> dict[str, dict]:
+        return {each["id"]: each for each in self.get("/tidemark/v1/containers")["containers"]}
+
+
+class WithoutGroups(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.yarn = cls.enterClassContext(Yarn([SITE]))
+        cls.node = cls.yarn.nodes[0]
+
+    def setUp(self):
+        self.copilot = self.begin()
+
+    def begin(self, *more: str) -> Copilot:
+        copilot = Copilot(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-")), self.node.ports.web, *more)
+        self.addCleanup(copilot.stop)
+        return copilot
+
+    def submit(self, command: str, containers: int) -> Job:
+        job = self.yarn.submit(command, containers=containers, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
+        self.addCleanup(self.end, job)
+        return job
+
+    def end(self, job: Job) -> None:
+        try:
+            job.end()
+        except NotReady:
+            return  # never accepted
+        until("nothing of it is on the node", lambda: self.node.seen()["usedMemoryMB"] == 0)
+
+    def start_job(self, command: str = "sleep 1000", containers: int = 2) -> tuple[str, list[str]]:
+        """Its master's container and the others, all with their processes."""
+        self.submit(command, containers)
+
+        def there():
+            seen = self.copilot.seen()
+            running = [each for each in seen.values() if each["state"] == "RUNNING" and each["use"]]
+            return seen if len(running) == containers + 1 else None
+
+        seen = wait_for(there, f"a master and {containers} containers", self.copilot)
+        masters = [name for name, each in seen.items() if each["master"]]
+        self.assertEqual(1, len(masters), seen)
+        return masters[0], sorted(set(seen) - set(masters))
+
+    def processes_of(self, container: str) -> set[int]:
+        """Without the script that waits for it in the NodeManager's session."""
+        found = set()
+        for file in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                marked = f"CONTAINER_ID={container}\0".encode() in file.read_bytes()
+                if marked and b"default_container_executor.sh" not in (file.parent / "cmdline").read_bytes():
+                    found.add(int(file.parent.name))
+            except OSError:
+                continue
+        return found
+
+    def test_it_tells_what_the_node_manager_lists(self):
+        self.assertEqual("ok", self.copilot.get("/health"))
+        self.assertEqual({"name": "yarn", "version": "v1"}, self.copilot.get("/information"))
+        self.assertEqual([], self.copilot.get("/v1/containers"))
+        master, tasks = self.start_job()
+        self.assertEqual(sorted([master, *tasks]), self.copilot.names())
+        self.assertEqual(sorted(each["id"] for each in self.node.containers()), self.copilot.names())
+        info = self.copilot.get(f"/v1/container?containerID={tasks[0]}")
+        self.assertEqual(
+            {"name": tasks[0], "uid": tasks[0], "namespace": "yarn", "hostNetwork": True, "priority": 1, "annotations": None},
+            {key: info[key] for key in ("name", "uid", "namespace", "hostNetwork", "priority", "annotations")},
+        )
+        self.assertEqual({"cpu": "1", "memory": str(TASK_MIB * 2**20)}, info["resources"]["requests"])
+        self.assertFalse(info["createTimestamp"].startswith("0001"))
+        seen = self.copilot.seen()
+        self.assertEqual(len(self.processes_of(tasks[0])), seen[tasks[0]]["use"]["processes"])
+        self.assertGreater(seen[master]["use"]["memoryBytes"], 32 * 2**20, "a master is a JVM")
+        self.assertGreater(seen[master]["use"]["cpuNanoseconds"], 0)
+        self.assertIsNone(seen[tasks[0]]["group"])
+
+    def test_a_kill_ends_all_of_one_container_and_its_master_hears_137(self):
+        # A shell, its child in the background, and one that has cleared its environment: the peer's kill ends one process group.
+        master, tasks = self.start_job("sh -c 'sleep 1001; :' & env -i sleep 1002 & wait")
+        wait_for(lambda: len(self.processes_of(tasks[0])) >= 3, "its processes", self.copilot)
+        others = self.processes_of(master) | self.processes_of(tasks[1])
+        status, body = self.copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})
+        self.assertEqual((200, [tasks[0]]), (status, [each["name"] for each in body["items"]]))
+        self.assertEqual(set(), self.processes_of(tasks[0]))
+        self.assertEqual(1, self.commands().count("sleep 1002"), "that of the other container")
+        self.assertEqual(others, self.processes_of(master) | self.processes_of(tasks[1]))
+        wait_for(lambda: tasks[0] not in self.copilot.names(), "its end at the NodeManager", self.copilot)
+        wait_for(lambda: f"containerID={tasks[0]}, state=COMPLETE, exitStatus=137" in self.yarn.jobs[-1].masters(), "its master's word", self.copilot)
+        status, body = self.copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})
+        self.assertEqual(400, status)
+        self.assertIn(tasks[0], body["error"])
+
+    def commands(self) -> list[str]:
+        """Of the processes of this run: those without an environment are in a session of one that has one."""
+        return [line.strip() for line in (self._command(pid) for pid in Path("/proc").glob("[0-9]*")) if line.startswith("sleep 100")]
+
+    def _command(self, folder: Path) -> str:
+        try:
+            return (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            return ""
+
+    def test_a_stop_asks_first_and_kills_who_stays(self):
+        deaf = Path(self.enterContext(tempfile.TemporaryDirectory())) / "deaf"
+        _, tasks = self.start_job(f"trap '' TERM; touch {deaf}; while :; do sleep 0.2; done", 1)
+        wait_for(deaf.exists, "a container that does not listen", self.copilot)
+        before = self.processes_of(tasks[0])
+        status, body = self.copilot.ask("POST", "/tidemark/v1/stop", {"containerID": tasks[0], "graceSeconds": 2, "reason": "TM-EVICT-001"})
+        self.assertEqual((202, tasks[0]), (status, body["containerID"]))
+        self.assertEqual(body["killedAt"], self.copilot.seen()[tasks[0]]["stoppedAt"])
+        self.assertTrue(before & self.processes_of(tasks[0]), "it does not listen, and its time is not over")
+        wait_for(lambda: not self.processes_of(tasks[0]), "the kill", self.copilot)
+        wait_for(lambda: "a container was killed" in self.copilot.log, "its word on the kill", self.copilot)
+        self.assertIn("TM-EVICT-001", self.copilot.log)
+
+    def test_the_newest_go_first_and_the_master_last(self):
+        master, tasks = self.start_job(containers=3)
+        status, body = self.copilot.ask("POST", "/v1/killContainersByResource", {"resources": {"memory": f"{2 * TASK_MIB}Mi"}})
+        self.assertEqual(200, status, body)
+        self.assertEqual(2, len(body["items"]))
+        self.assertNotIn(master, [each["name"] for each in body["items"]])
+        self.assertTrue(self.processes_of(master))
+
+    def test_events_follow_a_container(self):
+        lines, ready = [], threading.Event()
+
+        def listen():
+            connection = OverSocket(self.copilot.socket)
+            connection.request("GET", "/tidemark/v1/events")
+            answer = connection.getresponse()
+            ready.set()
+            for line in answer:
+                lines.append(json.loads(line))
+            connection.close()
+
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        self.assertTrue(ready.wait(30))
+        _, tasks = self.start_job(containers=1)
+
+        def told() -> list[str]:
+            return [each["type"] for each in lines if each["container"]["id"] == tasks[0]]
+
+        wait_for(lambda: told()[:1] == ["added"], "it among the events", self.copilot)
+        self.copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})
+        wait_for(lambda: told()[-1:] == ["removed"], "its end among the events", self.copilot)
+        self.assertEqual(0, self.copilot.stop(), "a listener holds up no stop")
+        listener.join(30)
+        self.assertFalse(listener.is_alive())
+
+    def test_a_node_manager_that_is_away_or_hangs(self):
+        _, tasks = self.start_job(containers=1)
+        copilot = self.begin("--node-manager-timeout=500ms")
+        self.node.freeze()
+        self.addCleanup(self.node.resume)
+        status, body = copilot.ask("GET", "/v1/containers")
+        self.assertEqual(400, status)
+        self.assertIn("NodeManager", body["error"])
+        self.assertEqual((200, "ok"), copilot.ask("GET", "/health"))
+        self.assertEqual(200, copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})[0], "what runs is ended all the same")
+        self.assertEqual(set(), self.processes_of(tasks[0]))
+        self.node.resume()
+        wait_for(lambda: copilot.ask("GET", "/v1/containers")[0] == 200, "the NodeManager's answer", copilot)
+
+    def test_one_that_was_killed_leaves_a_socket_that_the_next_one_takes(self):
+        self.copilot.kill()
+        self.assertTrue(os.path.exists(self.copilot.socket))
+        again = Copilot(os.path.dirname(self.copilot.socket), self.node.ports.web)
+        self.addCleanup(again.stop)
+        self.assertEqual([], again.get("/v1/containers"))
+        second = Component("yarn-copilot", f"--server-endpoint={again.socket}", f"--node-manager-endpoint=127.0.0.1:{self.node.ports.web}")
+        self.addCleanup(second.stop)
+        self.assertEqual(1, second.process.wait(30), "one that lives keeps it")
+        self.assertIn(again.socket, second.log)
+        self.assertEqual([], again.get("/v1/containers"))
+
+    def test_another_user_is_not_answered(self):
+        copilot = self.begin("--allow-users=4711")
+
+        def ask_as(uid: int) -> int:
+            """In a process of its own: a user cannot be taken back."""
+            child = os.fork()
+            if child == 0:
+                try:
+                    os.setresuid(uid, uid, uid)
+                    os._exit({200: 0, 403: 3}.get(copilot.ask("GET", "/v1/containers")[0], 1))
+                except BaseException:
+                    os._exit(2)
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+        os.chmod(os.path.dirname(copilot.socket), 0o755)
+        self.assertEqual(0, ask_as(4711))
+        self.assertEqual(3, ask_as(4712))
