@@ -75,6 +75,8 @@ copilot::Container to_container(const SeenContainer& seen) {
   out.name = out.uid = seen.said.id;
   out.ns = "yarn";
   if (!seen.said.user.empty()) out.labels.emplace_back(model::kUserLabel, seen.said.user);
+  // All other containers of the application end with it.
+  if (seen.master()) out.labels.emplace_back(model::kInfrastructureLabel, "true");
   out.priority = kPeerPriority;
   out.created = seen.began;
   out.group = seen.group;

@@ -60,6 +60,13 @@ TEST(Words, WhatOnlyThisCopilotTells) {
                  R"("memoryMiB":0,"began":null,"group":null,"use":null,"stoppedAt":null})");
 }
 
+TEST(Words, AMasterIsWhatOthersDependOn) {
+  SeenContainer master = seen();
+  EXPECT_EQ(to_container(master).label("tidemark.io/infrastructure"), "");
+  master.yarn->number = 1;
+  EXPECT_EQ(to_container(master).label("tidemark.io/infrastructure"), "true");
+}
+
 TEST(Words, AnAmountBeyondItsRangeIsHeld) {
   SeenContainer each = seen();
   each.said.vcores = each.said.memory_mib = std::numeric_limits<std::int64_t>::max();

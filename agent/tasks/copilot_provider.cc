@@ -168,6 +168,7 @@ Result<model::Task> CopilotProvider::task_of(const copilot::Container& container
     task.identity.attempt = yarn->attempt;
   }
 
+  task.infrastructure = container.label(model::kInfrastructureLabel) == "true";
   task.qos_raw = task.qos = model::Qos::kBe;
   task.kube_qos = model::KubeQos::kBestEffort;
   task.priority_raw = task.priority = model::PriorityClass::kBatch;

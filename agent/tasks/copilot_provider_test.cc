@@ -87,7 +87,8 @@ TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
   container.labels = {{std::string(model::kClassLabel), "spark"},
                       {std::string(model::kUserLabel), "ada"},
                       {std::string(model::kBusinessLabel), "ads"},
-                      {std::string(model::kJobLabel), "nightly"}};
+                      {std::string(model::kJobLabel), "nightly"},
+                      {std::string(model::kInfrastructureLabel), "true"}};
   begin();
   ASSERT_EQ(provider->provided().tasks.size(), 1u);
   const model::TaskIdentity& identity = provider->provided().tasks[0]->identity;
@@ -95,6 +96,7 @@ TEST_F(CopilotProviderTest, LabelsSayWhoseItIs) {
   EXPECT_EQ(identity.user, "ada");
   EXPECT_EQ(identity.business, "ads");
   EXPECT_EQ(identity.job, "nightly");
+  EXPECT_TRUE(provider->provided().tasks[0]->infrastructure) << "a master: the last to go";
 }
 
 TEST_F(CopilotProviderTest, ItMayNameGroupsBelowItsParentOnly) {
