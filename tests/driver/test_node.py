@@ -48,7 +48,7 @@ class Pods(unittest.TestCase):
 
 class Cgroups(unittest.TestCase):
     def test_a_name_that_is_not_of_a_test_is_refused(self):
-        for name in ("", "kubepods", "..", "tidemark-test-", "tidemark-test-0123456g", "tidemark-test-01234567/..", "system.slice"):
+        for name in ("", "kubepods", "..", "tidemark-test-", "tidemark-test-0123456g", "tidemark-test-01234567/..", "tidemark-test-01234567/", "tidemark-test-01234567/a/../../b", "system.slice"):
             with self.subTest(name):
                 for what in (cgroups.make, cgroups.remove):
                     with self.assertRaises(ValueError):

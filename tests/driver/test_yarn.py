@@ -1,6 +1,7 @@
 """What the fixture of a real YARN does before there is one, and after it was killed: its Java, its settings, whose processes are its own."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,9 +14,11 @@ from unittest import mock
 from driver import groups, hadoop_jars, packages, yarn
 from driver.console import Failed
 from support import owners
+from support.yarn import groups as container_groups
 from support.yarn import leftovers, settings
 from support.yarn.job import Job
 from support.yarn.server import NotReady, Server, until
+from support.yarn.yarn import EXECUTOR
 
 PATIENCE_S = 60
 
@@ -161,6 +164,73 @@ class Leftovers(unittest.TestCase):
         self.assertEqual(([str(left)], []), leftovers.clear_away())
         self.assertEqual((-9, None), (orphan.wait(PATIENCE_S), busy.poll()))
         self.assertEqual((False, True), (left.exists(), used.exists()))
+
+
+class Groups(unittest.TestCase):
+    """Without making one."""
+
+    def test_only_below_a_group_of_a_test(self):
+        for path, below in (("", None), ("../cpu", None), ("/yarn", None), ("yarn/", None), ("yarn", "kubepods"), ("yarn", "tidemark-test-1")):
+            with self.subTest(path=path, below=below), self.assertRaises(ValueError):
+                container_groups.Groups(path, below)
+
+    def test_what_a_run_says_of_any_other_group_is_not_believed(self):
+        run = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        with mock.patch.object(container_groups.cgroups, "remove") as remove:
+            for said in ("kubepods", "..", "tidemark-test-00000000/..", ""):
+                (run / container_groups.RECORD).write_text(said)
+                self.assertEqual([], container_groups.remove(run))
+            remove.assert_not_called()
+
+
+class Executor(unittest.TestCase):
+    """In the place of Hadoop's own, as a NodeManager calls it: its statuses are those that a NodeManager knows."""
+
+    def setUp(self):
+        self.run_folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.executor = self.run_folder / "container-executor"
+        shutil.copy(EXECUTOR, self.executor)
+        self.executor.chmod(0o755)
+
+    def call(self, *words: str) -> int:
+        return subprocess.run([self.executor, *map(str, words)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE_S).returncode
+
+    def launch(self, script: str) -> tuple[int, str]:
+        """Its status, and what it writes beside the number of the first process."""
+        (self.run_folder / "script").write_text(f"#!/bin/sh\n{script}\n")
+        (self.run_folder / "tokens").touch()
+        pid_file = self.run_folder / "it.pid"
+        status = self.call(
+            "u", "u", "1", "app", "it", self.run_folder / "work", self.run_folder / "script", self.run_folder / "tokens", "--http", pid_file, self.run_folder / "local",
+            self.run_folder / "log", f"cgroups={self.run_folder}/cpu%{self.run_folder}/memory",
+        )
+        numbers = {(self.run_folder / file).read_text() for file in ("it.pid", "cpu", "memory", "work/said")}
+        self.assertEqual(1, len(numbers), "pid file, groups and the script itself agree")
+        return status, Path(f"{pid_file}.exitcode").read_text().strip()
+
+    def test_the_status_is_that_of_the_first_process(self):
+        for end, status in (("exit 7", 7), ("kill -s KILL $$", 137), ("kill -s TERM $$", 143)):
+            self.assertEqual((status, str(status)), self.launch(f"echo $$ > said; {end}"))
+
+    def test_it_signals_the_whole_session_or_says_that_there_is_none(self):
+        child = subprocess.Popen(["sh", "-c", "sleep 1000; exit"], stdin=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        until("both are there", lambda: len(leftovers.session(child.pid)) == 2, PATIENCE_S)
+        self.assertEqual(0, self.call("u", "u", "2", child.pid, 0))
+        self.assertEqual(0, self.call("u", "u", "2", child.pid, 15))
+        self.assertEqual(-15, child.wait(PATIENCE_S))
+        until("nobody is left of it", lambda: not leftovers.session(child.pid), PATIENCE_S)
+        self.assertEqual(9, self.call("u", "u", "2", child.pid, 15))
+
+    def test_it_deletes_below_its_own_folder_only(self):
+        (self.run_folder / "a/b").mkdir(parents=True)
+        other = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for words in ((other,), (f"{self.run_folder}/../{other.name}",), (self.run_folder,), ("..", other)):
+            self.assertEqual(3, self.call("u", "u", "3", *words), words)
+        self.assertTrue(other.exists())
+        self.assertEqual((0, 0), (self.call("u", "u", "3", "b", self.run_folder / "a"), self.call("u", "u", "3", self.run_folder / "none")))
+        self.assertFalse((self.run_folder / "a/b").exists())
 
 
 if __name__ == "__main__":

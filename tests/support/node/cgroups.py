@@ -1,4 +1,4 @@
-"""The cgroups of a run: one folder of this name at the top of every hierarchy, in which the kubelet keeps all of its own."""
+"""The cgroups of a run: one folder of this name at the top of every hierarchy, in which the kubelet keeps all of its own, and what lies below it."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 NAME = re.compile(r"tidemark-(test|demo)-[0-9a-f]{8}")  # nothing that is called otherwise is ever removed
+PATH = re.compile(rf"{NAME.pattern}(/\w[\w.-]*)*")  # the same, or a folder in it
 EMPTY_S = 20  # until processes that were killed are gone from their cgroups
 
 
@@ -20,29 +21,30 @@ def hierarchies() -> list[Path]:
     return list(dict.fromkeys(path.resolve() for path in found))
 
 
-def make(name: str) -> list[Path]:
-    if not NAME.fullmatch(name):
-        raise ValueError(f"`{name}` is no name of a cgroup of a test")
+def make(path: str) -> list[Path]:
+    """With the folders above it, as far as they are not there; FileExistsError where it is."""
+    _check(path)
     made = []
     for hierarchy in hierarchies():
-        folder = hierarchy / name
-        folder.mkdir()
+        folder = hierarchy
+        for name in path.split("/"):
+            parent, folder = folder, folder / name
+            folder.mkdir(exist_ok=folder != hierarchy / path)
+            for file in ("cpuset.cpus", "cpuset.mems"):  # version 1 starts them empty, and then nothing can run in there
+                if (folder / file).exists() and not (folder / file).read_text().strip() and (parent / file).exists():
+                    (folder / file).write_text((parent / file).read_text())
         made.append(folder)
-        for file in ("cpuset.cpus", "cpuset.mems"):  # version 1 starts them empty, and then nothing can run in there
-            if (folder / file).exists() and not (folder / file).read_text().strip() and (hierarchy / file).exists():
-                (folder / file).write_text((hierarchy / file).read_text())
     return made
 
 
-def remove(name: str) -> list[str]:
+def remove(path: str) -> list[str]:
     """Removes the folders of this name with all that is below; returns what could not be removed and why."""
-    if not NAME.fullmatch(name):
-        raise ValueError(f"`{name}` is no name of a cgroup of a test")
+    _check(path)
     deadline, left = time.monotonic() + EMPTY_S, {}
     while True:
         left = {}
         for hierarchy in hierarchies():
-            for folder, _, _ in os.walk(hierarchy / name, topdown=False):
+            for folder, _, _ in os.walk(hierarchy / path, topdown=False):
                 try:
                     os.rmdir(folder)
                 except FileNotFoundError:
@@ -54,10 +56,15 @@ def remove(name: str) -> list[str]:
         time.sleep(0.05)
 
 
-def there(name: str) -> list[Path]:
-    return [folder for hierarchy in hierarchies() if (folder := hierarchy / name).exists()]
+def there(path: str) -> list[Path]:
+    return [folder for hierarchy in hierarchies() if (folder := hierarchy / path).exists()]
 
 
 def writable() -> bool:
     """Whether make() can: it makes a folder in every one."""
     return all(os.access(hierarchy, os.W_OK) for hierarchy in hierarchies())
+
+
+def _check(path: str) -> None:
+    if not PATH.fullmatch(path):
+        raise ValueError(f"`{path}` is no name of a cgroup of a test")

@@ -5,13 +5,14 @@
   settings.py    what they are configured with
   rest.py        their REST doors
   job.py         an application of distributed shell
+  groups.py      the cgroups of containers; container_executor.sh puts them there, in the place of Hadoop's own
   leftovers.py   what belongs to containers, which outlive their NodeManager; and what a killed run left behind
   pom.xml        which version of Hadoop, and which of its jars (driver/hadoop_jars.py takes them)
 """
 
-from support.yarn.job import Job
+from support.yarn.job import End, Job
 from support.yarn.server import NotReady
 from support.yarn.settings import Totals
 from support.yarn.yarn import Yarn, until
 
-__all__ = ["Job", "NotReady", "Totals", "Yarn", "until"]
+__all__ = ["End", "Job", "NotReady", "Totals", "Yarn", "until"]

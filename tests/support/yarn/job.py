@@ -1,12 +1,23 @@
 """An application of distributed shell: a master, and containers that run a command. Its client stays beside it until it has ended."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from support.yarn.server import READY_S, NotReady, Server, until
 
 ENDED = ("FINISHED", "FAILED", "KILLED")
+# As its master logs it: the diagnostics go on until the next line that begins with a date.
+_CONTAINER_ENDED = r"got container status for containerID={}, state=COMPLETE, exitStatus=(-?\d+), diagnostics=(.*?)(?=^\d{{4}}-|\Z)"
 _SUBMITTED = re.compile(r"Submitted application (application_\d+_\d+)")
+
+
+@dataclass(frozen=True)
+class End:
+    """Of a container, as its master is told of it."""
+
+    status: int  # of the process; negative where YARN ended it
+    diagnostics: str
 
 
 class Job:
@@ -59,6 +70,14 @@ class Job:
     def masters(self) -> str:
         """What its masters said: how containers ended is told to nobody else."""
         return "\n".join(log.read_text(errors="replace") for folder in self._container_logs for log in sorted(folder.glob(f"{self.id}/*/AppMaster.std*")))
+
+    def told(self, container: str) -> End | None:
+        """None while its master does not know yet."""
+        found = re.search(_CONTAINER_ENDED.format(container), self.masters(), re.M | re.S)
+        return End(int(found[1]), found[2].strip()) if found else None
+
+    def wait_told(self, container: str, limit_s: float = READY_S) -> End:
+        return until(f"the master is told that {container} has ended", lambda: self.told(container), limit_s)
 
     def tail(self, lines: int = 30) -> str:
         return "\n".join(["---- masters", *self.masters().splitlines()[-lines:]])

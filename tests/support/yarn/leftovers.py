@@ -1,5 +1,6 @@
 """The processes of a run, and what a killed one left behind. A container is a session of its own and outlives its NodeManager, so it is found by what
-every process of YARN has: the folder of the run in its environment, where its local folders and its configuration are named."""
+every process of YARN has: the folder of the run in its environment, where its local folders and its configuration are named. Groups are found by what
+the folder says of them."""
 
 import os
 import shutil
@@ -9,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from support import owners
+from support.yarn import groups
 
 PLACE = Path("/tmp")  # not TMPDIR: what a killed run leaves must be found by the next
 PREFIX = "tidemark-yarn-"
@@ -27,10 +29,21 @@ def processes_of(folder: Path) -> dict[int, str]:
     return found
 
 
+def session(first: int) -> set[int]:
+    """Of whom that is the first process, there still or not."""
+    found = set()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(file.read_text().rsplit(")", 1)[1].split()[3]) == first:
+                found.add(int(file.parent.name))
+    return found
+
+
 def end(folder: Path) -> list[str]:
     """SIGKILL to all of them, until there are no more: what they start meanwhile has the same environment. Returns what is left."""
     deadline = time.monotonic() + END_S
     while found := processes_of(folder):
+        groups.thaw(folder)
         if time.monotonic() > deadline:
             return [f"process {pid}: {line}" for pid, line in found.items()]
         for pid in found:
@@ -42,6 +55,7 @@ def end(folder: Path) -> list[str]:
 
 def take_away(folder: Path) -> list[str]:
     left = end(folder)
+    left += groups.remove(folder)
     if not left:  # last: what is left is found by it
         shutil.rmtree(folder, ignore_errors=True)
         left += [f"folder {folder}"] if folder.exists() else []

@@ -84,6 +84,10 @@ class Layout:
     def container_logs(self, node: str) -> Path:
         return self.logs / f"{node}-containers"
 
+    @property
+    def executor(self) -> Path:
+        return self.folder / "container-executor"
+
 
 def core(layout: Layout) -> dict[str, str]:
     return {"fs.defaultFS": "file:///", "hadoop.tmp.dir": str(layout.scratch)}
@@ -116,6 +120,17 @@ def node(layout: Layout, name: str, ports: NodePorts, totals: Totals) -> dict[st
         "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
         "yarn.nodemanager.vmem-check-enabled": "false", "yarn.nodemanager.pmem-check-enabled": "false",
         "yarn.nodemanager.env-whitelist": "JAVA_HOME,PATH,JAVA_TOOL_OPTIONS",
+    }
+
+
+def containers_in_groups(layout: Layout, path: str) -> dict[str, str]:
+    """Of a NodeManager that puts containers below a group which is there, by container_executor.sh."""
+    executor, node = "yarn.nodemanager.linux-container-executor", "yarn.nodemanager"
+    return {
+        f"{node}.container-executor.class": f"{SERVER}.nodemanager.LinuxContainerExecutor",
+        f"{executor}.path": str(layout.executor), f"{executor}.group": "root", f"{executor}.nonsecure-mode.limit-users": "false",
+        f"{executor}.cgroups.hierarchy": f"/{path}", f"{executor}.cgroups.mount": "false",
+        f"{node}.resource.cpu.enabled": "true", f"{node}.resource.memory.enabled": "true",
     }
 
 

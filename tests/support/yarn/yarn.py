@@ -9,6 +9,7 @@ from pathlib import Path
 
 from support import owners
 from support.yarn import leftovers, settings
+from support.yarn.groups import Groups
 from support.yarn.job import Job
 from support.yarn.rest import Answer, Door
 from support.yarn.server import NotReady, Server, until
@@ -17,6 +18,7 @@ from support.yarn.settings import Layout, NodePorts, Ports, Totals
 START_ATTEMPTS = 3  # another process may take a free port between the choice and the bind
 REGISTERED = "Registered with ResourceManager as "
 TAKEN = "java.net.BindException"
+EXECUTOR = Path(__file__).parent / "container_executor.sh"
 
 
 class ResourceManager(Server, Door):
@@ -85,13 +87,29 @@ class NodeManager(Server, Door):
     def containers(self) -> list[dict]:
         return (self.get("/ws/v1/node/containers")["containers"] or {}).get("container", [])
 
+    def first_process(self, container: str) -> int:
+        """0 before it has one. Session and process group of a container have its number."""
+        file = next(self.local.glob(f"nmPrivate/*/{container}/{container}.pid"), None)
+        text = file.read_text().strip() if file else ""
+        return int(text) if text else 0
+
+    def processes(self, container: str) -> set[int]:
+        """Those of its session, under either executor."""
+        first = self.first_process(container)
+        return leftovers.session(first) if first else set()
+
 
 class Yarn:
     """`with Yarn() as yarn:` has yarn.rm and yarn.nodes, each of which can be killed, stopped, frozen and started again. Everything of it is gone
-    afterwards, the processes of containers too, or this fails. `site` and `capacity` are added to every yarn-site and to the scheduler's file."""
+    afterwards, the processes of containers too, or this fails. `site` and `capacity` are added to every yarn-site and to the scheduler's file.
+    With `groups` the containers lie in cgroups below that path, which is made below `below` or a group of the run's own, and goes with it."""
 
-    def __init__(self, totals: Sequence[Totals] = (Totals(),), site: Mapping[str, str] | None = None, capacity: Mapping[str, str] | None = None):
+    def __init__(
+        self, totals: Sequence[Totals] = (Totals(),), site: Mapping[str, str] | None = None, capacity: Mapping[str, str] | None = None,
+        groups: str | None = None, below: str | None = None,
+    ):
         leftovers.clear_away()
+        self.groups = Groups(groups, below) if groups is not None else None
         self._totals, self._site, self._capacity = totals, dict(site or {}), dict(capacity or {})
         self._java, self.jars = Path(os.environ["TIDEMARK_JAVA"]), Path(os.environ["TIDEMARK_HADOOP_JARS"])
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=leftovers.PREFIX, dir=leftovers.PLACE)))
@@ -103,6 +121,10 @@ class Yarn:
 
     def __enter__(self) -> "Yarn":
         try:
+            if self.groups is not None:
+                self.groups.make(self.layout.folder)
+                shutil.copy(EXECUTOR, self.layout.executor)
+                self.layout.executor.chmod(0o755)
             for attempt in range(1, START_ATTEMPTS + 1):
                 try:
                     self._start()
@@ -140,7 +162,8 @@ class Yarn:
 
     def _node(self, name: str, totals: Totals) -> NodeManager:
         ports = NodePorts.free()
-        site = {**settings.common(self.layout, self.jars, self.rm.ports), **settings.node(self.layout, name, ports, totals), **self._site}
+        places = settings.containers_in_groups(self.layout, self.groups.path) if self.groups is not None else {}
+        site = {**settings.common(self.layout, self.jars, self.rm.ports), **settings.node(self.layout, name, ports, totals), **places, **self._site}
         settings.write(self.layout.configuration(name), core_site=settings.core(self.layout), yarn_site=site)
         return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
 
