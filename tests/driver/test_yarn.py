@@ -43,6 +43,8 @@ class Providing(unittest.TestCase):
         self.enterContext(mock.patch.object(yarn.shutil, "which", lambda _: None))
         self.enterContext(mock.patch.object(hadoop_jars, "there", lambda: self.jars))
         self.enterContext(mock.patch.object(hadoop_jars, "provide", lambda: Path("/jars")))
+        self.enterContext(mock.patch.object(yarn.node, "provide", lambda: self.node))
+        self.node = ({"TIDEMARK_KUBELET": "/kubelet"}, "")
 
     def test_what_is_missing_is_installed_and_nothing_else(self):
         for self.java, self.jars, wanted in (("/java", True, []), ("/java", False, ["maven"]), (None, True, ["openjdk-17-jre-headless"])):
@@ -57,6 +59,14 @@ class Providing(unittest.TestCase):
         self.java = "/java"
         with mock.patch.object(hadoop_jars, "provide", side_effect=Failed("Maven did not copy Hadoop's jars")):
             self.assertEqual(({}, "Maven did not copy Hadoop's jars"), yarn.provide())
+
+    def test_without_a_node_only_what_shares_one_is_left_out(self):
+        self.java, self.jars = "/java", True
+        self.assertEqual("/kubelet", yarn.provide()[0]["TIDEMARK_KUBELET"])
+        self.node = ({}, "run as root")
+        environment, remedy = yarn.provide()
+        self.assertEqual(("/jars", ""), (environment["TIDEMARK_HADOOP_JARS"], remedy))
+        self.assertNotIn("TIDEMARK_KUBELET", environment)
 
     def test_the_group_is_skipped_by_name_with_the_remedy(self):
         run = groups.Run()

@@ -1,4 +1,4 @@
-"""What the group `yarn` wants: Java from Debian, and Hadoop's jars, for which Maven comes from Debian as well."""
+"""What the group `yarn` wants: Java from Debian, and Hadoop's jars, for which Maven comes from Debian as well; and a node, for what YARN shares with Kubernetes."""
 
 import os
 import re
@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from driver import hadoop_jars, packages
-from driver.console import Failed, say
+from driver import hadoop_jars, node, packages
+from driver.console import Failed, loud, say
 from driver.paths import LOGS
 
 JAVA_MAJOR = 17  # the one that Debian 12 has. Hadoop asks newer ones (24 and up) for what they have no more
@@ -26,7 +26,10 @@ def provide() -> tuple[dict[str, str], str]:
         jars = hadoop_jars.provide()
     except Failed as error:
         return {}, str(error)
-    return {"TIDEMARK_JAVA": java, "TIDEMARK_HADOOP_JARS": str(jars), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+    shared, remedy = node.provide()
+    if remedy:
+        loud(f"no node can be made here, which tests of yarn skip: {remedy}")
+    return {**shared, "TIDEMARK_JAVA": java, "TIDEMARK_HADOOP_JARS": str(jars), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
 
 
 def complete() -> bool:
@@ -57,7 +60,7 @@ def _major(java: str | Path) -> int:
 
 
 def clear_away() -> None:
-    """What a killed test left of its containers, which outlive their NodeManager. Also called where a signal ends the driver."""
+    """What a killed test left of its containers, which outlive their NodeManager, and then of its node. Also called where a signal ends the driver."""
     from support.yarn import leftovers
 
     cleared, left = leftovers.clear_away()
@@ -65,3 +68,4 @@ def clear_away() -> None:
         say(f"ended what was left of {folder}")
     for line in left:
         print(f"left: {line}", file=sys.stderr)
+    node.clear_away()

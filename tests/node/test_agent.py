@@ -99,7 +99,7 @@ class OnARealNode(unittest.TestCase):
             "agent", "--node-name", cls.node.name, "--kubeconfig", str(cls.kubeconfig), "--kubelet-endpoint", cls.node.kubelet, "--kubelet-ca-file",
             os.environ["TIDEMARK_TEST_CA_FILE"], "--kubelet-cgroup-root", f"/{cls.node.cgroup}", "--metrics-addr", "127.0.0.1:0", "--state-dir", f"{cls.state}/learned",
             "--pod-logs", str(cls.node.layout.state / "pod-logs"),
-            *cls.machine(),
+            *cls.machine(), *cls.more_flags(),
         )
         cls.addClassCleanup(agent.stop)
         return agent
@@ -109,6 +109,11 @@ class OnARealNode(unittest.TestCase):
         agent = cls.launch()
         wait_for(agent.ready, "an agent that is ready", agent)
         return agent
+
+    @classmethod
+    def more_flags(cls) -> list[str]:
+        """Of the agent alone."""
+        return []
 
     @classmethod
     def machine(cls) -> list[str]:

@@ -1,9 +1,7 @@
 """`tidemark yarn-copilot` beside a real NodeManager with its own executor, which gives a container a session and no group."""
 
-import http.client
 import json
 import os
-import socket
 import tempfile
 import threading
 import unittest
@@ -11,51 +9,10 @@ from pathlib import Path
 
 from cluster.tidemark_process import Component, wait_for
 from support.yarn import Job, NotReady, Totals, Yarn, until
+from yarn.over_socket import Copilot, OverSocket
 
 SITE = Totals(memory_mib=2048, vcores=6)
 MASTER_MIB, TASK_MIB = 256, 128
-
-
-class OverSocket(http.client.HTTPConnection):
-    def __init__(self, path: str):
-        super().__init__("localhost", timeout=60)
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-
-class Copilot(Component):
-    """As a node has it, on a socket of its own."""
-
-    def __init__(self, folder: str, web_port: int, *more: str):
-        self.socket = f"{folder}/copilot.sock"
-        super().__init__("yarn-copilot", f"--server-endpoint={self.socket}", f"--node-manager-endpoint=127.0.0.1:{web_port}", "--list-age=0s", *more)
-        wait_for(lambda: "serving socket=" in self.log, "an open socket", self)
-
-    def ask(self, method: str, path: str, body: dict | None = None) -> tuple[int, object]:
-        connection = OverSocket(self.socket)
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body))
-            answer = connection.getresponse()
-            text = answer.read().decode()
-        finally:
-            connection.close()
-        return answer.status, json.loads(text) if text[:1] in ("[", "{", '"') else text
-
-    def get(self, path: str):
-        status, body = self.ask("GET", path)
-        if status != 200:
-            raise AssertionError(f"GET {path}: {status} {body}\n{self.log[-2000:]}")
-        return body
-
-    def names(self) -> list[str]:
-        return [each["name"] for each in self.get("/v1/containers")]
-
-    def seen(self) -> dict[str, dict]:
-        return {each["id"]: each for each in self.get("/tidemark/v1/containers")["containers"]}
 
 
 class WithoutGroups(unittest.TestCase):
@@ -88,12 +45,7 @@ class WithoutGroups(unittest.TestCase):
         """Its master's container and the others, all with their processes."""
         self.submit(command, containers)
 
-        def there():
-            seen = self.copilot.seen()
-            running = [each for each in seen.values() if each["state"] == "RUNNING" and each["use"]]
-            return seen if len(running) == containers + 1 else None
-
-        seen = wait_for(there, f"a master and {containers} containers", self.copilot)
+        seen = wait_for(lambda: len(found := self.copilot.running()) == containers + 1 and found, f"a master and {containers} containers", self.copilot)
         masters = [name for name, each in seen.items() if each["master"]]
         self.assertEqual(1, len(masters), seen)
         return masters[0], sorted(set(seen) - set(masters))
