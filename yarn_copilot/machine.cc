@@ -106,11 +106,12 @@ Result<std::optional<Use>> Machine::use_of_group(std::string_view id) {
   TM_TRY(const bool there, linux::read_processes(*group, File::kProcesses, buffer_, pids));
   if (!there) return std::nullopt;
   out.processes = static_cast<std::int64_t>(pids.size());
-  // What this NodeManager has no hierarchy for is not told.
-  if (const auto cpu = linux::read_cpu_usage_ns(*group, buffer_); cpu && *cpu) out.cpu_ns = **cpu;
-  if (const auto memory = linux::read_memory_use(*group, buffer_); memory && *memory) {
-    out.memory_bytes = (*memory)->working_set_bytes;
-  }
+  const auto cpu = linux::read_cpu_usage_ns(*group, buffer_);
+  if (!cpu && cpu.error().kind != ErrorKind::kUnsupported) return fail(cpu.error());
+  if (cpu) out.cpu_ns = *cpu;
+  const auto memory = linux::read_memory_use(*group, buffer_);
+  if (!memory && memory.error().kind != ErrorKind::kUnsupported) return fail(memory.error());
+  if (memory && *memory) out.memory_bytes = (*memory)->working_set_bytes;
   std::optional<std::int64_t> oldest;
   for (const pid_t pid : pids) {
     const auto ticks = linux::read_start_ticks(proc_, pid, buffer_);
@@ -122,13 +123,14 @@ Result<std::optional<Use>> Machine::use_of_group(std::string_view id) {
 
 Use Machine::use_of(const std::vector<linux::MarkedProcess>& processes) const {
   Use out;
+  out.cpu_ns = out.memory_bytes = 0;
   std::optional<std::int64_t> oldest;
   const std::int64_t page = std::max<long>(::sysconf(_SC_PAGESIZE), 1);
   for (const linux::MarkedProcess& each : processes) {
     if (each.waits) continue;
     ++out.processes;
-    out.cpu_ns += of_ticks(each.cpu_ticks).count();
-    out.memory_bytes += std::min(each.resident_pages, std::numeric_limits<std::int64_t>::max() / page / 4096) * page;
+    *out.cpu_ns += of_ticks(each.cpu_ticks).count();
+    *out.memory_bytes += std::min(each.resident_pages, std::numeric_limits<std::int64_t>::max() / page / 4096) * page;
     oldest = std::min(oldest.value_or(each.start_ticks), each.start_ticks);
   }
   if (oldest) out.began = base::BootTime{of_ticks(*oldest)};

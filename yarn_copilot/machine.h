@@ -25,9 +25,11 @@ inline constexpr std::string_view kContainerVariable = "CONTAINER_ID";
 
 struct Use {
   std::int64_t processes = 0;
-  std::int64_t cpu_ns = 0;              // since it began; without a group: of the processes that are there
-  std::int64_t memory_bytes = 0;        // its working set; without a group: what its processes have resident
-  std::optional<base::BootTime> began;  // of its oldest process
+  // Since it began; without a group: of the processes that are there. nullopt: its NodeManager made it no group where
+  // this is counted.
+  std::optional<std::int64_t> cpu_ns;
+  std::optional<std::int64_t> memory_bytes;  // its working set; without a group: what its processes have resident
+  std::optional<base::BootTime> began;       // of its oldest process
   bool operator==(const Use&) const = default;
 };
 

@@ -59,6 +59,15 @@ void write_time(base::JsonWriter& writer, std::string_view name, std::optional<b
   }
 }
 
+void write_number(base::JsonWriter& writer, std::string_view name, std::optional<std::int64_t> number) {
+  writer.key(name);
+  if (number) {
+    writer.value(*number);
+  } else {
+    writer.null();
+  }
+}
+
 void write_text(base::JsonWriter& writer, std::string_view name, std::string_view text) {
   writer.key(name);
   if (text.empty()) {
@@ -97,11 +106,10 @@ void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::option
   write_text(writer, "group", seen.has_group ? seen.group : std::string_view());
   writer.key("use");
   if (seen.use) {
-    writer.begin_object()
-        .member("processes", seen.use->processes)
-        .member("cpuNanoseconds", seen.use->cpu_ns)
-        .member("memoryBytes", seen.use->memory_bytes)
-        .end_object();
+    writer.begin_object().member("processes", seen.use->processes);
+    write_number(writer, "cpuNanoseconds", seen.use->cpu_ns);
+    write_number(writer, "memoryBytes", seen.use->memory_bytes);
+    writer.end_object();
   } else {
     writer.null();
   }

@@ -253,6 +253,18 @@ TEST_F(World, AContainerWithoutAGroupIsItsProcesses) {
   EXPECT_TRUE(killing.told.contains(20));
 }
 
+TEST_F(World, WhatItsGroupsDoNotCountIsNotNought) {
+  add_process(10, kTask);
+  add_process(11, kOther);
+  groups.remove("cpuacct/" + group_of(kTask));  // a NodeManager makes groups of cpu and memory alone
+  start();
+  const auto all = Json::parse(get("/tidemark/v1/containers").body).value();
+  const Json& task = all.at("containers")->as_array()[1];
+  EXPECT_TRUE(task.at("use", "cpuNanoseconds")->is_null());
+  EXPECT_EQ(task.at("use", "memoryBytes")->as_int(), 4000) << "without the cache that nobody uses";
+  EXPECT_EQ(all.at("containers")->as_array()[2].at("use", "cpuNanoseconds")->as_int(), 7000);
+}
+
 TEST_F(World, FreesAsMuchAsIsAskedFor) {
   add_process(10, kMaster, 100);
   add_process(11, kTask, 200);

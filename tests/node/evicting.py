@@ -58,8 +58,10 @@ class Evicting(OnARealNode):
     def all_have_ended(self) -> None:
         wait_for(lambda: self.agent.metrics().get("tidemark_agent_tasks_leaving") == 0, "nobody on his way", self.agent, LIMIT_S)
 
-    def events(self, reason: str) -> list[dict]:
-        return [event for event in API.get("/api/v1/namespaces/default/events").get("items", []) if event["reason"] == reason]
+    def events(self, reason: str, uid: str) -> list[dict]:
+        """Of that object: nodes of other tests have had their own of the same names."""
+        events = API.get("/api/v1/namespaces/default/events").get("items", [])
+        return [event for event in events if event["reason"] == reason and event["involvedObject"]["uid"] == uid]
 
     def audit(self) -> list[dict]:
         return [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]

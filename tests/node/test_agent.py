@@ -138,7 +138,10 @@ class OnARealNode(unittest.TestCase):
             found = self.status()
             return right(found)
 
-        wait_for(look, what, self.agent, LIMIT_S)
+        try:
+            wait_for(look, what, self.agent, LIMIT_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\nthe last report: {json.dumps(found)}")
         return found
 
     def names(self) -> set[str]:

@@ -51,6 +51,18 @@ case $command in
   cp "$tokens" "$work/container_tokens"
   chmod 700 "$work/launch_container.sh"
   cd "$work"
+  # Where machines have cpu and cpuacct as one hierarchy this one may have two: then a container is in both, as it would be.
+  counted=
+  for procs in $(each "${1#cgroups=}"); do
+    case $procs in
+    */cpu/*) counted=${procs%%/cpu/*}/cpuacct/${procs#*/cpu/} ;;
+    esac
+  done
+  if [ -d "$(dirname "$(dirname "${counted:-/none/none}")")" ]; then
+    mkdir -p "$(dirname "$counted")"
+  else
+    counted=
+  fi
   status=0
   # shellcheck disable=SC2016
   setsid sh -c '
@@ -63,7 +75,8 @@ case $command in
     echo $$ >"$pid_file.new"
     mv "$pid_file.new" "$pid_file"
     exec ./launch_container.sh
-  ' sh "$pid_file" $(each "${1#cgroups=}") || status=$?
+  ' sh "$pid_file" $(each "${1#cgroups=}") $counted || status=$?
+  [ -z "$counted" ] || rmdir "$(dirname "$counted")" || true
   echo "$status" >"$pid_file.exitcode.new"
   mv "$pid_file.exitcode.new" "$pid_file.exitcode"
   exit "$status"
