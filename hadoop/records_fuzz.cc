@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "hadoop/applications.h"
 #include "hadoop/rpc_frames.h"
 #include "hadoop/yarn_records.h"
 
@@ -47,6 +48,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto waiting = hadoop::decode_get_queue_info(bytes);
   check(waiting);
   if (waiting) TM_CHECK(waiting->memory_mib >= 0 && waiting->vcores >= 0, "nothing waits for less than nothing");
+  const auto application = hadoop::decode_get_application_report(bytes);
+  check(application);
+  if (application) TM_CHECK(application->tags.size() <= hadoop::kApplicationTagsMax, "bounded");
+  check(hadoop::parse_application_id(bytes));
   const auto reports = hadoop::decode_get_cluster_nodes(bytes);
   check(reports);
   if (reports) {

@@ -15,6 +15,7 @@ constexpr std::string_view kHaProtocol = "org.apache.hadoop.ha.HAServiceProtocol
 constexpr Method kUpdateNodeResource{kAdminProtocol, "updateNodeResource"};
 constexpr Method kGetClusterNodes{kClientProtocol, "getClusterNodes"};
 constexpr Method kGetQueueInfo{kClientProtocol, "getQueueInfo"};
+constexpr Method kGetApplicationReport{kClientProtocol, "getApplicationReport"};
 constexpr Method kGetServiceStatus{kHaProtocol, "getServiceStatus"};
 
 // Of one machine, when all are asked who is active: an answer costs it nothing, and a frozen one must not hold the
@@ -72,6 +73,16 @@ net::Task<Result<QueueWaiting>> ResourceManager::waiting(base::Duration limit) {
                 },
                 limit));
   co_return decode_get_queue_info(response);
+}
+
+net::Task<Result<ApplicationReport>> ResourceManager::application(ApplicationId id, base::Duration limit) {
+  TM_CO_TRY(const std::string response,
+            co_await ask_active(
+                [request = encode_get_application_report(id)](Member& member, base::Duration left) {
+                  return member.client.call(kGetApplicationReport, request, left);
+                },
+                limit));
+  co_return decode_get_application_report(response);
 }
 
 net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates, base::Duration limit) {

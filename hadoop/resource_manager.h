@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
+#include "hadoop/applications.h"
 #include "hadoop/rpc_client.h"
 #include "hadoop/yarn_records.h"
 #include "net/loop.h"
@@ -41,6 +42,8 @@ class ResourceManager {
   net::Task<Result<NodeReports>> nodes(std::vector<NodeState> states, base::Duration limit);
   // What all applications together ask for and do not have.
   net::Task<Result<QueueWaiting>> waiting(base::Duration limit);
+  // kNotFound: this ResourceManager knows no such application, or no longer.
+  net::Task<Result<ApplicationReport>> application(ApplicationId id, base::Duration limit);
   // In one call. Done when the server has taken it: what its scheduler makes of it shows in a later report.
   net::Task<Result<void>> update(std::vector<NodeUpdate> updates, base::Duration limit);
 

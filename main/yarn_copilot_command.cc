@@ -1,6 +1,11 @@
+#include <optional>
+#include <utility>
+
 #include "base/metrics.h"
+#include "base/random.h"
 #include "linux/cgroup/kill.h"
 #include "main/audit.h"
+#include "main/hadoop_folder.h"
 #include "main/process.h"
 #include "net/worker.h"
 #include "yarn_copilot/yarn_copilot.h"
@@ -8,6 +13,19 @@
 namespace tidemark::main {
 namespace {
 constexpr std::size_t kNamesWaitingMax = 16;
+
+// nullopt: nobody says where they are.
+Result<std::optional<hadoop::RmCluster>> managers_of(const yarn_copilot::CopilotOptions& options) {
+  if (options.hadoop_conf_dir.empty()) return std::nullopt;
+  TM_TRY(auto clusters, clusters_in(options.hadoop_conf_dir, options.user));
+  const std::string_view wanted = options.cluster.empty() ? yarn_operator::kDefaultCluster : options.cluster;
+  for (auto& each : clusters) {
+    if (each.id == wanted) return std::move(each.managers);
+  }
+  return fail(ErrorKind::kNotFound, "--yarn-cluster: there is no ", wanted, ".yarn-site.xml in ",
+              options.hadoop_conf_dir);
+}
+
 }  // namespace
 
 int run_yarn_copilot(const std::vector<std::string>& args) {
@@ -22,6 +40,12 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   flags.example("tidemark yarn-copilot --node-manager-endpoint localhost:8042");
   base::Flags::Parsed parsed;
   if (auto code = parse_or_exit(flags, args, parsed)) return *code;
+  if (options.hadoop_conf_dir.empty()) options.hadoop_conf_dir = environment_or_empty("HADOOP_CONF_DIR");
+  if (options.hadoop_conf_dir.empty() && !options.cluster.empty()) {
+    return wrong_use("--yarn-cluster is one of the files in --hadoop-conf-dir: which folder is that?", flags);
+  }
+  auto managers = managers_of(options);
+  if (!managers) return failed(managers.error());
 
   const base::SystemClock clock;
   base::Registry metrics;
@@ -34,8 +58,9 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   net::WorkerPool names(1, kNamesWaitingMax);
   linux::KernelKillRim killing;
   log.info("starting", {{"version", TIDEMARK_VERSION}});
-  auto copilot =
-      yarn_copilot::YarnCopilot::make(loop, {killing, names, audit.listener()}, log, metrics, std::move(options));
+  auto copilot = yarn_copilot::YarnCopilot::make(
+      loop, {killing, names, audit.listener(), *std::move(managers), base::Random::seed_from_system()}, log, metrics,
+      std::move(options));
   if (!copilot) return failed(copilot.error());
   signals.run(log, [&] { return (*copilot)->drain(); });
   copilot->reset();

@@ -213,7 +213,7 @@ net::Task<Result<std::string>> Api::list() {
   std::string out;
   base::JsonWriter writer(out);
   writer.begin_array();
-  for (const SeenContainer& each : running) copilot::write(writer, to_container(each));
+  for (const SeenContainer& each : running) copilot::write(writer, to_container(each, config_.queues));
   writer.end_array();
   co_return out;
 }
@@ -232,7 +232,7 @@ net::Task<Result<std::string>> Api::one(std::string id) {
   TM_CO_TRY(const SeenContainer seen, co_await outside_.containers.one(std::move(id), Detail::kPlain));
   std::string out;
   base::JsonWriter writer(out);
-  copilot::write(writer, to_container(seen));
+  copilot::write(writer, to_container(seen, config_.queues));
   co_return out;
 }
 
@@ -250,7 +250,7 @@ net::Task<Result<std::string>> Api::kill(std::string body, std::string asker) {
   }
   TM_CO_TRY([[maybe_unused]] const auto ended,
             co_await outside_.ends.kill({.id = id, .reason = {}, .asker = std::move(asker)}));
-  co_return items_body({to_container(*seen)});
+  co_return items_body({to_container(*seen, config_.queues)});
 }
 
 net::Task<Result<std::string>> Api::kill_by_resource(std::string body, std::string asker) {
@@ -266,7 +266,7 @@ net::Task<Result<std::string>> Api::kill_by_resource(std::string body, std::stri
     EndOrder order{.id = candidates[at].id, .reason = "by resource", .asker = asker};
     const auto ended = co_await outside_.ends.kill(std::move(order));
     if (ended) {
-      killed.push_back(to_container(running[at]));
+      killed.push_back(to_container(running[at], config_.queues));
     } else if (!trouble) {
       trouble = ended.error();
     }

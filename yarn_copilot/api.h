@@ -25,6 +25,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "base/metrics.h"
@@ -34,6 +35,7 @@
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/ends.h"
 #include "yarn_copilot/machine.h"
+#include "yarn_copilot/work_labels.h"
 
 namespace tidemark::yarn_copilot {
 
@@ -49,6 +51,7 @@ struct ApiOutside {
 
 struct ApiConfig {
   std::set<uid_t> users;  // who may ask; nobody else is answered
+  std::vector<QueueClass> queues;
   base::Duration event_interval = std::chrono::seconds(1);
 };
 

@@ -27,18 +27,22 @@ model::Resources SeenContainer::holds() const {
   return {{times(said.vcores, kMilliPerVcore)}, {times(said.memory_mib, kBytesPerMib)}};
 }
 
-Containers::Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, base::Log log)
-    : loop_(loop), list_(list), machine_(machine), log_(std::move(log)) {}
+Containers::Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, ApplicationBook& applications,
+                       base::Log log)
+    : loop_(loop), list_(list), machine_(machine), applications_(applications), log_(std::move(log)) {}
 
 net::Task<Result<std::vector<SeenContainer>>> Containers::running(Detail detail) {
   TM_CO_TRY(const Listing listing, co_await list_.get());
   std::vector<hadoop::NodeContainer> said;
   std::set<std::string_view> ids;
+  std::set<std::string> applications;
   for (const hadoop::NodeContainer& each : listing->containers) {
     if (hadoop::has_ended(each.state)) continue;
     said.push_back(each);
     ids.insert(each.id);
+    if (const auto yarn = copilot::parse_yarn_container(each.id)) applications.insert(yarn->application);
   }
+  applications_.set(applications);
   std::erase_if(began_, [&](const auto& each) { return !ids.contains(each.first); });
   co_return see(std::move(said), detail);
 }
@@ -62,6 +66,7 @@ std::vector<SeenContainer> Containers::see(std::vector<hadoop::NodeContainer> sa
     // What its name could lead to elsewhere is nobody's group.
     if (seen.yarn) {
       seen.group = machine_.group_of(each.id);
+      if (const auto* report = applications_.find(seen.yarn->application)) seen.application = *report;
       seen.has_group = machine_.has_group(each.id);
     }
     if (const auto known = began_.find(each.id); known != began_.end()) seen.began = known->second;

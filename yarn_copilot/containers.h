@@ -15,6 +15,7 @@
 #include "hadoop/node_manager.h"
 #include "model/resources.h"
 #include "net/loop.h"
+#include "yarn_copilot/application_book.h"
 #include "yarn_copilot/container_list.h"
 #include "yarn_copilot/machine.h"
 
@@ -25,8 +26,9 @@ struct SeenContainer {
   std::optional<copilot::YarnId> yarn;  // what its name says
   std::string group;                    // where its group is, or would be
   bool has_group = false;
-  std::optional<base::WallTime> began;  // its first process; nullopt: there is none yet
-  std::optional<Use> use;               // where that was asked for
+  std::optional<base::WallTime> began;                   // its first process; nullopt: there is none yet
+  std::optional<Use> use;                                // where that was asked for
+  std::optional<hadoop::ApplicationReport> application;  // as the ResourceManager tells of it; nullopt: not (yet)
 
   bool master() const { return yarn && yarn->master(); }
   model::Resources holds() const;  // what YARN gave it
@@ -39,8 +41,8 @@ enum class Detail : std::uint8_t {
 
 class Containers {
  public:
-  // Both outlive it.
-  Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, base::Log log);
+  // All outlive it.
+  Containers(net::EventLoop& loop, ContainerList& list, Machine& machine, ApplicationBook& applications, base::Log log);
 
   // Those that have not ended, by id.
   net::Task<Result<std::vector<SeenContainer>>> running(Detail detail);
@@ -54,6 +56,7 @@ class Containers {
   net::EventLoop& loop_;
   ContainerList& list_;
   Machine& machine_;
+  ApplicationBook& applications_;
   base::Log log_;
   std::map<std::string, base::WallTime, std::less<>> began_;
   std::optional<base::MonotonicTime> scanned_;

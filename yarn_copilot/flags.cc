@@ -18,6 +18,21 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
                  "how long an answer of it is awaited");
   flags.duration("list-age", options.list_age, milliseconds(0), seconds(60),
                  "a list of containers serves for so long: however many ask, it is asked no more often");
+  flags.group("Applications");
+  flags
+      .text("hadoop-conf-dir", options.hadoop_conf_dir,
+            "folder with yarn-site.xml: each application that has a container here is asked for at its "
+            "ResourceManager, once; else $HADOOP_CONF_DIR. Without one, tags and queues are not known")
+      .placeholder("DIR");
+  flags
+      .text("yarn-cluster", options.cluster,
+            "of several in that folder: CLUSTER.yarn-site.xml; empty: the one of yarn-site.xml")
+      .placeholder("CLUSTER");
+  flags.text("yarn-user", options.user, "who asks it; empty: nobody is named").placeholder("USER");
+  flags
+      .list("queue-class", options.queues, "", read_queue_classes,
+            "classes of work whose application has no tag tidemark-class:…")
+      .placeholder("QUEUE=CLASS");
   flags.group("Containers");
   flags
       .text("yarn-container-cgroup-path", options.group,

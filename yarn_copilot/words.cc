@@ -77,15 +77,35 @@ void write_text(base::JsonWriter& writer, std::string_view name, std::string_vie
   }
 }
 
+void write_application(base::JsonWriter& writer, const std::optional<hadoop::ApplicationReport>& application) {
+  const hadoop::ApplicationReport unknown;
+  const hadoop::ApplicationReport& said = application ? *application : unknown;
+  write_text(writer, "queue", said.queue);
+  write_text(writer, "type", said.type);
+  write_text(writer, "name", said.name);
+  writer.key("tags");
+  if (application) {
+    writer.begin_array();
+    for (const std::string& tag : said.tags) writer.value(std::string_view(tag));
+    writer.end_array();
+  } else {
+    writer.null();
+  }
+  write_number(writer, "priority", application ? std::optional<std::int64_t>(said.priority) : std::nullopt);
+}
+
 }  // namespace
 
-copilot::Container to_container(const SeenContainer& seen) {
+copilot::Container to_container(const SeenContainer& seen, const std::vector<QueueClass>& queues) {
   copilot::Container out;
   out.name = out.uid = seen.said.id;
   out.ns = "yarn";
   if (!seen.said.user.empty()) out.labels.emplace_back(model::kUserLabel, seen.said.user);
   // All other containers of the application end with it.
   if (seen.master()) out.labels.emplace_back(model::kInfrastructureLabel, "true");
+  if (seen.application) {
+    for (auto& label : work_labels(*seen.application, queues)) out.labels.push_back(std::move(label));
+  }
   out.priority = kPeerPriority;
   out.created = seen.began;
   out.group = seen.group;
@@ -101,6 +121,7 @@ void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::option
   write_text(writer, "attempt", seen.yarn ? seen.yarn->attempt : std::string_view());
   writer.member("master", seen.master());
   write_text(writer, "user", seen.said.user);
+  write_application(writer, seen.application);
   writer.member("vcores", seen.said.vcores).member("memoryMiB", seen.said.memory_mib);
   write_time(writer, "began", seen.began);
   write_text(writer, "group", seen.has_group ? seen.group : std::string_view());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -13,6 +14,7 @@
 #include "model/resources.h"
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/machine.h"
+#include "yarn_copilot/work_labels.h"
 
 namespace tidemark::yarn_copilot {
 
@@ -20,13 +22,13 @@ inline constexpr std::size_t kAskedBytesMax = 64 * 1024;
 inline constexpr std::size_t kReasonBytesMax = 200;
 inline constexpr base::Duration kGraceDefault = std::chrono::seconds(10);
 
-// As the peer's API has it.
-copilot::Container to_container(const SeenContainer& seen);
+// As the peer's API has it. `queues` say the class of what no tag does.
+copilot::Container to_container(const SeenContainer& seen, const std::vector<QueueClass>& queues);
 
 // With all that is known here:
 //
 //   {"id":"container_…","state":"RUNNING","application":"application_…","attempt":"appattempt_…","master":false,
-//    "user":"ada","vcores":2,"memoryMiB":2048,"began":"2026-…","group":"kubepods/…/container_…",
+//    "user":"ada","queue":"root.etl","type":"SPARK","name":"nightly","tags":["…"],"priority":0,"vcores":2,"memoryMiB":2048,"began":"2026-…","group":"kubepods/…/container_…",
 //    "use":{"processes":3,"cpuNanoseconds":1,"memoryBytes":1},"stoppedAt":"2026-…"}
 //
 // null: nobody knows it, it has none.

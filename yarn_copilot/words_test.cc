@@ -25,7 +25,7 @@ TEST(Words, AContainerIsThePeersContainerInfo) {
   peer.said.user.clear();
   std::string out;
   base::JsonWriter writer(out);
-  copilot::write(writer, to_container(peer));
+  copilot::write(writer, to_container(peer, {}));
   EXPECT_EQ(
       out,
       R"({"name":"container_e01_1700000000000_0001_01_000002","namespace":"yarn",)"
@@ -34,7 +34,7 @@ TEST(Words, AContainerIsThePeersContainerInfo) {
       R"("cgroupDir":"kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002","hostNetwork":true,)"
       R"("resources":{"limits":{"cpu":"2","memory":"2147483648"},"requests":{"cpu":"2","memory":"2147483648"}}})");
   peer.said.memory_mib = 1000;
-  EXPECT_EQ(to_container(peer).requests.native.memory->value, 1'048'576'000);
+  EXPECT_EQ(to_container(peer, {}).requests.native.memory->value, 1'048'576'000);
 }
 
 TEST(Words, WhatOnlyThisCopilotTells) {
@@ -45,26 +45,43 @@ TEST(Words, WhatOnlyThisCopilotTells) {
   std::string out;
   base::JsonWriter writer(out);
   write_seen(writer, each, base::parse_rfc3339("2026-01-02T03:05:00Z"));
-  EXPECT_EQ(out, R"({"id":"container_e01_1700000000000_0001_01_000002","state":"RUNNING",)"
-                 R"("application":"application_1700000000000_0001","attempt":"appattempt_1700000000000_0001_000001",)"
-                 R"("master":false,"user":"ada","vcores":2,"memoryMiB":2048,"began":"2026-01-02T03:04:05Z",)"
-                 R"("group":"kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002",)"
-                 R"("use":{"processes":3,"cpuNanoseconds":7,"memoryBytes":9},"stoppedAt":"2026-01-02T03:05:00Z"})");
+  EXPECT_EQ(
+      out,
+      R"({"id":"container_e01_1700000000000_0001_01_000002","state":"RUNNING",)"
+      R"("application":"application_1700000000000_0001","attempt":"appattempt_1700000000000_0001_000001",)"
+      R"("master":false,"user":"ada","queue":null,"type":null,"name":null,"tags":null,"priority":null,"vcores":2,"memoryMiB":2048,"began":"2026-01-02T03:04:05Z",)"
+      R"("group":"kubepods/besteffort/hadoop-yarn/container_e01_1700000000000_0001_01_000002",)"
+      R"("use":{"processes":3,"cpuNanoseconds":7,"memoryBytes":9},"stoppedAt":"2026-01-02T03:05:00Z"})");
 
   SeenContainer unknown;
   unknown.said.id = "x";
   out.clear();
   base::JsonWriter again(out);
   write_seen(again, unknown, std::nullopt);
-  EXPECT_EQ(out, R"({"id":"x","state":"","application":null,"attempt":null,"master":false,"user":null,"vcores":0,)"
+  EXPECT_EQ(out, R"({"id":"x","state":"","application":null,"attempt":null,"master":false,"user":null,)"
+                 R"("queue":null,"type":null,"name":null,"tags":null,"priority":null,"vcores":0,)"
                  R"("memoryMiB":0,"began":null,"group":null,"use":null,"stoppedAt":null})");
 }
 
 TEST(Words, AMasterIsWhatOthersDependOn) {
   SeenContainer master = seen();
-  EXPECT_EQ(to_container(master).label("tidemark.io/infrastructure"), "");
+  EXPECT_EQ(to_container(master, {}).label("tidemark.io/infrastructure"), "");
   master.yarn->number = 1;
-  EXPECT_EQ(to_container(master).label("tidemark.io/infrastructure"), "true");
+  EXPECT_EQ(to_container(master, {}).label("tidemark.io/infrastructure"), "true");
+}
+
+TEST(Words, WhatItsUserWroteOnItIsLabels) {
+  SeenContainer each = seen();
+  each.application = hadoop::ApplicationReport{"ada", "root.etl", "nightly", "SPARK", {"tidemark-business:ads"}, 7};
+  const copilot::Container container = to_container(each, {{"etl", "transcode"}});
+  EXPECT_EQ(container.label("tidemark.io/class"), "transcode");
+  EXPECT_EQ(container.label("tidemark.io/business"), "ads");
+  std::string out;
+  base::JsonWriter writer(out);
+  write_seen(writer, each, std::nullopt);
+  EXPECT_TRUE(out.contains(R"("queue":"root.etl","type":"SPARK","name":"nightly","tags":["tidemark-business:ads"],)"
+                           R"("priority":7,)"))
+      << out;
 }
 
 TEST(Words, AnAmountBeyondItsRangeIsHeld) {

@@ -18,6 +18,7 @@
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "yarn_copilot/api.h"
+#include "yarn_copilot/application_book.h"
 #include "yarn_copilot/container_list.h"
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/ends.h"
@@ -107,9 +108,11 @@ class RunningCopilot final : public YarnCopilot {
         manager_(client_),
         list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
         machine_(hierarchies_, proc_, rim.killing, std::move(group)),
-        containers_(loop, list_, machine_, log),
+        applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
+        containers_(loop, list_, machine_, applications_, log),
         ends_(loop, machine_, log, metrics, rim.audit),
-        api_(loop, {containers_, ends_, machine_, metrics, rim.audit}, log, {.users = std::move(users)}),
+        api_(loop, {containers_, ends_, machine_, metrics, rim.audit}, log,
+             {.users = std::move(users), .queues = options_.queues}),
         scope_(loop) {}
 
   Result<void> listen() {
@@ -157,6 +160,7 @@ class RunningCopilot final : public YarnCopilot {
   hadoop::NodeManager manager_;
   ContainerList list_;
   Machine machine_;
+  ApplicationBook applications_;
   Containers containers_;
   Ends ends_;
   Api api_;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,12 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "hadoop/resource_manager.h"
 #include "linux/cgroup/kill.h"
 #include "model/audit_line.h"
 #include "net/loop.h"
 #include "net/worker.h"
+#include "yarn_copilot/work_labels.h"
 
 namespace tidemark::yarn_copilot {
 
@@ -37,6 +40,10 @@ struct CopilotOptions {
   std::vector<std::string> users;  // uids beside root and our own
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
+  std::string hadoop_conf_dir;  // where ResourceManagers are; "": applications are not asked for
+  std::string user;             // the caller; "": as the peer's operator, which names none
+  std::string cluster;          // of those in that folder; "": the one of yarn-site.xml
+  std::vector<QueueClass> queues;
   bool sync_memory_cgroup = false;
   base::Duration sync_cgroup_period = std::chrono::seconds(10);
   std::string metrics_address = "0";
@@ -50,6 +57,8 @@ class YarnCopilot {
     linux::KillRim& killing;
     net::WorkerPool& workers;  // for names of hosts
     std::function<void(model::AuditLine)> audit;
+    std::optional<hadoop::RmCluster> managers{};  // of the node's cluster
+    std::uint64_t seed = 0;
   };
   // Listens when it is made. kInvalid: an option that cannot be.
   static Result<std::unique_ptr<YarnCopilot>> make(net::EventLoop& loop, Rim rim, base::Log log,

@@ -14,6 +14,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "copilot/client.h"
+#include "hadoop/testing/rpc_server.h"
+#include "hadoop/wire.h"
 #include "linux/testing/kill_folder.h"
 #include "linux/testing/tree.h"
 #include "net/http_client.h"
@@ -89,8 +91,9 @@ struct World : ::testing::Test {
   }
 
   void start() {
-    auto made = YarnCopilot::make(loop, {killing, workers, [this](model::AuditLine line) { audit.push_back(line); }},
-                                  log, metrics, options);
+    auto made = YarnCopilot::make(
+        loop, {killing, workers, [this](model::AuditLine line) { audit.push_back(line); }, managers, 1}, log, metrics,
+        options);
     ASSERT_TRUE(made) << made.error().message;
     copilot = *std::move(made);
     client = std::make_unique<net::HttpClient>(loop, nullptr, copilot::socket_config(options.socket).value());
@@ -133,6 +136,7 @@ struct World : ::testing::Test {
   int asked = 0;
   CopilotOptions options;
   std::vector<model::AuditLine> audit;
+  std::optional<hadoop::RmCluster> managers;
   std::unique_ptr<net::HttpServer> node_manager;
   std::unique_ptr<YarnCopilot> copilot;
   std::unique_ptr<net::HttpClient> client;
@@ -265,6 +269,36 @@ TEST_F(World, WhatItsGroupsDoNotCountIsNotNought) {
   EXPECT_EQ(all.at("containers")->as_array()[2].at("use", "cpuNanoseconds")->as_int(), 7000);
 }
 
+TEST_F(World, WhatItsUserWroteOnAnApplicationIsAskedForOnce) {
+  std::vector<std::string> methods;
+  bool silent = true;
+  hadoop::testing::RpcServer manager(loop, [&](const hadoop::testing::SeenCall& call) {
+    methods.push_back(call.method);
+    std::string response;
+    hadoop::WireWriter(response).message(1, [](hadoop::WireWriter& report) {
+      report.bytes(2, "ada").bytes(3, "root.etl").bytes(18, "SPARK").bytes(20, "tidemark-business:ads");
+    });
+    return silent ? hadoop::testing::RpcServer::Reply() : hadoop::testing::RpcServer::Reply(response);
+  });
+  managers = hadoop::RmCluster{{{"", manager.address(), manager.address()}}, {}};
+  options.queues = {{"etl", "transcode"}};
+  start();
+  EXPECT_EQ(run(api().containers(kLimit))->containers[1].label("tidemark.io/class"), "") << "nobody waits for it";
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return !methods.empty(); }));
+  copilot.reset();  // with the question open
+
+  silent = false;
+  methods.clear();
+  start();
+  const auto known = [&] { return get("/tidemark/v1/containers").body.contains(R"("type":"SPARK")"); };
+  for (int tries = 0; tries < 1000 && !known(); ++tries) {
+  }
+  const auto listed = run(api().containers(kLimit));
+  EXPECT_EQ(listed->containers[1].label("tidemark.io/class"), "transcode");
+  EXPECT_EQ(listed->containers[1].label("tidemark.io/business"), "ads");
+  EXPECT_EQ(methods, std::vector<std::string>{"getApplicationReport"}) << "three containers of one application";
+}
+
 TEST_F(World, FreesAsMuchAsIsAskedFor) {
   add_process(10, kMaster, 100);
   add_process(11, kTask, 200);
@@ -356,7 +390,7 @@ TEST_F(World, WhatCannotBeIsRefusedWithItsPlace) {
   const auto error = [&](std::function<void(CopilotOptions&)> change) {
     CopilotOptions wrong = options;
     change(wrong);
-    auto made = YarnCopilot::make(loop, {killing, workers, {}}, log, metrics, std::move(wrong));
+    auto made = YarnCopilot::make(loop, {killing, workers, {}, {}, 0}, log, metrics, std::move(wrong));
     return made ? std::string("none") : made.error().message;
   };
   EXPECT_EQ(error([](CopilotOptions& wrong) { wrong.users = {"ada"}; }), "--allow-users: wanted a uid, found \"ada\"");

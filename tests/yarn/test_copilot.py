@@ -82,6 +82,18 @@ class WithoutGroups(unittest.TestCase):
         self.assertGreater(seen[master]["use"]["cpuNanoseconds"], 0)
         self.assertIsNone(seen[tasks[0]]["group"])
 
+    def test_what_its_user_wrote_on_an_application_is_told(self):
+        self.copilot = self.begin(f"--hadoop-conf-dir={self.yarn.configuration}", "--queue-class=default=transcode")
+        master, tasks = self.start_job(containers=1)
+        seen = wait_for(lambda: (each := self.copilot.seen()[tasks[0]])["queue"] and each, "its queue", self.copilot)
+        report = self.yarn.jobs[-1].report()
+        self.assertEqual((report["queue"], report["applicationType"], report["name"], report["user"], []), tuple(seen[key] for key in ("queue", "type", "name", "user", "tags")))
+        labels = {each["name"]: each["labels"] for each in self.copilot.get("/v1/containers")}
+        self.assertEqual({"tidemark.io/user": report["user"], "tidemark.io/class": "transcode"}, labels[tasks[0]])
+        self.assertEqual({**labels[tasks[0]], "tidemark.io/infrastructure": "true"}, labels[master])
+        asked = self.copilot.get("/metrics")
+        self.assertIn("tidemark_yarn_copilot_resource_manager_calls_total 1\n", asked, "one application")
+
     def test_a_kill_ends_all_of_one_container_and_its_master_hears_137(self):
         # A shell, its child in the background, and one that has cleared its environment: the peer's kill ends one process group.
         master, tasks = self.start_job("sh -c 'sleep 1001; :' & env -i sleep 1002 & wait")

@@ -8,6 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
+from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
 from support.node import pods
 from support.yarn import Totals, Yarn, groups
@@ -20,8 +21,8 @@ if groups.why_not():
 
 from node import test_eviction
 from node.evicting import LIMIT_S, Evicting
-from node.test_agent import tearDownModule  # noqa: F401
-from node.test_protection import ROOM
+from node.protecting import ROOM
+from node.test_agent import API, tearDownModule  # noqa: F401
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 SITE = Totals(memory_mib=4096, vcores=8)
@@ -73,12 +74,18 @@ class SharedNode(Evicting):
         found = self.report(lambda status: any(each["name"] == "yarn" for each in status.get("hostApplicationMetric", [])), "a report with YARN in it")
         yarn = next(each for each in found["hostApplicationMetric"] if each["name"] == "yarn")
         self.assertIn("cpu", yarn["usage"]["resources"])
+        qos = {"spec": {"resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}}}}
+        must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", qos, content=MERGE))
+        self.say(ROOM, modes={"default": "enforce"})
         for task in tasks:
             wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "1", f"{task} set back", self.agent, LIMIT_S)
-        self.say(ROOM, modes={"cpuSuppress": "enforce", "default": "enforce"})
-        besteffort = self.group("cpu", "").parent
-        quota = wait_for(lambda: int((besteffort / "cpu.cfs_quota_us").read_text()) > 0 and int((besteffort / "cpu.cfs_quota_us").read_text()), "a quota over both", self.agent, LIMIT_S)
-        print(f"YARN's containers and offline pods share a quota of {quota} us", file=sys.stderr)
+        quota = self.yarn.groups.folder("cpu").parent / "cpu.cfs_quota_us"
+        wait_for(lambda: int(quota.read_text()) > 0, "a quota over pods and containers", self.agent, LIMIT_S)
+        self.assertEqual(str(TASK_MIB << 20), (self.group("memory", tasks[0]) / "memory.limit_in_bytes").read_text().strip(), "its NodeManager's")
+        self.say({})
+        wait_for(lambda: int(quota.read_text()) == -1, "no quota", self.agent, LIMIT_S)
+        for task in tasks:
+            wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "0", f"{task} as it was", self.agent, LIMIT_S)
 
     def test_above_the_line_the_container_that_holds_most_goes_and_its_master_stays(self):
         master, tasks = self.start_job(HOLDS, 2)
