@@ -49,6 +49,7 @@ class Containers(unittest.TestCase):
         self.assertEqual(names, sorted(self.yarn.groups.containers()))
         self.assertRegex(self.yarn.groups.path, rf"^tidemark-test-[0-9a-f]{{8}}/{PLACE}$")
         for name in names:
+            self.assertEqual(sorted(cgroups.there(f"{self.yarn.groups.path}/{name}")), sorted(self.yarn.groups.of(name)), "in no other hierarchy")
             cpu, memory = self.yarn.groups.of(name)
             self.assertEqual([f"{place}/{self.yarn.groups.path}/{name}" for place in self.places()], [str(cpu), str(memory)])
             until("its processes have begun", lambda: len(self.node.processes(name)) == 2)  # a shell, and what it runs

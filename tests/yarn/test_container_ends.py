@@ -1,0 +1,245 @@
+"""How containers end on a real ResourceManager and NodeManager, and what their master is told: what whoever ends them stands on. -102 counts against no
+application; what a process ends with, 137 and 143 for signals, does. The answers of Hadoop as tests/support/yarn/pom.xml names it."""
+
+import os
+import re
+import signal
+import time
+import unittest
+from contextlib import suppress
+
+from support.yarn import End, Job, Totals, Yarn, groups, until
+
+SITE = Totals(memory_mib=8192, vcores=32)
+MASTER_MIB, TASK_MIB = 256, 128
+HEARTBEATS_S = 4  # four of a master, and more of a node
+GRACE_MS = 2000
+LONG_MS = 600_000  # longer than any case
+NEVER_MS = 2**31 - 1  # the longest timeout there is: 24 days
+PREEMPTED = End(-102, "Container preempted by scheduler")
+KILLED, TERMINATED = 128 + signal.SIGKILL, 128 + signal.SIGTERM
+
+
+class WithContainers(unittest.TestCase):
+    """A job whose containers do nothing. The cases take them away one by one, so it has more than they take."""
+
+    GROUPS: str | None = None
+    COUNT = 12
+
+    @classmethod
+    def setUpClass(cls):
+        cls.yarn = cls.enterClassContext(Yarn([SITE], groups=cls.GROUPS))
+        cls.rm, cls.node = cls.yarn.rm, cls.yarn.nodes[0]
+        cls.job = cls.start(cls.COUNT)
+
+    @classmethod
+    def start(cls, count: int) -> Job:
+        before = len(cls.running())
+        job = cls.yarn.submit("sleep 1000", containers=count, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
+        until("its containers do what they were told", lambda: sum(len(cls.node.processes(each)) == 2 for each in cls.running()) == before + 1 + count)
+        until("the master has given back what it was given beyond that", cls.is_settled)
+        return job
+
+    @classmethod
+    def is_settled(cls) -> bool:
+        """What the ResourceManager has handed out is what runs. It takes no notice of who runs and takes the newest, which may have no process yet."""
+        return cls.node.seen()["numContainers"] == len(cls.running())
+
+    def setUp(self):
+        self.addCleanup(self.give_back)
+
+    def give_back(self) -> None:
+        """All of it, with a timeout that takes back what a case has given."""
+        self.set_total(SITE.memory_mib, SITE.vcores, NEVER_MS)
+        until("what has ended is off the books", self.is_settled)
+
+    def set_total(self, memory_mib: int, vcores: int, over_commit_ms: int = -1) -> None:
+        self.assertEqual(200, self.rm.update_total(self.node.id, memory_mib, vcores, over_commit_ms).status)
+        until(f"{memory_mib} MiB and {vcores} cores", lambda: self.node.total() == (memory_mib, vcores))
+
+    def shrink(self, over_commit_ms: int = -1) -> str:
+        """Until one must go; which that is: the newest."""
+        newest = self.tasks()[-1]  # first: it may end at once
+        self.set_total(self.node.seen()["usedMemoryMB"] - TASK_MIB, SITE.vcores, over_commit_ms)
+        return newest
+
+    @classmethod
+    def running(cls) -> list[str]:
+        """Oldest first."""
+        return sorted(container["id"] for container in cls.node.containers() if container["state"] == "RUNNING")
+
+    def tasks(self) -> list[str]:
+        return [container for container in self.running() if not container.endswith("_000001")]
+
+    def kill(self, container: str) -> None:
+        """All of it, as its group is killed."""
+        self.end_all(self.node.processes(container))
+
+    @staticmethod
+    def end_all(processes: set[int]) -> None:
+        for pid in processes:
+            with suppress(ProcessLookupError):  # a shell may end with what it runs
+                os.kill(pid, signal.SIGKILL)
+
+    def preempted(self) -> int:
+        return self.job.report()["numNonAMContainerPreempted"]
+
+    def assert_stays(self, running: list[str]) -> None:
+        time.sleep(HEARTBEATS_S)
+        self.assertEqual(running, self.running())
+
+
+class Signals:
+    """Under either executor."""
+
+    def test_one_whose_processes_are_killed_ends_as_137(self):
+        container, before = self.tasks()[0], self.preempted()
+        self.kill(container)
+        end = self.job.wait_told(container)
+        self.assertEqual((KILLED, before), (end.status, self.preempted()))
+        self.assertRegex(end.diagnostics, r"(?s)Container killed on request. Exit code is 137.*Killed by external signal$")
+
+    def test_one_whose_first_process_is_terminated_ends_as_143_whoever_else_is_left(self):
+        """The node may kill the rest or not: its clean-up reads the pid file, which the end of the container takes away. Nobody may count on it."""
+        container = self.tasks()[0]
+        first = self.node.first_process(container)
+        self.addCleanup(self.end_all, self.node.processes(container) - {first})
+        os.kill(first, signal.SIGTERM)
+        self.assertEqual(TERMINATED, self.job.wait_told(container).status)
+
+    def test_a_total_that_is_shrunk_with_timeout_0_goes_before_a_kill(self):
+        """The ResourceManager has ended it, and takes no other word for it: who kills it now only saves the time until the node does."""
+        before = self.preempted()
+        container = self.shrink(over_commit_ms=0)
+        self.kill(container)
+        self.assertEqual(PREEMPTED, self.job.wait_told(container))
+        self.assertEqual(before + 1, self.preempted())
+
+    def test_whoever_asks_the_resource_manager_for_a_signal_has_it_told_as_the_signal(self):
+        for word, status, name in (("FORCEFUL_SHUTDOWN", KILLED, "SIGKILL"), ("GRACEFUL_SHUTDOWN", TERMINATED, "SIGTERM")):
+            with self.subTest(word):
+                container = self.tasks()[0]
+                self.assertEqual(200, self.rm.ask(f"/ws/v1/cluster/containers/{container}/signal/{word}", "POST", {}).status)
+                end = self.job.wait_told(container)
+                self.assertEqual(status, end.status)
+                self.assertIn(f"Sent signal {word} ({name}) to pid", end.diagnostics)
+
+
+class Default(Signals, WithContainers):
+    """DefaultContainerExecutor, and what is the ResourceManager's alone."""
+
+    def test_a_timeout_ends_the_newest_when_it_is_over(self):
+        started = time.monotonic()
+        container = self.shrink(over_commit_ms=GRACE_MS)
+        self.assertEqual(PREEMPTED, self.job.wait_told(container))
+        self.assertGreaterEqual(time.monotonic() - started, GRACE_MS / 1000)
+
+    def test_one_that_is_killed_within_the_timeout_is_told_as_137(self):
+        before = self.preempted()
+        container = self.shrink(over_commit_ms=GRACE_MS)
+        self.kill(container)
+        self.assertEqual(KILLED, self.job.wait_told(container).status)
+        self.assert_stays(self.running())  # the rest fits
+        self.assertEqual(before, self.preempted())
+
+    def test_a_timeout_is_cut_short_by_timeout_0_with_another_total_and_not_with_the_same(self):
+        container = self.shrink(over_commit_ms=LONG_MS)
+        memory, vcores = self.node.total()
+        running = self.running()
+        self.set_total(memory, vcores, over_commit_ms=0)
+        self.assert_stays(running)  # the same total is no update
+        self.set_total(memory, vcores + 1, over_commit_ms=0)
+        self.kill(container)
+        self.assertEqual(PREEMPTED, self.job.wait_told(container))
+        until("nobody else", lambda: self.running() == running[:-1])
+
+    def test_what_is_given_back_within_the_timeout_ends_nobody(self):
+        running = self.running()
+        self.shrink(over_commit_ms=GRACE_MS)
+        self.set_total(SITE.memory_mib, SITE.vcores)
+        self.assert_stays(running)
+
+    def test_a_timeout_outlives_what_is_given_back_until_another_takes_its_place(self):
+        """Not so a timeout of -1, which takes nobody's place."""
+        self.shrink(over_commit_ms=0)
+        self.set_total(SITE.memory_mib, SITE.vcores)
+        until("it is off the books", self.is_settled)
+        container = self.shrink()
+        self.assertEqual(PREEMPTED, self.job.wait_told(container))
+        self.give_back()
+        running = self.running()
+        self.shrink()
+        self.assert_stays(running)
+        self.assertEqual(-TASK_MIB, self.node.seen()["availMemoryMB"])
+
+
+class Order(WithContainers):
+    COUNT = 2
+
+    def test_masters_go_last_and_the_newest_goes_first(self):
+        (old_master, *old), _ = self.running(), self.start(2)
+        new_master, *new = self.running()[3:]
+        mark = len(self.rm.said())
+        self.set_total(MASTER_MIB, SITE.vcores, over_commit_ms=0)
+        ended = until("room for one master is made", lambda: self.ended_since(mark))
+        self.assertEqual([*reversed(new), *reversed(old), new_master], ended[:5])
+        self.assertNotIn(old_master, ended)
+
+    def ended_since(self, mark: int) -> list[str] | None:
+        found = re.findall(r"Send MARK_CONTAINER_FOR_KILLABLE to (container_\w+)", self.rm.said()[mark:])
+        return found if len(found) >= 5 else None
+
+
+class Forgetting(WithContainers):
+    COUNT = 1
+
+    def test_a_node_or_a_resource_manager_that_starts_again_has_no_timeout(self):
+        for server in (self.node, self.rm):
+            with self.subTest(server.name):
+                self.set_total(SITE.memory_mib - 1, SITE.vcores, over_commit_ms=0)
+                before = self.node.registrations()
+                server.kill()
+                server.start()
+                self.node.wait_registered(before)
+                self.set_total(SITE.memory_mib, SITE.vcores)
+                self.start(1)
+                running = self.running()
+                self.shrink()
+                self.assert_stays(running)
+
+
+@unittest.skipIf(groups.why_not(), groups.why_not())
+class InGroups(Signals, WithContainers):
+    """LinuxContainerExecutor."""
+
+    GROUPS = "hadoop-yarn"
+    COUNT = 8
+
+    def test_one_that_is_frozen_is_told_at_once_and_stays_with_what_it_has_until_it_is_thawed(self):
+        container = self.tasks()[-1]
+        processes = self.node.processes(container)
+        frozen = self.yarn.groups.folder("freezer") / "frozen"
+        frozen.mkdir()
+        self.addCleanup(frozen.rmdir)
+        self.addCleanup(lambda: until("nobody is frozen", lambda: not groups.pids(frozen)))
+        self.addCleanup(lambda: (frozen / "freezer.state").write_text("THAWED"))
+        for pid in processes:
+            (frozen / "cgroup.procs").write_text(str(pid))
+        (frozen / "freezer.state").write_text("FROZEN")
+        until("it is frozen", lambda: (frozen / "freezer.state").read_text().strip() == "FROZEN")
+        used, running = self.node.seen()["usedMemoryMB"], self.running()
+        self.assertEqual(container, self.shrink(over_commit_ms=0))
+        self.assertEqual(PREEMPTED, self.job.wait_told(container))
+        until("the node ends it", lambda: self.state(container) == "KILLING")
+        self.assert_stays(running[:-1])  # nobody else has to go for what it keeps
+        self.assertEqual(("KILLING", [processes] * 2, used), (self.state(container), self.yarn.groups.processes(container), self.node.seen()["usedMemoryMB"]))
+        (frozen / "freezer.state").write_text("THAWED")
+        until("it is gone, with its groups", lambda: not groups.pids(frozen) and not self.yarn.groups.of(container))
+        until("the ResourceManager has it back", lambda: self.node.seen()["usedMemoryMB"] == used - TASK_MIB)
+
+    def state(self, container: str) -> str:
+        return next((each["state"] for each in self.node.containers() if each["id"] == container), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
