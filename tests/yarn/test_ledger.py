@@ -182,7 +182,7 @@ class Ledger(WithManager):
         self.operator.kill()
         generation = self.book()["generation"]
         colocation.put_metric(self.api, NODE, STATUS)
-        self.wait(lambda: self.annotation(OFFER)["generation"] > generation, "another offer")
+        wait_for(lambda: self.annotation(OFFER)["generation"] > generation, "another offer", limit_s=LIMIT_S)
         time.sleep(2)
         self.assertEqual(generation, self.book()["generation"])
         self.operator = self.begin()

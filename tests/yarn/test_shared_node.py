@@ -76,13 +76,13 @@ class SharedNode(Evicting):
         self.assertIn("cpu", yarn["usage"]["resources"])
         qos = {"spec": {"resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}}}}
         must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", qos, content=MERGE))
-        self.say(ROOM, modes={"default": "enforce"})
+        self.say({**ROOM, "cpuSuppressPolicy": "cfsQuota"}, modes={"default": "enforce"})
         for task in tasks:
             wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "1", f"{task} set back", self.agent, LIMIT_S)
         quota = self.yarn.groups.folder("cpu").parent / "cpu.cfs_quota_us"
         wait_for(lambda: int(quota.read_text()) > 0, "a quota over pods and containers", self.agent, LIMIT_S)
         self.assertEqual(str(TASK_MIB << 20), (self.group("memory", tasks[0]) / "memory.limit_in_bytes").read_text().strip(), "its NodeManager's")
-        self.say({})
+        self.say({"enable": False})
         wait_for(lambda: int(quota.read_text()) == -1, "no quota", self.agent, LIMIT_S)
         for task in tasks:
             wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "0", f"{task} as it was", self.agent, LIMIT_S)
