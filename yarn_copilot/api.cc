@@ -239,14 +239,16 @@ net::Task<Result<std::string>> Api::one(std::string id) {
 net::Task<Result<std::string>> Api::kill(std::string body, std::string asker) {
   TM_CO_TRY(const std::string id, read_kill(body));
   TM_CO_TRY_VOID(check_container(id));
-  auto seen = co_await outside_.containers.one(id, Detail::kPlain);
-  // A NodeManager that is away keeps nobody alive: what is in the group is what counts.
-  if (!seen && seen.error().kind == ErrorKind::kNotFound) co_return fail(std::move(seen).error());
+  // A kill is in a hurry, and a NodeManager that hangs keeps nobody alive: who was listed before is not asked for
+  // again, and what is in the group, or carries the name, is what counts.
+  auto seen = outside_.containers.remembered(id);
   if (!seen) {
-    SeenContainer unseen;
-    unseen.said.id = id;
-    unseen.group = outside_.machine.group_of(id);
-    seen = std::move(unseen);
+    auto listed = co_await outside_.containers.one(id, Detail::kPlain);
+    if (!listed && listed.error().kind == ErrorKind::kNotFound) co_return fail(std::move(listed).error());
+    seen.emplace();
+    seen->said.id = id;
+    seen->group = outside_.machine.group_of(id);
+    if (listed) seen = *std::move(listed);
   }
   TM_CO_TRY([[maybe_unused]] const auto ended,
             co_await outside_.ends.kill({.id = id, .reason = {}, .asker = std::move(asker)}));

@@ -39,7 +39,8 @@ net::Task<void> ContainerList::ask() {
         listed->containers, [](const hadoop::NodeContainer& each) { return !hadoop::has_ended(each.state); })));
     if (!was_up) log_.info("the NodeManager answers", {{"containers", listed->containers.size()}});
     for (const Error& each : listed->refused) log_.warn("a container cannot be read", {{"error", each}});
-    last_ = Listing(std::make_shared<const hadoop::NodeContainers>(*std::move(listed)));
+    remembered_ = std::make_shared<const hadoop::NodeContainers>(*std::move(listed));
+    last_ = remembered_;
   } else {
     failed_.add();
     if (was_up || !last_) log_.warn("the NodeManager does not answer", {{"error", listed.error()}});

@@ -31,6 +31,8 @@ class ContainerList {
                 ContainerListConfig config);
 
   net::Task<Result<Listing>> get();
+  // What it said when it last answered, however long ago; null: it never did.
+  const Listing& remembered() const { return remembered_; }
   // It answered the last time that it was asked. Nobody asked yet: it does not.
   bool is_up() const { return last_ && last_->has_value(); }
 
@@ -46,6 +48,7 @@ class ContainerList {
   base::Gauge& up_;
   base::Gauge& containers_;
   std::optional<Result<Listing>> last_;
+  Listing remembered_;
   std::optional<base::MonotonicTime> answered_;
   bool asking_ = false;
   net::Event answer_;

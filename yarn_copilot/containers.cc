@@ -47,6 +47,15 @@ net::Task<Result<std::vector<SeenContainer>>> Containers::running(Detail detail)
   co_return see(std::move(said), detail);
 }
 
+std::optional<SeenContainer> Containers::remembered(std::string_view id) {
+  const Listing& listing = list_.remembered();
+  if (!listing) return std::nullopt;
+  const auto found = std::ranges::find(listing->containers, id, &hadoop::NodeContainer::id);
+  if (found == listing->containers.end()) return std::nullopt;
+  auto seen = see({*found}, Detail::kPlain);
+  return std::move(seen.front());
+}
+
 net::Task<Result<SeenContainer>> Containers::one(std::string id, Detail detail) {
   TM_CO_TRY(const Listing listing, co_await list_.get());
   const auto found = std::ranges::find(listing->containers, id, &hadoop::NodeContainer::id);

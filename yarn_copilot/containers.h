@@ -46,6 +46,8 @@ class Containers {
 
   // Those that have not ended, by id.
   net::Task<Result<std::vector<SeenContainer>>> running(Detail detail);
+  // As it was listed last, without asking. nullopt: it was not there then.
+  std::optional<SeenContainer> remembered(std::string_view id);
   // One of any state. kNotFound: the NodeManager does not know it.
   net::Task<Result<SeenContainer>> one(std::string id, Detail detail);
 

@@ -222,6 +222,16 @@ TEST_F(World, AKillWorksWithItsNodeManagerAway) {
   EXPECT_TRUE(killing.processes.empty());
 }
 
+TEST_F(World, AKillDoesNotWaitForANodeManagerThatHangs) {
+  add_process(10, kTask);
+  options.node_manager_limit = 1h;
+  start();
+  ASSERT_EQ(get("/v1/containers").status, 200);
+  hangs = true;
+  EXPECT_EQ(run(api().kill(std::string(kTask), kLimit))->requests.native.cpu, model::CpuMilli{2000});
+  EXPECT_TRUE(killing.processes.empty());
+}
+
 TEST_F(World, OnlyYarnsNamesAreLookedFor) {
   add_process(10, kTask);
   start();

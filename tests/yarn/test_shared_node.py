@@ -26,7 +26,7 @@ from node.test_agent import API, tearDownModule  # noqa: F401
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 SITE = Totals(memory_mib=4096, vcores=8)
-MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1000, 700
+MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700
 HOLDS = f"(head -c {HELD_MIB}M /dev/zero; sleep 1000) | tail -c {HELD_MIB}M"  # in memory, and no processor after that
 
 
