@@ -39,6 +39,9 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
             "group below which containers are, from the root of a hierarchy; the default is the one of the systemd "
             "driver where only that kubepods is there")
       .placeholder("GROUP");
+  flags.boolean("adopt", options.adopt,
+                "make groups for containers whose NodeManager makes none (DefaultContainerExecutor), with what YARN "
+                "gave them as weight and memory limit");
   flags.text("cgroup-root-dir", options.cgroup_root, "where the machine's cgroups are mounted")
       .placeholder("DIR")
       .alias("cgroup-root");

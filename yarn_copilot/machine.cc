@@ -1,16 +1,21 @@
 #include "yarn_copilot/machine.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "copilot/yarn_id.h"
 #include "linux/cgroup/cpu.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/limit.h"
+#include "linux/cgroup/make.h"
 #include "linux/cgroup/memory.h"
 #include "linux/cgroup/processes.h"
 #include "linux/proc/process.h"
@@ -25,6 +30,8 @@ constexpr std::int64_t kQuotaMinUs = 1000;  // what a kernel takes
 constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kNsPerS = 1'000'000'000;
 constexpr std::int64_t kMilli = 1000;
+constexpr std::int64_t kSharesPerCore = 1024;
+constexpr int kAdoptRounds = 10;  // what forks while it is moved is found by the next one
 
 std::int64_t ticks_per_second() {
   const long ticks = ::sysconf(_SC_CLK_TCK);
@@ -61,6 +68,15 @@ Limits limits_of(const Group& group, linux::Buffer& buffer) {
   return out;
 }
 
+// Gone meanwhile: nothing to move.
+Result<void> put_process(const std::string& file, pid_t pid) {
+  const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd) return base::fail_errno(errno, base::cat("open ", file));
+  const std::string text = std::to_string(pid);
+  if (::write(fd.get(), text.data(), text.size()) >= 0 || errno == ESRCH) return {};
+  return base::fail_errno(errno, base::cat("moving process ", pid, " to ", file));
+}
+
 std::string refusal(const linux::WriteReport& report, const Group& group, File file) {
   if (report.error) return report.error->message;
   return base::cat(group.place(file).text(), ": ", linux::to_string(report.outcome));
@@ -81,8 +97,8 @@ std::string_view to_string(EndedBy by) {
 }
 
 Machine::Machine(const linux::Hierarchies& hierarchies, const linux::Folder& proc, linux::KillRim& rim,
-                 std::string parent)
-    : hierarchies_(hierarchies), proc_(proc), rim_(rim), parent_(std::move(parent)) {}
+                 std::string parent, bool adopts)
+    : hierarchies_(hierarchies), proc_(proc), rim_(rim), parent_(std::move(parent)), adopts_(adopts) {}
 
 std::string Machine::group_of(std::string_view id) const {
   return base::cat(parent_, "/", id);
@@ -184,11 +200,92 @@ Result<Limits> Machine::set_limits(std::string_view id, const Limits& wanted) {
   return limits_of(*group, buffer_);
 }
 
+std::vector<std::string> Machine::groups() const {
+  std::vector<std::string> out, names;
+  for (std::size_t i = 0; i < hierarchies_.all().size(); ++i) {
+    const linux::Place place{hierarchies_.all()[i].path, parent_, {}};
+    const auto parent = linux::open_beneath(hierarchies_.directory(i), parent_, place);
+    if (!parent || !*parent) continue;
+    if (const auto listed = linux::list_folders((*parent)->fd.get(), names, place); !listed) continue;
+    for (const std::string& name : names) {
+      if (copilot::parse_yarn_container(name)) out.push_back(name);
+    }
+  }
+  std::ranges::sort(out);
+  const auto twice = std::ranges::unique(out);
+  out.erase(twice.begin(), twice.end());
+  return out;
+}
+
+Result<std::size_t> Machine::adopt(const std::string& id, model::Resources holds) const {
+  const std::string above(std::string_view(parent_).substr(0, std::min(parent_.rfind('/'), parent_.size())));
+  TM_TRY(const auto home, Group::open(hierarchies_, above));
+  if (!home) {
+    return fail(ErrorKind::kNotFound, "there is no group ", base::in_quotes(above),
+                ": a kubelet makes it, and ours goes below it");
+  }
+  linux::Buffer buffer;
+  std::set<pid_t> moved;
+  for (int round = 0; round < kAdoptRounds; ++round) {
+    TM_TRY(auto found, linux::find_marked(proc_, kContainerVariable, rim_.self(), buffer));
+    std::vector<pid_t> fresh;
+    for (const linux::MarkedProcess& each : found[id]) {
+      if (!each.waits && !moved.contains(each.pid)) fresh.push_back(each.pid);
+    }
+    if (fresh.empty()) break;
+    if (round == 0) {
+      TM_TRY_VOID(linux::make_group(hierarchies_, group_of(id)));
+      TM_TRY_VOID(give(id, holds, buffer));
+    }
+    for (const std::string& file : linux::process_files(hierarchies_, group_of(id))) {
+      for (const pid_t pid : fresh) TM_TRY_VOID(put_process(file, pid));
+    }
+    moved.insert(fresh.begin(), fresh.end());
+  }
+  return moved.size();
+}
+
+// What a LinuxContainerExecutor gives it. A file that this kernel has not is not missed.
+Result<void> Machine::give(const std::string& id, model::Resources holds, linux::Buffer& buffer) const {
+  TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
+  if (!group) return fail(ErrorKind::kNotFound, "its group ", base::in_quotes(group_of(id)), " is gone");
+  linux::KernelWriter writer;
+  const std::int64_t shares = std::clamp(holds.cpu.value / kMilli, std::int64_t{1}, linux::kSharesMax / kSharesPerCore);
+  for (const auto& [file, value] :
+       {std::pair(File::kCpuShares, shares * kSharesPerCore), std::pair(File::kMemoryLimit, holds.memory.value)}) {
+    const auto version = group->version(file);
+    if (!version || !group->has(file) || value <= 0) continue;
+    TM_TRY(std::string text, linux::value_text(file, *version, value));
+    const auto report = linux::compare_and_write({&*group, file, std::move(text), std::nullopt}, writer, buffer);
+    if (report.error) return fail(*report.error);
+  }
+  return {};
+}
+
+Result<void> Machine::remove_empty(const std::string& id) const {
+  linux::Buffer buffer;
+  TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
+  if (!group) return {};
+  for (const std::string& file : linux::process_files(hierarchies_, group_of(id))) {
+    TM_TRY(const auto text, linux::read_path(file, buffer));
+    if (text && !base::trim(*text).empty()) return {};
+  }
+  return linux::remove_group(hierarchies_, group_of(id));
+}
+
 Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {
   linux::KernelGroupKiller killer(hierarchies_, rim_);
   if (has_group(id)) {
-    TM_TRY(const auto report, ask ? killer.ask(group_of(id)) : killer.kill(group_of(id)));
-    if (report.killed + report.left > 0) return Ended{EndedBy::kGroup, report};
+    TM_TRY(auto report, ask ? killer.ask(group_of(id)) : killer.kill(group_of(id)));
+    if (report.killed + report.left > 0) {
+      // Of a group that was made for it later one may have stayed outside.
+      if (adopts_ && !ask) {
+        TM_TRY(const auto outside, linux::kill_marked(proc_, kContainerVariable, id, rim_));
+        report.killed += outside.killed;
+        report.left = std::max(report.left, outside.left);
+      }
+      return Ended{EndedBy::kGroup, report};
+    }
   }
   // Without a group, or with one that only its NodeManager looks at.
   TM_TRY(const auto report, ask ? linux::signal_marked(proc_, kContainerVariable, id, SIGTERM, rim_)

@@ -46,7 +46,9 @@ std::string_view to_string(EndedBy);
 class Machine {
  public:
   // `hierarchies`, `proc` and `rim` outlive it. `parent`: the group of all containers, from the root of a hierarchy.
-  Machine(const linux::Hierarchies& hierarchies, const linux::Folder& proc, linux::KillRim& rim, std::string parent);
+  // `adopts`: groups are made later than their containers.
+  Machine(const linux::Hierarchies& hierarchies, const linux::Folder& proc, linux::KillRim& rim, std::string parent,
+          bool adopts);
 
   const std::string& parent() const { return parent_; }
   std::string group_of(std::string_view id) const;  // whether or not it is there
@@ -70,13 +72,23 @@ class Machine {
   Result<Ended> kill(const std::string& id) const;
   Result<Ended> ask(const std::string& id) const;  // SIGTERM to each, once
 
+  // Containers that have a group in any hierarchy.
+  std::vector<std::string> groups() const;
+  // Makes its group, with `holds` as weight and limit, and moves its processes into it until none is outside. Answers
+  // how many those were: none, where nobody carries its name.
+  Result<std::size_t> adopt(const std::string& id, model::Resources holds) const;
+  // Its group, where nobody is in it.
+  Result<void> remove_empty(const std::string& id) const;
+
  private:
   Result<Ended> end(const std::string& id, bool ask) const;
+  Result<void> give(const std::string& id, model::Resources holds, linux::Buffer& buffer) const;
 
   const linux::Hierarchies& hierarchies_;
   const linux::Folder& proc_;
   linux::KillRim& rim_;
   std::string parent_;
+  bool adopts_;
   linux::Buffer buffer_;
 };
 

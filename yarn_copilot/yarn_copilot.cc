@@ -17,6 +17,7 @@
 #include "net/admin.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "yarn_copilot/adoption.h"
 #include "yarn_copilot/api.h"
 #include "yarn_copilot/application_book.h"
 #include "yarn_copilot/container_list.h"
@@ -107,12 +108,13 @@ class RunningCopilot final : public YarnCopilot {
         client_(loop, &rim.workers, std::move(client)),
         manager_(client_),
         list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
-        machine_(hierarchies_, proc_, rim.killing, std::move(group)),
+        machine_(hierarchies_, proc_, rim.killing, std::move(group), options_.adopt),
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
         containers_(loop, list_, machine_, applications_, log),
         ends_(loop, machine_, log, metrics, rim.audit),
         api_(loop, {containers_, ends_, machine_, metrics, rim.audit}, log,
              {.users = std::move(users), .queues = options_.queues}),
+        adoption_(loop, containers_, machine_, log, metrics),
         scope_(loop) {}
 
   Result<void> listen() {
@@ -134,7 +136,7 @@ class RunningCopilot final : public YarnCopilot {
                           {"node_manager", options_.node_manager},
                           {"group", machine_.parent()},
                           {"cgroups", linux::to_string(hierarchies_.layout())}});
-    scope_.spawn(first_look());
+    scope_.spawn(options_.adopt ? adoption_.run() : first_look());
     return {};
   }
 
@@ -164,6 +166,7 @@ class RunningCopilot final : public YarnCopilot {
   Containers containers_;
   Ends ends_;
   Api api_;
+  Adoption adoption_;
   std::unique_ptr<net::HttpServer> server_;
   std::unique_ptr<net::HttpServer> admin_;
   net::Scope scope_;

@@ -38,6 +38,7 @@ struct CopilotOptions {
   base::Duration node_manager_limit = std::chrono::seconds(3);
   base::Duration list_age = std::chrono::seconds(1);
   std::vector<std::string> users;  // uids beside root and our own
+  bool adopt = false;              // groups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
   std::string hadoop_conf_dir;  // where ResourceManagers are; "": applications are not asked for

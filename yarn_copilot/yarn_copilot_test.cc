@@ -267,6 +267,19 @@ TEST_F(World, AContainerWithoutAGroupIsItsProcesses) {
   EXPECT_TRUE(killing.told.contains(20));
 }
 
+TEST_F(World, NoGroupIsMadeWhereNoKubeletHasMadeItsParent) {
+  for (const char* name : {"cpu", "cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"}) {
+    groups.remove(base::cat(name, "/kubepods"));
+  }
+  proc.write("20/stat", "20 (java) S 1 20 20 0 -1 0 0 0 0 0 300 100 0 0 20 0 1 0 500 0 10\n");
+  proc.write("20/environ", base::cat("CONTAINER_ID=", kTask, std::string(1, '\0')));
+  options.adopt = true;
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("a container gets no group"); }));
+  EXPECT_TRUE(lines.contains("there is no group \\\"kubepods/besteffort\\\"")) << lines;
+  EXPECT_FALSE(std::filesystem::exists(groups.path("cpu/kubepods")));
+}
+
 TEST_F(World, WhatItsGroupsDoNotCountIsNotNought) {
   add_process(10, kTask);
   add_process(11, kOther);

@@ -2,13 +2,15 @@
 
 import json
 import os
+import secrets
 import tempfile
 import threading
 import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import Component, wait_for
-from support.yarn import Job, NotReady, Totals, Yarn, until
+from support.node import cgroups
+from support.yarn import Job, NotReady, Totals, Yarn, groups, until
 from yarn.over_socket import Copilot, OverSocket
 
 SITE = Totals(memory_mib=2048, vcores=6)
@@ -119,6 +121,29 @@ class WithoutGroups(unittest.TestCase):
             return (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             return ""
+
+    @unittest.skipIf(groups.why_not(), groups.why_not())
+    def test_adopted_it_has_a_group_like_any_other_until_it_has_ended(self):
+        name = f"tidemark-test-{secrets.token_hex(4)}"
+        self.addCleanup(lambda: self.assertEqual([], cgroups.remove(name)))
+        cgroups.make(name)
+        copilot = self.begin("--adopt", f"--yarn-container-cgroup-path={name}/hadoop-yarn")
+        _, tasks = self.start_job("sh -c 'sleep 1001; :' & wait", 1)
+        container = wait_for(lambda: copilot.seen()[tasks[0]]["group"], "a group", copilot)
+        self.assertEqual(f"{name}/hadoop-yarn/{tasks[0]}", container)
+
+        def inside() -> list[set[int]]:
+            return [groups.pids(folder) for folder in cgroups.there(container)]
+
+        wait_for(lambda: len(cgroups.there(container)) > 2 and all(each == self.processes_of(tasks[0]) for each in inside()), "all of it in its group", copilot)
+        memory, cpu = (next(place / container for place in cgroups.hierarchies() if place.name == controller) for controller in ("memory", "cpu"))
+        self.assertEqual((str(TASK_MIB << 20), "1024"), ((memory / "memory.limit_in_bytes").read_text().strip(), (cpu / "cpu.shares").read_text().strip()))
+        self.assertEqual(200, copilot.ask("POST", "/tidemark/v1/limits", {"containerID": tasks[0], "cpu": "500m"})[0])
+        self.assertEqual("50000", (cpu / "cpu.cfs_quota_us").read_text().strip())
+        self.assertEqual(200, copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})[0])
+        self.assertIn("by=group", copilot.log)
+        self.assertEqual(set(), self.processes_of(tasks[0]))
+        wait_for(lambda: not cpu.exists() and not memory.exists(), "its group gone", copilot)
 
     def test_a_stop_asks_first_and_kills_who_stays(self):
         deaf = Path(self.enterContext(tempfile.TemporaryDirectory())) / "deaf"

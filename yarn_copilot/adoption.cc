@@ -1,0 +1,85 @@
+#include "yarn_copilot/adoption.h"
+
+#include <utility>
+#include <vector>
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+constexpr std::size_t kPassesWaitingMax = 4;
+
+struct Stray {
+  std::string id;
+  model::Resources holds;
+};
+
+struct PassReport {
+  std::vector<std::string> adopted;
+  std::vector<std::pair<std::string, Error>> refused;
+};
+
+PassReport adopt_all(const Machine& machine, const std::vector<Stray>& strays, const std::set<std::string>& running) {
+  PassReport out;
+  for (const Stray& each : strays) {
+    const auto moved = machine.adopt(each.id, each.holds);
+    if (!moved) {
+      out.refused.emplace_back(each.id, moved.error());
+    } else if (*moved > 0) {
+      out.adopted.push_back(each.id);
+    }
+  }
+  for (const std::string& id : machine.groups()) {
+    if (running.contains(id)) continue;
+    if (auto removed = machine.remove_empty(id); !removed) out.refused.emplace_back(id, std::move(removed).error());
+  }
+  return out;
+}
+
+}  // namespace
+
+Adoption::Adoption(net::EventLoop& loop, Containers& containers, const Machine& machine, base::Log log,
+                   base::Registry& metrics, base::Duration interval)
+    : loop_(loop),
+      containers_(containers),
+      machine_(machine),
+      log_(std::move(log)),
+      interval_(interval),
+      adopted_(metrics.counter("tidemark_yarn_copilot_adopted_total", "Containers that got a group of ours.")),
+      worker_(1, kPassesWaitingMax) {}
+
+net::Task<void> Adoption::run() {
+  for (;;) {
+    co_await pass();
+    co_await loop_.sleep(interval_);
+  }
+}
+
+net::Task<void> Adoption::pass() {
+  const auto listed = co_await containers_.running(Detail::kPlain);
+  if (!listed) co_return;  // who is away says of nobody that he has ended
+  std::vector<Stray> strays;
+  std::set<std::string> running;
+  for (const SeenContainer& each : *listed) {
+    running.insert(each.said.id);
+    if (each.yarn && !each.has_group && each.began) strays.push_back({each.said.id, each.holds()});
+  }
+  std::function<PassReport()> work = [machine = &machine_, strays, running] {
+    return adopt_all(*machine, strays, running);
+  };
+  const auto done = co_await worker_.run(loop_, std::move(work));
+  if (!done) co_return;
+  for (const std::string& id : done->adopted) {
+    adopted_.add();
+    log_.info("a container has a group now", {{"container", id}, {"group", machine_.group_of(id)}});
+  }
+  for (const auto& [id, error] : done->refused) tell(id, error);
+  std::erase_if(told_, [&](const std::string& id) { return !running.contains(id); });
+}
+
+void Adoption::tell(const std::string& container, const Error& error) {
+  if (told_.insert(container).second) {
+    log_.warn("a container gets no group, or keeps it", {{"container", container}, {"error", error}});
+  }
+}
+
+}  // namespace tidemark::yarn_copilot
