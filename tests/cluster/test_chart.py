@@ -34,6 +34,12 @@ EVERYTHING = {
         "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
         "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
+    "yarnCopilot": {
+        "enabled": True, "nodeManagerEndpoint": "https://localhost:8044", "socket": "/run/copilot/yarn.sock", "group": "kube/besteffort/yarn", "adopt": True, "allowUsers": [4711, 4712],
+        "hadoopConfDir": "/etc/hadoop/conf", "queueClasses": ["etl=transcode", "root.adhoc=query"], "metricsHost": "127.0.0.1", "metricsPort": 9998, "logLevel": "debug", "logFormat": "text",
+        "extraArgs": ["--list-age=2s"], "maxUnavailable": 3, "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}},
+        "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+    },
     "settings": {
         "sloControllerConfig": {
             "colocation-config": {"enable": True, "cpuReclaimThresholdPercent": 65, "nodeConfigs": [{"name": "a", "nodeSelector": {"matchLabels": {"a": "b"}}}]},
@@ -94,6 +100,10 @@ BAD = [
     ({"yarnOperator": {"poll": "5"}}, "poll"),
     ({"yarnOperator": {"hadoopConf": {"conf/yarn-site.xml": "x"}}}, "conf/yarn-site.xml"),
     ({"yarnOperator": {"image": "tidemark"}}, "image"),
+    ({"yarnCopilot": {"socket": "copilot.sock"}}, "socket"),
+    ({"yarnCopilot": {"allowUsers": ["ada"]}}, "allowUsers"),
+    ({"yarnCopilot": {"queueClasses": ["etl"]}}, "queueClasses"),
+    ({"yarnCopilot": {"nodeManagerEndpoint": "localhost"}}, "nodeManagerEndpoint"),
     ({"service": {"metricsPort": 80}}, "metricsPort"),
     ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
     ({"commonLabels": {"a": 1}}, "commonLabels"),
@@ -265,13 +275,36 @@ class Chart(unittest.TestCase):
 
     def test_the_agents_take_every_flag(self):
         """They run on a real node in tests/node/test_daemonset.py; here every value is given."""
-        container = find(chart.objects(template(EVERYTHING)), "DaemonSet")["spec"]["template"]["spec"]["containers"][0]
+        container = self.on_each_node("agent")
         self.assertNotEqual("koordlet", container["name"], "the peer's is known by that")
         flags = {flag.split("=")[0] for flag in container["args"]}
         told = must(chart.run([os.environ["TIDEMARK_BINARY"], "agent", "--help"]))
         self.assertEqual([], [flag for flag in sorted(flags) if flag not in told])
-        for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2", "--copilot=/host/copilot-0/copilot.sock=kubepods/besteffort/hadoop-yarn", "--stream-token-file=/stream/token"):
+        for wanted in ("--kubelet-ca-file=/kubelet-ca.crt", "--kubelet-cgroup-root=/kube", "--metrics-addr=127.0.0.1:9999", "--mode=observe", "--kube-api-qps=2", "--copilot=/host/copilot-0/copilot.sock=kubepods/besteffort/hadoop-yarn", "--copilot=/host/copilot-1/yarn.sock=kube/besteffort/yarn", "--stream-token-file=/stream/token"):
             self.assertIn(wanted, container["args"])
+
+    def on_each_node(self, component: str) -> dict:
+        """Its container."""
+        found = [each for each in chart.objects(template(EVERYTHING)) if each["kind"] == "DaemonSet" and each["metadata"]["labels"]["app.kubernetes.io/component"] == component]
+        return found[0]["spec"]["template"]["spec"]["containers"][0]
+
+    def test_the_copilots_take_every_flag(self):
+        container = self.on_each_node("yarn-copilot")
+        told = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
+        self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in told])
+        for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s"):
+            self.assertIn(wanted, container["args"])
+        mounted = {each["mountPath"] for each in container["volumeMounts"]}
+        self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/var/lib/tidemark/yarn-copilot"}, mounted)
+        # As it begins there, but for the folders of the machine.
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        (Path(folder) / "yarn-site.xml").write_text(SITE)
+        here = {"--server-endpoint": f"{folder}/yarn.sock", "--cgroup-root-dir": "/sys/fs/cgroup", "--hadoop-conf-dir": folder, "--audit-file": f"{folder}/audit.jsonl", "--metrics-addr": "127.0.0.1:0", "--adopt": "false"}
+        component = Component(*chart.command_here(container, here))
+        self.components = [component]
+        wait_for(lambda: "serving socket=" in component.log, "an open socket", component)
+        self.assertFalse(component.ready(), "there is no NodeManager")
+        self.assertNotIn("yarn-copilot", template({}))
 
     def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
         container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))

@@ -68,6 +68,21 @@ app.kubernetes.io/component: yarn-operator
 {{ include "tidemark.commonLabels" . }}
 {{- end -}}
 
+{{- define "tidemark.yarnCopilot" -}}
+{{ include "tidemark.name" . }}-yarn-copilot
+{{- end -}}
+
+{{- define "tidemark.yarnCopilotSelector" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: yarn-copilot
+{{- end -}}
+
+{{- define "tidemark.yarnCopilotLabels" -}}
+{{ include "tidemark.yarnCopilotSelector" . }}
+{{ include "tidemark.commonLabels" . }}
+{{- end -}}
+
 {{- define "tidemark.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
