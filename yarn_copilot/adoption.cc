@@ -15,10 +15,14 @@ struct Stray {
 
 struct PassReport {
   std::vector<std::string> adopted;
+  std::set<std::string> unlisted;  // have a group, and are not listed as running
   std::vector<std::pair<std::string, Error>> refused;
 };
 
-PassReport adopt_all(const Machine& machine, const std::vector<Stray>& strays, const std::set<std::string>& running) {
+// `unlisted`: of the pass before. A NodeManager that makes groups itself has one for a moment before it lists its
+// container, with nobody in it.
+PassReport adopt_all(const Machine& machine, const std::vector<Stray>& strays, const std::set<std::string>& running,
+                     const std::set<std::string>& unlisted) {
   PassReport out;
   for (const Stray& each : strays) {
     const auto moved = machine.adopt(each.id, each.holds);
@@ -30,6 +34,8 @@ PassReport adopt_all(const Machine& machine, const std::vector<Stray>& strays, c
   }
   for (const std::string& id : machine.groups()) {
     if (running.contains(id)) continue;
+    out.unlisted.insert(id);
+    if (!unlisted.contains(id)) continue;
     if (auto removed = machine.remove_empty(id); !removed) out.refused.emplace_back(id, std::move(removed).error());
   }
   return out;
@@ -63,17 +69,18 @@ net::Task<void> Adoption::pass() {
     running.insert(each.said.id);
     if (each.yarn && !each.has_group && each.began) strays.push_back({each.said.id, each.holds()});
   }
-  std::function<PassReport()> work = [machine = &machine_, strays, running] {
-    return adopt_all(*machine, strays, running);
+  std::function<PassReport()> work = [machine = &machine_, strays, running, unlisted = unlisted_] {
+    return adopt_all(*machine, strays, running, unlisted);
   };
-  const auto done = co_await worker_.run(loop_, std::move(work));
+  auto done = co_await worker_.run(loop_, std::move(work));
   if (!done) co_return;
+  unlisted_ = std::move(done->unlisted);
   for (const std::string& id : done->adopted) {
     adopted_.add();
     log_.info("a container has a group now", {{"container", id}, {"group", machine_.group_of(id)}});
   }
   for (const auto& [id, error] : done->refused) tell(id, error);
-  std::erase_if(told_, [&](const std::string& id) { return !running.contains(id); });
+  std::erase_if(told_, [&](const std::string& id) { return !running.contains(id) && !unlisted_.contains(id); });
 }
 
 void Adoption::tell(const std::string& container, const Error& error) {

@@ -44,6 +44,7 @@ class Adoption {
   base::Log log_;
   base::Duration interval_;
   base::Counter& adopted_;
+  std::set<std::string> unlisted_;
   std::set<std::string> told_;  // of whom the log has said that it cannot be
   net::WorkerPool worker_;      // last: it uses what is above
 };
