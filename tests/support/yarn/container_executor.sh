@@ -76,7 +76,13 @@ case $command in
     mv "$pid_file.new" "$pid_file"
     exec ./launch_container.sh
   ' sh "$pid_file" $(each "${1#cgroups=}") $counted || status=$?
-  [ -z "$counted" ] || rmdir "$(dirname "$counted")" || true
+  # Behind its back: what was killed is in there for a moment longer, and the node waits for none of it.
+  [ -z "$counted" ] || (
+    for _ in $(seq 100); do
+      rmdir "$(dirname "$counted")" && break
+      sleep 0.1
+    done
+  ) </dev/null >/dev/null 2>&1 &
   echo "$status" >"$pid_file.exitcode.new"
   mv "$pid_file.exitcode.new" "$pid_file.exitcode"
   exit "$status"
