@@ -11,6 +11,7 @@
 #include "agent/evict/eviction_controller.h"
 #include "agent/evict/last_words.h"
 #include "agent/evict/loss_ledger.h"
+#include "agent/evict/take_back.h"
 #include "agent/prediction/prediction_controller.h"
 #include "agent/protect/condition_controller.h"
 #include "agent/protect/kept_objects.h"
@@ -104,9 +105,10 @@ class RunningAgent final : public Agent {
         events_(loop, connections.client, log_, metrics, "tidemark-agent"),
         losses_(loop, log_, metrics, options_.state_dir),
         last_words_(loop, connections.files, log_, options_.pod_logs, options_.state_dir),
+        take_back_(loop, connections.client, log_, options_.node_name),
         ending_(loop,
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
-                 connections.audit},
+                 &take_back_, connections.audit},
                 log_, options_.audit_actor),
         disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
@@ -131,6 +133,7 @@ class RunningAgent final : public Agent {
     node_.subscribe([this](const kube::ObjectKey&, const kube::Node*, const kube::Node* after) {
       if (after == nullptr) return;  // a node that is made anew is the same machine
       use_node(*after);
+      take_back_.use_node(*after);
     });
     node_slo_.subscribe(
         [this](const kube::ObjectKey&, const kube::NodeSlo*, const kube::NodeSlo* after) { use_node_slo(after); });
@@ -314,7 +317,8 @@ class RunningAgent final : public Agent {
     eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules_.threshold, besteffort, &disks_.sights()},
                        .tasks = tasks,
                        .rules = rules_,
-                       .permit = stands.permits[kIndex]});
+                       .permit = stands.permits[kIndex],
+                       .yarn_preempts = take_back_.heard()});
     protect_.tell_eviction(eviction_.says());
   }
 
@@ -384,6 +388,7 @@ class RunningAgent final : public Agent {
   kube::EventRecorder events_;
   LossLedger losses_;
   LastWords last_words_;
+  TakeBack take_back_;
   Ending ending_;
   DiskWatch disks_;
   EvictMemory evict_memory_;

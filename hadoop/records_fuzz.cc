@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "hadoop/applications.h"
+#include "hadoop/containers.h"
 #include "hadoop/rpc_frames.h"
 #include "hadoop/yarn_records.h"
 
@@ -52,6 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(application);
   if (application) TM_CHECK(application->tags.size() <= hadoop::kApplicationTagsMax, "bounded");
   check(hadoop::parse_application_id(bytes));
+  check(hadoop::decode_get_container_report(bytes));
+  check(hadoop::parse_container_id(bytes));
   const auto reports = hadoop::decode_get_cluster_nodes(bytes);
   check(reports);
   if (reports) {

@@ -16,6 +16,7 @@ constexpr Method kUpdateNodeResource{kAdminProtocol, "updateNodeResource"};
 constexpr Method kGetClusterNodes{kClientProtocol, "getClusterNodes"};
 constexpr Method kGetQueueInfo{kClientProtocol, "getQueueInfo"};
 constexpr Method kGetApplicationReport{kClientProtocol, "getApplicationReport"};
+constexpr Method kGetContainerReport{kClientProtocol, "getContainerReport"};
 constexpr Method kGetServiceStatus{kHaProtocol, "getServiceStatus"};
 
 // Of one machine, when all are asked who is active: an answer costs it nothing, and a frozen one must not hold the
@@ -83,6 +84,16 @@ net::Task<Result<ApplicationReport>> ResourceManager::application(ApplicationId 
                 },
                 limit));
   co_return decode_get_application_report(response);
+}
+
+net::Task<Result<ContainerReport>> ResourceManager::container(ContainerId id, base::Duration limit) {
+  TM_CO_TRY(const std::string response,
+            co_await ask_active(
+                [request = encode_get_container_report(id)](Member& member, base::Duration left) {
+                  return member.client.call(kGetContainerReport, request, left);
+                },
+                limit));
+  co_return decode_get_container_report(response);
 }
 
 net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates, base::Duration limit) {

@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "hadoop/applications.h"
+#include "hadoop/containers.h"
 #include "hadoop/rpc_client.h"
 #include "hadoop/yarn_records.h"
 #include "net/loop.h"
@@ -44,6 +45,8 @@ class ResourceManager {
   net::Task<Result<QueueWaiting>> waiting(base::Duration limit);
   // kNotFound: this ResourceManager knows no such application, or no longer.
   net::Task<Result<ApplicationReport>> application(ApplicationId id, base::Duration limit);
+  // kNotFound: it has ended, or never was.
+  net::Task<Result<ContainerReport>> container(ContainerId id, base::Duration limit);
   // In one call. Done when the server has taken it: what its scheduler makes of it shows in a later report.
   net::Task<Result<void>> update(std::vector<NodeUpdate> updates, base::Duration limit);
 

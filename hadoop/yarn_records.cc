@@ -27,18 +27,6 @@ void write(WireWriter& out, const Resource& resource) {
   }
 }
 
-Result<NodeId> read_node_id(std::string_view bytes) {
-  NodeId id;
-  WireReader reader(bytes);
-  while (const auto field = reader.next()) {
-    if (field->number == 1) id.host = field->text();
-    if (field->number == 2) id.port = field->integer32();
-  }
-  TM_TRY_VOID(reader.finish("NodeIdProto"));
-  if (id.host.empty()) return fail(ErrorKind::kInvalid, "NodeIdProto: no host");
-  return id;
-}
-
 Result<ResourceValue> read_resource_value(std::string_view bytes) {
   ResourceValue out;
   WireReader reader(bytes);
@@ -49,34 +37,6 @@ Result<ResourceValue> read_resource_value(std::string_view bytes) {
     if (field->number == 4) out.type = field->integer32();
   }
   TM_TRY_VOID(reader.finish("ResourceInformationProto"));
-  return out;
-}
-
-Result<Resource> read_resource(std::string_view bytes) {
-  Resource out;
-  WireReader reader(bytes);
-  while (const auto field = reader.next()) {
-    switch (field->number) {
-      case 1:
-        out.memory_mib = field->integer();
-        break;
-      case 2:
-        out.vcores = field->integer32();
-        break;
-      case 3: {
-        TM_TRY(ResourceValue value, read_resource_value(field->text()));
-        if (value.name == kMemory || value.name == kVcores) break;
-        if (out.others.size() == kResourceTypesMax) {
-          return fail(ErrorKind::kInvalid, "ResourceProto: more than ", kResourceTypesMax, " kinds of resources");
-        }
-        out.others.push_back(std::move(value));
-        break;
-      }
-      default:
-        break;
-    }
-  }
-  TM_TRY_VOID(reader.finish("ResourceProto"));
   return out;
 }
 
@@ -94,19 +54,19 @@ Result<NodeReport> read_report(std::string_view bytes) {
   while (const auto field = reader.next()) {
     switch (field->number) {
       case 1: {
-        TM_TRY(report.id, read_node_id(field->text()));
+        TM_TRY(report.id, decode_node_id(field->text()));
         break;
       }
       case 2:
         report.http_address = field->text();
         break;
       case 4: {
-        TM_TRY(report.used, read_resource(field->text()));
+        TM_TRY(report.used, decode_resource(field->text()));
         used = true;
         break;
       }
       case 5: {
-        TM_TRY(report.capability, read_resource(field->text()));
+        TM_TRY(report.capability, decode_resource(field->text()));
         capability = true;
         break;
       }
@@ -143,6 +103,46 @@ Result<NodeReport> read_report(std::string_view bytes) {
 }
 
 }  // namespace
+
+Result<NodeId> decode_node_id(std::string_view bytes) {
+  NodeId id;
+  WireReader reader(bytes);
+  while (const auto field = reader.next()) {
+    if (field->number == 1) id.host = field->text();
+    if (field->number == 2) id.port = field->integer32();
+  }
+  TM_TRY_VOID(reader.finish("NodeIdProto"));
+  if (id.host.empty()) return fail(ErrorKind::kInvalid, "NodeIdProto: no host");
+  return id;
+}
+
+Result<Resource> decode_resource(std::string_view bytes) {
+  Resource out;
+  WireReader reader(bytes);
+  while (const auto field = reader.next()) {
+    switch (field->number) {
+      case 1:
+        out.memory_mib = field->integer();
+        break;
+      case 2:
+        out.vcores = field->integer32();
+        break;
+      case 3: {
+        TM_TRY(ResourceValue value, read_resource_value(field->text()));
+        if (value.name == kMemory || value.name == kVcores) break;
+        if (out.others.size() == kResourceTypesMax) {
+          return fail(ErrorKind::kInvalid, "ResourceProto: more than ", kResourceTypesMax, " kinds of resources");
+        }
+        out.others.push_back(std::move(value));
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  TM_TRY_VOID(reader.finish("ResourceProto"));
+  return out;
+}
 
 std::string NodeId::text() const {
   return base::cat(host, ":", port);

@@ -25,6 +25,7 @@ struct NodeId {
   std::string text() const;  // host:port
 };
 Result<NodeId> parse_node_id(std::string_view text);
+Result<NodeId> decode_node_id(std::string_view bytes);  // NodeIdProto
 
 // A resource beside memory and processors: yarn.io/gpu and its like.
 struct ResourceValue {
@@ -43,6 +44,8 @@ struct Resource {
   std::vector<ResourceValue> others;
   bool operator==(const Resource&) const = default;
 };
+
+Result<Resource> decode_resource(std::string_view bytes);  // ResourceProto
 
 enum class NodeState : std::uint8_t {
   kNew = 1,
@@ -76,6 +79,8 @@ struct Overcommit {
   std::int32_t milliseconds = -1;
   static constexpr Overcommit keep() { return {-1}; }         // nothing is killed
   static constexpr Overcommit kill_at_once() { return {0}; }  // an ApplicationMaster too
+  // Nothing for weeks, and what sticks from before is taken back by it: of a total that is another one than before.
+  static constexpr Overcommit kill_never() { return {0x7fffffff}; }
   static constexpr Overcommit kill_after(std::int32_t grace_ms) { return {grace_ms}; }
   bool operator==(const Overcommit&) const = default;
 };

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "model/annotations.h"
+#include "model/take_back.h"
 
 namespace {
 
@@ -38,6 +39,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(reclaim);
   if (reclaim)
     TM_CHECK(model::parse_yarn_reclaim(model::format_yarn_reclaim(*reclaim)).has_value(), "what we write we can read");
+  const auto take = model::parse_take_back(text);
+  check(take);
+  if (take) TM_CHECK(model::parse_take_back(model::format_take_back(*take)) == *take, "what we write we can read");
+  const auto taken = model::parse_taken_back(text);
+  check(taken);
+  if (taken) TM_CHECK(model::parse_taken_back(model::format_taken_back(*taken)) == *taken, "what we write we can read");
   const auto cpus = model::count_cpus(text);
   check(cpus);
   if (cpus) TM_CHECK(*cpus >= 0 && *cpus <= model::kCpuListMax, "a machine has no more");

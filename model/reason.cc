@@ -477,6 +477,9 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kEvictNotKilled, "TM-EVICT-020", "its group could not be killed"},
     ReasonInfo{Reason::kEvictInodesLine, "TM-EVICT-021",
                "a disk of the node has fewer free inodes than the line of eviction"},
+    ReasonInfo{Reason::kEvictPreempted, "TM-EVICT-022",
+               "its ResourceManager took it back: its application hears of a pre-emption"},
+    ReasonInfo{Reason::kEvictReplaced, "TM-EVICT-023", "its ResourceManager took another one in its place"},
     ReasonInfo{Reason::kArbitrateFits, "TM-ARBITRATE-001",
                "what offline work requested fits what the node has to give"},
     ReasonInfo{Reason::kArbitrateReject, "TM-ARBITRATE-002",
@@ -504,13 +507,16 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kYarnConfirmed, "TM-YARN-012", "YARN acts on what the manager offers it, or no longer does"},
     ReasonInfo{Reason::kYarnClosed, "TM-YARN-013",
                "no node of the YARN cluster has room for a container: applications are refused, and masters may end"},
+    ReasonInfo{Reason::kYarnTakenBack, "TM-YARN-014",
+               "the node's agent wants containers back: the ResourceManager ends them as pre-empted"},
+    ReasonInfo{Reason::kYarnKept, "TM-YARN-015", "YARN is not yet handed out again what was taken back on the node"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnClosed) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnKept) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

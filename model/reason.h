@@ -389,6 +389,8 @@ enum class Reason : std::uint16_t {
   kEvictGone,
   kEvictNotKilled,
   kEvictInodesLine,
+  kEvictPreempted,
+  kEvictReplaced,
 
   // What becomes of a node on which two schedulers sold the same.
   kArbitrateFits,
@@ -410,6 +412,8 @@ enum class Reason : std::uint16_t {
   kYarnForeign,
   kYarnConfirmed,
   kYarnClosed,
+  kYarnTakenBack,
+  kYarnKept,
 };
 
 struct ReasonInfo {

@@ -114,7 +114,8 @@ void ClusterLink::take(std::vector<hadoop::NodeReport> reports) {
 void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
   if (const auto told = told_.find(report.id); told != told_.end() && told->second.total == report.capability) {
     told->second.confirmed = true;
-    if (!unsure(report.id)) acts_on_.insert_or_assign(report.id, ActsOn{told->second.generation, report.capability});
+    if (!unsure(report.id))
+      acts_on_.insert_or_assign(report.id, ActsOn{told->second.generation, told->second.counts_as});
     return;
   }
   const auto known = acts_on_.find(report.id);
@@ -156,13 +157,16 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     hadoop::Resource total = report->capability;
     total.memory_mib = each.total.memory_mib;
     total.vcores = each.total.vcores;
+    hadoop::Resource counts_as = each.counts_as.value_or(total);
+    counts_as.others = total.others;
     if (total == (told_since ? told->second.total : report->capability)) {
       if (told_since) {
         told->second.generation = each.generation;
+        told->second.counts_as = counts_as;
         continue;
       }
-      told_.insert_or_assign(each.nm, Told{total, each.generation, looked_, true});
-      if (!unsure(each.nm)) acts_on_.insert_or_assign(each.nm, ActsOn{each.generation, total});
+      told_.insert_or_assign(each.nm, Told{total, each.generation, looked_, true, counts_as});
+      if (!unsure(each.nm)) acts_on_.insert_or_assign(each.nm, ActsOn{each.generation, counts_as});
       continue;
     }
     const bool same_again = told != told_.end() && told->second.total == total;
@@ -171,7 +175,9 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     if (undone) changes.set_again.push_back(each.node);
     changes.reasons.push_back(undone ? model::Reason::kYarnForeign : each.reason);
     changes.of.push_back(&each);
-    changes.updates.push_back({each.nm, std::move(total), overcommit_});
+    changes.counts_as.push_back(std::move(counts_as));
+    const bool never = each.taken_from && overcommit_ == hadoop::Overcommit::keep();
+    changes.updates.push_back({each.nm, std::move(total), never ? hadoop::Overcommit::kill_never() : overcommit_});
   }
   return changes;
 }
@@ -180,26 +186,61 @@ net::Task<Result<Telling>> ClusterLink::tell(std::vector<Wanted> wanted) {
   Changes changes = changed(wanted);
   if (changes.updates.empty()) co_return Telling();
   set_again_.add(changes.set_again.size());
-  const base::MonotonicTime begin = loop_.clock().monotonic();
-  const auto done = co_await manager_.update(changes.updates, kTellLimit);
+  TM_CO_TRY_VOID(co_await send(changes.updates, changes.reasons));
   const base::MonotonicTime now = loop_.clock().monotonic();
-  audit(changes.updates, changes.reasons, done ? nullptr : &done.error(), now - begin);
+  for (std::size_t i = 0; i < changes.updates.size(); ++i) {
+    const hadoop::NodeUpdate& each = changes.updates[i];
+    const Wanted& of = *changes.of[i];
+    told_.insert_or_assign(each.id, Told{each.total, of.generation, now, false, changes.counts_as[i]});
+  }
+  co_return Telling{changes.updates.size(), std::move(changes.set_again)};
+}
+
+net::Task<Result<void>> ClusterLink::shrink(std::vector<Shrink> shrinks) {
+  std::vector<hadoop::NodeUpdate> updates;
+  std::vector<model::Reason> reasons;
+  for (Shrink& each : shrinks) {
+    updates.push_back({std::move(each.nm), std::move(each.total), hadoop::Overcommit::kill_at_once()});
+    reasons.push_back(each.reason);
+  }
+  TM_CO_TRY_VOID(co_await send(updates, reasons));
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  for (const hadoop::NodeUpdate& each : updates) {
+    const auto before = told_.find(each.id);
+    const ActsOn* acts = acts_on(each.id);
+    told_.insert_or_assign(each.id, Told{each.total, before == told_.end() ? 0 : before->second.generation, now, false,
+                                         acts == nullptr ? each.total : acts->total});
+  }
+  co_return Result<void>();
+}
+
+net::Task<Result<hadoop::ContainerReport>> ClusterLink::container(const hadoop::ContainerId& id) {
+  auto report = co_await manager_.container(id, kTellLimit);
+  if (!report && report.error().kind != ErrorKind::kNotFound) calls_failed_.add();
+  co_return report;
+}
+
+net::Task<Result<void>> ClusterLink::send(const std::vector<hadoop::NodeUpdate>& updates,
+                                          const std::vector<model::Reason>& reasons) {
+  const base::MonotonicTime begin = loop_.clock().monotonic();
+  auto done = co_await manager_.update(updates, kTellLimit);
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  audit(updates, reasons, done ? nullptr : &done.error(), now - begin);
   if (!done) {
     calls_failed_.add();
     // Lost on its way, or only its answer.
-    for (const hadoop::NodeUpdate& each : changes.updates) unsure_until_[each.id] = now + kArrivesWithin;
-    co_return fail(done.error());
+    for (const hadoop::NodeUpdate& each : updates) unsure_until_[each.id] = now + kArrivesWithin;
+    co_return done;
   }
-  for (std::size_t i = 0; i < changes.updates.size(); ++i) {
-    const hadoop::NodeUpdate& each = changes.updates[i];
-    told_.insert_or_assign(each.id, Told{each.total, changes.of[i]->generation, now});
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    const hadoop::NodeUpdate& each = updates[i];
     log_.info("told", {{"nm", each.id.text()},
                        {"memory_mib", std::to_string(each.total.memory_mib)},
                        {"vcores", std::to_string(each.total.vcores)},
-                       {"reason", model::reason_id(changes.reasons[i])}});
+                       {"reason", model::reason_id(reasons[i])}});
   }
-  updates_.add(changes.updates.size());
-  co_return Telling{changes.updates.size(), std::move(changes.set_again)};
+  updates_.add(updates.size());
+  co_return done;
 }
 
 void ClusterLink::audit(const std::vector<hadoop::NodeUpdate>& updates, const std::vector<model::Reason>& reasons,

@@ -14,6 +14,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "hadoop/containers.h"
 #include "hadoop/resource_manager.h"
 #include "model/audit_line.h"
 #include "model/reason.h"
@@ -29,6 +30,17 @@ struct Wanted {
   hadoop::Resource total;  // memory and processors; what else the node has is sent back as it is
   model::Reason reason = model::Reason::kYarnShared;
   std::int64_t generation = 0;  // of the manager's offer that it is; 0: of none
+  // What it counts as for the manager, where containers were taken back and the rest is held back for a moment: the
+  // offer stands, and may come into force again by itself.
+  std::optional<hadoop::Resource> counts_as{};
+  bool taken_from = false;  // containers were ended by a total: nobody is to end by the next one
+};
+
+// A total by which its ResourceManager ends containers at once, as pre-empted.
+struct Shrink {
+  hadoop::NodeId nm;
+  hadoop::Resource total;
+  model::Reason reason = model::Reason::kYarnTakenBack;
 };
 
 // What a NodeManager is known to act on.
@@ -58,6 +70,10 @@ class ClusterLink {
   // Tells the ResourceManager, in one call, of those whose total is another one.
   net::Task<Result<Telling>> tell(std::vector<Wanted> wanted);
 
+  // In one call. What it counts as for the manager stays.
+  net::Task<Result<void>> shrink(std::vector<Shrink> shrinks);
+  net::Task<Result<hadoop::ContainerReport>> container(const hadoop::ContainerId& id);
+
   bool synced() const { return seen_.has_value(); }
   std::optional<base::MonotonicTime> seen() const { return seen_; }
   const std::map<hadoop::NodeId, hadoop::NodeReport>& nodes() const { return nodes_; }
@@ -75,10 +91,12 @@ class ClusterLink {
     std::int64_t generation = 0;
     base::MonotonicTime at;
     bool confirmed = false;  // a report has shown it
+    hadoop::Resource counts_as{};
   };
   struct Changes {
     std::vector<hadoop::NodeUpdate> updates;
     std::vector<const Wanted*> of;
+    std::vector<hadoop::Resource> counts_as;
     std::vector<model::Reason> reasons;
     std::vector<std::string> set_again;
   };
@@ -87,6 +105,8 @@ class ClusterLink {
   void look_what_is_acted_on(const hadoop::NodeReport& report);
   net::Task<void> look_who_waits();
   bool unsure(const hadoop::NodeId& id) const;
+  net::Task<Result<void>> send(const std::vector<hadoop::NodeUpdate>& updates,
+                               const std::vector<model::Reason>& reasons);
   void audit(const std::vector<hadoop::NodeUpdate>& updates, const std::vector<model::Reason>& reasons,
              const Error* error, base::Duration took);
 

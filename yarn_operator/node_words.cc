@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/take_back.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -17,6 +18,10 @@ struct Texts {
   std::optional<std::string> book;
   std::optional<std::string> renewed;
   bool drop_book = false;
+  std::optional<std::string> taken_back;
+  bool drop_taken_back = false;
+
+  bool none() const { return !held && !book && !renewed && !drop_book && !taken_back && !drop_taken_back; }
 };
 
 std::optional<model::YarnBook> book_on(const kube::Node& node) {
@@ -38,6 +43,8 @@ void write_body(const kube::Node& node, const Texts& texts, std::string& body) {
     json.key(model::kYarnBookAnnotation).null();
     json.key(model::kYarnBookRenewedAnnotation).null();
   }
+  if (texts.taken_back) json.member(model::kYarnTakenBackAnnotation, *texts.taken_back);
+  if (texts.drop_taken_back) json.key(model::kYarnTakenBackAnnotation).null();
   json.end_object().end_object().end_object();
 }
 
@@ -76,7 +83,14 @@ std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sig
     texts.drop_book = true;
     write.reason = Reason::kYarnConfirmed;
   }
-  if (!texts.held && !texts.book && !texts.renewed && !texts.drop_book) return std::nullopt;
+  if (sight.hears) {
+    const kube::Text* answer = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
+    texts.drop_taken_back = !*sight.hears && answer != nullptr;
+    if (*sight.hears && (answer == nullptr || !model::parse_taken_back(answer->view()))) {
+      texts.taken_back = model::format_taken_back({});
+    }
+  }
+  if (texts.none()) return std::nullopt;
   write_body(node, texts, write.body);
   if (!before.as_object().empty()) write.before = before.dump();
   return write;

@@ -20,6 +20,8 @@ struct NodeSight {
   enum class Book : std::uint8_t { kKeep, kWrite, kRemove } book = Book::kKeep;
   BookInput of_book;       // without `before` and `held`
   bool renew_due = false;  // it was written long ago
+  // Whether an agent that wants containers back is heard: said before it asks. nullopt: nobody knows, as it stands.
+  std::optional<bool> hears{};
 };
 
 struct NodeWrite {

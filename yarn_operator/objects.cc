@@ -7,6 +7,7 @@
 #include "kube/convert.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/take_back.h"
 #include "policy/state/state.h"
 
 namespace tidemark::yarn_operator {
@@ -66,10 +67,10 @@ Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) 
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();  // pools choose their nodes by any of them
-  fields.meta.annotations = {model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
-                             model::kStateDetailAnnotation,       model::kYarnNodeIdAnnotation,
-                             model::kYarnClusterIdAnnotation,     model::kYarnOfferAnnotation,
-                             model::kYarnBookAnnotation};
+  fields.meta.annotations = {
+      model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation, model::kStateDetailAnnotation,
+      model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,         model::kYarnOfferAnnotation,
+      model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,          model::kYarnTakenBackAnnotation};
   fields.info = false;
   return fields;
 }

@@ -18,6 +18,8 @@
 #include "yarn_operator/node_words.h"
 #include "yarn_operator/objects.h"
 #include "yarn_operator/pool_modes.h"
+#include "yarn_operator/take_back.h"
+#include "yarn_operator/take_back_book.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -59,6 +61,11 @@ class RunningOperator final : public YarnOperator {
         away_(metrics.gauge("tidemark_yarn_operator_clusters_away", "Clusters whose ResourceManager does not answer.")),
         closed_(metrics.gauge("tidemark_yarn_operator_clusters_closed",
                               "Clusters in which no node has room for a container: applications are refused.")),
+        taken_back_(metrics.counter("tidemark_yarn_operator_taken_back_total",
+                                    "Containers that ended as pre-empted, since their node's agent wanted them back.")),
+        not_taken_back_(metrics.counter("tidemark_yarn_operator_not_taken_back_total",
+                                        "Containers that an agent wanted back and that stayed, or others went.")),
+        take_backs_(log_),
         annotate_(loop),
         scope_(loop) {
     pods_.add_index(std::string(kPodsByNode),
@@ -171,6 +178,7 @@ class RunningOperator final : public YarnOperator {
         map_old_ = true;
         annotate_.set();
       }
+      if (lane.link.synced() && listed() && may_write()) co_await take_back_of(lane);
       if (lane.link.synced() && !lane.away && listed()) {
         std::vector<Wanted> wanted = wanted_of(lane.link.id());
         note_closed(lane, lane.link.closed(wanted));
@@ -186,6 +194,60 @@ class RunningOperator final : public YarnOperator {
       if (wait > base::Duration(0) && co_await lane.wake.wait_for(wait)) co_await loop_.sleep(kGather);
       lane.wake.clear();
     }
+  }
+
+  // What agents want back. Their nodes' next totals follow at once.
+  net::Task<void> take_back_of(Lane& lane) {
+    std::vector<Taking> takings = takings_of(lane.link.id());
+    if (takings.empty()) co_return;
+    const UnderWay mine(under_way_);
+    std::map<std::string, std::string> reasons;
+    for (const Taking& each : takings) reasons[each.node] = each.request.reason;
+    for (const Taken& each : co_await take_back(loop_, lane.link, std::move(takings))) {
+      const model::TakenBack& answer = each.answer;
+      take_backs_.answered(each.node, answer);
+      taken_back_.add(answer.gone.size());
+      not_taken_back_.add(answer.stayed.size());
+      lane.log.info("containers were wanted back", {{"node", each.node},
+                                                    {"generation", std::to_string(answer.generation)},
+                                                    {"gone", base::join(answer.gone, " ")},
+                                                    {"stayed", base::join(answer.stayed, " ")},
+                                                    {"refused", answer.refused},
+                                                    {"reason", reasons.at(each.node)}});
+      scope_.spawn(answer_agent(each.node, answer));
+    }
+  }
+
+  std::vector<Taking> takings_of(const std::string& cluster) {
+    std::vector<Taking> takings;
+    for (const auto& [name, nm] : map().nm_of) {
+      const kube::Node* node = nm.cluster == cluster ? nodes_.find({"", name}) : nullptr;
+      if (node == nullptr || !taken_from(*node)) continue;
+      auto request = take_backs_.open_request(*node, loop_.clock().wall());
+      const auto total = request ? total_of(*node) : std::nullopt;
+      if (total && total->send) takings.push_back({name, nm.id, *std::move(request), total->vcores});
+    }
+    return takings;
+  }
+
+  net::Task<void> answer_agent(std::string node, model::TakenBack answer) {
+    std::string body;
+    base::JsonWriter(body)
+        .begin_object()
+        .key("metadata")
+        .begin_object()
+        .key("annotations")
+        .begin_object()
+        .member(model::kYarnTakenBackAnnotation, model::format_taken_back(answer))
+        .end_object()
+        .end_object()
+        .end_object();
+    kube::WriteOptions options;
+    options.note.reason = model::reason_id(Reason::kYarnTakenBack);
+    const UnderWay mine(under_way_);
+    const auto patched = co_await client_.patch(kube::kNodes, node, kube::PatchType::kMerge, std::move(body),
+                                                std::move(options), kPatchLimit);
+    if (!patched) log_.warn("an agent is not answered", {{"node", node}, {"why", patched.error().message}});
   }
 
   void note(Lane& lane, const Result<void>& seen) {
@@ -250,15 +312,18 @@ class RunningOperator final : public YarnOperator {
                      "TidemarkYarnMismatch", base::cat(why, " [", model::reason_id(Reason::kYarnMismatch), "]"));
   }
 
-  std::optional<policy::YarnTotal> total_of(const kube::Node& node) {
+  // `keep_mib`: where containers were taken back, and the rest is held back for a moment.
+  std::optional<policy::YarnTotal> total_of(const kube::Node& node,
+                                            std::optional<std::int64_t> keep_mib = std::nullopt) {
     model::Resources held;
     for (const PodRow* pod : pods_.by_index(kPodsByNode, std::string(node.meta.name))) held += pod->batch;
-    const auto share = share_of(node, held, pool_modes_.of(node), loop_.clock().wall());
+    auto share = share_of(node, held, pool_modes_.of(node), loop_.clock().wall());
     if (!share) {
       unreadable(std::string(node.meta.name), share.error().message);
       return std::nullopt;
     }
     unreadable_.erase(std::string(node.meta.name));
+    share->keep_mib = keep_mib;
     return policy::yarn_total(*share, options_.totals);
   }
 
@@ -278,7 +343,14 @@ class RunningOperator final : public YarnOperator {
       const auto total = total_of(*node);
       if (!total || !total->send) continue;
       const std::int64_t generation = total->reason == Reason::kYarnOffered ? offer_generation(*node) : 0;
-      wanted.push_back({name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
+      Wanted& each =
+          wanted.emplace_back(Wanted{name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
+      each.taken_from = taken_from(*node);
+      const auto keep = take_backs_.keep_mib(*node, loop_.clock().wall());
+      const auto kept = keep ? total_of(*node, keep) : std::nullopt;
+      if (!kept || kept->memory_mib == total->memory_mib) continue;
+      each.counts_as = std::exchange(each.total, {kept->memory_mib, kept->vcores, {}});
+      each.reason = kept->reason;
     }
     return wanted;
   }
@@ -332,6 +404,7 @@ class RunningOperator final : public YarnOperator {
     nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
       const std::string_view written = node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation);
       if (!found.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
+          !node.meta.annotations.has(model::kYarnTakenBackAnnotation) &&
           written.find(model::kYarnThirdParty) == std::string_view::npos) {
         return;
       }
@@ -341,6 +414,7 @@ class RunningOperator final : public YarnOperator {
     const auto is_gone = [&](const auto& each) { return nodes_.find({"", each.first}) == nullptr; };
     std::erase_if(held_, is_gone);
     std::erase_if(written_, is_gone);
+    take_backs_.forget(is_gone);
     urgent.insert(urgent.end(), names.begin(), names.end());
     return urgent;
   }
@@ -349,12 +423,16 @@ class RunningOperator final : public YarnOperator {
     const std::string name(node.meta.name);
     NodeSight sight;
     sight.held = held_by_yarn(name);
+    const auto mapped = map().nm_of.find(name);
+    const ClusterLink* link = mapped == map_.nm_of.end() ? nullptr : link_of(mapped->second.cluster);
+    if (link == nullptr ? sight.held.has_value() : link->synced()) {
+      const auto total = link == nullptr ? std::nullopt : total_of(node);
+      sight.hears = total && total->send;
+    }
     if (options_.totals.rounding == policy::YarnRounding::kPeer) {
       sight.book = NodeSight::Book::kRemove;  // its numbers are no offer's
       return sight;
     }
-    const auto mapped = map().nm_of.find(name);
-    const ClusterLink* link = mapped == map_.nm_of.end() ? nullptr : link_of(mapped->second.cluster);
     if (link == nullptr) {
       if (sight.held) sight.book = NodeSight::Book::kRemove;
       return sight;
@@ -424,6 +502,9 @@ class RunningOperator final : public YarnOperator {
   std::map<std::string, std::string> unreadable_;
   std::map<std::string, Held> held_;                    // by node
   std::map<std::string, base::MonotonicTime> written_;  // by node: when it was written last
+  base::Counter& taken_back_;
+  base::Counter& not_taken_back_;
+  TakeBackBook take_backs_;
   net::Event annotate_;
   int under_way_ = 0;
   bool draining_ = false;

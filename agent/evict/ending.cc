@@ -7,6 +7,7 @@
 #include "agent/tasks/group_path.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "copilot/yarn_id.h"
 #include "kube/actions.h"
 #include "policy/admission/eviction.h"
 
@@ -65,6 +66,10 @@ std::string_view text_of(EvictOutcome outcome) {
       return "unreachable";
     case EvictOutcome::kGone:
       return "gone";
+    case EvictOutcome::kPreempted:
+      return "preempted";
+    case EvictOutcome::kReplaced:
+      return "replaced";
   }
   return "unknown";
 }
@@ -85,7 +90,7 @@ net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why) 
     case model::TaskKind::kPod:
       return told(evict(of), of);
     case model::TaskKind::kCopilotTask:
-      return told(kill_container(outside_.copilot ? outside_.copilot(task) : nullptr, of), of);
+      return told(end_container(task, of), of);
     case model::TaskKind::kHostApplication:
       return told(terminate(of), of);
   }
@@ -116,6 +121,28 @@ net::Task<Ending::Told> Ending::evict(Of of) {
   auto done = co_await kube::evict_pod(outside_.writer, of.ns, of.name, std::move(options), kEvictionLimit);
   if (done) co_return Told{EvictOutcome::kAccepted, {}};
   co_return Told{outcome_of(done.error()), done.error().message};
+}
+
+net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of) {
+  copilot::Client* const copilot = outside_.copilot ? outside_.copilot(task) : nullptr;
+  const bool yarn = copilot::parse_yarn_container(task.identity.task).has_value();
+  if (yarn && outside_.take_back != nullptr && outside_.take_back->heard()) return take_back(copilot, std::move(of));
+  return kill_container(copilot, std::move(of));
+}
+
+net::Task<Ending::Told> Ending::take_back(copilot::Client* copilot, Of of) {
+  switch (co_await outside_.take_back->ask(of.task, of.why)) {
+    case TakeBackOutcome::kGone:
+      // Its NodeManager ends it within a heartbeat: a copilot is sooner.
+      if (copilot != nullptr) co_await kill_container(copilot, std::move(of));
+      co_return Told{EvictOutcome::kPreempted, {}};
+    case TakeBackOutcome::kStayed:
+      co_return Told{EvictOutcome::kReplaced, {}};
+    case TakeBackOutcome::kRefused:
+    case TakeBackOutcome::kNotHeard:
+      break;
+  }
+  co_return co_await kill_container(copilot, std::move(of));
 }
 
 net::Task<Ending::Told> Ending::kill_container(copilot::Client* copilot, Of of) {

@@ -2,6 +2,8 @@
 //
 //            asked                                                            killed
 //   pod      policy/v1 Eviction of that uid, with the pod's own grace period  its whole group (linux/cgroup/kill.h)
+//   YARN's   its ResourceManager ends it as pre-empted (take_back.h), where its operator is heard; then what is left of
+//            it, or else all of it, as a copilot's
 //   copilot  POST /v1/killContainer of the copilot that tells of it           its whole group
 //   host     SIGTERM to each process of its group                             its whole group
 //
@@ -13,6 +15,7 @@
 #include <string>
 
 #include "agent/evict/hands.h"
+#include "agent/evict/take_back.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "copilot/client.h"
@@ -38,6 +41,7 @@ struct EndingOutside {
   linux::GroupKiller& groups;  // called on the ending's own thread
   // The copilot that tells of that task now; null: none does.
   std::function<copilot::Client*(const model::Task&)> copilot;
+  TakeBack* take_back = nullptr;                  // null: nobody speaks to ResourceManagers
   std::function<void(model::AuditLine)> audit{};  // of what is not written to the API server; may be empty
 };
 
@@ -51,6 +55,8 @@ class Ending final : public EvictionHands {
   //   kForbidden    429: a disruption budget; two of them for one pod, which the server answers with 500
   //   kNever        409, and what the webhook says of the pod itself: online, of another node, a mirror, another one
   //   kGone         404; a host application in whose group is nobody
+  //   kPreempted    a container of YARN, by its ResourceManager
+  //   kReplaced     another one by it
   //   kUnreachable  all else: no answer in time, no right to ask, a webhook that is not there or does not know the pod
   net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why) override;
 
@@ -70,6 +76,8 @@ class Ending final : public EvictionHands {
   net::Task<policy::EvictOutcome> answer(policy::EvictOutcome outcome);
   net::Task<policy::EvictOutcome> told(net::Task<Told> asking, Of of);
   net::Task<Told> evict(Of of);
+  net::Task<Told> end_container(const model::Task& task, Of of);
+  net::Task<Told> take_back(copilot::Client* copilot, Of of);
   net::Task<Told> kill_container(copilot::Client* copilot, Of of);
   net::Task<Told> terminate(Of of);
   net::Task<Result<linux::KillReport>> refuse(Error error);

@@ -24,11 +24,11 @@ using namespace std::chrono_literals;
 
 struct EndingTest : kube::testing::ClientTest {
   EndingTest() {
-    ending =
-        std::make_unique<Ending>(loop,
-                                 EndingOutside{*client, killer, [this](const model::Task&) { return told_by; },
-                                               [this](model::AuditLine line) { audit.push_back(std::move(line)); }},
-                                 log, "agent n1");
+    ending = std::make_unique<Ending>(
+        loop,
+        EndingOutside{*client, killer, [this](const model::Task&) { return told_by; }, &take_back,
+                      [this](model::AuditLine line) { audit.push_back(std::move(line)); }},
+        log, "agent n1");
   }
 
   static model::Task pod() {
@@ -72,11 +72,14 @@ struct EndingTest : kube::testing::ClientTest {
     return net::testing::run_task(loop, std::move(task));
   }
 
+  base::Log log{clock, {.level = base::LogLevel::kError, .write = [](std::string_view) {}}};
+  base::Registry metrics;
+  kube::Interner interner{metrics, "test"};
   testing::Killer killer;
   copilot::Client copilot_client{transport};
   copilot::Client* told_by = nullptr;
+  TakeBack take_back{loop, *client, log, "n1"};
   std::vector<model::AuditLine> audit;
-  base::Log log{clock, {.level = base::LogLevel::kError, .write = [](std::string_view) {}}};
   std::unique_ptr<Ending> ending;
 };
 
@@ -185,6 +188,59 @@ TEST_F(EndingTest, ACopilotIsAskedForItsOwn) {
   EXPECT_EQ(audit[0].reason, model::reason_id(model::Reason::kEvictMemoryLine));
   EXPECT_EQ(audit[0].outcome, model::AuditOutcome::kDone);
   EXPECT_EQ(audit[2].outcome, model::AuditOutcome::kUnknown) << "it may have happened";
+}
+
+// Its application hears of a pre-emption. A copilot ends what is left of it, or all where nobody answers.
+TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
+  const std::string name = "container_1_0001_01_000002";
+  const model::Task task = of(model::TaskKind::kCopilotTask, name);
+  told_by = &copilot_client;
+  const auto operator_says = [&](const model::TakenBack& said) {
+    const Json texts = Json::object({{model::kYarnTakenBackAnnotation, Json(model::format_taken_back(said))}});
+    const std::string node = Json::object({{"metadata", Json::object({{"name", "n1"}, {"annotations", texts}})}}).dump();
+    kube::NodeFields fields;
+    fields.meta.annotations = {model::kYarnTakenBackAnnotation};
+    take_back.use_node(*kube::decode_node(node, fields, interner));
+  };
+  const auto ask_and = [&](const std::function<model::TakenBack(std::int64_t generation)>& said) {
+    std::optional<EvictOutcome> outcome;
+    net::Scope scope(loop);
+    scope.spawn([](Ending& from, const model::Task& of, std::optional<EvictOutcome>& to) -> net::Task<void> {
+      to = co_await from.ask(of, model::Reason::kEvictMemoryLine);
+    }(*ending, task, outcome));
+    net::testing::run_for(loop, clock, 10ms);
+    const auto body = Json::parse(transport.sent.back().request.body);
+    const Json* text = body->at("metadata", "annotations", model::kYarnTakeBackAnnotation);
+    if (text != nullptr) operator_says(said(model::parse_take_back(text->as_string())->generation));
+    net::testing::run_for(loop, clock, kTakeBackLimit);
+    return outcome;
+  };
+  const auto kills = [&] {
+    return std::ranges::count_if(transport.sent,
+                                 [](const auto& each) { return each.request.target == "/v1/killContainer"; });
+  };
+  transport.answers = {{.body = R"({"items":[{"name":"container_1_0001_01_000002"}]})"}};  // the copilot's
+  operator_says({});
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {name}, {}, "", {}, {}}; }),
+            EvictOutcome::kPreempted);
+  EXPECT_EQ(kills(), 1);
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {name}, "", {}, {}}; }),
+            EvictOutcome::kReplaced);
+  EXPECT_EQ(kills(), 1) << "another one went: it stays";
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {}, "away", {}, {}}; }),
+            EvictOutcome::kAccepted);
+  EXPECT_EQ(kills(), 2);
+  EXPECT_EQ(ask_and([&](std::int64_t) { return model::TakenBack{}; }), EvictOutcome::kAccepted) << "nobody answered";
+  EXPECT_EQ(kills(), 3);
+  told_by = nullptr;
+  operator_says({1, {}, {}, "", {}, {}});
+  EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {name}, {}, "", {}, {}}; }),
+            EvictOutcome::kPreempted)
+      << "its NodeManager ends it";
+  transport.sent.clear();
+  const model::Task cage = of(model::TaskKind::kCopilotTask, "cage-1");
+  EXPECT_EQ(ask(cage), EvictOutcome::kUnreachable) << "no container of YARN's";
+  EXPECT_TRUE(transport.sent.empty());
 }
 
 TEST_F(EndingTest, AHostApplicationGetsASignal) {

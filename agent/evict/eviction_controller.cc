@@ -46,6 +46,10 @@ Reason reason_of(EvictOutcome outcome) {
       return Reason::kEvictUnreachable;
     case EvictOutcome::kGone:
       return Reason::kEvictGone;
+    case EvictOutcome::kPreempted:
+      return Reason::kEvictPreempted;
+    case EvictOutcome::kReplaced:
+      return Reason::kEvictReplaced;
   }
   return Reason::kEvictUnreachable;
 }
@@ -74,9 +78,10 @@ void EvictionController::observe(const EvictionInputs& inputs) {
   if (inputs.rules.word && classes_ != inputs.rules.word->classes) classes_ = inputs.rules.word->classes;
   const bool may_act = inputs.permit == policy::Permit::kEnforce;
   know_again(inputs);
-  auto step = policy::evict(
-      state_, {observer_.node(), observer_.tasks(), answers_, evictions_an_hour(inputs.rules, wall), may_act},
-      inputs.rules, inputs.rules.word ? all_features() : gates_, now, wall);
+  auto step = policy::evict(state_,
+                            {observer_.node(), observer_.tasks(), answers_, evictions_an_hour(inputs.rules, wall),
+                             may_act, inputs.yarn_preempts},
+                            inputs.rules, inputs.rules.word ? all_features() : gates_, now, wall);
   answers_.clear();
   state_ = std::move(step.state);
   // Before anybody is asked: an agent that is killed in between has counted one too many, and not one too few.
@@ -161,7 +166,10 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap) {
   }
   answers_.push_back({policy::evict_key(*task), outcome});
   const Reason reason = reason_of(outcome);
-  const bool accepted = outcome == EvictOutcome::kAccepted;
+  const bool accepted = outcome == EvictOutcome::kAccepted || outcome == EvictOutcome::kPreempted;
+  if (const auto going = going_.find(policy::evict_key(*task)); going != going_.end()) {
+    going->second.preempted = outcome == EvictOutcome::kPreempted;
+  }
   const std::initializer_list<base::LogField> told = {{"namespace", task->ns},
                                                       {"name", task->name},
                                                       {"class", task->identity.work_class},
@@ -223,19 +231,20 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
   if (outside_.losses == nullptr) return;
   const model::Task& task = *going.task;
   const auto begun = task.started ? task.started : task.created;
-  outside_.losses->add(
-      {.time = loop_.clock().wall(),
-       .task = task.identity,
-       .ns = task.ns,
-       .name = task.name,
-       .feature = std::string(policy::to_string(going.gap.feature)),
-       .reason = std::string(model::reason_id(going.gap.reason)),
-       .ended = std::string(model::reason_id(leaving.killed ? Reason::kEvictKilled : Reason::kEvictAsked)),
-       .age = begun ? std::max(going.asked - *begun, base::Duration(0)) : base::Duration(0),
-       .cpu = going.cpu,
-       .memory = going.memory,
-       .lost_core_seconds = going.lost_core_seconds,
-       .ending = now - leaving.asked});
+  outside_.losses->add({.time = loop_.clock().wall(),
+                        .task = task.identity,
+                        .ns = task.ns,
+                        .name = task.name,
+                        .feature = std::string(policy::to_string(going.gap.feature)),
+                        .reason = std::string(model::reason_id(going.gap.reason)),
+                        .ended = std::string(model::reason_id(going.preempted  ? Reason::kEvictPreempted
+                                                              : leaving.killed ? Reason::kEvictKilled
+                                                                               : Reason::kEvictAsked)),
+                        .age = begun ? std::max(going.asked - *begun, base::Duration(0)) : base::Duration(0),
+                        .cpu = going.cpu,
+                        .memory = going.memory,
+                        .lost_core_seconds = going.lost_core_seconds,
+                        .ending = now - leaving.asked});
 }
 
 void EvictionController::tell_event(const model::Task& task, const policy::Gap& gap, bool accepted,

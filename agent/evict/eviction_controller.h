@@ -41,6 +41,7 @@ struct EvictionInputs {
   const std::shared_ptr<const TaskSnapshot>& tasks;
   const policy::NodeRules& rules;
   policy::Permit permit = policy::Permit::kKeep;
+  bool yarn_preempts = false;  // policy::VictimRules
 };
 
 class EvictionController {
@@ -64,6 +65,7 @@ class EvictionController {
     std::optional<model::CpuMilli> cpu;
     std::optional<model::MemoryBytes> memory;
     std::int64_t lost_core_seconds = 0;
+    bool preempted = false;  // by its scheduler
   };
   void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
   void only_tell(const policy::EvictOrder& order, const model::Task& task);

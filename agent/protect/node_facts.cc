@@ -9,6 +9,7 @@
 #include "model/annotations.h"
 #include "model/names.h"
 #include "model/oversold.h"
+#include "model/take_back.h"
 
 namespace tidemark::agent {
 namespace {
@@ -60,7 +61,7 @@ kube::NodeFields node_facts_fields() {
   fields.meta.annotations = {
       model::kRawAllocatableAnnotation, model::kStateDetailAnnotation,        model::kReservationAnnotation,
       model::kSystemQosAnnotation,      model::kNormalizationRatioAnnotation, model::kOriginAllocatableAnnotation,
-      model::kOversoldAnnotation};
+      model::kOversoldAnnotation,       model::kYarnTakeBackAnnotation,       model::kYarnTakenBackAnnotation};
   fields.info = false;
   fields.condition_messages = {kIsolationCondition};
   return fields;

@@ -122,8 +122,8 @@ class Step {
     }
   }
   VictimRules victim_rules() const {
-    if (!rules_.word) return {rules_.threshold, {}, {}};
-    return {rules_.threshold, rules_.word->classes, rules_.word->business};
+    if (!rules_.word) return {rules_.threshold, {}, {}, seen_.yarn_preempts};
+    return {rules_.threshold, rules_.word->classes, rules_.word->business, seen_.yarn_preempts};
   }
 
   EvictVerdict verdict(const FeatureVerdict& feature) const {

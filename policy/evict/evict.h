@@ -19,6 +19,9 @@
 //
 //   ends by itself        its group is gone, or it is terminal
 //
+//   is replaced           its scheduler ended another one for it: it stays, and is asked again after kForbiddenPause,
+//                         where it is needed still
+//
 //   is forbidden to go    by a disruption budget, by the manager: another one is looked for; asked again after
 //                         kForbiddenPause, where it is needed still
 //
@@ -104,6 +107,8 @@ enum class EvictOutcome : std::uint8_t {
   kNever,        // not by us: it is online, or another one
   kUnreachable,  // nobody answered, or not with sense
   kGone,         // there is no such task any more
+  kPreempted,    // its scheduler has ended it; what is left of it goes
+  kReplaced,     // its scheduler ended another one for it
 };
 struct EvictAnswer {
   std::string task;
@@ -116,6 +121,7 @@ struct EvictObservation {
   std::span<const EvictAnswer> answers;  // since the last step
   std::int64_t per_hour = 0;             // evictions
   bool may_act = true;                   // false: decided and shown, nothing is ordered
+  bool yarn_preempts = false;            // see VictimRules
 };
 
 enum class EvictVerb : std::uint8_t { kAsk, kKill };

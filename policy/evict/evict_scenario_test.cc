@@ -215,7 +215,8 @@ class Scenario {
   }
 
   void answer(Words& words) {
-    constexpr std::string_view kOutcomes[] = {"accepted", "forbidden", "never", "unreachable", "gone"};
+    constexpr std::string_view kOutcomes[] = {"accepted", "forbidden", "never",   "unreachable",
+                                              "gone",     "preempted", "replaced"};
     const std::string key = evict_key(task(words));
     const std::string word = words.next();
     const auto at = std::ranges::find(kOutcomes, word);
@@ -328,7 +329,7 @@ class Scenario {
 };
 
 TEST(EvictStepScenarios, ComeOutAsTheyAreWritten) {
-  testing::play_scenarios("policy/evict/testdata/step", 28, [] {
+  testing::play_scenarios("policy/evict/testdata/step", 29, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });

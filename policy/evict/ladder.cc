@@ -177,7 +177,14 @@ void Ladder::refuse(Leaving& one, EvictStage stage) {
 void Ladder::hear(Leaving& one, EvictOutcome outcome) {
   switch (outcome) {
     case EvictOutcome::kAccepted:
+    case EvictOutcome::kPreempted:
       if (is_unanswered(one)) leave(one);
+      break;
+    case EvictOutcome::kReplaced:
+      // Somebody went, so the cool-down holds, and the hour has one more.
+      if (!is_unanswered(one)) break;
+      one.unreachable = false;
+      enter(one, EvictStage::kForbidden);
       break;
     case EvictOutcome::kGone:
       // Whoever lists tasks sees it a moment later; until then it is not asked again.

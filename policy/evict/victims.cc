@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string_view>
 #include <tuple>
 
@@ -112,6 +113,32 @@ auto standing(const Task& task, const Victim& victim, std::string_view business)
                     task.sub_priority.value_or(task.priority_value));
 }
 
+// As a ResourceManager has it: it hands containers of an application out by their number.
+auto newest_first(const Task& a, const Task& b) {
+  const auto begun = [](const Task& task) {
+    return task.created ? task.created->since_epoch.count() : std::int64_t{0};
+  };
+  return std::tuple(a.infrastructure, begun(b), std::string_view(b.identity.task)) <
+         std::tuple(b.infrastructure, begun(a), std::string_view(a.identity.task));
+}
+
+// The turns of YARN's tasks stay, of each source for itself; who has them is its ResourceManager's order.
+void let_yarn_choose(std::vector<Victim>& all, std::span<const TaskSeen> tasks) {
+  std::map<std::string_view, std::vector<std::size_t>> turns;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Task& task = *tasks[all[i].task].task;
+    if (task.kind == TaskKind::kCopilotTask && !task.identity.attempt.empty()) turns[task.identity.source].push_back(i);
+  }
+  for (const auto& [source, places] : turns) {
+    std::vector<Victim> theirs;
+    for (const std::size_t place : places) theirs.push_back(all[place]);
+    std::ranges::sort(theirs, [&](const Victim& a, const Victim& b) {
+      return newest_first(*tasks[a.task].task, *tasks[b.task].task);
+    });
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = theirs[i];
+  }
+}
+
 auto names(const Task& task) {
   return std::tie(task.identity.source, task.ns, task.name, task.identity.task, task.path);
 }
@@ -188,6 +215,7 @@ std::vector<Victim> victims(std::span<const TaskSeen> tasks, const Gap& gap, con
     if (a.release != b.release) return a.release > b.release;
     return names(first) < names(second);
   });
+  if (rules.yarn_preempts) let_yarn_choose(out, tasks);
   return out;
 }
 

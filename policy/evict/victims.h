@@ -36,6 +36,9 @@
 //
 //   name                    so that nothing is left to chance
 //
+// Where a ResourceManager ends YARN's tasks, it ends the newest first and masters last, whoever is named. When it is
+// YARN's turn is decided as above; who of YARN's goes then is its order. So who is asked is who goes.
+//
 //   lost    = cores in use (100m at least) × lost seconds + held bytes / kHeldBytesPerCoreSecond, rounded up
 //   lost seconds = its age, for a class that writes checkpoints its restart cost at most; a task that says how far it
 //   has come loses that part of its age more:  age × (100 + progress) / 100;  and never less than the class's restart
@@ -66,6 +69,7 @@ struct VictimRules {
   const ThresholdRules& threshold;
   std::span<const WorkClass> classes;  // by ascending order
   std::string_view business;           // the pool's own; "": nobody said
+  bool yarn_preempts = false;          // its ResourceManager ends YARN's tasks
 };
 
 // Offline work that neither the node nor somebody else owns: nobody else is ever asked to end.

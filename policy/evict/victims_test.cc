@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -104,7 +105,7 @@ class Scenario {
 };
 
 TEST(VictimScenarios, ComeOutAsTheyAreWritten) {
-  testing::play_scenarios("policy/evict/testdata/victims", 6, [] {
+  testing::play_scenarios("policy/evict/testdata/victims", 7, [] {
     auto scenario = std::make_shared<Scenario>();
     return [scenario](std::string_view line) { return scenario->run(line); };
   });
@@ -350,6 +351,49 @@ TEST(VictimProperty, OnlineWorkNeverGoes) {
     }
     for (const Gap& gap : all_gaps()) ASSERT_TRUE(victims(node.seen, gap, node.rules(), node.now).empty());
   }
+}
+
+// The turns stay with YARN's tasks, each source's for itself; nobody else moves, and nobody is added or left out.
+TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
+  Random random(5);
+  std::size_t moved = 0;
+  for (int i = 0; i < 2000; ++i) {
+    AnyNode node = any_node(random);
+    for (model::Task& each : node.tasks) {
+      if (each.kind == model::TaskKind::kCopilotTask && random() % 4 != 0) each.identity.attempt = "a1";
+    }
+    for (const Gap& gap : all_gaps()) {
+      VictimRules rules = node.rules();
+      const auto ours = victims(node.seen, gap, rules, node.now);
+      rules.yarn_preempts = true;
+      const auto theirs = victims(node.seen, gap, rules, node.now);
+      ASSERT_EQ(ours.size(), theirs.size());
+      std::map<std::string, const model::Task*> last;
+      std::multiset<std::size_t> before, after;
+      for (std::size_t at = 0; at < ours.size(); ++at) {
+        before.insert(ours[at].task);
+        after.insert(theirs[at].task);
+        const model::Task& was = *node.seen[ours[at].task].task;
+        const model::Task& is = *node.seen[theirs[at].task].task;
+        moved += ours[at].task == theirs[at].task ? 0 : 1;
+        if (was.kind != model::TaskKind::kCopilotTask || was.identity.attempt.empty()) {
+          ASSERT_EQ(ours[at], theirs[at]);
+          continue;
+        }
+        ASSERT_EQ(was.identity.source, is.identity.source);
+        const model::Task*& sooner = last[is.identity.source];
+        if (sooner != nullptr) {
+          ASSERT_LE(sooner->infrastructure, is.infrastructure);
+          if (sooner->infrastructure == is.infrastructure) {
+            ASSERT_GE(sooner->created.value_or(base::WallTime{}), is.created.value_or(base::WallTime{}));
+          }
+        }
+        sooner = &is;
+      }
+      ASSERT_EQ(before, after);
+    }
+  }
+  EXPECT_GT(moved, 100u);
 }
 
 }  // namespace

@@ -50,8 +50,25 @@ YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config) {
     total.memory_mib = total.batch.memory.value / kMiB;
     total.vcores = static_cast<std::int32_t>(std::min(total.batch.cpu.value / vcore, kVcoresMax));
   }
+  if (node.keep_mib && *node.keep_mib < total.memory_mib) {
+    total.memory_mib = std::max<std::int64_t>(*node.keep_mib, 0);
+    total.batch.memory = {total.memory_mib * kMiB};
+    total.reason = Reason::kYarnKept;
+  }
   if (!total.send) total.reason = Reason::kYarnObserved;
   return total;
+}
+
+YarnTake yarn_take(YarnAmount used, YarnAmount total, std::int32_t offered_vcores, std::int64_t taken_mib) {
+  YarnTake take;
+  const std::int64_t held = std::max<std::int64_t>(used.memory_mib, 0);
+  take.memory_mib = held - std::clamp<std::int64_t>(taken_mib, 0, held);
+  const std::int32_t most = std::max({used.vcores, offered_vcores, 0});
+  take.vcores = static_cast<std::int32_t>(std::min(std::int64_t{most} + 1, kVcoresMax));
+  if (take == YarnTake{total.memory_mib, total.vcores}) {
+    take.vcores += take.vcores < kVcoresMax ? 1 : -1;
+  }
+  return take;
 }
 
 model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config) {

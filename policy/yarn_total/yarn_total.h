@@ -9,6 +9,9 @@
 //   on: nobody is killed by a total alone. Where nobody says what the node may sell it is not ours, and is left as it
 //   is.
 //
+//   no more than what was left when containers were taken back, for a while (keep_mib): what an eviction freed would
+//   else be handed out at once
+//
 // As the peer has it (kPeer), for the time of a swap: all of origin, ⌈ memory / 10^6 ⌉ told as MiB, vcores rounded up.
 // That is a twentieth more memory than there is, what pods hold is handed out a second
 // time, and a node that says nothing is told zero.
@@ -36,7 +39,8 @@ struct YarnNode {
   model::Resources pods;  // what pods on the node hold of batch; those on their way out do until they are gone
   bool ready = true;
   bool cordoned = false;
-  NodeState state = NodeState::kOn;  // for YARN
+  NodeState state = NodeState::kOn;        // for YARN
+  std::optional<std::int64_t> keep_mib{};  // what was left after containers were taken back, while that holds
 };
 
 struct YarnTotal {
@@ -50,6 +54,24 @@ struct YarnTotal {
 
 // Total: never negative, never more than `batch` is worth (but for kPeer).
 YarnTotal yarn_total(const YarnNode& node, const YarnTotalConfig& config);
+
+// By which a ResourceManager ends containers at once, as pre-empted: it ends the newest of the node until the rest
+// fits.
+//
+//   memory   what is held, less what was given to those that are to end. It alone decides: a scheduler that goes by
+//   memory only hands out more vcores than a node has, and would end all of them for that
+//   vcores   more than are held, and offered, and other than now: the same total again is no update, and the one after
+//            it, by which nobody is to end any more, must be another one too
+struct YarnTake {
+  std::int64_t memory_mib = 0;
+  std::int32_t vcores = 0;
+  bool operator==(const YarnTake&) const = default;
+};
+struct YarnAmount {
+  std::int64_t memory_mib = 0;
+  std::int32_t vcores = 0;
+};
+YarnTake yarn_take(YarnAmount used, YarnAmount total, std::int32_t offered_vcores, std::int64_t taken_mib);
 
 // What YARN's containers hold, as Kubernetes counts it.
 model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config);

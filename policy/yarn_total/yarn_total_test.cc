@@ -141,5 +141,44 @@ TEST(YarnTotalTest, WhatContainersHoldIsCountedBack) {
   EXPECT_EQ(batch_of_yarn(-5, -1, {}), Resources());
 }
 
+TEST(YarnTotalTest, WhatWasTakenBackIsNotHandedOutAgain) {
+  YarnNode node = of({{4000}, {4 * kGiB}});
+  node.keep_mib = 1024;
+  const YarnTotal kept = yarn_total(node, {});
+  EXPECT_EQ(kept.memory_mib, 1024);
+  EXPECT_EQ(kept.vcores, 4);
+  EXPECT_EQ(kept.batch, (Resources{{4000}, {kGiB}}));
+  EXPECT_EQ(kept.reason, Reason::kYarnKept);
+  node.keep_mib = 8192;  // more than it is offered
+  EXPECT_EQ(yarn_total(node, {}).memory_mib, 4096);
+  EXPECT_EQ(yarn_total(node, {}).reason, Reason::kYarnShared);
+  node.keep_mib = -1;
+  EXPECT_EQ(yarn_total(node, {}).memory_mib, 0);
+  EXPECT_EQ(yarn_total(node, {.rounding = YarnRounding::kPeer}).memory_mib, 0);
+}
+
+TEST(YarnTakeTest, WhatIsHeldLessWhatIsTakenByMemoryAlone) {
+  EXPECT_EQ(yarn_take({4096, 4}, {8192, 8}, 8, 1024), (YarnTake{3072, 9}));
+  EXPECT_EQ(yarn_take({4096, 30}, {8192, 8}, 8, 1024), (YarnTake{3072, 31})) << "a scheduler that goes by memory";
+  EXPECT_EQ(yarn_take({4096, 4}, {3072, 5}, 4, 1024), (YarnTake{3072, 6})) << "the same total again is no update";
+  EXPECT_EQ(yarn_take({1024, 1}, {0, 0}, 0, 4096), (YarnTake{0, 2})) << "more than is held";
+}
+
+TEST(YarnTakeTest, AnyNumbers) {
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  base::Random random(7);
+  for (int i = 0; i < 1000; ++i) {
+    const auto any32 = [&] {
+      return random.below(8) == 0 ? kMost : static_cast<std::int32_t>(random.below(1 << 20)) - (1 << 10);
+    };
+    const YarnAmount used{any32(), any32()}, total{any32(), any32()};
+    const YarnTake take = yarn_take(used, total, any32(), any32());
+    EXPECT_GE(take.memory_mib, 0);
+    EXPECT_LE(take.memory_mib, std::max<std::int64_t>(used.memory_mib, 0));
+    EXPECT_GT(take.vcores, 0);
+    EXPECT_NE(take, (YarnTake{total.memory_mib, total.vcores}));
+  }
+}
+
 }  // namespace
 }  // namespace tidemark::policy

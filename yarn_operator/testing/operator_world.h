@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "hadoop/containers.h"
 #include "hadoop/testing/rpc_server.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
@@ -35,6 +37,10 @@ struct ResourceManagerTwin {
   struct Nm {
     std::int64_t memory = 8192, vcores = 8, used_memory = 0, used_vcores = 0, state = 2;
   };
+  struct Container {
+    NodeId node;
+    std::int64_t memory = 0, created = 0;
+  };
 
   explicit ResourceManagerTwin(net::EventLoop& loop) {
     const auto handler = [this](const SeenCall& call) { return answer(call); };
@@ -49,6 +55,7 @@ struct ResourceManagerTwin {
       if (!drops) take(call.request);
       return "";
     }
+    if (call.method == "getContainerReport") return report_of(call.request);
     std::string all;
     if (call.method == "getQueueInfo") {
       WireWriter(all).message(1, [&](WireWriter& queue) {
@@ -66,6 +73,45 @@ struct ResourceManagerTwin {
       });
     }
     return all;
+  }
+
+  RpcServer::Reply report_of(std::string_view request) const {
+    for (const auto& [name, container] : containers) {
+      if (hadoop::encode_get_container_report(*hadoop::parse_container_id(name)) != request) continue;
+      if (denies)
+        return hadoop::Refusal{.exception = "org.apache.hadoop.security.AccessControlException", .message = "no"};
+      std::string out;
+      WireWriter(out).message(1, [&](WireWriter& report) {
+        report.message(2, [&](WireWriter& given) { given.number(1, container.memory).number(2, 1); })
+            .message(3, [&](WireWriter& on) { on.bytes(1, container.node.host).number(2, container.node.port); })
+            .number(10, 2);
+      });
+      return out;
+    }
+    return hadoop::Refusal{.exception = "org.apache.hadoop.yarn.exceptions.ContainerNotFoundException",
+                           .message = "it doesn't exist in RM"};
+  }
+
+  // The newest go until the rest fits.
+  void preempt(const NodeId& id) {
+    Nm& nm = nodes.at(id);
+    while (nm.used_memory > nm.memory) {
+      auto newest = containers.end();
+      for (auto each = containers.begin(); each != containers.end(); ++each) {
+        const bool newer = newest == containers.end() || each->second.created > newest->second.created;
+        if (each->second.node == id && newer) newest = each;
+      }
+      if (newest == containers.end()) return;
+      nm.used_memory -= newest->second.memory;
+      --nm.used_vcores;
+      preempted.push_back(newest->first);
+      containers.erase(newest);
+    }
+  }
+  void run(const std::string& name, const NodeId& on, std::int64_t memory) {
+    containers[name] = {on, memory, static_cast<std::int64_t>(containers.size())};
+    nodes.at(on).used_memory += memory;
+    ++nodes.at(on).used_vcores;
   }
 
   bool active(const NodeId& id) const { return nodes.contains(id) && nodes.at(id).state == 2; }
@@ -95,11 +141,17 @@ struct ResourceManagerTwin {
       }
       nodes.at(id).memory = told.memory;
       nodes.at(id).vcores = told.vcores;
+      told_totals.push_back({told.memory, told.vcores, overcommit});
+      if (overcommit == 0) preempt(id);
       ++updated_nodes;
     }
   }
 
   std::map<NodeId, Nm> nodes;
+  std::map<std::string, Container> containers;
+  std::vector<std::string> preempted;
+  std::vector<std::array<std::int64_t, 3>> told_totals;  // memory, vcores, timeout
+  bool denies = false;                                   // to say anything of containers
   hadoop::QueueWaiting waiting;
   bool away = false;
   bool drops = false;   // answers as if it took updates

@@ -22,7 +22,9 @@
 //   about NAME WORD …                        priority N, priority-class NAME, sub-priority N, eviction-priority N,
 //                                            evictable, policy FEATURE[,FEATURE …], infrastructure, business NAME,
 //                                            age DURATION, progress PERCENT, held BYTES, native CPU/MEMORY,
-//                                            mid CPU/MEMORY, source NAME, uid TEXT, static, deleted
+//                                            mid CPU/MEMORY, source NAME, uid TEXT, static, deleted,
+//                                            attempt NAME
+//   yarn-preempts                            from now on its ResourceManager ends YARN's tasks
 //   after DURATION                           time goes on
 #pragma once
 
@@ -52,6 +54,7 @@ class EvictNode {
   Gaps gaps();
   VictimRules victim_rules() const;
 
+  bool yarn_preempts = false;
   NodeRules rules;  // its word holds the classes and the business
   EvictSettings settings;
   EvictSwitches switches;
@@ -277,6 +280,8 @@ inline void EvictNode::tell(model::Task& task, const Said& said) const {
     task.infrastructure = true;
   } else if (word == "business") {
     task.identity.business = said.value;
+  } else if (word == "attempt") {
+    task.identity.attempt = said.value;
   } else if (word == "age") {
     task.created = task.started = base::WallTime{base::Duration(number())};
   } else if (word == "progress") {
@@ -344,6 +349,8 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
   } else if (verb == "business") {
     if (!rules.word) rules.word.emplace();
     rules.word->business = words.next();
+  } else if (verb == "yarn-preempts") {
+    yarn_preempts = true;
   } else if (verb == "uses") {
     const std::string name = words.next();
     const model::SaidAmounts used = said(words.next());
@@ -393,8 +400,8 @@ inline Gaps EvictNode::gaps() {
 }
 
 inline VictimRules EvictNode::victim_rules() const {
-  if (!rules.word) return {rules.threshold, {}, {}};
-  return {rules.threshold, rules.word->classes, rules.word->business};
+  if (!rules.word) return {rules.threshold, {}, {}, yarn_preempts};
+  return {rules.threshold, rules.word->classes, rules.word->business, yarn_preempts};
 }
 
 }  // namespace tidemark::policy::testing

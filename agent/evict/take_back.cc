@@ -1,0 +1,129 @@
+#include "agent/evict/take_back.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "policy/state/order.h"
+
+namespace tidemark::agent {
+namespace {
+
+constexpr base::Duration kGather = std::chrono::milliseconds(5);
+
+}  // namespace
+
+TakeBack::TakeBack(net::EventLoop& loop, kube::Writer& writer, base::Log log, std::string node_name)
+    : loop_(loop), writer_(writer), log_(std::move(log)), node_name_(std::move(node_name)), scope_(loop) {}
+
+void TakeBack::use_node(const kube::Node& node) {
+  if (const kube::Text* text = node.meta.annotations.find(model::kYarnTakeBackAnnotation)) {
+    if (const auto asked = model::parse_take_back(text->view())) {
+      generation_ = std::max(generation_, asked->generation);
+    }
+  }
+  const kube::Text* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
+  if (text == nullptr) {
+    answer_.reset();
+    answer_text_.clear();
+    return;
+  }
+  if (answer_text_ == text->view()) return;
+  answer_text_ = text->view();
+  auto answer = model::parse_taken_back(text->view());
+  if (!answer) {
+    answer_.reset();
+    log_.warn("what YARN's operator says cannot be read", {{"error", answer.error().message}});
+    return;
+  }
+  answer_ = *std::move(answer);
+  generation_ = std::max(generation_, answer_->generation);
+  not_heard_.reset();
+  hear(*answer_);
+}
+
+bool TakeBack::heard() const {
+  if (!answer_) return false;
+  return !not_heard_ || loop_.clock().monotonic() - *not_heard_ >= kNotHeardFor;
+}
+
+void TakeBack::tell(Waiting& waiting, TakeBackOutcome outcome) {
+  waiting.outcome = outcome;
+  waiting.told.set();
+}
+
+void TakeBack::hear(const model::TakenBack& answer) {
+  for (const auto& [container, waiting] : waiting_) {
+    if (waiting->generation == 0 || waiting->generation > answer.generation) continue;
+    const auto is_in = [&](const std::vector<std::string>& names) {
+      return std::ranges::find(names, container) != names.end();
+    };
+    if (is_in(answer.gone)) {
+      tell(*waiting, TakeBackOutcome::kGone);
+    } else if (is_in(answer.stayed)) {
+      tell(*waiting, TakeBackOutcome::kStayed);
+    } else if (!answer.refused.empty()) {
+      tell(*waiting, TakeBackOutcome::kRefused);
+    }
+  }
+}
+
+net::Task<TakeBackOutcome> TakeBack::ask(std::string container, model::Reason why) {
+  if (container.size() > model::kContainerNameBytesMax) co_return TakeBackOutcome::kRefused;
+  const base::MonotonicTime end = loop_.clock().monotonic() + kTakeBackLimit;
+  std::shared_ptr<Waiting>& place = waiting_[container];
+  if (!place) place = std::make_shared<Waiting>(loop_);
+  const std::shared_ptr<Waiting> mine = place;
+  ++mine->askers;
+  why_ = why;
+  if (!std::exchange(writing_, true)) scope_.spawn(write());
+  co_await mine->told.wait_for(end - loop_.clock().monotonic());
+  if (--mine->askers == 0) waiting_.erase(container);
+  if (mine->outcome) co_return *mine->outcome;
+  if (!not_heard_) log_.warn("YARN's operator does not answer: containers are killed", {{"node", node_name_}});
+  not_heard_ = loop_.clock().monotonic();
+  co_return TakeBackOutcome::kNotHeard;
+}
+
+net::Task<void> TakeBack::write() {
+  co_await loop_.sleep(kGather);
+  writing_ = false;
+  model::TakeBack request;
+  request.generation = policy::next_generation(generation_, loop_.clock().wall());
+  request.reason = model::reason_id(why_);
+  request.until = loop_.clock().wall() + kHoldBack;
+  generation_ = request.generation;
+  std::vector<std::shared_ptr<Waiting>> asked;
+  for (const auto& [container, waiting] : waiting_) {
+    if (waiting->outcome) continue;
+    if (request.containers.size() == model::kTakeBackContainersMax) break;
+    if (waiting->generation == 0) waiting->generation = request.generation;
+    request.containers.push_back(container);
+    asked.push_back(waiting);
+  }
+  if (request.containers.empty()) co_return;
+  std::string body;
+  base::JsonWriter(body)
+      .begin_object()
+      .key("metadata")
+      .begin_object()
+      .key("annotations")
+      .begin_object()
+      .member(model::kYarnTakeBackAnnotation, model::format_take_back(request))
+      .end_object()
+      .end_object()
+      .end_object();
+  kube::WriteOptions options;
+  options.subresource = "status";  // an agent has no right to a Node but to its status
+  options.note.reason = model::reason_id(why_);
+  const auto written = co_await writer_.patch(kube::kNodes, node_name_, kube::PatchType::kMerge, std::move(body),
+                                              std::move(options), kTakeBackLimit);
+  if (written) co_return;
+  log_.warn("YARN's operator cannot be asked", {{"error", written.error().message}});
+  for (const auto& waiting : asked) {
+    if (!waiting->outcome) tell(*waiting, TakeBackOutcome::kRefused);
+  }
+}
+
+}  // namespace tidemark::agent

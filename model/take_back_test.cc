@@ -1,0 +1,50 @@
+#include "model/take_back.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tidemark::model {
+namespace {
+
+base::WallTime at(std::string_view text) {
+  return *base::parse_rfc3339(text);
+}
+
+TEST(TakeBackTest, ARequestIsReadAsItWasWritten) {
+  const TakeBack request{7, {"container_1_0001_01_000002"}, "TM-EVICT-001", at("2026-03-01T02:01:00Z")};
+  const std::string text = format_take_back(request);
+  EXPECT_EQ(text, R"({"schema":1,"generation":7,"containers":["container_1_0001_01_000002"],"reason":"TM-EVICT-001",)"
+                  R"("until":"2026-03-01T02:01:00.000000Z"})");
+  EXPECT_EQ(*parse_take_back(text), request);
+}
+
+TEST(TakeBackTest, AnAnswerIsReadAsItWasWritten) {
+  const TakenBack done{7, {"a"}, {"b"}, "", 2048, at("2026-03-01T02:01:00Z")};
+  EXPECT_EQ(
+      format_taken_back(done),
+      R"({"schema":1,"generation":7,"gone":["a"],"stayed":["b"],"keepMiB":2048,"until":"2026-03-01T02:01:00.000000Z"})");
+  const TakenBack refused{7, {}, {}, "no ResourceManager answers", {}, {}};
+  EXPECT_EQ(format_taken_back(refused), R"({"schema":1,"generation":7,"refused":"no ResourceManager answers"})");
+  for (const TakenBack& each : {done, refused, TakenBack()})
+    EXPECT_EQ(*parse_taken_back(format_taken_back(each)), each);
+}
+
+TEST(TakeBackTest, WhatIsNotMeantIsRefusedWithItsPlace) {
+  const auto why = [](const auto& read) { return read ? std::string("taken") : read.error().message; };
+  EXPECT_EQ(why(parse_take_back(R"({"schema":2,"generation":1})")), "schema: wanted 1, found 2");
+  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[],"kill":true})")), R"("kill": not known)");
+  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":-1})")),
+            R"(generation: wanted a whole number, found "-1")");
+  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[3],"reason":"","until":""})")),
+            "containers: wanted a string of at most 128 bytes");
+  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[],"reason":"","until":"soon"})")),
+            "until: wanted a time like 2026-03-01T02:00:00Z");
+  EXPECT_EQ(why(parse_taken_back(R"({"schema":1,"generation":1,"gone":[]})")),
+            "stayed: wanted an array of at most 64 names");
+  EXPECT_EQ(why(parse_taken_back(R"({"schema":1,"generation":1,"gone":[],"stayed":[],"keepMiB":1})")),
+            "until: wanted a time like 2026-03-01T02:00:00Z");
+}
+
+}  // namespace
+}  // namespace tidemark::model

@@ -1,0 +1,148 @@
+#include "yarn_operator/take_back.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "hadoop/containers.h"
+#include "policy/yarn_total/yarn_total.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+constexpr base::Duration kAskAgain = std::chrono::milliseconds(20);
+constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
+
+struct Named {
+  std::string name;
+  hadoop::ContainerId id;
+};
+
+// One node's, on its way.
+struct Going {
+  const Taking* of = nullptr;
+  std::vector<Named> there;  // named, and not gone
+  model::TakenBack answer;
+  std::int64_t given_mib = 0;
+  bool shrunk = false;
+};
+
+void refuse(Going& going, std::string_view why) {
+  going.there.clear();
+  going.answer.gone.clear();
+  going.answer.stayed.clear();
+  going.answer.refused = std::string(why);
+}
+
+// Moves those that are gone. `first`: sums up what they were given.
+net::Task<void> ask(ClusterLink& link, Going& going, bool first) {
+  std::vector<Named> there;
+  for (Named& each : std::exchange(going.there, {})) {
+    const auto report = co_await link.container(each.id);
+    if ((!report && report.error().kind == ErrorKind::kNotFound) || (report && report->complete)) {
+      going.answer.gone.push_back(std::move(each.name));
+    } else if (!report) {
+      refuse(going, report.error().message);
+      co_return;
+    } else if (report->node != going.of->nm) {
+      going.answer.stayed.push_back(std::move(each.name));  // another node's: no total of this one ends it
+    } else {
+      if (first) going.given_mib += std::max<std::int64_t>(report->given.memory_mib, 0);
+      there.push_back(std::move(each));
+    }
+  }
+  going.there = std::move(there);
+}
+
+Going begin(const Taking& taking) {
+  Going going;
+  going.of = &taking;
+  going.answer.generation = taking.request.generation;
+  for (const std::string& name : taking.request.containers) {
+    auto id = hadoop::parse_container_id(name);
+    if (!id) {
+      refuse(going, id.error().message);
+      break;
+    }
+    going.there.push_back({name, *id});
+  }
+  return going;
+}
+
+std::optional<Shrink> shrink_of(Going& going, const ClusterLink& link) {
+  const hadoop::NodeReport* report = link.find(going.of->nm);
+  if (report == nullptr || !hadoop::is_active(report->state)) {
+    refuse(going, base::cat(going.of->nm.text(), " is not active at its ResourceManager"));
+    return std::nullopt;
+  }
+  const auto take = policy::yarn_take({report->used.memory_mib, report->used.vcores},
+                                      {report->capability.memory_mib, report->capability.vcores},
+                                      going.of->offered_vcores, going.given_mib);
+  Shrink shrink{going.of->nm, report->capability, model::Reason::kYarnTakenBack};
+  shrink.total.memory_mib = take.memory_mib;
+  shrink.total.vcores = take.vcores;
+  going.answer.keep_mib = take.memory_mib;
+  going.answer.until = going.of->request.until;
+  going.shrunk = true;
+  return shrink;
+}
+
+bool fits(const Going& going, const ClusterLink& link) {
+  const hadoop::NodeReport* report = link.find(going.of->nm);
+  return report == nullptr || report->used.memory_mib <= *going.answer.keep_mib;
+}
+
+}  // namespace
+
+net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings) {
+  std::vector<Going> all;
+  for (const Taking& each : takings) all.push_back(begin(each));
+  for (Going& each : all) co_await ask(link, each, true);
+
+  std::vector<Shrink> shrinks;
+  if (std::ranges::any_of(all, [](const Going& each) { return !each.there.empty(); })) {
+    const auto seen = co_await link.refresh();
+    for (Going& each : all) {
+      if (each.there.empty()) continue;
+      if (!seen) {
+        refuse(each, seen.error().message);
+      } else if (auto shrink = shrink_of(each, link)) {
+        shrinks.push_back(*std::move(shrink));
+      }
+    }
+  }
+  if (!shrinks.empty()) {
+    const auto done = co_await link.shrink(std::move(shrinks));
+    for (Going& each : all) {
+      if (!done && each.shrunk) refuse(each, done.error().message);
+    }
+  }
+
+  const base::MonotonicTime end = loop.clock().monotonic() + kGoneWithin;
+  base::MonotonicTime look = loop.clock().monotonic() + kLookAgain;
+  bool last = false;
+  while (true) {
+    bool waits = false;
+    for (Going& each : all) {
+      if (!each.there.empty()) co_await ask(link, each, false);
+      waits = waits || !each.there.empty();
+    }
+    const base::MonotonicTime now = loop.clock().monotonic();
+    if (!waits || last || now >= end) break;
+    co_await loop.sleep(kAskAgain);
+    if (now < look) continue;
+    // Others went in their place where the rest fits: no total ends anybody else.
+    look = now + kLookAgain;
+    if (!co_await link.refresh()) continue;
+    last = std::ranges::all_of(all, [&](const Going& each) { return each.there.empty() || fits(each, link); });
+  }
+
+  std::vector<Taken> taken;
+  for (Going& each : all) {
+    for (Named& one : each.there) each.answer.stayed.push_back(std::move(one.name));
+    taken.push_back({each.of->node, std::move(each.answer)});
+  }
+  co_return taken;
+}
+
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,44 @@
+// What the operator knows of containers that are taken back: as nodes say it, and what it answered a moment ago and the
+// watch has not brought yet.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "kube/objects.h"
+#include "model/take_back.h"
+
+namespace tidemark::yarn_operator {
+
+class TakeBackBook {
+ public:
+  explicit TakeBackBook(base::Log log) : log_(std::move(log)) {}
+
+  // nullopt: none, or it is answered, or its time is over. One that cannot be read is said once.
+  std::optional<model::TakeBack> open_request(const kube::Node& node, base::WallTime now);
+  // The most that YARN is handed out of the node now.
+  std::optional<std::int64_t> keep_mib(const kube::Node& node, base::WallTime now) const;
+  void answered(const std::string& node, const model::TakenBack& answer) { answers_[node] = answer; }
+
+  template <class IsGone>
+  void forget(IsGone&& is_gone) {
+    std::erase_if(answers_, is_gone);
+    std::erase_if(said_, is_gone);
+  }
+
+ private:
+  std::optional<model::TakenBack> answer_of(const kube::Node& node) const;
+
+  base::Log log_;
+  std::map<std::string, model::TakenBack> answers_;  // by node
+  std::map<std::string, std::string> said_;          // by node: why its request cannot be read
+};
+
+// Whether containers were ended by a total of the node, ever.
+bool taken_from(const kube::Node& node);
+
+}  // namespace tidemark::yarn_operator

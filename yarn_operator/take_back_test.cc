@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "model/annotations.h"
+#include "model/take_back.h"
+#include "yarn_operator/testing/operator_world.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using testing::NodeId;
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kNever = 0x7fffffff;
+const NodeId kNm{"a", 1};
+const std::string kOld = "container_1_0001_01_000002", kNew = "container_1_0001_01_000003";
+
+class TakeBackTest : public testing::OperatorWorld {
+ protected:
+  void SetUp() override {
+    OperatorWorld::SetUp();
+    manager().nodes = {{kNm, {}}};
+    node("n1", "a:1", origin("4k", "4Gi"));
+    manager().run(kOld, kNm, 1024);
+    manager().run(kNew, kNm, 512);
+  }
+  // Nothing is asked before somebody hears.
+  void begin_heard() {
+    begin();
+    EXPECT_TRUE(total(kNm, 4096, 4));
+    EXPECT_TRUE(annotation_is("n1", model::kYarnTakenBackAnnotation, model::format_taken_back({})));
+    manager().told_totals.clear();
+  }
+  void ask(std::vector<std::string> containers, std::int64_t generation = 1, base::Duration hold = 1s) {
+    const model::TakeBack request{generation, std::move(containers), "TM-EVICT-001", clock.wall() + hold};
+    patch("n1", annotations(Json::object(
+                    {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
+  }
+  model::TakenBack answer(std::int64_t generation) {
+    for (int i = 0; i < 500; ++i) {
+      const auto said = model::parse_taken_back(annotation("n1", model::kYarnTakenBackAnnotation));
+      if (said && said->generation == generation) return *said;
+      pass(10ms);
+    }
+    ADD_FAILURE() << "no answer: " << annotation("n1", model::kYarnTakenBackAnnotation);
+    return {};
+  }
+  using Told = std::array<std::int64_t, 3>;
+};
+
+TEST_F(TakeBackTest, TheNewestEndsAtOnceAndThenNobodyMore) {
+  begin_heard();
+  ask({kNew});
+  const auto said = answer(1);
+  EXPECT_EQ(said.gone, std::vector{kNew});
+  EXPECT_TRUE(said.stayed.empty());
+  EXPECT_EQ(said.keep_mib, 1024);
+  EXPECT_EQ(manager().preempted, std::vector{kNew});
+  // What is left is held back, then all of the offer is there again; a timeout that stuck is taken back.
+  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_TRUE(total(kNm, 4096, 4));
+  EXPECT_EQ(manager().told_totals, (std::vector<Told>{{1024, 5, 0}, {1024, 4, kNever}, {4096, 4, kNever}}));
+  EXPECT_EQ(manager().preempted.size(), 1u);
+  ASSERT_FALSE(audit.empty());
+  EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) {
+    return line.verb == "updateNodeResource" && line.reason == "TM-YARN-014";
+  }));
+}
+
+TEST_F(TakeBackTest, AnotherOneWentInItsPlace) {
+  const std::string newest = "container_1_0002_01_000001";
+  manager().run(newest, kNm, 2048);
+  begin_heard();
+  ask({kOld});
+  const auto said = answer(1);
+  EXPECT_TRUE(said.gone.empty());
+  EXPECT_EQ(said.stayed, std::vector{kOld});
+  EXPECT_EQ(manager().preempted, std::vector{newest});
+}
+
+TEST_F(TakeBackTest, OneThatHasEndedIsGoneAndNobodyEndsForIt) {
+  begin_heard();
+  ask({"container_1_0001_01_000009"});
+  EXPECT_EQ(answer(1).gone, std::vector<std::string>{"container_1_0001_01_000009"});
+  EXPECT_TRUE(manager().preempted.empty());
+  EXPECT_TRUE(manager().told_totals.empty());
+}
+
+TEST_F(TakeBackTest, WhereNothingCanBeDoneTheAgentIsTold) {
+  begin_heard();
+  manager().denies = true;
+  ask({kNew});
+  EXPECT_NE(answer(1).refused.find("no"), std::string::npos);
+  manager().denies = false;
+  manager().away = true;
+  ask({kNew}, 2);
+  EXPECT_FALSE(answer(2).refused.empty());
+  manager().away = false;
+  ask({"pod_1"}, 3);
+  EXPECT_NE(answer(3).refused.find("wanted container_"), std::string::npos);
+  EXPECT_TRUE(manager().preempted.empty());
+}
+
+// A request that an operator before it left unanswered is carried out; one that it answered, or that is over, is not.
+TEST_F(TakeBackTest, AnOperatorThatBeginsAnewGoesOn) {
+  ask({kNew}, 5, 1h);
+  begin();
+  EXPECT_EQ(answer(5).gone, std::vector{kNew});
+  EXPECT_LE(model::parse_taken_back(annotation("n1", model::kYarnTakenBackAnnotation))->until, clock.wall() + 5min);
+  running.reset();
+  manager().told_totals.clear();
+  begin();
+  EXPECT_TRUE(until([&] { return running->not_ready().empty(); }));
+  pass(300ms);
+  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "nobody ends by it";
+  EXPECT_EQ(manager().nodes.at(kNm).memory, 1024) << "held back still";
+  EXPECT_EQ(manager().preempted.size(), 1u);
+}
+
+TEST_F(TakeBackTest, WhereTheOfferIsLessThanWhatRunsOnlyWhoIsNamedEnds) {
+  begin_heard();
+  patch("n1", annotations(Json::object({{std::string(testing::kOrigin), origin("0", "0")}})));
+  EXPECT_TRUE(total(kNm, 0, 0));
+  ask({kNew});
+  EXPECT_EQ(answer(1).gone, std::vector{kNew});
+  EXPECT_TRUE(total(kNm, 0, 0));
+  pass(300ms);
+  EXPECT_EQ(manager().preempted, std::vector{kNew});
+}
+
+TEST_F(TakeBackTest, ManagersOfferStandsWhileTheRestIsHeldBack) {
+  begin();
+  const model::YarnOffer offer{7, {{4000}, {std::int64_t{4} << 30}}, {{4000}, {std::int64_t{4} << 30}}};
+  patch("n1",
+        annotations(Json::object({{std::string(model::kYarnOfferAnnotation), Json(model::format_yarn_offer(offer))}})));
+  const auto confirmed = [&] {
+    const auto book = model::parse_yarn_book(annotation("n1", model::kYarnBookAnnotation));
+    return book && book->generation == 7 ? book->confirmed : model::Resources();
+  };
+  for (int i = 0; i < 300 && confirmed() != offer.offer; ++i) pass(10ms);
+  EXPECT_EQ(confirmed(), offer.offer);
+  ask({kNew}, 1, 2s);
+  answer(1);
+  EXPECT_TRUE(total(kNm, 1024, 4));
+  pass(600ms);  // some reports later
+  EXPECT_EQ(manager().nodes.at(kNm).memory, 1024);
+  EXPECT_EQ(confirmed(), offer.offer) << "a manager that thinks it is cut gives it to pods";
+  EXPECT_TRUE(total(kNm, 4096, 4));
+}
+
+TEST_F(TakeBackTest, WhereTheNodeIsOnlyObservedNobodyHears) {
+  begin_heard();
+  patch("n1",
+        Json::object({{"metadata", Json::object({{"labels", Json::object({{"tidemark.io/state", "observe"}})}})}}));
+  EXPECT_TRUE(annotation_is("n1", model::kYarnTakenBackAnnotation, ""));
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
