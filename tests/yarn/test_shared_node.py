@@ -1,73 +1,20 @@
 """One real node that a kubelet and a NodeManager share: the agent sees, sets back and evicts YARN's containers as it does pods, by the copilot beside them."""
 
 import json
-import os
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
 from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
-from support.node import pods
-from support.yarn import Totals, Yarn, groups
-from yarn.over_socket import Copilot
-
-if "TIDEMARK_KUBELET" not in os.environ:
-    raise unittest.SkipTest("no node can be made here")
-if groups.why_not():
-    raise unittest.SkipTest(groups.why_not())
-
-from node import test_eviction
-from node.evicting import LIMIT_S, Evicting
+from node.evicting import LIMIT_S
 from node.protecting import ROOM
 from node.test_agent import API, tearDownModule  # noqa: F401
-
-PLACE = "kubepods/besteffort/hadoop-yarn"
-SITE = Totals(memory_mib=4096, vcores=8)
-MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700
-HOLDS = f"(head -c {HELD_MIB}M /dev/zero; sleep 1000) | tail -c {HELD_MIB}M"  # in memory, and no processor after that
+from yarn.sharing import TASK_MIB, OnASharedNode
 
 
-class SharedNode(Evicting):
-    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
-
-    @classmethod
-    def launch(cls):
-        """The agent of a node where a NodeManager and a copilot were first."""
-        if not hasattr(cls, "yarn"):
-            cls.yarn = cls.enterClassContext(Yarn([SITE], groups=PLACE, below=cls.node.cgroup))
-            folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
-            cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}")
-            cls.addClassCleanup(cls.copilot.stop)
-        return super().launch()
-
-    @classmethod
-    def more_flags(cls) -> list[str]:
-        return [f"--copilot={cls.copilot.socket}={cls.yarn.groups.path}"]
-
-    def setUp(self):
-        self.drawn = 0.0
-        self.line(test_eviction.OFF)
-
-    def line(self, percent: int) -> None:
-        self.drawn = time.monotonic()
-        self.say({"memoryEvictThresholdPercent": percent, "memoryEvictLowerPercent": percent - 1})
-
-    def start_job(self, command: str, containers: int) -> tuple[str, list[str]]:
-        job = self.yarn.submit(command, containers=containers, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
-        self.addCleanup(job.end)
-        running = wait_for(lambda: len(found := self.copilot.running()) == containers + 1 and found, "a master and its containers", self.copilot)
-        master = next(name for name, each in running.items() if each["master"])
-        return master, sorted(set(running) - {master})
-
-    def known(self) -> float:
-        return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_tasks{") and "copilot" in name and "listed" in name)
-
-    def group(self, controller: str, container: str) -> Path:
-        return self.yarn.groups.folder(controller) / container
-
+class SharedNode(OnASharedNode):
     def test_yarns_containers_are_reported_set_back_and_bounded_like_offline_pods(self):
         _, tasks = self.start_job("while :; do :; done", 2)
         wait_for(lambda: self.known() == 3, "an agent that knows of them", self.agent, LIMIT_S)
@@ -88,21 +35,8 @@ class SharedNode(Evicting):
             wait_for(lambda: (self.group("cpu", task) / "cpu.idle").read_text().strip() == "0", f"{task} as it was", self.agent, LIMIT_S)
 
     def test_above_the_line_the_container_that_holds_most_goes_and_its_master_stays(self):
-        master, tasks = self.start_job(HOLDS, 2)
-        held = lambda name: int((self.group("memory", name) / "memory.usage_in_bytes").read_text())
-        wait_for(lambda: all(held(name) >= HELD_MIB << 20 for name in tasks), "memory in use", self.copilot)
-        wait_for(lambda: self.known() == 3, "an agent that knows of them", self.agent, LIMIT_S)
-        begin = time.monotonic()
-
-        def one_is_gone() -> bool:
-            if set(tasks) - set(self.copilot.running()):
-                return True
-            if time.monotonic() - self.drawn > 3:
-                self.line(test_eviction.memory_percent() - 1)
-            return False
-
-        wait_for(one_is_gone, "a container on its way", self.agent, LIMIT_S)
-        self.line(test_eviction.OFF)
+        master, tasks = self.hold_memory(2)
+        begin = self.draw_until_one_goes(tasks)
         print(f"memory above its line: a container is gone {time.monotonic() - begin:.1f} s after the line was first drawn, read by a test that looks every 50 ms", file=sys.stderr)
         self.all_have_ended()
         running = self.copilot.running()

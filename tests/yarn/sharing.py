@@ -1,0 +1,89 @@
+"""A real node that a kubelet and a NodeManager share, with a copilot and an agent over both: what tests of it have in common."""
+
+import os
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from cluster.tidemark_process import wait_for
+from support.node import pods
+from support.yarn import Totals, Yarn, groups
+from yarn.over_socket import Copilot
+
+if "TIDEMARK_KUBELET" not in os.environ:
+    raise unittest.SkipTest("no node can be made here")
+if groups.why_not():
+    raise unittest.SkipTest(groups.why_not())
+
+from node import test_eviction
+from node.evicting import LIMIT_S, Evicting
+
+PLACE = "kubepods/besteffort/hadoop-yarn"
+SITE = Totals(memory_mib=4096, vcores=8)
+MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700
+HOLDS = f"(head -c {HELD_MIB}M /dev/zero; sleep 1000) | tail -c {HELD_MIB}M"  # in memory, and no processor after that
+
+
+class OnASharedNode(Evicting):
+    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
+
+    @classmethod
+    def launch(cls):
+        """The agent of a node where a NodeManager and a copilot were first."""
+        if not hasattr(cls, "yarn"):
+            cls.yarn = cls.enterClassContext(Yarn([SITE], groups=PLACE, below=cls.node.cgroup))
+            folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
+            cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}")
+            cls.addClassCleanup(cls.copilot.stop)
+        return super().launch()
+
+    @classmethod
+    def more_flags(cls) -> list[str]:
+        return [f"--copilot={cls.copilot.socket}={cls.yarn.groups.path}"]
+
+    def setUp(self):
+        self.drawn = 0.0
+        self.line(test_eviction.OFF)
+
+    def line(self, percent: int) -> None:
+        self.drawn = time.monotonic()
+        self.say({"memoryEvictThresholdPercent": percent, "memoryEvictLowerPercent": percent - 1})
+
+    def start_job(self, command: str, containers: int) -> tuple[str, list[str]]:
+        job = self.yarn.submit(command, containers=containers, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB)
+        self.addCleanup(job.end)
+        running = wait_for(lambda: len(found := self.copilot.running()) == containers + 1 and found, "a master and its containers", self.copilot)
+        master = next(name for name, each in running.items() if each["master"])
+        return master, sorted(set(running) - {master})
+
+    def known(self) -> float:
+        return sum(value for name, value in self.agent.metrics().items() if name.startswith("tidemark_agent_tasks{") and "copilot" in name and "listed" in name)
+
+    def group(self, controller: str, container: str) -> Path:
+        return self.yarn.groups.folder(controller) / container
+
+    def hold_memory(self, containers: int) -> tuple[str, list[str]]:
+        """A job whose containers have all that they will hold, known to the agent."""
+        master, tasks = self.start_job(HOLDS, containers)
+        wait_for(lambda: all(self.held(name) >= HELD_MIB << 20 for name in tasks), "memory in use", self.copilot)
+        wait_for(lambda: self.known() == 1 + containers, "an agent that knows of them", self.agent, LIMIT_S)
+        return master, tasks
+
+    def held(self, container: str) -> int:
+        return int((self.group("memory", container) / "memory.usage_in_bytes").read_text())
+
+    def draw_until_one_goes(self, tasks: list[str]) -> float:
+        """The line, just below what is in use, again where that falls; since when."""
+        begin = time.monotonic()
+
+        def one_is_gone() -> bool:
+            if set(tasks) - set(self.copilot.running()):
+                return True
+            if time.monotonic() - self.drawn > 3:
+                self.line(test_eviction.memory_percent() - 1)
+            return False
+
+        wait_for(one_is_gone, "a container on its way", self.agent, LIMIT_S)
+        self.line(test_eviction.OFF)
+        return begin

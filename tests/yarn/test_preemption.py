@@ -1,0 +1,90 @@
+"""An eviction on a node that a kubelet and a NodeManager share, with YARN's operator: the ResourceManager itself ends the container, so that its application
+counts no failure. Where the operator is silent the container is killed as before."""
+
+import json
+import os
+import signal
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from cluster.colocation import MERGE, must
+from cluster.tidemark_process import Component, wait_for
+from node.evicting import LIMIT_S
+from node.test_agent import API, tearDownModule  # noqa: F401
+from support.yarn import until
+from yarn.sharing import SITE, TASK_MIB, OnASharedNode
+from yarn.test_operator import NODE_ID, origin
+
+PREEMPTED, KILLED = -102, 137
+TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
+ANSWER_LIMIT_S = 3  # docs/guide/yarn-copilot.md: after that the copilot kills
+
+
+class Preemption(OnASharedNode):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.nm = cls.yarn.nodes[0]
+
+    def setUp(self):
+        super().setUp()
+        self.annotate({NODE_ID: self.nm.id, **origin(1000 * SITE.vcores, SITE.memory_mib)})
+        self.addCleanup(self.annotate, {NODE_ID: None, TAKE_BACK: None, TAKEN_BACK: None})
+        self.operator = Component(
+            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
+            "--metrics-addr=127.0.0.1:0",
+        )
+        self.addCleanup(self.operator.stop)
+        wait_for(lambda: TAKEN_BACK in self.annotations(), "an operator that says it hears", self.operator)
+
+    def annotate(self, annotations: dict) -> None:
+        must(API.request("PATCH", f"/api/v1/nodes/{self.node.name}", {"metadata": {"annotations": annotations}}, content=MERGE))
+
+    def annotations(self) -> dict:
+        return API.get(f"/api/v1/nodes/{self.node.name}")["metadata"]["annotations"]
+
+    def loss_of(self, container: str) -> dict:
+        path = Path(self.state) / "learned/losses.jsonl"
+        return wait_for(lambda: next((loss for each in path.read_text().splitlines() if (loss := json.loads(each))["name"] == container), None), "its loss", self.agent)
+
+    def test_the_newest_goes_and_its_master_hears_of_a_pre_emption(self):
+        master, tasks = self.hold_memory(3)
+        job = self.yarn.jobs[-1]
+        begin = self.draw_until_one_goes(tasks)
+        print(f"memory above its line: a container is gone {time.monotonic() - begin:.1f} s after the line was first drawn, by way of the ResourceManager, read by a test that looks every 50 ms", file=sys.stderr)
+        self.all_have_ended()
+        gone = sorted(set(tasks) - set(self.copilot.running()))
+        self.assertEqual(tasks[-1:], gone, "one is enough, and that is the newest")
+        self.assertIn(master, self.copilot.running())
+        self.assertEqual(PREEMPTED, job.wait_told(gone[0]).status)
+        self.assertEqual((1, 0), (job.report()["numNonAMContainerPreempted"], job.report()["numAMContainerPreempted"]))
+        self.assertEqual("TM-EVICT-022", self.loss_of(gone[0])["ended"])
+        self.assertEqual(1, self.evictions("TM-EVICT-022"))
+        answer = json.loads(self.annotations()[TAKEN_BACK])
+        self.assertEqual(([gone[0]], []), (answer["gone"], answer["stayed"]))
+        self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_taken_back_total"])
+        self.assertIn("TM-YARN-014", self.operator.log)
+        # What is left is held back, so that nothing new comes in its place at once; nobody else ends by any total.
+        self.assertEqual(answer["keepMiB"], self.nm.total()[0])
+        kept = 2 * TASK_MIB + 256
+        self.assertEqual(kept, answer["keepMiB"])
+        until("all of it is handed out again", lambda: self.nm.total() == (SITE.memory_mib, SITE.vcores), 90)
+        self.assertEqual(3, len(set(self.copilot.running()) & {master, *tasks}))
+
+    def test_where_the_operator_is_silent_it_is_killed(self):
+        _, tasks = self.hold_memory(2)
+        job = self.yarn.jobs[-1]
+        os.kill(self.operator.process.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, self.operator.process.pid, signal.SIGCONT)
+        begin = self.draw_until_one_goes(tasks)
+        self.assertGreater(time.monotonic() - begin, ANSWER_LIMIT_S)
+        self.all_have_ended()
+        gone = sorted(set(tasks) - set(self.copilot.running()))
+        self.assertEqual(KILLED, job.wait_told(gone[0]).status)
+        self.assertIn(self.loss_of(gone[0])["ended"], ("TM-EVICT-015", "TM-EVICT-018"))
+
+
+if __name__ == "__main__":
+    unittest.main()
