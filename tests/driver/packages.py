@@ -20,7 +20,7 @@ PACKAGES = [
 # that runs containers may have them from elsewhere, and Debian's would push those out.
 NODE = {"containerd": "containerd", "runc": "runc", "busybox-static": "busybox"}
 VM = {"qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox"}
-YARN = {"openjdk-17-jre-headless": "java", "maven": "mvn"}
+YARN = {"openjdk-17-jdk-headless": "javac", "maven": "mvn"}
 # The same of a release for another architecture: it is started once, in emulation.
 EMULATOR = {"qemu-user-static": "qemu-aarch64-static"}
 

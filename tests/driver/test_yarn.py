@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 from unittest import mock
 
-from driver import groups, hadoop_jars, packages, yarn
+from driver import groups, maven_jars, packages, yarn
 from driver.console import Failed
 from support import owners
 from support.yarn import groups as container_groups
@@ -24,16 +24,18 @@ PATIENCE_S = 60
 
 
 class Java(unittest.TestCase):
-    def java(self, version: str) -> str:
+    def java(self, version: str, compiler: bool = True) -> str:
         file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "java"
         file.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
         file.chmod(0o755)
+        if compiler:
+            file.with_name("javac").symlink_to(file)
         return str(file)
 
     def test_the_right_one_is_taken_wherever_it_stands(self):
         old, right, new = self.java("1.8.0_302"), self.java("17.0.15"), self.java("25")
         self.assertEqual(os.path.realpath(right), yarn.find_java([None, new, old, "/nonexistent/java", right]))
-        self.assertIsNone(yarn.find_java([old, new]))
+        self.assertIsNone(yarn.find_java([old, new, self.java("17.0.15", compiler=False)]))
 
 
 class Providing(unittest.TestCase):
@@ -41,13 +43,13 @@ class Providing(unittest.TestCase):
         self.setup = self.enterContext(mock.patch.object(packages, "setup"))
         self.enterContext(mock.patch.object(yarn, "find_java", lambda: self.java))
         self.enterContext(mock.patch.object(yarn.shutil, "which", lambda _: None))
-        self.enterContext(mock.patch.object(hadoop_jars, "there", lambda: self.jars))
-        self.enterContext(mock.patch.object(hadoop_jars, "provide", lambda: Path("/jars")))
+        self.enterContext(mock.patch.object(maven_jars.Jars, "there", lambda _: self.jars))
+        self.enterContext(mock.patch.object(maven_jars.Jars, "provide", lambda _: Path("/jars")))
         self.enterContext(mock.patch.object(yarn.node, "provide", lambda: self.node))
         self.node = ({"TIDEMARK_KUBELET": "/kubelet"}, "")
 
     def test_what_is_missing_is_installed_and_nothing_else(self):
-        for self.java, self.jars, wanted in (("/java", True, []), ("/java", False, ["maven"]), (None, True, ["openjdk-17-jre-headless"])):
+        for self.java, self.jars, wanted in (("/java", True, []), ("/java", False, ["maven"]), (None, True, ["openjdk-17-jdk-headless"])):
             self.setup.reset_mock()
             yarn.provide()
             self.setup.assert_called_once_with(wanted)
@@ -57,7 +59,7 @@ class Providing(unittest.TestCase):
         self.java, self.jars = None, True
         self.assertIn("wanted Java 17", yarn.provide()[1])
         self.java = "/java"
-        with mock.patch.object(hadoop_jars, "provide", side_effect=Failed("Maven did not copy Hadoop's jars")):
+        with mock.patch.object(maven_jars.Jars, "provide", side_effect=Failed("Maven did not copy Hadoop's jars")):
             self.assertEqual(({}, "Maven did not copy Hadoop's jars"), yarn.provide())
 
     def test_without_a_node_only_what_shares_one_is_left_out(self):

@@ -1,4 +1,5 @@
-"""What the group `yarn` wants: Java from Debian, and Hadoop's jars, for which Maven comes from Debian as well; and a node, for what YARN shares with Kubernetes."""
+"""What the group `yarn` wants: Java from Debian, and the jars of Hadoop and Spark, for which Maven comes from Debian as well; and a node, for what YARN shares with
+Kubernetes."""
 
 import os
 import re
@@ -7,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from driver import hadoop_jars, node, packages
+from driver import maven_jars, node, packages
 from driver.console import Failed, loud, say
 from driver.paths import LOGS
 
@@ -22,34 +23,39 @@ def provide() -> tuple[dict[str, str], str]:
         packages.setup([package for package, program in packages.YARN.items() if _lacks(program)])
         java = find_java()
         if java is None:
-            raise Failed(f"wanted Java {JAVA_MAJOR}, found none on the PATH and none in {JVMS}")
-        jars = hadoop_jars.provide()
+            raise Failed(f"wanted Java {JAVA_MAJOR} with its compiler, found none on the PATH and none in {JVMS}")
+        hadoop, spark = maven_jars.HADOOP.provide(), maven_jars.SPARK.provide()
     except Failed as error:
         return {}, str(error)
     shared, remedy = node.provide()
     if remedy:
         loud(f"no node can be made here, which tests of yarn skip: {remedy}")
-    return {**shared, "TIDEMARK_JAVA": java, "TIDEMARK_HADOOP_JARS": str(jars), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+    return {**shared, "TIDEMARK_JAVA": java, "TIDEMARK_HADOOP_JARS": str(hadoop), "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
 
 
 def complete() -> bool:
     """Whether nothing has to be fetched."""
-    return hadoop_jars.there() and find_java() is not None
+    return _jars_are_there() and find_java() is not None
+
+
+def _jars_are_there() -> bool:
+    return all(each.there() for each in maven_jars.ALL)
 
 
 def _lacks(program: str) -> bool:
-    if program == "java":
+    if program == "javac":
         return find_java() is None
-    return not hadoop_jars.there() and shutil.which(program) is None
+    return not _jars_are_there() and shutil.which(program) is None
 
 
 def find_java(candidates: list[str | Path | None] | None = None) -> str | None:
-    """One of the right version, of those on the PATH and Debian's: what is first on the PATH may be another."""
+    """One of the right version, with a compiler beside it, of those on the PATH and Debian's: what is first on the PATH may be another."""
     if candidates is None:
         candidates = [shutil.which("java"), *sorted(JVMS.glob(DEBIAN_JAVA))]
     for java in filter(None, candidates):
-        if os.access(java, os.X_OK) and _major(java) == JAVA_MAJOR:
-            return os.path.realpath(java)
+        java = os.path.realpath(java)
+        if os.access(java, os.X_OK) and os.access(Path(java).with_name("javac"), os.X_OK) and _major(java) == JAVA_MAJOR:
+            return java
     return None
 
 

@@ -5,9 +5,10 @@
   settings.py    what they are configured with
   rest.py        their REST doors
   job.py         an application of distributed shell
+  frameworks.py  jobs of MapReduce and Spark, from the sources in jobs/
   groups.py      the cgroups of containers; container_executor.sh puts them there, in the place of Hadoop's own
   leftovers.py   what belongs to containers, which outlive their NodeManager; and what a killed run left behind
-  pom.xml        which version of Hadoop, and which of its jars (driver/hadoop_jars.py takes them)
+  pom.xml        which version of Hadoop, and which of its jars (driver/maven_jars.py takes them)
 """
 
 from support.yarn.job import End, Job

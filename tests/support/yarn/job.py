@@ -21,6 +21,8 @@ class End:
 
 
 class Job:
+    MASTER_LOG = "AppMaster.std*"  # the files of masters in which they say what happens
+
     def __init__(self, manager, client: Server, container_logs: list[Path]):
         self._manager, self.client, self._container_logs = manager, client, container_logs
         self._id = ""
@@ -69,7 +71,7 @@ class Job:
 
     def masters(self) -> str:
         """What its masters said: how containers ended is told to nobody else."""
-        return "\n".join(log.read_text(errors="replace") for folder in self._container_logs for log in sorted(folder.glob(f"{self.id}/*/AppMaster.std*")))
+        return "\n".join(log.read_text(errors="replace") for folder in self._container_logs for log in sorted(folder.glob(f"{self.id}/*_000001/{self.MASTER_LOG}")))
 
     def told(self, container: str) -> End | None:
         """None while its master does not know yet."""

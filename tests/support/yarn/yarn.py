@@ -111,7 +111,7 @@ class Yarn:
         leftovers.clear_away()
         self.groups = Groups(groups, below) if groups is not None else None
         self._totals, self._site, self._capacity = totals, dict(site or {}), dict(capacity or {})
-        self._java, self.jars = Path(os.environ["TIDEMARK_JAVA"]), Path(os.environ["TIDEMARK_HADOOP_JARS"])
+        self.java, self.jars = Path(os.environ["TIDEMARK_JAVA"]), Path(os.environ["TIDEMARK_HADOOP_JARS"])
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=leftovers.PREFIX, dir=leftovers.PLACE)))
         owners.mark(self.layout.folder)
         self.rm: ResourceManager
@@ -168,10 +168,10 @@ class Yarn:
         return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
 
     def _command(self, program: str, kind: str) -> list[str]:
-        return settings.command(self.layout, self._java, self.jars, program, kind)
+        return settings.command(self.layout, self.java, self.jars, program, kind)
 
     def _environment(self, program: str) -> dict[str, str]:
-        return settings.environment(self.layout, self._java, program)
+        return settings.environment(self.layout, self.java, program)
 
     @property
     def configuration(self) -> Path:
@@ -198,7 +198,11 @@ class Yarn:
         words = [word for key, value in arguments.items() for word in (f"-{key}", str(value))]
         client = Server(name, [*self._command("client", "Client"), *words], self._environment("client"), self.layout.logs / f"{name}.log")
         client.launch()
-        self.jobs.append(Job(self.rm, client, [node.container_logs for node in self.nodes]))
+        return self.add(Job, client)
+
+    def add(self, kind, client: Server):
+        """One that a client has begun; of another framework (frameworks.py) as well."""
+        self.jobs.append(kind(self.rm, client, [node.container_logs for node in self.nodes]))
         return self.jobs[-1]
 
     def stop(self) -> list[str]:

@@ -1,0 +1,103 @@
+"""Jobs of frameworks on a YARN of the fixture: MapReduce and Spark, as they are where nobody set anything but sizes."""
+
+import os
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+
+from support.yarn import settings
+from support.yarn.job import Job
+from support.yarn.server import Server
+from support.yarn.yarn import Yarn
+
+SOURCES = Path(__file__).parent / "jobs"
+# Of a NodeManager: maps leave their output with it.
+SHUFFLE = {
+    "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+    "yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
+    "mapreduce.shuffle.port": "0",
+}
+CLIENT_HEAP_MIB = 192
+LOOPBACK = "127.0.0.1"
+
+
+class MapReduce(Job):
+    MASTER_LOG = "syslog"
+
+    def __init__(self, *arguments, output: Path):
+        super().__init__(*arguments)
+        self._output = output
+
+    def sum(self) -> int:
+        """What its reduce wrote; only once it has finished."""
+        return int((self._output / "part-r-00000").read_text())
+
+    def counters(self) -> dict[str, int]:
+        """As its client was told at the end: "Failed map tasks", "Killed map tasks", "Launched map tasks" and more; what is 0 is not there."""
+        return {name: int(value) for name, value in re.findall(r"^\s+((?:Failed|Killed|Launched) \w+ tasks)=(\d+)$", self.client.said(), re.M)}
+
+
+class Spark(Job):
+    MASTER_LOG = "stderr"
+
+    def preempted(self) -> set[str]:
+        """Executors' containers that its driver was told of as that."""
+        return set(re.findall(r"Container (container_\w+).* was preempted", self.masters()))
+
+    def failed(self) -> set[str]:
+        """Those that it counts against the node, and towards the end of the application."""
+        return set(re.findall(r"Container from a bad node: (container_\w+)", self.masters()))
+
+
+def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256, master_memory_mib: int = 512) -> MapReduce:
+    name = f"job-{len(yarn.jobs)}"
+    classes = _compile("SleepingMaps", yarn.jars, yarn.layout.folder / "classes-map-reduce")
+    output = yarn.layout.scratch / f"{name}-output"
+    settings.write(
+        yarn.configuration,
+        mapred_site={
+            "mapreduce.framework.name": "yarn", "mapreduce.application.classpath": f"{classes},{yarn.jars}/*", "yarn.app.mapreduce.am.staging-dir": str(yarn.layout.scratch / "staging"),
+            "yarn.app.mapreduce.am.resource.mb": str(master_memory_mib), "yarn.app.mapreduce.am.command-opts": f"-Xmx{master_memory_mib // 2}m",
+            **{f"mapreduce.{kind}.memory.mb": str(map_memory_mib) for kind in ("map", "reduce")}, **{f"mapreduce.{kind}.java.opts": f"-Xmx{map_memory_mib // 2}m" for kind in ("map", "reduce")},
+            "mapreduce.task.io.sort.mb": "16",  # of a hundred, which is not in so small a heap
+        },
+    )
+    words = ["-cp", f"{yarn.configuration}:{classes}:{yarn.jars}/*", "SleepingMaps", str(maps), str(seconds), str(output)]
+    return yarn.add(lambda *arguments: MapReduce(*arguments, output=output), _client(yarn, name, words))
+
+
+def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mib: int = 512) -> Spark:
+    name = f"job-{len(yarn.jobs)}"
+    jars = Path(os.environ["TIDEMARK_SPARK_JARS"])
+    classes = _compile("SleepingTasks", jars, yarn.layout.folder / "classes-spark")
+    jar = classes / "job.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for file in classes.glob("*.class"):
+            archive.write(file, file.name)
+    conf = {
+        "spark.yarn.jars": f"local:{jars}/*", "spark.yarn.stagingDir": f"file://{yarn.layout.scratch}/staging",
+        "spark.yarn.appMasterEnv.SPARK_LOCAL_IP": LOOPBACK, "spark.executorEnv.SPARK_LOCAL_IP": LOOPBACK,
+    }
+    words = ["-cp", f"{yarn.configuration}:{jars}/*", "org.apache.spark.deploy.SparkSubmit", "--master", "yarn", "--deploy-mode", "cluster", "--class", "SleepingTasks"]
+    words += ["--num-executors", str(executors), "--executor-memory", f"{memory_mib}m", "--driver-memory", f"{memory_mib}m"]
+    words += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
+    return yarn.add(Spark, _client(yarn, name, [*words, str(jar), str(tasks), str(seconds)]))
+
+
+def _client(yarn: Yarn, name: str, words: list[str]) -> Server:
+    environment = settings.environment(yarn.layout, yarn.java, "client")
+    client = Server(name, [str(yarn.java), f"-Xmx{CLIENT_HEAP_MIB}m", *words], environment, yarn.layout.logs / f"{name}.log")
+    client.launch()
+    return client
+
+
+def _compile(name: str, jars: Path, folder: Path) -> Path:
+    """The folder of its classes, where containers find them as well: all is on this machine."""
+    folder.mkdir(exist_ok=True)
+    compiler = Path(os.environ["TIDEMARK_JAVA"]).with_name("javac")
+    command = [compiler, "-proc:none", "-d", folder, "-cp", f"{jars}/*", SOURCES / f"{name}.java"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{name}.java is not compiled:\n{done.stderr}")
+    return folder

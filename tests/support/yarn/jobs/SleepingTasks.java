@@ -1,0 +1,19 @@
+// Spark, with what every application has by itself: TASKS tasks that each sleep SECONDS and say one. It fails where they
+// do not add up.   SleepingTasks TASKS SECONDS
+import java.util.Collections;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+
+public final class SleepingTasks {
+  public static void main(String[] arguments) {
+    int tasks = Integer.parseInt(arguments[0]);
+    long milliseconds = 1000L * Integer.parseInt(arguments[1]);
+    try (JavaSparkContext spark = new JavaSparkContext(new SparkConf().setAppName("sleeping tasks"))) {
+      int sum = spark.parallelize(Collections.nCopies(tasks, 1), tasks).map(one -> {
+        Thread.sleep(milliseconds);
+        return one;
+      }).reduce(Integer::sum);
+      if (sum != tasks) throw new IllegalStateException("wanted " + tasks + ", found " + sum);
+    }
+  }
+}

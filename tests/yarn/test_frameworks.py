@@ -1,0 +1,86 @@
+"""What MapReduce and Spark, with nothing set but sizes, make of containers that go in their midst: what evictions stand on. The versions are those of
+tests/support/yarn/pom.xml and tests/support/yarn/spark/pom.xml."""
+
+import os
+import signal
+import time
+import unittest
+from contextlib import suppress
+
+from support.yarn import Totals, Yarn, frameworks, until
+
+SITE = Totals(memory_mib=4096, vcores=16)
+AT_ONCE, NEVER_MS = 0, 2**31 - 1
+TIMES = 4
+LIMIT_S = 120
+
+
+class Frameworks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.yarn = cls.enterClassContext(Yarn([SITE], site=frameworks.SHUFFLE))
+        cls.rm, cls.node = cls.yarn.rm, cls.yarn.nodes[0]
+
+    def setUp(self):
+        self.addCleanup(self.set_total, SITE.memory_mib, SITE.vcores, NEVER_MS)
+
+    def set_total(self, memory_mib: int, vcores: int, over_commit_ms: int) -> None:
+        self.assertEqual(200, self.rm.update_total(self.node.id, memory_mib, vcores, over_commit_ms).status)
+        until(f"{memory_mib} MiB and {vcores} cores", lambda: self.node.total() == (memory_mib, vcores))
+
+    def tasks(self) -> list[str]:
+        """Of all jobs, with processes; without masters."""
+        return sorted(each["id"] for each in self.node.containers() if each["state"] == "RUNNING" and not each["id"].endswith("_000001") and self.node.processes(each["id"]))
+
+    def preempt(self, count: int) -> None:
+        """The newest, one after the other."""
+        for _ in range(count):
+            until("two containers work", lambda: len(self.tasks()) >= 2, LIMIT_S)
+            self.set_total(self.node.seen()["usedMemoryMB"] - 1, SITE.vcores + 1, AT_ONCE)
+            self.set_total(SITE.memory_mib, SITE.vcores, NEVER_MS)
+            time.sleep(2)  # time to work, and for new ones to begin
+
+    def kill(self, count: int) -> None:
+        for _ in range(count):
+            until("two containers work", lambda: len(self.tasks()) >= 2, LIMIT_S)
+            for pid in self.node.processes(self.tasks()[-1]):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(2)
+
+    def test_a_pre_empted_map_is_run_again_and_counts_as_no_failure(self):
+        job = frameworks.map_reduce(self.yarn, 24, 4)
+        self.preempt(TIMES)
+        self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"])
+        self.assertEqual(24, job.sum())
+        until("its client knows", job.counters)
+        counters = job.counters()
+        self.assertEqual(None, counters.get("Failed map tasks"), counters)
+        self.assertGreaterEqual(counters["Killed map tasks"], 1, "of those that had begun")
+        self.assertEqual(TIMES, job.report()["numNonAMContainerPreempted"])
+
+    def test_a_killed_map_counts_as_a_failure(self):
+        """Four of one map end the job."""
+        job = frameworks.map_reduce(self.yarn, 24, 4)
+        self.kill(1)
+        self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"])
+        until("its client knows", job.counters)
+        self.assertEqual(1, job.counters()["Failed map tasks"])
+
+    def test_a_pre_empted_executor_is_replaced_and_counts_as_no_failure(self):
+        job = frameworks.spark(self.yarn, 40, 1, executors=3)
+        self.preempt(TIMES)
+        self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"], job.tail())
+        self.assertEqual(set(), job.failed(), job.tail())
+        self.assertTrue(job.preempted())  # of one that was given and not yet taken it is not told
+
+    def test_a_killed_executor_counts_as_a_failure(self):
+        """Twice as many as there are executors end the application; a task that was on four of them does."""
+        job = frameworks.spark(self.yarn, 40, 1, executors=3)
+        self.kill(1)
+        self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"], job.tail())
+        self.assertEqual((0, 1), (len(job.preempted()), len(job.failed())), job.tail())
+
+
+if __name__ == "__main__":
+    unittest.main()
