@@ -105,7 +105,7 @@ class RunningAgent final : public Agent {
         events_(loop, connections.client, log_, metrics, "tidemark-agent"),
         losses_(loop, log_, metrics, options_.state_dir),
         last_words_(loop, connections.files, log_, options_.pod_logs, options_.state_dir),
-        take_back_(loop, connections.client, log_, options_.node_name),
+        take_back_(loop, connections.client.ahead(), log_, options_.node_name, options_.yarn_hold_back),
         ending_(loop,
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
                  &take_back_, connections.audit},

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/evict/last_words.h"
+#include "agent/evict/take_back.h"
 #include "agent/feature_gates.h"
 #include "agent/machine_places.h"
 #include "agent/tasks/task_flags.h"
@@ -37,6 +38,7 @@ struct AgentOptions {
   bool alone = false;  // with its API server, on one machine: what is spread over many nodes elsewhere is done at once
   std::string mode = "enforce";  // of strategies of which the manager says nothing
   std::string pod_logs{kPodLogsDefault};
+  base::Duration yarn_hold_back = kHoldBack;
   FeatureGates feature_gates;
   std::string audit_actor;
   std::string metrics_address = "127.0.0.1:9316";

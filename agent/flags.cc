@@ -34,6 +34,10 @@ void declare_flags(base::Flags& flags, AgentOptions& options) {
       .text("pod-logs", options.pod_logs,
             "the folder of the pods' logs, of which the last lines are kept in --state-dir when a pod is evicted")
       .placeholder("DIR");
+  flags
+      .duration("yarn-hold-back", options.yarn_hold_back, base::Duration(0), kHoldBackMax,
+                "so long YARN is handed out nothing new in the place of a container that was taken back")
+      .placeholder("DURATION");
   flags.list("feature-gates", options.feature_gates, "", parse_feature_gates,
              "NAME=true or NAME=false, as the peer has them: what is done where the manager does not say");
 

@@ -77,19 +77,23 @@ std::string format_take_back(const TakeBack& request) {
   base::JsonWriter writer(out);
   writer.begin_object().member("schema", kSchema).member("generation", request.generation);
   write_names(writer, "containers", request.containers);
-  writer.member("reason", request.reason).member("until", base::format_rfc3339_micro(request.until)).end_object();
+  writer.member("reason", request.reason)
+      .member("asked", base::format_rfc3339_micro(request.asked))
+      .member("holdSeconds", request.hold_seconds)
+      .end_object();
   return out;
 }
 
 Result<TakeBack> parse_take_back(std::string_view annotation) {
-  TM_TRY(const Json root, ours(annotation, {"generation", "containers", "reason", "until"}));
+  TM_TRY(const Json root, ours(annotation, {"generation", "containers", "reason", "asked", "holdSeconds"}));
   TakeBack read;
   TM_TRY(read.generation, number_of(root, "generation"));
   TM_TRY(read.containers, names_of(root, "containers"));
   const Json* reason = root.member("reason");
   if (reason == nullptr) return fail(ErrorKind::kInvalid, "reason: missing");
   TM_TRY(read.reason, text_of(*reason, "reason", kTakeBackTextBytesMax));
-  TM_TRY(read.until, time_of(root, "until"));
+  TM_TRY(read.asked, time_of(root, "asked"));
+  TM_TRY(read.hold_seconds, number_of(root, "holdSeconds"));
   return read;
 }
 

@@ -2,7 +2,7 @@
 //
 //   annotation  tidemark.io/yarn-take-back    of the agent
 //               {"schema":1,"generation":7,"containers":["container_…"],"reason":"TM-EVICT-001",
-//                "until":"2026-03-01T02:01:00.000000Z"}
+//                "asked":"2026-03-01T02:00:00.000000Z","holdSeconds":60}
 //   annotation  tidemark.io/yarn-taken-back   of the operator
 //               {"schema":1,"generation":7,"gone":["container_…"],"stayed":[…],"keepMiB":2048,
 //                "until":"2026-03-01T02:01:00.000000Z"}
@@ -33,7 +33,8 @@ struct TakeBack {
   std::int64_t generation = 0;          // grows with each
   std::vector<std::string> containers;  // that are to end, by their names
   std::string reason;                   // an id of model/reason.h
-  base::WallTime until;                 // so long YARN is not handed out again what they leave
+  base::WallTime asked;                 // by the node's clock
+  std::int64_t hold_seconds = 0;        // so long YARN is not handed out again what they leave
   bool operator==(const TakeBack&) const = default;
 };
 std::string format_take_back(const TakeBack& request);

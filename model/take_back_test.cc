@@ -12,10 +12,10 @@ base::WallTime at(std::string_view text) {
 }
 
 TEST(TakeBackTest, ARequestIsReadAsItWasWritten) {
-  const TakeBack request{7, {"container_1_0001_01_000002"}, "TM-EVICT-001", at("2026-03-01T02:01:00Z")};
+  const TakeBack request{7, {"container_1_0001_01_000002"}, "TM-EVICT-001", at("2026-03-01T02:00:00Z"), 60};
   const std::string text = format_take_back(request);
   EXPECT_EQ(text, R"({"schema":1,"generation":7,"containers":["container_1_0001_01_000002"],"reason":"TM-EVICT-001",)"
-                  R"("until":"2026-03-01T02:01:00.000000Z"})");
+                  R"("asked":"2026-03-01T02:00:00.000000Z","holdSeconds":60})");
   EXPECT_EQ(*parse_take_back(text), request);
 }
 
@@ -36,10 +36,10 @@ TEST(TakeBackTest, WhatIsNotMeantIsRefusedWithItsPlace) {
   EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[],"kill":true})")), R"("kill": not known)");
   EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":-1})")),
             R"(generation: wanted a whole number, found "-1")");
-  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[3],"reason":"","until":""})")),
+  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[3]})")),
             "containers: wanted a string of at most 128 bytes");
-  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[],"reason":"","until":"soon"})")),
-            "until: wanted a time like 2026-03-01T02:00:00Z");
+  EXPECT_EQ(why(parse_take_back(R"({"schema":1,"generation":1,"containers":[],"reason":"","asked":"soon"})")),
+            "asked: wanted a time like 2026-03-01T02:00:00Z");
   EXPECT_EQ(why(parse_taken_back(R"({"schema":1,"generation":1,"gone":[]})")),
             "stayed: wanted an array of at most 64 names");
   EXPECT_EQ(why(parse_taken_back(R"({"schema":1,"generation":1,"gone":[],"stayed":[],"keepMiB":1})")),

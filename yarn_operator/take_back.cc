@@ -13,6 +13,8 @@ namespace {
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(20);
 constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
 
+constexpr std::int64_t kHoldMax_s = std::chrono::duration_cast<std::chrono::seconds>(kKeepMax).count();
+
 struct Named {
   std::string name;
   hadoop::ContainerId id;
@@ -58,6 +60,11 @@ Going begin(const Taking& taking) {
   Going going;
   going.of = &taking;
   going.answer.generation = taking.request.generation;
+  const base::Duration apart = taking.now - taking.request.asked;
+  if (apart > kClocksDiffer || apart < -kClocksDiffer) {
+    refuse(going, "it was asked long ago, or the clocks of node and operator differ");
+    return going;
+  }
   for (const std::string& name : taking.request.containers) {
     auto id = hadoop::parse_container_id(name);
     if (!id) {
@@ -82,7 +89,8 @@ std::optional<Shrink> shrink_of(Going& going, const ClusterLink& link) {
   shrink.total.memory_mib = take.memory_mib;
   shrink.total.vcores = take.vcores;
   going.answer.keep_mib = take.memory_mib;
-  going.answer.until = going.of->request.until;
+  const base::Duration hold = std::chrono::seconds(std::min<std::int64_t>(going.of->request.hold_seconds, kHoldMax_s));
+  going.answer.until = going.of->now + hold;
   going.shrunk = true;
   return shrink;
 }

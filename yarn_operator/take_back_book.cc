@@ -17,7 +17,7 @@ std::optional<model::TakenBack> TakeBackBook::answer_of(const kube::Node& node) 
   return answer;
 }
 
-std::optional<model::TakeBack> TakeBackBook::open_request(const kube::Node& node, base::WallTime now) {
+std::optional<model::TakeBack> TakeBackBook::open_request(const kube::Node& node) {
   const std::string name(node.meta.name);
   const kube::Text* text = node.meta.annotations.find(model::kYarnTakeBackAnnotation);
   if (text == nullptr) return std::nullopt;
@@ -31,8 +31,7 @@ std::optional<model::TakeBack> TakeBackBook::open_request(const kube::Node& node
   }
   said_.erase(name);
   const auto answer = answer_of(node);
-  if (request->until <= now || (answer && answer->generation >= request->generation)) return std::nullopt;
-  request->until = std::min(request->until, now + kKeepMax);
+  if (answer && answer->generation >= request->generation) return std::nullopt;
   return *std::move(request);
 }
 

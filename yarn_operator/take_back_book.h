@@ -18,8 +18,8 @@ class TakeBackBook {
  public:
   explicit TakeBackBook(base::Log log) : log_(std::move(log)) {}
 
-  // nullopt: none, or it is answered, or its time is over. One that cannot be read is said once.
-  std::optional<model::TakeBack> open_request(const kube::Node& node, base::WallTime now);
+  // nullopt: none, or it is answered. One that cannot be read is said once.
+  std::optional<model::TakeBack> open_request(const kube::Node& node);
   // The most that YARN is handed out of the node now.
   std::optional<std::int64_t> keep_mib(const kube::Node& node, base::WallTime now) const;
   void answered(const std::string& node, const model::TakenBack& answer) { answers_[node] = answer; }

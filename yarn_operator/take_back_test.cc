@@ -35,8 +35,9 @@ class TakeBackTest : public testing::OperatorWorld {
     EXPECT_TRUE(annotation_is("n1", model::kYarnTakenBackAnnotation, model::format_taken_back({})));
     manager().told_totals.clear();
   }
-  void ask(std::vector<std::string> containers, std::int64_t generation = 1, base::Duration hold = 1s) {
-    const model::TakeBack request{generation, std::move(containers), "TM-EVICT-001", clock.wall() + hold};
+  void ask(std::vector<std::string> containers, std::int64_t generation = 1, std::int64_t hold_seconds = 1,
+           base::Duration ago = 0s) {
+    const model::TakeBack request{generation, std::move(containers), "TM-EVICT-001", clock.wall() + -ago, hold_seconds};
     patch("n1", annotations(Json::object(
                     {{std::string(model::kYarnTakeBackAnnotation), Json(model::format_take_back(request))}})));
   }
@@ -102,12 +103,16 @@ TEST_F(TakeBackTest, WhereNothingCanBeDoneTheAgentIsTold) {
   manager().away = false;
   ask({"pod_1"}, 3);
   EXPECT_NE(answer(3).refused.find("wanted container_"), std::string::npos);
+  ask({kNew}, 4, 1, 11min);
+  EXPECT_NE(answer(4).refused.find("long ago"), std::string::npos);
   EXPECT_TRUE(manager().preempted.empty());
+  ask({kNew}, 5, 1, 9min);  // the node's clock is behind
+  EXPECT_EQ(answer(5).gone, std::vector{kNew});
 }
 
-// A request that an operator before it left unanswered is carried out; one that it answered, or that is over, is not.
+// A request that an operator before it left unanswered is carried out; one that it answered is not.
 TEST_F(TakeBackTest, AnOperatorThatBeginsAnewGoesOn) {
-  ask({kNew}, 5, 1h);
+  ask({kNew}, 5, 3600);
   begin();
   EXPECT_EQ(answer(5).gone, std::vector{kNew});
   EXPECT_LE(model::parse_taken_back(annotation("n1", model::kYarnTakenBackAnnotation))->until, clock.wall() + 5min);
@@ -143,7 +148,7 @@ TEST_F(TakeBackTest, ManagersOfferStandsWhileTheRestIsHeldBack) {
   };
   for (int i = 0; i < 300 && confirmed() != offer.offer; ++i) pass(10ms);
   EXPECT_EQ(confirmed(), offer.offer);
-  ask({kNew}, 1, 2s);
+  ask({kNew}, 1, 2);
   answer(1);
   EXPECT_TRUE(total(kNm, 1024, 4));
   pass(600ms);  // some reports later

@@ -223,9 +223,10 @@ class RunningOperator final : public YarnOperator {
     for (const auto& [name, nm] : map().nm_of) {
       const kube::Node* node = nm.cluster == cluster ? nodes_.find({"", name}) : nullptr;
       if (node == nullptr || !taken_from(*node)) continue;
-      auto request = take_backs_.open_request(*node, loop_.clock().wall());
+      auto request = take_backs_.open_request(*node);
       const auto total = request ? total_of(*node) : std::nullopt;
-      if (total && total->send) takings.push_back({name, nm.id, *std::move(request), total->vcores});
+      if (total && total->send)
+        takings.push_back({name, nm.id, *std::move(request), total->vcores, loop_.clock().wall()});
     }
     return takings;
   }

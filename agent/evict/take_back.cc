@@ -14,8 +14,14 @@ constexpr base::Duration kGather = std::chrono::milliseconds(5);
 
 }  // namespace
 
-TakeBack::TakeBack(net::EventLoop& loop, kube::Writer& writer, base::Log log, std::string node_name)
-    : loop_(loop), writer_(writer), log_(std::move(log)), node_name_(std::move(node_name)), scope_(loop) {}
+TakeBack::TakeBack(net::EventLoop& loop, kube::Writer& writer, base::Log log, std::string node_name,
+                   base::Duration hold_back)
+    : loop_(loop),
+      writer_(writer),
+      log_(std::move(log)),
+      node_name_(std::move(node_name)),
+      hold_back_(hold_back),
+      scope_(loop) {}
 
 void TakeBack::use_node(const kube::Node& node) {
   if (const kube::Text* text = node.meta.annotations.find(model::kYarnTakeBackAnnotation)) {
@@ -92,7 +98,8 @@ net::Task<void> TakeBack::write() {
   model::TakeBack request;
   request.generation = policy::next_generation(generation_, loop_.clock().wall());
   request.reason = model::reason_id(why_);
-  request.until = loop_.clock().wall() + kHoldBack;
+  request.asked = loop_.clock().wall();
+  request.hold_seconds = std::chrono::duration_cast<std::chrono::seconds>(hold_back_).count();
   generation_ = request.generation;
   std::vector<std::shared_ptr<Waiting>> asked;
   for (const auto& [container, waiting] : waiting_) {

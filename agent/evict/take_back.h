@@ -28,6 +28,7 @@ inline constexpr base::Duration kTakeBackLimit = std::chrono::seconds(3);
 inline constexpr base::Duration kNotHeardFor = std::chrono::minutes(1);
 // So long YARN gets nothing new in the place of what it gave back.
 inline constexpr base::Duration kHoldBack = std::chrono::minutes(1);
+inline constexpr base::Duration kHoldBackMax = std::chrono::minutes(5);  // as the operator believes
 
 enum class TakeBackOutcome : std::uint8_t {
   kGone,      // the ResourceManager has ended it: what is left of it may be killed without harm
@@ -38,7 +39,8 @@ enum class TakeBackOutcome : std::uint8_t {
 
 class TakeBack {
  public:
-  TakeBack(net::EventLoop& loop, kube::Writer& writer, base::Log log, std::string node_name);
+  TakeBack(net::EventLoop& loop, kube::Writer& writer, base::Log log, std::string node_name,
+           base::Duration hold_back = kHoldBack);
 
   void use_node(const kube::Node& node);  // as the API server has it now
 
@@ -62,6 +64,7 @@ class TakeBack {
   kube::Writer& writer_;
   base::Log log_;
   const std::string node_name_;
+  const base::Duration hold_back_;
   std::optional<model::TakenBack> answer_;  // nullopt: no operator says that it hears
   std::string answer_text_;
   std::int64_t generation_ = 0;                              // the largest that the node carries, or we wrote

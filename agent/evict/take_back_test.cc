@@ -73,9 +73,10 @@ TEST_F(TakeBackTest, WhatIsWantedTogetherIsAskedTogetherAndEachHearsOfItself) {
   const model::TakeBack request = asked();
   EXPECT_EQ(request.containers, (std::vector{kOne, kTwo}));
   EXPECT_EQ(request.reason, "TM-EVICT-001");
-  EXPECT_EQ(request.until, clock.wall() + kHoldBack + -5ms);
+  EXPECT_EQ(request.asked, clock.wall() + -5ms);
+  EXPECT_EQ(request.hold_seconds, 60);
   EXPECT_FALSE(one->outcome);
-  answer({request.generation, {kOne}, {kTwo}, "", 1024, request.until});
+  answer({request.generation, {kOne}, {kTwo}, "", 1024, clock.wall()});
   pass(0ms);
   EXPECT_EQ(one->outcome, TakeBackOutcome::kGone);
   EXPECT_EQ(two->outcome, TakeBackOutcome::kStayed);

@@ -18,6 +18,10 @@ if groups.why_not():
 
 from node import test_eviction
 from node.evicting import LIMIT_S, Evicting
+from node.protecting import ROOM
+from node.test_agent import API, tearDownModule
+
+__all__ = ["API", "LIMIT_S", "MASTER_MIB", "ROOM", "SITE", "TASK_MIB", "OnASharedNode", "tearDownModule", "test_eviction"]  # what needs a node is had from here
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 SITE = Totals(memory_mib=4096, vcores=8)
@@ -26,13 +30,14 @@ HOLDS = f"(head -c {HELD_MIB}M /dev/zero; sleep 1000) | tail -c {HELD_MIB}M"  # 
 
 
 class OnASharedNode(Evicting):
+    YARN_SITE: dict[str, str] = {}
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
 
     @classmethod
     def launch(cls):
         """The agent of a node where a NodeManager and a copilot were first."""
         if not hasattr(cls, "yarn"):
-            cls.yarn = cls.enterClassContext(Yarn([SITE], groups=PLACE, below=cls.node.cgroup))
+            cls.yarn = cls.enterClassContext(Yarn([SITE], site=cls.YARN_SITE, groups=PLACE, below=cls.node.cgroup))
             folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
             cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}")
             cls.addClassCleanup(cls.copilot.stop)

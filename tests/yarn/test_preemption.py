@@ -1,4 +1,4 @@
-"""An eviction on a node that a kubelet and a NodeManager share, with YARN's operator: the ResourceManager itself ends the container, so that its application
+"""Evictions on a node that a kubelet and a NodeManager share, with YARN's operator: the ResourceManager itself ends the container, so that its application
 counts no failure. Where the operator is silent the container is killed as before."""
 
 import json
@@ -11,10 +11,8 @@ from pathlib import Path
 
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
-from node.evicting import LIMIT_S
-from node.test_agent import API, tearDownModule  # noqa: F401
-from support.yarn import until
-from yarn.sharing import SITE, TASK_MIB, OnASharedNode
+from support.yarn import frameworks, until
+from yarn.sharing import API, MASTER_MIB, SITE, TASK_MIB, OnASharedNode, tearDownModule, test_eviction  # noqa: F401
 from yarn.test_operator import NODE_ID, origin
 
 PREEMPTED, KILLED = -102, 137
@@ -22,7 +20,7 @@ TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-ba
 ANSWER_LIMIT_S = 3  # docs/guide/yarn-copilot.md: after that the copilot kills
 
 
-class Preemption(OnASharedNode):
+class WithOperator(OnASharedNode):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -45,6 +43,8 @@ class Preemption(OnASharedNode):
     def annotations(self) -> dict:
         return API.get(f"/api/v1/nodes/{self.node.name}")["metadata"]["annotations"]
 
+
+class Preemption(WithOperator):
     def loss_of(self, container: str) -> dict:
         path = Path(self.state) / "learned/losses.jsonl"
         return wait_for(lambda: next((loss for each in path.read_text().splitlines() if (loss := json.loads(each))["name"] == container), None), "its loss", self.agent)
@@ -68,8 +68,7 @@ class Preemption(OnASharedNode):
         self.assertIn("TM-YARN-014", self.operator.log)
         # What is left is held back, so that nothing new comes in its place at once; nobody else ends by any total.
         self.assertEqual(answer["keepMiB"], self.nm.total()[0])
-        kept = 2 * TASK_MIB + 256
-        self.assertEqual(kept, answer["keepMiB"])
+        self.assertEqual(2 * TASK_MIB + MASTER_MIB, answer["keepMiB"])
         until("all of it is handed out again", lambda: self.nm.total() == (SITE.memory_mib, SITE.vcores), 90)
         self.assertEqual(3, len(set(self.copilot.running()) & {master, *tasks}))
 
@@ -84,6 +83,55 @@ class Preemption(OnASharedNode):
         gone = sorted(set(tasks) - set(self.copilot.running()))
         self.assertEqual(KILLED, job.wait_told(gone[0]).status)
         self.assertIn(self.loss_of(gone[0])["ended"], ("TM-EVICT-015", "TM-EVICT-018"))
+
+
+class Frameworks(WithOperator):
+    """With nothing set but sizes. Killed, a fifth map of one kind or a seventh executor would have ended them."""
+
+    YARN_SITE = frameworks.SHUFFLE
+    EVICTIONS = 20
+
+    @classmethod
+    def more_flags(cls) -> list[str]:
+        return [*super().more_flags(), "--yarn-hold-back=0s"]
+
+    def evict_while_it_runs(self, job, least: int) -> int:
+        """So many, a few in a step; only where enough tasks run that no master has to go. How many the ResourceManager has taken."""
+        before = self.evictions("TM-EVICT-022")
+        taken = lambda: self.evictions("TM-EVICT-022") - before
+
+        def one_step() -> bool:
+            if taken() >= self.EVICTIONS or job.state in ("FINISHED", "FAILED", "KILLED"):
+                return True
+            enough = sum(not each["master"] for each in self.copilot.running().values()) >= least
+            self.line(test_eviction.memory_percent() if enough else test_eviction.OFF)
+            time.sleep(0.5)  # the agent decides once a second
+            return False
+
+        wait_for(one_step, f"{self.EVICTIONS} evictions", self.agent, 240)
+        self.line(test_eviction.OFF)
+        return taken()
+
+    def check(self, job, evicted: int) -> None:
+        report = job.wait_for("FINISHED", 240)
+        print(f"{type(job).__name__}: {evicted:.0f} evictions, {report['numNonAMContainerPreempted']} containers pre-empted, ended as {report['finalStatus']} after {report['elapsedTime'] / 1000:.0f} s", file=sys.stderr)
+        self.assertEqual("SUCCEEDED", report["finalStatus"], job.tail())
+        self.assertGreaterEqual(evicted, self.EVICTIONS)
+        self.assertEqual([""], [each["blacklistedNodes"] for each in job.attempts()], "one attempt, and no node that it would not have")
+        self.assertEqual(0, self.evictions("TM-EVICT-015"), "nobody was killed")
+        self.assertEqual({"web"}, self.names())
+
+    def test_map_reduce_finishes_after_twenty_evictions(self):
+        job = frameworks.map_reduce(self.yarn, 60, 4, map_memory_mib=384)
+        self.check(job, self.evict_while_it_runs(job, 6))
+        self.assertEqual(60, job.sum())
+        until("its client knows", job.counters)
+        self.assertEqual(None, job.counters().get("Failed map tasks"), job.counters())
+
+    def test_spark_finishes_after_twenty_evictions(self):
+        job = frameworks.spark(self.yarn, 120, 1, executors=3)
+        self.check(job, self.evict_while_it_runs(job, 3))
+        self.assertEqual(set(), job.failed())
 
 
 if __name__ == "__main__":

@@ -8,10 +8,7 @@ from pathlib import Path
 
 from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
-from node.evicting import LIMIT_S
-from node.protecting import ROOM
-from node.test_agent import API, tearDownModule  # noqa: F401
-from yarn.sharing import TASK_MIB, OnASharedNode
+from yarn.sharing import API, LIMIT_S, ROOM, TASK_MIB, OnASharedNode, tearDownModule, test_eviction  # noqa: F401
 
 
 class SharedNode(OnASharedNode):
