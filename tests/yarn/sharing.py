@@ -21,15 +21,15 @@ from node.evicting import LIMIT_S, Evicting
 from node.protecting import ROOM
 from node.test_agent import API, tearDownModule
 
-__all__ = ["API", "LIMIT_S", "MASTER_MIB", "ROOM", "SITE", "TASK_MIB", "OnASharedNode", "tearDownModule", "test_eviction"]  # what needs a node is had from here
+__all__ = ["API", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "OnASharedNode", "tearDownModule", "test_eviction"]  # what needs a node is had from here
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
-SITE = Totals(memory_mib=4096, vcores=8)
 MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700
 HOLDS = f"(head -c {HELD_MIB}M /dev/zero; sleep 1000) | tail -c {HELD_MIB}M"  # in memory, and no processor after that
 
 
 class OnASharedNode(Evicting):
+    SITE = Totals(memory_mib=4096, vcores=8)
     YARN_SITE: dict[str, str] = {}
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
 
@@ -37,7 +37,7 @@ class OnASharedNode(Evicting):
     def launch(cls):
         """The agent of a node where a NodeManager and a copilot were first."""
         if not hasattr(cls, "yarn"):
-            cls.yarn = cls.enterClassContext(Yarn([SITE], site=cls.YARN_SITE, groups=PLACE, below=cls.node.cgroup))
+            cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, groups=PLACE, below=cls.node.cgroup))
             folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
             cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}")
             cls.addClassCleanup(cls.copilot.stop)

@@ -7,12 +7,13 @@ import signal
 import sys
 import time
 import unittest
+from contextlib import suppress
 from pathlib import Path
 
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
-from support.yarn import frameworks, until
-from yarn.sharing import API, MASTER_MIB, SITE, TASK_MIB, OnASharedNode, tearDownModule, test_eviction  # noqa: F401
+from support.yarn import ENDED, Totals, frameworks, until
+from yarn.sharing import API, MASTER_MIB, TASK_MIB, OnASharedNode, tearDownModule, test_eviction  # noqa: F401
 from yarn.test_operator import NODE_ID, origin
 
 PREEMPTED, KILLED = -102, 137
@@ -28,7 +29,7 @@ class WithOperator(OnASharedNode):
 
     def setUp(self):
         super().setUp()
-        self.annotate({NODE_ID: self.nm.id, **origin(1000 * SITE.vcores, SITE.memory_mib)})
+        self.annotate({NODE_ID: self.nm.id, **origin(1000 * self.SITE.vcores, self.SITE.memory_mib)})
         self.addCleanup(self.annotate, {NODE_ID: None, TAKE_BACK: None, TAKEN_BACK: None})
         self.operator = Component(
             "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
@@ -69,7 +70,7 @@ class Preemption(WithOperator):
         # What is left is held back, so that nothing new comes in its place at once; nobody else ends by any total.
         self.assertEqual(answer["keepMiB"], self.nm.total()[0])
         self.assertEqual(2 * TASK_MIB + MASTER_MIB, answer["keepMiB"])
-        until("all of it is handed out again", lambda: self.nm.total() == (SITE.memory_mib, SITE.vcores), 90)
+        until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores), 90)
         self.assertEqual(3, len(set(self.copilot.running()) & {master, *tasks}))
 
     def test_where_the_operator_is_silent_it_is_killed(self):
@@ -88,6 +89,7 @@ class Preemption(WithOperator):
 class Frameworks(WithOperator):
     """With nothing set but sizes. Killed, a fifth map of one kind or a seventh executor would have ended them."""
 
+    SITE = Totals(memory_mib=8192, vcores=8)
     YARN_SITE = frameworks.SHUFFLE
     EVICTIONS = 20
 
@@ -95,16 +97,21 @@ class Frameworks(WithOperator):
     def more_flags(cls) -> list[str]:
         return [*super().more_flags(), "--yarn-hold-back=0s"]
 
-    def evict_while_it_runs(self, job, least: int) -> int:
-        """So many, a few in a step; only where enough tasks run that no master has to go. How many the ResourceManager has taken."""
+    def evict_while_it_runs(self, job) -> float:
+        """So many, a few in a step; only where those that work hold more than a step takes, so that no master has to go: the next one would ask for what the
+        largest node has just then, and this is the only one. How many the ResourceManager has taken."""
         before = self.evictions("TM-EVICT-022")
         taken = lambda: self.evictions("TM-EVICT-022") - before
+        a_step = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 0.03)
 
         def one_step() -> bool:
-            if taken() >= self.EVICTIONS or job.state in ("FINISHED", "FAILED", "KILLED"):
+            if taken() >= self.EVICTIONS or job.state in ENDED:
                 return True
-            enough = sum(not each["master"] for each in self.copilot.running().values()) >= least
-            self.line(test_eviction.memory_percent() if enough else test_eviction.OFF)
+            held = 0
+            for name, each in self.copilot.running().items():
+                with suppress(OSError):  # it has ended
+                    held += 0 if each["master"] else self.held(name)
+            self.line(test_eviction.memory_percent() if held > a_step else test_eviction.OFF)
             time.sleep(0.5)  # the agent decides once a second
             return False
 
@@ -123,14 +130,14 @@ class Frameworks(WithOperator):
 
     def test_map_reduce_finishes_after_twenty_evictions(self):
         job = frameworks.map_reduce(self.yarn, 60, 4, map_memory_mib=384)
-        self.check(job, self.evict_while_it_runs(job, 6))
+        self.check(job, self.evict_while_it_runs(job))
         self.assertEqual(60, job.sum())
         until("its client knows", job.counters)
         self.assertEqual(None, job.counters().get("Failed map tasks"), job.counters())
 
     def test_spark_finishes_after_twenty_evictions(self):
-        job = frameworks.spark(self.yarn, 120, 1, executors=3)
-        self.check(job, self.evict_while_it_runs(job, 3))
+        job = frameworks.spark(self.yarn, 120, 1, executors=6)
+        self.check(job, self.evict_while_it_runs(job))
         self.assertEqual(set(), job.failed())
 
 

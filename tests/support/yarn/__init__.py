@@ -11,9 +11,9 @@
   pom.xml        which version of Hadoop, and which of its jars (driver/maven_jars.py takes them)
 """
 
-from support.yarn.job import End, Job
+from support.yarn.job import ENDED, End, Job
 from support.yarn.server import NotReady
 from support.yarn.settings import Totals
 from support.yarn.yarn import Yarn, until
 
-__all__ = ["End", "Job", "NotReady", "Totals", "Yarn", "until"]
+__all__ = ["ENDED", "End", "Job", "NotReady", "Totals", "Yarn", "until"]

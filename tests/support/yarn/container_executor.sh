@@ -46,7 +46,7 @@ case $command in
   for folder in $(each "$logs"); do
     mkdir -p "$folder/$app/$container"
   done
-  mkdir -p "$work"
+  mkdir -p "$work/tmp" # masters of MapReduce want it
   cp "$script" "$work/launch_container.sh"
   cp "$tokens" "$work/container_tokens"
   chmod 700 "$work/launch_container.sh"
