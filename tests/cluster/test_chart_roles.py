@@ -488,7 +488,7 @@ class Roles(WithManager):
                 self.assertEqual(403, answer.status, answer.body)
 
     def test_of_a_node_the_yarn_operator_changes_what_yarn_holds_of_it(self):
-        """RBAC knows no fields: the right to patch nodes is held to three annotations by a policy."""
+        """RBAC knows no fields: the right to patch nodes is held to four annotations by a policy."""
         self.start_yarn_operator()
         node = "/api/v1/nodes/roles-yarn-1"
         colocation.must(self.api.request("PATCH", node, {"spec": {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]}, "metadata": {"labels": {"a": "b"}}}, content=MERGE))
@@ -507,7 +507,7 @@ class Roles(WithManager):
         }.items():
             with self.subTest(what):
                 self.assertIn("the YARN operator may change", refusal(body))
-        own_words = {THIRD_PARTY: '{"allocations":[]}', "tidemark.io/yarn-book": "{}", "tidemark.io/yarn-book-renewed": "1"}
+        own_words = {THIRD_PARTY: '{"allocations":[]}', "tidemark.io/yarn-book": "{}", "tidemark.io/yarn-book-renewed": "1", "tidemark.io/yarn-taken-back": "{}"}
         for annotations in (own_words, dict.fromkeys(own_words)):
             colocation.must(own.request("PATCH", node, {"metadata": {"annotations": annotations}}, content=MERGE))
 
