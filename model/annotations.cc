@@ -339,6 +339,26 @@ Result<YarnReclaim> parse_yarn_reclaim(std::string_view annotation) {
   return read;
 }
 
+std::string format_yarn_drain(const YarnDrain& drain) {
+  std::string out;
+  base::JsonWriter(out)
+      .begin_object()
+      .member("schema", kYarnSchema)
+      .member("generation", drain.generation)
+      .member("by", base::format_rfc3339_micro(drain.by))
+      .end_object();
+  return out;
+}
+Result<YarnDrain> parse_yarn_drain(std::string_view annotation) {
+  TM_TRY(const Json root, ours(annotation, {"schema", "generation", "by"}));
+  YarnDrain read;
+  TM_TRY(read.generation, generation_of(root));
+  const auto by = base::parse_rfc3339(root.text_at("by"));
+  if (!by) return fail(ErrorKind::kInvalid, "by: wanted a time like 2026-03-01T02:00:00Z");
+  read.by = *by;
+  return read;
+}
+
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation) {
   TM_TRY(const Json root, parse_object(annotation));
   CpuBasicInfo info;

@@ -104,6 +104,18 @@ inline constexpr std::string_view kYarnReclaimAnnotation = "tidemark.io/yarn-rec
 std::string format_yarn_reclaim(const YarnReclaim& reclaim);
 Result<YarnReclaim> parse_yarn_reclaim(std::string_view annotation);
 
+// When what YARN's containers hold beyond the offer of the same generation ends, `tidemark.io/yarn-drain`:
+// {"schema":1,"generation":7,"by":"2026-03-01T06:00:00.000000Z"}. Beside another offer it says nothing; absent: what
+// runs goes on.
+struct YarnDrain {
+  std::int64_t generation = 0;
+  base::WallTime by;
+  bool operator==(const YarnDrain&) const = default;
+};
+inline constexpr std::string_view kYarnDrainAnnotation = "tidemark.io/yarn-drain";
+std::string format_yarn_drain(const YarnDrain& drain);
+Result<YarnDrain> parse_yarn_drain(std::string_view annotation);
+
 // `node.koordinator.sh/cpu-basic-info` of a NodeResourceTopology:
 // {"cpuModel":"…","hyperThreadEnabled":true,"turboEnabled":true,…}
 Result<CpuBasicInfo> parse_cpu_basic_info(std::string_view annotation);

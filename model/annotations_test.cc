@@ -142,6 +142,17 @@ TEST(Annotations, WhatYarnWaitsForAndWhatItIsToGiveBack) {
   EXPECT_FALSE(parse_yarn_reclaim(R"({"schema":1,"generation":1})")) << "nobody knows what it means";
 }
 
+TEST(Annotations, WhenWhatYarnHoldsBeyondItsOfferEnds) {
+  const YarnDrain drain{7, *base::parse_rfc3339("2026-03-01T06:00:00Z")};
+  EXPECT_EQ(format_yarn_drain(drain), R"({"schema":1,"generation":7,"by":"2026-03-01T06:00:00.000000Z"})");
+  EXPECT_EQ(parse_yarn_drain(format_yarn_drain(drain)), drain);
+  const auto soon = parse_yarn_drain(R"({"schema":1,"generation":7,"by":"soon"})");
+  ASSERT_FALSE(soon);
+  EXPECT_EQ(soon.error().message, "by: wanted a time like 2026-03-01T02:00:00Z");
+  EXPECT_FALSE(parse_yarn_drain(R"({"schema":1,"by":"2026-03-01T06:00:00Z"})"));
+  EXPECT_FALSE(parse_yarn_drain(R"({"schema":1,"generation":7,"by":"2026-03-01T06:00:00Z","kill":1})"));
+}
+
 // The version before knows no `reclaim`, and refuses an offer with a field that it does not know.
 TEST(Annotations, AnOfferOfYarnSaysNothingOfWhatIsToBeGivenBack) {
   const auto between = parse_yarn_offer(R"({"schema":1,"generation":3,"resources":{},"upTo":{},"reclaim":[{}]})");

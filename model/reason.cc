@@ -510,13 +510,17 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kYarnTakenBack, "TM-YARN-014",
                "the node's agent wants containers back: the ResourceManager ends them as pre-empted"},
     ReasonInfo{Reason::kYarnKept, "TM-YARN-015", "YARN is not yet handed out again what was taken back on the node"},
+    ReasonInfo{Reason::kYarnDrained, "TM-YARN-016",
+               "the time to drain is over: the ResourceManager ends as pre-empted what YARN holds beyond its offer"},
+    ReasonInfo{Reason::kYarnLocalDirs, "TM-YARN-017",
+               "the NodeManager's local folders hold more than their limit, and its application most of it"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnKept) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnLocalDirs) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

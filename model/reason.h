@@ -414,6 +414,8 @@ enum class Reason : std::uint16_t {
   kYarnClosed,
   kYarnTakenBack,
   kYarnKept,
+  kYarnDrained,
+  kYarnLocalDirs,
 };
 
 struct ReasonInfo {

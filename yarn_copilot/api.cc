@@ -223,7 +223,10 @@ net::Task<Result<std::string>> Api::list_seen() {
   std::string out;
   base::JsonWriter writer(out);
   writer.begin_object().key("containers").begin_array();
-  for (const SeenContainer& each : running) write_seen(writer, each, outside_.ends.deadline(each.said.id));
+  for (const SeenContainer& each : running) {
+    const auto local = outside_.local == nullptr ? std::nullopt : outside_.local->bytes_of(each.said.id);
+    write_seen(writer, each, outside_.ends.deadline(each.said.id), local);
+  }
   writer.end_array().end_object();
   co_return out;
 }

@@ -34,6 +34,7 @@
 #include "net/loop.h"
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/ends.h"
+#include "yarn_copilot/local_limit.h"
 #include "yarn_copilot/machine.h"
 #include "yarn_copilot/work_labels.h"
 
@@ -47,6 +48,7 @@ struct ApiOutside {
   Machine& machine;
   base::Registry& metrics;
   std::function<void(model::AuditLine)> audit{};  // of limits; may be empty
+  const LocalLimit* local = nullptr;              // what containers have on disks
 };
 
 struct ApiConfig {

@@ -1,6 +1,22 @@
+#include <span>
+
+#include "base/text.h"
+#include "yarn_copilot/ends.h"
 #include "yarn_copilot/yarn_copilot.h"
 
 namespace tidemark::yarn_copilot {
+namespace {
+
+Result<std::vector<std::string>> read_local_dirs(std::span<const std::string> texts) {
+  for (const std::string& each : texts) {
+    if (!each.starts_with('/')) {
+      return fail(ErrorKind::kInvalid, "wanted absolute paths, found ", base::in_quotes(each));
+    }
+  }
+  return std::vector<std::string>(texts.begin(), texts.end());
+}
+
+}  // namespace
 
 void declare_flags(base::Flags& flags, CopilotOptions& options) {
   using std::chrono::milliseconds;
@@ -42,6 +58,18 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
   flags.boolean("adopt", options.adopt,
                 "make groups for containers whose NodeManager makes none (DefaultContainerExecutor), with what YARN "
                 "gave them as weight and memory limit");
+  flags
+      .list("nm-local-dirs", options.local_dirs, "", read_local_dirs,
+            "the NodeManager's local folders (yarn.nodemanager.local-dirs): what containers have there is told")
+      .placeholder("DIR");
+  flags
+      .integer(
+          "local-dirs-limit-mib", options.local_dirs_limit_mib, 0, std::int64_t{1} << 40,
+          "MiB that those folders may hold together: above it containers are asked to end, one after the other, of "
+          "the application that holds most first. 0: nobody ends for it")
+      .placeholder("MIB");
+  flags.duration("local-dirs-grace", options.local_dirs_grace, seconds(0), kGraceMax,
+                 "so long after it was asked such a container is killed");
   flags.text("cgroup-root-dir", options.cgroup_root, "where the machine's cgroups are mounted")
       .placeholder("DIR")
       .alias("cgroup-root");

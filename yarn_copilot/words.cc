@@ -115,7 +115,8 @@ copilot::Container to_container(const SeenContainer& seen, const std::vector<Que
   return out;
 }
 
-void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::optional<base::WallTime> stop) {
+void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::optional<base::WallTime> stop,
+                std::optional<std::int64_t> local_bytes) {
   writer.begin_object().member("id", seen.said.id).member("state", seen.said.state);
   write_text(writer, "application", seen.yarn ? seen.yarn->application : std::string_view());
   write_text(writer, "attempt", seen.yarn ? seen.yarn->attempt : std::string_view());
@@ -134,6 +135,7 @@ void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::option
   } else {
     writer.null();
   }
+  if (local_bytes) writer.member("localBytes", *local_bytes);
   write_time(writer, "stoppedAt", stop);
   writer.end_object();
 }

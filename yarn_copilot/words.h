@@ -32,7 +32,8 @@ copilot::Container to_container(const SeenContainer& seen, const std::vector<Que
 //    "use":{"processes":3,"cpuNanoseconds":1,"memoryBytes":1},"stoppedAt":"2026-…"}
 //
 // null: nobody knows it, it has none.
-void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::optional<base::WallTime> stop);
+void write_seen(base::JsonWriter& writer, const SeenContainer& seen, std::optional<base::WallTime> stop,
+                std::optional<std::int64_t> local_bytes = std::nullopt);
 void write_limits(base::JsonWriter& writer, std::string_view id, const Limits& limits);
 
 // {"containerID":"…"}; what else is in it is passed over, as the peer does.

@@ -23,6 +23,7 @@
 #include "yarn_copilot/container_list.h"
 #include "yarn_copilot/containers.h"
 #include "yarn_copilot/ends.h"
+#include "yarn_copilot/local_limit.h"
 #include "yarn_copilot/machine.h"
 
 namespace tidemark::yarn_copilot {
@@ -112,7 +113,9 @@ class RunningCopilot final : public YarnCopilot {
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
         containers_(loop, list_, machine_, applications_, log),
         ends_(loop, machine_, log, metrics, rim.audit),
-        api_(loop, {containers_, ends_, machine_, metrics, rim.audit}, log,
+        local_(loop, containers_, ends_, log, metrics,
+               {options_.local_dirs, options_.local_dirs_limit_mib << 20, options_.local_dirs_grace}),
+        api_(loop, {containers_, ends_, machine_, metrics, rim.audit, &local_}, log,
              {.users = std::move(users), .queues = options_.queues}),
         adoption_(loop, containers_, machine_, log, metrics),
         scope_(loop) {}
@@ -136,6 +139,7 @@ class RunningCopilot final : public YarnCopilot {
                           {"node_manager", options_.node_manager},
                           {"group", machine_.parent()},
                           {"cgroups", linux::to_string(hierarchies_.layout())}});
+    if (!options_.local_dirs.empty()) scope_.spawn(local_.run());
     scope_.spawn(options_.adopt ? adoption_.run() : first_look());
     return {};
   }
@@ -165,6 +169,7 @@ class RunningCopilot final : public YarnCopilot {
   ApplicationBook applications_;
   Containers containers_;
   Ends ends_;
+  LocalLimit local_;
   Api api_;
   Adoption adoption_;
   std::unique_ptr<net::HttpServer> server_;
@@ -181,6 +186,9 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
         ErrorKind::kUnsupported,
         "--sync-memory-cgroup: Hadoop 3 has memory groups of its own (yarn.nodemanager.resource.memory.enabled); "
         "groups for Hadoop 2 are not made here");
+  }
+  if (options.local_dirs.empty() && options.local_dirs_limit_mib > 0) {
+    return fail(ErrorKind::kInvalid, "--local-dirs-limit-mib: of which folders? --nm-local-dirs names none");
   }
   if (!options.socket.starts_with('/')) {
     return fail(ErrorKind::kInvalid, "--server-endpoint: wanted an absolute path, found ",

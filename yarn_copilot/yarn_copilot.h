@@ -37,8 +37,11 @@ struct CopilotOptions {
   std::string node_manager_ca;  // file; "": the system's
   base::Duration node_manager_limit = std::chrono::seconds(3);
   base::Duration list_age = std::chrono::seconds(1);
-  std::vector<std::string> users;  // uids beside root and our own
-  bool adopt = false;              // groups for containers that have none
+  std::vector<std::string> users;         // uids beside root and our own
+  std::vector<std::string> local_dirs;    // of the NodeManager; none: nobody looks what containers have there
+  std::int64_t local_dirs_limit_mib = 0;  // 0: nobody ends for it
+  base::Duration local_dirs_grace = std::chrono::seconds(10);
+  bool adopt = false;  // groups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
   std::string hadoop_conf_dir;  // where ResourceManagers are; "": applications are not asked for

@@ -67,10 +67,11 @@ Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner) 
 kube::NodeFields node_fields() {
   kube::NodeFields fields;
   fields.meta.labels = kube::KeyFilter::all();  // pools choose their nodes by any of them
-  fields.meta.annotations = {
-      model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation, model::kStateDetailAnnotation,
-      model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,         model::kYarnOfferAnnotation,
-      model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,          model::kYarnTakenBackAnnotation};
+  fields.meta.annotations = {model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation,
+                             model::kStateDetailAnnotation,       model::kYarnNodeIdAnnotation,
+                             model::kYarnClusterIdAnnotation,     model::kYarnOfferAnnotation,
+                             model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,
+                             model::kYarnTakenBackAnnotation,     model::kYarnDrainAnnotation};
   fields.info = false;
   return fields;
 }
@@ -105,6 +106,12 @@ Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods,
                                                          text_of(node.meta.annotations, model::kStateDetailAnnotation));
   share.state = policy::effective(reading.marks, mode, now).yarn;
   return share;
+}
+
+std::optional<model::YarnDrain> drain_on(const kube::Node& node) {
+  const auto text = text_of(node.meta.annotations, model::kYarnDrainAnnotation);
+  const auto drain = text ? model::parse_yarn_drain(*text) : fail(ErrorKind::kNotFound);
+  return drain ? std::optional(*drain) : std::nullopt;
 }
 
 std::int64_t offer_generation(const kube::Node& node) {

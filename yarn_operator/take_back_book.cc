@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/annotations.h"
 #include "yarn_operator/take_back.h"
 
 namespace tidemark::yarn_operator {
@@ -43,7 +44,8 @@ std::optional<std::int64_t> TakeBackBook::keep_mib(const kube::Node& node, base:
 }
 
 bool taken_from(const kube::Node& node) {
-  return node.meta.annotations.has(model::kYarnTakeBackAnnotation);
+  return node.meta.annotations.has(model::kYarnTakeBackAnnotation) ||
+         node.meta.annotations.has(model::kYarnDrainAnnotation);
 }
 
 }  // namespace tidemark::yarn_operator

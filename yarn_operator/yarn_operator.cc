@@ -13,6 +13,7 @@
 #include "model/names.h"
 #include "net/admin.h"
 #include "yarn_operator/cluster_link.h"
+#include "yarn_operator/drain_book.h"
 #include "yarn_operator/node_figures.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/node_words.h"
@@ -65,6 +66,9 @@ class RunningOperator final : public YarnOperator {
                                     "Containers that ended as pre-empted, since their node's agent wanted them back.")),
         not_taken_back_(metrics.counter("tidemark_yarn_operator_not_taken_back_total",
                                         "Containers that an agent wanted back and that stayed, or others went.")),
+        drained_(metrics.counter(
+            "tidemark_yarn_operator_drained_nodes_total",
+            "Nodes on which YARN held more than its offer when the time to drain was over: what was too much ended.")),
         take_backs_(log_),
         annotate_(loop),
         scope_(loop) {
@@ -184,6 +188,7 @@ class RunningOperator final : public YarnOperator {
         note_closed(lane, lane.link.closed(wanted));
         if (may_write()) {
           const UnderWay mine(under_way_);
+          co_await end_what_is_due(lane, wanted);
           auto told = co_await lane.link.tell(std::move(wanted));
           if (!told) lane.log.warn("totals were not taken", {{"why", told.error().message}});
           if (told) tell_set_again(told->set_again);
@@ -194,6 +199,19 @@ class RunningOperator final : public YarnOperator {
       if (wait > base::Duration(0) && co_await lane.wake.wait_for(wait)) co_await loop_.sleep(kGather);
       lane.wake.clear();
     }
+  }
+
+  // What is beyond the offers of nodes whose time to drain is over. Their next totals follow at once.
+  net::Task<void> end_what_is_due(Lane& lane, const std::vector<Wanted>& wanted) {
+    const auto node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
+    const auto due = drains_.due(wanted, node_of, loop_.clock().wall(), loop_.clock().monotonic());
+    if (due.empty() || !co_await lane.link.refresh()) co_return;
+    auto shrinks = drains_.begin(due, lane.link, loop_.clock().monotonic());
+    if (shrinks.empty()) co_return;
+    const std::size_t count = shrinks.size();
+    const auto told = co_await lane.link.shrink(std::move(shrinks));
+    if (told) drained_.add(count);
+    if (!told) lane.log.warn("what drained is not ended", {{"why", told.error().message}});
   }
 
   // What agents want back. Their nodes' next totals follow at once.
@@ -416,6 +434,7 @@ class RunningOperator final : public YarnOperator {
     std::erase_if(held_, is_gone);
     std::erase_if(written_, is_gone);
     take_backs_.forget(is_gone);
+    drains_.forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
     urgent.insert(urgent.end(), names.begin(), names.end());
     return urgent;
   }
@@ -505,7 +524,9 @@ class RunningOperator final : public YarnOperator {
   std::map<std::string, base::MonotonicTime> written_;  // by node: when it was written last
   base::Counter& taken_back_;
   base::Counter& not_taken_back_;
+  base::Counter& drained_;
   TakeBackBook take_backs_;
+  DrainBook drains_;
   net::Event annotate_;
   int under_way_ = 0;
   bool draining_ = false;

@@ -58,6 +58,8 @@ std::string capacity_patch(const CapacityWrite& write) {
   write_annotation(json, model::kYarnOfferAnnotation, write.yarn_action, model::format_yarn_offer(write.yarn_offer));
   write_annotation(json, model::kYarnReclaimAnnotation, write.yarn_reclaim_action,
                    model::format_yarn_reclaim(write.yarn_reclaim));
+  write_annotation(json, model::kYarnDrainAnnotation, write.yarn_drain_action,
+                   model::format_yarn_drain(write.yarn_drain));
   write_annotation(json, model::kOversoldAnnotation, write.oversold_action,
                    model::format_oversold(write.oversold_since));
   json.member(kEpochAnnotation, std::string_view(base::cat(write.epoch)));

@@ -41,6 +41,9 @@ struct CapacityWrite {
   // What YARN's work is to give back, under the generation of the offer; alike.
   policy::AnnotationAction yarn_reclaim_action = policy::AnnotationAction::kKeep;
   model::YarnReclaim yarn_reclaim;
+  // When what YARN holds beyond its offer ends; alike.
+  policy::AnnotationAction yarn_drain_action = policy::AnnotationAction::kKeep;
+  model::YarnDrain yarn_drain;
   // That more was sold than there is; alike.
   policy::AnnotationAction oversold_action = policy::AnnotationAction::kKeep;
   base::WallTime oversold_since;

@@ -49,6 +49,10 @@ TEST(CapacityPatch, WhatYarnIsOfferedAndIsToGiveBackAreTwoAnnotationsOfOneWrite)
   const Json patch = *Json::parse(capacity_patch(write));
   ASSERT_NE(patch.at("metadata", "annotations", model::kYarnReclaimAnnotation), nullptr);
   EXPECT_TRUE(patch.at("metadata", "annotations", model::kYarnReclaimAnnotation)->is_null());
+  EXPECT_EQ(patch.at("metadata", "annotations", model::kYarnDrainAnnotation), nullptr) << "what was told stays";
+  write.yarn_drain_action = policy::AnnotationAction::kSet;
+  write.yarn_drain = {7, base::WallTime{std::chrono::hours(500'000)}};
+  EXPECT_EQ(model::parse_yarn_drain(annotation(model::kYarnDrainAnnotation)), write.yarn_drain);
 }
 
 // Contract 5.5: reset deletes the keys from capacity and allocatable and writes "0" as origin.

@@ -15,6 +15,7 @@
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/quantity.h"
+#include "policy/drain/drain.h"
 #include "policy/ledger/books.h"
 #include "policy/profile/warm_up.h"
 
@@ -130,6 +131,35 @@ static void remember_taken_off(NodeDecision& decision) {
                    of_kubernetes.in_decided};
   of_yarn = {true, on.yarn.told, on.yarn.taken_off, decision.yarn_offer.value_or(model::Resources{}),
              of_yarn.in_decided};
+}
+
+std::optional<base::WallTime> drain_in_force(const kube::Node& node, const model::YarnOffer& offer,
+                                             base::WallTime now) {
+  const auto* text = node.meta.annotations.find(model::kYarnDrainAnnotation);
+  if (text == nullptr) return std::nullopt;
+  const auto drain = model::parse_yarn_drain(text->view());
+  if (!drain || drain->generation != offer.generation || now - drain->by >= policy::kDrainKept) return std::nullopt;
+  return drain->by;
+}
+
+// When what YARN holds beyond its offer ends.
+static std::optional<base::WallTime> drain_of(const kube::Node& node, const NodeDecision& decision,
+                                              const policy::EffectiveState& state) {
+  if (!decision.yarn_offer || !decision.pool->ends_yarn_work) return std::nullopt;
+  const DecisionBasis& on = decision.basis;
+  policy::DrainInput input;
+  input.wanted = true;
+  input.now = on.now;
+  if (const auto& line = decision.offer.line) {
+    static const policy::Calendar kNone;
+    input.line_comes_down = policy::comes_down_at(decision.calendar == nullptr ? kNone : *decision.calendar,
+                                                  line->cpu.base, line->memory.base, on.overrides, on.now);
+  }
+  if (state.yarn == policy::NodeState::kDraining && state.order) input.order_ends = state.order->drain_until;
+  if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
+    if (const auto offer = model::parse_yarn_offer(text->view())) input.told = drain_in_force(node, *offer, on.now);
+  }
+  return policy::yarn_drain(input);
 }
 
 std::vector<model::Label> labels_of(const kube::Node& node) {
@@ -278,6 +308,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   if (decision.yarn_offer ? takes_back(state.yarn) || reset : reset && was_offered && decision.basis.yarn_obeys) {
     decision.yarn_offer = model::Resources{};  // taken back: one that is gone could as well be unknown
   }
+  decision.yarn_drain = drain_of(node, decision, state);
   if (takes_back(state.k8s)) {
     decision.obeyed.plan.zones = policy::reset_zones(decision.snapshot.topology, policy::Profile::kTidemark);
   }
@@ -314,6 +345,7 @@ kube::NodeFields node_fields() {
                              model::kYarnBookRenewedAnnotation,
                              model::kYarnOfferAnnotation,
                              model::kYarnReclaimAnnotation,
+                             model::kYarnDrainAnnotation,
                              model::kOversoldAnnotation,
                              kEpochAnnotation,
                              model::kNodeSettingsAnnotation,

@@ -89,6 +89,7 @@ struct NodeDecision {
   policy::Obeyed obeyed;  // the offer, as the node's state lets it be
   // What YARN may hand out, as the node's state lets it be; nullopt: nobody obeys, or there is nothing to say.
   std::optional<model::Resources> yarn_offer;
+  std::optional<base::WallTime> yarn_drain;  // when what YARN holds beyond that ends
   // What each side is to give back, by class: for the other side, or because the class is off.
   policy::ClassesOff kubernetes_off, yarn_off;
   std::vector<policy::ClassReclaim> kubernetes_reclaim, yarn_reclaim;
@@ -111,6 +112,9 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
 // The offer alone, from what was kept of it: what the node would be told if it were on. The settings have a co-location
 // config, and outlive the decision.
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision);
+
+// Until when YARN's work drains by what the node carries with this offer; nullopt: nobody says, or it is long over.
+std::optional<base::WallTime> drain_in_force(const kube::Node& node, const model::YarnOffer& offer, base::WallTime now);
 
 std::vector<model::Label> labels_of(const kube::Node& node);
 // What is sold on it: its pods that hold batch or mid resources, and what YARN's book says, or else third parties.

@@ -468,5 +468,57 @@ TEST_F(LedgerTest, WhereNeitherTheBookNorTheOfferCanBeReadYarnKeepsWhatWasLeftTo
   EXPECT_EQ(offered("n1"), "13200") << "an unreadable text is not nothing";
 }
 
+// Within the lead before its window closes YARN hears when what is then too much ends; with each offer of that time.
+TEST_F(LedgerTest, YarnIsToldWhenItsWorkOfAWindowEnds) {
+  const auto at = [&](base::Duration from_now) {
+    std::string text = base::format_rfc3339(clock.wall() + from_now);
+    text.resize(std::string_view("2026-11-10T18:00").size());
+    return text;
+  };
+  const auto drain = [&] {
+    const auto text = std::string(read_node("n1").text_at("metadata", "annotations", model::kYarnDrainAnnotation));
+    return text.empty() ? std::nullopt : std::optional(*model::parse_yarn_drain(text));
+  };
+  const auto closes = *base::parse_rfc3339(at(40min) + ":00Z");
+  ledger(base::cat(
+      "{mode: strict}\ndrain: {yarn: end}\ncalendar: a\ncalendars: [{name: a, zone: UTC, lead: 10m, entries: ",
+      "[{name: night, from: ", at(-60min), ", to: ", at(40min), ", cpu: 90, memory: 90}]}]"));
+  book(0);
+  start();
+  // Reports come, or nothing is sold for want of them.
+  const auto wait = [&](base::Duration time) {
+    for (base::Duration passed(0); passed < time; passed += 1min) {
+      metric("n1", "2");
+      if (yarn_offer()) book(yarn_cpu());
+      run_for(1min);
+    }
+  };
+  wait(25min);
+  ASSERT_TRUE(yarn_offer());
+  EXPECT_FALSE(drain());
+  const auto before = yarn_offer()->generation;
+  wait(7min);
+  ASSERT_TRUE(drain());
+  EXPECT_EQ(drain()->by, closes);
+  EXPECT_GT(yarn_offer()->generation, before);
+  EXPECT_EQ(drain()->generation, yarn_offer()->generation);
+  wait(7min);
+  metric("n1", "9");  // a cut for another cause, still in the lead
+  run_for(20s);
+  EXPECT_EQ(drain()->generation, yarn_offer()->generation);
+  // Past its moment it stands beside the offers of two minutes more; after that it goes with none.
+  while (clock.wall() < closes + 30s) run_for(5s);
+  metric("n1", "10");
+  run_for(20s);
+  EXPECT_EQ(drain()->by, closes);
+  EXPECT_EQ(drain()->generation, yarn_offer()->generation);
+  while (clock.wall() < closes + 3min) run_for(5s);
+  const auto last = yarn_offer()->generation;
+  metric("n1", "12");
+  run_for(20s);
+  EXPECT_GT(yarn_offer()->generation, last);
+  EXPECT_LT(drain()->generation, yarn_offer()->generation);
+}
+
 }  // namespace
 }  // namespace tidemark::manager

@@ -107,6 +107,9 @@ policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecisio
   if (policy::worth_telling(reclaim_with(node, *told), policy::told(decision.yarn_reclaim))) {
     return {true, model::Reason::kLedgerReclaim};
   }
+  if (drain_in_force(node, *told, decision.basis.now) != decision.yarn_drain) {
+    return {true, model::Reason::kLineDraining};
+  }
   const model::ExtendedResources is{told->offer.cpu, told->offer.memory, {}, {}};
   const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
   if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
@@ -429,9 +432,11 @@ void OvercommitController::tell_yarn(const kube::Node& node, const NodeDecision&
     if (!amounts) return;
     if (node.meta.annotations.has(model::kYarnOfferAnnotation)) write.yarn_action = AnnotationAction::kRemove;
     write.yarn_reclaim_action = no_reclaim;
+    if (node.meta.annotations.has(model::kYarnDrainAnnotation)) write.yarn_drain_action = AnnotationAction::kRemove;
     return;
   }
-  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(reclaim_with(node, *told), reclaim)) {
+  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(reclaim_with(node, *told), reclaim) &&
+      drain_in_force(node, *told, decision.basis.now) == decision.yarn_drain) {
     // The same offer keeps its number: nobody has to confirm it again.
     if (const auto offer = settled_yarn_offer(node)) {
       write.yarn_action = AnnotationAction::kSet;
@@ -444,6 +449,11 @@ void OvercommitController::tell_yarn(const kube::Node& node, const NodeDecision&
       policy::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), loop_.clock().wall());
   write.yarn_reclaim_action = reclaim.empty() ? no_reclaim : AnnotationAction::kSet;
   write.yarn_reclaim = {write.yarn_offer.generation, std::move(reclaim)};
+  // One that is over stays: it says that YARN's totals of this node once had a timeout, which sticks.
+  if (decision.yarn_drain) {
+    write.yarn_drain_action = AnnotationAction::kSet;
+    write.yarn_drain = {write.yarn_offer.generation, *decision.yarn_drain};
+  }
 }
 
 CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decision& decision,

@@ -229,6 +229,28 @@ LinePlan Timeline::at(WallTime now) const {
   return plan;
 }
 
+std::optional<WallTime> Timeline::comes_down_at(WallTime now) const {
+  const std::int64_t now_s = seconds(now);
+  std::optional<std::int64_t> first;
+  const auto look = [&](std::optional<std::int64_t> LinePercent::* side, std::int64_t base) {
+    const LineTerms terms = terms_at(side, base, now_s);
+    if (terms.sell >= terms.hold) return;
+    const auto from = std::upper_bound(corners_s_.begin(), corners_s_.end(), now_s);
+    const auto to = std::upper_bound(from, corners_s_.end(), now_s + lead_s());
+    const auto down =
+        std::find_if(from, to, [&](std::int64_t at_s) { return hold_at(side, base, at_s).terms.hold <= terms.sell; });
+    if (down != to && (!first || *down < *first)) first = *down;
+  };
+  look(&LinePercent::cpu, base_cpu_);
+  look(&LinePercent::memory, base_memory_);
+  return first ? std::optional(WallTime{std::chrono::seconds(*first)}) : std::nullopt;
+}
+
+std::optional<WallTime> comes_down_at(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
+                                      const LineOverrides& overrides, WallTime now) {
+  return Timeline(calendar, base_cpu, base_memory, overrides, now, now).comes_down_at(now);
+}
+
 LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
                     const LineOverrides& overrides, WallTime now) {
   return Timeline(calendar, base_cpu, base_memory, overrides, now, now).at(now);

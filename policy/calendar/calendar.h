@@ -129,6 +129,7 @@ class Timeline {
            base::WallTime from, base::WallTime to);
 
   LinePlan at(base::WallTime now) const;  // within [from, to]; total elsewhere too, but then entries may be missing
+  std::optional<base::WallTime> comes_down_at(base::WallTime now) const;
 
  private:
   struct Occurrence {
@@ -153,6 +154,11 @@ class Timeline {
   std::vector<Occurrence> occurrences_;  // by start
   std::vector<std::int64_t> corners_s_;  // where a line may bend or jump; sorted
 };
+
+// When the line will have come down to what may be sold now: a window closes, a freeze begins, an override ends. The
+// earlier of both sides. nullopt: it does not come down within `lead`, or is on a ramp whose end lies beyond that.
+std::optional<base::WallTime> comes_down_at(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
+                                            const LineOverrides& overrides, base::WallTime now);
 
 // The line now.
 LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,

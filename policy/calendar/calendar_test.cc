@@ -137,6 +137,8 @@ class Scenario {
     if (plan.cpu.entry) out += cat(" ", calendar_.entries[*plan.cpu.entry].name);
     out += cat(" [", model::reason_id(plan.cpu.reason), "]");
     if (plan.changes_at) out += cat("  until ", local_text(*plan.changes_at));
+    const auto down = comes_down_at(calendar_, *base_.cpu, *base_.memory, overrides_, moment(text));
+    if (down) out += cat("  down at ", local_text(*down));
     return out;
   }
 
@@ -205,6 +207,15 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
                                                                : random() % (calendar.lead.count() / 1'000'000 + 1));
         ASSERT_LE(plan.cpu.sell, timeline.at(later).cpu.hold + 1) << "seed " << seed;
         ASSERT_LE(plan.memory.sell, timeline.at(later).memory.hold + 1) << "seed " << seed;
+      }
+      // A moment at which it is down lies within the lead, and there it is down.
+      if (const auto down = timeline.comes_down_at(now)) {
+        ASSERT_GT(*down, now + base::Duration(-std::chrono::seconds(1))) << "seed " << seed;
+        ASSERT_LE(*down, now + calendar.lead) << "seed " << seed;
+        const auto then = timeline.at(*down);
+        ASSERT_TRUE((plan.cpu.sell < plan.cpu.hold && then.cpu.hold <= plan.cpu.sell) ||
+                    (plan.memory.sell < plan.memory.hold && then.memory.hold <= plan.memory.sell))
+            << "seed " << seed;
       }
       // Asked by itself or as a part of a long look ahead: the same.
       const auto alone = water_line(calendar, base_cpu, 65, {}, now);

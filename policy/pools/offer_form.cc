@@ -111,6 +111,12 @@ void read_motion(Form& form, MotionConfig& motion, Problems& problems) {
   each.finish();
 }
 
+void read_drain(Form& form, bool& ends_yarn_work, Problems& problems) {
+  Form each(form.member("drain"), form.place("drain"), problems);
+  if (const auto choice = each.choice("yarn", {"keep", "end"})) ends_yarn_work = *choice == 1;
+  each.finish();
+}
+
 void read_arbitrate(Form& form, ArbitrateSettings& arbitrate, Problems& problems) {
   Form each(form.member("arbitrate"), form.place("arbitrate"), problems);
   if (each.has("enabled")) {

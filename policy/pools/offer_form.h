@@ -26,6 +26,7 @@ namespace tidemark::policy {
 
 // What is not given stays as it is.
 void read_ledger(Form& form, std::span<const WorkClass> classes, LedgerConfig& ledger, Problems& problems);
+void read_drain(Form& form, bool& ends_yarn_work, Problems& problems);
 void read_arbitrate(Form& form, ArbitrateSettings& arbitrate, Problems& problems);
 void read_motion(Form& form, MotionConfig& motion, Problems& problems);
 

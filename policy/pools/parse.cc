@@ -83,6 +83,7 @@ void read_offer(Form& form, const TidemarkConfig& config, Pool& pool, Problems& 
   read_calendar_name(form, config, pool.calendar);
   read_ledger(form, config.classes, pool.ledger, problems);
   read_motion(form, pool.motion, problems);
+  read_drain(form, pool.ends_yarn_work, problems);
   read_arbitrate(form, pool.arbitrate, problems);
   read_warm_up(form, pool.warm_up);
   read_evictions(form, pool.budget, pool.evict, problems);

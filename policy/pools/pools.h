@@ -44,6 +44,7 @@ struct Pool {
   base::Duration warm_up = kWarmUp;  // the same: for how long a pod that started counts with more than it uses
   BudgetSettings budget;
   ArbitrateSettings arbitrate;  // what happens where two schedulers sold too much of a node
+  bool ends_yarn_work = false;  // when a drain is over: what YARN holds beyond its offer
   EvictSettings evict;          // how the agents of its nodes go about evictions
   SloLayer nodeslo;             // over what slo-controller-config says for its nodes
 };

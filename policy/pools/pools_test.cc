@@ -154,6 +154,23 @@ arbitrate: {enabled: yes please, taint: 1, tolerancePermille: 1001, overAfter: 0
   }
 }
 
+TEST(TidemarkConfigText, WhatADrainEndsIsThePools) {
+  const auto config = must(R"(
+schema: 1
+mode: enforce
+drain: {yarn: end}
+pools:
+- {name: night, nodeSelector: {matchLabels: {a: a}}}
+- {name: long, nodeSelector: {matchLabels: {a: b}}, drain: {yarn: keep}}
+)");
+  EXPECT_FALSE(drop_in().rest.ends_yarn_work);
+  EXPECT_TRUE(config.rest.ends_yarn_work);
+  EXPECT_TRUE(config.pools[0].ends_yarn_work);
+  EXPECT_FALSE(config.pools[1].ends_yarn_work);
+  const std::string wrong = refusal("schema: 1\nmode: enforce\ndrain: {yarn: kill, pods: end}\n");
+  for (const char* place : {"drain.yarn", "pods"}) EXPECT_NE(wrong.find(place), std::string::npos) << wrong;
+}
+
 TEST(TidemarkConfigText, APoolsNodeSloLiesOverThatOfTheDocument) {
   const auto config = must(R"(
 schema: 1

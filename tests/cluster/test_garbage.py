@@ -55,6 +55,7 @@ SHAPED = {
     "tidemark.io/yarn-book": ['{"schema":1,"generation":1,"confirmed":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
     "tidemark.io/yarn-offer": ['{"schema":1,"generation":1,"resources":{"kubernetes.io/batch-cpu":"%s"}}' % each for each in AMOUNTS],
     "tidemark.io/yarn-reclaim": ['{"schema":1,"generation":1,"reclaim":[{"class":7}]}', '{"schema":1,"generation":1}'],
+    "tidemark.io/yarn-drain": ['{"schema":1,"generation":1,"by":"soon"}', '{"schema":1,"generation":1}'],
     "tidemark.io/yarn-take-back": ['{"schema":1,"generation":1,"containers":[7]}'],
     "tidemark.io/yarn-taken-back": ['{"schema":1,"generation":1,"gone":[],"stayed":[],"keepMiB":-1}'],
     "tidemark.io/oversold": ['{"schema":1,"since":7}', '{"schema":2}'],

@@ -15,6 +15,7 @@ from yarn.over_socket import Copilot, OverSocket
 
 SITE = Totals(memory_mib=2048, vcores=6)
 MASTER_MIB, TASK_MIB = 256, 128
+FILL_MIB = 128  # a job's own files are some MiB
 
 
 class WithoutGroups(unittest.TestCase):
@@ -83,6 +84,19 @@ class WithoutGroups(unittest.TestCase):
         self.assertGreater(seen[master]["use"]["memoryBytes"], 32 * 2**20, "a master is a JVM")
         self.assertGreater(seen[master]["use"]["cpuNanoseconds"], 0)
         self.assertIsNone(seen[tasks[0]]["group"])
+
+    def test_who_fills_the_local_folders_is_asked_to_end(self):
+        first = f"{self.enterContext(tempfile.TemporaryDirectory())}/first"
+        self.copilot = self.begin(f"--nm-local-dirs={self.node.local}", f"--local-dirs-limit-mib={FILL_MIB // 2}", "--local-dirs-grace=1h")
+        master, tasks = self.start_job(f"mkdir {first} && head -c {FILL_MIB}M /dev/zero > fill; exec sleep 1000")
+        wait_for(lambda: "TM-YARN-017" in self.copilot.log, "that it is too much", self.copilot)
+        wait_for(lambda: len(self.copilot.running()) == 2, "its end", self.copilot)
+        gone = next(name for name in tasks if name not in self.copilot.running())
+        self.assertIn(f"container={gone}", self.copilot.log)
+        self.assertEqual(143, self.yarn.jobs[-1].wait_told(gone).status)
+        seen = self.copilot.seen()
+        self.assertLess(seen[master]["localBytes"], 2**20 * FILL_MIB // 2)
+        self.assertIn("tidemark_yarn_copilot_local_dirs_stopped_total 1\n", self.copilot.get("/metrics"))
 
     def test_what_its_user_wrote_on_an_application_is_told(self):
         self.copilot = self.begin(f"--hadoop-conf-dir={self.yarn.configuration}", "--queue-class=default=transcode")

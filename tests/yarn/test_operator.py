@@ -8,7 +8,7 @@ import unittest
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
-from support.yarn import Totals, Yarn, until
+from support.yarn import End, Totals, Yarn, until
 
 SITE = Totals(memory_mib=4096, vcores=4)
 POLL_S = 1
@@ -16,6 +16,7 @@ LOST_S = 5  # a NodeManager that says nothing for so long is lost
 MIB = 2**20
 NODE_ID = "yarn.hadoop.apache.org/node-id"
 THIRD = "node.koordinator.sh/thirdPartyAllocations"
+OFFER, DRAIN = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain"
 POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "1Gi"}}
 
 
@@ -180,6 +181,42 @@ class Operator(unittest.TestCase):
         self.wait_total(1, 3072, 3, operator)
         must(self.api.request("PATCH", "/api/v1/nodes/yarn-0", {"metadata": {"labels": {"tidemark.io/state": None}}}, content=MERGE))
         self.wait_total(0, 3072, 3, operator)
+
+    def test_when_a_window_has_closed_what_is_too_much_ends_as_pre_empted(self):
+        """What the manager writes in the lead before it: an offer, and by when what is held beyond it ends."""
+        operator = self.begin()
+        self.wait_total(0, 3072, 3, operator)
+        self.wait_total(1, 3072, 3, operator)
+        job = self.yarn.submit("sleep 1000", containers=3, memory_mib=512, master_memory_mib=256)
+        self.addCleanup(job.end)
+        job.wait_for_containers(4)
+        number, newest = max(
+            ((number, each["id"]) for number, nm in enumerate(self.nms) for each in nm.containers() if not each["id"].endswith("_000001")), key=lambda each: each[1]
+        )
+        nm = self.nms[number]
+        until("its node holds it", lambda: nm.seen()["usedMemoryMB"] >= 512)
+        rest = nm.seen()["usedMemoryMB"] - 512
+        by = time.time() + 4
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(by)) + f".{int(by % 1 * 1e6):06d}Z"
+        offer = {"schema": 1, "generation": 1, "resources": {"kubernetes.io/batch-cpu": "3k", "kubernetes.io/batch-memory": f"{rest}Mi"}}
+        self.annotate(f"yarn-{number}", {OFFER: json.dumps({**offer, "upTo": offer["resources"]}), DRAIN: json.dumps({"schema": 1, "generation": 1, "by": moment})})
+        self.wait_total(number, rest, 3, operator)
+        if time.time() < by:  # the machine may be slow
+            self.assertIsNone(job.told(newest))
+        self.assertEqual(End(-102, "Container preempted by scheduler"), job.wait_told(newest))
+        self.assertGreaterEqual(time.time(), by)
+        self.wait_total(number, rest, 3, operator)
+        self.assertEqual(1, operator.metrics()["tidemark_yarn_operator_drained_nodes_total"])
+        self.assertIn("TM-YARN-016", operator.log)
+        self.assertEqual("RUNNING", job.state)
+        until("what is left fits", lambda: nm.seen()["usedMemoryMB"] <= rest)
+        # A later cut ends nobody, although a timeout of zero sticks where nobody takes it back.
+        before = {each["id"] for each in nm.containers()}
+        offer["resources"]["kubernetes.io/batch-memory"] = "128Mi"
+        self.annotate(f"yarn-{number}", {OFFER: json.dumps({**offer, "generation": 2, "upTo": offer["resources"]})})
+        self.wait_total(number, 128, 3, operator)
+        time.sleep(2 * POLL_S)
+        self.assertLessEqual(before, {each["id"] for each in nm.containers()})
 
     def test_observing_it_tells_nobody_anything(self):
         operator = self.begin("--mode=observe")

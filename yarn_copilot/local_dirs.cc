@@ -1,0 +1,99 @@
+#include "yarn_copilot/local_dirs.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "linux/filesystem.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+constexpr std::string_view kContainerPrefix = "container_";
+constexpr std::string_view kUsers = "usercache", kApplications = "appcache";
+
+class Look {
+ public:
+  Look(const LocalLook& limits, LocalUse& out)
+      : entries_left_(limits.entries), end_(clock_.monotonic() + limits.time), out_(out) {}
+
+  void folder(const std::string& path) {
+    const auto root = linux::open_directory(path);
+    if (!root || !*root) {
+      out_.absent.push_back(path);
+      return;
+    }
+    const linux::Directory& top = **root;
+    for (const std::string& name : below(top)) {
+      if (name != kUsers) {
+        weigh(top, name);
+        continue;
+      }
+      each(top, name, [&](const linux::Directory& users, const std::string& user) {
+        each(users, user, [&](const linux::Directory& of_user, const std::string& part) {
+          if (part != kApplications) {
+            weigh(of_user, part);
+            return;
+          }
+          each(of_user, part, [&](const linux::Directory& applications, const std::string& application) {
+            each(applications, application, [&](const linux::Directory& of_application, const std::string& item) {
+              const std::int64_t bytes = weigh(of_application, item);
+              out_.applications[application] += bytes;
+              if (item.starts_with(kContainerPrefix)) out_.containers[item] += bytes;
+            });
+          });
+        });
+      });
+    }
+  }
+
+ private:
+  // Opens `name` in `directory` and goes through its folders. One that went meanwhile holds nothing.
+  template <class Visit>
+  void each(const linux::Directory& directory, const std::string& name, const Visit& visit) {
+    const auto opened = linux::open_beneath(directory.fd.get(), name, place(name));
+    if (!opened) out_.whole = false;
+    if (!opened || !*opened) return;
+    for (const std::string& item : below(**opened)) visit(**opened, item);
+  }
+
+  std::vector<std::string> below(const linux::Directory& directory) {
+    std::vector<std::string> names;
+    if (!linux::list_folders(directory.fd.get(), names, place({}))) out_.whole = false;
+    return names;
+  }
+
+  std::int64_t weigh(const linux::Directory& directory, const std::string& name) {
+    const auto opened = linux::open_beneath(directory.fd.get(), name, place(name));
+    const base::Duration time = end_ - clock_.monotonic();
+    if (!opened || time <= base::Duration(0) || entries_left_ == 0) {
+      out_.whole = false;
+      return 0;
+    }
+    if (!*opened) return 0;
+    const auto space =
+        linux::folder_space((*opened)->fd.get(), (*opened)->identity.device, {.entries = entries_left_, .time = time});
+    entries_left_ -= std::min(entries_left_, static_cast<std::size_t>(std::max<std::int64_t>(space.inodes, 1)));
+    out_.whole = out_.whole && space.whole;
+    out_.bytes += space.bytes;
+    return space.bytes;
+  }
+
+  static linux::Place place(std::string_view name) { return {"a local folder of the NodeManager", {}, name}; }
+
+  base::SystemClock clock_;
+  std::size_t entries_left_;
+  base::MonotonicTime end_;
+  LocalUse& out_;
+};
+
+}  // namespace
+
+LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const LocalLook& limits) {
+  LocalUse out;
+  Look look(limits, out);
+  for (const std::string& each : folders) look.folder(each);
+  return out;
+}
+
+}  // namespace tidemark::yarn_copilot

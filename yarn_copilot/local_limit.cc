@@ -1,0 +1,117 @@
+#include "yarn_copilot/local_limit.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "base/text.h"
+#include "model/reason.h"
+#include "yarn_copilot/local_victim.h"
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+constexpr std::size_t kLooksWaitingMax = 1;
+
+std::string mib(std::int64_t bytes) {
+  return std::to_string(bytes >> 20);
+}
+
+}  // namespace
+
+LocalLimit::LocalLimit(net::EventLoop& loop, Containers& containers, Ends& ends, base::Log log, base::Registry& metrics,
+                       LocalLimitConfig config)
+    : loop_(loop),
+      containers_(containers),
+      ends_(ends),
+      log_(std::move(log)),
+      config_(std::move(config)),
+      bytes_(metrics.gauge("tidemark_yarn_copilot_local_dirs_bytes",
+                           "What is in the local folders of the NodeManager, at the last look.")),
+      whole_(metrics.gauge("tidemark_yarn_copilot_local_dirs_seen_whole",
+                           "1 where that look saw all of it, 0 where there is more than it may take or see.")),
+      stopped_(metrics.counter("tidemark_yarn_copilot_local_dirs_stopped_total",
+                               "Containers that were asked to end since those folders hold more than their limit.")),
+      worker_(1, kLooksWaitingMax) {
+  metrics
+      .gauge("tidemark_yarn_copilot_local_dirs_limit_bytes",
+             "What they may hold before containers end for it; 0 without a limit.")
+      .set(static_cast<double>(config_.limit_bytes));
+}
+
+net::Task<void> LocalLimit::run() {
+  while (true) {
+    co_await pass();
+    co_await loop_.sleep(std::clamp(took_ * kLookShare, config_.interval, std::max(config_.interval, kLookAgainMax)));
+  }
+}
+
+net::Task<void> LocalLimit::pass() {
+  const base::MonotonicTime begin = loop_.clock().monotonic();
+  std::function<LocalUse()> look = [folders = config_.folders, limits = config_.look] {
+    return look_at_local_dirs(folders, limits);
+  };
+  auto seen = co_await worker_.run(loop_, std::move(look));
+  if (!seen) co_return;
+  took_ = loop_.clock().monotonic() - begin;
+  last_ = *std::move(seen);
+  bytes_.set(static_cast<double>(last_->bytes));
+  whole_.set(last_->whole ? 1 : 0);
+  tell_absent();
+  if (config_.limit_bytes > 0 && last_->bytes > config_.limit_bytes) {
+    co_await enforce();
+  } else {
+    told_nobody_ = false;
+  }
+}
+
+bool LocalLimit::on_its_way(const std::vector<SeenContainer>& running) const {
+  const bool there =
+      std::ranges::any_of(running, [this](const SeenContainer& each) { return each.said.id == victim_; });
+  return there && ends_.deadline(victim_).has_value();
+}
+
+net::Task<void> LocalLimit::enforce() {
+  const auto running = co_await containers_.running(Detail::kPlain);
+  if (!running || on_its_way(*running)) co_return;
+  std::vector<LocalHolder> holders;
+  for (const SeenContainer& each : *running) {
+    if (each.yarn) holders.push_back({each.said.id, std::string(each.yarn->application), each.master(), each.began});
+  }
+  const auto chosen = choose_local_victim(holders, *last_);
+  if (!chosen) {
+    if (!std::exchange(told_nobody_, true)) {
+      log_.warn("the local folders hold more than their limit, and nobody who runs holds any of it",
+                {{"mib", mib(last_->bytes)}, {"limit_mib", mib(config_.limit_bytes)}});
+    }
+    co_return;
+  }
+  told_nobody_ = false;
+  victim_ = holders[*chosen].id;
+  log_.warn("the local folders hold more than their limit",
+            {{"mib", mib(last_->bytes)},
+             {"limit_mib", mib(config_.limit_bytes)},
+             {"application", holders[*chosen].application},
+             {"container", victim_},
+             {"reason", model::reason_id(model::Reason::kYarnLocalDirs)}});
+  const auto asked = co_await ends_.stop(
+      {victim_, std::string(model::reason_id(model::Reason::kYarnLocalDirs)), "yarn-copilot"}, config_.grace);
+  if (asked) stopped_.add();
+  if (!asked) log_.warn("it could not be asked to end", {{"container", victim_}, {"error", asked.error()}});
+}
+
+std::optional<std::int64_t> LocalLimit::bytes_of(std::string_view container) const {
+  if (!last_) return std::nullopt;
+  const auto found = last_->containers.find(container);
+  return found == last_->containers.end() ? 0 : found->second;
+}
+
+void LocalLimit::tell_absent() {
+  std::set<std::string> absent(last_->absent.begin(), last_->absent.end());
+  for (const std::string& each : absent) {
+    if (!told_absent_.contains(each)) log_.warn("a local folder cannot be opened", {{"folder", each}});
+  }
+  told_absent_ = std::move(absent);
+}
+
+}  // namespace tidemark::yarn_copilot

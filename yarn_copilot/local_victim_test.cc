@@ -1,0 +1,65 @@
+#include "yarn_copilot/local_victim.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+LocalHolder holder(std::string id, std::string application, int age_s, bool master = false) {
+  return {std::move(id), std::move(application), master, base::WallTime{std::chrono::seconds(1000 - age_s)}};
+}
+
+std::string chosen(const std::vector<LocalHolder>& holders, const LocalUse& use) {
+  const auto at = choose_local_victim(holders, use);
+  return at ? holders[*at].id : "nobody";
+}
+
+const std::vector<LocalHolder> kAll = {holder("big-master", "big", 300, true), holder("big-old", "big", 200),
+                                       holder("big-new", "big", 10), holder("small", "small", 1)};
+
+TEST(LocalVictim, OfTheApplicationThatHoldsMostWhoHoldsMostHimself) {
+  LocalUse use;
+  use.applications = {{"big", 1000}, {"small", 900}};
+  use.containers = {{"big-old", 600}, {"big-new", 300}, {"small", 900}};
+  EXPECT_EQ(chosen(kAll, use), "big-old");
+}
+
+// Blocks and shuffle files are of all its containers.
+TEST(LocalVictim, WhereNobodyHoldsMuchHimselfTheNewest) {
+  LocalUse use;
+  use.applications = {{"big", 1000}};
+  use.containers = {{"big-old", 200}, {"big-new", 100}};
+  EXPECT_EQ(chosen(kAll, use), "big-new");
+  use.containers["big-old"] = 250;
+  EXPECT_EQ(chosen(kAll, use), "big-old");
+}
+
+TEST(LocalVictim, MastersGoWhenNobodyElseOfItsApplicationIsLeft) {
+  LocalUse use;
+  use.applications = {{"big", 1000}};
+  use.containers = {{"big-master", 1000}};
+  EXPECT_EQ(chosen(kAll, use), "big-new");
+  EXPECT_EQ(chosen({kAll[0], kAll[3]}, use), "big-master");
+}
+
+TEST(LocalVictim, NobodyForWhatNobodyWhoRunsHolds) {
+  LocalUse use;
+  EXPECT_EQ(chosen(kAll, use), "nobody");
+  use.applications = {{"ended", 1000}};
+  EXPECT_EQ(chosen(kAll, use), "nobody");
+  EXPECT_EQ(chosen({}, use), "nobody");
+}
+
+TEST(LocalVictim, OneWithoutProcessesYetIsTheNewestAndNumbersMayBeLarge) {
+  LocalUse use;
+  use.applications = {{"big", std::numeric_limits<std::int64_t>::max()}};
+  use.containers = {{"big-old", std::numeric_limits<std::int64_t>::max() / 8}};
+  std::vector<LocalHolder> all = kAll;
+  all[1].began.reset();
+  EXPECT_EQ(chosen(all, use), "big-old");
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_copilot

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "model/annotations.h"
+#include "policy/drain/drain.h"
+#include "yarn_operator/testing/operator_world.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using testing::NodeId;
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kMi = std::int64_t{1} << 20;
+constexpr std::int64_t kNever = 0x7fffffff;
+const NodeId kNm{"a", 1};
+const std::string kOld = "container_1_0001_01_000002", kNew = "container_1_0001_01_000003";
+
+class DrainTest : public testing::OperatorWorld {
+ protected:
+  void SetUp() override {
+    OperatorWorld::SetUp();
+    manager().nodes = {{kNm, {}}};
+    node("n1", "a:1", origin("4k", "4Gi"));
+    manager().run(kOld, kNm, 1024);
+    manager().run(kNew, kNm, 512);
+  }
+  void offer(std::int64_t memory_mib, std::int64_t generation = 5) {
+    const model::Resources amounts{model::CpuMilli{4000}, model::MemoryBytes{memory_mib * kMi}};
+    say(model::kYarnOfferAnnotation, model::format_yarn_offer({generation, amounts, amounts}));
+  }
+  void drain(base::Duration in, std::int64_t generation = 5) {
+    by_ = clock.wall() + in;
+    say(model::kYarnDrainAnnotation, model::format_yarn_drain({generation, by_}));
+  }
+  void say(std::string_view key, const std::string& text) {
+    patch("n1", annotations(Json::object({{std::string(key), Json(text)}})));
+  }
+  bool preempted(const std::vector<std::string>& wanted) {
+    return until([&] { return manager().preempted == wanted; });
+  }
+  using Told = std::array<std::int64_t, 3>;
+  base::WallTime by_;
+};
+
+TEST_F(DrainTest, AtItsMomentTheNewestEndUntilTheRestFits) {
+  offer(1024);
+  drain(700ms);
+  begin();
+  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_LT(clock.wall(), by_);
+  EXPECT_TRUE(manager().preempted.empty()) << "not before";
+  EXPECT_TRUE(preempted({kNew}));
+  EXPECT_GE(clock.wall(), by_);
+  EXPECT_TRUE(total(kNm, 1024, 4));
+  EXPECT_EQ(manager().told_totals, (std::vector<Told>{{1024, 4, kNever}, {1024, 5, 0}, {1024, 4, kNever}}));
+  EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) { return line.reason == "TM-YARN-016"; }));
+  EXPECT_NE(metrics.text().find("tidemark_yarn_operator_drained_nodes_total 1"), std::string::npos);
+}
+
+TEST_F(DrainTest, WhoDrainsOffHoldsNothingMasterOrNot) {
+  offer(0);
+  drain(0ms);
+  begin();
+  EXPECT_TRUE(preempted({kNew, kOld}));
+  EXPECT_TRUE(total(kNm, 0, 4));
+}
+
+// An offer that gets smaller for what online work uses ends nobody, also right after a drain.
+TEST_F(DrainTest, WhatGetsTooMuchLaterGoesOn) {
+  offer(1024);
+  drain(0ms);
+  begin();
+  EXPECT_TRUE(preempted({kNew}));
+  EXPECT_TRUE(total(kNm, 1024, 4));
+  pass(500ms);  // a report shows that it is done
+  offer(512, 6);
+  say(model::kYarnDrainAnnotation, model::format_yarn_drain({6, by_}));
+  EXPECT_TRUE(total(kNm, 512, 4));
+  pass(500ms);
+  EXPECT_EQ(manager().preempted, std::vector{kNew});
+}
+
+TEST_F(DrainTest, OneOfAnotherOfferOrLongAgoOrUnreadableEndsNobody) {
+  offer(1024);
+  drain(0ms, 4);
+  begin();
+  EXPECT_TRUE(total(kNm, 1024, 4));
+  drain(-policy::kDrainKept);
+  pass(500ms);
+  say(model::kYarnDrainAnnotation, R"({"schema":1,"generation":5,"by":"soon"})");
+  pass(500ms);
+  EXPECT_TRUE(manager().preempted.empty());
+}
+
+TEST_F(DrainTest, AResourceManagerThatDropsItIsAskedAgain) {
+  offer(1024);
+  begin();
+  EXPECT_TRUE(total(kNm, 1024, 4));
+  manager().drops = true;
+  const int before = manager().updates;
+  drain(0ms);
+  EXPECT_TRUE(until([&] { return manager().updates > before; }));
+  manager().drops = false;
+  EXPECT_TRUE(preempted({kNew}));
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
