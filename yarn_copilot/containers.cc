@@ -47,6 +47,25 @@ net::Task<Result<std::vector<SeenContainer>>> Containers::running(Detail detail)
   co_return see(std::move(said), detail);
 }
 
+net::Task<Result<std::vector<SeenContainer>>> Containers::all(Detail detail) {
+  TM_CO_TRY(auto seen, co_await running(detail));
+  std::vector<hadoop::NodeContainer> ended;
+  if (const Listing& listing = list_.remembered()) {
+    for (const hadoop::NodeContainer& each : listing->containers) {
+      if (hadoop::has_ended(each.state)) ended.push_back(each);
+    }
+  }
+  for (hadoop::NodeContainer& each : ended) {
+    SeenContainer& one = seen.emplace_back();
+    one.yarn = copilot::parse_yarn_container(each.id);
+    if (one.yarn) {
+      if (const auto* report = applications_.find(one.yarn->application)) one.application = *report;
+    }
+    one.said = std::move(each);
+  }
+  co_return seen;
+}
+
 std::optional<SeenContainer> Containers::remembered(std::string_view id) {
   const Listing& listing = list_.remembered();
   if (!listing) return std::nullopt;

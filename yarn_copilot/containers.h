@@ -46,6 +46,8 @@ class Containers {
 
   // Those that have not ended, by id.
   net::Task<Result<std::vector<SeenContainer>>> running(Detail detail);
+  // Those that have ended too, as long as the NodeManager lists them.
+  net::Task<Result<std::vector<SeenContainer>>> all(Detail detail);
   // As it was listed last, without asking. nullopt: it was not there then.
   std::optional<SeenContainer> remembered(std::string_view id);
   // One of any state. kNotFound: the NodeManager does not know it.

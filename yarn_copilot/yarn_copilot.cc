@@ -25,6 +25,7 @@
 #include "yarn_copilot/ends.h"
 #include "yarn_copilot/local_limit.h"
 #include "yarn_copilot/machine.h"
+#include "yarn_copilot/trouble_watch.h"
 
 namespace tidemark::yarn_copilot {
 namespace {
@@ -115,6 +116,7 @@ class RunningCopilot final : public YarnCopilot {
         ends_(loop, machine_, log, metrics, rim.audit),
         local_(loop, containers_, ends_, log, metrics,
                {options_.local_dirs, options_.local_dirs_limit_mib << 20, options_.local_dirs_grace}),
+        troubles_(loop, containers_, options_.queues, log, metrics),
         api_(loop, {containers_, ends_, machine_, metrics, rim.audit, &local_}, log,
              {.users = std::move(users), .queues = options_.queues}),
         adoption_(loop, containers_, machine_, log, metrics),
@@ -139,6 +141,7 @@ class RunningCopilot final : public YarnCopilot {
                           {"node_manager", options_.node_manager},
                           {"group", machine_.parent()},
                           {"cgroups", linux::to_string(hierarchies_.layout())}});
+    scope_.spawn(troubles_.run());
     if (!options_.local_dirs.empty()) scope_.spawn(local_.run());
     scope_.spawn(options_.adopt ? adoption_.run() : first_look());
     return {};
@@ -170,6 +173,7 @@ class RunningCopilot final : public YarnCopilot {
   Containers containers_;
   Ends ends_;
   LocalLimit local_;
+  TroubleWatch troubles_;
   Api api_;
   Adoption adoption_;
   std::unique_ptr<net::HttpServer> server_;

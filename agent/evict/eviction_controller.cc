@@ -22,6 +22,9 @@ constexpr std::size_t kToldMax = 1024;
 // Within policy::kUnanswered, the last lines of the task included.
 constexpr base::Duration kAskAgain = std::chrono::seconds(1);
 constexpr int kAskAgainMax = 3;
+// A job of which a task went so shortly before is evicted again.
+constexpr base::Duration kAgainWithin = std::chrono::hours(1);
+constexpr std::size_t kEvictedJobsMax = 1024;
 
 // A grant holds until its end; without one, a node has little.
 std::int64_t evictions_an_hour(const policy::NodeRules& rules, base::WallTime wall) {
@@ -228,8 +231,15 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
              {"name", going.task->name},
              {"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - leaving.asked).count())},
              {"reason", model::reason_id(Reason::kEvictGone)}});
-  if (outside_.losses == nullptr) return;
   const model::Task& task = *going.task;
+  if (evicted_again(task, now)) {
+    metrics_
+        .counter("tidemark_agent_evicted_again_total",
+                 "Evictions of jobs of which another task was evicted on this node within the hour before.",
+                 {{"class", class_label(task)}})
+        .add();
+  }
+  if (outside_.losses == nullptr) return;
   const auto begun = task.started ? task.started : task.created;
   outside_.losses->add({.time = loop_.clock().wall(),
                         .task = task.identity,
@@ -245,6 +255,17 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
                         .memory = going.memory,
                         .lost_core_seconds = going.lost_core_seconds,
                         .ending = now - leaving.asked});
+}
+
+bool EvictionController::evicted_again(const model::Task& task, base::MonotonicTime now) {
+  if (task.identity.job.empty()) return false;
+  std::erase_if(evicted_jobs_, [&](const auto& each) { return now - each.second >= kAgainWithin; });
+  const std::string job = base::cat(task.identity.source, "/", task.ns, "/", task.identity.job);
+  const auto before = evicted_jobs_.find(job);
+  if (before == evicted_jobs_.end() && evicted_jobs_.size() >= kEvictedJobsMax) return false;
+  const bool again = before != evicted_jobs_.end();
+  evicted_jobs_[job] = now;
+  return again;
 }
 
 void EvictionController::tell_event(const model::Task& task, const policy::Gap& gap, bool accepted,

@@ -74,6 +74,7 @@ class EvictionController {
   void know_again(const EvictionInputs& inputs);
   void forget_others();
   void ended(const policy::Leaving& leaving, base::MonotonicTime now);
+  bool evicted_again(const model::Task& task, base::MonotonicTime now);
   void tell_event(const model::Task& task, const policy::Gap& gap, bool accepted, std::string_view more);
   std::string class_label(const model::Task& task) const;
   void show(const policy::EvictPlan& plan);
@@ -91,6 +92,7 @@ class EvictionController {
   std::set<std::string, std::less<>> killing_;                    // a kill of whom is under way
   std::map<std::string, Going, std::less<>> going_;               // by policy::evict_key
   std::map<std::string, base::MonotonicTime, std::less<>> told_;  // of whom it was said lately that it would go
+  std::map<std::string, base::MonotonicTime, std::less<>> evicted_jobs_;  // when a task of it went last
   std::string says_;
   net::Scope scope_;  // last: its tasks use everything above
 };

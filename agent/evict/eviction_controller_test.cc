@@ -275,6 +275,34 @@ TEST_F(Evictions, TheHourIsBounded) {
   EXPECT_EQ(hands.asked.size(), 4U);
 }
 
+TEST_F(Evictions, AJobThatLosesAnotherTaskWithinTheHourIsEvictedAgain) {
+  rules.grant = policy::NodeGrant{{100, clock.wall() + 24h}, {}};
+  const auto evict = [&](const std::string& name, const std::string& job) {
+    pod(name, 6);
+    auto task = std::make_shared<model::Task>(*pods[name].first);
+    task->identity.job = job;
+    pods[name].first = std::move(task);
+    const std::size_t before = hands.asked.size();
+    seconds(30);
+    EXPECT_EQ(hands.asked.size(), before + 1) << name;
+    pods.erase(name);
+    seconds(30);
+  };
+  const auto again = [&] {
+    const std::string text = metrics.text();
+    const auto at = text.find("tidemark_agent_evicted_again_total{class=\"\"} ");
+    return at == std::string::npos ? '0' : text[text.find("} ", at) + 2];
+  };
+  evict("a-1", "a");
+  evict("b-1", "b");
+  EXPECT_EQ(again(), '0');
+  evict("a-2", "a");
+  EXPECT_EQ(again(), '1');
+  seconds(3700);
+  evict("a-3", "a");
+  EXPECT_EQ(again(), '1') << "an hour later it is a first one";
+}
+
 TEST_F(Evictions, AnAgentThatStartsAnewCountsTheHourOn) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);
   other_gib = 13;
