@@ -1,80 +1,33 @@
 """`tidemark yarn-operator` between a real API server and a real ResourceManager with two NodeManagers."""
 
 import json
-import os
 import time
 import unittest
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
-from cluster.tidemark_process import Component, wait_for
-from support.yarn import Totals, Yarn, until
+from cluster.tidemark_process import wait_for
+from support.yarn import Yarn, until
+from yarn.operating import NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 
-SITE = Totals(memory_mib=4096, vcores=4)
-POLL_S = 1
 LOST_S = 5  # a NodeManager that says nothing for so long is lost
 MIB = 2**20
-NODE_ID = "yarn.hadoop.apache.org/node-id"
-THIRD = "node.koordinator.sh/thirdPartyAllocations"
 POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "1Gi"}}
 
 
-def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
-    return {colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": f"{memory_mib}Mi"}})}
-
-
-class Operator(unittest.TestCase):
+class Operator(Operating):
     @classmethod
     def setUpClass(cls):
-        cls.api = colocation.client()
-        cls.addClassCleanup(cls.api.close)
+        super().setUpClass()
         cls.yarn = cls.enterClassContext(Yarn([SITE, SITE], site={"yarn.nm.liveness-monitor.expiry-interval-ms": f"{LOST_S}000"}))
         cls.nms = cls.yarn.nodes
 
     def setUp(self):
-        self.names = []
+        super().setUp()
         if not self.yarn.rm.alive:  # a test that failed in the middle
             self.yarn.rm.start()
         for number, nm in enumerate(self.nms):
             self.put_node(f"yarn-{number}", {NODE_ID: nm.id, **origin(3500, 3072)})
-        # What a test leaves behind, the next one does not begin with.
-        self.addCleanup(self.restore_totals)
-        self.addCleanup(lambda: colocation.delete(self.api, *self.names))
-
-    def restore_totals(self) -> None:
-        for nm in self.nms:
-            self.assertEqual(200, self.yarn.rm.update_total(nm.id, SITE.memory_mib, SITE.vcores).status)
-        until("all totals are those of yarn-site", lambda: all(nm.total() == (SITE.memory_mib, SITE.vcores) for nm in self.nms))
-
-    def put_node(self, name: str, annotations: dict[str, str]) -> None:
-        colocation.put_node(self.api, name, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations=annotations)
-        ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
-        must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", ready, content=MERGE))
-        self.names.append(name)
-
-    def annotate(self, name: str, annotations: dict) -> None:
-        must(self.api.request("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": annotations}}, content=MERGE))
-
-    def begin(self, *more: str) -> Component:
-        operator = Component(
-            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
-            f"--poll={POLL_S}s", "--metrics-addr=127.0.0.1:0", "--lost-hold=5s", *more,
-        )
-        self.addCleanup(operator.stop)
-        return operator
-
-    def wait_total(self, number: int, memory_mib: int, vcores: int, operator: Component) -> None:
-        wait_for(lambda: self.nms[number].total() == (memory_mib, vcores), f"{memory_mib} MiB and {vcores} vcores of node {number}", operator)
-
-    def held(self, name: str) -> dict[str, str] | None:
-        text = must(self.api.request("GET", f"/api/v1/nodes/{name}")).get("metadata.annotations", {}).get(THIRD)
-        return None if text is None else {each["name"]: each["resources"] for each in json.loads(text)["allocations"]}["hadoop-yarn"]
-
-    def wait_held(self, name: str, vcores: int, memory_mib: int, operator: Component) -> None:
-        # The peer's text: quantities in their canonical form.
-        cpu = f"{vcores}k" if vcores else "0"
-        memory = "0" if memory_mib == 0 else f"{memory_mib // 1024}Gi" if memory_mib % 1024 == 0 else f"{memory_mib}Mi"
-        wait_for(lambda: self.held(name) == {"kubernetes.io/batch-cpu": cpu, "kubernetes.io/batch-memory": memory}, f"{cpu} and {memory} held on {name}", operator)
 
     def test_yarn_gets_what_pods_leave_in_whole_mib_and_no_more(self):
         colocation.put_pod(self.api, "yarn-0", POD)

@@ -52,7 +52,7 @@ class NodeManager(Server, Door):
     def __init__(self, name: str, manager: ResourceManager, ports: NodePorts, totals: Totals, command: list[str], environment: dict[str, str], layout: Layout):
         Server.__init__(self, name, command, environment, layout.logs / f"{name}.log")
         Door.__init__(self, ports.web)
-        self.ports, self.totals, self._manager = ports, totals, manager
+        self.ports, self.totals, self.manager = ports, totals, manager
         self.local, self.container_logs = layout.local(name), layout.container_logs(name)
 
     def start(self) -> None:
@@ -70,7 +70,7 @@ class NodeManager(Server, Door):
 
     def seen(self) -> dict:
         """What the ResourceManager has of it; empty when it does not know it."""
-        return next((node for node in self._manager.nodes() if node["id"].endswith(f":{self.ports.containers}")), {})
+        return next((node for node in self.manager.nodes() if node["id"].endswith(f":{self.ports.containers}")), {})
 
     @property
     def id(self) -> str:
