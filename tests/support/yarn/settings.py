@@ -107,7 +107,7 @@ def common_of_pair(layout: Layout, jars: Path, members: Mapping[str, Ports], zoo
         "yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": ",".join(members), "yarn.resourcemanager.cluster-id": "pair",
         "yarn.resourcemanager.recovery.enabled": "true", "yarn.resourcemanager.store.class": f"{SERVER}.resourcemanager.recovery.ZKRMStateStore",
         "hadoop.zk.address": f"127.0.0.1:{zookeeper}", "hadoop.zk.timeout-ms": str(session_ms),
-        "ipc.client.rpc-timeout.ms": str(session_ms),  # two minutes by itself: so long a NodeManager waits for a frozen ResourceManager before it asks the other
+        "ipc.client.rpc-timeout.ms": "2000",  # two minutes by itself: so long a NodeManager waits for a frozen ResourceManager before it asks the other
         **_shared(layout, jars),
     }
 
