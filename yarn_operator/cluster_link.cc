@@ -73,6 +73,10 @@ bool ClusterLink::unsure(const hadoop::NodeId& id) const {
   return found != unsure_.end() && looked_ < found->second.until && found->second.failovers == manager_.failovers();
 }
 
+bool ClusterLink::begins() const {
+  return began_ && loop_.clock().monotonic() - *began_ < kKnowsAllAfter;
+}
+
 bool ClusterLink::may_hold_more(const hadoop::NodeId& id) const {
   const auto came = came_.find(id);
   return came != came_.end() && loop_.clock().monotonic() - came->second < kKnowsAllAfter;
@@ -121,7 +125,10 @@ void ClusterLink::look_who_answered() {
     told_.clear();  // by us, to another one
     log_.info("another ResourceManager is active", {{"id", manager_.active()->id}});
   }
-  if (another || std::exchange(away_, false)) nodes_.clear();  // to who answers now all of them come
+  if (!another && !away_) return;
+  away_ = false;
+  began_ = loop_.clock().monotonic();
+  nodes_.clear();  // to who answers now all of them come
 }
 
 void ClusterLink::take(std::vector<hadoop::NodeReport> reports, bool first) {

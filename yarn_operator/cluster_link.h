@@ -83,6 +83,8 @@ class ClusterLink {
   std::optional<base::MonotonicTime> seen() const { return seen_; }
   const std::map<hadoop::NodeId, hadoop::NodeReport>& nodes() const { return nodes_; }
   const hadoop::NodeReport* find(const hadoop::NodeId& id) const;
+  // Whether its ResourceManager is another one, or there again, since a moment ago (kKnowsAllAfter).
+  bool begins() const;
   // Whether what its report says of containers may be too little (kKnowsAllAfter).
   bool may_hold_more(const hadoop::NodeId& id) const;
   // By a report that was made after it was told; null: nobody knows.
@@ -137,6 +139,7 @@ class ClusterLink {
   std::map<hadoop::NodeId, ActsOn> acts_on_;
   std::map<hadoop::NodeId, Unsure> unsure_;
   std::map<hadoop::NodeId, base::MonotonicTime> came_;  // those that came to who answers, and since when they are active
+  std::optional<base::MonotonicTime> began_;            // when it was another one, or there again
   bool away_ = false;
   std::uint64_t failovers_ = 0;
   std::optional<hadoop::QueueWaiting> waiting_;

@@ -96,6 +96,9 @@ TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayEvenWhereItHasTheNodeAtOnce) {
   ASSERT_TRUE(refresh());
   EXPECT_TRUE(link.answers());
   EXPECT_TRUE(link.may_hold_more(kNm));
+  EXPECT_TRUE(link.begins());
+  clock.advance(10s);
+  EXPECT_FALSE(link.begins());
 }
 
 TEST_F(ClusterLinkTest, SoDoesOneToWhichANodeManagerComesBack) {

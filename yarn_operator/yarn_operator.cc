@@ -28,7 +28,7 @@ using model::Reason;
 
 constexpr std::string_view kPodsByNode = "node";
 constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes that come together are told together
-// After an update: has the scheduler taken it? And where nobody answers.
+// After an update: has the scheduler taken it? And at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
 constexpr base::Duration kPatchLimit = std::chrono::seconds(4);    // as kTellLimit of cluster_link.cc
 // Writes in a row that nobody answered: each of the others would wait as long, and the log would name every node.
@@ -177,8 +177,9 @@ class RunningOperator final : public YarnOperator {
     while (true) {
       if (loop_.clock().monotonic() >= next_look) {
         note(lane, co_await lane.link.refresh());
-        // The next one may be active by now, or it is back.
-        next_look = loop_.clock().monotonic() + (lane.away ? std::min(options_.poll, kLookAgain) : options_.poll);
+        // While nobody answers the next one may be active by now; and to one that is, nodes come one after another.
+        const bool soon = lane.away || lane.link.begins();
+        next_look = loop_.clock().monotonic() + (soon ? std::min(options_.poll, kLookAgain) : options_.poll);
         map_old_ = true;
         annotate_.set();
       }
@@ -388,7 +389,7 @@ class RunningOperator final : public YarnOperator {
     } else if (std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->link.synced(); })) {
       return std::nullopt;
     }
-    const auto [last, first_time] = held_.try_emplace(node, Held{{}, now});
+    const auto [last, first_time] = held_.try_emplace(node, Held{held_as_written(object), now});
     if (now - last->second.seen < options_.lost_hold) return std::nullopt;
     return model::Resources();
   }

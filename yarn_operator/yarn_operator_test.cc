@@ -126,6 +126,21 @@ TEST_F(YarnOperatorTest, AResourceManagerThatBeganAnewIsNotBelievedWhenItKnowsLe
   EXPECT_EQ(third("n1"), held("2k", "2Gi"));
 }
 
+// However seldom it is looked otherwise.
+TEST_F(YarnOperatorTest, AtAFailoverItLooksUntilAllNodesAreThere) {
+  options.poll = 10min;
+  node("n1", "a:1", origin("4k", "4Gi"));
+  node("n2", "b:1", origin("2k", "2Gi"));
+  manager().away = true;
+  begin();
+  ASSERT_TRUE(away_is(1));
+  manager().nodes = {{{"a", 1}, {}}};
+  manager().away = false;
+  EXPECT_TRUE(total({"a", 1}, 4096, 4));
+  manager().nodes[{"b", 1}] = {};
+  EXPECT_TRUE(total({"b", 1}, 2048, 2));
+}
+
 // With an API server that does not answer, a pass over thousands of nodes would wait for each.
 TEST_F(YarnOperatorTest, WhereNobodyAnswersOnlyAFewWritesAreTried) {
   for (int i = 0; i < 9; ++i) {
