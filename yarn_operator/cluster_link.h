@@ -138,8 +138,8 @@ class ClusterLink {
   std::map<hadoop::NodeId, Told> told_;
   std::map<hadoop::NodeId, ActsOn> acts_on_;
   std::map<hadoop::NodeId, Unsure> unsure_;
-  std::map<hadoop::NodeId, base::MonotonicTime> came_;  // those that came to who answers, and since when they are active
-  std::optional<base::MonotonicTime> began_;            // when it was another one, or there again
+  std::optional<base::MonotonicTime> began_;            // when another one answered, or one again
+  std::map<hadoop::NodeId, base::MonotonicTime> came_;  // to who answers now, and when
   bool away_ = false;
   std::uint64_t failovers_ = 0;
   std::optional<hadoop::QueueWaiting> waiting_;

@@ -112,7 +112,8 @@ net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link,
       refuse(each, seen.error().message);
     } else if (link.may_hold_more(each.of->nm)) {
       // By what it says now, those that it does not know yet are gone, and a total would end them too.
-      refuse(each, base::cat("the ResourceManager of ", each.of->nm.text(), " does not know all of its containers yet"));
+      refuse(each,
+             base::cat("the ResourceManager of ", each.of->nm.text(), " does not know all of its containers yet"));
     } else {
       co_await ask(link, each, true);
     }

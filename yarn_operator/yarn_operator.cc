@@ -30,7 +30,7 @@ constexpr std::string_view kPodsByNode = "node";
 constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes that come together are told together
 // After an update: has the scheduler taken it? And at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
-constexpr base::Duration kPatchLimit = std::chrono::seconds(4);    // as kTellLimit of cluster_link.cc
+constexpr base::Duration kPatchLimit = std::chrono::seconds(4);  // as kTellLimit of cluster_link.cc
 // Writes in a row that nobody answered: each of the others would wait as long, and the log would name every node.
 constexpr int kInVainMax = 3;
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
@@ -485,7 +485,9 @@ class RunningOperator final : public YarnOperator {
       co_return true;
     }
     log_.warn("what YARN holds of a node is not written", {{"node", name}, {"why", patched.error().message}});
-    co_return patched.error().kind != ErrorKind::kUnavailable && patched.error().kind != ErrorKind::kDeadline;
+    const ErrorKind kind = patched.error().kind;
+    const bool nobody = kind == ErrorKind::kUnavailable || kind == ErrorKind::kDeadline;
+    co_return !nobody;
   }
 
   std::string figures() const {
