@@ -106,7 +106,7 @@ net::Task<Result<void>> ClusterLink::refresh() {
   }
   looked_ = asked;
   look_who_answered();
-  const bool first = !seen_;
+  const bool first = !seen_ && !began_;  // nothing says that anything came
   seen_ = loop_.clock().monotonic();
   take(std::move(reports->nodes), first);
   for (const Error& each : reports->refused) {

@@ -96,6 +96,16 @@ TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayEvenWhereItHasTheNodeAtOnce) {
   EXPECT_FALSE(link.begins());
 }
 
+TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayWhenWeBegan) {
+  one.nodes = {{kNm, {}}};
+  one.away = true;
+  EXPECT_FALSE(refresh());
+  clock.advance(5s);
+  one.away = false;
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(link.may_hold_more(kNm));
+}
+
 TEST_F(ClusterLinkTest, SoDoesOneToWhichANodeManagerComesBack) {
   one.nodes = {{kNm, {}}, {{"b", 1}, {}}};
   ASSERT_TRUE(refresh());
