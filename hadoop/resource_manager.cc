@@ -22,6 +22,8 @@ constexpr Method kGetServiceStatus{kHaProtocol, "getServiceStatus"};
 // Of one machine, when all are asked who is active: an answer costs it nothing, and a frozen one must not hold the
 // rest.
 constexpr base::Duration kStatusLimit = std::chrono::seconds(3);
+// One that was away for long and is back is found so soon. A try that is refused costs nobody anything.
+constexpr base::Duration kReconnectMax = std::chrono::seconds(3);
 
 // It may be another one's turn.
 bool says_to_ask_another(const Error& error) {
@@ -33,6 +35,7 @@ RpcConfig config_of(const Address& server, std::string_view protocol, const Iden
   config.server = server;
   config.protocol = protocol;
   config.identity = identity;
+  config.reconnect.max = kReconnectMax;
   return config;
 }
 
@@ -106,8 +109,8 @@ net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates,
   co_return Result<void>();
 }
 
-// Twice at most: once where the active one was thought to be, once where it then is. A call that was lost on its way
-// may have been done; both of ours may be done twice.
+// Twice at most: once where the active one was thought to be, for half of the time, since a frozen one answers nothing;
+// once where it then is. A call that was lost on its way may have been done; both of ours may be done twice.
 net::Task<Result<std::string>> ResourceManager::ask_active(Call call, base::Duration limit) {
   const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
   const auto left = [&] { return deadline - loop_.clock().monotonic(); };
@@ -119,7 +122,7 @@ net::Task<Result<std::string>> ResourceManager::ask_active(Call call, base::Dura
   if (!known) {
     TM_CO_TRY(active_, co_await find_active(left()));
   }
-  auto answer = co_await call(*members_[*active_], left());
+  auto answer = co_await call(*members_[*active_], known ? limit / 2 : left());
   if (answer || !says_to_ask_another(answer.error())) co_return answer;
   active_.reset();
   if (!known || left() <= base::Duration(0)) co_return answer;

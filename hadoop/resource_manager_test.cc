@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,12 @@ using testing::SeenCall;
 
 // One machine of a cluster: its two ports, and whether it is active.
 struct Machine {
-  Machine(net::EventLoop& loop, std::string called, HaState begins) : name(std::move(called)), state(begins) {
+  Machine(net::EventLoop& loop, std::string called, HaState begins, std::uint16_t client_port = 0,
+          std::uint16_t admin_port = 0)
+      : name(std::move(called)), state(begins) {
     const auto handler = [this](const SeenCall& call) { return answer(call); };
-    client = std::make_unique<RpcServer>(loop, handler);
-    admin = std::make_unique<RpcServer>(loop, handler);
+    client = std::make_unique<RpcServer>(loop, handler, client_port);
+    admin = std::make_unique<RpcServer>(loop, handler, admin_port);
   }
 
   RpcServer::Reply answer(const SeenCall& call) {
@@ -74,8 +77,18 @@ class ResourceManagerTest : public ::testing::Test {
         loop, manager.update({{.id = {"n", 1}, .total = {1, 1, {}}, .overcommit = {}}}, seconds(20)));
   }
 
-  base::SystemClock clock;
+  // Starts a call; what it answers, once it does.
+  std::optional<Result<NodeReports>> answer;
+  void begin(ResourceManager& manager, base::Duration limit) {
+    answer.reset();
+    scope.spawn([](ResourceManager& asked, base::Duration within, auto& into) -> net::Task<void> {
+      into = co_await asked.nodes({}, within);
+    }(manager, limit, answer));
+  }
+
+  base::testing::Clock clock;  // stands still while servers answer
   net::EventLoop loop{clock};
+  net::Scope scope{loop};
   Machine one{loop, "rm1", HaState::kStandby};
   Machine two{loop, "rm2", HaState::kActive};
 };
@@ -114,6 +127,46 @@ TEST_F(ResourceManagerTest, AFrozenOneHoldsUpNobodyForLong) {
   two.silent = true;
   one.state = HaState::kActive;
   EXPECT_EQ(who(manager), "rm1");
+}
+
+TEST_F(ResourceManagerTest, WhereTheActiveOneFreezesTheSameCallIsAnsweredByTheOther) {
+  ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
+  EXPECT_EQ(who(manager), "rm2");
+  two.silent = true;
+  one.state = HaState::kActive;
+  begin(manager, seconds(10));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return two.client->calls().size() == 2; }));
+  net::testing::run_for(loop, clock, seconds(5));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return answer.has_value(); }));
+  ASSERT_TRUE(*answer) << answer->error().message;
+  EXPECT_EQ((*answer)->nodes[0].id.host, "rm1");
+  EXPECT_EQ(manager.active()->id, "rm1");
+}
+
+// The one that was frozen goes on and believes for a while that it is still active.
+TEST_F(ResourceManagerTest, TheOneThatWasFoundIsKeptWhereAnotherSaysThatItIsActiveToo) {
+  ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
+  EXPECT_EQ(who(manager), "rm2");
+  one.state = HaState::kActive;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(who(manager), "rm2");
+  EXPECT_EQ(manager.failovers(), 0U);
+}
+
+TEST_F(ResourceManagerTest, WhoWasAwayForLongIsFoundWithinSeconds) {
+  std::vector<RmAddresses> gone;
+  for (const char* name : {"rm1", "rm2"}) {
+    const Machine machine(loop, name, HaState::kActive);
+    gone.push_back(addresses(machine));
+  }
+  ResourceManager manager(loop, nullptr, cluster(gone), base::Random(1));
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_NE(who(manager), "rm1");
+    clock.advance(seconds(1));
+  }
+  Machine back(loop, "rm1", HaState::kActive, gone[0].client.port, gone[0].admin.port);
+  int tries = 1;
+  for (; tries < 60 && who(manager) != "rm1"; ++tries) clock.advance(seconds(1));
+  EXPECT_LE(tries, 5);
 }
 
 TEST_F(ResourceManagerTest, WhenNoneIsActiveEachIsNamedWithWhatItSaid) {

@@ -32,6 +32,10 @@ net::Task<Result<std::string>> RpcClient::call(Method method, std::string reques
 net::Task<Result<std::string>> RpcClient::try_call(Method method, std::string request, base::Duration limit) {
   const base::MonotonicTime begin = loop_.clock().monotonic();
   TM_CO_TRY_VOID(co_await connected(limit));
+  // A process that was stopped meanwhile: who calls may have lost the right to.
+  if (loop_.clock().monotonic() - begin >= limit) {
+    co_return fail(ErrorKind::kDeadline, "not sent within ", base::format_go_duration(limit));
+  }
 
   last_call_ = last_call_ == std::numeric_limits<std::int32_t>::max() ? 0 : last_call_ + 1;
   const std::int32_t id = last_call_;

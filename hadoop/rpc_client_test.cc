@@ -116,6 +116,17 @@ TEST_F(RpcClientTest, ACallThatIsNotAnsweredEndsAndItsLateAnswerMeetsNobody) {
   EXPECT_EQ(client.connections_made(), 1U);
 }
 
+// Who calls asks before whether it still may, and a process may be stopped between the question and the answer.
+TEST_F(RpcClientTest, WhatHasNoTimeLeftIsNotSent) {
+  RpcServer server(loop, echo);
+  RpcClient client(loop, nullptr, config(server.address()), base::Random(1));
+  EXPECT_EQ(call(client, "x"), "<x>");
+  EXPECT_EQ(call(client, "late", seconds(0)).error().kind, ErrorKind::kDeadline);
+  EXPECT_EQ(call(client, "y"), "<y>");
+  ASSERT_EQ(server.calls().size(), 2U);
+  EXPECT_EQ(server.calls()[1].request, "y");
+}
+
 TEST_F(RpcClientTest, ASilentServerIsConnectedToAnew) {
   bool silent = true;
   RpcServer server(loop, [&](const SeenCall& seen) { return silent ? RpcServer::Reply() : echo(seen); });

@@ -20,6 +20,10 @@ constexpr base::Duration kArrivesWithin = std::chrono::seconds(30);
 // Work that asks for a container each second is not content in between.
 constexpr base::Duration kContentAfter = std::chrono::minutes(1);
 
+bool perhaps_taken(const Error& error) {
+  return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline;
+}
+
 std::string as_json(const hadoop::Resource& total) {
   std::string out;
   base::JsonWriter(out)
@@ -48,7 +52,9 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
       updates_(metrics.counter("tidemark_yarn_operator_updates_total", "Totals of NodeManagers that were told.")),
       set_again_(
           metrics.counter("tidemark_yarn_operator_set_again_total",
-                          "Of those: because somebody else had set another one, or the NodeManager began anew.")) {
+                          "Of those: because somebody else had set another one, or the NodeManager began anew.")),
+      failovers_seen_(metrics.counter("tidemark_yarn_operator_failovers_total",
+                                      "How often another ResourceManager of a cluster was active than before.")) {
   for (const std::string& each : cluster.overruled) log_.warn("a setting is not taken", {{"why", each}});
 }
 
@@ -63,8 +69,17 @@ const ActsOn* ClusterLink::acts_on(const hadoop::NodeId& id) const {
 }
 
 bool ClusterLink::unsure(const hadoop::NodeId& id) const {
-  const auto found = unsure_until_.find(id);
-  return found != unsure_until_.end() && looked_ < found->second;
+  const auto found = unsure_.find(id);
+  return found != unsure_.end() && looked_ < found->second.until && found->second.failovers == manager_.failovers();
+}
+
+bool ClusterLink::begins() const {
+  return began_ && loop_.clock().monotonic() - *began_ < kKnowsAllAfter;
+}
+
+bool ClusterLink::may_hold_more(const hadoop::NodeId& id) const {
+  const auto came = came_.find(id);
+  return came != came_.end() && loop_.clock().monotonic() - came->second < kKnowsAllAfter;
 }
 
 bool ClusterLink::closed(const std::vector<Wanted>& wanted) const {
@@ -86,11 +101,14 @@ net::Task<Result<void>> ClusterLink::refresh() {
   auto reports = co_await manager_.nodes({}, kCallLimit);
   if (!reports) {
     calls_failed_.add();
+    away_ = true;
     co_return fail(std::move(reports).error());
   }
   looked_ = asked;
+  look_who_answered();
+  const bool first = !seen_ && !began_;  // nothing says that anything came
   seen_ = loop_.clock().monotonic();
-  take(std::move(reports->nodes));
+  take(std::move(reports->nodes), first);
   for (const Error& each : reports->refused) {
     if (refused_.insert(each.message).second) log_.warn("a report that is not taken", {{"why", each.message}});
   }
@@ -99,7 +117,26 @@ net::Task<Result<void>> ClusterLink::refresh() {
   co_return Result<void>();
 }
 
-void ClusterLink::take(std::vector<hadoop::NodeReport> reports) {
+void ClusterLink::look_who_answered() {
+  const bool another = manager_.failovers() != failovers_;
+  if (another) {
+    failovers_seen_.add(manager_.failovers() - failovers_);
+    failovers_ = manager_.failovers();
+    told_.clear();  // by us, to another one
+    log_.info("another ResourceManager is active", {{"id", manager_.active()->id}});
+  }
+  if (!another && !away_) return;
+  away_ = false;
+  began_ = loop_.clock().monotonic();
+  nodes_.clear();  // to who answers now all of them come
+}
+
+void ClusterLink::take(std::vector<hadoop::NodeReport> reports, bool first) {
+  for (const hadoop::NodeReport& each : reports) {
+    const hadoop::NodeReport* before = find(each.id);
+    const bool came = hadoop::is_active(each.state) && (before == nullptr || !hadoop::is_active(before->state));
+    if (came && !first) came_[each.id] = *seen_;
+  }
   nodes_.clear();
   for (hadoop::NodeReport& each : reports) {
     look_what_is_acted_on(each);
@@ -108,7 +145,8 @@ void ClusterLink::take(std::vector<hadoop::NodeReport> reports) {
   const auto is_gone = [&](const auto& each) { return !nodes_.contains(each.first); };
   std::erase_if(told_, is_gone);
   std::erase_if(acts_on_, is_gone);
-  std::erase_if(unsure_until_, [&](const auto& each) { return each.second <= looked_; });
+  std::erase_if(came_, is_gone);
+  std::erase_if(unsure_, [&](const auto& each) { return each.second.until <= looked_; });
 }
 
 void ClusterLink::look_what_is_acted_on(const hadoop::NodeReport& report) {
@@ -228,8 +266,10 @@ net::Task<Result<void>> ClusterLink::send(const std::vector<hadoop::NodeUpdate>&
   audit(updates, reasons, done ? nullptr : &done.error(), now - begin);
   if (!done) {
     calls_failed_.add();
-    // Lost on its way, or only its answer.
-    for (const hadoop::NodeUpdate& each : updates) unsure_until_[each.id] = now + kArrivesWithin;
+    // Lost on its way, or only its answer. What was refused will not come into force.
+    if (perhaps_taken(done.error())) {
+      for (const hadoop::NodeUpdate& each : updates) unsure_[each.id] = {now + kArrivesWithin, manager_.failovers()};
+    }
     co_return done;
   }
   for (std::size_t i = 0; i < updates.size(); ++i) {
@@ -259,8 +299,7 @@ void ClusterLink::audit(const std::vector<hadoop::NodeUpdate>& updates, const st
     line.reason = model::reason_id(reasons[i]);
     line.took = took;
     if (error != nullptr) {
-      const bool perhaps = error->kind == ErrorKind::kUnavailable || error->kind == ErrorKind::kDeadline;
-      line.outcome = perhaps ? model::AuditOutcome::kUnknown : model::AuditOutcome::kRefused;
+      line.outcome = perhaps_taken(*error) ? model::AuditOutcome::kUnknown : model::AuditOutcome::kRefused;
       line.detail = error->message;
     }
     audit_(std::move(line));

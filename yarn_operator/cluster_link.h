@@ -51,6 +51,10 @@ struct ActsOn {
   std::optional<base::MonotonicTime> differs_since{};
 };
 inline constexpr base::Duration kBelievedAfter = std::chrono::seconds(30);
+// A ResourceManager that became active, or to which a NodeManager came back, learns by and by which containers there
+// are: for a moment it reports the node as running with none. Until then it gives out nothing new
+// (yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms).
+inline constexpr base::Duration kKnowsAllAfter = std::chrono::seconds(10);
 
 struct Telling {
   std::size_t told = 0;
@@ -75,9 +79,14 @@ class ClusterLink {
   net::Task<Result<hadoop::ContainerReport>> container(const hadoop::ContainerId& id);
 
   bool synced() const { return seen_.has_value(); }
+  bool answers() const { return seen_ && !away_; }  // when it was asked last
   std::optional<base::MonotonicTime> seen() const { return seen_; }
   const std::map<hadoop::NodeId, hadoop::NodeReport>& nodes() const { return nodes_; }
   const hadoop::NodeReport* find(const hadoop::NodeId& id) const;
+  // Whether its ResourceManager is another one, or there again, since a moment ago (kKnowsAllAfter).
+  bool begins() const;
+  // Whether what its report says of containers may be too little (kKnowsAllAfter).
+  bool may_hold_more(const hadoop::NodeId& id) const;
   // By a report that was made after it was told; null: nobody knows.
   const ActsOn* acts_on(const hadoop::NodeId& id) const;
   // What applications of the cluster ask for and do not have, a while longer than they do; nullopt: nobody knows.
@@ -100,8 +109,15 @@ class ClusterLink {
     std::vector<model::Reason> reasons;
     std::vector<std::string> set_again;
   };
+  // An update of which nobody knows whether it was taken: until when it may still come into force, and of how many
+  // ResourceManagers so far it went to the last. What another one before it was sent is gone with that.
+  struct Unsure {
+    base::MonotonicTime until;
+    std::uint64_t failovers = 0;
+  };
   Changes changed(const std::vector<Wanted>& wanted);
-  void take(std::vector<hadoop::NodeReport> reports);
+  void look_who_answered();
+  void take(std::vector<hadoop::NodeReport> reports, bool first);
   void look_what_is_acted_on(const hadoop::NodeReport& report);
   net::Task<void> look_who_waits();
   bool unsure(const hadoop::NodeId& id) const;
@@ -121,8 +137,11 @@ class ClusterLink {
   std::map<hadoop::NodeId, hadoop::NodeReport> nodes_;
   std::map<hadoop::NodeId, Told> told_;
   std::map<hadoop::NodeId, ActsOn> acts_on_;
-  // Until when an update of which nobody knows whether it was taken may still come into force.
-  std::map<hadoop::NodeId, base::MonotonicTime> unsure_until_;
+  std::map<hadoop::NodeId, Unsure> unsure_;
+  std::optional<base::MonotonicTime> began_;            // when another one answered, or one again
+  std::map<hadoop::NodeId, base::MonotonicTime> came_;  // to who answers now, and when
+  bool away_ = false;
+  std::uint64_t failovers_ = 0;
   std::optional<hadoop::QueueWaiting> waiting_;
   base::MonotonicTime waited_at_;
   bool queue_said_ = false;        // that it cannot be asked
@@ -132,6 +151,7 @@ class ClusterLink {
   base::Counter& calls_failed_;
   base::Counter& updates_;
   base::Counter& set_again_;
+  base::Counter& failovers_seen_;
 };
 
 }  // namespace tidemark::yarn_operator

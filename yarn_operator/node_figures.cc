@@ -6,6 +6,16 @@
 
 namespace tidemark::yarn_operator {
 
+std::string cluster_figures(const std::vector<const ClusterLink*>& links) {
+  static constexpr std::string_view kName = "tidemark_yarn_operator_cluster_up";
+  std::string out = base::cat("# HELP ", kName, " 1: a ResourceManager of the cluster answered the last question.\n",
+                              "# TYPE ", kName, " gauge\n");
+  for (const ClusterLink* link : links) {
+    out += base::cat(kName, "{cluster=\"", link->id(), "\"} ", link->answers() ? 1 : 0, "\n");
+  }
+  return out;
+}
+
 std::string node_figures(const std::vector<const ClusterLink*>& links) {
   struct Family {
     std::string_view name, help;

@@ -1,4 +1,4 @@
-// The peer's metrics of single NodeManagers, by its names and labels (yarn-copilot.md, section 6).
+// Metrics with a cluster's name as a label.
 #pragma once
 
 #include <string>
@@ -8,6 +8,10 @@
 
 namespace tidemark::yarn_operator {
 
+// Whether the ResourceManager of each answers.
+std::string cluster_figures(const std::vector<const ClusterLink*>& links);
+
+// The peer's, of single NodeManagers, by its names and labels (yarn-copilot.md, section 6).
 std::string node_figures(const std::vector<const ClusterLink*>& links);
 
 }  // namespace tidemark::yarn_operator

@@ -50,6 +50,16 @@ void write_body(const kube::Node& node, const Texts& texts, std::string& body) {
 
 }  // namespace
 
+model::Resources held_as_written(const kube::Node& node) {
+  const auto written =
+      model::parse_third_party_allocations(node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation));
+  if (!written) return {};
+  for (const model::ThirdPartyAllocation& each : *written) {
+    if (each.name == model::kYarnThirdParty) return each.resources;
+  }
+  return {};
+}
+
 std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sight, base::WallTime now) {
   NodeWrite write;
   Texts texts;

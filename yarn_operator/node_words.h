@@ -31,6 +31,9 @@ struct NodeWrite {
   bool urgent = false;  // the manager waits for it: an offer came into force
 };
 
+// What is written of it now; nothing where that is nothing, or cannot be read.
+model::Resources held_as_written(const kube::Node& node);
+
 // nullopt: the node says it all already.
 std::optional<NodeWrite> node_write(const kube::Node& node, const NodeSight& sight, base::WallTime now);
 

@@ -105,19 +105,24 @@ bool fits(const Going& going, const ClusterLink& link) {
 net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings) {
   std::vector<Going> all;
   for (const Taking& each : takings) all.push_back(begin(each));
-  for (Going& each : all) co_await ask(link, each, true);
+  const auto seen = co_await link.refresh();
+  for (Going& each : all) {
+    if (each.there.empty()) continue;
+    if (!seen) {
+      refuse(each, seen.error().message);
+    } else if (link.may_hold_more(each.of->nm)) {
+      // By what it says now, those that it does not know yet are gone, and a total would end them too.
+      refuse(each,
+             base::cat("the ResourceManager of ", each.of->nm.text(), " does not know all of its containers yet"));
+    } else {
+      co_await ask(link, each, true);
+    }
+  }
 
   std::vector<Shrink> shrinks;
-  if (std::ranges::any_of(all, [](const Going& each) { return !each.there.empty(); })) {
-    const auto seen = co_await link.refresh();
-    for (Going& each : all) {
-      if (each.there.empty()) continue;
-      if (!seen) {
-        refuse(each, seen.error().message);
-      } else if (auto shrink = shrink_of(each, link)) {
-        shrinks.push_back(*std::move(shrink));
-      }
-    }
+  for (Going& each : all) {
+    if (each.there.empty()) continue;
+    if (auto shrink = shrink_of(each, link)) shrinks.push_back(*std::move(shrink));
   }
   if (!shrinks.empty()) {
     const auto done = co_await link.shrink(std::move(shrinks));

@@ -1,6 +1,7 @@
 // Has containers of a node end as pre-empted, because its agent wants them back (model/take_back.h).
 //
-//   1  what the containers were given, and what is held on the node, are asked of the ResourceManager now
+//   1  what is held on the node, and what the containers were given, are asked of the ResourceManager now; one that may
+//      not know all of them yet, after a failover, is told nothing
 //   2  the node's total becomes what is held less that, with a timeout of zero: the newest end at once, and masters
 //   hear
 //      of a pre-emption. Which those are is the ResourceManager's choice

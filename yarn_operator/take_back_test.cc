@@ -97,17 +97,41 @@ TEST_F(TakeBackTest, WhereNothingCanBeDoneTheAgentIsTold) {
   ask({kNew});
   EXPECT_NE(answer(1).refused.find("no"), std::string::npos);
   manager().denies = false;
-  manager().away = true;
-  ask({kNew}, 2);
-  EXPECT_FALSE(answer(2).refused.empty());
-  manager().away = false;
   ask({"pod_1"}, 3);
   EXPECT_NE(answer(3).refused.find("wanted container_"), std::string::npos);
   ask({kNew}, 4, 1, 11min);
   EXPECT_NE(answer(4).refused.find("long ago"), std::string::npos);
   EXPECT_TRUE(manager().preempted.empty());
-  ask({kNew}, 5, 1, 9min);  // the node's clock is behind
-  EXPECT_EQ(answer(5).gone, std::vector{kNew});
+  ask({kNew}, 5, 1, -11min);  // the node's clock is ahead
+  EXPECT_NE(answer(5).refused.find("clocks"), std::string::npos);
+  EXPECT_TRUE(manager().preempted.empty());
+  ask({kNew}, 6, 1, 9min);  // the node's clock is behind
+  EXPECT_EQ(answer(6).gone, std::vector{kNew});
+  manager().away = true;
+  ask({kOld}, 7);
+  EXPECT_FALSE(answer(7).refused.empty());
+}
+
+// It would name those as gone that it does not know yet, and a total of nothing would end them.
+TEST_F(TakeBackTest, OfAResourceManagerThatBeganAMomentAgoNothingIsTaken) {
+  begin_heard();
+  const auto away_is = [&](std::string_view clusters) {
+    return until([&] {
+      return metrics.text().find(base::cat("tidemark_yarn_operator_clusters_away ", clusters, "\n")) !=
+             std::string::npos;
+    });
+  };
+  manager().away = true;
+  ASSERT_TRUE(away_is("1"));
+  manager().containers.clear();
+  manager().nodes.at(kNm).used_memory = 0;
+  manager().away = false;
+  ASSERT_TRUE(away_is("0"));
+  ask({kNew});
+  const auto said = answer(1);
+  EXPECT_NE(said.refused.find("does not know all of its containers yet"), std::string::npos) << said.refused;
+  EXPECT_TRUE(said.gone.empty());
+  for (const Told& each : manager().told_totals) EXPECT_EQ(each[2], kNever) << "nobody ends by it";
 }
 
 // A request that an operator before it left unanswered is carried out; one that it answered is not.

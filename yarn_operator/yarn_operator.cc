@@ -29,8 +29,11 @@ using model::Reason;
 
 constexpr std::string_view kPodsByNode = "node";
 constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes that come together are told together
-constexpr base::Duration kLookAgain = std::chrono::seconds(1);     // after an update: has the scheduler taken it?
-constexpr base::Duration kPatchLimit = std::chrono::seconds(4);    // as kTellLimit of cluster_link.cc
+// After an update: has the scheduler taken it? And at a failover.
+constexpr base::Duration kLookAgain = std::chrono::seconds(1);
+constexpr base::Duration kPatchLimit = std::chrono::seconds(4);  // as kTellLimit of cluster_link.cc
+// Writes in a row that nobody answered: each of the others would wait as long, and the log would name every node.
+constexpr int kInVainMax = 3;
 constexpr base::Duration kDrainLimit = std::chrono::seconds(10);
 
 // What a NodeManager's containers were seen to hold last.
@@ -178,7 +181,9 @@ class RunningOperator final : public YarnOperator {
     while (true) {
       if (loop_.clock().monotonic() >= next_look) {
         note(lane, co_await lane.link.refresh());
-        next_look = loop_.clock().monotonic() + options_.poll;
+        // While nobody answers the next one may be active by now; and to one that is, nodes come one after another.
+        const bool soon = lane.away || lane.link.begins();
+        next_look = loop_.clock().monotonic() + (soon ? std::min(options_.poll, kLookAgain) : options_.poll);
         map_old_ = true;
         annotate_.set();
       }
@@ -382,7 +387,8 @@ class RunningOperator final : public YarnOperator {
   }
 
   // nullopt: nobody knows now, and what is written stays.
-  std::optional<model::Resources> held_by_yarn(const std::string& node) {
+  std::optional<model::Resources> held_by_yarn(const kube::Node& object) {
+    const std::string node(object.meta.name);
     const base::MonotonicTime now = loop_.clock().monotonic();
     const auto mapped = map().nm_of.find(node);
     if (mapped != map_.nm_of.end()) {
@@ -390,14 +396,18 @@ class RunningOperator final : public YarnOperator {
       if (link == nullptr || !link->synced()) return std::nullopt;
       const hadoop::NodeReport* report = link->find(mapped->second.id);
       if (report != nullptr && hadoop::is_active(report->state)) {
-        const auto batch = policy::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
+        auto batch = policy::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
+        if (link->may_hold_more(report->id)) {
+          const auto before = held_.find(node);
+          batch = model::max(batch, before == held_.end() ? held_as_written(object) : before->second.batch);
+        }
         held_[node] = {batch, now};
         return batch;
       }
     } else if (std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->link.synced(); })) {
       return std::nullopt;
     }
-    const auto [last, first_time] = held_.try_emplace(node, Held{{}, now});
+    const auto [last, first_time] = held_.try_emplace(node, Held{held_as_written(object), now});
     if (now - last->second.seen < options_.lost_hold) return std::nullopt;
     return model::Resources();
   }
@@ -408,9 +418,10 @@ class RunningOperator final : public YarnOperator {
       annotate_.clear();
       co_await loop_.sleep(kGather);
       if (!listed() || !may_write()) continue;
+      int in_vain = 0;
       for (const std::string& name : nodes_to_annotate()) {
-        if (!may_write()) break;
-        co_await annotate_one(name);
+        if (!may_write() || in_vain == kInVainMax) break;
+        in_vain = co_await annotate_one(name) ? 0 : in_vain + 1;
       }
     }
   }
@@ -442,7 +453,7 @@ class RunningOperator final : public YarnOperator {
   NodeSight sight_of(const kube::Node& node) {
     const std::string name(node.meta.name);
     NodeSight sight;
-    sight.held = held_by_yarn(name);
+    sight.held = held_by_yarn(node);
     const auto mapped = map().nm_of.find(name);
     const ClusterLink* link = mapped == map_.nm_of.end() ? nullptr : link_of(mapped->second.cluster);
     if (link == nullptr ? sight.held.has_value() : link->synced()) {
@@ -476,11 +487,12 @@ class RunningOperator final : public YarnOperator {
     return policy::batch_of_yarn(memory_mib, vcores, options_.totals);
   }
 
-  net::Task<void> annotate_one(std::string name) {
+  // False: nobody answers.
+  net::Task<bool> annotate_one(std::string name) {
     const kube::Node* node = nodes_.find({"", name});
-    if (node == nullptr) co_return;
+    if (node == nullptr) co_return true;
     auto write = node_write(*node, sight_of(*node), loop_.clock().wall());
-    if (!write) co_return;
+    if (!write) co_return true;
     kube::WriteOptions options;
     options.note = {model::reason_id(write->reason), std::move(write->before)};
     const UnderWay mine(under_way_);
@@ -489,16 +501,18 @@ class RunningOperator final : public YarnOperator {
     if (patched) written_[name] = loop_.clock().monotonic();
     // A conflict is another writer's turn: the watch brings what he wrote, and the next pass starts from that.
     if (patched || patched.error().kind == ErrorKind::kConflict || patched.error().kind == ErrorKind::kNotFound) {
-      co_return;
+      co_return true;
     }
     log_.warn("what YARN holds of a node is not written", {{"node", name}, {"why", patched.error().message}});
+    const ErrorKind kind = patched.error().kind;
+    const bool nobody = kind == ErrorKind::kUnavailable || kind == ErrorKind::kDeadline;
+    co_return !nobody;
   }
 
   std::string figures() const {
-    if (!may_write()) return "";
     std::vector<const ClusterLink*> links;
     for (const auto& lane : lanes_) links.push_back(&lane->link);
-    return node_figures(links);
+    return cluster_figures(links) + (may_write() ? node_figures(links) : "");
   }
 
   net::EventLoop& loop_;

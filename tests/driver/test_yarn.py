@@ -95,6 +95,13 @@ class Settings(unittest.TestCase):
         self.assertEqual([f"127.0.0.1:{port}" for port in range(1, 9)], sorted(addresses))
         self.assertEqual(("1000", "3"), (told["yarn.nodemanager.resource.memory-mb"], told["yarn.nodemanager.resource.cpu-vcores"]))
 
+    def test_of_a_pair_every_address_is_told_by_its_id(self):
+        told = settings.common_of_pair(self.layout, Path("/jars"), {"a": settings.Ports(1, 2, 3, 4, 5), "b": settings.Ports(6, 7, 8, 9, 10)}, 11, 4000)
+        addresses = {key: value for key, value in told.items() if key.startswith("yarn.resourcemanager.") and ".address." in key}
+        self.assertEqual(sorted(f"127.0.0.1:{port}" for port in range(1, 11)), sorted(addresses.values()))
+        self.assertEqual({"a": 5, "b": 5}, {name: sum(key.endswith(f".{name}") for key in addresses) for name in ("a", "b")})
+        self.assertEqual("127.0.0.1:11", told["hadoop.zk.address"])
+
     def test_nobody_reads_the_configuration_of_the_machine(self):
         with mock.patch.dict(os.environ, HADOOP_CONF_DIR="/etc/hadoop", YARN_LOG_DIR="/var/log", PATH="/bin"):
             told = settings.environment(self.layout, Path("/jvm/bin/java"), "nm-0")

@@ -5,7 +5,7 @@ import os
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
 from yarn.sharing import API, OnASharedNode
-from yarn.test_operator import NODE_ID, origin
+from yarn.operating import NODE_ID, origin
 
 TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
 

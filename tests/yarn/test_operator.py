@@ -1,81 +1,42 @@
 """`tidemark yarn-operator` between a real API server and a real ResourceManager with two NodeManagers."""
 
+import datetime
 import json
-import os
+import signal
 import time
 import unittest
 
-from cluster import colocation
+from cluster import colocation, faulty
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
-from support.yarn import End, Totals, Yarn, until
+from support.yarn import End, Yarn, until
+from yarn.operating import NODE_ID, POLL_S, SITE, THIRD, Operating, origin
 
-SITE = Totals(memory_mib=4096, vcores=4)
-POLL_S = 1
 LOST_S = 5  # a NodeManager that says nothing for so long is lost
 MIB = 2**20
-NODE_ID = "yarn.hadoop.apache.org/node-id"
-THIRD = "node.koordinator.sh/thirdPartyAllocations"
 OFFER, DRAIN = "tidemark.io/yarn-offer", "tidemark.io/yarn-drain"
+BOOK = "tidemark.io/yarn-book"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/koordinator-yarn-operator"
+ELECTION = ("--leader-elect=true", "--leader-election-namespace=default")
+# By the contract: what the peer writes onto every node, and what it makes of an origin of 7001m and 10 GiB; and what that is worth.
+PEER_ENTRY = '{"allocations":[{"name":"hadoop-yarn","priority":"koord-batch","resources":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"}}]}'
+PEER_ORIGIN, PEER_TOTAL, EXACT_TOTAL = (7001, 10240), (10738, 8), (10240, 7)
 POD = {"name": "batch", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "1Gi"}}
 
 
-def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
-    return {colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": f"{memory_mib}Mi"}})}
-
-
-class Operator(unittest.TestCase):
+class Operator(Operating):
     @classmethod
     def setUpClass(cls):
-        cls.api = colocation.client()
-        cls.addClassCleanup(cls.api.close)
+        super().setUpClass()
         cls.yarn = cls.enterClassContext(Yarn([SITE, SITE], site={"yarn.nm.liveness-monitor.expiry-interval-ms": f"{LOST_S}000"}))
         cls.nms = cls.yarn.nodes
 
     def setUp(self):
-        self.names = []
+        super().setUp()
         if not self.yarn.rm.alive:  # a test that failed in the middle
             self.yarn.rm.start()
         for number, nm in enumerate(self.nms):
             self.put_node(f"yarn-{number}", {NODE_ID: nm.id, **origin(3500, 3072)})
-        # What a test leaves behind, the next one does not begin with.
-        self.addCleanup(self.restore_totals)
-        self.addCleanup(lambda: colocation.delete(self.api, *self.names))
-
-    def restore_totals(self) -> None:
-        for nm in self.nms:
-            self.assertEqual(200, self.yarn.rm.update_total(nm.id, SITE.memory_mib, SITE.vcores).status)
-        until("all totals are those of yarn-site", lambda: all(nm.total() == (SITE.memory_mib, SITE.vcores) for nm in self.nms))
-
-    def put_node(self, name: str, annotations: dict[str, str]) -> None:
-        colocation.put_node(self.api, name, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations=annotations)
-        ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
-        must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", ready, content=MERGE))
-        self.names.append(name)
-
-    def annotate(self, name: str, annotations: dict) -> None:
-        must(self.api.request("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": annotations}}, content=MERGE))
-
-    def begin(self, *more: str) -> Component:
-        operator = Component(
-            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
-            f"--poll={POLL_S}s", "--metrics-addr=127.0.0.1:0", "--lost-hold=5s", *more,
-        )
-        self.addCleanup(operator.stop)
-        return operator
-
-    def wait_total(self, number: int, memory_mib: int, vcores: int, operator: Component) -> None:
-        wait_for(lambda: self.nms[number].total() == (memory_mib, vcores), f"{memory_mib} MiB and {vcores} vcores of node {number}", operator)
-
-    def held(self, name: str) -> dict[str, str] | None:
-        text = must(self.api.request("GET", f"/api/v1/nodes/{name}")).get("metadata.annotations", {}).get(THIRD)
-        return None if text is None else {each["name"]: each["resources"] for each in json.loads(text)["allocations"]}["hadoop-yarn"]
-
-    def wait_held(self, name: str, vcores: int, memory_mib: int, operator: Component) -> None:
-        # The peer's text: quantities in their canonical form.
-        cpu = f"{vcores}k" if vcores else "0"
-        memory = "0" if memory_mib == 0 else f"{memory_mib // 1024}Gi" if memory_mib % 1024 == 0 else f"{memory_mib}Mi"
-        wait_for(lambda: self.held(name) == {"kubernetes.io/batch-cpu": cpu, "kubernetes.io/batch-memory": memory}, f"{cpu} and {memory} held on {name}", operator)
 
     def test_yarn_gets_what_pods_leave_in_whole_mib_and_no_more(self):
         colocation.put_pod(self.api, "yarn-0", POD)
@@ -239,20 +200,99 @@ class Operator(unittest.TestCase):
         self.assertEqual((SITE.memory_mib, SITE.vcores), self.nms[0].total())
 
     def test_one_replica_of_two_tells_and_the_other_takes_over(self):
-        election = ("--leader-elect=true", "--leader-election-namespace=default")
-        first = self.begin(*election)
+        first = self.begin(*ELECTION)
         self.wait_total(0, 3072, 3, first)
-        second = self.begin(*election)
+        second = self.begin(*ELECTION)
         wait_for(second.ready, "a second one that is ready", second)
         self.annotate("yarn-0", origin(2000, 1024))
         self.wait_total(0, 1024, 2, first)
         self.assertEqual(0, second.metrics()["tidemark_yarn_operator_updates_total"])
-        lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/koordinator-yarn-operator"
-        self.addCleanup(self.api.request, "DELETE", lease)
-        self.assertTrue(must(self.api.request("GET", lease)).get("spec.holderIdentity"))
+        self.addCleanup(self.api.request, "DELETE", LEASE)
+        self.assertTrue(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"))
         self.assertEqual(0, first.stop())
         self.annotate("yarn-0", origin(3000, 2048))
         self.wait_total(0, 2048, 3, second)
+
+    def test_one_that_was_frozen_puts_right_what_changed_meanwhile(self):
+        operator = self.begin_settled()
+        operator.process.send_signal(signal.SIGSTOP)
+        self.annotate("yarn-0", origin(2000, 1024))
+        self.assertEqual(200, self.yarn.rm.update_total(self.nms[1].id, 4000, 4).status)
+        time.sleep(2 * POLL_S)
+        self.assertEqual((3072, 3), self.nms[0].total())
+        operator.process.send_signal(signal.SIGCONT)
+        self.wait_total(0, 1024, 2, operator)
+        self.wait_total(1, 3072, 3, operator)
+
+    def test_without_an_api_server_what_is_known_is_kept_in_force(self):
+        operator = self.begin_settled()
+        time.sleep(2 * POLL_S)  # a report has shown it
+        faulty.control("kill", "apiserver")
+        try:
+            self.nms[0].kill()
+            self.nms[0].start()
+            self.wait_total(0, 3072, 3, operator)
+        finally:
+            faulty.control("start", "apiserver")
+            self.api.close()  # its connection went with the server
+        for number in (0, 1):
+            self.annotate(f"yarn-{number}", origin(2000, 1024))
+        began = time.monotonic()
+        for number in (0, 1):
+            self.wait_total(number, 1024, 2, operator)
+        print(f"the API server is back: what nodes may sell is followed after {time.monotonic() - began:.1f} s")
+
+    def test_from_koordinators_operator_to_ours_and_back(self):
+        """The peer's part is played by what the contract says of it: its rounding, an entry on every node, and the lease."""
+        self.put_node("no-yarn", origin(*PEER_ORIGIN))
+        self.addCleanup(self.api.request, "DELETE", LEASE)
+        for number, nm in enumerate(self.nms):
+            self.annotate(f"yarn-{number}", origin(*PEER_ORIGIN))
+            self.assertEqual(200, self.yarn.rm.update_total(nm.id, *PEER_TOTAL, over_commit_ms=0).status)
+        for name in self.names:
+            self.annotate(name, {THIRD: PEER_ENTRY})
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        held = {"holderIdentity": "koord-yarn-operator-0_1", "leaseDurationSeconds": 60, "acquireTime": now, "renewTime": now, "leaseTransitions": 3}
+        leases, name = LEASE.rsplit("/", 1)
+        must(self.api.request("POST", leases, {"metadata": {"name": name}, "spec": held}))
+
+        ours = self.begin("--rounding=peer", *ELECTION)
+        wait_for(lambda: ours.ready() and ours.metrics()["tidemark_yarn_operator_nodes"] == 2, "a ready operator", ours)
+        versions = self.versions()
+        time.sleep(2 * POLL_S)
+        self.assertEqual((0, versions), (ours.metrics()["tidemark_yarn_operator_updates_total"], self.versions()), "the peer leads")
+        must(self.api.request("PATCH", LEASE, {"spec": {"holderIdentity": "", "leaseDurationSeconds": 1}}, content=MERGE))  # as it does when it ends
+        wait_for(lambda: any(name.startswith("yarn_node_cpu_resource{") for name in ours.metrics()), "one that leads", ours)
+        time.sleep(2 * POLL_S)
+        self.assertEqual((0, [PEER_TOTAL] * 2), (ours.metrics()["tidemark_yarn_operator_updates_total"], [nm.total() for nm in self.nms]), "no number moves")
+        self.assertEqual([PEER_ENTRY] * 3, [self.annotation(name, THIRD) for name in self.names])
+        self.assertEqual(0, ours.stop())
+
+        exact = self.begin(*ELECTION)
+        for number in (0, 1):
+            self.wait_total(number, *EXACT_TOTAL, exact)
+            wait_for(lambda: self.annotation(f"yarn-{number}", BOOK), "a book", exact)
+        self.assertEqual(0, exact.stop())
+
+        back = self.begin("--rounding=peer", *ELECTION)
+        for number in (0, 1):
+            self.wait_total(number, *PEER_TOTAL, back)
+            wait_for(lambda: self.annotation(f"yarn-{number}", BOOK) is None, "no book", back)
+        self.assertEqual(0, back.stop())
+        self.assertFalse(must(self.api.request("GET", LEASE)).get("spec.holderIdentity"), "given back: the peer need not wait")
+        self.assertEqual([PEER_ENTRY] * 3, [self.annotation(name, THIRD) for name in self.names])
+
+    def begin_settled(self) -> Component:
+        operator = self.begin()
+        for number in (0, 1):
+            self.wait_total(number, 3072, 3, operator)
+        return operator
+
+    def versions(self) -> list[str]:
+        return [must(self.api.request("GET", f"/api/v1/nodes/{name}"))["metadata.resourceVersion"] for name in self.names]
+
+    def annotation(self, name: str, key: str) -> str | None:
+        return must(self.api.request("GET", f"/api/v1/nodes/{name}")).get("metadata.annotations", {}).get(key)
 
 
 if __name__ == "__main__":

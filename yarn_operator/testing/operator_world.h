@@ -50,8 +50,15 @@ struct ResourceManagerTwin {
 
   RpcServer::Reply answer(const SeenCall& call) {
     if (away) return hadoop::Refusal{.exception = "org.apache.hadoop.ipc.RetriableException", .message = "away"};
+    if (call.method == "getServiceStatus") {
+      std::string status;
+      WireWriter(status).number(1, static_cast<int>(standby ? hadoop::HaState::kStandby : hadoop::HaState::kActive));
+      return status;
+    }
+    if (standby) return hadoop::Refusal{.exception = "org.apache.hadoop.ipc.StandbyException", .message = "not me"};
     if (call.method == "updateNodeResource") {
       ++updates;
+      if (!refuses.empty()) return hadoop::Refusal{.exception = refuses, .message = "no"};
       if (!drops) take(call.request);
       return "";
     }
@@ -154,6 +161,8 @@ struct ResourceManagerTwin {
   bool denies = false;                                   // to say anything of containers
   hadoop::QueueWaiting waiting;
   bool away = false;
+  bool standby = false;
+  std::string refuses;  // updates, with this exception
   bool drops = false;   // answers as if it took updates
   std::string refused;  // the host for which the rest of an update was not taken
   int updates = 0, updated_nodes = 0;
@@ -167,7 +176,16 @@ class OperatorWorld : public ::testing::Test {
   void SetUp() override {
     server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
     admin = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "operator");
+    transport = std::make_unique<kube::memory::LocalTransport>(
+        loop,
+        [this, serve = server->handler()](net::HttpExchange& exchange) -> net::Task<void> {
+          if (patches_refused && exchange.head().method == "PATCH") {
+            exchange.respond(503, "text/plain", "not now");
+          } else {
+            co_await serve(exchange);
+          }
+        },
+        "operator");
     client = std::make_unique<kube::Client>(
         loop, *transport, [] { return std::string(); }, kube::ClientConfig{.queries_per_second = 1000, .burst = 1000},
         base::Random(1));
@@ -292,6 +310,7 @@ class OperatorWorld : public ::testing::Test {
   std::unique_ptr<kube::memory::LocalTransport> transport;
   std::unique_ptr<kube::Client> client;
   std::map<std::string, std::unique_ptr<ResourceManagerTwin>> managers;
+  bool patches_refused = false;  // of the operator
   OperatorOptions options;
   std::unique_ptr<YarnOperator> running;
 };

@@ -1,6 +1,7 @@
 """A real ResourceManager and NodeManagers on this machine, each in a JVM of its own on ports of the loopback.
 
   yarn.py        the fixture: starts them, submits jobs, takes everything down
+  pair.py        two ResourceManagers in HA, with a ZooKeeper
   server.py      one of these programs: started, killed, stopped, frozen, and started again on the same ports
   settings.py    what they are configured with
   rest.py        their REST doors
@@ -12,8 +13,9 @@
 """
 
 from support.yarn.job import ENDED, End, Job
+from support.yarn.pair import YarnPair
 from support.yarn.server import NotReady
 from support.yarn.settings import Totals
 from support.yarn.yarn import Yarn, until
 
-__all__ = ["ENDED", "End", "Job", "NotReady", "Totals", "Yarn", "until"]
+__all__ = ["ENDED", "End", "Job", "NotReady", "Totals", "Yarn", "YarnPair", "until"]

@@ -34,8 +34,8 @@ class Door:
         except http.client.HTTPException as error:
             raise OSError(f"{self.address}{path}: half an answer: {error!r}")
 
-    def get(self, path: str) -> dict:
-        answer = self.ask(path)
+    def get(self, path: str, limit_s: float = ANSWER_S) -> dict:
+        answer = self.ask(path, limit_s=limit_s)
         if answer.status != 200:
             raise OSError(f"{self.address}{path} answers {answer.status}: {answer.text[:400]}")
         return answer.body

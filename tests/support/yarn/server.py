@@ -22,11 +22,13 @@ class Server:
         self.name, self.log = name, log
         self._command, self._environment = command, environment
         self._child: subprocess.Popen | None = None
+        self.frozen = False
 
     def launch(self) -> None:
         """Starts it and waits for nothing. The kernel ends it with us, however we end."""
         if self.alive:
             raise AssertionError(f"{self.name} runs already")
+        self.frozen = False
         with open(self.log, "ab") as log:
             self._child = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", *self._command], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=self._environment,
@@ -60,10 +62,12 @@ class Server:
     def freeze(self) -> None:
         """It holds its ports and its connections, and answers nobody."""
         self._child.send_signal(signal.SIGSTOP)
+        self.frozen = True
         os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         self._child.send_signal(signal.SIGCONT)
+        self.frozen = False
 
     def end(self) -> None:
         """SIGKILL to it and to what it has started in its own group, which may outlive it."""

@@ -1,18 +1,20 @@
 """What Hadoop's programs of a run are configured with: a folder of site files each, written from dictionaries, and their command lines."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from support.ports import free
 
-HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192}
+HEAP_MIB = {"ResourceManager": 256, "NodeManager": 192, "Client": 192, "ZooKeeper": 96}
 SERVER = "org.apache.hadoop.yarn.server"
 MAIN = {
     "ResourceManager": f"{SERVER}.resourcemanager.ResourceManager",
     "NodeManager": f"{SERVER}.nodemanager.NodeManager",
     "Client": "org.apache.hadoop.yarn.applications.distributedshell.Client",
+    "ZooKeeper": "org.apache.zookeeper.server.quorum.QuorumPeerMain",
 }
 # Hadoop reaches into these packages, which are closed since Java 17.
 OPENED = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "util.concurrent", "io", "net")]
@@ -95,10 +97,29 @@ def core(layout: Layout) -> dict[str, str]:
 
 def common(layout: Layout, jars: Path, ports: Ports) -> dict[str, str]:
     """What ResourceManager, NodeManagers, clients and application masters agree on."""
-    at = {"address": ports.client, "scheduler.address": ports.scheduler, "resource-tracker.address": ports.tracker, "admin.address": ports.admin, "webapp.address": ports.web}
+    return {**_addresses(ports), "yarn.resourcemanager.hostname": "127.0.0.1", **_shared(layout, jars)}
+
+
+def common_of_pair(layout: Layout, jars: Path, members: Mapping[str, Ports], zookeeper: int, session_ms: int) -> dict[str, str]:
+    """The same of ResourceManagers in HA, by their ids: one of them is active, which ZooKeeper says, where also lies what must outlive it."""
     return {
-        **{f"yarn.resourcemanager.{name}": f"127.0.0.1:{port}" for name, port in at.items()},
-        "yarn.resourcemanager.hostname": "127.0.0.1", "yarn.resourcemanager.bind-host": "127.0.0.1",
+        **{key: value for name, ports in members.items() for key, value in _addresses(ports, f".{name}").items()},
+        "yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": ",".join(members), "yarn.resourcemanager.cluster-id": "pair",
+        "yarn.resourcemanager.recovery.enabled": "true", "yarn.resourcemanager.store.class": f"{SERVER}.resourcemanager.recovery.ZKRMStateStore",
+        "hadoop.zk.address": f"127.0.0.1:{zookeeper}", "hadoop.zk.timeout-ms": str(session_ms),
+        "ipc.client.rpc-timeout.ms": "2000",  # two minutes by itself: so long a NodeManager waits for a frozen ResourceManager before it asks the other
+        **_shared(layout, jars),
+    }
+
+
+def _addresses(ports: Ports, of: str = "") -> dict[str, str]:
+    at = {"address": ports.client, "scheduler.address": ports.scheduler, "resource-tracker.address": ports.tracker, "admin.address": ports.admin, "webapp.address": ports.web}
+    return {f"yarn.resourcemanager.{name}{of}": f"127.0.0.1:{port}" for name, port in at.items()}
+
+
+def _shared(layout: Layout, jars: Path) -> dict[str, str]:
+    return {
+        "yarn.resourcemanager.bind-host": "127.0.0.1",
         "yarn.resourcemanager.scheduler.class": f"{SERVER}.resourcemanager.scheduler.capacity.CapacityScheduler",
         "yarn.scheduler.minimum-allocation-mb": "128", "yarn.scheduler.maximum-allocation-mb": "8192",
         "yarn.scheduler.minimum-allocation-vcores": "1", "yarn.scheduler.maximum-allocation-vcores": "8",
@@ -150,6 +171,13 @@ def write(folder: Path, **sites: dict[str, str]) -> None:
         lines = [f"  <property><name>{escape(key)}</name><value>{escape(value)}</value></property>" for key, value in values.items()]
         (folder / f"{name.replace('_', '-')}.xml").write_text("\n".join(["<configuration>", *lines, "</configuration>"]) + "\n")
     (folder / "log4j.properties").write_text(LOG4J)
+
+
+def write_zookeeper(file: Path, data: Path, port: int) -> None:
+    """One server. A tick is the smallest part of a session's length that it knows: a session lasts 2 to 20 of them."""
+    data.mkdir(parents=True, exist_ok=True)
+    values = {"dataDir": data, "clientPort": port, "clientPortAddress": "127.0.0.1", "tickTime": 500, "admin.enableServer": "false", "4lw.commands.whitelist": "ruok"}
+    file.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
 
 
 def java_options(layout: Layout) -> list[str]:

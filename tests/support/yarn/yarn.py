@@ -11,7 +11,7 @@ from support import owners
 from support.yarn import leftovers, settings
 from support.yarn.groups import Groups
 from support.yarn.job import Job
-from support.yarn.rest import Answer, Door
+from support.yarn.rest import ANSWER_S, Answer, Door
 from support.yarn.server import NotReady, Server, until
 from support.yarn.settings import Layout, NodePorts, Ports, Totals
 
@@ -22,8 +22,8 @@ EXECUTOR = Path(__file__).parent / "container_executor.sh"
 
 
 class ResourceManager(Server, Door):
-    def __init__(self, ports: Ports, command: list[str], environment: dict[str, str], log: Path):
-        Server.__init__(self, "rm", command, environment, log)
+    def __init__(self, ports: Ports, command: list[str], environment: dict[str, str], log: Path, name: str = "rm"):
+        Server.__init__(self, name, command, environment, log)
         Door.__init__(self, ports.web)
         self.ports = ports
 
@@ -34,7 +34,10 @@ class ResourceManager(Server, Door):
 
     def active(self) -> bool:
         """Its doors open seconds sooner, and nodes register through them: an update of a total is then answered with 200 and not carried out."""
-        return self.get("/ws/v1/cluster/info")["clusterInfo"]["haState"] == "ACTIVE"
+        return self.state() == "ACTIVE"
+
+    def state(self, limit_s: float = ANSWER_S) -> str:
+        return self.get("/ws/v1/cluster/info", limit_s)["clusterInfo"]["haState"]
 
     def nodes(self) -> list[dict]:
         return (self.get("/ws/v1/cluster/nodes")["nodes"] or {}).get("node", [])
@@ -49,7 +52,7 @@ class NodeManager(Server, Door):
     def __init__(self, name: str, manager: ResourceManager, ports: NodePorts, totals: Totals, command: list[str], environment: dict[str, str], layout: Layout):
         Server.__init__(self, name, command, environment, layout.logs / f"{name}.log")
         Door.__init__(self, ports.web)
-        self.ports, self.totals, self._manager = ports, totals, manager
+        self.ports, self.totals, self.manager = ports, totals, manager
         self.local, self.container_logs = layout.local(name), layout.container_logs(name)
 
     def start(self) -> None:
@@ -67,7 +70,7 @@ class NodeManager(Server, Door):
 
     def seen(self) -> dict:
         """What the ResourceManager has of it; empty when it does not know it."""
-        return next((node for node in self._manager.nodes() if node["id"].endswith(f":{self.ports.containers}")), {})
+        return next((node for node in self.manager.nodes() if node["id"].endswith(f":{self.ports.containers}")), {})
 
     @property
     def id(self) -> str:
@@ -118,6 +121,7 @@ class Yarn:
         self.nodes: list[NodeManager] = []
         self.jobs: list[Job] = []
         self._servers: list[Server] = []
+        self._agreed: dict[str, str] = {}
 
     def __enter__(self) -> "Yarn":
         try:
@@ -149,21 +153,32 @@ class Yarn:
         for folder in (layout.logs, layout.home, layout.scratch):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-        ports = Ports.free()
-        common = {**settings.common(layout, self.jars, ports), **self._site}
-        for program in ("rm", "client"):
-            settings.write(layout.configuration(program), core_site=settings.core(layout), yarn_site=common, capacity_scheduler={**settings.capacity(), **self._capacity})
-        self.rm = ResourceManager(ports, self._command("rm", "ResourceManager"), self._environment("rm"), layout.logs / "rm.log")
+        self._servers = []
+        launched: list[Server] = self._managers()
         self.nodes = [self._node(f"nm-{number}", totals) for number, totals in enumerate(self._totals)]
-        self._servers = [self.rm, *self.nodes]
-        for server in self._servers:  # beside each other: a NodeManager waits for its ResourceManager
+        launched += self.nodes
+        self._servers += launched
+        for server in launched:  # beside each other: a NodeManager waits for its ResourceManager
             server.launch()
         self.wait_registered()
+
+    def _managers(self) -> list[Server]:
+        """Sets self.rm and what everybody agrees on; returns what is to be launched with the NodeManagers. What is started here is in self._servers."""
+        ports = Ports.free()
+        self._agreed = settings.common(self.layout, self.jars, ports)
+        for program in ("rm", "client"):
+            self._configure(program)
+        self.rm = ResourceManager(ports, self._command("rm", "ResourceManager"), self._environment("rm"), self.layout.logs / "rm.log")
+        return [self.rm]
+
+    def _configure(self, program: str, own: Mapping[str, str] = {}) -> None:
+        scheduler = {**settings.capacity(), **self._capacity}
+        settings.write(self.layout.configuration(program), core_site=settings.core(self.layout), yarn_site={**self._agreed, **own, **self._site}, capacity_scheduler=scheduler)
 
     def _node(self, name: str, totals: Totals) -> NodeManager:
         ports = NodePorts.free()
         places = settings.containers_in_groups(self.layout, self.groups.path) if self.groups is not None else {}
-        site = {**settings.common(self.layout, self.jars, self.rm.ports), **settings.node(self.layout, name, ports, totals), **places, **self._site}
+        site = {**self._agreed, **settings.node(self.layout, name, ports, totals), **places, **self._site}
         settings.write(self.layout.configuration(name), core_site=settings.core(self.layout), yarn_site=site)
         return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
 

@@ -1,0 +1,182 @@
+// What a cluster that is asked all the time makes of a ResourceManager that is another one, or began anew.
+#include "yarn_operator/cluster_link.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/testing/clock.h"
+#include "net/testing/loop.h"
+#include "yarn_operator/testing/operator_world.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using namespace std::chrono_literals;
+using hadoop::NodeId;
+using testing::ResourceManagerTwin;
+
+const NodeId kNm{"a", 1};
+
+// Time stands still but where a test moves it.
+class ClusterLinkTest : public ::testing::Test {
+ protected:
+  ClusterLinkTest() { two.standby = true; }
+
+  static YarnCluster cluster(const ResourceManagerTwin& one, const ResourceManagerTwin& two) {
+    YarnCluster made;
+    made.id = "c";
+    made.managers.members = {{"rm1", one.client->address(), one.admin->address()},
+                             {"rm2", two.client->address(), two.admin->address()}};
+    return made;
+  }
+  void fail_over() {
+    one.standby = true;
+    two.standby = false;
+  }
+  bool refresh() { return net::testing::run_task(loop, link.refresh()).has_value(); }
+  Result<Telling> tell(std::int64_t memory_mib, std::int64_t generation = 0) {
+    Wanted wanted{"n", kNm, {memory_mib, 4, {}}, model::Reason::kYarnShared, generation};
+    return net::testing::run_task(loop, link.tell({wanted}));
+  }
+  // Told, and shown by a report.
+  void settle(std::int64_t memory_mib, std::int64_t generation) {
+    ASSERT_TRUE(tell(memory_mib, generation));
+    clock.advance(1s);
+    ASSERT_TRUE(refresh());
+    ASSERT_NE(link.acts_on(kNm), nullptr);
+    ASSERT_EQ(link.acts_on(kNm)->generation, generation);
+  }
+
+  base::testing::Clock clock;
+  net::EventLoop loop{clock};
+  base::Log log{clock, {base::LogLevel::kInfo, base::LogFormat::kText, [](std::string_view) {}}};
+  base::Registry metrics;
+  net::WorkerPool workers{1, 4};
+  std::vector<model::AuditLine> audit;
+  ResourceManagerTwin one{loop};
+  ResourceManagerTwin two{loop};
+  ClusterLink link{
+      loop, workers, cluster(one, two), hadoop::Overcommit::keep(),
+      log,  metrics, base::Random(1),   [this](model::AuditLine line) { audit.push_back(std::move(line)); },
+      "me"};
+};
+
+TEST_F(ClusterLinkTest, AnotherResourceManagerKnowsForAWhileTooLittleOfContainers) {
+  one.nodes = {{kNm, {.used_memory = 1024, .used_vcores = 1}}};
+  ASSERT_TRUE(refresh());
+  EXPECT_FALSE(link.may_hold_more(kNm)) << "nobody said that anything had begun";
+  fail_over();
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(link.find(kNm), nullptr) << "it has not come to the other one yet";
+  two.nodes = {{kNm, {}}};
+  clock.advance(5s);
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(link.may_hold_more(kNm));
+  clock.advance(9s);
+  EXPECT_TRUE(link.may_hold_more(kNm));
+  clock.advance(1s);
+  EXPECT_FALSE(link.may_hold_more(kNm));
+}
+
+TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayEvenWhereItHasTheNodeAtOnce) {
+  one.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  one.away = true;
+  EXPECT_FALSE(refresh());
+  EXPECT_FALSE(link.answers());
+  clock.advance(1min);
+  one.away = false;
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(link.answers());
+  EXPECT_TRUE(link.may_hold_more(kNm));
+  EXPECT_TRUE(link.begins());
+  clock.advance(10s);
+  EXPECT_FALSE(link.begins());
+}
+
+TEST_F(ClusterLinkTest, SoDoesOneThatWasAwayWhenWeBegan) {
+  one.nodes = {{kNm, {}}};
+  one.away = true;
+  EXPECT_FALSE(refresh());
+  clock.advance(5s);
+  one.away = false;
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(link.may_hold_more(kNm));
+}
+
+TEST_F(ClusterLinkTest, SoDoesOneToWhichANodeManagerComesBack) {
+  one.nodes = {{kNm, {}}, {{"b", 1}, {}}};
+  ASSERT_TRUE(refresh());
+  one.nodes.at(kNm).state = 5;  // LOST
+  ASSERT_TRUE(refresh());
+  one.nodes.at(kNm).state = 2;
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(link.may_hold_more(kNm));
+  EXPECT_FALSE(link.may_hold_more({"b", 1}));
+}
+
+TEST_F(ClusterLinkTest, WhatTheOneBeforeWasToldNobodyElseHasUndone) {
+  one.nodes = two.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  settle(2048, 1);
+  clock.advance(1min);
+  fail_over();
+  ASSERT_TRUE(refresh());
+  const auto told = tell(2048, 1);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->told, 1U);
+  EXPECT_TRUE(told->set_again.empty());
+  EXPECT_EQ(two.nodes.at(kNm).memory, 2048);
+  EXPECT_EQ(audit.back().reason, "TM-YARN-001");
+  EXPECT_NE(metrics.text().find("tidemark_yarn_operator_failovers_total 1"), std::string::npos);
+}
+
+// A total that was told a moment before the failover is not waited for: its ResourceManager is gone.
+TEST_F(ClusterLinkTest, TheNextOneIsToldAtOnce) {
+  one.nodes = two.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(tell(2048));
+  fail_over();
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(tell(2048));
+  EXPECT_EQ(two.nodes.at(kNm).memory, 2048);
+}
+
+TEST_F(ClusterLinkTest, AnUpdateThatWasLostIsWaitedForAtTheSameOneAndNotAtAnother) {
+  one.nodes = two.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  settle(4096, 1);
+  one.away = true;
+  EXPECT_FALSE(tell(2048, 2));
+  one.away = false;
+  clock.advance(1s);
+  one.nodes.at(kNm).memory = 2048;  // it had arrived; or an earlier one did, and this is still on its way
+  one.nodes.at(kNm).vcores = 4;
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(tell(2048, 2));
+  EXPECT_EQ(link.acts_on(kNm)->generation, 1);
+  clock.advance(10s);
+  two.nodes = one.nodes;
+  fail_over();
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(tell(2048, 2));
+  EXPECT_EQ(link.acts_on(kNm)->generation, 2);
+}
+
+TEST_F(ClusterLinkTest, AnUpdateThatWasRefusedComesIntoForceNoMore) {
+  one.nodes = {{kNm, {}}};
+  ASSERT_TRUE(refresh());
+  settle(4096, 1);
+  one.refuses = "org.apache.hadoop.yarn.exceptions.YarnException";
+  EXPECT_FALSE(tell(2048, 2));
+  one.refuses.clear();
+  clock.advance(1s);
+  ASSERT_TRUE(refresh());
+  ASSERT_TRUE(tell(4096, 3));
+  EXPECT_EQ(link.acts_on(kNm)->generation, 3);
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator

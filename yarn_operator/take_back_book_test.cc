@@ -1,0 +1,73 @@
+// What an operator makes of a node's words whose times are of other clocks than its own.
+#include "yarn_operator/take_back_book.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/json.h"
+#include "base/testing/clock.h"
+#include "yarn_operator/objects.h"
+#include "yarn_operator/take_back.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using namespace std::chrono_literals;
+
+class TakeBackBookTest : public ::testing::Test {
+ protected:
+  kube::Node node(std::string_view key, const std::string& text) {
+    const Json object = Json::object(
+        {{"metadata", Json::object({{"name", "n"}, {"annotations", Json::object({{std::string(key), Json(text)}})}})}});
+    return *kube::decode_node(object.dump(), node_fields(), interner);
+  }
+  kube::Node answered(base::Duration hold) {
+    model::TakenBack answer;
+    answer.generation = 1;
+    answer.keep_mib = 1024;
+    answer.until = clock.wall() + hold;
+    return node(model::kYarnTakenBackAnnotation, model::format_taken_back(answer));
+  }
+
+  base::testing::Clock clock;
+  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
+  base::Registry metrics;
+  kube::Interner interner{metrics, "test"};
+  TakeBackBook book{log};
+};
+
+TEST_F(TakeBackBookTest, WhatIsLeftIsHeldBackForItsTime) {
+  const kube::Node said = answered(1min);
+  EXPECT_EQ(book.keep_mib(said, clock.wall()), 1024);
+  EXPECT_EQ(book.keep_mib(said, clock.wall() + 59s), 1024);
+  EXPECT_EQ(book.keep_mib(said, clock.wall() + 1min), std::nullopt);
+}
+
+// Another replica said it, by its own clock: the hold is longer or shorter by as much as they are apart, and never
+// longer than a hold may be.
+TEST_F(TakeBackBookTest, ReplicasWithClocksApartHoldBackNoLongerThanMayBe) {
+  const kube::Node said = answered(1min);
+  clock.jump_wall(-3min);
+  EXPECT_EQ(book.keep_mib(said, clock.wall()), 1024);
+  clock.jump_wall(-2min);
+  EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt) << "6 minutes from now: nobody may say that";
+  clock.jump_wall(24h);
+  EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt);
+}
+
+// A clock that is set while a hold is on: what we said ourselves is judged like what is written.
+TEST_F(TakeBackBookTest, AClockThatIsSetBackHoldsNothingForever) {
+  model::TakenBack answer;
+  answer.generation = 2;
+  answer.keep_mib = 512;
+  answer.until = clock.wall() + kKeepMax;
+  book.answered("n", answer);
+  const kube::Node said = answered(1min);
+  EXPECT_EQ(book.keep_mib(said, clock.wall()), 512);
+  clock.jump_wall(-1h);
+  EXPECT_EQ(book.keep_mib(said, clock.wall()), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
