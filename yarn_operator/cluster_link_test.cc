@@ -8,6 +8,7 @@
 
 #include "base/testing/clock.h"
 #include "net/testing/loop.h"
+#include "yarn_operator/drain_book.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -176,6 +177,25 @@ TEST_F(ClusterLinkTest, AnUpdateThatWasRefusedComesIntoForceNoMore) {
   ASSERT_TRUE(refresh());
   ASSERT_TRUE(tell(4096, 3));
   EXPECT_EQ(link.acts_on(kNm)->generation, 3);
+}
+
+// Reporting less than containers hold is no sign that a drain is done.
+TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
+  one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
+  ASSERT_TRUE(refresh());
+  one.away = true;
+  EXPECT_FALSE(refresh());
+  one.away = false;
+  one.nodes.at(kNm).used_memory = 0;
+  ASSERT_TRUE(refresh());
+  const Wanted wanted{"n", kNm, {1024, 4, {}}};
+  const std::vector<Due> due{{"n", {1, clock.wall()}, &wanted}};
+  DrainBook book;
+  EXPECT_TRUE(book.begin(due, link, clock.monotonic()).empty());
+  clock.advance(10s);
+  one.nodes.at(kNm).used_memory = 2048;
+  ASSERT_TRUE(refresh());
+  EXPECT_EQ(book.begin(due, link, clock.monotonic()).size(), 1U);
 }
 
 }  // namespace

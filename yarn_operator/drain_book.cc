@@ -27,6 +27,7 @@ std::vector<Shrink> DrainBook::begin(const std::vector<Due>& due, const ClusterL
   for (const Due& each : due) {
     const hadoop::NodeReport* report = link.find(each.wanted->nm);
     if (report == nullptr || !hadoop::is_active(report->state)) continue;
+    if (link.may_hold_more(report->id)) continue;  // what it holds is not known yet: the next look decides
     const std::int64_t too_much = report->used.memory_mib - each.wanted->total.memory_mib;
     last_[each.node] = {each.drain.by, too_much <= 0, mono + kDrainAgain};
     if (too_much <= 0) continue;
