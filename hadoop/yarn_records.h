@@ -77,7 +77,8 @@ struct NodeReport {
 // the ResourceManager, and holds for later updates that keep.
 struct Overcommit {
   std::int32_t milliseconds = -1;
-  static constexpr Overcommit keep() { return {-1}; }         // nothing is killed
+  // Nothing is killed, where nobody ever gave a grace.
+  static constexpr Overcommit keep() { return {-1}; }
   static constexpr Overcommit kill_at_once() { return {0}; }  // an ApplicationMaster too
   // Nothing for weeks, and what sticks from before is taken back by it: of a total that is another one than before.
   static constexpr Overcommit kill_never() { return {0x7fffffff}; }

@@ -36,12 +36,11 @@ std::string as_json(const hadoop::Resource& total) {
 
 }  // namespace
 
-ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster,
-                         hadoop::Overcommit overcommit, base::Log log, base::Registry& metrics, base::Random random,
-                         std::function<void(model::AuditLine)> audit, std::string actor)
+ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, base::Log log,
+                         base::Registry& metrics, base::Random random, std::function<void(model::AuditLine)> audit,
+                         std::string actor)
     : loop_(loop),
       id_(std::move(cluster.id)),
-      overcommit_(overcommit),
       log_(std::move(log)),
       audit_(std::move(audit)),
       actor_(std::move(actor)),
@@ -214,8 +213,8 @@ ClusterLink::Changes ClusterLink::changed(const std::vector<Wanted>& wanted) {
     changes.reasons.push_back(undone ? model::Reason::kYarnForeign : each.reason);
     changes.of.push_back(&each);
     changes.counts_as.push_back(std::move(counts_as));
-    const bool never = each.taken_from && overcommit_ == hadoop::Overcommit::keep();
-    changes.updates.push_back({each.nm, std::move(total), never ? hadoop::Overcommit::kill_never() : overcommit_});
+    // Not `keep`: Koordinator's operator gives no grace at all with each update, and that sticks.
+    changes.updates.push_back({each.nm, std::move(total), hadoop::Overcommit::kill_never()});
   }
   return changes;
 }

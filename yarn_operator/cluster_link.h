@@ -33,7 +33,6 @@ struct Wanted {
   // What it counts as for the manager, where containers were taken back and the rest is held back for a moment: the
   // offer stands, and may come into force again by itself.
   std::optional<hadoop::Resource> counts_as{};
-  bool taken_from = false;  // containers were ended by a total: nobody is to end by the next one
 };
 
 // A total by which its ResourceManager ends containers at once, as pre-empted.
@@ -63,8 +62,8 @@ struct Telling {
 
 class ClusterLink {
  public:
-  ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, hadoop::Overcommit overcommit,
-              base::Log log, base::Registry& metrics, base::Random random, std::function<void(model::AuditLine)> audit,
+  ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnCluster cluster, base::Log log,
+              base::Registry& metrics, base::Random random, std::function<void(model::AuditLine)> audit,
               std::string actor);
 
   const std::string& id() const { return id_; }
@@ -128,7 +127,6 @@ class ClusterLink {
 
   net::EventLoop& loop_;
   const std::string id_;
-  const hadoop::Overcommit overcommit_;
   base::Log log_;
   std::function<void(model::AuditLine)> audit_;
   const std::string actor_;

@@ -58,10 +58,14 @@ class ClusterLinkTest : public ::testing::Test {
   std::vector<model::AuditLine> audit;
   ResourceManagerTwin one{loop};
   ResourceManagerTwin two{loop};
-  ClusterLink link{
-      loop, workers, cluster(one, two), hadoop::Overcommit::keep(),
-      log,  metrics, base::Random(1),   [this](model::AuditLine line) { audit.push_back(std::move(line)); },
-      "me"};
+  ClusterLink link{loop,
+                   workers,
+                   cluster(one, two),
+                   log,
+                   metrics,
+                   base::Random(1),
+                   [this](model::AuditLine line) { audit.push_back(std::move(line)); },
+                   "me"};
 };
 
 TEST_F(ClusterLinkTest, AnotherResourceManagerKnowsForAWhileTooLittleOfContainers) {

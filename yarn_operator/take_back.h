@@ -6,7 +6,7 @@
 //   hear
 //      of a pre-emption. Which those are is the ResourceManager's choice
 //   3  it is asked until those that were named are gone, or others went in their place, kGoneWithin at most
-//   4  the next total that the node is told ends nobody (Wanted::taken_from)
+//   4  the next total that the node is told ends nobody (Overcommit::kill_never)
 //
 // Who goes for good is the agent's matter: it kills what stays on the node where that is needed.
 #pragma once

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/annotations.h"
 #include "yarn_operator/take_back.h"
 
 namespace tidemark::yarn_operator {
@@ -41,11 +40,6 @@ std::optional<std::int64_t> TakeBackBook::keep_mib(const kube::Node& node, base:
   if (!answer || !answer->keep_mib || !answer->until) return std::nullopt;
   // One that was written for longer than may be is believed no longer.
   return *answer->until > now && *answer->until <= now + kKeepMax ? answer->keep_mib : std::nullopt;
-}
-
-bool taken_from(const kube::Node& node) {
-  return node.meta.annotations.has(model::kYarnTakeBackAnnotation) ||
-         node.meta.annotations.has(model::kYarnDrainAnnotation);
 }
 
 }  // namespace tidemark::yarn_operator

@@ -38,7 +38,4 @@ class TakeBackBook {
   std::map<std::string, std::string> said_;          // by node: why its request cannot be read
 };
 
-// Whether containers were ended by a total of the node, ever.
-bool taken_from(const kube::Node& node);
-
 }  // namespace tidemark::yarn_operator

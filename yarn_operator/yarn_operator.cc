@@ -86,8 +86,7 @@ class RunningOperator final : public YarnOperator {
     });
     for (YarnCluster& cluster : clusters) {
       const base::Log named = log_.named(base::cat("yarn-operator ", cluster.id));
-      lanes_.push_back(
-          std::make_unique<Lane>(loop, rim, std::move(cluster), options_.overcommit, named, metrics, random.fork()));
+      lanes_.push_back(std::make_unique<Lane>(loop, rim, std::move(cluster), named, metrics, random.fork()));
     }
   }
 
@@ -135,11 +134,10 @@ class RunningOperator final : public YarnOperator {
 
  private:
   struct Lane {
-    Lane(net::EventLoop& loop, Rim& rim, YarnCluster cluster, hadoop::Overcommit overcommit, base::Log named,
-         base::Registry& metrics, base::Random random)
+    Lane(net::EventLoop& loop, Rim& rim, YarnCluster cluster, base::Log named, base::Registry& metrics,
+         base::Random random)
         : log(named),
-          link(loop, rim.workers, std::move(cluster), overcommit, std::move(named), metrics, random, rim.audit,
-               rim.actor),
+          link(loop, rim.workers, std::move(cluster), std::move(named), metrics, random, rim.audit, rim.actor),
           wake(loop) {}
     base::Log log;
     ClusterLink link;
@@ -245,7 +243,7 @@ class RunningOperator final : public YarnOperator {
     std::vector<Taking> takings;
     for (const auto& [name, nm] : map().nm_of) {
       const kube::Node* node = nm.cluster == cluster ? nodes_.find({"", name}) : nullptr;
-      if (node == nullptr || !taken_from(*node)) continue;
+      if (node == nullptr) continue;
       auto request = take_backs_.open_request(*node);
       const auto total = request ? total_of(*node) : std::nullopt;
       if (total && total->send)
@@ -369,7 +367,6 @@ class RunningOperator final : public YarnOperator {
       const std::int64_t generation = total->reason == Reason::kYarnOffered ? offer_generation(*node) : 0;
       Wanted& each =
           wanted.emplace_back(Wanted{name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
-      each.taken_from = taken_from(*node);
       const auto keep = take_backs_.keep_mib(*node, loop_.clock().wall());
       const auto kept = keep ? total_of(*node, keep) : std::nullopt;
       if (!kept || kept->memory_mib == total->memory_mib) continue;

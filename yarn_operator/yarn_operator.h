@@ -43,7 +43,6 @@ void declare_rounding_flag(base::Flags& flags, YarnOptions& options);  // for th
 struct OperatorOptions : YarnOptions {
   std::string config_namespace = "koordinator-system";  // of tidemark-config
   std::string mode = "enforce";  // "observe": decides and shows, tells nobody and writes nothing, no Lease either
-  hadoop::Overcommit overcommit = hadoop::Overcommit::keep();
   base::Duration poll = std::chrono::seconds(5);
   base::Duration lost_hold = std::chrono::minutes(10);
   std::string metrics_address = "127.0.0.1:8080";

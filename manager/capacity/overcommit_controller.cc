@@ -449,10 +449,11 @@ void OvercommitController::tell_yarn(const kube::Node& node, const NodeDecision&
       policy::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), loop_.clock().wall());
   write.yarn_reclaim_action = reclaim.empty() ? no_reclaim : AnnotationAction::kSet;
   write.yarn_reclaim = {write.yarn_offer.generation, std::move(reclaim)};
-  // One that is over stays: it says that YARN's totals of this node once had a timeout, which sticks.
   if (decision.yarn_drain) {
     write.yarn_drain_action = AnnotationAction::kSet;
     write.yarn_drain = {write.yarn_offer.generation, *decision.yarn_drain};
+  } else if (node.meta.annotations.has(model::kYarnDrainAnnotation)) {
+    write.yarn_drain_action = AnnotationAction::kRemove;
   }
 }
 

@@ -151,9 +151,11 @@ class Operator(Operating):
         job = self.yarn.submit("sleep 1000", containers=3, memory_mib=512, master_memory_mib=256)
         self.addCleanup(job.end)
         job.wait_for_containers(4)
-        number, newest = max(
-            ((number, each["id"]) for number, nm in enumerate(self.nms) for each in nm.containers() if not each["id"].endswith("_000001")), key=lambda each: each[1]
-        )
+
+        def tasks() -> list[tuple[str, int]]:
+            return sorted((each["id"], number) for number, nm in enumerate(self.nms) for each in nm.containers() if each["state"] == "RUNNING" and not each["id"].endswith("_000001"))
+
+        newest, number = until("they run", lambda: len(found := tasks()) == 3 and found)[-1]
         nm = self.nms[number]
         until("its node holds it", lambda: nm.seen()["usedMemoryMB"] >= 512)
         rest = nm.seen()["usedMemoryMB"] - 512
