@@ -41,7 +41,8 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .placeholder("GROUP");
   flags.boolean("adopt", options.adopt,
                 "make groups for containers whose NodeManager makes none (DefaultContainerExecutor), with what YARN "
-                "gave them as weight and memory limit");
+                "gave them as weight and memory limit, and complete those of others, so that a container is in the "
+                "group of its NodeManager's pod in no hierarchy");
   flags.text("cgroup-root-dir", options.cgroup_root, "where the machine's cgroups are mounted")
       .placeholder("DIR")
       .alias("cgroup-root");
