@@ -205,6 +205,7 @@ std::string Site::place(const std::string& name) const {
 
 std::vector<Site::Said> Site::said() const {
   std::vector<Said> out;
+  out.reserve(properties_.size());
   for (const auto& [name, property] : properties_) {
     out.push_back({name, property.value, property.file, final_.contains(name)});
   }

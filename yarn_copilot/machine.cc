@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <limits>
 #include <set>
@@ -67,7 +68,7 @@ Limits limits_of(const Group& group, linux::Buffer& buffer) {
   const auto quota = value_of(group, File::kCpuQuota, buffer);
   if (quota && *quota >= 0) {
     const double cores = static_cast<double>(*quota) / static_cast<double>(period_of(group, buffer));
-    out.cpu = model::CpuMilli{static_cast<std::int64_t>(cores * kMilli + 0.5)};
+    out.cpu = model::CpuMilli{std::llround(cores * kMilli)};
   }
   const auto memory = value_of(group, File::kMemoryLimit, buffer);
   if (memory && *memory >= 0) out.memory = model::MemoryBytes{*memory};

@@ -115,9 +115,6 @@ BAD = [
     ({"nodeManager": {"localDirs": []}}, "localDirs"),
     ({"nodeManager": {"recoveryDir": "recovery"}}, "recoveryDir"),
     ({"nodeManager": {"updateStrategy": "Recreate"}}, "updateStrategy"),
-    ({"nodeManager": {"enabled": True}}, "yarn-site"),
-    ({"nodeManager": {"enabled": True, "hadoopConf": {"core-site.xml": "x"}}}, "yarn-site"),
-    ({"nodeManager": {"enabled": True, "hadoopConfDir": "/c", "existingConfigMap": "c"}}, "one place"),
     ({"service": {"metricsPort": 80}}, "metricsPort"),
     ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
     ({"commonLabels": {"a": 1}}, "commonLabels"),
@@ -334,6 +331,9 @@ class Chart(unittest.TestCase):
         same = ("/sys/fs/cgroup", "/d1/yarn", "/d2/yarn", "/d1/logs", "/d1/recovery", "/usr/lib/jvm")
         self.assertEqual({"/etc/hadoop/conf": "/d1/state/conf", "/tmp": "/d1/state/tmp", **{path: path for path in same}}, mounted, "all of the machine, and what containers write under the same path")
         plain = chart.objects(template({"nodeManager": {"enabled": True, "hadoopConfDir": "/c"}}, "--show-only", "templates/node_manager_daemonset.yaml"))
+        for given in ({}, {"hadoopConf": {"core-site.xml": "x"}}, {"hadoopConfDir": "/c", "existingConfigMap": "c"}):
+            refused = helm("template", RELEASE, CHART, values={"nodeManager": {"enabled": True, **given}})
+            self.assertEqual((1, True), (refused.returncode, "yarn-site.xml" in refused.stderr), f"{given}: {refused.stderr[-600:]}")
         self.assertEqual(["OnDelete"], [each["spec"]["updateStrategy"]["type"] for each in plain])
         self.assertNotIn("node-manager", template({}))
 
