@@ -454,7 +454,7 @@ TEST_F(World, OnlyWhoMayAskIsAnswered) {
   copilot.reset();
   options.users = {"4711"};
   start();
-  EXPECT_EQ(std::filesystem::status(options.socket).permissions(), std::filesystem::perms(0666));
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(options.socket).permissions()), 0666U);
 }
 
 TEST_F(World, WhatCannotBeIsRefusedWithItsPlace) {
