@@ -203,6 +203,15 @@ std::string Site::place(const std::string& name) const {
   return found == properties_.end() ? "a default" : found->second.file;
 }
 
+std::vector<Site::Said> Site::said() const {
+  std::vector<Said> out;
+  out.reserve(properties_.size());
+  for (const auto& [name, property] : properties_) {
+    out.push_back({name, property.value, property.file, final_.contains(name)});
+  }
+  return out;
+}
+
 // ${env.NAME}, ${env.NAME-otherwise} where it is not set, ${env.NAME:-otherwise} where it is empty too.
 std::optional<std::string> Site::variable(const std::string& name) const {
   if (name.starts_with("env.") && name.size() > 4) {

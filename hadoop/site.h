@@ -42,6 +42,14 @@ class Site {
 
   // Where it was said, for messages: the file, or "a default".
   std::string place(const std::string& name) const;
+  // All that files say, by name, as it is written: to be said again in another file.
+  struct Said {
+    std::string name;
+    std::string value;
+    std::string file;
+    bool final = false;
+  };
+  std::vector<Said> said() const;
   // Settings that were given again after a `final` one, and so not taken: "FILE: NAME is final in FILE".
   const std::vector<std::string>& overruled() const { return overruled_; }
 

@@ -17,6 +17,9 @@ struct Service {
 constexpr Service kClient{"yarn.resourcemanager.address", 8032};
 constexpr Service kAdmin{"yarn.resourcemanager.admin.address", 8033};
 
+constexpr std::uint16_t kTrackerPort = 8031;
+constexpr std::string_view kEverywhere = "0.0.0.0";  // to listen at: nobody is called there
+
 constexpr std::string_view kLeastMemory = "yarn.scheduler.minimum-allocation-mb";
 constexpr std::string_view kLeastVcores = "yarn.scheduler.minimum-allocation-vcores";
 
@@ -54,7 +57,7 @@ Result<Address> address_of_member(const Site& site, const Service& service, cons
 }  // namespace
 
 void set_yarn_defaults(Site& site) {
-  site.set_default(std::string(kHostname), "0.0.0.0");
+  site.set_default(std::string(kHostname), std::string(kEverywhere));
   for (const Service& service : {kClient, kAdmin}) {
     site.set_default(std::string(service.key), base::cat("${", kHostname, "}:", service.port));
   }
@@ -124,6 +127,30 @@ Result<RmCluster> resource_managers(const Site& site) {
     cluster.members.push_back(std::move(member));
   }
   return cluster;
+}
+
+Result<void> check_tracker(const Site& site) {
+  TM_TRY(const bool several, site.boolean("yarn.resourcemanager.ha.enabled", false));
+  const std::string address_key = "yarn.resourcemanager.resource-tracker.address";
+  std::vector<std::string> suffixes{""};
+  if (several) {
+    TM_TRY(const std::vector<std::string> ids, site.list("yarn.resourcemanager.ha.rm-ids"));
+    suffixes.clear();
+    for (const std::string& id : ids) suffixes.push_back(base::cat(".", id));
+  }
+  for (const std::string& suffix : suffixes) {
+    const std::string host_key = base::cat(kHostname, suffix);
+    const std::string own_key = base::cat(address_key, suffix);
+    TM_TRY(const auto host, site.text(host_key));
+    TM_TRY(const auto own, site.text(own_key));
+    if (own && !own->empty()) {
+      TM_TRY_VOID(address_at(site, own_key, kTrackerPort));
+    } else if (!host || host->empty() || *host == kEverywhere) {
+      return fail(ErrorKind::kInvalid, "neither ", host_key, " nor ", own_key,
+                  " is set: a NodeManager would not know whom to register with");
+    }
+  }
+  return {};
 }
 
 }  // namespace tidemark::hadoop

@@ -18,6 +18,10 @@ Result<RmCluster> resource_managers(const Site& site);
 // The smallest container that its scheduler gives out. Every application needs one.
 Result<Resource> least_container(const Site& site);
 
+// kInvalid where a NodeManager would not know whom to register with: neither an address of a resource tracker nor a
+// host is said, of each member with HA.
+Result<void> check_tracker(const Site& site);
+
 // "host:port", "host" (then `port_otherwise`), "[::1]:8033". Wrong text is an error without its place.
 Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise);
 

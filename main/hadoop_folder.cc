@@ -23,14 +23,6 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   return names;
 }
 
-yarn_operator::HadoopFolder folder_at(std::string path) {
-  return {std::move(path), names_in, kube::system_files().read,
-          [](const std::string& name) -> std::optional<std::string> {
-            const char* value = getenv(name.c_str());
-            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-          }};
-}
-
 // As the peer: the user of this process, in a field that names no caller.
 hadoop::Identity caller_of(const std::string& user) {
   if (!user.empty()) return {.real_user = "", .effective_user = user};
@@ -40,8 +32,16 @@ hadoop::Identity caller_of(const std::string& user) {
 
 }  // namespace
 
+yarn_operator::HadoopFolder hadoop_folder(std::string path) {
+  return {std::move(path), names_in, kube::system_files().read,
+          [](const std::string& name) -> std::optional<std::string> {
+            const char* value = getenv(name.c_str());
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          }};
+}
+
 Result<std::vector<yarn_operator::YarnCluster>> clusters_in(const std::string& folder, const std::string& user) {
-  return yarn_operator::read_clusters(folder_at(folder), caller_of(user));
+  return yarn_operator::read_clusters(hadoop_folder(folder), caller_of(user));
 }
 
 Result<std::vector<yarn_operator::YarnCluster>> clusters_if_told(const yarn_operator::YarnOptions& options) {

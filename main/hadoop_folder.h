@@ -10,6 +10,9 @@
 
 namespace tidemark::main {
 
+// With the files, folders and environment of this machine.
+yarn_operator::HadoopFolder hadoop_folder(std::string path);
+
 // `user` names the caller; empty: nobody is named, as the peer does it.
 Result<std::vector<yarn_operator::YarnCluster>> clusters_in(const std::string& folder, const std::string& user);
 // For commands that do without them: none where neither --hadoop-conf-dir nor $HADOOP_CONF_DIR says where they are.

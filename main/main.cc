@@ -27,6 +27,7 @@ constexpr Command kCommands[] = {
      main::run_yarn_operator, "koord-yarn-operator"},
     {"yarn-copilot", "tells what YARN's containers on this node are, limits and ends them", main::run_yarn_copilot,
      "yarn-copilot-agent"},
+    {"generate", "prints the settings of a NodeManager on a node of Kubernetes", main::run_generate},
     {"explain", "shows why a node may sell what it sells", main::run_explain},
     {"incident", "tells what held a pod back, and whose doing that was", main::run_incident},
     {"plan", "shows what other settings would do, node by node and in sum", main::run_plan},

@@ -78,6 +78,7 @@ int run_agent(const std::vector<std::string>& args);
 int run_incident(const std::vector<std::string>& args);
 int run_yarn_copilot(const std::vector<std::string>& args);
 int run_yarn_operator(const std::vector<std::string>& args);
+int run_generate(const std::vector<std::string>& args);
 int run_explain(const std::vector<std::string>& args);
 int run_replay(const std::vector<std::string>& args);
 int run_plan(const std::vector<std::string>& args);

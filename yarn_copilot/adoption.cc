@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kPassesWaitingMax = 4;
 
-struct Stray {
+struct Listed {
   std::string id;
   model::Resources holds;
 };
@@ -21,10 +21,10 @@ struct PassReport {
 
 // `unlisted`: of the pass before. A NodeManager that makes groups itself has one for a moment before it lists its
 // container, with nobody in it.
-PassReport adopt_all(const Machine& machine, const std::vector<Stray>& strays, const std::set<std::string>& running,
+PassReport adopt_all(const Machine& machine, const std::vector<Listed>& listed, const std::set<std::string>& running,
                      const std::set<std::string>& unlisted) {
   PassReport out;
-  for (const Stray& each : strays) {
+  for (const Listed& each : listed) {
     const auto moved = machine.adopt(each.id, each.holds);
     if (!moved) {
       out.refused.emplace_back(each.id, moved.error());
@@ -38,6 +38,9 @@ PassReport adopt_all(const Machine& machine, const std::vector<Stray>& strays, c
     if (!unlisted.contains(id)) continue;
     if (auto removed = machine.remove_empty(id); !removed) out.refused.emplace_back(id, std::move(removed).error());
   }
+  // Who waits for a container that has ended ends too.
+  if (auto removed = machine.remove_waiting(); !removed)
+    out.refused.emplace_back(kWaitingGroup, std::move(removed).error());
   return out;
 }
 
@@ -50,7 +53,8 @@ Adoption::Adoption(net::EventLoop& loop, Containers& containers, const Machine& 
       machine_(machine),
       log_(std::move(log)),
       interval_(interval),
-      adopted_(metrics.counter("tidemark_yarn_copilot_adopted_total", "Containers that got a group of ours.")),
+      adopted_(metrics.counter("tidemark_yarn_copilot_adopted_total",
+                               "Containers that got a group of ours, in some hierarchies or in all.")),
       worker_(1, kPassesWaitingMax) {}
 
 net::Task<void> Adoption::run() {
@@ -63,24 +67,26 @@ net::Task<void> Adoption::run() {
 net::Task<void> Adoption::pass() {
   const auto listed = co_await containers_.running(Detail::kPlain);
   if (!listed) co_return;  // who is away says of nobody that he has ended
-  std::vector<Stray> strays;
+  std::vector<Listed> work_on;
   std::set<std::string> running;
   for (const SeenContainer& each : *listed) {
     running.insert(each.said.id);
-    if (each.yarn && !each.has_group && each.began) strays.push_back({each.said.id, each.holds()});
+    if (each.yarn && each.began) work_on.push_back({each.said.id, each.holds()});
   }
-  std::function<PassReport()> work = [machine = &machine_, strays, running, unlisted = unlisted_] {
-    return adopt_all(*machine, strays, running, unlisted);
+  std::function<PassReport()> work = [machine = &machine_, work_on, running, unlisted = unlisted_] {
+    return adopt_all(*machine, work_on, running, unlisted);
   };
   auto done = co_await worker_.run(loop_, std::move(work));
   if (!done) co_return;
   unlisted_ = std::move(done->unlisted);
   for (const std::string& id : done->adopted) {
     adopted_.add();
-    log_.info("a container has a group now", {{"container", id}, {"group", machine_.group_of(id)}});
+    log_.info("a container is in its group in every hierarchy", {{"container", id}, {"group", machine_.group_of(id)}});
   }
   for (const auto& [id, error] : done->refused) tell(id, error);
-  std::erase_if(told_, [&](const std::string& id) { return !running.contains(id) && !unlisted_.contains(id); });
+  std::erase_if(told_, [&](const std::string& id) {
+    return id != kWaitingGroup && !running.contains(id) && !unlisted_.contains(id);
+  });
 }
 
 void Adoption::tell(const std::string& container, const Error& error) {

@@ -1,9 +1,13 @@
-// Groups for containers whose NodeManager makes none (DefaultContainerExecutor), where the operator asked for it: so
-// the agent measures and limits them like others, and a kill reaches what has left its session.
+// Groups for containers, where the operator asked for it: so the agent measures and limits those whose NodeManager
+// makes none (DefaultContainerExecutor), a kill reaches what has left its session, and no container is in the group of
+// its NodeManager's pod, whose end is the end of all that is in it.
 //
 //   a container runs without a group   one is made below the parent in every hierarchy, with what YARN gave the
 //                                      container as its weight and its memory limit; its processes are moved until
 //                                      none is outside
+//   it has groups of its NodeManager   (LinuxContainerExecutor: cpu and memory) the same in the other hierarchies, with
+//                                      no limit of ours
+//                                      (of cpuset none: they go to where all offline work is)
 //   its group is empty, it has ended   the group goes, also one that a copilot before this one made
 //
 // What was in memory before the move is accounted where it was. The parent's own parent has to be there: only a kubelet

@@ -57,7 +57,8 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .placeholder("GROUP");
   flags.boolean("adopt", options.adopt,
                 "make groups for containers whose NodeManager makes none (DefaultContainerExecutor), with what YARN "
-                "gave them as weight and memory limit");
+                "gave them as weight and memory limit, and complete those of others, so that a container is in the "
+                "group of its NodeManager's pod in no hierarchy");
   flags
       .list("nm-local-dirs", options.local_dirs, "", read_local_dirs,
             "the NodeManager's local folders (yarn.nodemanager.local-dirs): what containers have there is told")

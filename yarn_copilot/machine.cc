@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <limits>
 #include <set>
@@ -31,7 +32,13 @@ constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kNsPerS = 1'000'000'000;
 constexpr std::int64_t kMilli = 1000;
 constexpr std::int64_t kSharesPerCore = 1024;
-constexpr int kAdoptRounds = 10;  // what forks while it is moved is found by the next one
+constexpr int kAdoptRounds = 10;
+constexpr pid_t kInit = 1;
+constexpr linux::Controllers kOnlyCpuset(1U << static_cast<unsigned>(linux::Controller::kCpuset));
+
+bool only_cpuset(const linux::Hierarchy& one) {
+  return one.version == linux::Version::kV1 && one.controllers == kOnlyCpuset;
+}
 
 std::int64_t ticks_per_second() {
   const long ticks = ::sysconf(_SC_CLK_TCK);
@@ -61,7 +68,7 @@ Limits limits_of(const Group& group, linux::Buffer& buffer) {
   const auto quota = value_of(group, File::kCpuQuota, buffer);
   if (quota && *quota >= 0) {
     const double cores = static_cast<double>(*quota) / static_cast<double>(period_of(group, buffer));
-    out.cpu = model::CpuMilli{static_cast<std::int64_t>(cores * kMilli + 0.5)};
+    out.cpu = model::CpuMilli{std::llround(cores * kMilli)};
   }
   const auto memory = value_of(group, File::kMemoryLimit, buffer);
   if (memory && *memory >= 0) out.memory = model::MemoryBytes{*memory};
@@ -75,6 +82,36 @@ Result<void> put_process(const std::string& file, pid_t pid) {
   const std::string text = std::to_string(pid);
   if (::write(fd.get(), text.data(), text.size()) >= 0 || errno == ESRCH) return {};
   return base::fail_errno(errno, base::cat("moving process ", pid, " to ", file));
+}
+
+// Those of a "cgroup.procs". Of a group that is gone, or is not made yet, none.
+Result<std::set<pid_t>> processes_in(const std::string& file, linux::Buffer& buffer) {
+  std::set<pid_t> out;
+  TM_TRY(const auto text, linux::read_path(file, buffer));
+  std::vector<pid_t> pids;
+  if (text) TM_TRY_VOID(linux::parse_processes(*text, pids));
+  out.insert(pids.begin(), pids.end());
+  return out;
+}
+
+// nullopt: it is gone.
+std::optional<linux::ProcessStat> stat_of(const linux::Folder& proc, pid_t pid, linux::Buffer& buffer) {
+  const auto text = proc.read(base::cat(pid, "/stat").c_str(), buffer);
+  if (!text || !*text) return std::nullopt;
+  auto stat = linux::parse_process_stat(**text);
+  return stat ? std::optional(std::move(*stat)) : std::nullopt;
+}
+
+// Whether its command line has that name, whole: as a word or as a folder.
+bool names_container(const linux::Folder& proc, pid_t pid, std::string_view id, linux::Buffer& buffer) {
+  const auto text = linux::read_path(base::cat(proc.path(), "/", pid, "/cmdline"), buffer);
+  if (!text || !*text) return false;
+  const std::string_view line = **text;
+  const auto edge = [&](std::size_t at) { return at >= line.size() || line[at] == '\0' || line[at] == '/'; };
+  for (std::size_t at = line.find(id); at != std::string_view::npos; at = line.find(id, at + 1)) {
+    if ((at == 0 || edge(at - 1)) && edge(at + id.size())) return true;
+  }
+  return false;
 }
 
 std::string refusal(const linux::WriteReport& report, const Group& group, File file) {
@@ -96,9 +133,9 @@ std::string_view to_string(EndedBy by) {
   return "nobody";
 }
 
-Machine::Machine(const linux::Hierarchies& hierarchies, const linux::Folder& proc, linux::KillRim& rim,
-                 std::string parent, bool adopts)
-    : hierarchies_(hierarchies), proc_(proc), rim_(rim), parent_(std::move(parent)), adopts_(adopts) {}
+Machine::Machine(const linux::Hierarchies& hierarchies, const linux::Hierarchies& others, const linux::Folder& proc,
+                 linux::KillRim& rim, std::string parent, bool adopts)
+    : hierarchies_(hierarchies), others_(others), proc_(proc), rim_(rim), parent_(std::move(parent)), adopts_(adopts) {}
 
 std::string Machine::group_of(std::string_view id) const {
   return base::cat(parent_, "/", id);
@@ -202,13 +239,15 @@ Result<Limits> Machine::set_limits(std::string_view id, const Limits& wanted) {
 
 std::vector<std::string> Machine::groups() const {
   std::vector<std::string> out, names;
-  for (std::size_t i = 0; i < hierarchies_.all().size(); ++i) {
-    const linux::Place place{hierarchies_.all()[i].path, parent_, {}};
-    const auto parent = linux::open_beneath(hierarchies_.directory(i), parent_, place);
-    if (!parent || !*parent) continue;
-    if (const auto listed = linux::list_folders((*parent)->fd.get(), names, place); !listed) continue;
-    for (const std::string& name : names) {
-      if (copilot::parse_yarn_container(name)) out.push_back(name);
+  for (const linux::Hierarchies* some : {&hierarchies_, &others_}) {
+    for (std::size_t i = 0; i < some->all().size(); ++i) {
+      const linux::Place place{some->all()[i].path, parent_, {}};
+      const auto parent = linux::open_beneath(some->directory(i), parent_, place);
+      if (!parent || !*parent) continue;
+      if (const auto listed = linux::list_folders((*parent)->fd.get(), names, place); !listed) continue;
+      for (const std::string& name : names) {
+        if (copilot::parse_yarn_container(name)) out.push_back(name);
+      }
     }
   }
   std::ranges::sort(out);
@@ -217,32 +256,111 @@ std::vector<std::string> Machine::groups() const {
   return out;
 }
 
+Result<void> Machine::make(const std::string& group) const {
+  TM_TRY_VOID(linux::make_group(hierarchies_, group, kOnlyCpuset));
+  return linux::make_group(others_, group);
+}
+
+std::vector<std::string> Machine::process_files(const std::string& group) const {
+  std::vector<std::string> out;
+  for (const linux::Hierarchy& one : hierarchies_.all()) {
+    if (!only_cpuset(one)) out.push_back(base::cat(one.path, "/", group, "/cgroup.procs"));
+  }
+  for (std::string& file : linux::process_files(others_, group)) out.push_back(std::move(file));
+  return out;
+}
+
+std::string_view Machine::above_parent() const {
+  return std::string_view(parent_).substr(0, std::min(parent_.rfind('/'), parent_.size()));
+}
+
+// What carries its name, but for who waits.
+Result<std::set<pid_t>> Machine::strays_of(const std::string& id, linux::Buffer& buffer) const {
+  TM_TRY(auto found, linux::find_marked(proc_, kContainerVariable, rim_.self(), buffer));
+  std::set<pid_t> out;
+  for (const linux::MarkedProcess& each : found[id]) {
+    if (!each.waits) out.insert(each.pid);
+  }
+  return out;
+}
+
+// Into the group of each hierarchy where they are not in it. Answers how many had to be moved.
+Result<std::size_t> Machine::gather(const std::string& group, const std::set<pid_t>& processes,
+                                    linux::Buffer& buffer) const {
+  std::set<pid_t> moved;
+  bool made = false;
+  std::vector<std::string> files = process_files(group);
+  for (const linux::Hierarchy& one : hierarchies_.all()) {
+    if (only_cpuset(one)) files.push_back(base::cat(one.path, "/", above_parent(), "/cgroup.procs"));
+  }
+  for (const std::string& file : files) {
+    TM_TRY(const std::set<pid_t> there, processes_in(file, buffer));
+    for (const pid_t pid : processes) {
+      if (there.contains(pid)) continue;
+      if (!made) TM_TRY_VOID(make(group));
+      made = true;
+      TM_TRY_VOID(put_process(file, pid));
+      moved.insert(pid);
+    }
+  }
+  return moved.size();
+}
+
+// Above the first process of its session: what a NodeManager has begun for this container, and says its name.
+std::set<pid_t> Machine::waiting_for(const std::string& id, const std::set<pid_t>& processes,
+                                     linux::Buffer& buffer) const {
+  std::set<pid_t> out;
+  for (const pid_t pid : processes) {
+    auto stat = stat_of(proc_, pid, buffer);
+    if (!stat || stat->session != pid) continue;
+    for (pid_t above = stat->parent; above > kInit && above != rim_.self(); above = stat->parent) {
+      if (processes.contains(above) || !names_container(proc_, above, id, buffer)) break;
+      if (!out.insert(above).second) break;
+      stat = stat_of(proc_, above, buffer);
+      if (!stat) break;
+    }
+  }
+  return out;
+}
+
 Result<std::size_t> Machine::adopt(const std::string& id, model::Resources holds) const {
-  const std::string above(std::string_view(parent_).substr(0, std::min(parent_.rfind('/'), parent_.size())));
-  TM_TRY(const auto home, Group::open(hierarchies_, above));
+  TM_TRY(const auto home, Group::open(hierarchies_, above_parent()));
   if (!home) {
-    return fail(ErrorKind::kNotFound, "there is no group ", base::in_quotes(above),
+    return fail(ErrorKind::kNotFound, "there is no group ", base::in_quotes(above_parent()),
                 ": a kubelet makes it, and ours goes below it");
   }
   linux::Buffer buffer;
-  std::set<pid_t> moved;
+  const std::string group = group_of(id);
+  std::size_t moved = 0;
+  std::set<pid_t> processes;
   for (int round = 0; round < kAdoptRounds; ++round) {
-    TM_TRY(auto found, linux::find_marked(proc_, kContainerVariable, rim_.self(), buffer));
-    std::vector<pid_t> fresh;
-    for (const linux::MarkedProcess& each : found[id]) {
-      if (!each.waits && !moved.contains(each.pid)) fresh.push_back(each.pid);
+    // What forks while it is moved is in some of its groups, or carries its name, and is found by the next round.
+    std::set<pid_t> found;
+    for (const std::string& file : process_files(group)) {
+      TM_TRY(const std::set<pid_t> there, processes_in(file, buffer));
+      found.insert(there.begin(), there.end());
     }
-    if (fresh.empty()) break;
-    if (round == 0) {
-      TM_TRY_VOID(linux::make_group(hierarchies_, group_of(id)));
+    const bool stray = found.empty();
+    if (stray) {
+      TM_TRY(found, strays_of(id, buffer));
+      if (found.empty()) break;
+      TM_TRY_VOID(make(group));
       TM_TRY_VOID(give(id, holds, buffer));
     }
-    for (const std::string& file : linux::process_files(hierarchies_, group_of(id))) {
-      for (const pid_t pid : fresh) TM_TRY_VOID(put_process(file, pid));
+    TM_TRY(const std::size_t now, gather(group, found, buffer));
+    processes = std::move(found);
+    moved += now;
+    if (now == 0) break;
+    if (stray) {  // others that carry its name
+      TM_TRY(const std::set<pid_t> rest, strays_of(id, buffer));
+      TM_TRY(const std::size_t late, gather(group, rest, buffer));
+      moved += late;
     }
-    moved.insert(fresh.begin(), fresh.end());
   }
-  return moved.size();
+  if (const auto waiting = waiting_for(id, processes, buffer); !waiting.empty()) {
+    TM_TRY_VOID(gather(group_of(kWaitingGroup), waiting, buffer));
+  }
+  return moved;
 }
 
 // What a LinuxContainerExecutor gives it. A file that this kernel has not is not missed.
@@ -263,14 +381,21 @@ Result<void> Machine::give(const std::string& id, model::Resources holds, linux:
 }
 
 Result<void> Machine::remove_empty(const std::string& id) const {
+  return remove_if_empty(group_of(id));
+}
+
+Result<void> Machine::remove_waiting() const {
+  return remove_if_empty(group_of(kWaitingGroup));
+}
+
+Result<void> Machine::remove_if_empty(const std::string& group) const {
   linux::Buffer buffer;
-  TM_TRY(const auto group, Group::open(hierarchies_, group_of(id)));
-  if (!group) return {};
-  for (const std::string& file : linux::process_files(hierarchies_, group_of(id))) {
+  for (const std::string& file : process_files(group)) {
     TM_TRY(const auto text, linux::read_path(file, buffer));
     if (text && !base::trim(*text).empty()) return {};
   }
-  return linux::remove_group(hierarchies_, group_of(id));
+  TM_TRY_VOID(linux::remove_group(hierarchies_, group));
+  return linux::remove_group(others_, group);
 }
 
 Result<Machine::Ended> Machine::end(const std::string& id, bool ask) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@
 namespace tidemark::yarn_copilot {
 
 inline constexpr std::string_view kContainerVariable = "CONTAINER_ID";
+inline constexpr std::string_view kWaitingGroup = "waiting";  // below the group of all containers
 
 struct Use {
   std::int64_t processes = 0;
@@ -45,10 +47,11 @@ std::string_view to_string(EndedBy);
 
 class Machine {
  public:
-  // `hierarchies`, `proc` and `rim` outlive it. `parent`: the group of all containers, from the root of a hierarchy.
-  // `adopts`: groups are made later than their containers.
-  Machine(const linux::Hierarchies& hierarchies, const linux::Folder& proc, linux::KillRim& rim, std::string parent,
-          bool adopts);
+  // `others`: the hierarchies beside those, which nothing is read from. All of them, `proc` and `rim` outlive it.
+  // `parent`: the group of all containers, from the root of a hierarchy. `adopts`: groups are made later than their
+  // containers.
+  Machine(const linux::Hierarchies& hierarchies, const linux::Hierarchies& others, const linux::Folder& proc,
+          linux::KillRim& rim, std::string parent, bool adopts);
 
   const std::string& parent() const { return parent_; }
   std::string group_of(std::string_view id) const;  // whether or not it is there
@@ -74,17 +77,31 @@ class Machine {
 
   // Containers that have a group in any hierarchy.
   std::vector<std::string> groups() const;
-  // Makes its group, with `holds` as weight and limit, and moves its processes into it until none is outside. Answers
-  // how many those were: none, where nobody carries its name.
+  // All of it in its group in every hierarchy (but one of cpuset alone: there among all that is below the parent's own
+  // parent, whose processors could not be made fewer while a group below has them), until nothing of it is elsewhere:
+  // of a container whose NodeManager made it none, what carries its name, with `holds` as weight and limit; of one with
+  // groups, what is in one of them. Who waits for it to keep its exit code goes to a group that is nobody's. So what
+  // ends the NodeManager's own group, as the end of its pod does, ends none of them. Answers how many processes were
+  // moved.
   Result<std::size_t> adopt(const std::string& id, model::Resources holds) const;
   // Its group, where nobody is in it.
   Result<void> remove_empty(const std::string& id) const;
+  // The same of the group of those who wait.
+  Result<void> remove_waiting() const;
 
  private:
   Result<Ended> end(const std::string& id, bool ask) const;
   Result<void> give(const std::string& id, model::Resources holds, linux::Buffer& buffer) const;
+  Result<void> make(const std::string& group) const;
+  std::vector<std::string> process_files(const std::string& group) const;
+  std::string_view above_parent() const;
+  Result<void> remove_if_empty(const std::string& group) const;
+  Result<std::set<pid_t>> strays_of(const std::string& id, linux::Buffer& buffer) const;
+  Result<std::size_t> gather(const std::string& group, const std::set<pid_t>& processes, linux::Buffer& buffer) const;
+  std::set<pid_t> waiting_for(const std::string& id, const std::set<pid_t>& processes, linux::Buffer& buffer) const;
 
   const linux::Hierarchies& hierarchies_;
+  const linux::Hierarchies& others_;
   const linux::Folder& proc_;
   linux::KillRim& rim_;
   std::string parent_;

@@ -60,13 +60,19 @@ Result<std::set<uid_t>> users_of(const std::vector<std::string>& texts) {
   return out;
 }
 
-Result<linux::Hierarchies> see_groups(const CopilotOptions& options) {
+struct SeenGroups {
+  linux::Hierarchies hierarchies;
+  linux::Hierarchies others;
+};
+Result<SeenGroups> see_groups(const CopilotOptions& options) {
   linux::Buffer buffer(kMountsBytesMax);
   TM_TRY(const auto mounts, linux::read_path(options.proc_root + "/self/mountinfo", buffer));
   // Koordinator's own default ends with a slash.
   std::string root = options.cgroup_root;
   while (root.size() > 1 && root.ends_with('/')) root.pop_back();
-  return linux::Hierarchies::discover(root, mounts.value_or(""));
+  TM_TRY(auto hierarchies, linux::Hierarchies::discover(root, mounts.value_or("")));
+  TM_TRY(auto others, linux::Hierarchies::discover_others(root, mounts.value_or("")));
+  return SeenGroups{std::move(hierarchies), std::move(others)};
 }
 
 bool is_there(const linux::Hierarchies& hierarchies, std::string_view path) {
@@ -99,18 +105,19 @@ Result<std::string> group_of(const CopilotOptions& options, const linux::Hierarc
 class RunningCopilot final : public YarnCopilot {
  public:
   RunningCopilot(net::EventLoop& loop, Rim rim, const base::Log& log, base::Registry& metrics, CopilotOptions options,
-                 linux::Hierarchies hierarchies, linux::Folder proc, std::string group, net::HttpClientConfig client,
+                 SeenGroups groups, linux::Folder proc, std::string group, net::HttpClientConfig client,
                  std::set<uid_t> users)
       : loop_(loop),
         log_(log),
         metrics_(metrics),
         options_(std::move(options)),
-        hierarchies_(std::move(hierarchies)),
+        hierarchies_(std::move(groups.hierarchies)),
+        others_(std::move(groups.others)),
         proc_(std::move(proc)),
         client_(loop, &rim.workers, std::move(client)),
         manager_(client_),
         list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
-        machine_(hierarchies_, proc_, rim.killing, std::move(group), options_.adopt),
+        machine_(hierarchies_, others_, proc_, rim.killing, std::move(group), options_.adopt),
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
         containers_(loop, list_, machine_, applications_, log),
         ends_(loop, machine_, log, metrics, rim.audit),
@@ -164,6 +171,7 @@ class RunningCopilot final : public YarnCopilot {
   base::Registry& metrics_;
   CopilotOptions options_;
   linux::Hierarchies hierarchies_;
+  linux::Hierarchies others_;
   linux::Folder proc_;
   net::HttpClient client_;
   hadoop::NodeManager manager_;
@@ -200,12 +208,11 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
   }
   TM_TRY(auto client, node_manager_config(options));
   TM_TRY(auto users, users_of(options.users));
-  TM_TRY(auto hierarchies, see_groups(options));
+  TM_TRY(auto groups, see_groups(options));
   TM_TRY(auto proc, linux::Folder::open(options.proc_root));
-  TM_TRY(auto group, group_of(options, hierarchies));
-  auto out =
-      std::make_unique<RunningCopilot>(loop, std::move(rim), log, metrics, std::move(options), std::move(hierarchies),
-                                       std::move(proc), std::move(group), std::move(client), std::move(users));
+  TM_TRY(auto group, group_of(options, groups.hierarchies));
+  auto out = std::make_unique<RunningCopilot>(loop, std::move(rim), log, metrics, std::move(options), std::move(groups),
+                                              std::move(proc), std::move(group), std::move(client), std::move(users));
   TM_TRY_VOID(out->listen());
   return out;
 }

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +26,7 @@
 #include "net/testing/http.h"
 #include "net/testing/loop.h"
 #include "yarn_copilot/local_dirs.h"
+#include "yarn_copilot/machine.h"
 
 namespace tidemark::yarn_copilot {
 namespace {
@@ -119,6 +123,10 @@ struct World : ::testing::Test {
     if (!listed) return {listed.error().message};
     for (const auto& each : listed->containers) out.push_back(each.name);
     return out;
+  }
+  std::string content(std::string_view file) {
+    std::ifstream in(groups.path(file));
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
   std::string of(std::string_view id, std::string_view more = {}) {
     return base::cat(R"({"containerID":")", id, "\"", more, "}");
@@ -281,6 +289,46 @@ TEST_F(World, NoGroupIsMadeWhereNoKubeletHasMadeItsParent) {
   EXPECT_FALSE(std::filesystem::exists(groups.path("cpu/kubepods")));
 }
 
+// As a NodeManager in a pod leaves it: in its own groups of cpu and memory, and everywhere else in those of the pod.
+TEST_F(World, AdoptedAContainerIsInItsGroupInEveryHierarchy) {
+  const std::string pod = "kubepods/burstable/podx/c";
+  const std::string group = group_of(kTask), waiting = base::cat(kDefaultGroup, "/", kWaitingGroup);
+  const std::vector<std::string> all = {"cpu", "cpuacct", "memory", "blkio", "pids", "freezer", "devices"};
+  groups.write("devices/cgroup.procs", "");  // nothing is read from it
+  groups.remove("cpuset/" + std::string(kDefaultGroup));
+  groups.write("cpuset/kubepods/besteffort/cgroup.procs", "");
+  for (const std::string& one : all) {
+    groups.write(base::cat(one, "/", group, "/cgroup.procs"), "");
+    groups.write(base::cat(one, "/", waiting, "/cgroup.procs"), "");
+    groups.write(base::cat(one, "/", pod, "/cgroup.procs"), "");
+  }
+  killing.add(10, {"cpu/" + group, "memory/" + group, "devices/" + pod, "pids/" + pod});
+  proc.write("10/stat", "10 (java) S 9 10 10 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 100 0 10\n");
+  proc.write("10/environ", "");
+  // What has begun it, waits for it and keeps its exit code; above that is the NodeManager.
+  std::string words = base::cat("container-executor nobody nobody 1 application_1700000000000_0001 ", kTask, " /w");
+  std::ranges::replace(words, ' ', '\0');
+  proc.write("9/stat", "9 (container-exec) S 8 8 8 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 100 0 10\n");
+  proc.write("9/cmdline", words);
+  proc.write("8/stat", "8 (java) S 1 8 8 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 100 0 10\n");
+  proc.write("8/cmdline", base::cat("java", std::string(1, '\0'), "NodeManager", std::string(1, '\0')));
+  options.adopt = true;
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return lines.contains("in its group in every hierarchy"); }))
+      << lines;
+  ASSERT_TRUE(
+      net::testing::run_real_until(loop, [&] { return !content("pids/" + waiting + "/cgroup.procs").empty(); }));
+  for (const std::string& one : all) {
+    EXPECT_EQ(content(base::cat(one, "/", group, "/cgroup.procs")).substr(0, 2), "10") << one;
+    EXPECT_EQ(content(base::cat(one, "/", waiting, "/cgroup.procs")), "9") << one;
+  }
+  EXPECT_TRUE(content("cpuset/kubepods/besteffort/cgroup.procs").starts_with("9")) << "who came last";
+  EXPECT_FALSE(std::filesystem::exists(groups.path("cpuset/" + std::string(kDefaultGroup))))
+      << "a group there would keep the processors that offline work is to give back";
+  EXPECT_EQ(content("memory/" + group + "/memory.limit_in_bytes"), "9223372036854771712\n")
+      << "limits are its NodeManager's";
+}
+
 TEST_F(World, WhatItsGroupsDoNotCountIsNotNought) {
   add_process(10, kTask);
   add_process(11, kOther);
@@ -407,7 +455,7 @@ TEST_F(World, OnlyWhoMayAskIsAnswered) {
   copilot.reset();
   options.users = {"4711"};
   start();
-  EXPECT_EQ(std::filesystem::status(options.socket).permissions(), std::filesystem::perms(0666));
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(options.socket).permissions()), 0666U);
 }
 
 TEST_F(World, WhatCannotBeIsRefusedWithItsPlace) {

@@ -16,13 +16,7 @@ constexpr std::string_view kFiles[] = {"core-default.xml", "core-site.xml", "yar
 
 Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std::string_view prefix,
                                  const hadoop::Identity& identity) {
-  hadoop::Site site(folder.environment);
-  hadoop::set_yarn_defaults(site);
-  for (const std::string_view name : kFiles) {
-    const std::string path = base::cat(folder.path, "/", prefix, name);
-    auto added = site.add(path, folder.read);
-    if (!added && (name == kSite || added.error().kind != ErrorKind::kNotFound)) return fail(std::move(added).error());
-  }
+  TM_TRY(const hadoop::Site site, read_site(folder, prefix));
   YarnCluster cluster;
   cluster.id = std::move(id);
   cluster.overruled = site.overruled();
@@ -37,6 +31,17 @@ Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std
 }
 
 }  // namespace
+
+Result<hadoop::Site> read_site(const HadoopFolder& folder, std::string_view prefix) {
+  hadoop::Site site(folder.environment);
+  hadoop::set_yarn_defaults(site);
+  for (const std::string_view name : kFiles) {
+    const std::string path = base::cat(folder.path, "/", prefix, name);
+    auto added = site.add(path, folder.read);
+    if (!added && (name == kSite || added.error().kind != ErrorKind::kNotFound)) return fail(std::move(added).error());
+  }
+  return site;
+}
 
 Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity) {
   TM_TRY(std::vector<std::string> names, folder.list(folder.path));

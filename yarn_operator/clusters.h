@@ -32,6 +32,9 @@ struct HadoopFolder {
   hadoop::Environment environment;
 };
 
+// The settings of one cluster, `prefix` before the names of its files: "" or "ID.".
+Result<hadoop::Site> read_site(const HadoopFolder& folder, std::string_view prefix);
+
 // One at least; sorted by id, the default one first. A file that is wrong is an error that names it: a cluster that was
 // left out would be one whose nodes keep what they were told last.
 Result<std::vector<YarnCluster>> read_clusters(const HadoopFolder& folder, const hadoop::Identity& identity);

@@ -51,7 +51,8 @@ Controllers of_v2(std::string_view cgroup_controllers) {
   return out;
 }
 
-// "36 35 98:0 /root /mount/point rw,noatime master:1 - cgroup cgroup rw,cpu,cpuacct"
+// "36 35 98:0 /root /mount/point rw,noatime master:1 - cgroup cgroup rw,cpu,cpuacct". One of v1 may carry nothing of
+// ours.
 std::optional<Hierarchy> parse_mount(std::string_view line) {
   std::string_view word, root, point;
   Words words(line);
@@ -69,8 +70,9 @@ std::optional<Hierarchy> parse_mount(std::string_view line) {
     made.controllers = of_v2("");
   } else if (type == "cgroup") {
     made.controllers = controllers_in(options, ',', Version::kV1);
+  } else {
+    return std::nullopt;
   }
-  if (made.controllers.none()) return std::nullopt;
   return made;
 }
 
@@ -110,6 +112,21 @@ Result<std::vector<Hierarchy>> from_folders(const std::string& root, int directo
   return without_repetition(std::move(out));
 }
 
+// The other ones of v1 among them: folders that hold processes and are named after nothing of ours.
+Result<std::vector<std::string>> others_from_folders(const std::string& root, int directory) {
+  std::vector<std::string> out, names;
+  if (has_file(directory, "cgroup.controllers")) return out;
+  TM_TRY([[maybe_unused]] const bool there, list_folders(directory, names, {root, {}, {}}));
+  for (const std::string& name : names) {
+    const Place place{root, name, {}};
+    TM_TRY(const auto folder, open_beneath(directory, name, place));
+    if (!folder || has_file(folder->fd.get(), "cgroup.controllers") || !has_file(folder->fd.get(), "cgroup.procs"))
+      continue;
+    if (controllers_in(name, ',', Version::kV1).none()) out.push_back(place.text());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Hierarchy> parse_mounts(std::string_view root, std::string_view mountinfo) {
@@ -118,12 +135,26 @@ std::vector<Hierarchy> parse_mounts(std::string_view root, std::string_view moun
   Lines lines(mountinfo);
   for (std::string_view line; lines.next(line);) {
     auto mount = parse_mount(line);
-    if (!mount || !is_beneath(mount->path, root)) continue;
+    if (!mount || mount->controllers.none() || !is_beneath(mount->path, root)) continue;
     // What was mounted over a mount point hides what was there.
     std::erase_if(found, [&](const Hierarchy& earlier) { return earlier.path == mount->path; });
     found.push_back(std::move(*mount));
   }
   return without_repetition(std::move(found));
+}
+
+std::vector<std::string> parse_other_mounts(std::string_view root, std::string_view mountinfo) {
+  while (root.size() > 1 && root.ends_with('/')) root.remove_suffix(1);
+  std::vector<std::string> found;
+  Lines lines(mountinfo);
+  for (std::string_view line; lines.next(line);) {
+    const auto mount = parse_mount(line);
+    if (!mount || !is_beneath(mount->path, root)) continue;
+    std::erase(found, mount->path);
+    if (mount->controllers.none() && mount->mount_root == "/") found.push_back(mount->path);
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 std::string_view to_string(Layout layout) {
@@ -179,6 +210,25 @@ Result<Hierarchies> Hierarchies::discover(const std::string& root, std::string_v
       auto& home = made.homes_[file];
       if (!home || first) home = Home{index, one.version, name};
     }
+  }
+  return made;
+}
+
+Result<Hierarchies> Hierarchies::discover_others(const std::string& root, std::string_view mountinfo) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(root.c_str(), nullptr), std::free);
+  if (!real) return base::fail_errno(errno, base::cat("find the cgroup root ", root));
+  TM_TRY(const auto top, open_directory(real.get()));
+  if (!top) return fail(ErrorKind::kNotFound, "the cgroup root ", root, " is not there");
+  std::vector<std::string> paths = parse_other_mounts(real.get(), mountinfo);
+  if (parse_mounts(real.get(), mountinfo).empty()) {
+    TM_TRY(paths, others_from_folders(real.get(), top->fd.get()));
+  }
+  Hierarchies made;
+  for (std::string& path : paths) {
+    TM_TRY(auto directory, open_directory(path));
+    if (!directory) return fail(ErrorKind::kNotFound, "the cgroup hierarchy ", path, " is not there");
+    made.all_.push_back({Version::kV1, std::move(path), {}, "/"});
+    made.roots_.push_back(std::move(*directory));
   }
   return made;
 }

@@ -30,6 +30,10 @@ struct Hierarchy {
 // ours. Of two mounts of one controller the first that shows the whole counts. The controllers of v2 stand in a file.
 std::vector<Hierarchy> parse_mounts(std::string_view root, std::string_view mountinfo);
 
+// Mount points of the hierarchies of v1 there that carry nothing of ours (devices, net_cls, name=systemd), and show the
+// whole: in each of them a process has a group as well.
+std::vector<std::string> parse_other_mounts(std::string_view root, std::string_view mountinfo);
+
 enum class Layout : std::uint8_t { kV1, kHybrid, kV2 };
 std::string_view to_string(Layout);
 
@@ -39,6 +43,10 @@ class Hierarchies {
  public:
   // By the mounts beneath the root; where the text names none there, by the folders as they lie (a fixture, a copy).
   static Result<Hierarchies> discover(const std::string& root, std::string_view mountinfo);
+
+  // The others of v1 beneath the root, as a list for make_group() and its like. Files of ours have no home in them, and
+  // no Group is opened there.
+  static Result<Hierarchies> discover_others(const std::string& root, std::string_view mountinfo);
 
   Layout layout() const;
   std::span<const Hierarchy> all() const { return all_; }

@@ -29,6 +29,16 @@ TEST(Mounts, AHybridMachine) {
   EXPECT_EQ(found[4].version, Version::kV2);
 }
 
+TEST(Mounts, WhatCarriesNothingOfOursIsAHierarchyToo) {
+  EXPECT_EQ(parse_other_mounts("/sys/fs/cgroup/", kHybridMounts),
+            (std::vector<std::string>{"/sys/fs/cgroup/devices", "/sys/fs/cgroup/systemd"}));
+  EXPECT_TRUE(parse_other_mounts("/host", kHybridMounts).empty());
+  EXPECT_TRUE(parse_other_mounts("/", "1 0 0:1 /docker/abc /a rw - cgroup cgroup rw,devices\n").empty())
+      << "paths in it are others";
+  EXPECT_TRUE(parse_other_mounts("/", "1 0 0:1 / /a rw - cgroup2 cgroup2 rw\n").empty());
+  EXPECT_TRUE(parse_other_mounts("/", "1 0 0:1 / /a rw - tmpfs tmpfs rw\n").empty());
+}
+
 TEST(Mounts, OnlyWhatIsBeneathTheRoot) {
   EXPECT_EQ(parse_mounts("/host-cgroup", kHybridMounts).size(), 0u);
   EXPECT_EQ(parse_mounts("/sys/fs/cgroup/mem", kHybridMounts).size(), 0u) << "a prefix of a name is not a folder";

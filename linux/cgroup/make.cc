@@ -111,10 +111,12 @@ Result<void> remove_in(int above, const std::string& name, const Place& place, i
 
 }  // namespace
 
-Result<void> make_group(const Hierarchies& hierarchies, std::string_view path) {
+Result<void> make_group(const Hierarchies& hierarchies, std::string_view path, Controllers except) {
   TM_TRY(const auto parts, parts_of(path));
   for (std::size_t i = 0; i < hierarchies.all().size(); ++i) {
-    TM_TRY_VOID(make_in(hierarchies.all()[i], hierarchies.directory(i), parts));
+    const Hierarchy& one = hierarchies.all()[i];
+    if (one.version == Version::kV1 && except.any() && (one.controllers & ~except).none()) continue;
+    TM_TRY_VOID(make_in(one, hierarchies.directory(i), parts));
   }
   return {};
 }

@@ -14,8 +14,9 @@
 namespace tidemark::linux {
 
 // `path` from the root of each hierarchy, with what leads to it; one that is there stays as it is. What was made before
-// an error stays too. The root and a path that leads up are kInvalid.
-Result<void> make_group(const Hierarchies& hierarchies, std::string_view path);
+// an error stays too. The root and a path that leads up are kInvalid. Not in a hierarchy of v1 that carries nothing but
+// `except`.
+Result<void> make_group(const Hierarchies& hierarchies, std::string_view path, Controllers except = {});
 
 // With all below it. kIo, EBUSY: a process is in one of them still. None there: nothing to do.
 Result<void> remove_group(const Hierarchies& hierarchies, std::string_view path);

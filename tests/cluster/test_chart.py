@@ -40,6 +40,14 @@ EVERYTHING = {
         "extraArgs": ["--list-age=2s"], "maxUnavailable": 3, "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}},
         "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
+    "nodeManager": {
+        "enabled": True, "image": {"repository": "registry.example/node-manager", "tag": "3", "pullPolicy": "Always"}, "command": ["/bin/run"], "javaOptions": "-Xmx1g",
+        "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>"}, "localDirs": ["/d1/yarn", "/d2/yarn"], "logDirs": ["/d1/logs"], "recoveryDir": "/d1/recovery", "stateDir": "/d1/state",
+        "webPort": 8999, "webHost": "127.0.0.1", "updateStrategy": "RollingUpdate", "maxUnavailable": "10%", "terminationGracePeriodSeconds": 60, "priorityClassName": "system-cluster-critical",
+        "resources": {"requests": {"cpu": 1}}, "extraEnv": [{"name": "TZ", "value": "UTC"}], "extraVolumes": [{"name": "jdk", "hostPath": {"path": "/usr/lib/jvm"}}],
+        "extraVolumeMounts": [{"name": "jdk", "mountPath": "/usr/lib/jvm"}], "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}], "affinity": {"podAntiAffinity": {}},
+        "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+    },
     "settings": {
         "sloControllerConfig": {
             "colocation-config": {"enable": True, "cpuReclaimThresholdPercent": 65, "nodeConfigs": [{"name": "a", "nodeSelector": {"matchLabels": {"a": "b"}}}]},
@@ -104,6 +112,9 @@ BAD = [
     ({"yarnCopilot": {"allowUsers": ["ada"]}}, "allowUsers"),
     ({"yarnCopilot": {"queueClasses": ["etl"]}}, "queueClasses"),
     ({"yarnCopilot": {"nodeManagerEndpoint": "localhost"}}, "nodeManagerEndpoint"),
+    ({"nodeManager": {"localDirs": []}}, "localDirs"),
+    ({"nodeManager": {"recoveryDir": "recovery"}}, "recoveryDir"),
+    ({"nodeManager": {"updateStrategy": "Recreate"}}, "updateStrategy"),
     ({"service": {"metricsPort": 80}}, "metricsPort"),
     ({"resources": {"requests": {"memory": "lots"}}}, "memory"),
     ({"commonLabels": {"a": 1}}, "commonLabels"),
@@ -305,6 +316,26 @@ class Chart(unittest.TestCase):
         wait_for(lambda: "serving socket=" in component.log, "an open socket", component)
         self.assertFalse(component.ready(), "there is no NodeManager")
         self.assertNotIn("yarn-copilot", template({}))
+
+    def test_a_node_manager_leaves_nothing_of_its_containers_in_its_pod(self):
+        """It runs on a real node in tests/yarn/test_node_manager_pod.py; here every value is given."""
+        container = self.on_each_node("node-manager")
+        found = chart.objects(template(EVERYTHING))
+        daemon_set = next(each for each in found if each["kind"] == "DaemonSet" and each["metadata"]["labels"]["app.kubernetes.io/component"] == "node-manager")
+        spec = daemon_set["spec"]["template"]["spec"]
+        self.assertEqual((True, True, False), (spec["hostPID"], spec["hostNetwork"], spec["automountServiceAccountToken"]))
+        self.assertEqual({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%", "maxSurge": 0}}, daemon_set["spec"]["updateStrategy"])
+        self.assertEqual({"cpu": "1", "memory": "1Gi"}, container["resources"]["requests"], "its own, and nothing of what YARN hands out")
+        volumes = {each["name"]: each.get("hostPath", {}).get("path") for each in spec["volumes"]}
+        mounted = {each["mountPath"]: volumes[each["name"]] for each in container["volumeMounts"]}
+        same = ("/sys/fs/cgroup", "/d1/yarn", "/d2/yarn", "/d1/logs", "/d1/recovery", "/usr/lib/jvm")
+        self.assertEqual({"/etc/hadoop/conf": "/d1/state/conf", "/tmp": "/d1/state/tmp", **{path: path for path in same}}, mounted, "all of the machine, and what containers write under the same path")
+        plain = chart.objects(template({"nodeManager": {"enabled": True, "hadoopConfDir": "/c"}}, "--show-only", "templates/node_manager_daemonset.yaml"))
+        for given in ({}, {"hadoopConf": {"core-site.xml": "x"}}, {"hadoopConfDir": "/c", "existingConfigMap": "c"}):
+            refused = helm("template", RELEASE, CHART, values={"nodeManager": {"enabled": True, **given}})
+            self.assertEqual((1, True), (refused.returncode, "yarn-site.xml" in refused.stderr), f"{given}: {refused.stderr[-600:]}")
+        self.assertEqual(["OnDelete"], [each["spec"]["updateStrategy"]["type"] for each in plain])
+        self.assertNotIn("node-manager", template({}))
 
     def test_the_manager_takes_every_flag_and_serves_what_the_probes_ask(self):
         container = chart.container(chart.objects(template({**EVERYTHING, "webhooks": {}})))

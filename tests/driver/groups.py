@@ -36,7 +36,7 @@ CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "long"}
 BESIDE_CLUSTER = {"node": node, "yarn": yarn, "long": node}  # what they want beside it; what a killed test leaves of that is cleared away
 MAY_LACK = {"long"}  # its tests that want what cannot be made here skip, the others run
-NEED_DEPLOY_TOOLS = {"node": ["helm"], "cluster": ["helm", "promtool"]}
+NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "promtool"]}
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
 SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
 PROGRAM_LIMIT_S = {"long": 7200.0}

@@ -44,6 +44,35 @@ class Alerts(unittest.TestCase):
         self.assertEqual(set(alerts()), fires)
 
 
+class NodeManagerImage(unittest.TestCase):
+    FOLDER = ROOT / "deploy" / "node-manager"
+
+    def test_what_it_copies_may_be_copied_and_is_there_or_of_hadoops_distribution(self):
+        text = (self.FOLDER / "Dockerfile").read_text()
+        allowed = [line[1:] for line in (self.FOLDER / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")]
+        copied = re.findall(r"^COPY (?:--\S+ )*(\S+) \S+$", text, re.M)
+        self.assertGreater(len(copied), 5)
+        for source in copied:
+            top = source.split("/")[0]
+            self.assertTrue(any(fnmatch.fnmatch(top, pattern) for pattern in allowed), top)
+            self.assertTrue(top == "hadoop-${HADOOP_VERSION}" or (self.FOLDER / top).exists(), top)
+        version = re.search(r"^ARG HADOOP_VERSION=(\S+)$", text, re.M)[1]
+        self.assertIn(f"<hadoop.version>{version}</hadoop.version>", (ROOT / "tests/support/yarn/pom.xml").read_text(), "what the tests run")
+        self.assertIn(f"    tag: {version}\n", (CHART / "values.yaml").read_text())
+
+    def test_it_is_where_a_generated_yarn_site_looks_for_the_native_program(self):
+        text = (self.FOLDER / "Dockerfile").read_text()
+        constants = (ROOT / "cli" / "node_manager_site.h").read_text()
+        program, group = (re.search(rf'{name} = "(.*)"', constants)[1] for name in ("kNodeExecutor", "kNodeExecutorGroup"))
+        self.assertRegex(text, rf"(?m)^COPY --chown=root:{group} --chmod=6050 \S+/bin/container-executor {program}$")
+        self.assertIn(f"executor.group={group}\n", (self.FOLDER / "container-executor.cfg").read_text())
+
+    def test_the_chart_mounts_the_folders_that_a_generated_yarn_site_names(self):
+        constants, values = (ROOT / "cli" / "node_manager_site.h").read_text(), (CHART / "values.yaml").read_text()
+        for name, line in (("kNodeLocalDir", "localDirs: [{}]"), ("kNodeLogDir", "logDirs: [{}]"), ("kNodeRecoveryDir", "recoveryDir: {}")):
+            self.assertIn(line.format(re.search(rf'{name} = "(.*)"', constants)[1]), values)
+
+
 class Image(unittest.TestCase):
     DOCKERFILE = ROOT / "deploy" / "image" / "Dockerfile"
 

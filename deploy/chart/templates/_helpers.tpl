@@ -83,6 +83,32 @@ app.kubernetes.io/component: yarn-copilot
 {{ include "tidemark.commonLabels" . }}
 {{- end -}}
 
+{{- define "tidemark.nodeManager" -}}
+{{ include "tidemark.name" . }}-node-manager
+{{- end -}}
+
+{{/* The component is the word by which an operator of YARN, Koordinator's too, knows the pod of a NodeManager. */}}
+{{- define "tidemark.nodeManagerSelector" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: node-manager
+{{- end -}}
+
+{{- define "tidemark.nodeManagerLabels" -}}
+{{ include "tidemark.nodeManagerSelector" . }}
+{{ include "tidemark.commonLabels" . }}
+{{- end -}}
+
+{{- define "tidemark.nodeManagerImage" -}}
+{{- with .Values.nodeManager.image -}}
+{{- if .digest -}}
+{{ .repository }}@{{ .digest }}
+{{- else -}}
+{{ .repository }}:{{ .tag }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "tidemark.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}

@@ -182,6 +182,15 @@ class Yarn:
         settings.write(self.layout.configuration(name), core_site=settings.core(self.layout), yarn_site=site)
         return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
 
+    def node_from(self, name: str, ports: NodePorts, site: str) -> NodeManager:
+        """One more, with a yarn-site.xml that somebody else has made. It is started, and its folders are named, by whoever asks for it."""
+        settings.write(self.layout.configuration(name), core_site=settings.core(self.layout))
+        (self.layout.configuration(name) / "yarn-site.xml").write_text(site)
+        node = NodeManager(name, self.rm, ports, Totals(), self._command(name, "NodeManager"), self._environment(name), self.layout)
+        self.nodes.append(node)
+        self._servers.append(node)
+        return node
+
     def _command(self, program: str, kind: str) -> list[str]:
         return settings.command(self.layout, self.java, self.jars, program, kind)
 
