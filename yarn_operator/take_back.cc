@@ -104,6 +104,7 @@ bool fits(const Going& going, const ClusterLink& link) {
 
 net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings) {
   std::vector<Going> all;
+  all.reserve(takings.size());
   for (const Taking& each : takings) all.push_back(begin(each));
   const auto seen = co_await link.refresh();
   for (Going& each : all) {

@@ -508,6 +508,7 @@ class RunningOperator final : public YarnOperator {
 
   std::string figures() const {
     std::vector<const ClusterLink*> links;
+    links.reserve(lanes_.size());
     for (const auto& lane : lanes_) links.push_back(&lane->link);
     return cluster_figures(links) + (may_write() ? node_figures(links) : "");
   }
