@@ -1,6 +1,8 @@
 // What yarn-site.xml says of a cluster's ResourceManagers.
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
 #include "hadoop/resource_manager.h"
 #include "hadoop/site.h"
@@ -17,6 +19,9 @@ Result<RmCluster> resource_managers(const Site& site);
 
 // The smallest container that its scheduler gives out. Every application needs one.
 Result<Resource> least_container(const Site& site);
+
+// Kerberos, where hadoop.security.authentication says so; nullopt: `simple`. What it needs and nobody said is an error.
+Result<std::optional<Security>> security_of(const Site& site);
 
 // "host:port", "host" (then `port_otherwise`), "[::1]:8033". Wrong text is an error without its place.
 Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise);

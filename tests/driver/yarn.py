@@ -45,7 +45,9 @@ def _jars_are_there() -> bool:
 def _lacks(program: str) -> bool:
     if program == "javac":
         return find_java() is None
-    return not _jars_are_there() and shutil.which(program) is None
+    if program == "mvn" and _jars_are_there():
+        return False
+    return shutil.which(program) is None
 
 
 def find_java(candidates: list[str | Path | None] | None = None) -> str | None:

@@ -101,16 +101,17 @@ class NodeManager(Server, Door):
 
 class Yarn:
     """`with Yarn() as yarn:` has yarn.rm and yarn.nodes, each of which can be killed, stopped, frozen and started again. Everything of it is gone
-    afterwards, the processes of containers too, or this fails. `site` and `capacity` are added to every yarn-site and to the scheduler's file.
+    afterwards, the processes of containers too, or this fails. `site`, `core` and `capacity` are added to every yarn-site, every core-site and the scheduler's file, `java` to the options of every JVM.
     With `groups` the containers lie in cgroups below that path, which is made below `below` or a group of the run's own, and goes with it."""
 
     def __init__(
         self, totals: Sequence[Totals] = (Totals(),), site: Mapping[str, str] | None = None, capacity: Mapping[str, str] | None = None,
-        groups: str | None = None, below: str | None = None,
+        groups: str | None = None, below: str | None = None, core: Mapping[str, str] | None = None, java: Sequence[str] = (),
     ):
         leftovers.clear_away()
         self.groups = Groups(groups, below) if groups is not None else None
         self._totals, self._site, self._capacity = totals, dict(site or {}), dict(capacity or {})
+        self._core, self._java = dict(core or {}), list(java)
         self.java, self.jars = Path(os.environ["TIDEMARK_JAVA"]), Path(os.environ["TIDEMARK_HADOOP_JARS"])
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=leftovers.PREFIX, dir=leftovers.PLACE)))
         owners.mark(self.layout.folder)
@@ -152,7 +153,7 @@ class Yarn:
         ports = Ports.free()
         common = {**settings.common(layout, self.jars, ports), **self._site}
         for program in ("rm", "client"):
-            settings.write(layout.configuration(program), core_site=settings.core(layout), yarn_site=common, capacity_scheduler={**settings.capacity(), **self._capacity})
+            settings.write(layout.configuration(program), core_site={**settings.core(layout), **self._core}, yarn_site=common, capacity_scheduler={**settings.capacity(), **self._capacity})
         self.rm = ResourceManager(ports, self._command("rm", "ResourceManager"), self._environment("rm"), layout.logs / "rm.log")
         self.nodes = [self._node(f"nm-{number}", totals) for number, totals in enumerate(self._totals)]
         self._servers = [self.rm, *self.nodes]
@@ -164,14 +165,14 @@ class Yarn:
         ports = NodePorts.free()
         places = settings.containers_in_groups(self.layout, self.groups.path) if self.groups is not None else {}
         site = {**settings.common(self.layout, self.jars, self.rm.ports), **settings.node(self.layout, name, ports, totals), **places, **self._site}
-        settings.write(self.layout.configuration(name), core_site=settings.core(self.layout), yarn_site=site)
+        settings.write(self.layout.configuration(name), core_site={**settings.core(self.layout), **self._core}, yarn_site=site)
         return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
 
     def _command(self, program: str, kind: str) -> list[str]:
         return settings.command(self.layout, self.java, self.jars, program, kind)
 
     def _environment(self, program: str) -> dict[str, str]:
-        return settings.environment(self.layout, self.java, program)
+        return settings.environment(self.layout, self.java, program, self._java)
 
     @property
     def configuration(self) -> Path:
