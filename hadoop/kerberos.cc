@@ -159,7 +159,7 @@ Result<void> Kerberos::running() {
   stream_->set_callbacks({
       .on_data = [this](std::string_view bytes) { return on_data(bytes); },
       .on_drained = [] {},
-      .on_end = [this](std::optional<Error> why) { lost(why ? why->message : "it closed its stream"); },
+      .on_end = [this](std::optional<Error> why) { lost(why ? why->message : "it closed its stream", true); },
   });
   return {};
 }
@@ -171,7 +171,7 @@ bool Kerberos::on_data(std::string_view bytes) {
     if (frame && !*frame) return true;
     auto answer = frame ? decode_answer(**frame) : Result<HelperAnswer>(fail(frame.error()));
     if (!answer) {
-      lost(answer.error().message);
+      lost(answer.error().message, false);
       return false;
     }
     if (answer->note != HelperAnswer::Note::kNone) {
@@ -188,7 +188,7 @@ void Kerberos::on_note(const HelperAnswer& note) {
   switch (note.note) {
     case HelperAnswer::Note::kHello:
       if (note.version != kHelperVersion) {
-        lost(base::cat("it is of another version (", note.version, ", wanted ", kHelperVersion, ")"));
+        lost(base::cat("it is of another version (", note.version, ", wanted ", kHelperVersion, ")"), false);
         return;
       }
       greeted_ = true;
@@ -208,21 +208,21 @@ void Kerberos::on_note(const HelperAnswer& note) {
   }
 }
 
-void Kerberos::lost(std::string why) {
+void Kerberos::lost(std::string why, bool by_itself) {
   stream_.reset();
   const base::Duration wait = backoff_.next();
   not_before_ = loop_.clock().monotonic() + wait;
   why_not_ = Error{ErrorKind::kUnavailable, base::cat(kHelperName, " ended: ", why), 0, 0};
-  scope_.spawn(tell_how_it_ended({std::move(process_), std::move(why), last_request_, greeted_, wait}));
+  scope_.spawn(tell_how_it_ended({std::move(process_), std::move(why), last_request_, greeted_, by_itself, wait}));
 }
 
 // And then to those who wait for an answer: the code of the end says more than that of the stream.
 net::Task<void> Kerberos::tell_how_it_ended(Lost lost) {
-  if (const std::string ended = lost.process ? co_await lost.process->how_it_ended() : ""; !ended.empty()) {
-    lost.why = ended;
+  if (lost.by_itself && lost.process) {
+    if (const std::string ended = co_await lost.process->how_it_ended(); !ended.empty()) lost.why = ended;
   }
   // A program that the loader does not start says so itself, to our standard error, and ends with 127.
-  if (!lost.greeted) lost.why += "; it did not begin: are MIT Kerberos' libraries there (Debian: libgssapi-krb5-2)?";
+  if (lost.by_itself && !lost.greeted) lost.why += "; it did not begin: are MIT Kerberos' libraries there (Debian: libgssapi-krb5-2)?";
   const Error error{ErrorKind::kUnavailable, base::cat(kHelperName, " ended: ", lost.why), 0, 0};
   if (!stream_) why_not_ = error;
   for (const auto& [number, waiting] : on_their_way_) {

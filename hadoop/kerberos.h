@@ -72,12 +72,13 @@ class Kerberos : public Gss {
   Result<void> running();
   bool on_data(std::string_view bytes);
   void on_note(const HelperAnswer& note);
-  void lost(std::string why);
+  void lost(std::string why, bool by_itself);
   struct Lost {
     std::shared_ptr<HelperProcess> process;
     std::string why;
     std::uint64_t last_request;  // up to which it was asked
     bool greeted;
+    bool by_itself;  // it ended; else we do not want it any more
     base::Duration wait;
   };
   net::Task<void> tell_how_it_ended(Lost lost);

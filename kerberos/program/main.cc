@@ -9,42 +9,53 @@
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/clock.h"
-#include "base/flags.h"
+#include "base/text.h"
 #include "kerberos/service.h"
 #include "net/loop.h"
 
 namespace {
 
 constexpr int kDone = 0, kFailed = 1, kWrongUse = 2;
+constexpr std::string_view kHelp =
+    "usage: tidemark-kerberos [--keytab=FILE] [--principal=PRINCIPAL]\n\n"
+    "Speaks Kerberos for `tidemark`, which starts it where a ResourceManager wants that, and talks to it over standard "
+    "input. Not for people: see `tidemark yarn-operator --help`.\n";
 
-int complain(std::string_view why) {
-  std::fprintf(stderr, "tidemark-kerberos: %.*s\n", static_cast<int>(why.size()), why.data());
+int complain(const std::string& why) {
+  std::fprintf(stderr, "tidemark-kerberos: %s\n", why.c_str());
   return kWrongUse;
 }
 
-int print(const std::string& text) {
-  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? kFailed : kDone;
+int print(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0 ? kDone : kFailed;
+}
+
+// By hand: what reads flags elsewhere also reads files of them, with a library for those.
+std::optional<std::string_view> value_of(std::string_view argument, std::string_view flag) {
+  if (!argument.starts_with(flag)) return std::nullopt;
+  return argument.substr(flag.size());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace tidemark;
-  base::Flags flags("tidemark-kerberos",
-                    "Speaks Kerberos for `tidemark`, which starts it where a ResourceManager wants that, and talks to it "
-                    "over standard input. Not for people.");
   kerberos::TicketOptions options;
-  flags.text("keytab", options.keytab, "keys of the caller; empty: the ticket cache").placeholder("FILE");
-  flags.text("principal", options.principal, "the caller").placeholder("PRINCIPAL");
-  const auto parsed = flags.parse(
-      std::vector<std::string>(argv + 1, argv + argc), [](std::string_view) { return std::optional<std::string>(); },
-      [](std::string_view) -> Result<std::string> { return fail(ErrorKind::kUnsupported, "no file of flags here"); });
-  if (!parsed) return complain(parsed.error().message);
-  if (parsed->help) return print(flags.help());
-  if (parsed->version) return print("tidemark-kerberos " TIDEMARK_VERSION "\n");
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--help") return print(kHelp);
+    if (argument == "--version") return print("tidemark-kerberos " TIDEMARK_VERSION "\n");
+    if (const auto keytab = value_of(argument, "--keytab=")) {
+      options.keytab = *keytab;
+    } else if (const auto principal = value_of(argument, "--principal=")) {
+      options.principal = *principal;
+    } else {
+      return complain(base::cat("unknown: ", base::in_quotes(argument)));
+    }
+  }
   struct stat input{};
   if (fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode)) {
     return complain("it is started by `tidemark`, with a socket as its standard input");
