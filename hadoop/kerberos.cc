@@ -6,16 +6,29 @@
 
 namespace tidemark::hadoop {
 
+namespace {
+
+// For a KDC or for DNS; the rest is answered at once.
+bool waits(HelperRequest::Op op) {
+  using enum HelperRequest::Op;
+  return op == kStep || op == kOwnPrincipal || op == kCanonicalName;
+}
+
+}  // namespace
+
 void declare_kerberos_flags(base::Flags& flags, KerberosOptions& options) {
-  flags.text("kerberos-keytab", options.keytab,
-             "keys of the caller, where hadoop.security.authentication is kerberos; empty: the ticket cache "
-             "($KRB5CCNAME), as kinit fills it")
+  flags
+      .text("kerberos-keytab", options.keytab,
+            "keys of the caller, where hadoop.security.authentication is kerberos; empty: the ticket cache "
+            "($KRB5CCNAME), as kinit fills it")
       .placeholder("FILE");
-  flags.text("kerberos-principal", options.principal,
-             "the caller, as in tidemark@EXAMPLE.COM or tidemark/_HOST@EXAMPLE.COM; empty: the only one in the keytab")
+  flags
+      .text("kerberos-principal", options.principal,
+            "the caller, as in tidemark@EXAMPLE.COM or tidemark/_HOST@EXAMPLE.COM; empty: the only one in the keytab")
       .placeholder("PRINCIPAL");
-  flags.text("kerberos-helper", options.helper,
-             "the program that speaks Kerberos; empty: tidemark-kerberos beside this one")
+  flags
+      .text("kerberos-helper", options.helper,
+            "the program that speaks Kerberos; empty: tidemark-kerberos beside this one")
       .placeholder("FILE");
 }
 
@@ -97,8 +110,8 @@ std::unique_ptr<GssContext> Kerberos::context(std::string server_principal) {
 }
 
 net::Task<Result<std::string>> Kerberos::own_principal(base::Duration limit) {
-  TM_CO_TRY(HelperAnswer answer,
-            co_await ask({.op = HelperRequest::Op::kOwnPrincipal}, std::nullopt, std::min(limit, config_.answer_limit)));
+  TM_CO_TRY(HelperAnswer answer, co_await ask({.op = HelperRequest::Op::kOwnPrincipal}, std::nullopt,
+                                              std::min(limit, config_.answer_limit)));
   co_return std::move(answer.bytes);
 }
 
@@ -117,6 +130,12 @@ net::Task<Result<HelperAnswer>> Kerberos::ask(HelperRequest request, std::option
   } else if (!stream_ || *of_start != starts_) {
     co_return fail(ErrorKind::kUnavailable, kHelperName, " began anew, and what it had agreed on is gone");
   }
+  TM_CO_TRY(HelperAnswer got, co_await ask_this_one(std::move(request), limit));
+  if (!got.done) co_return fail(std::move(got.done).error().within("kerberos"));
+  co_return got;
+}
+
+net::Task<Result<HelperAnswer>> Kerberos::ask_this_one(HelperRequest request, base::Duration limit) {
   request.number = ++last_request_;
   Waiting answer(loop_);
   struct Registered {
@@ -128,13 +147,25 @@ net::Task<Result<HelperAnswer>> Kerberos::ask(HelperRequest request, std::option
   std::string frame;
   append_frame(frame, encode(request));
   stream_->write(std::string_view(frame));
-  const net::Timer timer = loop_.after(limit, [&] {
+  const bool waits_for_others = waits(request.op);
+  const net::Timer timer = loop_.after(waits_for_others ? limit : std::min(limit, config_.at_once_limit), [&] {
+    if (answer.given()) return;
+    if (!waits_for_others) {
+      if (stream_) lost("it does not answer", false);
+      return;
+    }
     answer.give(fail(ErrorKind::kDeadline, kHelperName, " has not answered within ", base::format_go_duration(limit),
                      ": does a KDC of the realm, or DNS, not answer?"));
+    if (stream_ && !pinging_) scope_.spawn(ping());
   });
-  TM_CO_TRY(HelperAnswer got, co_await answer);
-  if (!got.done) co_return fail(std::move(got.done).error().within("kerberos"));
-  co_return got;
+  co_return co_await answer;
+}
+
+// It waits for somebody else, or is frozen itself.
+net::Task<void> Kerberos::ping() {
+  if (!stream_ || std::exchange(pinging_, true)) co_return;
+  co_await ask_this_one({.op = HelperRequest::Op::kPing}, config_.at_once_limit);
+  pinging_ = false;
 }
 
 Result<void> Kerberos::running() {
@@ -222,7 +253,8 @@ net::Task<void> Kerberos::tell_how_it_ended(Lost lost) {
     if (const std::string ended = co_await lost.process->how_it_ended(); !ended.empty()) lost.why = ended;
   }
   // A program that the loader does not start says so itself, to our standard error, and ends with 127.
-  if (lost.by_itself && !lost.greeted) lost.why += "; it did not begin: are MIT Kerberos' libraries there (Debian: libgssapi-krb5-2)?";
+  if (lost.by_itself && !lost.greeted)
+    lost.why += "; it did not begin: are MIT Kerberos' libraries there (Debian: libgssapi-krb5-2)?";
   const Error error{ErrorKind::kUnavailable, base::cat(kHelperName, " ended: ", lost.why), 0, 0};
   if (!stream_) why_not_ = error;
   for (const auto& [number, waiting] : on_their_way_) {

@@ -1,6 +1,6 @@
 // Kerberos by a process of ours beside this one, `tidemark-kerberos`: it has the library and the tickets, logs in from
-// the keytab again before they end, and is asked for each token. Started when it is first needed, and anew, with a pause
-// that grows, when it is lost; contexts end with the process that had them.
+// the keytab again before they end, and is asked for each token. Started when it is first needed, and anew, with a
+// pause that grows, when it is lost; contexts end with the process that had them.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,11 @@ using StartHelper = std::function<Result<StartedHelper>()>;
 class Kerberos : public Gss {
  public:
   struct Config {
-    // Past it nobody waits for an answer any more. The process may still: a library that looks for a KDC takes its time.
+    // Past it nobody waits for an answer any more. The process may still: a library that looks for a KDC takes its
+    // time.
     base::Duration answer_limit = std::chrono::seconds(20);
+    // Of what it answers at once. One that does not is frozen, and is replaced.
+    base::Duration at_once_limit = std::chrono::seconds(5);
     base::BackoffConfig restart = {.initial = std::chrono::milliseconds(200), .max = std::chrono::seconds(30)};
   };
   Kerberos(net::EventLoop& loop, base::Log log, StartHelper start, Config config, base::Random random);
@@ -69,6 +72,8 @@ class Kerberos : public Gss {
 
   net::Task<Result<HelperAnswer>> ask(HelperRequest request, std::optional<std::uint64_t> of_start,
                                       base::Duration limit);
+  net::Task<Result<HelperAnswer>> ask_this_one(HelperRequest request, base::Duration limit);
+  net::Task<void> ping();
   Result<void> running();
   bool on_data(std::string_view bytes);
   void on_note(const HelperAnswer& note);
@@ -96,6 +101,7 @@ class Kerberos : public Gss {
   std::uint64_t last_context_ = 0;
   std::uint64_t starts_ = 0;
   bool greeted_ = false;
+  bool pinging_ = false;
   std::optional<Error> why_not_;
   base::MonotonicTime not_before_;
   net::Scope scope_;

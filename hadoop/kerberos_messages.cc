@@ -7,7 +7,7 @@
 namespace tidemark::hadoop {
 namespace {
 
-constexpr auto kLastOp = HelperRequest::Op::kCanonicalName;
+constexpr auto kLastOp = HelperRequest::Op::kPing;
 constexpr auto kLastNote = HelperAnswer::Note::kLoginFailed;
 constexpr auto kLastKind = ErrorKind::kInternal;
 

@@ -14,7 +14,7 @@ namespace tidemark::hadoop {
 inline constexpr std::uint32_t kHelperVersion = 1;  // of these messages: both come from one build, and say so
 
 struct HelperRequest {
-  enum class Op : std::uint8_t { kStep = 1, kWrap, kUnwrap, kWrapMax, kForget, kOwnPrincipal, kCanonicalName };
+  enum class Op : std::uint8_t { kStep = 1, kWrap, kUnwrap, kWrapMax, kForget, kOwnPrincipal, kCanonicalName, kPing };
   std::uint64_t number = 0;
   Op op = Op::kStep;
   std::uint64_t context = 0;  // ours to number; the first kStep makes it

@@ -115,7 +115,8 @@ class KerberosTest : public ::testing::Test {
   base::SystemClock clock;
   net::EventLoop loop{clock};
   std::string said;
-  base::Log log{clock, {base::LogLevel::kInfo, base::LogFormat::kText, [this](std::string_view line) { said += line; }}};
+  base::Log log{clock,
+                {base::LogLevel::kInfo, base::LogFormat::kText, [this](std::string_view line) { said += line; }}};
   std::list<Helper> helpers;
   std::function<void(Helper&, const HelperRequest&)> answer;
   std::optional<Error> cannot;
@@ -165,7 +166,8 @@ TEST_F(KerberosTest, WhatItRefusesIsToldAndItsNotesAreLines) {
   good.principal = "me@R";
   good.until_s = 0;
   say(helpers.front(), good);
-  ASSERT_TRUE(until([&] { return said.find("logged in principal=me@R until=1970-01-01T00:00:00") != said.npos; })) << said;
+  ASSERT_TRUE(until([&] { return said.find("logged in principal=me@R until=1970-01-01T00:00:00") != said.npos; }))
+      << said;
 }
 
 TEST_F(KerberosTest, AContextThatIsGoneIsForgotten) {
@@ -234,6 +236,42 @@ TEST_F(KerberosTest, OneOfAnotherVersionIsNotUsed) {
   const auto own = run(gss.own_principal(seconds(5)));
   ASSERT_FALSE(own);
   EXPECT_EQ(own.error().message, "tidemark-kerberos ended: it is of another version (2, wanted 1)");
+}
+
+TEST_F(KerberosTest, AFrozenOneIsReplaced) {
+  Kerberos::Config config = quick();
+  config.answer_limit = milliseconds(50);
+  config.at_once_limit = milliseconds(50);
+  {
+    Kerberos gss(loop, log, [this] { return start(); }, config, base::Random(1));
+    EXPECT_FALSE(run(gss.own_principal(seconds(5))));  // may wait for a KDC: it is asked whether it is there
+    ASSERT_TRUE(until([&] { return alive == 0; }));
+    EXPECT_EQ(helpers.front().asked.back().op, Op::kPing);
+    EXPECT_NE(said.find("it does not answer"), std::string::npos) << said;
+  }
+  answer = [&](Helper& helper, const HelperRequest& request) {
+    if (request.op == Op::kStep) reply(helper, request, "token", true);
+  };
+  Kerberos gss(loop, log, [this] { return start(); }, config, base::Random(1));
+  const auto context = gss.context("rm/h@R");
+  ASSERT_TRUE(run(context->step("")));
+  EXPECT_EQ(run(context->wrap("x", true)).error().message, "tidemark-kerberos ended: it does not answer");
+  EXPECT_EQ(alive, 0);
+}
+
+TEST_F(KerberosTest, OneThatWaitsForAKdcIsKept) {
+  Kerberos::Config config = quick();
+  config.answer_limit = milliseconds(50);
+  config.at_once_limit = seconds(10);
+  answer = [&](Helper& helper, const HelperRequest& request) {
+    if (request.op == Op::kPing) reply(helper, request, "");
+  };
+  Kerberos gss(loop, log, [this] { return start(); }, config, base::Random(1));
+  EXPECT_FALSE(run(gss.own_principal(seconds(5))));
+  ASSERT_TRUE(until([&] { return helpers.front().asked.size() == 2; }));
+  EXPECT_FALSE(run(gss.own_principal(seconds(5))));
+  EXPECT_EQ(gss.starts(), 1U);
+  EXPECT_EQ(alive, 1);
 }
 
 TEST_F(KerberosTest, WhoDoesNotAnswerIsNotWaitedForForever) {

@@ -203,7 +203,8 @@ Error to_error(const Refusal& refusal) {
 }
 
 bool wants_kerberos(const Error& error) {
-  return error.kind == ErrorKind::kDenied && error.message.find("SIMPLE authentication is not enabled") != error.message.npos;
+  return error.kind == ErrorKind::kDenied &&
+         error.message.find("SIMPLE authentication is not enabled") != error.message.npos;
 }
 
 bool is_standby(const Error& error) {

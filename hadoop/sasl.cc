@@ -149,9 +149,8 @@ class Glob {
         case '{': {
           const auto braces = braces_at(pattern);
           if (!braces) return false;
-          return std::ranges::any_of(braces->parts, [&](std::string_view part) {
-            return matches(base::cat(part, braces->rest), text);
-          });
+          return std::ranges::any_of(
+              braces->parts, [&](std::string_view part) { return matches(base::cat(part, braces->rest), text); });
         }
         case '[': {
           if (text.empty()) return false;
@@ -328,8 +327,10 @@ Result<SaslExchange::Next> SaslExchange::on_negotiate(const SaslMessage& message
     stepped_ = true;
     return Next{Next::Do::kStep};
   }
+  const bool simple = std::ranges::find(message.methods, "SIMPLE", &SaslMethod::method) != message.methods.end();
   return fail(ErrorKind::kDenied, "the server offers ", words_of(message.methods),
-              " and not KERBEROS, which hadoop.security.authentication asks for here");
+              " and not KERBEROS, which hadoop.security.authentication asks for here: nothing is sent to it",
+              simple ? ". It takes everybody's word for who he is: is its own core-site.xml the same?" : "");
 }
 
 Result<SaslExchange::Next> SaslExchange::on_challenge(const SaslMessage& message) {

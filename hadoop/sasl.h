@@ -1,5 +1,5 @@
-// How a connection to a server with Kerberos begins, as messages and as decisions: RpcSaslProto, and the GSSAPI mechanism
-// of RFC 4752 in it. No socket and no Kerberos here; what is to be asked of either comes out of each step.
+// How a connection to a server with Kerberos begins, as messages and as decisions: RpcSaslProto, and the GSSAPI
+// mechanism of RFC 4752 in it. No socket and no Kerberos here; what is to be asked of either comes out of each step.
 //
 //   client                                     server
 //   "hrpc" 9 0 DF, NEGOTIATE          ─────▶
@@ -75,7 +75,7 @@ class SaslExchange {
   struct Next {
     enum class Do : std::uint8_t { kSend, kStep, kUnwrap, kWrap, kDone };
     Do what = Do::kDone;
-    std::string bytes{};  // the token to step with, to unwrap, or what to wrap (integrity only)
+    std::string bytes{};    // the token to step with, to unwrap, or what to wrap (integrity only)
     SaslMessage message{};  // of kSend
   };
   // `own_realm` stands for the realm that an advertised name does not tell.

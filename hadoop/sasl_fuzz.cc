@@ -21,7 +21,8 @@ void talk(std::string_view bytes) {
                     {hadoop::Protection::kPrivacy, hadoop::Protection::kAuthentication}, "R");
   int steps = 0;
   int layers = 0;
-  for (auto each = hadoop::take_delimited(bytes, "a message"); each; each = hadoop::take_delimited(bytes, "a message")) {
+  for (auto each = hadoop::take_delimited(bytes, "a message"); each;
+       each = hadoop::take_delimited(bytes, "a message")) {
     const auto message = hadoop::decode_sasl(*each);
     if (!message) return;
     auto next = sasl.on_message(*message);

@@ -120,9 +120,12 @@ TEST(SaslTest, TheFirstLayerOfOursThatTheServerHasIsTaken) {
 }
 
 TEST(SaslTest, AServerThatAsksNobodyWhoHeIsIsRefused) {
-  EXPECT_NE(why(exchange().on_message({SaslState::kSuccess})).find("asks nobody who he is (SIMPLE)"), std::string::npos);
+  EXPECT_NE(why(exchange().on_message({SaslState::kSuccess})).find("asks nobody who he is (SIMPLE)"),
+            std::string::npos);
   EXPECT_EQ(why(exchange().on_message(negotiate({{"SIMPLE", ""}, kToken}))),
-            "the server offers SIMPLE, TOKEN and not KERBEROS, which hadoop.security.authentication asks for here");
+            "the server offers SIMPLE, TOKEN and not KERBEROS, which hadoop.security.authentication asks for here: "
+            "nothing is "
+            "sent to it. It takes everybody's word for who he is: is its own core-site.xml the same?");
   // One method under the name of another is none.
   EXPECT_NE(why(exchange().on_message(negotiate({{"KERBEROS", "PLAIN", "rm", "host.example"}}))), "");
 }
@@ -132,7 +135,8 @@ TEST(SaslTest, ContentBeforeItHasProvedItselfIsRefused) {
   ASSERT_TRUE(sasl.on_message(negotiate({kerberos()})));
   ASSERT_TRUE(sasl.on_stepped("ap-req", false));
   EXPECT_EQ(why(sasl.on_message({SaslState::kSuccess})), "SASL: the server is content before it has proved who it is");
-  EXPECT_EQ(why(proved({Protection::kPrivacy}).on_message({SaslState::kSuccess})), "SASL: the server spoke out of its turn");
+  EXPECT_EQ(why(proved({Protection::kPrivacy}).on_message({SaslState::kSuccess})),
+            "SASL: the server spoke out of its turn");
 }
 
 TEST(SaslTest, WhatHasNoPlaceIsRefused) {
@@ -185,7 +189,8 @@ TEST(SaslTest, TheServerMustBeTheOneThatIsConfigured) {
 // SecurityUtil.getServerPrincipal: three parts, of which the second is _HOST.
 TEST(SaslTest, TheHostIsFilledInWhereHadoopFillsItIn) {
   EXPECT_EQ(with_host("rm/_HOST@R", "Host.Example"), "rm/host.example@R");
-  for (const char* other : {"rm/host@R", "rm/_HOST", "_HOST/rm@R", "rm@R", "rm/x/_HOST@R", "rm/_HOST/x@R", "rm/_HOST@", ""}) {
+  for (const char* other :
+       {"rm/host@R", "rm/_HOST", "_HOST/rm@R", "rm@R", "rm/x/_HOST@R", "rm/_HOST/x@R", "rm/_HOST@", ""}) {
     EXPECT_FALSE(wants_host(other)) << other;
     EXPECT_EQ(with_host(other, "h"), other);
   }

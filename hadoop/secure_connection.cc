@@ -26,8 +26,8 @@ Result<SaslMessage> sasl_in(std::string_view frame) {
   return decode_sasl(answer.response);
 }
 
-// Callbacks run from the loop and never inside a task of ours: the owner may destroy the connection in one, and the tasks
-// with it.
+// Callbacks run from the loop and never inside a task of ours: the owner may destroy the connection in one, and the
+// tasks with it.
 class Protected : public std::enable_shared_from_this<Protected> {
  public:
   Protected(net::EventLoop& loop, std::unique_ptr<net::Connection> below)
@@ -51,7 +51,8 @@ class Protected : public std::enable_shared_from_this<Protected> {
     });
     late_ = loop_.after(limit, [weak = weak_from_this(), limit] {
       if (const auto self = weak.lock()) {
-        self->end(Error{ErrorKind::kDeadline, base::cat("not agreed on within ", base::format_go_duration(limit)), 0, 0});
+        self->end(
+            Error{ErrorKind::kDeadline, base::cat("not agreed on within ", base::format_go_duration(limit)), 0, 0});
       }
     });
   }

@@ -1,5 +1,5 @@
-// A connection to a server with Kerberos: SASL first (hadoop/sasl.h), then bytes as they are or protected, as both sides
-// agreed. What comes out of it and goes into it is the same as on one without.
+// A connection to a server with Kerberos: SASL first (hadoop/sasl.h), then bytes as they are or protected, as both
+// sides agreed. What comes out of it and goes into it is the same as on one without.
 #pragma once
 
 #include <memory>

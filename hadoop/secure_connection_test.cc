@@ -102,7 +102,9 @@ TEST_F(SecureConnectionTest, AServerWithoutKerberosIsToldNothing) {
   server.sasl = {};
   server.sasl.methods.pop_back();
   EXPECT_EQ(why_not(client()),
-            "the server offers TOKEN and not KERBEROS, which hadoop.security.authentication asks for here");
+            "the server offers TOKEN and not KERBEROS, which hadoop.security.authentication asks for here: nothing is "
+            "sent to "
+            "it");
 }
 
 TEST_F(SecureConnectionTest, ASomebodyElseIsToldNothing) {

@@ -94,8 +94,8 @@ Result<std::optional<Security>> security_of(const Site& site) {
   TM_TRY(const std::vector<std::string> words, site.list(std::string(kProtection)));
   auto protections = parse_protections(words);
   if (!protections) {
-    return fail(std::move(protections).error().within(
-        base::cat(site.place(std::string(kProtection)), ": ", kProtection)));
+    return fail(
+        std::move(protections).error().within(base::cat(site.place(std::string(kProtection)), ": ", kProtection)));
   }
   security.protections = *std::move(protections);
   return security;

@@ -71,9 +71,9 @@ class MitContext : public Context {
     gss_key_value_element_desc cache = {"ccache", tickets_->cache().c_str()};
     const gss_key_value_set_desc store = {1, &cache};
     gss_OID_set_desc mechanisms = {1, const_cast<gss_OID>(gss_mech_krb5)};
-    major = gss_acquire_cred_from(&minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &mechanisms, GSS_C_INITIATE,
-                                  tickets_->cache().empty() ? GSS_C_NO_CRED_STORE : &store, &credential_, nullptr,
-                                  nullptr);
+    major =
+        gss_acquire_cred_from(&minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &mechanisms, GSS_C_INITIATE,
+                              tickets_->cache().empty() ? GSS_C_NO_CRED_STORE : &store, &credential_, nullptr, nullptr);
     if (GSS_ERROR(major)) return fail_with(major, minor, base::cat("the tickets of ", tickets_->principal()));
     return {};
   }
@@ -103,10 +103,10 @@ class MitContext : public Context {
     int hidden = 0;
     gss_buffer_desc in = buffer_of(bytes);
     Buffer out;
-    const OM_uint32 major =
-        gss_wrap(&minor, context_, confidential ? 1 : 0, GSS_C_QOP_DEFAULT, &in, &hidden, &out.is);
+    const OM_uint32 major = gss_wrap(&minor, context_, confidential ? 1 : 0, GSS_C_QOP_DEFAULT, &in, &hidden, &out.is);
     if (GSS_ERROR(major)) return fail_with(major, minor, "wrapping");
-    if (confidential && hidden == 0) return fail(ErrorKind::kInternal, "what was to be hidden would be sent in the clear");
+    if (confidential && hidden == 0)
+      return fail(ErrorKind::kInternal, "what was to be hidden would be sent in the clear");
     return out.text();
   }
 

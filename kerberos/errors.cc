@@ -20,7 +20,8 @@ std::string_view what_helps(std::int32_t code) {
     case KRB5KDC_ERR_CLIENT_REVOKED:
       return "the KDC has no such principal, or took it away: is it spelt as it was added there?";
     case KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN:
-      return "the KDC has no such service: is yarn.resourcemanager.principal what the ResourceManager logs in as, and is "
+      return "the KDC has no such service: is yarn.resourcemanager.principal what the ResourceManager logs in as, and "
+             "is "
              "_HOST the name that its address is looked up as?";
     case KRB5KDC_ERR_PREAUTH_FAILED:
     case KRB5KRB_AP_ERR_BAD_INTEGRITY:
@@ -30,7 +31,8 @@ std::string_view what_helps(std::int32_t code) {
     case KRB5KRB_AP_ERR_SKEW:
     case KRB5_KDCREP_SKEW:
     case KRB5KRB_AP_ERR_TKT_NYV:
-      return "this machine's clock and the other's are apart by more than Kerberos allows (5 minutes): are both kept by "
+      return "this machine's clock and the other's are apart by more than Kerberos allows (5 minutes): are both kept "
+             "by "
              "NTP?";
     case KRB5KRB_AP_ERR_TKT_EXPIRED:
       return "the ticket has ended: kinit makes a new one, and --kerberos-keytab makes them for ever";

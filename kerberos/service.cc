@@ -113,6 +113,12 @@ Result<void> Service::take(HelperRequest request) {
     case HelperRequest::Op::kCanonicalName:
       scope_.spawn(tell_canonical_name(std::move(request)));
       return {};
+    case HelperRequest::Op::kPing: {
+      HelperAnswer here;
+      here.number = request.number;
+      tell(here);
+      return {};
+    }
     case HelperRequest::Op::kForget:
       contexts_.erase(request.context);
       return {};

@@ -1,5 +1,5 @@
-// What the program does: answers over one stream (hadoop/kerberos_messages.h), keeps its tickets fresh, and ends when the
-// stream does.
+// What the program does: answers over one stream (hadoop/kerberos_messages.h), keeps its tickets fresh, and ends when
+// the stream does.
 //
 //   stream ─▶ loop ─▶ wrap, unwrap, later steps      at once, in their order
 //              └───▶ worker: logins, first steps      they wait for a KDC, and nobody else waits for them

@@ -72,7 +72,8 @@ using Cache = Held<krb5_ccache, close_cache>;
 using InitOptions = Held<krb5_get_init_creds_opt*, krb5_get_init_creds_opt_free>;
 
 std::string small(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return text;
 }
 
@@ -158,8 +159,7 @@ Result<std::shared_ptr<const Tickets>> from_keytab(const Context& context, const
   InitOptions init(context);
   if (const auto code = krb5_get_init_creds_opt_alloc(context.is, &init.is)) return context.fail_with(code, doing);
   krb5_creds creds{};
-  if (const auto code =
-          krb5_get_init_creds_keytab(context.is, &creds, principal.is, keytab.is, 0, nullptr, init.is)) {
+  if (const auto code = krb5_get_init_creds_keytab(context.is, &creds, principal.is, keytab.is, 0, nullptr, init.is)) {
     return context.fail_with(code, doing);
   }
   struct Contents {
@@ -201,8 +201,8 @@ std::optional<krb5_ticket_times> times_in(const Context& context, krb5_ccache ca
 Result<std::shared_ptr<const Tickets>> from_cache(const Context& context, const TicketOptions& options) {
   Cache cache(context);
   if (const auto code = krb5_cc_default(context.is, &cache.is)) return context.fail_with(code, "the ticket cache");
-  const std::string name = base::cat("ticket cache ", krb5_cc_get_type(context.is, cache.is), ":",
-                                     krb5_cc_get_name(context.is, cache.is));
+  const std::string name =
+      base::cat("ticket cache ", krb5_cc_get_type(context.is, cache.is), ":", krb5_cc_get_name(context.is, cache.is));
   Principal principal(context);
   if (const auto code = krb5_cc_get_principal(context.is, cache.is, &principal.is)) {
     const char* said = krb5_get_error_message(context.is, code);

@@ -36,8 +36,9 @@ class TicketsTest : public ::testing::Test {
 
 TEST_F(TicketsTest, AKeytabThatIsNotThereIsNamed) {
   EXPECT_EQ(why_not({folder + "/none", ""}),
-            "keytab " + folder + "/none: No such file or directory; --kerberos-keytab is to be a file that this process "
-            "may read");
+            "keytab " + folder +
+                "/none: No such file or directory; --kerberos-keytab is to be a file that this process "
+                "may read");
 }
 
 TEST_F(TicketsTest, AFileThatIsNoKeytabIsSaid) {

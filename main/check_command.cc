@@ -54,13 +54,14 @@ int run_check(const std::vector<std::string>& args) {
   options.watch.managers.millicores_per_vcore = yarn.totals.vcore.value;
   options.watch.managers.seed = base::Random::seed_from_system();
   bool clean = false;
-  const int code = ask_cluster("check", log_options, cluster_options,
-                               [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
-                                 for (auto& each : options.watch.managers.clusters) speak_kerberos(each.managers, yarn.kerberos, log);
-                                 TM_CO_TRY(auto report, co_await cli::check_ledger(loop, client, options));
-                                 clean = report.clean;
-                                 co_return std::move(report.text);
-                               });
+  const int code = ask_cluster(
+      "check", log_options, cluster_options,
+      [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
+        for (auto& each : options.watch.managers.clusters) speak_kerberos(each.managers, yarn.kerberos, log);
+        TM_CO_TRY(auto report, co_await cli::check_ledger(loop, client, options));
+        clean = report.clean;
+        co_return std::move(report.text);
+      });
   return code == kDone && !clean ? kFailed : code;
 }
 

@@ -53,7 +53,8 @@ class Child : public hadoop::HelperProcess {
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) co_return "";
     reaped_ = true;
-    co_return WIFSIGNALED(status) ? base::cat("signal ", WTERMSIG(status)) : base::cat("exit code ", WEXITSTATUS(status));
+    co_return WIFSIGNALED(status) ? base::cat("signal ", WTERMSIG(status))
+                                  : base::cat("exit code ", WEXITSTATUS(status));
   }
 
  private:
@@ -99,7 +100,8 @@ int spawn(const std::vector<std::string>& words, int input, pid_t& pid) {
 Result<hadoop::StartedHelper> start(net::EventLoop& loop, const hadoop::KerberosOptions& options) {
   const std::string program = options.helper.empty() ? beside_us() : options.helper;
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return base::fail_errno(errno, "make a socket pair");
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return base::fail_errno(errno, "make a socket pair");
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
   std::vector<std::string> words = {program};

@@ -59,7 +59,8 @@ class Connection {
 Task<Result<std::unique_ptr<Connection>>> connect(EventLoop& loop, WorkerPool* workers, const Url& url,
                                                   std::shared_ptr<TlsClientContext> tls, base::Duration limit);
 
-// A stream socket that is connected already, such as one end of a socket pair. `name` is how messages call the other side.
+// A stream socket that is connected already, such as one end of a socket pair. `name` is how messages call the other
+// side.
 std::unique_ptr<Connection> adopt(EventLoop& loop, Fd stream, std::string name);
 
 class Listener {

@@ -197,7 +197,8 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
   told_by = &copilot_client;
   const auto operator_says = [&](const model::TakenBack& said) {
     const Json texts = Json::object({{model::kYarnTakenBackAnnotation, Json(model::format_taken_back(said))}});
-    const std::string node = Json::object({{"metadata", Json::object({{"name", "n1"}, {"annotations", texts}})}}).dump();
+    const std::string node =
+        Json::object({{"metadata", Json::object({{"name", "n1"}, {"annotations", texts}})}}).dump();
     kube::NodeFields fields;
     fields.meta.annotations = {model::kYarnTakenBackAnnotation};
     take_back.use_node(*kube::decode_node(node, fields, interner));

@@ -67,7 +67,7 @@ class RpcServer {
   }
 
   SaslScript sasl;
-  const std::string& chosen_layer() const { return chosen_; }       // what the last client chose
+  const std::string& chosen_layer() const { return chosen_; }              // what the last client chose
   const std::vector<SaslMethod>& initiated() const { return initiated_; }  // the methods that clients named
 
   Address address() const { return {"127.0.0.1", listener_->port()}; }

@@ -43,10 +43,9 @@ class RecordingProxy:
 
     def cut(self) -> None:
         with self._lock:
-            doomed, self._open = self._open, []
-        for each in doomed:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+            for each in self._open:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
 
     def _accept(self, listener: socket.socket, port: int) -> None:
         while True:
@@ -63,8 +62,17 @@ class RecordingProxy:
             with self._lock:
                 self._open += [here, there]
                 self._made += 1
-            for source, target in ((here, there), (there, here)):
-                threading.Thread(target=self._pump, args=(source, target), daemon=True).start()
+            threading.Thread(target=self._carry, args=(here, there), daemon=True).start()
+
+    def _carry(self, here: socket.socket, there: socket.socket) -> None:
+        back = threading.Thread(target=self._pump, args=(there, here), daemon=True)
+        back.start()
+        self._pump(here, there)
+        back.join()
+        with self._lock:
+            self._open = [each for each in self._open if each not in (here, there)]
+            here.close()
+            there.close()
 
     def _pump(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
