@@ -1,5 +1,6 @@
 #include "hadoop/kerberos.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"

@@ -77,11 +77,14 @@ Result<Resource> least_container(const Site& site) {
 
 Result<std::optional<Security>> security_of(const Site& site) {
   TM_TRY(const auto said, site.text(std::string(kAuthentication)));
-  const std::string how = said.value_or("");
+  std::string how = said.value_or("");
+  for (char& c : how) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');  // Hadoop takes either
+  }
   if (how == "simple") return std::nullopt;
   if (how != "kerberos") {
     return fail(ErrorKind::kInvalid, site.place(std::string(kAuthentication)), ": ", kAuthentication,
-                " is to be simple or kerberos, found ", base::in_quotes(how));
+                " is to be simple or kerberos, found ", base::in_quotes(said.value_or("")));
   }
   Security security;
   TM_TRY(const auto principal, site.text(std::string(kPrincipal)));
