@@ -137,7 +137,7 @@ Result<std::string> who(const Context& context, krb5_keytab keytab, const Ticket
   if (const auto code = krb5_parse_name(context.is, asked.c_str(), &wanted.is)) {
     return context.fail_with(code, base::cat("principal ", asked));
   }
-  const std::string name = context.text_of(wanted.is);
+  std::string name = context.text_of(wanted.is);
   if (std::ranges::find(names, name) != names.end()) return name;
   return fail(ErrorKind::kInvalid, "keytab ", options.keytab, " has no key of ", name, ", only of ", listed(names));
 }

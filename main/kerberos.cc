@@ -74,6 +74,7 @@ std::string beside_us() {
 // With our signals as they were before we had any: none blocked, none ignored.
 int spawn(const std::vector<std::string>& words, int input, pid_t& pid) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (const std::string& each : words) argv.push_back(const_cast<char*>(each.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t files;
