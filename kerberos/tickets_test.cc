@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <cstdio>
+#include <fstream>
 #include <string>
+#include <string_view>
 
 #include "kerberos/errors.h"
 
@@ -22,10 +23,9 @@ class TicketsTest : public ::testing::Test {
     setenv("KRB5CCNAME", ("FILE:" + folder + "/cache").c_str(), 1);
   }
   void write(const std::string& name, std::string_view text) {
-    std::FILE* file = std::fopen((folder + "/" + name).c_str(), "w");
-    ASSERT_NE(file, nullptr);
-    std::fwrite(text.data(), 1, text.size(), file);
-    std::fclose(file);
+    std::ofstream file(folder + "/" + name, std::ios::binary);
+    file << text;
+    ASSERT_TRUE(file.flush());
   }
   std::string why_not(const TicketOptions& options) {
     const auto got = log_in(options);
