@@ -107,10 +107,12 @@ class Protected : public std::enable_shared_from_this<Protected> {
   net::Connection& below() { return *below_; }
   std::size_t queued() const { return to_wrap_.size() + below_->queued(); }
 
-  // The owner is gone.
+  // The owner is gone, and with him perhaps who speaks Kerberos. A callback that runs just now keeps only this alive.
   void abandon() {
     callbacks_.reset();
     ended_ = true;
+    scope_.clear();
+    context_.reset();
   }
 
  private:
