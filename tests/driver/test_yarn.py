@@ -45,7 +45,7 @@ class Providing(unittest.TestCase):
     def setUp(self):
         self.setup = self.enterContext(mock.patch.object(packages, "setup"))
         self.enterContext(mock.patch.object(yarn, "find_java", lambda: self.java))
-        self.enterContext(mock.patch.object(yarn.shutil, "which", lambda program, path: program if program in self.there else None))
+        self.enterContext(mock.patch.object(yarn.shutil, "which", lambda program, path=None: program if program in self.there else None))
         self.there = set(KERBEROS.values())
         self.enterContext(mock.patch.object(maven_jars.Jars, "there", lambda _: self.jars))
         self.enterContext(mock.patch.object(maven_jars.Jars, "provide", lambda _: Path("/jars")))
