@@ -24,7 +24,7 @@ if(TIDEMARK_STATIC)
   # The map says what was linked in: the SBOM of a release is made from it.
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/link-maps)
   target_link_options(tidemark_settings INTERFACE
-    -static "LINKER:-Map=${CMAKE_BINARY_DIR}/link-maps/$<TARGET_PROPERTY:NAME>.map")
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:TIDEMARK_DYNAMIC>>>:-static> "LINKER:-Map=${CMAKE_BINARY_DIR}/link-maps/$<TARGET_PROPERTY:NAME>.map")
 endif()
 find_program(MOLD mold)
 if(MOLD AND NOT TIDEMARK_STATIC)

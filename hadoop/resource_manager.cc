@@ -30,11 +30,14 @@ bool says_to_ask_another(const Error& error) {
   return error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kDeadline;
 }
 
-RpcConfig config_of(const Address& server, std::string_view protocol, const Identity& identity) {
+RpcConfig config_of(const Address& server, std::string_view protocol, const RmCluster& cluster,
+                    const std::shared_ptr<Gss>& gss) {
   RpcConfig config;
   config.server = server;
   config.protocol = protocol;
-  config.identity = identity;
+  config.identity = cluster.identity;
+  config.security = cluster.security;
+  config.gss = gss;
   config.reconnect.max = kReconnectMax;
   return config;
 }
@@ -49,10 +52,15 @@ struct ResourceManager::Member {
 ResourceManager::ResourceManager(net::EventLoop& loop, net::WorkerPool* workers, RmCluster cluster, base::Random random)
     : loop_(loop), cluster_(std::move(cluster)) {
   TM_CHECK(!cluster_.members.empty(), "a cluster without a ResourceManager");
+  std::shared_ptr<Gss> gss;
+  if (cluster_.security) {
+    TM_CHECK(cluster_.make_gss, "a cluster with Kerberos, and nobody who speaks it");
+    gss = cluster_.make_gss(loop);
+  }
   for (const RmAddresses& each : cluster_.members) {
     members_.push_back(std::unique_ptr<Member>(new Member{
-        .client = {loop, workers, config_of(each.client, kClientProtocol, cluster_.identity), random.fork()},
-        .admin = {loop, workers, config_of(each.admin, kAdminProtocol, cluster_.identity), random.fork()},
+        .client = {loop, workers, config_of(each.client, kClientProtocol, cluster_, gss), random.fork()},
+        .admin = {loop, workers, config_of(each.admin, kAdminProtocol, cluster_, gss), random.fork()},
     }));
   }
 }

@@ -30,6 +30,8 @@ struct RmAddresses {
 struct RmCluster {
   std::vector<RmAddresses> members;  // one at least; more than one, or one with an id: HA
   Identity identity;
+  std::optional<Security> security{};  // Kerberos
+  MakeGss make_gss{};                  // who speaks it, where it is
 };
 
 class ResourceManager {

@@ -81,12 +81,29 @@ net::Task<Result<void>> RpcClient::connected(base::Duration limit) {
   co_return Result<void>();
 }
 
-net::Task<void> RpcClient::connect() {
+net::Task<Result<std::unique_ptr<net::Connection>>> RpcClient::make_connection() {
+  const base::MonotonicTime begin = loop_.clock().monotonic();
   net::Url url;
-  url.scheme = "http";  // in the clear; what is said over it is not HTTP
+  url.scheme = "http";  // not under TLS; what is said over it is not HTTP
   url.host = config_.server.host;
   url.port = config_.server.port;
-  auto made = co_await net::connect(loop_, workers_, url, nullptr, config_.connect_limit);
+  TM_CO_TRY(auto made, co_await net::connect(loop_, workers_, url, nullptr, config_.connect_limit));
+  if (!config_.security) {
+    made->write(std::string_view(preamble(Authentication::kSimple)));
+    co_return std::move(made);
+  }
+  co_return co_await secure(loop_, std::move(made), *config_.gss, *config_.security,
+                            config_.connect_limit - (loop_.clock().monotonic() - begin));
+}
+
+// Who calls: with Kerberos the ticket says it, and only somebody else, for whom he calls, is named.
+Identity RpcClient::caller() const {
+  if (!config_.security) return config_.identity;
+  return {.real_user = "", .effective_user = config_.identity.effective_user};
+}
+
+net::Task<void> RpcClient::connect() {
+  auto made = co_await make_connection();
   connecting_ = false;
   if (made) {
     ++connections_made_;
@@ -100,7 +117,7 @@ net::Task<void> RpcClient::connect() {
               lost(why ? std::move(*why) : Error{ErrorKind::kUnavailable, "the server closed the connection", 0, 0});
             },
     });
-    connection_->write(connection_head(config_.identity, config_.protocol, client_id_));
+    connection_->write(std::string_view(connection_context(caller(), config_.protocol, client_id_)));
   } else {
     lost(std::move(made).error());
   }
@@ -129,7 +146,11 @@ bool RpcClient::on_data(std::string_view bytes) {
 
 void RpcClient::on_answer(const Answer& answer) {
   if (answer.refusal && (answer.refusal->fatal || answer.call_id < 0)) {
-    const Error error = to_error(*answer.refusal);
+    Error error = to_error(*answer.refusal);
+    if (!config_.security && wants_kerberos(error)) {
+      error.message +=
+          "; it wants Kerberos: set hadoop.security.authentication to kerberos in the core-site.xml that is read here";
+    }
     const auto found = on_their_way_.find(answer.call_id);
     if (found != on_their_way_.end()) found->second->give(fail(error));
     lost(error);

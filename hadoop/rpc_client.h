@@ -17,7 +17,9 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "hadoop/gss.h"
 #include "hadoop/rpc_frames.h"
+#include "hadoop/secure_connection.h"
 #include "net/connection.h"
 #include "net/loop.h"
 #include "net/worker.h"
@@ -35,6 +37,8 @@ struct RpcConfig {
   Address server;
   std::string protocol;  // what the connection is opened for: a server with service-level authorization judges by it
   Identity identity;
+  std::optional<Security> security{};  // Kerberos; then `gss` is there, and a server without it is refused
+  std::shared_ptr<Gss> gss{};
   base::Duration connect_limit = std::chrono::seconds(10);
   base::BackoffConfig reconnect = {.initial = std::chrono::milliseconds(200), .max = std::chrono::seconds(15)};
 };
@@ -60,6 +64,8 @@ class RpcClient {
   net::Task<Result<std::string>> try_call(Method method, std::string request, base::Duration limit);
   net::Task<Result<void>> connected(base::Duration limit);
   net::Task<void> connect();
+  net::Task<Result<std::unique_ptr<net::Connection>>> make_connection();
+  Identity caller() const;
   bool on_data(std::string_view bytes);
   void on_answer(const Answer& answer);
   void lost(Error why);

@@ -199,6 +199,10 @@ TEST_F(RpcClientTest, ARefusedConnectionFailsAllThatWaitForIt) {
   ASSERT_TRUE(until([&] { return one.answer && two.answer; }));
   EXPECT_EQ(one.answer->error().kind, ErrorKind::kDenied);
   EXPECT_EQ(two.answer->error().kind, ErrorKind::kDenied);
+  EXPECT_TRUE(two.answer->error().message.ends_with(
+      "SIMPLE authentication is not enabled.; it wants Kerberos: set hadoop.security.authentication to kerberos in the "
+      "core-site.xml that is read here"))
+      << two.answer->error().message;
 }
 
 TEST_F(RpcClientTest, BytesOfAnotherProtocolEndTheConnection) {

@@ -11,7 +11,6 @@ namespace {
 constexpr std::string_view kMagic = "hrpc";
 constexpr char kVersion = 9;
 constexpr char kServiceClass = 0;
-constexpr char kAuthSimple = 0;
 constexpr std::int32_t kContextCall = -3;
 constexpr std::int64_t kProtocolBuffers = 2;  // RpcKindProto
 constexpr std::int64_t kFinalPacket = 0;      // OperationProto
@@ -40,10 +39,11 @@ std::string call_header(std::int32_t call_id, std::string_view client_id, std::i
   return out;
 }
 
-void append_frame(std::string& out, std::string_view content) {
-  const auto size = static_cast<std::uint32_t>(content.size());
-  for (const int shift : {24, 16, 8, 0}) out.push_back(static_cast<char>(size >> shift & 0xff));
-  out.append(content);
+void append_headed(std::string& out, std::string_view header, std::string_view message) {
+  std::string content;
+  append_delimited(content, header);
+  append_delimited(content, message);
+  append_frame(out, content);
 }
 
 std::string_view simple_name(std::string_view java_class) {
@@ -108,22 +108,35 @@ std::string new_client_id(base::Random& random) {
   return id;
 }
 
-std::string connection_head(const Identity& identity, std::string_view protocol, std::string_view client_id) {
-  std::string context;
-  WireWriter(context)
-      .message(2,
-               [&](WireWriter& user) {
-                 if (!identity.effective_user.empty()) user.bytes(1, identity.effective_user);
-                 if (!identity.real_user.empty()) user.bytes(2, identity.real_user);
-               })
-      .bytes(3, protocol);
-  std::string content;
-  append_delimited(content, call_header(kContextCall, client_id, -1));
-  append_delimited(content, context);
+std::string preamble(Authentication authentication) {
   std::string out(kMagic);
-  out += {kVersion, kServiceClass, kAuthSimple};
-  append_frame(out, content);
+  out += {kVersion, kServiceClass, static_cast<char>(authentication)};
   return out;
+}
+
+std::string connection_context(const Identity& identity, std::string_view protocol, std::string_view client_id) {
+  std::string context;
+  WireWriter writer(context);
+  if (!identity.effective_user.empty() || !identity.real_user.empty()) {
+    writer.message(2, [&](WireWriter& user) {
+      if (!identity.effective_user.empty()) user.bytes(1, identity.effective_user);
+      if (!identity.real_user.empty()) user.bytes(2, identity.real_user);
+    });
+  }
+  writer.bytes(3, protocol);
+  std::string out;
+  append_headed(out, call_header(kContextCall, client_id, -1), context);
+  return out;
+}
+
+void append_message(std::string& out, std::int32_t call_id, std::string_view message) {
+  append_headed(out, call_header(call_id, "", -1), message);
+}
+
+void append_frame(std::string& out, std::string_view content) {
+  const auto size = static_cast<std::uint32_t>(content.size());
+  for (const int shift : {24, 16, 8, 0}) out.push_back(static_cast<char>(size >> shift & 0xff));
+  out.append(content);
 }
 
 void append_call(std::string& out, std::int32_t call_id, std::string_view client_id, const Method& method,
@@ -187,6 +200,11 @@ Error to_error(const Refusal& refusal) {
   error.message = refusal.message.empty() ? std::string(name) : base::cat(name, ": ", first_line(refusal.message));
   if (simple_name(refusal.exception) == "StandbyException") error.code = kStandbyCode;
   return error;
+}
+
+bool wants_kerberos(const Error& error) {
+  return error.kind == ErrorKind::kDenied &&
+         error.message.find("SIMPLE authentication is not enabled") != error.message.npos;
 }
 
 bool is_standby(const Error& error) {

@@ -1,6 +1,7 @@
 // Hadoop RPC, version 9, as bytes: what opens a connection, what a call is, what an answer says. No socket here.
 //
-//   connection   "hrpc" 9 0 AUTH | frame(header with call −3, IpcConnectionContextProto)
+//   connection   "hrpc" 9 0 AUTH | SASL where AUTH says so (hadoop/sasl.h)
+//                | frame(header with call −3, IpcConnectionContextProto)
 //   call         frame(header with the call's number, RequestHeaderProto, request)
 //   answer       frame(RpcResponseHeaderProto, response or nothing)
 //
@@ -38,9 +39,15 @@ struct Method {
 // Sixteen bytes, the same as long as a client lives: with a call's number they name a call for ever.
 std::string new_client_id(base::Random& random);
 
-std::string connection_head(const Identity& identity, std::string_view protocol, std::string_view client_id);
+enum class Authentication : std::uint8_t { kSimple = 0, kSasl = 0xdf };
+std::string preamble(Authentication authentication);
+std::string connection_context(const Identity& identity, std::string_view protocol, std::string_view client_id);
 void append_call(std::string& out, std::int32_t call_id, std::string_view client_id, const Method& method,
                  std::string_view request);
+
+// A message that is no call of a method and that no client's id goes with: what SASL says.
+void append_message(std::string& out, std::int32_t call_id, std::string_view message);
+void append_frame(std::string& out, std::string_view content);  // with its length before it
 
 // What a server answers instead of a response. `exception` is the Java class.
 struct Refusal {
@@ -59,6 +66,8 @@ Result<Answer> read_answer(std::string_view frame);
 
 // The refusal as an Error: its kind from the exception's class and the server's code, its message from both.
 Error to_error(const Refusal& refusal);
+// The server takes nobody's word for who he is, and was called so.
+bool wants_kerberos(const Error& error);
 // The server is there and is not the one to ask: another one of its cluster is active.
 bool is_standby(const Error& error);
 

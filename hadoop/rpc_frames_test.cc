@@ -26,17 +26,18 @@ std::string frame_of(std::string_view header, std::optional<std::string_view> re
 // Byte by byte as the contract has them (yarn-copilot.md, section 7): what goes out is what the peer sends, but for
 // what is ours to choose.
 TEST(RpcFramesTest, AConnectionBeginsAsThePeersDoes) {
-  EXPECT_EQ(connection_head({.real_user = "root", .effective_user = ""}, "p", kClient),
-            "hrpc\x09\x00\x00"
-            "\x00\x00\x00\x27"
-            "\x1a\x08\x02\x10\x00\x18\x05\x22\x10"
-            "0123456789abcdef"
-            "\x28\x01"
-            "\x0b\x12\x06\x12\x04root\x1a\x01p"sv);
+  EXPECT_EQ(
+      preamble(Authentication::kSimple) + connection_context({.real_user = "root", .effective_user = ""}, "p", kClient),
+      "hrpc\x09\x00\x00"
+      "\x00\x00\x00\x27"
+      "\x1a\x08\x02\x10\x00\x18\x05\x22\x10"
+      "0123456789abcdef"
+      "\x28\x01"
+      "\x0b\x12\x06\x12\x04root\x1a\x01p"sv);
 }
 
 TEST(RpcFramesTest, AUserWhoIsToBeTheCallerIsTheEffectiveOne) {
-  const std::string head = connection_head({.real_user = "", .effective_user = "yarn"}, "p", kClient);
+  const std::string head = connection_context({.real_user = "", .effective_user = "yarn"}, "p", kClient);
   EXPECT_TRUE(head.ends_with("\x12\x06\x0a\x04yarn\x1a\x01p"sv));
 }
 

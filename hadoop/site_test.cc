@@ -238,5 +238,32 @@ TEST(ParseAddressTest, HostsAndPorts) {
   }
 }
 
+TEST_F(YarnSiteTest, KerberosIsWhereHadoopSaysSo) {
+  const auto security = [&](const std::vector<std::pair<std::string, std::string>>& said) {
+    std::string content;
+    for (const auto& [name, value] : said) content += property(name, value);
+    site = Site();
+    EXPECT_TRUE(read(content));
+    return security_of(site);
+  };
+  using enum Protection;
+  const std::pair<std::string, std::string> on{"hadoop.security.authentication", "kerberos"};
+  const std::pair<std::string, std::string> rm{"yarn.resourcemanager.principal", "rm/_HOST@R"};
+  EXPECT_EQ(security({}), std::nullopt);
+  EXPECT_EQ(security({rm, {"hadoop.security.authentication", "SIMPLE"}}), std::nullopt);
+  EXPECT_EQ(security({on, rm}), (Security{{"rm/_HOST@R", ""}, {kAuthentication}}));
+  EXPECT_EQ(security({on, rm, {"hadoop.rpc.protection", "privacy, integrity"}}),
+            (Security{{"rm/_HOST@R", ""}, {kPrivacy, kIntegrity}}));
+  EXPECT_EQ(security({on, {"yarn.resourcemanager.principal.pattern", "rm/*@R"}}),
+            (Security{{"", "rm/*@R"}, {kAuthentication}}));
+  EXPECT_EQ(security({on}).error().message,
+            "/s: hadoop.security.authentication is kerberos, and yarn.resourcemanager.principal is not set: who is to "
+            "answer, as in rm/_HOST@REALM?");
+  EXPECT_EQ(security({{on.first, "KERBEROS5"}}).error().message,
+            "/s: hadoop.security.authentication is to be simple or kerberos, found \"KERBEROS5\"");
+  EXPECT_EQ(security({on, rm, {"hadoop.rpc.protection", "auth"}}).error().message,
+            "/s: hadoop.rpc.protection: \"auth\" is none of authentication, integrity, privacy");
+}
+
 }  // namespace
 }  // namespace tidemark::hadoop

@@ -23,6 +23,10 @@ constexpr std::string_view kEverywhere = "0.0.0.0";  // to listen at: nobody is 
 constexpr std::string_view kLeastMemory = "yarn.scheduler.minimum-allocation-mb";
 constexpr std::string_view kLeastVcores = "yarn.scheduler.minimum-allocation-vcores";
 
+constexpr std::string_view kAuthentication = "hadoop.security.authentication";
+constexpr std::string_view kProtection = "hadoop.rpc.protection";
+constexpr std::string_view kPrincipal = "yarn.resourcemanager.principal";
+
 Result<std::int32_t> amount_at(const Site& site, std::string_view name) {
   const std::string key(name);
   TM_TRY(const auto said, site.text(key));
@@ -63,6 +67,8 @@ void set_yarn_defaults(Site& site) {
   }
   site.set_default(std::string(kLeastMemory), "1024");
   site.set_default(std::string(kLeastVcores), "1");
+  site.set_default(std::string(kAuthentication), "simple");
+  site.set_default(std::string(kProtection), "authentication");
 }
 
 Result<Resource> least_container(const Site& site) {
@@ -70,6 +76,35 @@ Result<Resource> least_container(const Site& site) {
   TM_TRY(least.memory_mib, amount_at(site, kLeastMemory));
   TM_TRY(least.vcores, amount_at(site, kLeastVcores));
   return least;
+}
+
+Result<std::optional<Security>> security_of(const Site& site) {
+  TM_TRY(const auto said, site.text(std::string(kAuthentication)));
+  std::string how = said.value_or("");
+  for (char& c : how) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');  // Hadoop takes either
+  }
+  if (how == "simple") return std::nullopt;
+  if (how != "kerberos") {
+    return fail(ErrorKind::kInvalid, site.place(std::string(kAuthentication)), ": ", kAuthentication,
+                " is to be simple or kerberos, found ", base::in_quotes(said.value_or("")));
+  }
+  Security security;
+  TM_TRY(const auto principal, site.text(std::string(kPrincipal)));
+  TM_TRY(const auto pattern, site.text(base::cat(kPrincipal, ".pattern")));
+  security.server = {principal.value_or(""), pattern.value_or("")};
+  if (security.server.principal.empty() && security.server.pattern.empty()) {
+    return fail(ErrorKind::kInvalid, site.place(std::string(kAuthentication)), ": ", kAuthentication,
+                " is kerberos, and ", kPrincipal, " is not set: who is to answer, as in rm/_HOST@REALM?");
+  }
+  TM_TRY(const std::vector<std::string> words, site.list(std::string(kProtection)));
+  auto protections = parse_protections(words);
+  if (!protections) {
+    return fail(
+        std::move(protections).error().within(base::cat(site.place(std::string(kProtection)), ": ", kProtection)));
+  }
+  security.protections = *std::move(protections);
+  return security;
 }
 
 Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise) {

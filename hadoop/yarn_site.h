@@ -1,6 +1,8 @@
 // What yarn-site.xml says of a cluster's ResourceManagers.
 #pragma once
 
+#include <optional>
+
 #include "base/result.h"
 #include "hadoop/resource_manager.h"
 #include "hadoop/site.h"
@@ -21,6 +23,8 @@ Result<Resource> least_container(const Site& site);
 // kInvalid where a NodeManager would not know whom to register with: neither an address of a resource tracker nor a
 // host is said, of each member with HA.
 Result<void> check_tracker(const Site& site);
+// Kerberos, where hadoop.security.authentication says so; nullopt: `simple`. What it needs and nobody said is an error.
+Result<std::optional<Security>> security_of(const Site& site);
 
 // "host:port", "host" (then `port_otherwise`), "[::1]:8033". Wrong text is an error without its place.
 Result<Address> parse_address(std::string_view text, std::uint16_t port_otherwise);

@@ -2,6 +2,7 @@
 #include "cli/check_ledger.h"
 #include "main/cluster.h"
 #include "main/hadoop_folder.h"
+#include "main/kerberos.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "yarn_operator/yarn_operator.h"
@@ -53,12 +54,14 @@ int run_check(const std::vector<std::string>& args) {
   options.watch.managers.millicores_per_vcore = yarn.totals.vcore.value;
   options.watch.managers.seed = base::Random::seed_from_system();
   bool clean = false;
-  const int code = ask_cluster("check", log_options, cluster_options,
-                               [&](net::EventLoop& loop, kube::Client& client) -> net::Task<Result<std::string>> {
-                                 TM_CO_TRY(auto report, co_await cli::check_ledger(loop, client, options));
-                                 clean = report.clean;
-                                 co_return std::move(report.text);
-                               });
+  const int code = ask_cluster(
+      "check", log_options, cluster_options,
+      [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) -> net::Task<Result<std::string>> {
+        for (auto& each : options.watch.managers.clusters) speak_kerberos(each.managers, yarn.kerberos, log);
+        TM_CO_TRY(auto report, co_await cli::check_ledger(loop, client, options));
+        clean = report.clean;
+        co_return std::move(report.text);
+      });
   return code == kDone && !clean ? kFailed : code;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/look_back.h"
 #include "main/cluster.h"
 #include "main/hadoop_folder.h"
+#include "main/kerberos.h"
 #include "main/process.h"
 #include "main/shared_flags.h"
 #include "main/zones.h"
@@ -31,9 +32,11 @@ int explain_yarn(const LogOptions& log_options, const ClusterOptions& cluster_op
   options.clusters = std::move(*clusters);
   net::WorkerPool workers(1, kNamesAtOnce);
   options.workers = &workers;
-  return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
-    return cli::explain_yarn(loop, client, base::Random(base::Random::seed_from_system()), options);
-  });
+  return ask_cluster("explain", log_options, cluster_options,
+                     [&](net::EventLoop& loop, kube::Client& client, const base::Log& log) {
+                       for (auto& each : options.clusters) speak_kerberos(each.managers, yarn.kerberos, log);
+                       return cli::explain_yarn(loop, client, base::Random(base::Random::seed_from_system()), options);
+                     });
 }
 
 }  // namespace

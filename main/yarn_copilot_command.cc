@@ -6,6 +6,7 @@
 #include "linux/cgroup/kill.h"
 #include "main/audit.h"
 #include "main/hadoop_folder.h"
+#include "main/kerberos.h"
 #include "main/process.h"
 #include "net/worker.h"
 #include "yarn_copilot/yarn_copilot.h"
@@ -51,6 +52,7 @@ int run_yarn_copilot(const std::vector<std::string>& args) {
   base::Registry metrics;
   const LogOutput log_output(clock, log_options, metrics);
   const base::Log log = log_output.named("yarn-copilot");
+  if (*managers) speak_kerberos(**managers, options.kerberos, log);
   raise_descriptor_limit();
   net::EventLoop loop(clock);
   Signals signals(loop);

@@ -4,6 +4,7 @@
 #include "base/metrics.h"
 #include "main/cluster.h"
 #include "main/hadoop_folder.h"
+#include "main/kerberos.h"
 #include "main/line_stream.h"
 #include "main/process.h"
 #include "main/zones.h"
@@ -41,6 +42,7 @@ int run_yarn_operator(const std::vector<std::string>& args) {
 
   auto clusters = clusters_in(options.hadoop_conf_dir, options.user);
   if (!clusters) return failed(clusters.error());
+  for (auto& each : *clusters) speak_kerberos(each.managers, options.kerberos, log);
 
   kube::ClientConfig client_config;
   client_config.queries_per_second = options.queries_per_second;

@@ -53,15 +53,22 @@ std::uint16_t SocketAddress::port() const {
   return 0;
 }
 
-std::string SocketAddress::text() const {
+std::string SocketAddress::ip() const {
   char buffer[INET6_ADDRSTRLEN] = "";
+  if (family() == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, buffer, sizeof buffer);
+  } else if (family() == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, buffer, sizeof buffer);
+  }
+  return buffer;
+}
+
+std::string SocketAddress::text() const {
   switch (family()) {
     case AF_INET:
-      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr, buffer, sizeof buffer);
-      return base::cat(buffer, ":", port());
+      return base::cat(ip(), ":", port());
     case AF_INET6:
-      inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr, buffer, sizeof buffer);
-      return base::cat("[", buffer, "]:", port());
+      return base::cat("[", ip(), "]:", port());
     default:
       return base::cat("unix:", reinterpret_cast<const sockaddr_un*>(&storage)->sun_path);
   }

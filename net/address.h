@@ -22,6 +22,7 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   int family() const { return storage.ss_family; }
   std::uint16_t port() const;
+  std::string ip() const;    // without the port, and without brackets; "" of a unix socket
   std::string text() const;  // "127.0.0.1:80", "[::1]:80", "unix:/run/x.sock"
 };
 

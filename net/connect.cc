@@ -87,6 +87,11 @@ Task<Result<std::unique_ptr<Connection>>> connect_to(EventLoop& loop, WorkerPool
   }
   auto connected = co_await connect_to_any(loop, std::move(addresses), deadline);
   if (!connected) co_return std::unexpected(std::move(connected).error());
+  SocketAddress in_use;
+  in_use.size = sizeof in_use.storage;
+  if (getpeername(connected->get(), reinterpret_cast<sockaddr*>(&in_use.storage), &in_use.size) == 0) {
+    peer.ip = in_use.ip();
+  }
   if (!tls) {
     auto plain = make_plain_channel(std::move(*connected), peer.address);
     co_return make_socket_connection(loop, std::move(plain), std::move(peer), nullptr);

@@ -1,6 +1,7 @@
 #include "net/connection.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <deque>
@@ -329,6 +330,14 @@ std::unique_ptr<Connection> make_socket_connection(EventLoop& loop, std::unique_
   auto core = std::make_shared<Core>(loop, std::move(channel), std::move(peer), std::move(place));
   core->begin();
   return std::make_unique<SocketConnection>(std::move(core));
+}
+
+std::unique_ptr<Connection> adopt(EventLoop& loop, Fd stream, std::string name) {
+  Peer peer;
+  peer.address = name;
+  const int flags = fcntl(stream.get(), F_GETFL);
+  fcntl(stream.get(), F_SETFL, flags | O_NONBLOCK);
+  return make_socket_connection(loop, make_plain_channel(std::move(stream), std::move(name)), std::move(peer), nullptr);
 }
 
 }  // namespace tidemark::net

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/result.h"
 #include "net/http.h"
 #include "net/http_server.h"
@@ -57,6 +58,10 @@ class Connection {
 // `tls` null: in the clear. ALPN offers h2 and http/1.1.
 Task<Result<std::unique_ptr<Connection>>> connect(EventLoop& loop, WorkerPool* workers, const Url& url,
                                                   std::shared_ptr<TlsClientContext> tls, base::Duration limit);
+
+// A stream socket that is connected already, such as one end of a socket pair. `name` is how messages call the other
+// side.
+std::unique_ptr<Connection> adopt(EventLoop& loop, Fd stream, std::string name);
 
 class Listener {
  public:

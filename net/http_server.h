@@ -25,6 +25,7 @@ namespace tidemark::net {
 // Who is at the other end, as far as the transport knows.
 struct Peer {
   std::string address;                                 // "127.0.0.1:4711", or "unix"
+  std::string ip;                                      // of a server that was connected to: the address in use
   std::optional<std::string> certificate_common_name;  // of a verified client certificate
   std::vector<std::string> certificate_organizations;
   struct UnixCredentials {

@@ -45,6 +45,7 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
             "of several in that folder: CLUSTER.yarn-site.xml; empty: the one of yarn-site.xml")
       .placeholder("CLUSTER");
   flags.text("yarn-user", options.user, "who asks it; empty: nobody is named").placeholder("USER");
+  hadoop::declare_kerberos_flags(flags, options.kerberos);
   flags
       .list("queue-class", options.queues, "", read_queue_classes,
             "classes of work whose application has no tag tidemark-class:…")

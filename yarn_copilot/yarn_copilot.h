@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/result.h"
+#include "hadoop/kerberos.h"
 #include "hadoop/resource_manager.h"
 #include "linux/cgroup/kill.h"
 #include "model/audit_line.h"
@@ -46,7 +47,8 @@ struct CopilotOptions {
   std::string proc_root = "/proc";
   std::string hadoop_conf_dir;  // where ResourceManagers are; "": applications are not asked for
   std::string user;             // the caller; "": as the peer's operator, which names none
-  std::string cluster;          // of those in that folder; "": the one of yarn-site.xml
+  hadoop::KerberosOptions kerberos;
+  std::string cluster;  // of those in that folder; "": the one of yarn-site.xml
   std::vector<QueueClass> queues;
   bool sync_memory_cgroup = false;
   base::Duration sync_cgroup_period = std::chrono::seconds(10);

@@ -27,6 +27,9 @@ Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std
   if (!managers) return fail(std::move(managers).error().within(base::cat("cluster ", cluster.id)));
   cluster.managers = std::move(*managers);
   cluster.managers.identity = identity;
+  auto security = hadoop::security_of(site);
+  if (!security) return fail(std::move(security).error().within(base::cat("cluster ", cluster.id)));
+  cluster.managers.security = *std::move(security);
   return cluster;
 }
 

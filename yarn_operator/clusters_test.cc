@@ -51,6 +51,28 @@ TEST_F(ClustersTest, ThePlainFilesAreTheDefaultClusterAndPrefixesNameOthers) {
   EXPECT_EQ((*clusters)[2].id, "green");
 }
 
+TEST_F(ClustersTest, EachClusterHasKerberosOrNot) {
+  const std::string core =
+      "<configuration><property><name>hadoop.security.authentication</name><value>kerberos</value></property>"
+      "<property><name>yarn.resourcemanager.principal</name><value>rm/_HOST@R</value></property></configuration>";
+  files = {{"/conf/yarn-site.xml", site("one")},
+           {"/conf/blue.yarn-site.xml", site("two")},
+           {"/conf/blue.core-site.xml", core}};
+  auto clusters = read();
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  EXPECT_FALSE((*clusters)[0].managers.security);
+  ASSERT_TRUE((*clusters)[1].managers.security);
+  EXPECT_EQ((*clusters)[1].managers.security->server.principal, "rm/_HOST@R");
+  files["/conf/blue.core-site.xml"] =
+      "<configuration><property><name>hadoop.security.authentication</name><value>ldap"
+      "</value></property></configuration>";
+  clusters = read();
+  ASSERT_FALSE(clusters);
+  EXPECT_EQ(clusters.error().message,
+            "cluster blue: /conf/blue.core-site.xml: hadoop.security.authentication is to be simple or kerberos, found "
+            "\"ldap\"");
+}
+
 TEST_F(ClustersTest, TheSmallestContainerIsWhatTheSchedulerGives) {
   const auto with = [&](const std::string& value) {
     files = {

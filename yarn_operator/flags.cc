@@ -13,6 +13,7 @@ void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
           "who calls ResourceManagers: one whom yarn.admin.acl lets change nodes. Empty: nobody is named, as the peer "
           "does it, and the ResourceManager takes the call as its own")
       .placeholder("USER");
+  hadoop::declare_kerberos_flags(flags, options.kerberos);
   flags.integer("millicores-per-vcore", options.totals.vcore.value, 1, 1'000'000,
                 "what a vcore is worth, in thousandths of a core");
 }

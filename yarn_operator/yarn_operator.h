@@ -18,6 +18,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "hadoop/kerberos.h"
 #include "hadoop/yarn_records.h"
 #include "kube/client.h"
 #include "kube/leader.h"
@@ -35,6 +36,7 @@ namespace tidemark::yarn_operator {
 struct YarnOptions {
   std::string hadoop_conf_dir;
   std::string user;  // the caller; "": as the peer, which names none
+  hadoop::KerberosOptions kerberos;
   policy::YarnTotalConfig totals;
 };
 void declare_yarn_flags(base::Flags& flags, YarnOptions& options);     // all but the rounding

@@ -16,6 +16,8 @@
 #include "base/testing/clock.h"
 #include "hadoop/rpc_client.h"
 #include "hadoop/rpc_frames.h"
+#include "hadoop/sasl.h"
+#include "hadoop/testing/gss.h"
 #include "hadoop/wire.h"
 #include "net/connection.h"
 #include "net/loop.h"
@@ -39,6 +41,18 @@ struct SeenConnection {
   Identity identity;
 };
 
+// How a server with Kerberos begins, and what may be wrong with one.
+struct SaslScript {
+  std::vector<SaslMethod> methods = {{"TOKEN", "DIGEST-MD5", "", "default"},
+                                     {"KERBEROS", "GSSAPI", "rm", "host.example"}};
+  std::string proof = "ap-rep";
+  std::string layers = std::string("\x07\x01\x00\x00", 4);
+  bool simple_only = false;  // answers that nothing is needed
+  bool silent = false;
+  bool in_the_clear = false;  // protects nothing, whatever was agreed on
+  bool weaker = false;        // wraps for integrity what was to be private
+};
+
 class RpcServer {
  public:
   // Answers with the response's bytes, or a refusal, or not now.
@@ -51,6 +65,10 @@ class RpcServer {
     if (!listener) throw std::runtime_error(listener.error().message);
     listener_ = std::move(*listener);
   }
+
+  SaslScript sasl;
+  const std::string& chosen_layer() const { return chosen_; }              // what the last client chose
+  const std::vector<SaslMethod>& initiated() const { return initiated_; }  // the methods that clients named
 
   Address address() const { return {"127.0.0.1", listener_->port()}; }
   const std::vector<SeenCall>& calls() const { return calls_; }
@@ -79,6 +97,11 @@ class RpcServer {
     std::size_t number;
     bool begun = false;
     FrameReader frames;
+    FrameReader inner;  // of what was protected
+    bool secure = false;
+    int round = 0;
+    bool wraps = false;
+    std::uint64_t opened = 0, wrapped = 0;
     net::testing::Endpoint end;
   };
 
@@ -105,13 +128,62 @@ class RpcServer {
       seen_.emplace_back().head = mine.end.got.substr(0, 7);
       bytes = std::string_view(mine.end.got).substr(7);
       mine.begun = true;
+      mine.secure = seen_.back().head == preamble(Authentication::kSasl);
     }
     mine.frames.append(bytes);
     while (mine.end.connection) {
       const auto frame = mine.frames.next();
       if (!frame) throw std::runtime_error(frame.error().message);
       if (!*frame) return;
-      take(mine, **frame);
+      if (mine.secure && (mine.round < 4 || mine.wraps)) {
+        take_sasl(mine, **frame);
+      } else {
+        take(mine, **frame);
+      }
+    }
+  }
+
+  void say(Line& mine, const SaslMessage& message) {
+    std::string frame;
+    append_sasl(frame, message);
+    std::string_view body = std::string_view(frame).substr(4);
+    need(take_delimited(body, "header"));
+    std::string header;
+    WireWriter(header).number(1, kSaslCall).number(2, 0);
+    std::string content;
+    append_delimited(content, header);
+    content += body;
+    std::string out;
+    append_frame(out, content);
+    mine.end.connection->write(std::string_view(out));
+  }
+
+  void take_sasl(Line& mine, std::string_view frame) {
+    need(take_delimited(frame, "RpcRequestHeaderProto"));
+    const auto read = decode_sasl(need(take_delimited(frame, "RpcSaslProto")));
+    if (!read) throw std::runtime_error(read.error().message);
+    if (sasl.silent) return;
+    const auto got = [&] { return opened(++mine.opened, read->token.value_or("")); };
+    if (mine.round == 4) {
+      const auto bytes = got();
+      if (!bytes) throw std::runtime_error(bytes.error().message);
+      mine.inner.append(bytes->bytes);
+      for (auto each = mine.inner.next(); *each; each = mine.inner.next()) take(mine, **each);
+      return;
+    }
+    switch (mine.round++) {
+      case 0:
+        return say(mine, sasl.simple_only ? SaslMessage{SaslState::kSuccess}
+                                          : SaslMessage{SaslState::kNegotiate, std::nullopt, sasl.methods});
+      case 1:
+        initiated_.insert(initiated_.end(), read->methods.begin(), read->methods.end());
+        return say(mine, {SaslState::kChallenge, sasl.proof});
+      case 2:
+        return say(mine, {SaslState::kChallenge, wrapped(++mine.wrapped, sasl.layers, false)});
+      default:
+        chosen_ = got()->bytes;
+        mine.wraps = chosen_[0] != 1;
+        return say(mine, {SaslState::kSuccess});
     }
   }
 
@@ -160,7 +232,16 @@ class RpcServer {
     if (response) append_delimited(content, *response);
     std::string frame;
     for (const int shift : {24, 16, 8, 0}) frame.push_back(static_cast<char>(content.size() >> shift & 0xff));
-    send_raw(call.connection, frame + content);
+    send_frame(line(call.connection), frame + content);
+  }
+
+  void send_frame(Line& mine, const std::string& bytes) {
+    if (!mine.wraps || sasl.in_the_clear) {
+      mine.end.connection->write(std::string_view(bytes));
+      return;
+    }
+    const bool confidential = chosen_[0] == 4 && !sasl.weaker;
+    say(mine, {SaslState::kWrap, wrapped(++mine.wrapped, bytes, confidential)});
   }
 
   static std::string_view need(Result<std::string_view> read) {
@@ -175,6 +256,8 @@ class RpcServer {
   std::unique_ptr<net::Listener> listener_;
   std::list<Line> lines_;
   std::vector<SeenConnection> seen_;
+  std::string chosen_;
+  std::vector<SaslMethod> initiated_;
   std::vector<SeenCall> calls_;
 };
 

@@ -33,6 +33,7 @@ EVERYTHING = {
         "hadoopConf": {"yarn-site.xml": SITE, "core-site.xml": "<configuration/>", "second.yarn-site.xml": SITE}, "extraArgs": ["--lost-hold=20m"], "extraEnv": [{"name": "TZ", "value": "UTC"}],
         "resources": {"limits": {"memory": "1Gi"}}, "priorityClassName": "system-cluster-critical", "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
         "affinity": {"podAntiAffinity": {}}, "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+        "kerberos": {"keytabSecret": "yarn-keytab", "principal": "tidemark/_HOST@EXAMPLE.COM", "krb5Conf": "[libdefaults]\n  default_realm = EXAMPLE.COM\n"},
     },
     "yarnCopilot": {
         "enabled": True, "nodeManagerEndpoint": "https://localhost:8044", "socket": "/run/copilot/yarn.sock", "group": "kube/besteffort/yarn", "adopt": True, "allowUsers": [4711, 4712],
@@ -357,8 +358,8 @@ class Chart(unittest.TestCase):
         for name, text in files.items():
             (folder / name).write_text(text)
         spec = chart.deployment(found, "yarn-operator")["spec"]["template"]["spec"]
-        mounted = {volume["name"]: volume.get("configMap", {}).get("name") for volume in spec["volumes"]}
-        self.assertEqual({"/etc/hadoop-conf": "yarn-config"}, {mount["mountPath"]: mounted[mount["name"]] for mount in container["volumeMounts"]})
+        mounted = {volume["name"]: (volume.get("configMap") or {}).get("name") or volume["secret"]["secretName"] for volume in spec["volumes"]}
+        self.assertEqual({"/etc/hadoop-conf": "yarn-config", "/etc/tidemark-keytab": "yarn-keytab", "/etc/tidemark-krb5": f"{RELEASE}-yarn-operator-krb5"}, {mount["mountPath"]: mounted[mount["name"]] for mount in container["volumeMounts"]})
         self.assertIn("--hadoop-conf-dir=/etc/hadoop-conf", container["args"])
         component = Component(*chart.command_here(container, {"--hadoop-conf-dir": str(folder)}), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--log-format=text")
         self.components = [component]
@@ -368,8 +369,11 @@ class Chart(unittest.TestCase):
         self.assertIn(f"--metrics-addr=:{ports['metrics']}", container["args"])
         self.assertIn(f"--health-probe-addr=:{ports['health']}", container["args"])
         self.assertEqual({"/healthz", "/readyz"}, {container[f"{probe}Probe"]["httpGet"]["path"] for probe in ("startup", "liveness", "readiness")})
-        for wanted in ("--mode=observe", "--yarn-user=yarn", "--rounding=peer", "--millicores-per-vcore=1000000", "--poll=500ms", "--lost-hold=20m"):
+        for wanted in ("--mode=observe", "--yarn-user=yarn", "--rounding=peer", "--millicores-per-vcore=1000000", "--poll=500ms", "--lost-hold=20m", "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):
             self.assertIn(wanted, container["args"])
+        self.assertIn({"name": "KRB5_CONFIG", "value": "/etc/tidemark-krb5/krb5.conf"}, container["env"])
+        self.assertIn({"name": "TZ", "value": "UTC"}, container["env"])
+        self.assertIn("default_realm = EXAMPLE.COM", find(found, "ConfigMap", f"{RELEASE}-yarn-operator-krb5")["data"]["krb5.conf"])
 
     def test_a_yarn_operator_is_there_when_it_is_asked_for_and_knows_a_resource_manager(self):
         self.assertNotIn("yarn-operator", template({}))
@@ -378,6 +382,9 @@ class Chart(unittest.TestCase):
             self.assertIn("yarnOperator.enabled wants to know where the ResourceManager is: give yarn-site.xml", done.stderr)
         done = helm("template", RELEASE, CHART, values={"yarnOperator": {"enabled": True, "existingConfigMap": "mine", "hadoopConf": {"yarn-site.xml": SITE}}})
         self.assertIn("yarnOperator.hadoopConf and yarnOperator.existingConfigMap: give one of both", done.stderr)
+        for kerberos, why in (({"keytabSecret": "x"}, "keytabSecret wants to know the realm"), ({"principal": "x"}, "principal is one of a keytab")):
+            done = helm("template", RELEASE, CHART, values={"yarnOperator": {"enabled": True, "existingConfigMap": "mine", "kerberos": kerberos}})
+            self.assertIn(why, done.stderr)
         found = chart.objects(template({"yarnOperator": {"enabled": True, "existingConfigMap": "mine"}, "settings": {"create": False}}))
         self.assertEqual([], [each["metadata"]["name"] for each in found if each["kind"] == "ConfigMap"])
         self.assertEqual("mine", chart.deployment(found, "yarn-operator")["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"])

@@ -13,6 +13,8 @@ PACKAGES = [
     "g++", "mold", "ccache", "ninja-build", "cmake", "pkg-config", "tzdata",
     # libraries, each with its static archive
     "libssl-dev", "libnghttp2-dev", "libyaml-cpp-dev", "libsqlite3-dev", "libexpat1-dev", "zlib1g-dev", "libgtest-dev",
+    # shared, for tidemark-kerberos alone
+    "libkrb5-dev",
     # the test fixture and the driver
     "etcd-server", "openssl", "jq", "curl", "ca-certificates", "git", "util-linux",
 ]
@@ -20,7 +22,10 @@ PACKAGES = [
 # that runs containers may have them from elsewhere, and Debian's would push those out.
 NODE = {"containerd": "containerd", "runc": "runc", "busybox-static": "busybox"}
 VM = {"qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox"}
-YARN = {"openjdk-17-jdk-headless": "javac", "maven": "mvn"}
+YARN = {
+    "openjdk-17-jdk-headless": "javac", "maven": "mvn",
+    "krb5-kdc": "krb5kdc", "krb5-admin-server": "kadmin.local", "krb5-user": "kinit",  # a KDC of a test's own: the machine's is not started
+}
 # The same of a release for another architecture: it is started once, in emulation.
 EMULATOR = {"qemu-user-static": "qemu-aarch64-static"}
 

@@ -1,4 +1,5 @@
-"""./dev release: a static, stripped binary for each architecture that is asked for, with checksums and SBOMs in dist/.
+"""./dev release: a static, stripped binary for each architecture that is asked for, with checksums and SBOMs in dist/; beside that of this machine's
+the dynamic tidemark-kerberos.
 
 That of this machine is built by the preset release. Another one is built here too, by clang and lld against Debian's libraries of that architecture
 (driver/sysroot.py), and started in qemu's emulation.
@@ -16,6 +17,7 @@ from pathlib import Path
 from driver import build, packages, processes, sysroot
 from driver.console import Failed, WrongUse, say
 from driver.paths import ROOT, build_folder
+from support import images
 
 DIST = ROOT / "dist"
 STRIP = "strip"  # of binutils: llvm-strip 19 refuses the relocations of a static glibc binary of amd64
@@ -27,6 +29,9 @@ _OBJECT = re.compile(r"^LOAD (/\S+\.o)$", re.M)
 _LLD_FILE = re.compile(r"^ *[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ +\d+ +(/\S+?\.(?:a|o))(?:\(|:\()", re.M)
 # Built for it elsewhere than on it → the emulator. The other way round nobody has tried.
 EMULATORS = {"arm64": "qemu-aarch64-static"}
+# All that tidemark-kerberos may ask the system for: glibc and MIT Kerberos. The rest of it is in it.
+HELPER, HELPER_NEEDS = "tidemark-kerberos", {"libc.so.6", "libm.so.6", "libgssapi_krb5.so.2", "libkrb5.so.3"}
+_NEEDED = re.compile(r"NEEDED.*\[(\S+)\]")
 # Kernels of arm64 have pages of 4, 16 or 64 KiB, and start only a program whose parts lie apart by a page.
 PAGE_MAX = {"arm64": 0x10000}
 
@@ -47,8 +52,8 @@ def architectures(asked: str | None) -> list[str]:
     return [asked]
 
 
-def file_name(architecture: str) -> str:
-    return f"tidemark-{project_version((ROOT / 'CMakeLists.txt').read_text())}-linux-{architecture}"
+def file_name(architecture: str, program: str = "tidemark") -> str:
+    return f"{program}-{project_version((ROOT / 'CMakeLists.txt').read_text())}-linux-{architecture}"
 
 
 def run(asked: str | None) -> int:
@@ -71,7 +76,7 @@ def release_one(architecture: str) -> list[Path]:
     foreign = architecture != this_architecture()
     root = build_foreign(architecture, ["tidemark"]) if foreign else None
     if root is None:
-        build.build("release", ["tidemark"])
+        build.build("release", ["tidemark", HELPER])
     folder = build_folder(preset_of(architecture))
     name = file_name(architecture)
     binary = DIST / name
@@ -87,7 +92,35 @@ def release_one(architecture: str) -> list[Path]:
     version = project_version((ROOT / "CMakeLists.txt").read_text())
     sbom.write_text(json.dumps(spdx(name, version, sha256(binary), linked, commit_time(), architecture), indent=2) + "\n")
     say(f"dist/{name}: {binary.stat().st_size / 2**20:.1f} MiB, static, from {len(linked)} packages: {', '.join(sorted(linked))}")
+    if foreign:  # no static archive of Kerberos: it is built where it runs
+        say(f"no {HELPER} for {architecture}: that is built on a machine of that architecture only")
+        return [binary, sbom]
+    return [binary, sbom, *release_helper(folder, architecture, version)]
+
+
+def release_helper(folder: Path, architecture: str, version: str) -> list[Path]:
+    name = file_name(architecture, HELPER)
+    binary = DIST / name
+    processes.capture([STRIP, "-o", binary, folder / HELPER])
+    binary.chmod(0o755)
+    check_needs(processes.capture(["llvm-readelf-19", "--dynamic-table", binary]), name)
+    check_pages(binary, architecture)
+    reported = processes.capture([binary, "--version"])
+    if reported.split() != [HELPER, version]:
+        raise Failed(f"{name} --version says `{reported.strip()}`, wanted {HELPER} {version}")
+    linked = linked_packages((folder / "link-maps" / f"{HELPER}.map").read_text(errors="replace"))
+    loaded = packages_of(os.path.realpath(library) for library in images.libraries(binary))
+    sbom = DIST / f"{name}.spdx.json"
+    sbom.write_text(json.dumps(spdx(name, version, sha256(binary), linked, commit_time(), architecture, loaded), indent=2) + "\n")
+    say(f"dist/{name}: {binary.stat().st_size / 2**20:.1f} MiB, dynamic, loads {', '.join(sorted(loaded))}")
     return [binary, sbom]
+
+
+def check_needs(table: str, name: str) -> None:
+    """It asks the system for nothing but what every machine with Kerberos has."""
+    needs = set(_NEEDED.findall(table))
+    if "libgssapi_krb5.so.2" not in needs or needs - HELPER_NEEDS:
+        raise Failed(f"{name} asks for {', '.join(sorted(needs))}; wanted nothing but {', '.join(sorted(HELPER_NEEDS))}")
 
 
 def build_foreign(architecture: str, targets: list[str]) -> Path:
@@ -146,6 +179,11 @@ def linked_packages(link_map: str) -> dict[str, str]:
     files = sorted(file for file in files if not file.startswith(str(ROOT)))
     if not files:
         raise Failed("the link map names no library: was it written by another linker than GNU ld?")
+    return packages_of(files)
+
+
+def packages_of(files) -> dict[str, str]:
+    """Debian package → version of who has them."""
     owners = set()
     for file in files:
         # A merged /usr: dpkg knows some files by their old place.
@@ -174,9 +212,9 @@ def foreign_packages(link_map: str, root: Path) -> dict[str, str]:
     return {name: versions[name] for name in sorted(names)}
 
 
-def spdx(name: str, version: str, digest: str, linked: dict[str, str], created: str, architecture: str) -> dict:
+def spdx(name: str, version: str, digest: str, linked: dict[str, str], created: str, architecture: str, loaded: dict[str, str] = {}) -> dict:
     own = {
-        "SPDXID": "SPDXRef-tidemark", "name": "tidemark", "versionInfo": version, "packageFileName": name,
+        "SPDXID": "SPDXRef-tidemark", "name": name.split(f"-{version}")[0], "versionInfo": version, "packageFileName": name,
         "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "Apache-2.0",
         "licenseDeclared": "Apache-2.0", "copyrightText": "NOASSERTION",
         "checksums": [{"algorithm": "SHA256", "checksumValue": digest}],
@@ -191,12 +229,12 @@ def spdx(name: str, version: str, digest: str, linked: dict[str, str], created: 
                 "referenceLocator": f"pkg:deb/debian/{package.replace('+', '%2B')}@{found.replace('+', '%2B')}?arch={architecture}",
             }],
         }
-        for package, found in sorted(linked.items())
+        for package, found in sorted({**linked, **loaded}.items())
     ]
     relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-tidemark"}]
     relations += [
-        {"spdxElementId": "SPDXRef-tidemark", "relationshipType": "STATIC_LINK", "relatedSpdxElement": package["SPDXID"]}
-        for package in others
+        {"spdxElementId": "SPDXRef-tidemark", "relationshipType": kind, "relatedSpdxElement": package["SPDXID"]}
+        for kind, those in (("STATIC_LINK", linked), ("DYNAMIC_LINK", loaded)) for package in others if package["name"] in those
     ]
     return {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": name,

@@ -61,6 +61,16 @@ class Image(unittest.TestCase):
         images.write_of_all(self.archive, "registry.example:5000/x:1", {name: images.Layer({"x": content}) for name, content in programs.items()}, CONFIG, "test")
         self.assertEqual(before, self.archive.read_bytes())
 
+    def test_kerberos_lies_beside_the_binary_with_what_it_loads(self):
+        static = self.archive.parent / "static"
+        static.write_bytes(b"of no loader")
+        layer = images.tidemark_layer(static, Path("/bin/true"))
+        self.assertEqual(b"of no loader", layer.files["tidemark"])
+        self.assertEqual(Path("/bin/true").read_bytes(), layer.files["tidemark-kerberos"])
+        loaded = [name for name in layer.files if name.rpartition("/")[2].startswith(("libc.so", "ld-linux"))]
+        self.assertEqual(2, len(loaded), loaded)
+        self.assertEqual({"tidemark"}, {name for name in images.tidemark_layer(static).files if not name.startswith("usr/share/zoneinfo/")})
+
     def test_what_is_missing_is_told_with_what_makes_it(self):
         dist = self.archive.parent
         with mock.patch.object(release, "DIST", dist), self.assertRaisesRegex(Failed, "linux-arm64 is missing: ./dev release --arch arm64 makes it"):

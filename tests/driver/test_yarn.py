@@ -38,11 +38,15 @@ class Java(unittest.TestCase):
         self.assertIsNone(yarn.find_java([old, new, self.java("17.0.15", compiler=False)]))
 
 
+KERBEROS = {"krb5-kdc": "krb5kdc", "krb5-admin-server": "kadmin.local", "krb5-user": "kinit"}
+
+
 class Providing(unittest.TestCase):
     def setUp(self):
         self.setup = self.enterContext(mock.patch.object(packages, "setup"))
         self.enterContext(mock.patch.object(yarn, "find_java", lambda: self.java))
-        self.enterContext(mock.patch.object(yarn.shutil, "which", lambda _: None))
+        self.enterContext(mock.patch.object(yarn.shutil, "which", lambda program, path=None: program if program in self.there else None))
+        self.there = set(KERBEROS.values())
         self.enterContext(mock.patch.object(maven_jars.Jars, "there", lambda _: self.jars))
         self.enterContext(mock.patch.object(maven_jars.Jars, "provide", lambda _: Path("/jars")))
         self.enterContext(mock.patch.object(yarn.node, "provide", lambda: self.node))
@@ -54,6 +58,11 @@ class Providing(unittest.TestCase):
             yarn.provide()
             self.setup.assert_called_once_with(wanted)
             self.assertEqual(wanted == [], yarn.complete())
+        self.java, self.jars, self.there = "/java", True, set()
+        self.setup.reset_mock()
+        yarn.provide()
+        self.setup.assert_called_once_with(list(KERBEROS))
+        self.assertFalse(yarn.complete())
 
     def test_a_reason_is_told(self):
         self.java, self.jars = None, True

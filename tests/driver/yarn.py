@@ -15,6 +15,7 @@ from driver.paths import LOGS
 JAVA_MAJOR = 17  # the one that Debian 12 has. Hadoop asks newer ones (24 and up) for what they have no more
 DEBIAN_JAVA = "java-17-openjdk-*/bin/java"
 JVMS = Path("/usr/lib/jvm")
+SYSTEM_PROGRAMS = "/usr/sbin:/sbin"  # where a KDC is, and no user's PATH leads
 
 
 def provide() -> tuple[dict[str, str], str]:
@@ -35,7 +36,7 @@ def provide() -> tuple[dict[str, str], str]:
 
 def complete() -> bool:
     """Whether nothing has to be fetched."""
-    return _jars_are_there() and find_java() is not None
+    return not any(_lacks(program) for program in packages.YARN.values())
 
 
 def _jars_are_there() -> bool:
@@ -45,7 +46,9 @@ def _jars_are_there() -> bool:
 def _lacks(program: str) -> bool:
     if program == "javac":
         return find_java() is None
-    return not _jars_are_there() and shutil.which(program) is None
+    if program == "mvn" and _jars_are_there():
+        return False
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PROGRAMS}") is None
 
 
 def find_java(candidates: list[str | Path | None] | None = None) -> str | None:

@@ -82,20 +82,24 @@ def _configuration(packed: bytes, config: dict, made_by: str, architecture: str)
 TIDEMARK = {"User": "65532:65532", "Entrypoint": ["/tidemark"], "Cmd": ["manager"], "WorkingDir": "/"}
 
 
-def write_tidemark(archive: Path, name: str, binary: Path, architecture: str = HERE) -> None:
-    write(archive, name, tidemark_layer(binary), TIDEMARK, "./dev image", architecture)
+def write_tidemark(archive: Path, name: str, binary: Path, architecture: str = HERE, helper: Path | None = None) -> None:
+    write(archive, name, tidemark_layer(binary, helper), TIDEMARK, "./dev image", architecture)
 
 
-def write_tidemark_of_all(archive: Path, name: str, binaries: dict[str, Path]) -> None:
-    write_of_all(archive, name, {architecture: tidemark_layer(binary) for architecture, binary in binaries.items()}, TIDEMARK, "./dev image")
+def write_tidemark_of_all(archive: Path, name: str, binaries: dict[str, Path], helpers: dict[str, Path]) -> None:
+    layers = {architecture: tidemark_layer(binary, helpers.get(architecture)) for architecture, binary in binaries.items()}
+    write_of_all(archive, name, layers, TIDEMARK, "./dev image")
 
 
-def tidemark_layer(binary: Path) -> Layer:
-    """What deploy/image/Dockerfile makes: the binary, the time zones, and nothing else; of a dynamic binary its libraries too."""
+def tidemark_layer(binary: Path, helper: Path | None = None) -> Layer:
+    """What deploy/image/Dockerfile makes: the binary, the time zones, tidemark-kerberos, and nothing else; of a dynamic binary its libraries too."""
     layer = Layer({"tidemark": binary.read_bytes()})
     layer.add_tree(ZONES, ZONES_LEFT_OUT)
-    for library in libraries(binary):
+    if helper is not None:
+        layer.files["tidemark-kerberos"] = helper.read_bytes()
+    for library in {each for program in (binary, helper) if program is not None for each in libraries(program)}:
         layer.files[library.lstrip("/")] = Path(library).read_bytes()
+    layer.files = dict(sorted(layer.files.items()))
     return layer
 
 

@@ -79,14 +79,18 @@ class Image(unittest.TestCase):
     def test_what_it_copies_is_what_a_release_leaves(self):
         """The pattern takes the binary that `./dev release` names, for each architecture, and not what lies beside it."""
         text = self.DOCKERFILE.read_text()
-        own = re.findall(r"^COPY (?!--from)(?:--\S+ )*(\S+) (\S+)$", text, re.M)
-        self.assertEqual(["/tidemark"], [to for _, to in own])
-        pattern = own[0][0]
+        own = {to: what for what, to in re.findall(r"^COPY (?!--from)(?:--\S+ )*(\S+) (\S+)$", text, re.M)}
+        self.assertEqual({"/dist/", "/tidemark"}, set(own))
+        pattern = own["/tidemark"]
+        helper = re.search(r"for program in /(\S+);", text)[1]
         for architecture in ("amd64", "arm64"):
             name = f"dist/{release.file_name(architecture)}"
             wanted = pattern.replace("${TARGETARCH}", architecture)
             self.assertTrue(fnmatch.fnmatch(name, wanted), f"{wanted} does not take {name}")
             self.assertFalse(fnmatch.fnmatch(f"{name}.spdx.json", wanted))
+            beside = f"dist/{release.file_name(architecture, release.HELPER)}"
+            self.assertEqual([False, True], [fnmatch.fnmatch(beside, each.replace("${TARGETARCH}", architecture)) for each in (pattern, helper)])
+            self.assertFalse(fnmatch.fnmatch(name, helper.replace("${TARGETARCH}", architecture)))
         self.assertEqual("*\n!dist\n", Path(f"{self.DOCKERFILE}.dockerignore").read_text())
 
     def test_the_time_zones_it_takes_are_where_the_manager_looks(self):

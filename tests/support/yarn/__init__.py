@@ -8,6 +8,7 @@
   job.py         an application of distributed shell
   frameworks.py  jobs of MapReduce and Spark, from the sources in jobs/
   groups.py      the cgroups of containers; container_executor.sh puts them there, in the place of Hadoop's own
+  kerberos.py    a KDC of a test's own, and what Hadoop is told of it
   leftovers.py   what belongs to containers, which outlive their NodeManager; and what a killed run left behind
   pom.xml        which version of Hadoop, and which of its jars (driver/maven_jars.py takes them)
 """

@@ -1,7 +1,7 @@
 """What Hadoop's programs of a run are configured with: a folder of site files each, written from dictionaries, and their command lines."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -192,10 +192,10 @@ def command(layout: Layout, java: Path, jars: Path, program: str, kind: str) -> 
     return [str(java), f"-Xmx{HEAP_MIB[kind]}m", "-cp", f"{layout.configuration(program)}:{jars}/*", MAIN[kind]]
 
 
-def environment(layout: Layout, java: Path, program: str) -> dict[str, str]:
+def environment(layout: Layout, java: Path, program: str, more_java: Sequence[str] = ()) -> dict[str, str]:
     """With the folder of the run in it, by which everything of it is found (leftovers.py)."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("HADOOP_", "YARN_"))}
     return {
         **inherited, "JAVA_HOME": str(java.parents[1]), "HADOOP_CONF_DIR": str(layout.configuration(program)),
-        "JAVA_TOOL_OPTIONS": " ".join(java_options(layout)),  # which a NodeManager hands on to containers
+        "JAVA_TOOL_OPTIONS": " ".join([*java_options(layout), *more_java]),  # which a NodeManager hands on to containers
     }

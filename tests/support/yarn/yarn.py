@@ -104,16 +104,17 @@ class NodeManager(Server, Door):
 
 class Yarn:
     """`with Yarn() as yarn:` has yarn.rm and yarn.nodes, each of which can be killed, stopped, frozen and started again. Everything of it is gone
-    afterwards, the processes of containers too, or this fails. `site` and `capacity` are added to every yarn-site and to the scheduler's file.
+    afterwards, the processes of containers too, or this fails. `site`, `core` and `capacity` are added to every yarn-site, every core-site and the scheduler's file, `java` to the options of every JVM.
     With `groups` the containers lie in cgroups below that path, which is made below `below` or a group of the run's own, and goes with it."""
 
     def __init__(
         self, totals: Sequence[Totals] = (Totals(),), site: Mapping[str, str] | None = None, capacity: Mapping[str, str] | None = None,
-        groups: str | None = None, below: str | None = None,
+        groups: str | None = None, below: str | None = None, core: Mapping[str, str] | None = None, java: Sequence[str] = (),
     ):
         leftovers.clear_away()
         self.groups = Groups(groups, below) if groups is not None else None
         self._totals, self._site, self._capacity = totals, dict(site or {}), dict(capacity or {})
+        self._core, self._java = dict(core or {}), list(java)
         self.java, self.jars = Path(os.environ["TIDEMARK_JAVA"]), Path(os.environ["TIDEMARK_HADOOP_JARS"])
         self.layout = Layout(Path(tempfile.mkdtemp(prefix=leftovers.PREFIX, dir=leftovers.PLACE)))
         owners.mark(self.layout.folder)
@@ -173,18 +174,18 @@ class Yarn:
 
     def _configure(self, program: str, own: Mapping[str, str] = {}) -> None:
         scheduler = {**settings.capacity(), **self._capacity}
-        settings.write(self.layout.configuration(program), core_site=settings.core(self.layout), yarn_site={**self._agreed, **own, **self._site}, capacity_scheduler=scheduler)
+        settings.write(self.layout.configuration(program), core_site={**settings.core(self.layout), **self._core}, yarn_site={**self._agreed, **own, **self._site}, capacity_scheduler=scheduler)
 
     def _node(self, name: str, totals: Totals) -> NodeManager:
         ports = NodePorts.free()
         places = settings.containers_in_groups(self.layout, self.groups.path) if self.groups is not None else {}
         site = {**self._agreed, **settings.node(self.layout, name, ports, totals), **places, **self._site}
-        settings.write(self.layout.configuration(name), core_site=settings.core(self.layout), yarn_site=site)
+        settings.write(self.layout.configuration(name), core_site={**settings.core(self.layout), **self._core}, yarn_site=site)
         return NodeManager(name, self.rm, ports, totals, self._command(name, "NodeManager"), self._environment(name), self.layout)
 
     def node_from(self, name: str, ports: NodePorts, site: str) -> NodeManager:
         """One more, with a yarn-site.xml that somebody else has made. It is started, and its folders are named, by whoever asks for it."""
-        settings.write(self.layout.configuration(name), core_site=settings.core(self.layout))
+        settings.write(self.layout.configuration(name), core_site={**settings.core(self.layout), **self._core})
         (self.layout.configuration(name) / "yarn-site.xml").write_text(site)
         node = NodeManager(name, self.rm, ports, Totals(), self._command(name, "NodeManager"), self._environment(name), self.layout)
         self.nodes.append(node)
@@ -195,7 +196,7 @@ class Yarn:
         return settings.command(self.layout, self.java, self.jars, program, kind)
 
     def _environment(self, program: str) -> dict[str, str]:
-        return settings.environment(self.layout, self.java, program)
+        return settings.environment(self.layout, self.java, program, self._java)
 
     @property
     def configuration(self) -> Path:

@@ -1,0 +1,48 @@
+// Our tickets: from a keytab, into a cache that only this process has, or from the cache of whoever started us. What is
+// called here waits for a KDC, as long as the library does: it belongs on a worker, always the same one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace tidemark::kerberos {
+
+struct TicketOptions {
+  std::string keytab;     // file; "": the cache of whoever started us
+  std::string principal;  // "": the keytab's only one, or the cache's; _HOST is this machine
+};
+
+// Of one login. The cache goes with the last who holds it.
+class Tickets {
+ public:
+  Tickets(std::string cache, std::string principal, std::int64_t begin_s, std::int64_t end_s)
+      : cache_(std::move(cache)), principal_(std::move(principal)), begin_s_(begin_s), end_s_(end_s) {}
+  ~Tickets();
+  Tickets(const Tickets&) = delete;
+  Tickets& operator=(const Tickets&) = delete;
+
+  const std::string& cache() const { return cache_; }  // "": the default one, which is not ours
+  const std::string& principal() const { return principal_; }
+  std::int64_t begin_s() const { return begin_s_; }  // since 1970, as the KDC says
+  std::int64_t end_s() const { return end_s_; }
+  bool holds_at(base::WallTime now) const { return now.since_epoch < std::chrono::seconds(end_s_); }
+
+ private:
+  std::string cache_;
+  std::string principal_;
+  std::int64_t begin_s_;
+  std::int64_t end_s_;
+};
+
+// An error says what was wanted, what was found, and what helps.
+Result<std::shared_ptr<const Tickets>> log_in(const TicketOptions& options);
+
+// The host as Hadoop wants it in a principal: what the address is looked up as, where that name is looked up as the
+// address too; else the address.
+std::string canonical_name_of(const std::string& ip);
+
+}  // namespace tidemark::kerberos

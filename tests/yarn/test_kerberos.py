@@ -1,0 +1,214 @@
+"""A ResourceManager that wants Kerberos, with a real KDC: `tidemark yarn-operator` and those who ask beside it, by tidemark-kerberos."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.tidemark_process import Component, wait_for
+from support.yarn import Totals, Yarn, kerberos, settings, until
+from yarn.recording_proxy import RecordingProxy
+
+NODE = "kerberized"
+NODE_ID = "yarn.hadoop.apache.org/node-id"
+SITE = Totals(memory_mib=2048, vcores=4)
+LIFE_S = 6  # of a ticket of the operator
+METHODS = (b"getClusterNodes", b"updateNodeResource")
+
+
+def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
+    return {colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": f"{memory_mib}Mi"}})}
+
+
+class Kerberos(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.api = colocation.client()
+        cls.addClassCleanup(cls.api.close)
+        cls.kdc = cls.enterClassContext(kerberos.Kdc())
+        servers = {name: cls.kdc.add(f"{name}/{kerberos.HOST}") for name in ("rm", "nm")}
+        cls.keytab = cls.kdc.add("tidemark")
+        cls.short_keytab = cls.kdc.add("shortlived", f"{LIFE_S} seconds")
+        cls.yarn = cls.enterClassContext(Yarn(
+            [SITE], core=kerberos.core("authentication,integrity,privacy"), site=kerberos.site(servers["rm"], servers["nm"], "tidemark,shortlived"),
+            java=kerberos.java(cls.kdc),
+        ))
+        cls.nm = cls.yarn.nodes[0]
+        colocation.put_node(cls.api, NODE, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations={NODE_ID: cls.nm.id, **origin(2000, 1024)})
+        cls.addClassCleanup(colocation.delete, cls.api, NODE)
+        ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
+        must(cls.api.request("PATCH", f"/api/v1/nodes/{NODE}/status", ready, content=MERGE))
+        cls.given = 0
+
+    def folder(self, protection: str = "privacy", ports: settings.Ports | None = None, **more: str) -> Path:
+        """What the operator reads: as the ResourceManager, but for how it is called."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-conf-")))
+        at = ports or self.yarn.rm.ports
+        site = {**kerberos.site(Path("/none"), Path("/none"), ""), "yarn.resourcemanager.address": f"127.0.0.1:{at.client}", "yarn.resourcemanager.admin.address": f"127.0.0.1:{at.admin}"}
+        settings.write(folder, core_site={**kerberos.core(protection), **more}, yarn_site=site)
+        return folder
+
+    def proxied(self) -> tuple[RecordingProxy, settings.Ports]:
+        proxy = self.enterContext(RecordingProxy())
+        at = self.yarn.rm.ports
+        return proxy, settings.Ports(proxy.to(at.client), 0, 0, proxy.to(at.admin), 0)
+
+    def begin(self, folder: Path, *more: str, keytab: Path | None = None, principal: str | None = None) -> Component:
+        os.environ["KRB5_CONFIG"], os.environ["KRB5CCNAME"] = str(self.kdc.krb5_conf), self.kdc.environment["KRB5CCNAME"]
+        flags = ["--kerberos-keytab", str(keytab or self.keytab), *(["--kerberos-principal", principal] if principal else [])]
+        operator = Component(
+            "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(folder), "--leader-elect=false", "--poll=1s",
+            "--metrics-addr=127.0.0.1:0", *flags, *more,
+        )
+        self.addCleanup(operator.stop)
+        return operator
+
+    def give(self, operator: Component) -> None:
+        """A total that it never had, and that the operator is to tell the ResourceManager."""
+        type(self).given += 1
+        wanted = (1024 + self.given, 2)
+        must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": origin(2000, wanted[0])}}, content=MERGE))
+        wait_for(lambda: self.nm.total() == wanted, f"a total of {wanted}", operator)
+
+    def explain(self, folder: Path, *flags: str, cache: str | None = None, code: int = 0) -> str:
+        environment = {**self.kdc.environment, **({"KRB5CCNAME": cache} if cache else {})}
+        words = [os.environ["TIDEMARK_BINARY"], "explain", "yarn", NODE, "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(folder), *flags]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment)
+        self.assertEqual(code, done.returncode, done.stderr)
+        return done.stdout + done.stderr
+
+    def helper_of(self, operator: Component) -> int:
+        children = Path(f"/proc/{operator.process.pid}/task/{operator.process.pid}/children").read_text().split()
+        found = [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == "tidemark-kerber"]  # the kernel keeps 15 letters
+        self.assertEqual(1, len(found), children)
+        return found[0]
+
+    def test_totals_are_told_with_each_protection_and_privacy_hides(self):
+        for protection in ("authentication", "integrity", "privacy"):
+            with self.subTest(protection):
+                proxy, ports = self.proxied()
+                operator = self.begin(self.folder(protection, ports))
+                self.give(operator)
+                self.give(operator)
+                self.assertEqual(0, operator.stop(), operator.log)
+                self.assertRegex(operator.log, rf"kerberos: logged in.*principal=\"?tidemark@{kerberos.REALM}")
+                told = proxy.recorded()
+                for words in (*METHODS, f"localhost:{self.nm.ports.web}".encode()):
+                    self.assertEqual(protection != "privacy", words in told, f"{words!r} with {protection}")
+                self.assertIn(b"KERBEROS", told)
+
+    def test_tickets_are_renewed_and_a_kdc_that_is_away_is_survived(self):
+        """Of tickets that live for seconds: new connections after several lives, a connection that is there without a KDC, none after the ticket's end, and all of it again."""
+        proxy, ports = self.proxied()
+        self.addCleanup(lambda: self.kdc.alive or self.kdc.start())
+        operator = self.begin(self.folder("privacy", ports), keytab=self.short_keytab, principal="shortlived")
+        self.give(operator)
+        before, begin = self.kdc.logins_of("shortlived"), time.monotonic()
+        wait_for(lambda: time.monotonic() - begin > 3 * LIFE_S and operator.log.count("kerberos: logged in") >= 4, "three lives of a ticket", operator)
+        self.assertGreaterEqual(self.kdc.logins_of("shortlived") - before, 3)
+        self.assertLess(operator.log.count("kerberos: logged in"), 8)  # after four fifths of each life, not all the time
+        connections = proxy.connections()
+        proxy.cut()
+        self.give(operator)
+        self.assertGreater(proxy.connections(), connections)
+
+        self.kdc.stop()
+        wait_for(lambda: re.search(r"not logged in.*Cannot contact any KDC.*is a KDC of the realm up", operator.log), "a login that fails, with what helps", operator)
+        self.give(operator)  # over connections that are there
+        begin = time.monotonic()
+        wait_for(lambda: time.monotonic() - begin > LIFE_S, "the end of the ticket", operator)
+        said = len(operator.log)
+        proxy.cut()
+        wait_for(lambda: "its ResourceManager does not answer" in operator.log[said:], "a ResourceManager that is not reached", operator)
+        self.assertRegex(self.explain(self.folder(), f"--kerberos-keytab={self.short_keytab}"), r"logging in as shortlived@.*: Cannot contact any KDC")
+        logins = operator.log.count("kerberos: logged in")
+        self.kdc.start()
+        self.give(operator)
+        self.assertGreater(operator.log.count("kerberos: logged in"), logins)
+        self.assertEqual(0, operator.stop())
+
+    def test_a_helper_that_is_killed_or_frozen_is_replaced(self):
+        operator = self.begin(self.folder("privacy"))
+        self.give(operator)
+        first = self.helper_of(operator)
+        os.kill(first, signal.SIGKILL)
+        wait_for(lambda: "tidemark-kerberos is lost" in operator.log and "signal 9" in operator.log, "its end in the log", operator)
+        self.give(operator)
+        self.assertNotEqual(first, second := self.helper_of(operator))
+        os.kill(second, signal.SIGSTOP)
+        wait_for(lambda: "it does not answer" in operator.log, "its replacement in the log", operator)
+        self.give(operator)
+        self.assertNotEqual(second, third := self.helper_of(operator))
+        # It ends with whoever started it, however that ends.
+        operator.kill()
+        wait_for(lambda: not Path(f"/proc/{third}").exists() or " Z " in Path(f"/proc/{third}/stat").read_text(), "the end of the helper")
+
+    def test_what_is_wrong_with_keys_is_said(self):
+        stale = self.kdc.folder / "stale.keytab"
+        shutil.copy(self.kdc.add("changed"), stale)
+        self.kdc.keytab("changed", keep_keys=False)
+        both = self.kdc.keytab("tidemark", "shortlived")
+        conf = self.folder()
+        for flags, said in (
+            (["--kerberos-keytab=/none"], r"keytab /none: No such file or directory; --kerberos-keytab is to be a file"),
+            ([f"--kerberos-keytab={stale}"], r"logging in as changed@.*; the key in the keytab is not the one that the KDC has.*ktadd"),
+            ([f"--kerberos-keytab={both}"], r"has keys of tidemark@TIDEMARK.TEST, shortlived@TIDEMARK.TEST: --kerberos-principal is to say which"),
+            ([f"--kerberos-keytab={self.keytab}", "--kerberos-principal=ada"], r"has no key of ada@TIDEMARK.TEST, only of tidemark@TIDEMARK.TEST"),
+            (["--kerberos-helper=/none"], r"starting /none: No such file or directory; Kerberos needs this program"),
+            ([], r"there is no ticket: run kinit, or give --kerberos-keytab"),
+        ):
+            with self.subTest(said):
+                self.assertRegex(self.explain(conf, *flags), said)
+
+    def test_who_is_no_admin_may_look_and_not_tell(self):
+        self.kdc.add("bob")
+        operator = self.begin(self.folder(), keytab=self.kdc.keytab("bob"))
+        must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": origin(2000, 999)}}, content=MERGE))
+        wait_for(lambda: re.search(r"User bob doesn't have permission|bob.*(permission|denied)", operator.log), "a refusal by name", operator)
+        self.assertNotEqual((999, 2), self.nm.total())
+
+    def test_a_person_asks_with_a_ticket_of_his_own(self):
+        cache = self.kdc.kinit(self.keytab, "tidemark")
+        for protection in ("authentication", "privacy"):
+            self.assertRegex(self.explain(self.folder(protection), cache=cache), r"its ResourceManager +RUNNING, total")
+
+    def test_each_side_without_kerberos_is_told_so(self):
+        plain = self.folder(**{"hadoop.security.authentication": "simple"})
+        self.assertRegex(self.explain(plain), r"SIMPLE authentication is not enabled.*it wants Kerberos: set hadoop.security.authentication to kerberos")
+        other = self.folder(**{"hadoop.rpc.protection": "privacy"})
+        (other / "yarn-site.xml").write_text((other / "yarn-site.xml").read_text().replace("rm/_HOST@", "yarn/_HOST@"))
+        self.assertRegex(self.explain(other, f"--kerberos-keytab={self.keytab}"), r"the server calls itself rm/localhost, and yarn.resourcemanager.principal expects yarn/localhost")
+
+
+class WithoutKerberos(unittest.TestCase):
+    def test_a_server_that_asks_nobody_who_he_is_gets_no_call(self):
+        kdc = self.enterContext(kerberos.Kdc())
+        keytab = kdc.add("tidemark")
+        yarn = self.enterContext(Yarn([]))
+        proxy = self.enterContext(RecordingProxy())
+        at = yarn.rm.ports
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-conf-")))
+        site = {**kerberos.site(Path("/none"), Path("/none"), ""), "yarn.resourcemanager.address": f"127.0.0.1:{proxy.to(at.client)}", "yarn.resourcemanager.admin.address": f"127.0.0.1:{proxy.to(at.admin)}"}
+        settings.write(folder, core_site=kerberos.core("authentication,privacy"), yarn_site=site)
+        api = colocation.client()
+        self.addCleanup(api.close)
+        colocation.put_node(api, "plain", capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations={NODE_ID: "localhost:1", **origin(2000, 1024)})
+        self.addCleanup(colocation.delete, api, "plain")
+        words = [os.environ["TIDEMARK_BINARY"], "explain", "yarn", "plain", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(folder), f"--kerberos-keytab={keytab}"]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=kdc.environment)
+        self.assertIn("the server offers TOKEN, SIMPLE and not KERBEROS, which hadoop.security.authentication asks for here: nothing is sent to it", done.stdout + done.stderr)
+        self.assertGreater(proxy.connections(), 0)
+        for words in METHODS:
+            self.assertNotIn(words, proxy.recorded())
+
+
+if __name__ == "__main__":
+    unittest.main()
