@@ -70,12 +70,18 @@ class RunningOperator final : public YarnOperator {
         scope_(loop) {
     pods_.add_index(std::string(kPodsByNode),
                     [](const PodRow& pod) { return std::vector<std::string>{std::string(pod.node)}; });
-    nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node*, const kube::Node*) { changed(); });
+    pods_.hold_only([](const PodRow& pod) { return pod.matters(); });
+    // A look at all nodes for each event of one would be most of what the operator does: kubelets report, and its own
+    // writes come back.
+    nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node* before, const kube::Node* after) {
+      if (!says_the_same(before, after)) {
+        changed();
+      } else if (!carries_the_same(before, after)) {
+        annotate_.set();
+      }
+    });
     pods_.subscribe([this](const kube::ObjectKey&, const PodRow* before, const PodRow* after) {
-      const auto matters = [](const PodRow* pod) {
-        return pod != nullptr && (pod->node_manager || pod->batch != model::Resources());
-      };
-      if (matters(before) || matters(after)) changed();
+      if (before == nullptr || after == nullptr || !says_the_same(*before, *after)) changed();
     });
     for (YarnCluster& cluster : clusters) {
       const base::Log named = log_.named(base::cat("yarn-operator ", cluster.id));

@@ -32,6 +32,17 @@ TEST_F(YarnOperatorTest, YarnIsToldWhatPodsLeaveAndKubernetesWhatYarnHolds) {
   EXPECT_EQ(audit[0].reason, "TM-YARN-001");
 }
 
+// A cluster has many pods that hold nothing of batch.
+TEST_F(YarnOperatorTest, OnlyPodsThatHoldOfBatchAreKept) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  pod("batch", "n1", "1k", "1Gi");
+  for (const char* online : {"web-1", "web-2", "web-3"}) pod(online, "n1", "0", "0");
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 3072, 3));
+  EXPECT_EQ(metrics.gauge("tidemark_informer_objects", "", {{"component", "pods"}}).value(), 1);
+}
+
 TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
   for (int i = 0; i < 20; ++i) {
     const std::string host = "h" + std::to_string(i);
