@@ -162,7 +162,8 @@ class Informer {
   }
 
   // All before run().
-  // Only these are held; the others cost their decoding alone. One that is no longer wanted goes, as if it were deleted.
+  // Only these are held; the others cost their decoding alone. One that is no longer wanted goes, as if it were
+  // deleted.
   void hold_only(std::function<bool(const T&)> wanted) { wanted_ = std::move(wanted); }
   void subscribe(OnChange on_change) { listeners_.push_back(std::move(on_change)); }
   void add_index(std::string name, IndexOf index_of) {

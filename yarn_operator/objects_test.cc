@@ -40,13 +40,13 @@ class ObjectsTest : public ::testing::Test {
 TEST_F(ObjectsTest, WhatAKubeletRepeatsAndWhatTheOperatorWritesIsNothingNew) {
   Json later = node();
   later["metadata"]["resourceVersion"] = Json("8");
-  later["status"]["conditions"] = Json::array({Json::object(
-      {{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", "2026-01-01T00:05:00Z"}})});
+  later["status"]["conditions"] = Json::array(
+      {Json::object({{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", "2026-01-01T00:05:00Z"}})});
   later["status"]["allocatable"]["cpu"] = Json("5");
   EXPECT_TRUE(same(node(), later));
   EXPECT_TRUE(carries_same(node(), later));
-  for (const char* ours : {"node.koordinator.sh/thirdPartyAllocations", "tidemark.io/yarn-book",
-                           "tidemark.io/yarn-taken-back"}) {
+  for (const char* ours :
+       {"node.koordinator.sh/thirdPartyAllocations", "tidemark.io/yarn-book", "tidemark.io/yarn-taken-back"}) {
     Json written = node();
     written["metadata"]["annotations"][ours] = Json("{}");
     EXPECT_TRUE(same(node(), written)) << ours;
@@ -56,10 +56,9 @@ TEST_F(ObjectsTest, WhatAKubeletRepeatsAndWhatTheOperatorWritesIsNothingNew) {
 }
 
 TEST_F(ObjectsTest, WhateverATotalIsMadeOfIsNew) {
-  for (const char* read :
-       {"yarn.hadoop.apache.org/node-id", "yarn.hadoop.apache.org/cluster-id",
-        "node.koordinator.sh/originExtendedAllocatable", "tidemark.io/yarn-offer", "tidemark.io/yarn-take-back",
-        "tidemark.io/state-detail"}) {
+  for (const char* read : {"yarn.hadoop.apache.org/node-id", "yarn.hadoop.apache.org/cluster-id",
+                           "node.koordinator.sh/originExtendedAllocatable", "tidemark.io/yarn-offer",
+                           "tidemark.io/yarn-take-back", "tidemark.io/state-detail"}) {
     Json changed = node();
     changed["metadata"]["annotations"][read] = Json("another");
     EXPECT_FALSE(same(node(), changed)) << read;
@@ -96,11 +95,11 @@ TEST_F(ObjectsTest, ANodeThatComesOrGoesIsNew) {
 
 TEST_F(ObjectsTest, OfPodsOnlyThoseOfBatchAndNodeManagersMatter) {
   const auto row = [&](std::string_view labels, std::string_view requests) {
-    auto read = decode_pod_row(
-        base::cat(R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"1","labels":)", labels,
-                  R"(},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":)", requests,
-                  R"(}}]},"status":{"phase":"Running"}})"),
-        interner_);
+    auto read =
+        decode_pod_row(base::cat(R"({"metadata":{"name":"p","namespace":"d","resourceVersion":"1","labels":)", labels,
+                                 R"(},"spec":{"nodeName":"n1","containers":[{"name":"c","resources":{"requests":)",
+                                 requests, R"(}}]},"status":{"phase":"Running"}})"),
+                       interner_);
     EXPECT_TRUE(read);
     return std::move(*read);
   };

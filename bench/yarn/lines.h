@@ -24,7 +24,7 @@ inline void say(const std::string& line) {
 
 // Microseconds of the clock that is the same for all programs of the machine: Python's time.monotonic().
 inline std::int64_t micros_of(base::MonotonicTime time) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.since_start).count();
 }
 
 class Lines {

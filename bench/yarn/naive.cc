@@ -37,11 +37,12 @@ net::Task<Result<void>> Naive::tell(std::size_t nodes, std::int64_t step) {
 net::Task<Error> Naive::poll() {
   base::MonotonicTime due = loop_.clock().monotonic();
   while (true) {
-    const auto response = co_await call(client_, kNodes, hadoop::encode_get_cluster_nodes({hadoop::NodeState::kRunning}));
+    const auto response =
+        co_await call(client_, kNodes, hadoop::encode_get_cluster_nodes({hadoop::NodeState::kRunning}));
     if (!response) co_return response.error();
     // What it says is read, as anybody must who acts on it.
     if (const auto reports = hadoop::decode_get_cluster_nodes(*response); !reports) co_return reports.error();
-    due += kNaivePoll;
+    due = due + kNaivePoll;
     const base::Duration wait = due - loop_.clock().monotonic();
     if (wait > base::Duration(0)) co_await loop_.sleep(wait);
   }

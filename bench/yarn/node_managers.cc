@@ -33,7 +33,7 @@ void write_id(WireWriter& id, std::size_t nm) {
 
 // NodeStatusProto of a healthy node without containers.
 void write_status(WireWriter& status, std::size_t nm, std::int32_t response_id, base::WallTime now) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.since_epoch).count();
   status.message(1, [&](WireWriter& id) { write_id(id, nm); })
       .number(2, response_id)
       .message(4, [&](WireWriter& health) { health.number(1, 1).bytes(2, "").number(3, ms); });
@@ -49,8 +49,8 @@ Result<void> obeyed(const Orders& orders, std::size_t nm) {
   const std::string_view word = orders.action == kResync     ? "to register anew (RESYNC)"
                                 : orders.action == kShutdown ? "to stop (SHUTDOWN)"
                                                              : "something that is not known";
-  return fail(ErrorKind::kInternal, "the ResourceManager tells NodeManager ", nm_host(nm), ":", kNmPort, " ", word, ": ",
-              orders.diagnostics);
+  return fail(ErrorKind::kInternal, "the ResourceManager tells NodeManager ", nm_host(nm), ":", kNmPort, " ", word,
+              ": ", orders.diagnostics);
 }
 
 hadoop::RpcConfig config_of(const hadoop::Address& tracker) {
@@ -135,7 +135,7 @@ net::Task<Result<void>> NodeManagers::register_all() {
 }
 
 net::Task<void> NodeManagers::live(std::size_t nm, base::MonotonicTime first) {
-  for (base::MonotonicTime due = first;; due += kBeatEvery) {
+  for (base::MonotonicTime due = first;; due = due + kBeatEvery) {
     const base::Duration wait = due - loop_.clock().monotonic();
     if (wait > base::Duration(0)) co_await loop_.sleep(wait);
     const auto response = co_await client_of(nm).call(kHeartbeat, beat(nm), kCallLimit);

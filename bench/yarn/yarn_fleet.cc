@@ -36,6 +36,7 @@
 #include "kube/memory/registry.h"
 #include "kube/memory/server.h"
 #include "kube/objects.h"
+#include "kube/resource.h"
 #include "lines.h"
 #include "model/annotations.h"
 #include "model/names.h"
@@ -88,7 +89,8 @@ class YarnFleet {
     TM_TRY(server_, net::HttpServer::listen(loop_, log_, std::move(http), api_->handler()));
     TM_TRY(const std::string kubeconfig, embedded::write_kubeconfig(folder, credentials, server_->address()));
     scope_.spawn(follow_nodes());
-    bench::say(base::cat(R"({"kubeconfig":")", kubeconfig, R"(","pods":)", pods_, R"(,"batch_pods":)", batch_pods_, "}"));
+    bench::say(
+        base::cat(R"({"kubeconfig":")", kubeconfig, R"(","pods":)", pods_, R"(,"batch_pods":)", batch_pods_, "}"));
     return {};
   }
 
