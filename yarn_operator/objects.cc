@@ -16,6 +16,7 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname";
+constexpr std::string_view kReady = "Ready";
 // Annotations.
 constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model::kYarnBookAnnotation,
                                  model::kYarnTakenBackAnnotation};
@@ -111,8 +112,23 @@ kube::NodeFields node_fields() {
       model::kOriginAllocatableAnnotation, model::kThirdPartyAllocationsAnnotation, model::kStateDetailAnnotation,
       model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,         model::kYarnOfferAnnotation,
       model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,          model::kYarnTakenBackAnnotation};
-  fields.info = false;
+  fields.info = true;  // the internal address comes with it
   return fields;
+}
+
+Result<kube::Node> decode_node(std::string_view bytes, kube::Interner& interner) {
+  static const kube::NodeFields fields = node_fields();
+  TM_TRY(kube::Node node, kube::decode_node(bytes, fields, interner));
+  // Thousands of nodes are held: nothing that is not looked at.
+  kube::Node row;
+  row.meta = std::move(node.meta);
+  for (const std::string_view name : {model::kBatchCpu, model::kBatchMemory}) {
+    if (const auto amount = node.allocatable.find(name)) row.allocatable.set(interner.intern(name), *amount);
+  }
+  if (const kube::NodeCondition* ready = node.condition(kReady)) row.conditions.push_back(*ready);
+  row.unschedulable = node.unschedulable;
+  row.internal_ip = std::move(node.internal_ip);
+  return row;
 }
 
 NodePlace place_of(const kube::Node& node) {

@@ -40,6 +40,7 @@ bool says_the_same(const PodRow& a, const PodRow& b);
 Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner);
 
 kube::NodeFields node_fields();
+Result<kube::Node> decode_node(std::string_view bytes, kube::Interner& interner);
 
 // Whether both are read alike wherever totals are made. What the operator writes itself is no part of that, nor is what
 // a kubelet says every few minutes. A null one is no node.

@@ -21,7 +21,7 @@ class ObjectsTest : public ::testing::Test {
       "addresses":[{"type":"InternalIP","address":"10.0.0.1"}]}})");
   }
   kube::Node read(const Json& object) {
-    auto read = kube::decode_node(object.dump(), node_fields(), interner_);
+    auto read = decode_node(object.dump(), interner_);
     EXPECT_TRUE(read) << object.dump();
     return std::move(*read);
   }

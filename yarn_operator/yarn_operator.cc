@@ -27,6 +27,7 @@ namespace {
 using model::Reason;
 
 constexpr std::string_view kPodsByNode = "node";
+constexpr int kNodesAPage = 100;  // a node is a dozen KB, and a page is held as a whole while it is read
 constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes that come together are told together
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);     // after an update: has the scheduler taken it?
 constexpr base::Duration kPatchLimit = std::chrono::seconds(4);    // as kTellLimit of cluster_link.cc
@@ -48,8 +49,8 @@ class RunningOperator final : public YarnOperator {
         metrics_(metrics),
         options_(std::move(options)),
         interner_(metrics, "yarn_operator"),
-        nodes_(loop, client_, client_, log_, metrics, random.fork(), informer(kube::kNodes),
-               [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
+        nodes_(loop, client_, client_, log_, metrics, random.fork(), node_informer(),
+               [this](std::string_view bytes) { return decode_node(bytes, interner_); }),
         pods_(loop, client_, client_, log_, metrics, random.fork(), pod_informer(),
               [this](std::string_view bytes) { return decode_pod_row(bytes, interner_); }),
         pool_modes_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace, rim.zones,
@@ -157,6 +158,11 @@ class RunningOperator final : public YarnOperator {
   static kube::InformerConfig informer(const kube::Resource& resource) {
     kube::InformerConfig config;
     config.resource = resource;
+    return config;
+  }
+  static kube::InformerConfig node_informer() {
+    kube::InformerConfig config = informer(kube::kNodes);
+    config.page_size = kNodesAPage;
     return config;
   }
   static kube::InformerConfig pod_informer() {

@@ -9,6 +9,7 @@ namespace tidemark::yarn_operator {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::kMerge;
 using testing::kThird;
 
 class YarnOperatorTest : public testing::OperatorWorld {};
@@ -86,6 +87,15 @@ TEST_F(YarnOperatorTest, OneThatBeganAnewUnderAnotherPortIsFoundByItsAddress) {
   node("n1", "", origin("4k", "4Gi"));
   begin();
   EXPECT_TRUE(total({"n1", 2}, 4096, 4));
+}
+
+TEST_F(YarnOperatorTest, OneIsFoundByTheInternalAddressOfItsNode) {
+  manager().nodes = {{{"10.0.0.7", 1}, {}}};
+  node("n1", "", origin("4k", "4Gi"));
+  must("PATCH", "/api/v1/nodes/n1/status",
+       *Json::parse(R"({"status":{"addresses":[{"type":"InternalIP","address":"10.0.0.7"}]}})"), kMerge);
+  begin();
+  EXPECT_TRUE(total({"10.0.0.7", 1}, 4096, 4));
 }
 
 TEST_F(YarnOperatorTest, OneClusterThatIsAwayHoldsUpNoOther) {

@@ -25,13 +25,23 @@ net::Task<Result<std::string>> Naive::call(const hadoop::Address& server, hadoop
   co_return answer;
 }
 
-net::Task<Result<void>> Naive::tell(std::size_t nodes, std::int64_t step) {
-  for (std::size_t node = 0; node < nodes; ++node) {
-    const hadoop::NodeUpdate update{
-        {nm_host(node), kNmPort}, {yarn_memory_mib(node, step), yarn_vcores(node, step), {}}, std::nullopt};
-    TM_CO_TRY_VOID(co_await call(admin_, kUpdate, hadoop::encode_update_node_resource({update})));
-  }
+net::Task<Result<void>> Naive::tell_one(std::size_t node, std::int64_t step) {
+  const hadoop::NodeUpdate update{
+      {nm_host(node), kNmPort}, {yarn_memory_mib(node, step), yarn_vcores(node, step), {}}, std::nullopt};
+  TM_CO_TRY_VOID(co_await call(admin_, kUpdate, hadoop::encode_update_node_resource({update})));
   co_return Result<void>();
+}
+
+net::Task<Result<void>> Naive::tell(std::size_t nodes, std::int64_t step) {
+  for (std::size_t node = 0; node < nodes; ++node) TM_CO_TRY_VOID(co_await tell_one(node, step));
+  co_return Result<void>();
+}
+
+net::Task<Error> Naive::tell_at_reports(std::size_t nodes, std::int64_t step) {
+  for (std::size_t node = 0;; node = (node + 1) % nodes) {
+    co_await loop_.sleep(kKubeletReports / static_cast<std::int64_t>(nodes));
+    if (auto told = co_await tell_one(node, step); !told) co_return std::move(told).error();
+  }
 }
 
 net::Task<Error> Naive::poll() {

@@ -13,8 +13,10 @@
 //     the machine's monotonic clock, with how often it asked
 //   naive STEP
 //     sets them in the naive way (naive.h); answers when that began and ended, with its calls and connections
-//   poll SECONDS
-//     only what the naive way asks for every second; answers the same
+//   naive_rest STEP SECONDS
+//     what the naive way does where all nodes have the totals of that step already; answers the same
+//   together STEP
+//     sets them in one call over one connection, which is what the operator makes of a change; answers the same
 //   end of input: exit
 #include <algorithm>
 #include <cstdio>
@@ -25,6 +27,7 @@
 
 #include "amounts.h"
 #include "base/text.h"
+#include "hadoop/resource_manager.h"
 #include "hadoop/yarn_records.h"
 #include "lines.h"
 #include "naive.h"
@@ -90,8 +93,10 @@ class Load {
       scope_.spawn(confirm(numbers[0], std::chrono::seconds(numbers[1])));
     } else if (words[0] == "naive" && numbers.size() == 1) {
       scope_.spawn(naive(numbers[0], std::nullopt));
-    } else if (words[0] == "poll" && numbers.size() == 1) {
-      scope_.spawn(naive(0, std::chrono::seconds(numbers[0])));
+    } else if (words[0] == "naive_rest" && numbers.size() == 2) {
+      scope_.spawn(naive(numbers[0], std::chrono::seconds(numbers[1])));
+    } else if (words[0] == "together" && numbers.size() == 1) {
+      scope_.spawn(together(numbers[0]));
     } else {
       return false;
     }
@@ -108,12 +113,7 @@ class Load {
   }
 
   net::Task<void> confirm(std::int64_t step, base::Duration limit) {
-    std::vector<hadoop::NodeUpdate> wanted;
-    for (std::size_t node = 0; node < nodes_; ++node) {
-      wanted.push_back({{bench::nm_host(node), bench::kNmPort},
-                        {bench::yarn_memory_mib(node, step), bench::yarn_vcores(node, step), {}},
-                        std::nullopt});
-    }
+    std::vector<hadoop::NodeUpdate> wanted = totals(step);
     const auto by_id = [](const hadoop::NodeUpdate& a, const hadoop::NodeUpdate& b) { return a.id < b.id; };
     std::ranges::sort(wanted, by_id);
 
@@ -152,17 +152,48 @@ class Load {
                          bench::micros_of(half_at.value_or(at)), R"(,"looks":)", looks, "}"));
   }
 
-  net::Task<void> naive(std::int64_t step, std::optional<base::Duration> only_poll) {
+  std::vector<hadoop::NodeUpdate> totals(std::int64_t step) const {
+    std::vector<hadoop::NodeUpdate> all;
+    for (std::size_t node = 0; node < nodes_; ++node) {
+      all.push_back({{bench::nm_host(node), bench::kNmPort},
+                     {bench::yarn_memory_mib(node, step), bench::yarn_vcores(node, step), {}},
+                     hadoop::Overcommit::keep()});
+    }
+    return all;
+  }
+
+  net::Task<void> together(std::int64_t step) {
+    const base::MonotonicTime begin = loop_.clock().monotonic();
+    hadoop::ResourceManager manager(
+        loop_, nullptr, {{{.id = "", .client = local(ports_.client), .admin = local(ports_.admin)}}, {"root", ""}},
+        random_.fork());
+    if (const auto told = co_await manager.update(totals(step), kCallLimit); !told) {
+      lines_.fail(base::cat("in one call: ", told.error().message));
+      co_return;
+    }
+    answer(begin, loop_.clock().monotonic(), manager.calls(), manager.connections());
+  }
+
+  static void answer(base::MonotonicTime begin, base::MonotonicTime end, std::uint64_t calls,
+                     std::uint64_t connections) {
+    bench::say(base::cat(R"({"begin":)", bench::micros_of(begin), R"(,"end":)", bench::micros_of(end), R"(,"calls":)",
+                         calls, R"(,"connections":)", connections, "}"));
+  }
+
+  // For so long, where there is nothing to be changed.
+  net::Task<void> naive(std::int64_t step, std::optional<base::Duration> rest) {
     bench::Naive way(loop_, local(ports_.client), local(ports_.admin), random_.fork());
     std::optional<Error> wrong;
     const base::MonotonicTime begin = loop_.clock().monotonic();
     base::MonotonicTime end;
     {
       const auto poll = [&]() -> net::Task<void> { wrong = co_await way.poll(); };
+      const auto repeat = [&]() -> net::Task<void> { wrong = co_await way.tell_at_reports(nodes_, step); };
       net::Scope scope(loop_);
       scope.spawn(poll());
-      if (only_poll) {
-        co_await loop_.sleep(*only_poll);
+      if (rest) {
+        scope.spawn(repeat());
+        co_await loop_.sleep(*rest);
       } else if (auto told = co_await way.tell(nodes_, step); !told) {
         wrong = std::move(told).error();
       }
@@ -172,8 +203,7 @@ class Load {
       lines_.fail(base::cat("the naive way: ", wrong->message));
       co_return;
     }
-    bench::say(base::cat(R"({"begin":)", bench::micros_of(begin), R"(,"end":)", bench::micros_of(end), R"(,"calls":)",
-                         way.calls(), R"(,"connections":)", way.connections(), "}"));
+    answer(begin, end, way.calls(), way.connections());
   }
 
   net::EventLoop& loop_;
