@@ -196,6 +196,7 @@ class YarnFleet {
       co_await loop_.sleep(kubelets_every_ / static_cast<std::int64_t>(held_.size()));
       const std::string now = base::format_rfc3339(loop_.clock().wall());
       std::vector<Json> conditions;
+      conditions.reserve(kConditions.size());
       for (const auto& [type, status] : kConditions) {
         conditions.push_back(Json::object({{"type", Json(type)},
                                            {"status", Json(status)},

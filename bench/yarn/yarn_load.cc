@@ -154,6 +154,7 @@ class Load {
 
   std::vector<hadoop::NodeUpdate> totals(std::int64_t step) const {
     std::vector<hadoop::NodeUpdate> all;
+    all.reserve(nodes_);
     for (std::size_t node = 0; node < nodes_; ++node) {
       all.push_back({{bench::nm_host(node), bench::kNmPort},
                      {bench::yarn_memory_mib(node, step), bench::yarn_vcores(node, step), {}},
