@@ -490,6 +490,7 @@ class RunningOperator final : public YarnOperator {
   std::string figures() const {
     if (!may_write()) return "";
     std::vector<const ClusterLink*> links;
+    links.reserve(lanes_.size());
     for (const auto& lane : lanes_) links.push_back(&lane->link);
     return node_figures(links);
   }
