@@ -59,6 +59,11 @@ def resident_bytes(pid: int, field: str = "VmRSS") -> int:
     return 1024 * int(re.search(rf"^{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
 
 
+def private_dirty_bytes(pid: int) -> int:
+    """Of memory that is its own and was written."""
+    return 1024 * int(re.search(r"^Private_Dirty:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
+
+
 def cpu_seconds(pid: int) -> float:
     """What all threads of the process that live now have had of a core, in the kernel and outside of it."""
     return sum(int(task.read_text().split()[0]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9

@@ -203,7 +203,7 @@ struct InformerCore::Impl {
     for (const Held& held : objects) {
       if (held.pass != pass) unseen.push_back(key_of(view(held.object.get())));
     }
-    for (const auto& key : unseen) remove(key);
+    for (const auto& key : unseen) remove({key.ns, key.name, {}});
   }
 
   net::Task<Result<void>> watch_once() {
@@ -241,7 +241,7 @@ struct InformerCore::Impl {
     if (identity.resource_version.empty()) return without_revision();
     if (event.type == EventType::kDeleted) {
       events.add();
-      remove({std::move(identity.ns), std::move(identity.name)});
+      remove({identity.ns, identity.name, {}});
     }
     resource_version = std::move(identity.resource_version);
     contact();
@@ -272,6 +272,7 @@ struct InformerCore::Impl {
 
   void keep(Decoded decoded) {
     const ObjectView now = view(decoded.object.get());
+    if (!decoded.wanted) return remove(now);
     const auto cost =
         static_cast<std::uint32_t>(std::min<std::size_t>(decoded.bytes, std::numeric_limits<std::uint32_t>::max()));
     const auto at = objects.find(now);
@@ -331,12 +332,12 @@ struct InformerCore::Impl {
     over_budget_gauge.set(over ? 1 : 0);
   }
 
-  void remove(const ObjectKey& key) {
-    const auto at = objects.find(key);
+  void remove(const ObjectView& object) {
+    const auto at = objects.find(object);
     if (at == objects.end()) return;
     bytes -= at->bytes;
     const auto taken = objects.extract(at);  // with the object, which those who are told may still look at
-    tell(key, taken.value().object.get(), nullptr);
+    tell(key_of(view(taken.value().object.get())), taken.value().object.get(), nullptr);
   }
 
   void tell(const ObjectKey& key, const void* before, const void* after) {

@@ -76,6 +76,7 @@ using ObjectHolder = std::unique_ptr<const void, void (*)(const void*)>;
 struct Decoded {
   ObjectHolder object;    // the T; not null
   std::size_t bytes = 0;  // what the projection costs
+  bool wanted = true;     // else it is not held, as if it were not there
 };
 
 // The part that does not depend on T: protocol, retries, budget.
@@ -130,13 +131,14 @@ class Informer {
            base::Random random, InformerConfig config, Decode decode)
       : core_(
             loop, reader, watcher, std::move(log), metrics, random, std::move(config),
-            [decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
+            [this, decode = std::move(decode)](std::string_view bytes) -> Result<Decoded> {
               auto object = decode(bytes);
               if (!object) return std::unexpected(std::move(object).error());
               TM_CHECK(object->bytes() >= sizeof(T), "a projection counts itself");
               // The block that it lies in is a little larger.
               const std::size_t cost = object->bytes() - sizeof(T) + allocated_bytes(sizeof(T));
-              return Decoded{ObjectHolder(new T(std::move(*object)), destroy), cost};
+              const bool wanted = wanted_ == nullptr || wanted_(*object);
+              return Decoded{ObjectHolder(new T(std::move(*object)), destroy), cost, wanted};
             },
             view) {
     core_.subscribe([this](const ObjectKey& key, const void* before, const void* after) {
@@ -159,7 +161,10 @@ class Informer {
                       }});
   }
 
-  // Both before run().
+  // All before run().
+  // Only these are held; the others cost their decoding alone. One that is no longer wanted goes, as if it were
+  // deleted.
+  void hold_only(std::function<bool(const T&)> wanted) { wanted_ = std::move(wanted); }
   void subscribe(OnChange on_change) { listeners_.push_back(std::move(on_change)); }
   void add_index(std::string name, IndexOf index_of) {
     indexes_.push_back({std::move(name), std::move(index_of), {}, 0});
@@ -265,6 +270,7 @@ class Informer {
     }
   };
 
+  std::function<bool(const T&)> wanted_;  // null: all
   std::vector<Index> indexes_;
   std::vector<OnChange> listeners_;
   InformerCore core_;

@@ -60,6 +60,7 @@ class InformerTest : public ::testing::Test {
                                                    TM_TRY_VOID(decoder.finish("Thing"));
                                                    return thing;
                                                  });
+    if (wanted) informer->hold_only(wanted);
     informer->add_index("color", [](const Thing& thing) { return std::vector<std::string>{thing.color}; });
     informer->subscribe([this](const ObjectKey& key, const Thing* before, const Thing* after) {
       changes.push_back(base::cat(before ? before->color : "-", ">", after ? after->color : "-", " ", key.name));
@@ -92,6 +93,7 @@ class InformerTest : public ::testing::Test {
   base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
   Interner interner;
   testing::ScriptedApi api;
+  std::function<bool(const Thing&)> wanted;
   std::unique_ptr<Informer<Thing>> informer;
   std::unique_ptr<net::Scope> scope;
   std::vector<std::string> changes;
@@ -111,6 +113,38 @@ TEST_F(InformerTest, ListsInPagesThenFollowsTheWatchFromTheListsRevision) {
   put("f", "green");
   run_for(1s);
   EXPECT_EQ(changes, (std::vector<std::string>{"red>blue a", "red>- b", "->green f"}));
+  EXPECT_EQ(api.lists, 1);
+}
+
+TEST_F(InformerTest, WhatIsNotWantedIsNotHeldAndCostsNothing) {
+  wanted = [](const Thing& thing) { return thing.color != "grey"; };
+  put("a", "red");
+  put("b", "grey");
+  put("c", "grey");
+  start();
+  run_for(1s);
+  EXPECT_TRUE(informer->synced());
+  EXPECT_EQ(held(), (Colors{{"a", "red"}}));
+  EXPECT_TRUE(informer->by_index("color", "grey").empty());
+  const std::size_t bytes = informer->core().bytes();
+
+  changes.clear();
+  put("d", "grey");
+  put("b", "blue");  // by now
+  put("a", "grey");  // no longer
+  api.remove_object("c");
+  run_for(1s);
+  EXPECT_EQ(changes, (std::vector<std::string>{"->blue b", "red>- a"}));
+  EXPECT_EQ(held(), (Colors{{"b", "blue"}}));
+  EXPECT_EQ(informer->core().bytes(), bytes);
+  EXPECT_EQ(refused(), 0U);
+
+  // The watch goes on from what was passed over, too.
+  put("e", "grey");
+  run_for(1s);
+  api.end_watches();
+  run_for(2s);
+  EXPECT_EQ(api.watched_from.back(), std::string(informer->core().resource_version()));
   EXPECT_EQ(api.lists, 1);
 }
 

@@ -46,19 +46,26 @@ class Mapper {
       return;
     }
     const NmName name{cluster, std::move(*id)};
-    const auto known = input_.known.find(cluster);
-    if (known == input_.known.end()) {
+    if (!input_.known.contains(cluster)) {
       map_.wrong[node.name] = base::cat(who, " says ", name.text(), ", and there is no such cluster");
       return;
     }
+    if (reported(name)) {
+      map_.nm_of[node.name] = name;
+      return;
+    }
     // Its ResourceManager knows another one at this very address: one of both names is a mistake.
-    const bool reported = std::ranges::find(known->second, name.id) != known->second.end();
-    if (const auto other = at_addresses(node); !reported && other.size() == 1 && other.front() != name) {
+    if (const auto other = at_addresses(node); other.size() == 1 && other.front() != name) {
       map_.wrong[node.name] =
           base::cat(who, " says ", name.text(), ", and its ResourceManager knows ", other.front().text(), " there");
       return;
     }
     map_.nm_of[node.name] = name;
+  }
+
+  bool reported(const NmName& name) const {
+    const auto [begin, end] = hosts_.equal_range(name.id.host);
+    return std::any_of(begin, end, [&](const auto& each) { return each.second == name; });
   }
 
   std::vector<NmName> at_addresses(const NodePlace& node) const {

@@ -1,6 +1,8 @@
 #include "yarn_operator/objects.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +16,27 @@ namespace tidemark::yarn_operator {
 namespace {
 
 constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname";
+constexpr std::string_view kReady = "Ready";
+// Annotations.
+constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model::kYarnBookAnnotation,
+                                 model::kYarnTakenBackAnnotation};
+constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
+                              model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
+                              model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation};
+
+// Texts of one interner are compared as handles.
+bool same_text(const kube::Text* a, const kube::Text* b) {
+  return a == nullptr || b == nullptr ? a == b : *a == *b;
+}
+
+bool same_texts(const kube::TextMap& a, const kube::TextMap& b, std::span<const std::string_view> keys) {
+  return std::ranges::all_of(keys, [&](std::string_view key) { return same_text(a.find(key), b.find(key)); });
+}
+
+bool same_labels(const kube::TextMap& a, const kube::TextMap& b) {
+  return a.size() == b.size() &&
+         std::ranges::all_of(a, [&](const auto& entry) { return same_text(&entry.value, b.find(entry.key)); });
+}
 
 kube::PodFields pod_fields() {
   kube::PodFields fields;
@@ -42,6 +65,24 @@ Result<std::optional<model::Resources>> origin_of(const kube::Node& node) {
 }
 
 }  // namespace
+
+bool says_the_same(const PodRow& a, const PodRow& b) {
+  return a.node == b.node && a.batch == b.batch && a.node_manager == b.node_manager && a.nm_id == b.nm_id &&
+         a.nm_cluster == b.nm_cluster;
+}
+
+bool says_the_same(const kube::Node* a, const kube::Node* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->unschedulable == b->unschedulable && a->ready() == b->ready() && a->internal_ip == b->internal_ip &&
+         same_labels(a->meta.labels, b->meta.labels) && same_texts(a->meta.annotations, b->meta.annotations, kRead) &&
+         a->allocatable.find(model::kBatchCpu) == b->allocatable.find(model::kBatchCpu) &&
+         a->allocatable.find(model::kBatchMemory) == b->allocatable.find(model::kBatchMemory);
+}
+
+bool carries_the_same(const kube::Node* a, const kube::Node* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return same_texts(a->meta.annotations, b->meta.annotations, kWritten);
+}
 
 std::size_t PodRow::bytes() const {
   return sizeof(PodRow) + meta.ns.bytes() + meta.name.bytes() + kube::string_bytes(meta.resource_version) +
@@ -72,8 +113,23 @@ kube::NodeFields node_fields() {
                              model::kYarnClusterIdAnnotation,     model::kYarnOfferAnnotation,
                              model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,
                              model::kYarnTakenBackAnnotation,     model::kYarnDrainAnnotation};
-  fields.info = false;
+  fields.info = true;  // the internal address comes with it
   return fields;
+}
+
+Result<kube::Node> decode_node(std::string_view bytes, kube::Interner& interner) {
+  static const kube::NodeFields fields = node_fields();
+  TM_TRY(kube::Node node, kube::decode_node(bytes, fields, interner));
+  // Thousands of nodes are held: nothing that is not looked at.
+  kube::Node row;
+  row.meta = std::move(node.meta);
+  for (const std::string_view name : {model::kBatchCpu, model::kBatchMemory}) {
+    if (const auto amount = node.allocatable.find(name)) row.allocatable.set(interner.intern(name), *amount);
+  }
+  if (const kube::NodeCondition* ready = node.condition(kReady)) row.conditions.push_back(*ready);
+  row.unschedulable = node.unschedulable;
+  row.internal_ip = std::move(node.internal_ip);
+  return row;
 }
 
 NodePlace place_of(const kube::Node& node) {

@@ -19,7 +19,8 @@
 
 namespace tidemark::yarn_operator {
 
-// A pod that is bound and has not ended.
+// A pod that is bound and has not ended. Only those that hold of batch and NodeManagers' are kept: a cluster has many
+// times as many others.
 struct PodRow {
   struct Meta {
     kube::Text ns;
@@ -33,11 +34,20 @@ struct PodRow {
   kube::Text nm_id;  // of a NodeManager's pod: its annotations
   kube::Text nm_cluster;
 
+  bool matters() const { return node_manager || batch != model::Resources(); }
   std::size_t bytes() const;
 };
+bool says_the_same(const PodRow& a, const PodRow& b);
 Result<PodRow> decode_pod_row(std::string_view bytes, kube::Interner& interner);
 
 kube::NodeFields node_fields();
+Result<kube::Node> decode_node(std::string_view bytes, kube::Interner& interner);
+
+// Whether both are read alike wherever totals are made. What the operator writes itself is no part of that, nor is what
+// a kubelet says every few minutes. A null one is no node.
+bool says_the_same(const kube::Node* a, const kube::Node* b);
+// What the operator writes of a node.
+bool carries_the_same(const kube::Node* a, const kube::Node* b);
 
 NodePlace place_of(const kube::Node& node);
 NmPod nm_pod_of(const PodRow& pod);

@@ -28,6 +28,7 @@ namespace {
 using model::Reason;
 
 constexpr std::string_view kPodsByNode = "node";
+constexpr int kNodesAPage = 100;  // a node is a dozen KB, and a page is held as a whole while it is read
 constexpr base::Duration kGather = std::chrono::milliseconds(50);  // changes that come together are told together
 // After an update: has the scheduler taken it? And at a failover.
 constexpr base::Duration kLookAgain = std::chrono::seconds(1);
@@ -52,8 +53,8 @@ class RunningOperator final : public YarnOperator {
         metrics_(metrics),
         options_(std::move(options)),
         interner_(metrics, "yarn_operator"),
-        nodes_(loop, client_, client_, log_, metrics, random.fork(), informer(kube::kNodes),
-               [this](std::string_view bytes) { return kube::decode_node(bytes, node_fields(), interner_); }),
+        nodes_(loop, client_, client_, log_, metrics, random.fork(), node_informer(),
+               [this](std::string_view bytes) { return decode_node(bytes, interner_); }),
         pods_(loop, client_, client_, log_, metrics, random.fork(), pod_informer(),
               [this](std::string_view bytes) { return decode_pod_row(bytes, interner_); }),
         pool_modes_(loop, client_, interner_, log_, metrics, random.fork(), options_.config_namespace, rim.zones,
@@ -77,12 +78,18 @@ class RunningOperator final : public YarnOperator {
         scope_(loop) {
     pods_.add_index(std::string(kPodsByNode),
                     [](const PodRow& pod) { return std::vector<std::string>{std::string(pod.node)}; });
-    nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node*, const kube::Node*) { changed(); });
+    pods_.hold_only([](const PodRow& pod) { return pod.matters(); });
+    // A look at all nodes for each event of one would be most of what the operator does: kubelets report, and its own
+    // writes come back.
+    nodes_.subscribe([this](const kube::ObjectKey&, const kube::Node* before, const kube::Node* after) {
+      if (!says_the_same(before, after)) {
+        changed();
+      } else if (!carries_the_same(before, after)) {
+        annotate_.set();
+      }
+    });
     pods_.subscribe([this](const kube::ObjectKey&, const PodRow* before, const PodRow* after) {
-      const auto matters = [](const PodRow* pod) {
-        return pod != nullptr && (pod->node_manager || pod->batch != model::Resources());
-      };
-      if (matters(before) || matters(after)) changed();
+      if (before == nullptr || after == nullptr || !says_the_same(*before, *after)) changed();
     });
     for (YarnCluster& cluster : clusters) {
       const base::Log named = log_.named(base::cat("yarn-operator ", cluster.id));
@@ -156,6 +163,11 @@ class RunningOperator final : public YarnOperator {
   static kube::InformerConfig informer(const kube::Resource& resource) {
     kube::InformerConfig config;
     config.resource = resource;
+    return config;
+  }
+  static kube::InformerConfig node_informer() {
+    kube::InformerConfig config = informer(kube::kNodes);
+    config.page_size = kNodesAPage;
     return config;
   }
   static kube::InformerConfig pod_informer() {

@@ -9,6 +9,7 @@ namespace tidemark::yarn_operator {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::kMerge;
 using testing::kThird;
 
 class YarnOperatorTest : public testing::OperatorWorld {
@@ -38,6 +39,17 @@ TEST_F(YarnOperatorTest, YarnIsToldWhatPodsLeaveAndKubernetesWhatYarnHolds) {
   EXPECT_EQ(audit[0].old_value, R"({"memoryMiB":8192,"vcores":8})");
   EXPECT_EQ(audit[0].new_value, R"({"memoryMiB":2048,"vcores":2})");
   EXPECT_EQ(audit[0].reason, "TM-YARN-001");
+}
+
+// A cluster has many pods that hold nothing of batch.
+TEST_F(YarnOperatorTest, OnlyPodsThatHoldOfBatchAreKept) {
+  manager().nodes = {{{"a", 1}, {}}};
+  node("n1", "a:1", origin("4k", "4Gi"));
+  pod("batch", "n1", "1k", "1Gi");
+  for (const char* online : {"web-1", "web-2", "web-3"}) pod(online, "n1", "0", "0");
+  begin();
+  EXPECT_TRUE(total({"a", 1}, 3072, 3));
+  EXPECT_EQ(metrics.gauge("tidemark_informer_objects", "", {{"component", "pods"}}).value(), 1);
 }
 
 TEST_F(YarnOperatorTest, AllThatChangedGoesInOneCallAndNothingGoesTwice) {
@@ -83,6 +95,15 @@ TEST_F(YarnOperatorTest, OneThatBeganAnewUnderAnotherPortIsFoundByItsAddress) {
   node("n1", "", origin("4k", "4Gi"));
   begin();
   EXPECT_TRUE(total({"n1", 2}, 4096, 4));
+}
+
+TEST_F(YarnOperatorTest, OneIsFoundByTheInternalAddressOfItsNode) {
+  manager().nodes = {{{"10.0.0.7", 1}, {}}};
+  node("n1", "", origin("4k", "4Gi"));
+  must("PATCH", "/api/v1/nodes/n1/status",
+       *Json::parse(R"({"status":{"addresses":[{"type":"InternalIP","address":"10.0.0.7"}]}})"), kMerge);
+  begin();
+  EXPECT_TRUE(total({"10.0.0.7", 1}, 4096, 4));
 }
 
 TEST_F(YarnOperatorTest, OneClusterThatIsAwayHoldsUpNoOther) {

@@ -79,6 +79,11 @@ class Providing(unittest.TestCase):
         self.assertEqual(("/jars", ""), (environment["TIDEMARK_HADOOP_JARS"], remedy))
         self.assertNotIn("TIDEMARK_KUBELET", environment)
 
+    def test_a_resource_manager_alone_needs_neither_spark_nor_a_node(self):
+        self.java, self.jars = "/java", True
+        with mock.patch.object(maven_jars.SPARK, "provide", side_effect=AssertionError), mock.patch.object(yarn.node, "provide", side_effect=AssertionError):
+            self.assertEqual(({"TIDEMARK_JAVA": "/java", "TIDEMARK_HADOOP_JARS": "/jars"}, ""), yarn.java_and_hadoop())
+
     def test_the_group_is_skipped_by_name_with_the_remedy(self):
         run = groups.Run()
         with mock.patch.object(groups.build, "listed", lambda *_: [("x_test", Path("/nonexistent"))]), mock.patch.object(yarn, "provide", lambda: ({}, "run as root")):

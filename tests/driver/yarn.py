@@ -20,18 +20,29 @@ SYSTEM_PROGRAMS = "/usr/sbin:/sbin"  # where a KDC is, and no user's PATH leads
 
 def provide() -> tuple[dict[str, str], str]:
     """The environment of the tests, or why there can be no YARN here, with the remedy."""
+    hadoop, remedy = java_and_hadoop()
+    if remedy:
+        return {}, remedy
     try:
-        packages.setup([package for package, program in packages.YARN.items() if _lacks(program)])
-        java = find_java()
-        if java is None:
-            raise Failed(f"wanted Java {JAVA_MAJOR} with its compiler, found none on the PATH and none in {JVMS}")
-        hadoop, spark = maven_jars.HADOOP.provide(), maven_jars.SPARK.provide()
+        spark = maven_jars.SPARK.provide()
     except Failed as error:
         return {}, str(error)
     shared, remedy = node.provide()
     if remedy:
         loud(f"no node can be made here, which tests of yarn skip: {remedy}")
-    return {**shared, "TIDEMARK_JAVA": java, "TIDEMARK_HADOOP_JARS": str(hadoop), "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+    return {**shared, **hadoop, "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
+
+
+def java_and_hadoop() -> tuple[dict[str, str], str]:
+    """The part of it that a ResourceManager alone needs."""
+    try:
+        packages.setup([package for package, program in packages.YARN.items() if _lacks(program)])
+        java = find_java()
+        if java is None:
+            raise Failed(f"wanted Java {JAVA_MAJOR} with its compiler, found none on the PATH and none in {JVMS}")
+        return {"TIDEMARK_JAVA": java, "TIDEMARK_HADOOP_JARS": str(maven_jars.HADOOP.provide())}, ""
+    except Failed as error:
+        return {}, str(error)
 
 
 def complete() -> bool:
