@@ -152,6 +152,7 @@ class Bench:
         self.load = self._talker(load_program, str(NODES), *ports)
         self.naive = self._talker(load_program, str(NODES), *ports)
         took = self.load.ask("register")["us"] / 1e6
+        self.load.ask("confirm 0 0")  # its own connection is there from now on, and in all counts of them
         print(f"{NODES} NodeManagers registered in {took:.1f} s, load {os.getloadavg()[0]:.1f}", flush=True)
         self._step = 0  # of the nodes' amounts
         self._step_told = 500  # by others than the operator
