@@ -22,7 +22,8 @@ constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model:
                                  model::kYarnTakenBackAnnotation};
 constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
                               model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
-                              model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation};
+                              model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation,
+                              model::kYarnDrainAnnotation};
 
 // Texts of one interner are compared as handles.
 bool same_text(const kube::Text* a, const kube::Text* b) {
