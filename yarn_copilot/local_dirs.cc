@@ -14,8 +14,8 @@ constexpr std::string_view kUsers = "usercache", kApplications = "appcache";
 
 class Look {
  public:
-  Look(const LocalLook& limits, LocalUse& out)
-      : entries_left_(limits.entries), end_(clock_.monotonic() + limits.time), out_(out) {}
+  Look(const LocalLook& limits, const base::Clock& clock, LocalUse& out)
+      : clock_(clock), entries_left_(limits.entries), end_(clock.monotonic() + limits.time), out_(out) {}
 
   void folder(const std::string& path) {
     const auto root = linux::open_directory(path);
@@ -81,7 +81,7 @@ class Look {
 
   static linux::Place place(std::string_view name) { return {"a local folder of the NodeManager", {}, name}; }
 
-  base::SystemClock clock_;
+  const base::Clock& clock_;
   std::size_t entries_left_;
   base::MonotonicTime end_;
   LocalUse& out_;
@@ -89,9 +89,10 @@ class Look {
 
 }  // namespace
 
-LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const LocalLook& limits) {
+LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const LocalLook& limits,
+                            const base::Clock& clock) {
   LocalUse out;
-  Look look(limits, out);
+  Look look(limits, clock, out);
   for (const std::string& each : folders) look.folder(each);
   return out;
 }

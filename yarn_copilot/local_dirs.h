@@ -29,7 +29,8 @@ struct LocalUse {
   std::vector<std::string> absent;  // folders that are not there, or cannot be opened
 };
 
-// Waits for the disks: for a worker. Follows no link: what containers make leads nowhere else.
-LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const LocalLook& look);
+// Waits for the disks: for a worker, with a clock that any thread may ask. Follows no link: what containers make leads
+// nowhere else.
+LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const LocalLook& look, const base::Clock& clock);
 
 }  // namespace tidemark::yarn_copilot

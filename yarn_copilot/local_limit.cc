@@ -48,8 +48,8 @@ net::Task<void> LocalLimit::run() {
 
 net::Task<void> LocalLimit::pass() {
   const base::MonotonicTime begin = loop_.clock().monotonic();
-  std::function<LocalUse()> look = [folders = config_.folders, limits = config_.look] {
-    return look_at_local_dirs(folders, limits);
+  std::function<LocalUse()> look = [folders = config_.folders, limits = config_.look, clock = &loop_.clock()] {
+    return look_at_local_dirs(folders, limits, *clock);
   };
   auto seen = co_await worker_.run(loop_, std::move(look));
   if (!seen) co_return;

@@ -562,16 +562,16 @@ TEST_F(LocalDirs, ALinkLeadsNowhere) {
   local.folder(place(kTask));
   std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kTask) + "/out"));
   std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kOther)));
-  const LocalUse use = look_at_local_dirs({local.root()}, {});
+  const LocalUse use = look_at_local_dirs({local.root()}, {}, clock);
   EXPECT_LT(use.bytes, 1 << 20);
   EXPECT_TRUE(use.whole);
 }
 
 TEST_F(LocalDirs, ALookHasItsLimits) {
   for (int i = 0; i < 50; ++i) local.write(base::cat(place(kTask), "/", i), "x");
-  EXPECT_TRUE(look_at_local_dirs({local.root()}, {}).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, {.entries = 20}).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, {.time = 0s}).whole);
+  EXPECT_TRUE(look_at_local_dirs({local.root()}, {}, clock).whole);
+  EXPECT_FALSE(look_at_local_dirs({local.root()}, {.entries = 20}, clock).whole);
+  EXPECT_FALSE(look_at_local_dirs({local.root()}, {.time = 0s}, clock).whole);
 }
 
 TEST_F(LocalDirs, ALimitWithoutFoldersIsRefused) {
