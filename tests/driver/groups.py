@@ -34,7 +34,7 @@ GROUPS = {
 }
 CI_GROUPS = [group for group in GROUPS if group != "long"]
 NEED_CLUSTER = {"contract", "node", "cluster", "yarn", "long"}
-BESIDE_CLUSTER = {"node": node, "yarn": yarn, "long": node}  # what they want beside it; what a killed test leaves of that is cleared away
+BESIDE_CLUSTER = {"node": node, "yarn": yarn, "long": yarn}  # what they want beside it; what a killed test leaves of that is cleared away
 MAY_LACK = {"long"}  # its tests that want what cannot be made here skip, the others run
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "promtool"]}
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
@@ -202,7 +202,7 @@ def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict
             if remedy and group not in MAY_LACK:
                 return _skip(run, group, remedy)
             if remedy:
-                loud(f"no node can be made here, which tests of {group} skip: {remedy}")
+                loud(f"no node or no YARN can be made here, which tests of {group} skip: {remedy}")
         with run.timed("kubernetes"):
             clusters = run.fixtures.start(count)
     except Failed as error:
