@@ -229,7 +229,10 @@ net::Task<void> Service::tell_canonical_name(HelperRequest request) {
 // Also the first time, so that who has a wrong keytab is told at the start.
 net::Task<void> Service::renew() {
   auto look = co_await logins_.run<Look>(loop_, [keeper = keeper_] { return keeper->log_in(); });
-  if (!look) co_return;
+  if (!look) {  // others wait for logins
+    renewal_ = loop_.after(until_retry(++failures_), [this] { scope_.spawn(renew()); });
+    co_return;
+  }
   noted(*look);
   if (look->tickets) co_return;
   HelperAnswer note;

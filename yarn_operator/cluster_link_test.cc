@@ -192,14 +192,34 @@ TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
   one.away = false;
   one.nodes.at(kNm).used_memory = 0;
   ASSERT_TRUE(refresh());
-  const Wanted wanted{"n", kNm, {1024, 4, {}}};
-  const std::vector<Due> due{{"n", {1, clock.wall()}, &wanted}};
+  const std::vector<Due> due{{"n", kNm, clock.wall(), 1024, 4}};
   DrainBook book;
-  EXPECT_TRUE(book.begin(due, link, clock.monotonic()).empty());
+  EXPECT_TRUE(book.begin(due, link, clock.monotonic()).shrinks.empty());
   clock.advance(10s);
   one.nodes.at(kNm).used_memory = 2048;
   ASSERT_TRUE(refresh());
-  EXPECT_EQ(book.begin(due, link, clock.monotonic()).size(), 1U);
+  const auto begun = book.begin(due, link, clock.monotonic());
+  ASSERT_EQ(begun.shrinks.size(), 1U);
+  EXPECT_EQ(begun.shrinks[0].total.memory_mib, 1024);
+  EXPECT_EQ(begun.first, 1U);
+}
+
+// The offer fell since, for what online work uses: that ends nobody.
+TEST_F(ClusterLinkTest, ADrainThatIsTriedAgainGoesNoFurtherThanAtFirst) {
+  one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
+  ASSERT_TRUE(refresh());
+  DrainBook book;
+  const base::WallTime by = clock.wall();
+  EXPECT_EQ(book.begin({{"n", kNm, by, 1024, 4}}, link, clock.monotonic()).shrinks.size(), 1U);
+  const auto again = book.begin({{"n", kNm, by, 512, 4}}, link, clock.monotonic());
+  ASSERT_EQ(again.shrinks.size(), 1U) << "it was not done yet";
+  EXPECT_EQ(again.shrinks[0].total.memory_mib, 1024);
+  EXPECT_EQ(again.first, 0U);
+  one.nodes.at(kNm).used_memory = 1024;
+  ASSERT_TRUE(refresh());
+  EXPECT_TRUE(book.begin({{"n", kNm, by, 512, 4}}, link, clock.monotonic()).shrinks.empty());
+  // Another drain is another one.
+  EXPECT_EQ(book.begin({{"n", kNm, by + 1h, 512, 4}}, link, clock.monotonic()).shrinks.size(), 1U);
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
-// Which nodes have more of YARN's work than their offer lets them, now that the time to drain is over: what is too much
+// Which nodes have more of YARN's work than the manager's offer, now that the time to drain is over: what is beyond it
 // ends as pre-empted, by a total with a timeout of zero. Once for each drain, and again while the ResourceManager has
-// not done it; what gets too much later has another cause, and goes on.
+// not done it, down to where the first try would have left it: what gets too much later has another cause, and goes on.
+// So does what a node is told for another reason than its offer (cordoned, not ready).
 //
 // Memory alone decides: a scheduler that goes by memory hands out more vcores than a node has.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,23 +25,33 @@ inline constexpr base::Duration kDrainAgain = std::chrono::seconds(5);
 
 struct Due {
   std::string node;
-  model::YarnDrain drain;
-  const Wanted* wanted = nullptr;  // of the list that was given
+  hadoop::NodeId nm;
+  base::WallTime by;
+  std::int64_t offered_mib = 0;
+  std::int32_t offered_vcores = 0;
 };
 
 class DrainBook {
  public:
+  struct Dues {
+    std::vector<Due> due;
+    std::optional<base::Duration> next;  // until another one is
+  };
   // `node_of` answers null for a node that is gone.
-  std::vector<Due> due(const std::vector<Wanted>& wanted,
-                       const std::function<const kube::Node*(const std::string&)>& node_of, base::WallTime now,
-                       base::MonotonicTime mono) const;
-  // By a report that is new: the totals of those that have too much. It is not asked again in a moment.
-  std::vector<Shrink> begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime mono);
+  Dues due(const std::vector<Wanted>& wanted, const std::function<const kube::Node*(const std::string&)>& node_of,
+           base::WallTime now, base::MonotonicTime mono) const;
+  struct Begun {
+    std::vector<Shrink> shrinks;
+    std::size_t first = 0;  // of those: not tried before
+  };
+  // By a report that is new. A node is not tried again in a moment.
+  Begun begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime mono);
   void forget(const std::function<bool(const std::string&)>& is_gone);
 
  private:
   struct Last {
     base::WallTime by;
+    std::int64_t down_to_mib = 0;
     bool done = false;
     base::MonotonicTime again;
   };

@@ -85,6 +85,28 @@ TEST_F(DrainTest, WhatGetsTooMuchLaterGoesOn) {
   EXPECT_EQ(manager().preempted, std::vector{kNew});
 }
 
+// Then it is told nothing, which is not its offer.
+TEST_F(DrainTest, OfACordonedNodeOnlyWhatIsBeyondItsOfferEnds) {
+  patch("n1", Json::object({{"spec", Json::object({{"unschedulable", true}})}}));
+  offer(1024);
+  drain(300ms);
+  begin();
+  EXPECT_TRUE(total(kNm, 0, 0));
+  EXPECT_TRUE(preempted({kNew}));
+  pass(500ms);
+  EXPECT_TRUE(total(kNm, 0, 0));
+  EXPECT_EQ(manager().preempted, std::vector{kNew});
+}
+
+// However seldom it looks otherwise.
+TEST_F(DrainTest, TheMomentIsNotSleptThrough) {
+  options.poll = 10min;
+  offer(1024);
+  drain(700ms);
+  begin();
+  EXPECT_TRUE(preempted({kNew}));
+}
+
 TEST_F(DrainTest, OneOfAnotherOfferOrLongAgoOrUnreadableEndsNobody) {
   offer(1024);
   drain(0ms, 4);

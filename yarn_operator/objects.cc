@@ -165,6 +165,12 @@ Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods,
   return share;
 }
 
+std::optional<model::YarnOffer> offer_on(const kube::Node& node) {
+  const auto text = text_of(node.meta.annotations, model::kYarnOfferAnnotation);
+  const auto offer = text ? model::parse_yarn_offer(*text) : fail(ErrorKind::kNotFound);
+  return offer ? std::optional(*offer) : std::nullopt;
+}
+
 std::optional<model::YarnDrain> drain_on(const kube::Node& node) {
   const auto text = text_of(node.meta.annotations, model::kYarnDrainAnnotation);
   const auto drain = text ? model::parse_yarn_drain(*text) : fail(ErrorKind::kNotFound);
@@ -172,8 +178,7 @@ std::optional<model::YarnDrain> drain_on(const kube::Node& node) {
 }
 
 std::int64_t offer_generation(const kube::Node& node) {
-  const auto text = text_of(node.meta.annotations, model::kYarnOfferAnnotation);
-  const auto offer = text ? model::parse_yarn_offer(*text) : fail(ErrorKind::kNotFound);
+  const auto offer = offer_on(node);
   return offer ? offer->generation : 0;
 }
 

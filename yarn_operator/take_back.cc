@@ -102,23 +102,38 @@ bool fits(const Going& going, const ClusterLink& link) {
 
 }  // namespace
 
-net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings) {
+namespace {
+
+// By what it says now, those that it does not know yet are gone, and a total would end them too.
+void refuse_unknown(Going& going, const ClusterLink& link, const Result<void>& seen) {
+  if (!seen) {
+    refuse(going, seen.error().message);
+  } else if (link.may_hold_more(going.of->nm)) {
+    refuse(going,
+           base::cat("the ResourceManager of ", going.of->nm.text(), " does not know all of its containers yet"));
+  }
+}
+
+}  // namespace
+
+net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings,
+                                        std::function<bool()> may_write) {
   std::vector<Going> all;
   all.reserve(takings.size());
   for (const Taking& each : takings) all.push_back(begin(each));
   const auto seen = co_await link.refresh();
   for (Going& each : all) {
-    if (each.there.empty()) continue;
-    if (!seen) {
-      refuse(each, seen.error().message);
-    } else if (link.may_hold_more(each.of->nm)) {
-      // By what it says now, those that it does not know yet are gone, and a total would end them too.
-      refuse(each,
-             base::cat("the ResourceManager of ", each.of->nm.text(), " does not know all of its containers yet"));
-    } else {
-      co_await ask(link, each, true);
+    if (!each.there.empty()) refuse_unknown(each, link, seen);
+    if (!each.there.empty()) co_await ask(link, each, true);
+  }
+  // What began while they were asked for is not to end in their place.
+  if (std::ranges::any_of(all, [](const Going& each) { return !each.there.empty(); })) {
+    const auto now = co_await link.refresh();
+    for (Going& each : all) {
+      if (!each.there.empty()) refuse_unknown(each, link, now);
     }
   }
+  if (!may_write()) co_return std::vector<Taken>();  // another replica leads now, and answers
 
   std::vector<Shrink> shrinks;
   for (Going& each : all) {

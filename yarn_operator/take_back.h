@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Taken {
 };
 
 // One answer for each, in their order. Of a ResourceManager that cannot be asked each is refused.
-net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings);
+net::Task<std::vector<Taken>> take_back(net::EventLoop& loop, ClusterLink& link, std::vector<Taking> takings,
+                                        std::function<bool()> may_write);
 
 }  // namespace tidemark::yarn_operator

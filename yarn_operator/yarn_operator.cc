@@ -198,35 +198,45 @@ class RunningOperator final : public YarnOperator {
         annotate_.set();
       }
       if (lane.link.synced() && listed() && may_write()) co_await take_back_of(lane);
+      std::optional<base::Duration> next_drain;
+      if (lane.link.synced() && !lane.away && listed() && may_write()) next_drain = co_await end_what_is_due(lane);
       if (lane.link.synced() && !lane.away && listed()) {
         std::vector<Wanted> wanted = wanted_of(lane.link.id());
         note_closed(lane, lane.link.closed(wanted));
         if (may_write()) {
           const UnderWay mine(under_way_);
-          co_await end_what_is_due(lane, wanted);
           auto told = co_await lane.link.tell(std::move(wanted));
           if (!told) lane.log.warn("totals were not taken", {{"why", told.error().message}});
           if (told) tell_set_again(told->set_again);
           if (!told || told->told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
         }
       }
-      const base::Duration wait = next_look - loop_.clock().monotonic();
+      base::Duration wait = next_look - loop_.clock().monotonic();
+      if (next_drain) wait = std::min(wait, *next_drain);
       if (wait > base::Duration(0) && co_await lane.wake.wait_for(wait)) co_await loop_.sleep(kGather);
       lane.wake.clear();
     }
   }
 
-  // What is beyond the offers of nodes whose time to drain is over. Their next totals follow at once.
-  net::Task<void> end_what_is_due(Lane& lane, const std::vector<Wanted>& wanted) {
-    const auto node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
-    const auto due = drains_.due(wanted, node_of, loop_.clock().wall(), loop_.clock().monotonic());
-    if (due.empty() || !co_await lane.link.refresh()) co_return;
-    auto shrinks = drains_.begin(due, lane.link, loop_.clock().monotonic());
-    if (shrinks.empty()) co_return;
-    const std::size_t count = shrinks.size();
-    const auto told = co_await lane.link.shrink(std::move(shrinks));
-    if (told) drained_.add(count);
+  // What is beyond the offers of nodes whose time to drain is over. Their next totals follow at once. Answers how long
+  // until that of another node is.
+  net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane) {
+    const UnderWay mine(under_way_);
+    auto found = drains_due(lane);
+    if (found.due.empty() || !co_await lane.link.refresh() || !may_write()) co_return found.next;
+    found = drains_due(lane);  // an order may have been taken back meanwhile
+    auto begun = drains_.begin(found.due, lane.link, loop_.clock().monotonic());
+    if (begun.shrinks.empty()) co_return found.next;
+    const auto told = co_await lane.link.shrink(std::move(begun.shrinks));
+    if (told) drained_.add(begun.first);
     if (!told) lane.log.warn("what drained is not ended", {{"why", told.error().message}});
+    co_return found.next;
+  }
+
+  DrainBook::Dues drains_due(const Lane& lane) {
+    return drains_.due(
+        wanted_of(lane.link.id()), [this](const std::string& name) { return nodes_.find({"", name}); },
+        loop_.clock().wall(), loop_.clock().monotonic());
   }
 
   // What agents want back. Their nodes' next totals follow at once.
@@ -236,7 +246,7 @@ class RunningOperator final : public YarnOperator {
     const UnderWay mine(under_way_);
     std::map<std::string, std::string> reasons;
     for (const Taking& each : takings) reasons[each.node] = each.request.reason;
-    for (const Taken& each : co_await take_back(loop_, lane.link, std::move(takings))) {
+    for (const Taken& each : co_await take_back(loop_, lane.link, std::move(takings), [this] { return may_write(); })) {
       const model::TakenBack& answer = each.answer;
       take_backs_.answered(each.node, answer);
       taken_back_.add(answer.gone.size());
