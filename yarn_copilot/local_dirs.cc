@@ -14,8 +14,12 @@ constexpr std::string_view kUsers = "usercache", kApplications = "appcache";
 
 class Look {
  public:
-  Look(const LocalLook& limits, const base::Clock& clock, LocalUse& out)
-      : clock_(clock), entries_left_(limits.entries), end_(clock.monotonic() + limits.time), out_(out) {}
+  Look(const std::set<LocalApplication>& running, const LocalLook& limits, const base::Clock& clock, LocalUse& out)
+      : running_(running),
+        clock_(clock),
+        entries_left_(limits.entries),
+        end_(clock.monotonic() + limits.time),
+        out_(out) {}
 
   void folder(const std::string& path) {
     const auto root = linux::open_directory(path);
@@ -25,36 +29,53 @@ class Look {
     }
     const linux::Directory& top = **root;
     for (const std::string& name : below(top)) {
-      if (name != kUsers) {
+      if (name == kUsers) {
+        each(top, name, [&](const linux::Directory& users, const std::string& user) { of_user(users, user); });
+      } else {
         weigh(top, name);
-        continue;
       }
-      each(top, name, [&](const linux::Directory& users, const std::string& user) {
-        each(users, user, [&](const linux::Directory& of_user, const std::string& part) {
-          if (part != kApplications) {
-            weigh(of_user, part);
-            return;
-          }
-          each(of_user, part, [&](const linux::Directory& applications, const std::string& application) {
-            each(applications, application, [&](const linux::Directory& of_application, const std::string& item) {
-              const std::int64_t bytes = weigh(of_application, item);
-              out_.applications[application] += bytes;
-              if (item.starts_with(kContainerPrefix)) out_.containers[item] += bytes;
-            });
-          });
-        });
-      });
     }
   }
 
  private:
+  void of_user(const linux::Directory& users, const std::string& user) {
+    each(users, user, [&](const linux::Directory& of_user, const std::string& part) {
+      if (part != kApplications) {
+        weigh(of_user, part);
+        return;
+      }
+      each(of_user, part, [&](const linux::Directory& applications, const std::string& name) {
+        const LocalApplication application{user, name};
+        if (running_.contains(application)) {
+          of_application(applications, application);
+        } else {
+          weigh(applications, name);
+        }
+      });
+    });
+  }
+
+  void of_application(const linux::Directory& applications, const LocalApplication& application) {
+    each(applications, application.application, [&](const linux::Directory& directory, const std::string& item) {
+      const std::int64_t bytes = weigh(directory, item);
+      if (bytes == 0) return;
+      out_.applications[application] += bytes;
+      if (item.starts_with(kContainerPrefix)) out_.containers[item] += bytes;
+    });
+  }
+
   // Opens `name` in `directory` and goes through its folders. One that went meanwhile holds nothing.
   template <class Visit>
   void each(const linux::Directory& directory, const std::string& name, const Visit& visit) {
+    if (spent()) return;
+    --entries_left_;
     const auto opened = linux::open_beneath(directory.fd.get(), name, place(name));
     if (!opened) out_.whole = false;
     if (!opened || !*opened) return;
-    for (const std::string& item : below(**opened)) visit(**opened, item);
+    for (const std::string& item : below(**opened)) {
+      if (spent()) return;
+      visit(**opened, item);
+    }
   }
 
   std::vector<std::string> below(const linux::Directory& directory) {
@@ -64,23 +85,29 @@ class Look {
   }
 
   std::int64_t weigh(const linux::Directory& directory, const std::string& name) {
+    if (spent()) return 0;
     const auto opened = linux::open_beneath(directory.fd.get(), name, place(name));
-    const base::Duration time = end_ - clock_.monotonic();
-    if (!opened || time <= base::Duration(0) || entries_left_ == 0) {
-      out_.whole = false;
-      return 0;
-    }
-    if (!*opened) return 0;
+    if (!opened) out_.whole = false;
+    if (!opened || !*opened) return 0;
     const auto space =
-        linux::folder_space((*opened)->fd.get(), (*opened)->identity.device, {.entries = entries_left_, .time = time});
+        linux::folder_space((*opened)->fd.get(), (*opened)->identity.device,
+                            {.entries = entries_left_, .time = std::max(end_ - clock_.monotonic(), base::Duration(0))});
     entries_left_ -= std::min(entries_left_, static_cast<std::size_t>(std::max<std::int64_t>(space.inodes, 1)));
     out_.whole = out_.whole && space.whole;
     out_.bytes += space.bytes;
     return space.bytes;
   }
 
+  // Whoever fills these folders, with whatever names, makes the look no longer.
+  bool spent() {
+    if (entries_left_ > 0 && clock_.monotonic() < end_) return false;
+    out_.whole = false;
+    return true;
+  }
+
   static linux::Place place(std::string_view name) { return {"a local folder of the NodeManager", {}, name}; }
 
+  const std::set<LocalApplication>& running_;
   const base::Clock& clock_;
   std::size_t entries_left_;
   base::MonotonicTime end_;
@@ -89,10 +116,10 @@ class Look {
 
 }  // namespace
 
-LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const LocalLook& limits,
-                            const base::Clock& clock) {
+LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const std::set<LocalApplication>& running,
+                            const LocalLook& limits, const base::Clock& clock) {
   LocalUse out;
-  Look look(limits, clock, out);
+  Look look(running, limits, clock, out);
   for (const std::string& each : folders) look.folder(each);
   return out;
 }

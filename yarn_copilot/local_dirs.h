@@ -3,13 +3,16 @@
 //   DIR/usercache/USER/appcache/APPLICATION/CONTAINER/…   a container's own
 //   DIR/usercache/USER/appcache/APPLICATION/…             of all its containers here: shuffle files, blocks of Spark
 //   DIR/…                                                 what was localized for all, and the NodeManager's own
+//
+// What lies below usercache/USER is that user's to write, names too: only of his own applications it counts as theirs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
@@ -21,16 +24,23 @@ struct LocalLook {
   base::Duration time = std::chrono::seconds(5);
 };
 
+struct LocalApplication {
+  std::string user;
+  std::string application;
+  auto operator<=>(const LocalApplication&) const = default;
+};
+
 struct LocalUse {
-  std::map<std::string, std::int64_t, std::less<>> containers;    // bytes of their own
-  std::map<std::string, std::int64_t, std::less<>> applications;  // those of their containers among them
-  std::int64_t bytes = 0;                                         // all there is in the folders
+  std::map<std::string, std::int64_t, std::less<>> containers;  // bytes of their own; of `running` applications
+  std::map<LocalApplication, std::int64_t> applications;        // those of their containers among them
+  std::int64_t bytes = 0;                                       // all there is in the folders
   bool whole = true;                // false: there is more, beyond the limits or where nobody lets us look
   std::vector<std::string> absent;  // folders that are not there, or cannot be opened
 };
 
 // Waits for the disks: for a worker, with a clock that any thread may ask. Follows no link: what containers make leads
-// nowhere else.
-LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const LocalLook& look, const base::Clock& clock);
+// nowhere else. `running`: whose parts are told apart; what others left counts in the sum alone.
+LocalUse look_at_local_dirs(const std::vector<std::string>& folders, const std::set<LocalApplication>& running,
+                            const LocalLook& look, const base::Clock& clock);
 
 }  // namespace tidemark::yarn_copilot

@@ -47,9 +47,17 @@ net::Task<void> LocalLimit::run() {
 }
 
 net::Task<void> LocalLimit::pass() {
+  const auto running = co_await containers_.running(Detail::kPlain);
   const base::MonotonicTime begin = loop_.clock().monotonic();
-  std::function<LocalUse()> look = [folders = config_.folders, limits = config_.look, clock = &loop_.clock()] {
-    return look_at_local_dirs(folders, limits, *clock);
+  std::set<LocalApplication> applications;
+  if (running) {
+    for (const SeenContainer& each : *running) {
+      if (each.yarn) applications.insert({each.said.user, std::string(each.yarn->application)});
+    }
+  }
+  std::function<LocalUse()> look = [folders = config_.folders, applications, limits = config_.look,
+                                    clock = &loop_.clock()] {
+    return look_at_local_dirs(folders, applications, limits, *clock);
   };
   auto seen = co_await worker_.run(loop_, std::move(look));
   if (!seen) co_return;
@@ -58,10 +66,10 @@ net::Task<void> LocalLimit::pass() {
   bytes_.set(static_cast<double>(last_->bytes));
   whole_.set(last_->whole ? 1 : 0);
   tell_absent();
-  if (config_.limit_bytes > 0 && last_->bytes > config_.limit_bytes) {
-    co_await enforce();
-  } else {
+  if (config_.limit_bytes == 0 || last_->bytes <= config_.limit_bytes) {
     told_nobody_ = false;
+  } else if (running && !on_its_way(*running)) {
+    co_await enforce(*running);
   }
 }
 
@@ -71,17 +79,16 @@ bool LocalLimit::on_its_way(const std::vector<SeenContainer>& running) const {
   return there && ends_.deadline(victim_).has_value();
 }
 
-net::Task<void> LocalLimit::enforce() {
-  const auto running = co_await containers_.running(Detail::kPlain);
-  if (!running || on_its_way(*running)) co_return;
+net::Task<void> LocalLimit::enforce(const std::vector<SeenContainer>& running) {
   std::vector<LocalHolder> holders;
-  for (const SeenContainer& each : *running) {
-    if (each.yarn) holders.push_back({each.said.id, std::string(each.yarn->application), each.master(), each.began});
+  for (const SeenContainer& each : running) {
+    if (!each.yarn) continue;
+    holders.push_back({each.said.id, {each.said.user, std::string(each.yarn->application)}, each.master(), each.began});
   }
-  const auto chosen = choose_local_victim(holders, *last_);
+  const auto chosen = choose_local_victim(holders, *last_, last_->bytes - config_.limit_bytes);
   if (!chosen) {
     if (!std::exchange(told_nobody_, true)) {
-      log_.warn("the local folders hold more than their limit, and nobody who runs holds any of it",
+      log_.warn("the local folders hold more than their limit, and the end of all who run would not help",
                 {{"mib", mib(last_->bytes)}, {"limit_mib", mib(config_.limit_bytes)}});
     }
     co_return;
@@ -91,7 +98,7 @@ net::Task<void> LocalLimit::enforce() {
   log_.warn("the local folders hold more than their limit",
             {{"mib", mib(last_->bytes)},
              {"limit_mib", mib(config_.limit_bytes)},
-             {"application", holders[*chosen].application},
+             {"application", holders[*chosen].application.application},
              {"container", victim_},
              {"reason", model::reason_id(model::Reason::kYarnLocalDirs)}});
   const auto asked = co_await ends_.stop(

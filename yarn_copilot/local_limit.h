@@ -47,7 +47,7 @@ class LocalLimit {
   std::optional<std::int64_t> bytes_of(std::string_view container) const;
 
  private:
-  net::Task<void> enforce();
+  net::Task<void> enforce(const std::vector<SeenContainer>& running);
   bool on_its_way(const std::vector<SeenContainer>& running) const;
   void tell_absent();
 

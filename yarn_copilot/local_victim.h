@@ -16,7 +16,7 @@ namespace tidemark::yarn_copilot {
 
 struct LocalHolder {
   std::string id;
-  std::string application;
+  LocalApplication application;
   bool master = false;
   std::optional<base::WallTime> began;  // nullopt: its processes are not there yet
 };
@@ -24,7 +24,8 @@ struct LocalHolder {
 // Less than this part of what its application holds is not worth a choice.
 inline constexpr std::int64_t kOwnPart_percent = 25;
 
-// Its place in `holders`; nullopt: nobody who runs holds anything.
-std::optional<std::size_t> choose_local_victim(const std::vector<LocalHolder>& holders, const LocalUse& use);
+// Its place in `holders`. nullopt: those who run do not hold together what is `too_much`, so their end would not help.
+std::optional<std::size_t> choose_local_victim(const std::vector<LocalHolder>& holders, const LocalUse& use,
+                                               std::int64_t too_much);
 
 }  // namespace tidemark::yarn_copilot

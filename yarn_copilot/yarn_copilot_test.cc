@@ -10,6 +10,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -486,6 +487,8 @@ TEST_F(World, TheSystemdDriversGroupIsFound) {
   EXPECT_EQ(run(api().container(std::string(kTask), kLimit))->group, base::cat(kSystemdGroup, "/", kTask));
 }
 
+const std::set<LocalApplication> kRunning = {{"ada", "application_1700000000000_0001"}};
+
 struct LocalDirs : World {
   LocalDirs() {
     options.local_dirs = {local.root()};
@@ -550,7 +553,7 @@ TEST_F(LocalDirs, WhatNobodyWhoRunsHoldsEndsNobody) {
   options.local_dirs.push_back(local.path("not-there"));
   start();
   ASSERT_TRUE(net::testing::run_real_until(
-      loop, [&] { return lines.find("nobody who runs holds any of it") != std::string::npos; }, kLimit))
+      loop, [&] { return lines.find("the end of all who run would not help") != std::string::npos; }, kLimit))
       << lines;
   EXPECT_NE(lines.find("a local folder cannot be opened"), std::string::npos);
   EXPECT_TRUE(audit.empty());
@@ -562,16 +565,32 @@ TEST_F(LocalDirs, ALinkLeadsNowhere) {
   local.folder(place(kTask));
   std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kTask) + "/out"));
   std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kOther)));
-  const LocalUse use = look_at_local_dirs({local.root()}, {}, clock);
+  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
   EXPECT_LT(use.bytes, 1 << 20);
   EXPECT_TRUE(use.whole);
 }
 
+// Below usercache/USER he gives what names he likes.
+TEST_F(LocalDirs, WhatAUserCallsAnothersCountsForNobody) {
+  local.write(base::cat("usercache/eve/appcache/application_1700000000000_0001/", kTask, "/file"),
+              std::string(2000 << 10, 'x'));
+  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
+  EXPECT_GE(use.bytes, 2000 << 10);
+  EXPECT_TRUE(use.applications.empty());
+  EXPECT_TRUE(use.containers.empty());
+}
+
+TEST_F(LocalDirs, HoweverManyNamesThereAreALookEnds) {
+  for (int i = 0; i < 60; ++i) local.folder(base::cat("usercache/eve/appcache/application_", i));
+  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {.entries = 10}, clock);
+  EXPECT_FALSE(use.whole);
+}
+
 TEST_F(LocalDirs, ALookHasItsLimits) {
   for (int i = 0; i < 50; ++i) local.write(base::cat(place(kTask), "/", i), "x");
-  EXPECT_TRUE(look_at_local_dirs({local.root()}, {}, clock).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, {.entries = 20}, clock).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, {.time = 0s}, clock).whole);
+  EXPECT_TRUE(look_at_local_dirs({local.root()}, kRunning, {}, clock).whole);
+  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.entries = 20}, clock).whole);
+  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.time = 0s}, clock).whole);
 }
 
 TEST_F(LocalDirs, ALimitWithoutFoldersIsRefused) {
