@@ -37,7 +37,7 @@ EVERYTHING = {
     },
     "yarnCopilot": {
         "enabled": True, "nodeManagerEndpoint": "https://localhost:8044", "socket": "/run/copilot/yarn.sock", "group": "kube/besteffort/yarn", "adopt": True, "allowUsers": [4711, 4712],
-        "hadoopConfDir": "/etc/hadoop/conf", "queueClasses": ["etl=transcode", "root.adhoc=query"], "metricsHost": "127.0.0.1", "metricsPort": 9998, "logLevel": "debug", "logFormat": "text",
+        "hadoopConfDir": "/etc/hadoop/conf", "localDirs": ["/d1/yarn", "/d2/yarn"], "localDirsLimitMiB": 1000000, "queueClasses": ["etl=transcode", "root.adhoc=query"], "metricsHost": "127.0.0.1", "metricsPort": 9998, "logLevel": "debug", "logFormat": "text",
         "extraArgs": ["--list-age=2s"], "maxUnavailable": 3, "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}},
         "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
     },
@@ -112,6 +112,8 @@ BAD = [
     ({"yarnCopilot": {"socket": "copilot.sock"}}, "socket"),
     ({"yarnCopilot": {"allowUsers": ["ada"]}}, "allowUsers"),
     ({"yarnCopilot": {"queueClasses": ["etl"]}}, "queueClasses"),
+    ({"yarnCopilot": {"localDirs": ["yarn"]}}, "localDirs"),
+    ({"yarnCopilot": {"enabled": True, "localDirsLimitMiB": 5}}, "yarnCopilot.localDirsLimitMiB: of which folders?"),
     ({"yarnCopilot": {"nodeManagerEndpoint": "localhost"}}, "nodeManagerEndpoint"),
     ({"nodeManager": {"localDirs": []}}, "localDirs"),
     ({"nodeManager": {"recoveryDir": "recovery"}}, "recoveryDir"),
