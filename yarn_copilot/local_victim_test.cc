@@ -25,7 +25,7 @@ const std::vector<LocalHolder> kAll = {holder("big-master", "big", 300, true), h
 TEST(LocalVictim, OfTheApplicationThatHoldsMostWhoHoldsMostHimself) {
   LocalUse use;
   use.applications = {{{"ada", "big"}, 1000}, {{"ada", "small"}, 900}};
-  use.containers = {{"big-old", 600}, {"big-new", 300}, {{"ada", "small"}, 900}};
+  use.containers = {{"big-old", 600}, {"big-new", 300}, {"small", 900}};
   EXPECT_EQ(chosen(kAll, use), "big-old");
 }
 
