@@ -113,7 +113,6 @@ BAD = [
     ({"yarnCopilot": {"allowUsers": ["ada"]}}, "allowUsers"),
     ({"yarnCopilot": {"queueClasses": ["etl"]}}, "queueClasses"),
     ({"yarnCopilot": {"localDirs": ["yarn"]}}, "localDirs"),
-    ({"yarnCopilot": {"enabled": True, "localDirsLimitMiB": 5}}, "yarnCopilot.localDirsLimitMiB: of which folders?"),
     ({"yarnCopilot": {"nodeManagerEndpoint": "localhost"}}, "nodeManagerEndpoint"),
     ({"nodeManager": {"localDirs": []}}, "localDirs"),
     ({"nodeManager": {"recoveryDir": "recovery"}}, "recoveryDir"),
@@ -165,6 +164,9 @@ class Chart(unittest.TestCase):
                 self.assertIn(named, done.stderr)
         done = helm("template", RELEASE, CHART, values={"serviceAccount": {"create": False}})
         self.assertIn("serviceAccount.name must say whose account it is", done.stderr)
+        done = helm("template", RELEASE, CHART, values={"yarnCopilot": {"enabled": True, "localDirsLimitMiB": 5}})
+        self.assertNotEqual(0, done.returncode)
+        self.assertIn("yarnCopilot.localDirsLimitMiB: of which folders?", done.stderr)
 
     def test_the_pods_are_held_to_the_restricted_standard(self):
         """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
@@ -306,10 +308,11 @@ class Chart(unittest.TestCase):
         container = self.on_each_node("yarn-copilot")
         told = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
         self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in told])
-        for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s"):
+        for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s",
+                       "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--local-dirs-limit-mib=1000000"):
             self.assertIn(wanted, container["args"])
         mounted = {each["mountPath"] for each in container["volumeMounts"]}
-        self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/var/lib/tidemark/yarn-copilot"}, mounted)
+        self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/host/local/d1/yarn", "/host/local/d2/yarn", "/var/lib/tidemark/yarn-copilot"}, mounted)
         # As it begins there, but for the folders of the machine.
         folder = self.enterContext(tempfile.TemporaryDirectory())
         (Path(folder) / "yarn-site.xml").write_text(SITE)
