@@ -2,6 +2,7 @@
 counts no failure. Where the operator is silent the container is killed as before."""
 
 import json
+import os
 import signal
 import sys
 import time
