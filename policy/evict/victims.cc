@@ -113,13 +113,31 @@ auto standing(const Task& task, const Victim& victim, std::string_view business)
                     task.sub_priority.value_or(task.priority_value));
 }
 
-// As a ResourceManager has it: it hands containers of an application out by their number.
-auto newest_first(const Task& a, const Task& b) {
-  const auto begun = [](const Task& task) {
-    return task.created ? task.created->since_epoch.count() : std::int64_t{0};
+// When its ResourceManager handed it out is told by nobody. It begins a moment later, and of two of one attempt the one
+// with the larger number was handed out later, whichever began first.
+struct HandedOut {
+  Victim victim;
+  const Task* task = nullptr;
+  std::int64_t begun = 0;
+};
+
+// As a ResourceManager ends them: the newest first, masters last.
+void newest_first(std::vector<HandedOut>& all) {
+  const auto number = [](const HandedOut& each) {
+    return std::tuple(each.task->infrastructure, std::string_view(each.task->identity.attempt),
+                      std::string_view(each.task->identity.task));
   };
-  return std::tuple(a.infrastructure, begun(b), std::string_view(b.identity.task)) <
-         std::tuple(b.infrastructure, begun(a), std::string_view(a.identity.task));
+  std::ranges::sort(all, {}, number);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const Task& one = *all[i].task;
+    const Task& before = *all[i - 1].task;
+    const bool same = one.infrastructure == before.infrastructure && one.identity.attempt == before.identity.attempt;
+    if (same) all[i].begun = std::max(all[i].begun, all[i - 1].begun);
+  }
+  std::ranges::sort(all, [](const HandedOut& a, const HandedOut& b) {
+    return std::tuple(a.task->infrastructure, b.begun, std::string_view(b.task->identity.task)) <
+           std::tuple(b.task->infrastructure, a.begun, std::string_view(a.task->identity.task));
+  });
 }
 
 // The turns of YARN's tasks stay, of each source for itself; who has them is its ResourceManager's order.
@@ -130,12 +148,13 @@ void let_yarn_choose(std::vector<Victim>& all, std::span<const TaskSeen> tasks) 
     if (task.kind == TaskKind::kCopilotTask && !task.identity.attempt.empty()) turns[task.identity.source].push_back(i);
   }
   for (const auto& [source, places] : turns) {
-    std::vector<Victim> theirs;
-    for (const std::size_t place : places) theirs.push_back(all[place]);
-    std::ranges::sort(theirs, [&](const Victim& a, const Victim& b) {
-      return newest_first(*tasks[a.task].task, *tasks[b.task].task);
-    });
-    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = theirs[i];
+    std::vector<HandedOut> theirs;
+    for (const std::size_t place : places) {
+      const Task* task = tasks[all[place].task].task;
+      theirs.push_back({all[place], task, task->created ? task->created->since_epoch.count() : std::int64_t{0}});
+    }
+    newest_first(theirs);
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = theirs[i].victim;
   }
 }
 

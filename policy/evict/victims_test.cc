@@ -360,7 +360,9 @@ TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
   for (int i = 0; i < 2000; ++i) {
     AnyNode node = any_node(random);
     for (model::Task& each : node.tasks) {
-      if (each.kind == model::TaskKind::kCopilotTask && random() % 4 != 0) each.identity.attempt = "a1";
+      if (each.kind == model::TaskKind::kCopilotTask && random() % 4 != 0) {
+        each.identity.attempt = random() % 2 == 0 ? "a1" : "a2";
+      }
     }
     for (const Gap& gap : all_gaps()) {
       VictimRules rules = node.rules();
@@ -368,7 +370,7 @@ TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
       rules.yarn_preempts = true;
       const auto theirs = victims(node.seen, gap, rules, node.now);
       ASSERT_EQ(ours.size(), theirs.size());
-      std::map<std::string, const model::Task*> last;
+      std::map<std::string, const model::Task*> last, last_of_attempt;
       std::multiset<std::size_t> before, after;
       for (std::size_t at = 0; at < ours.size(); ++at) {
         before.insert(ours[at].task);
@@ -382,13 +384,14 @@ TEST(AnyVictims, WhereYarnChoosesOnlyItsOwnTasksChangePlaces) {
         }
         ASSERT_EQ(was.identity.source, is.identity.source);
         const model::Task*& sooner = last[is.identity.source];
-        if (sooner != nullptr) {
-          ASSERT_LE(sooner->infrastructure, is.infrastructure);
-          if (sooner->infrastructure == is.infrastructure) {
-            ASSERT_GE(sooner->created.value_or(base::WallTime{}), is.created.value_or(base::WallTime{}));
-          }
-        }
+        if (sooner != nullptr) ASSERT_LE(sooner->infrastructure, is.infrastructure);
         sooner = &is;
+        // They are handed out by their number.
+        const model::Task*& before_it = last_of_attempt[is.identity.source + "/" + is.identity.attempt];
+        if (before_it != nullptr && before_it->infrastructure == is.infrastructure) {
+          ASSERT_GE(before_it->identity.task, is.identity.task);
+        }
+        before_it = &is;
       }
       ASSERT_EQ(before, after);
     }
