@@ -25,6 +25,7 @@ class Look {
     const auto root = linux::open_directory(path);
     if (!root || !*root) {
       out_.absent.push_back(path);
+      out_.whole = false;
       return;
     }
     const linux::Directory& top = **root;

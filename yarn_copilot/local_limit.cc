@@ -110,7 +110,8 @@ net::Task<void> LocalLimit::enforce(const std::vector<SeenContainer>& running) {
 std::optional<std::int64_t> LocalLimit::bytes_of(std::string_view container) const {
   if (!last_) return std::nullopt;
   const auto found = last_->containers.find(container);
-  return found == last_->containers.end() ? 0 : found->second;
+  if (found != last_->containers.end()) return found->second;
+  return last_->whole ? std::optional<std::int64_t>(0) : std::nullopt;  // what was not looked at is not known
 }
 
 void LocalLimit::tell_absent() {

@@ -43,7 +43,7 @@ class LocalLimit {
   net::Task<void> run();
   // One look, and who ends for it.
   net::Task<void> pass();
-  // Of its own, at the last look. nullopt: nobody looks, or nobody did yet.
+  // Of its own, at the last look. nullopt: nobody looks, nobody did yet, or it was not seen by one that saw not all.
   std::optional<std::int64_t> bytes_of(std::string_view container) const;
 
  private:

@@ -556,6 +556,8 @@ TEST_F(LocalDirs, WhatNobodyWhoRunsHoldsEndsNobody) {
       loop, [&] { return lines.find("the end of all who run would not help") != std::string::npos; }, kLimit))
       << lines;
   EXPECT_NE(lines.find("a local folder cannot be opened"), std::string::npos);
+  EXPECT_EQ(local_bytes(kTask), -1) << "of what was not seen nothing is told";
+  EXPECT_NE(metrics.text().find("tidemark_yarn_copilot_local_dirs_seen_whole 0"), std::string::npos);
   EXPECT_TRUE(audit.empty());
 }
 
