@@ -32,9 +32,10 @@ class Frameworks(unittest.TestCase):
         """Of all jobs, with processes; without masters."""
         return sorted(each["id"] for each in self.node.containers() if each["state"] == "RUNNING" and not each["id"].endswith("_000001") and self.node.processes(each["id"]))
 
-    def preempt(self, count: int) -> None:
-        """The newest, one after the other."""
-        for _ in range(count):
+    def preempt(self, job, count: int) -> None:
+        """So many at least, the newest first. What is known of the amount in use is a moment old when a cut arrives: now and then one ends two, or none."""
+        so_far = lambda: job.report()["numNonAMContainerPreempted"]
+        while so_far() < count:
             until("two containers work", lambda: len(self.tasks()) >= 2, LIMIT_S)
             self.set_total(self.node.seen()["usedMemoryMB"] - 1, SITE.vcores + 1, AT_ONCE)
             self.set_total(SITE.memory_mib, SITE.vcores, NEVER_MS)
@@ -50,14 +51,13 @@ class Frameworks(unittest.TestCase):
 
     def test_a_pre_empted_map_is_run_again_and_counts_as_no_failure(self):
         job = frameworks.map_reduce(self.yarn, 24, 4)
-        self.preempt(TIMES)
+        self.preempt(job, TIMES)
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"])
         self.assertEqual(24, job.sum())
         until("its client knows", job.counters)
         counters = job.counters()
         self.assertEqual(None, counters.get("Failed map tasks"), counters)
         self.assertGreaterEqual(counters["Killed map tasks"], 1, "of those that had begun")
-        self.assertEqual(TIMES, job.report()["numNonAMContainerPreempted"])
 
     def test_a_killed_map_counts_as_a_failure(self):
         """Four of one map end the job."""
@@ -69,7 +69,7 @@ class Frameworks(unittest.TestCase):
 
     def test_a_pre_empted_executor_is_replaced_and_counts_as_no_failure(self):
         job = frameworks.spark(self.yarn, 40, 1, executors=3)
-        self.preempt(TIMES)
+        self.preempt(job, TIMES)
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"], job.tail())
         self.assertEqual(set(), job.failed(), job.tail())
         self.assertTrue(job.preempted())  # of one that was given and not yet taken it is not told
