@@ -14,11 +14,14 @@
 #include "kube/objects.h"
 #include "model/annotations.h"
 #include "model/names.h"
+#include "model/take_back.h"
+#include "policy/drain/drain.h"
 #include "policy/pools/parse.h"
 #include "policy/render/overcommit_text.h"
 #include "policy/render/why.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/objects.h"
+#include "yarn_operator/take_back_book.h"
 
 namespace tidemark::cli {
 namespace {
@@ -45,6 +48,8 @@ struct Found {
   std::vector<Holder> pods;  // the largest first
   std::optional<model::YarnOffer> offer;
   std::optional<model::YarnBook> book;
+  std::optional<base::WallTime> drains;  // when what containers hold beyond the offer ends, or did a moment ago
+  std::optional<yarn_operator::HeldBack> held_back;
   std::optional<NmName> nm;
   std::string mismatch;  // why there is no NodeManager for certain
   std::vector<Asked> asked;
@@ -186,6 +191,41 @@ net::Task<Result<void>> read_pool(kube::Client& client, const ExplainYarnOptions
   co_return Result<void>();
 }
 
+void read_book(const kube::Node& node, Found& found) {
+  const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation);
+  if (text == nullptr) return;
+  if (auto book = model::parse_yarn_book(text->view()); book) {
+    found.book = std::move(*book);
+  } else {
+    found.notes.push_back(base::cat(model::kYarnBookAnnotation, ": ", book.error().message));
+  }
+}
+
+// One beside another offer says nothing.
+void read_drain(const kube::Node& node, base::WallTime now, Found& found) {
+  const auto* text = node.meta.annotations.find(model::kYarnDrainAnnotation);
+  if (text == nullptr) return;
+  const auto drain = model::parse_yarn_drain(text->view());
+  if (!drain) {
+    found.notes.push_back(base::cat(model::kYarnDrainAnnotation, ": ", drain.error().message));
+  } else if (found.offer && drain->generation == found.offer->generation && now - drain->by < policy::kDrainKept) {
+    found.drains = drain->by;
+  }
+}
+
+// As the node says it: what the operator answered in the last moment may be on its way.
+void read_held_back(const kube::Node& node, base::WallTime now, Found& found) {
+  const auto* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
+  if (text == nullptr) return;
+  const auto answer = model::parse_taken_back(text->view());
+  if (!answer) {
+    found.notes.push_back(base::cat(model::kYarnTakenBackAnnotation, ": ", answer.error().message));
+    return;
+  }
+  found.held_back = yarn_operator::held_back(*answer, now);
+  if (found.held_back) found.share.keep_mib = found.held_back->keep_mib;
+}
+
 std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& is) {
   const std::int64_t memory = is.memory_mib - wanted.memory_mib;
   const std::int64_t vcores = is.vcores - wanted.vcores;
@@ -225,6 +265,11 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
     row("the manager's offer", base::cat(amount_text(found.offer->offer), " (number ", found.offer->generation, ")"));
   } else {
     row("the manager's offer", "none: it does not speak to YARN here");
+  }
+  if (found.drains) row("beyond it YARN's work", base::cat("ends at ", base::format_rfc3339(*found.drains)));
+  if (found.held_back) {
+    row("held back", base::cat("no more than ", found.held_back->keep_mib, " MiB until ",
+                               base::format_rfc3339(found.held_back->until), ": containers were taken back"));
   }
   if (found.book) {
     row("in force, by the book", base::cat(amount_text(found.book->confirmed), " (number ", found.book->generation,
@@ -278,6 +323,11 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
     out["offer"] = amount_json(found.offer->offer);
     out["offer"]["generation"] = Json(found.offer->generation);
   }
+  if (found.drains) out["drains"] = Json(base::format_rfc3339(*found.drains));
+  if (found.held_back) {
+    out["heldBack"] = Json::object(
+        {{"keepMiB", Json(found.held_back->keep_mib)}, {"until", Json(base::format_rfc3339(found.held_back->until))}});
+  }
   if (found.book) out["book"] = Json::parse(model::format_yarn_book(*found.book)).value_or(Json());
   out["ready"] = Json(found.share.ready);
   out["cordoned"] = Json(found.share.cordoned);
@@ -315,18 +365,15 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   Found found;
   TM_CO_TRY_VOID(co_await read_pods(client, options, interner, found));
   TM_CO_TRY_VOID(co_await read_pool(client, options, node, interner, found));
-  TM_CO_TRY(found.share, yarn_operator::share_of(node, found.share.pods, found.mode, loop.clock().wall()));
-  found.total = policy::yarn_total(found.share, options.totals);
+  const base::WallTime now = loop.clock().wall();
+  TM_CO_TRY(found.share, yarn_operator::share_of(node, found.share.pods, found.mode, now));
   if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
     TM_CO_TRY(found.offer, model::parse_yarn_offer(text->view()));
   }
-  if (const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation)) {
-    if (auto book = model::parse_yarn_book(text->view()); book) {
-      found.book = std::move(*book);
-    } else {
-      found.notes.push_back(base::cat(model::kYarnBookAnnotation, ": ", book.error().message));
-    }
-  }
+  read_book(node, found);
+  read_drain(node, now, found);
+  read_held_back(node, now, found);
+  found.total = policy::yarn_total(found.share, options.totals);
   yarn_operator::MapInput input;
   // Claims of clusters that nobody is asked about are taken as they are.
   TM_CO_TRY_VOID(co_await read_map(client, options, interner, input));

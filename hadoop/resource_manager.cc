@@ -117,8 +117,9 @@ net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates,
   co_return Result<void>();
 }
 
-// Twice at most: once where the active one was thought to be, for half of the time, since a frozen one answers nothing;
-// once where it then is. A call that was lost on its way may have been done; both of ours may be done twice.
+// Twice at most: where the active one was thought to be, and where another is. A frozen one answers nothing: after half
+// of the time the active one is looked for while the call goes on, so one that is only slow keeps all of its time. A
+// call that was lost on its way, or was given up for another, may have been done; both of ours may be done twice.
 net::Task<Result<std::string>> ResourceManager::ask_active(Call call, base::Duration limit) {
   const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
   const auto left = [&] { return deadline - loop_.clock().monotonic(); };
@@ -130,12 +131,32 @@ net::Task<Result<std::string>> ResourceManager::ask_active(Call call, base::Dura
   if (!known) {
     TM_CO_TRY(active_, co_await find_active(left()));
   }
-  auto answer = co_await call(*members_[*active_], known ? limit / 2 : left());
-  if (answer || !says_to_ask_another(answer.error())) co_return answer;
-  active_.reset();
-  if (!known || left() <= base::Duration(0)) co_return answer;
-  TM_CO_TRY(active_, co_await find_active(left()));
-  co_return co_await call(*members_[*active_], left());
+  const std::size_t first = *active_;
+  auto tried = co_await ask_while_active(first, call, left());
+  if (tried.answer) {
+    if (*tried.answer || !says_to_ask_another(tried.answer->error())) co_return *std::move(tried.answer);
+    if (active_ == first) active_.reset();  // unless another call has found the next one meanwhile
+    if (!known || left() <= base::Duration(0)) co_return *std::move(tried.answer);
+    TM_CO_TRY(tried.another, co_await find_active(left()));
+  }
+  active_ = tried.another;
+  co_return co_await call(*members_[tried.another], left());
+}
+
+net::Task<ResourceManager::Tried> ResourceManager::ask_while_active(std::size_t number, const Call& call,
+                                                                    base::Duration limit) {
+  const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
+  net::OneShot<Tried> tried(loop_);
+  const auto ask = [&]() -> net::Task<void> { tried.give({.answer = co_await call(*members_[number], limit)}); };
+  const auto look = [&]() -> net::Task<void> {
+    co_await loop_.sleep(limit / 2);
+    const auto active = co_await find_active(deadline - loop_.clock().monotonic());
+    if (active && *active != number) tried.give({.another = *active});
+  };
+  net::Scope scope(loop_);
+  scope.spawn(ask());
+  scope.spawn(look());
+  co_return co_await tried;
 }
 
 net::Task<Result<std::size_t>> ResourceManager::find_active(base::Duration limit) {

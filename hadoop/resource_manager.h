@@ -1,6 +1,6 @@
 // The ResourceManager of one YARN cluster as calls, whichever of its machines is active now: one kept connection to its
 // admin port and one to its client port. With HA the active one is found by asking all at once, and again when it turns
-// out to be on standby, away or silent.
+// out to be on standby or away, or is silent while another says that it is active.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,12 @@ class ResourceManager {
   using Call = std::function<net::Task<Result<std::string>>(Member&, base::Duration limit)>;
 
   bool has_peers() const { return cluster_.members.size() > 1 || !cluster_.members.front().id.empty(); }
+  struct Tried {
+    std::optional<Result<std::string>> answer{};  // nullopt: given up, another is active
+    std::size_t another = 0;                      // that one
+  };
   net::Task<Result<std::string>> ask_active(Call call, base::Duration limit);
+  net::Task<Tried> ask_while_active(std::size_t number, const Call& call, base::Duration limit);
   net::Task<Result<std::size_t>> find_active(base::Duration limit);
 
   net::EventLoop& loop_;

@@ -30,7 +30,7 @@ struct Machine {
   }
 
   RpcServer::Reply answer(const SeenCall& call) {
-    if (silent) return std::nullopt;
+    if (silent || (slow && call.method != "getServiceStatus")) return std::nullopt;
     if (call.method == "getServiceStatus") {
       std::string status;
       WireWriter(status).number(1, static_cast<int>(state));
@@ -41,6 +41,10 @@ struct Machine {
     }
     asked.push_back(call.method);
     if (call.method == "updateNodeResource") return "";
+    return nodes();
+  }
+
+  std::string nodes() const {
     std::string one;
     WireWriter(one)
         .message(1, [&](WireWriter& id) { id.bytes(1, name).number(2, 1); })
@@ -55,6 +59,7 @@ struct Machine {
   std::string name;
   HaState state;
   bool silent = false;
+  bool slow = false;  // says at once who it is, and nothing else
   std::vector<std::string> asked;
   std::unique_ptr<RpcServer> client;
   std::unique_ptr<RpcServer> admin;
@@ -141,6 +146,43 @@ TEST_F(ResourceManagerTest, WhereTheActiveOneFreezesTheSameCallIsAnsweredByTheOt
   ASSERT_TRUE(*answer) << answer->error().message;
   EXPECT_EQ((*answer)->nodes[0].id.host, "rm1");
   EXPECT_EQ(manager.active()->id, "rm1");
+}
+
+TEST_F(ResourceManagerTest, WhoIsActiveAndSlowKeepsAllOfItsTime) {
+  ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
+  EXPECT_EQ(who(manager), "rm2");
+  two.slow = true;
+  begin(manager, seconds(10));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return two.client->calls().size() == 2; }));
+  const std::size_t looks = one.admin->calls().size();
+  net::testing::run_for(loop, clock, seconds(5));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return one.admin->calls().size() > looks; }));
+  net::testing::run_for(loop, clock, seconds(4));
+  EXPECT_FALSE(answer);
+  two.client->answer(two.client->calls().back(), two.nodes());
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return answer.has_value(); }));
+  ASSERT_TRUE(*answer) << answer->error().message;
+  EXPECT_EQ((*answer)->nodes[0].id.host, "rm2");
+  EXPECT_EQ(two.client->calls().size(), 2U) << "it was asked once, not once more";
+  EXPECT_EQ(manager.failovers(), 0U);
+}
+
+// Nobody says that he is active: no reason to give the call up.
+TEST_F(ResourceManagerTest, WhereNobodyIsActiveACallWaitsToItsEnd) {
+  ResourceManager manager(loop, nullptr, cluster({addresses(one), addresses(two)}), base::Random(1));
+  EXPECT_EQ(who(manager), "rm2");
+  two.silent = true;
+  begin(manager, seconds(10));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return two.client->calls().size() == 2; }));
+  net::testing::run_for(loop, clock, seconds(5));
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return one.admin->calls().size() == 2; }));
+  net::testing::run_for(loop, clock, seconds(4));
+  EXPECT_FALSE(answer);
+  net::testing::run_for(loop, clock, seconds(2));
+  ASSERT_TRUE(answer);
+  ASSERT_FALSE(*answer);
+  EXPECT_EQ(answer->error().kind, ErrorKind::kDeadline) << answer->error().message;
+  EXPECT_EQ(manager.active(), nullptr);
 }
 
 // The one that was frozen goes on and believes for a while that it is still active.

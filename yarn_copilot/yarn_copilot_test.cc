@@ -1,156 +1,31 @@
-// The whole copilot over its socket, between a NodeManager that says what a test wants and a machine that is a folder.
 #include "yarn_copilot/yarn_copilot.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
-#include "copilot/client.h"
 #include "hadoop/testing/rpc_server.h"
 #include "hadoop/wire.h"
-#include "linux/testing/kill_folder.h"
-#include "linux/testing/tree.h"
-#include "net/http_client.h"
-#include "net/http_server.h"
-#include "net/testing/http.h"
-#include "net/testing/loop.h"
-#include "yarn_copilot/local_dirs.h"
-#include "yarn_copilot/machine.h"
+#include "yarn_copilot/testing/world.h"
 
 namespace tidemark::yarn_copilot {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::string_view kMaster = "container_1700000000000_0001_01_000001";
-constexpr std::string_view kTask = "container_1700000000000_0001_01_000002";
-constexpr std::string_view kOther = "container_1700000000000_0001_01_000003";
-constexpr std::string_view kEnded = "container_1700000000000_0001_01_000004";
-constexpr base::Duration kLimit = 30s;
-
-std::string said(std::string_view id, std::string_view state, int memory_mib = 1024, int vcores = 1) {
-  return base::cat(R"({"id":")", id, R"(","state":")", state, R"(","user":"ada","totalMemoryNeededMB":)", memory_mib,
-                   R"(,"totalVCoresNeeded":)", vcores, "}");
-}
-
-struct World : ::testing::Test {
-  World() {
-    linux::testing::make_v1(groups);
-    for (const std::string_view id : {kMaster, kTask, kOther}) add_group(id);
-    tell({said(kMaster, "RUNNING"), said(kTask, "RUNNING", 2048, 2), said(kOther, "RUNNING"),
-          said(kEnded, "EXITED_WITH_SUCCESS")});
-    proc.folder("self");
-    net::HttpServerConfig config;
-    config.listen = "127.0.0.1:0";
-    const auto handler = [this](net::HttpExchange& exchange) { return answer(exchange); };
-    node_manager = net::HttpServer::listen(loop, log, config, handler).value();
-    options.socket = groups.path("run/yarn/copilot.sock");
-    options.node_manager = node_manager->address();
-    options.cgroup_root = groups.root();
-    options.proc_root = proc.root();
-    options.list_age = 0s;
-  }
-  ~World() override {
-    client.reset();
-    copilot.reset();
-    node_manager.reset();
-  }
-
-  static std::string group_of(std::string_view id) { return base::cat(kDefaultGroup, "/", id); }
-  void add_group(std::string_view id) {
-    const std::string group = group_of(id);
-    linux::testing::make_v1_group(groups, group);
-    groups.write("cpu/" + group + "/cpu.cfs_quota_us", "-1\n");
-    groups.write("cpu/" + group + "/cpu.cfs_period_us", "100000\n");
-    groups.write("cpuacct/" + group + "/cpuacct.usage", "7000\n");
-    groups.write("memory/" + group + "/memory.limit_in_bytes", "9223372036854771712\n");
-    groups.write("memory/" + group + "/memory.usage_in_bytes", "5000\n");
-    groups.write("memory/" + group + "/memory.stat", "total_cache 1\ntotal_rss 2\ntotal_inactive_file 1000\n");
-  }
-  void add_process(pid_t pid, std::string_view id, std::int64_t start_ticks = 100) {
-    killing.add(pid, {"cpu/" + group_of(id), "cpuacct/" + group_of(id), "memory/" + group_of(id)});
-    proc.write(base::cat(pid, "/stat"), base::cat(pid, " (java) S 1 ", pid, " ", pid,
-                                                  " 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 ", start_ticks, " 0 10\n"));
-    proc.write(base::cat(pid, "/environ"), "");
-  }
-  void tell(const std::vector<std::string>& containers) {
-    list = R"({"containers":{"container":[)";
-    for (const std::string& each : containers) list += base::cat(each == containers.front() ? "" : ",", each);
-    list += "]}}";
-  }
-  net::Task<void> answer(net::HttpExchange& exchange) {
-    ++asked;
-    if (hangs) co_await loop.sleep(1h);
-    exchange.respond(away ? 503 : 200, "application/json", list);
-  }
-
-  void start() {
-    auto made = YarnCopilot::make(
-        loop, {killing, workers, [this](model::AuditLine line) { audit.push_back(line); }, managers, 1}, log, metrics,
-        options);
-    ASSERT_TRUE(made) << made.error().message;
-    copilot = *std::move(made);
-    client = std::make_unique<net::HttpClient>(loop, nullptr, copilot::socket_config(options.socket).value());
-  }
-  copilot::Client api() { return copilot::Client(*client); }
-  template <class T>
-  T run(net::Task<T> task) {
-    return net::testing::run_task(loop, std::move(task));
-  }
-  net::HttpResponse get(std::string target) {
-    return run(client->fetch(net::testing::get_request(std::move(target)), kLimit)).value();
-  }
-  net::HttpResponse post(std::string target, std::string body) {
-    return run(client->fetch(net::testing::post_request(std::move(target), std::move(body)), kLimit)).value();
-  }
-  std::string error_of(const net::HttpResponse& response) {
-    const auto body = Json::parse(response.body);
-    return body ? std::string(body->text_at("error")) : response.body;
-  }
-  std::vector<std::string> names(const Result<copilot::ContainerList>& listed) {
-    std::vector<std::string> out;
-    if (!listed) return {listed.error().message};
-    for (const auto& each : listed->containers) out.push_back(each.name);
-    return out;
-  }
-  std::string content(std::string_view file) {
-    std::ifstream in(groups.path(file));
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  }
-  std::string of(std::string_view id, std::string_view more = {}) {
-    return base::cat(R"({"containerID":")", id, "\"", more, "}");
-  }
-
-  base::SystemClock clock;
-  std::string lines;
-  base::Log log{clock, {.level = base::LogLevel::kInfo, .write = [this](std::string_view line) { lines += line; }}};
-  base::Registry metrics;
-  linux::testing::Tree groups, proc;
-  linux::testing::KillFolder killing{groups};
-  net::EventLoop loop{clock};
-  net::WorkerPool workers{1, 4};
-  std::string list;
-  bool hangs = false, away = false;
-  int asked = 0;
-  CopilotOptions options;
-  std::vector<model::AuditLine> audit;
-  std::optional<hadoop::RmCluster> managers;
-  std::unique_ptr<net::HttpServer> node_manager;
-  std::unique_ptr<YarnCopilot> copilot;
-  std::unique_ptr<net::HttpClient> client;
-};
+using testing::kEnded;
+using testing::kLimit;
+using testing::kMaster;
+using testing::kOther;
+using testing::kTask;
+using testing::said;
+using testing::World;
 
 TEST_F(World, TellsOfContainersAsThePeerDoes) {
   add_process(10, kTask, 500);
@@ -485,121 +360,6 @@ TEST_F(World, TheSystemdDriversGroupIsFound) {
   linux::testing::make_v1_group(groups, "kubepods.slice/kubepods-besteffort.slice");
   start();
   EXPECT_EQ(run(api().container(std::string(kTask), kLimit))->group, base::cat(kSystemdGroup, "/", kTask));
-}
-
-const std::set<LocalApplication> kRunning = {{"ada", "application_1700000000000_0001"}};
-
-struct LocalDirs : World {
-  LocalDirs() {
-    options.local_dirs = {local.root()};
-    options.local_dirs_limit_mib = 1;
-    options.local_dirs_grace = 1h;
-    for (const std::string_view id : {kMaster, kTask, kOther}) add_process(pid++, id);
-  }
-  static std::string place(std::string_view id) {
-    return base::cat("usercache/ada/appcache/application_1700000000000_0001/", id);
-  }
-  void fill(const std::string& folder, int kib) { local.write(folder + "/file", std::string(kib << 10, 'x')); }
-  std::int64_t local_bytes(std::string_view id) {
-    const auto body = Json::parse(get("/tidemark/v1/containers").body);
-    for (const Json& each : body->member("containers")->as_array()) {
-      const Json* bytes = each.member("localBytes");
-      if (each.text_at("id") == id) return bytes == nullptr ? -1 : bytes->as_int();
-    }
-    return -2;
-  }
-  bool stopped(std::string_view id) {
-    const auto body = Json::parse(get("/tidemark/v1/containers").body);
-    for (const Json& each : body->member("containers")->as_array()) {
-      if (each.text_at("id") == id) return !each.member("stoppedAt")->is_null();
-    }
-    return false;
-  }
-
-  linux::testing::Tree local;
-  pid_t pid = 100;
-};
-
-TEST_F(LocalDirs, WhoHoldsMostIsAskedToEndAndNobodyBesideHim) {
-  fill(place(kTask), 900);
-  fill(place(kOther), 300);
-  start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return stopped(kTask); }, kLimit));
-  EXPECT_FALSE(stopped(kOther));
-  EXPECT_FALSE(stopped(kMaster));
-  EXPECT_GE(local_bytes(kTask), 900 << 10);
-  EXPECT_LT(local_bytes(kOther), 400 << 10);
-  EXPECT_EQ(audit.back().verb, "stop");
-  EXPECT_EQ(audit.back().name, kTask);
-  EXPECT_EQ(audit.back().reason, "TM-YARN-017");
-  EXPECT_NE(lines.find("hold more than their limit"), std::string::npos) << lines;
-}
-
-TEST_F(LocalDirs, UnderTheLimitNobodyEndsAndItIsTold) {
-  fill(place(kTask), 200);
-  fill("filecache/10", 100);
-  start();
-  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return local_bytes(kTask) >= 200 << 10; }, kLimit));
-  EXPECT_EQ(local_bytes(kMaster), 0);
-  EXPECT_TRUE(audit.empty());
-  const std::string text = metrics.text();
-  EXPECT_NE(text.find("tidemark_yarn_copilot_local_dirs_limit_bytes 1048576"), std::string::npos) << text;
-  EXPECT_NE(text.find("tidemark_yarn_copilot_local_dirs_seen_whole 1"), std::string::npos);
-}
-
-// What was localized for all, or belongs to who has ended: it is said, and nobody ends in vain.
-TEST_F(LocalDirs, WhatNobodyWhoRunsHoldsEndsNobody) {
-  fill("filecache/10", 2000);
-  options.local_dirs.push_back(local.path("not-there"));
-  start();
-  ASSERT_TRUE(net::testing::run_real_until(
-      loop, [&] { return lines.find("the end of all who run would not help") != std::string::npos; }, kLimit))
-      << lines;
-  EXPECT_NE(lines.find("a local folder cannot be opened"), std::string::npos);
-  EXPECT_EQ(local_bytes(kTask), -1) << "of what was not seen nothing is told";
-  EXPECT_NE(metrics.text().find("tidemark_yarn_copilot_local_dirs_seen_whole 0"), std::string::npos);
-  EXPECT_TRUE(audit.empty());
-}
-
-TEST_F(LocalDirs, ALinkLeadsNowhere) {
-  linux::testing::Tree elsewhere;
-  elsewhere.write("file", std::string(4 << 20, 'x'));
-  local.folder(place(kTask));
-  std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kTask) + "/out"));
-  std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kOther)));
-  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
-  EXPECT_LT(use.bytes, 1 << 20);
-  EXPECT_TRUE(use.whole);
-}
-
-// Below usercache/USER he gives what names he likes.
-TEST_F(LocalDirs, WhatAUserCallsAnothersCountsForNobody) {
-  local.write(base::cat("usercache/eve/appcache/application_1700000000000_0001/", kTask, "/file"),
-              std::string(2000 << 10, 'x'));
-  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
-  EXPECT_GE(use.bytes, 2000 << 10);
-  EXPECT_TRUE(use.applications.empty());
-  EXPECT_TRUE(use.containers.empty());
-}
-
-TEST_F(LocalDirs, HoweverManyNamesThereAreALookEnds) {
-  for (int i = 0; i < 60; ++i) local.folder(base::cat("usercache/eve/appcache/application_", i));
-  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {.entries = 10}, clock);
-  EXPECT_FALSE(use.whole);
-}
-
-TEST_F(LocalDirs, ALookHasItsLimits) {
-  for (int i = 0; i < 50; ++i) local.write(base::cat(place(kTask), "/", i), "x");
-  EXPECT_TRUE(look_at_local_dirs({local.root()}, kRunning, {}, clock).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.entries = 20}, clock).whole);
-  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.time = 0s}, clock).whole);
-}
-
-TEST_F(LocalDirs, ALimitWithoutFoldersIsRefused) {
-  options.local_dirs.clear();
-  auto made = YarnCopilot::make(loop, {killing, workers, {}, managers, 1}, log, metrics, options);
-  ASSERT_FALSE(made);
-  EXPECT_NE(made.error().message.find("--nm-local-dirs"), std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,12 @@
 
 namespace tidemark::yarn_operator {
 
+std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime now) {
+  if (!answer.keep_mib || !answer.until) return std::nullopt;
+  if (*answer.until <= now || *answer.until > now + kKeepMax) return std::nullopt;
+  return HeldBack{*answer.keep_mib, *answer.until};
+}
+
 std::optional<model::TakenBack> TakeBackBook::answer_of(const kube::Node& node) const {
   std::optional<model::TakenBack> answer;
   if (const kube::Text* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation)) {
@@ -37,9 +43,8 @@ std::optional<model::TakeBack> TakeBackBook::open_request(const kube::Node& node
 
 std::optional<std::int64_t> TakeBackBook::keep_mib(const kube::Node& node, base::WallTime now) const {
   const auto answer = answer_of(node);
-  if (!answer || !answer->keep_mib || !answer->until) return std::nullopt;
-  // One that was written for longer than may be is believed no longer.
-  return *answer->until > now && *answer->until <= now + kKeepMax ? answer->keep_mib : std::nullopt;
+  const auto held = answer ? held_back(*answer, now) : std::nullopt;
+  return held ? std::optional(held->keep_mib) : std::nullopt;
 }
 
 }  // namespace tidemark::yarn_operator

@@ -14,6 +14,13 @@
 
 namespace tidemark::yarn_operator {
 
+struct HeldBack {
+  std::int64_t keep_mib = 0;  // the most that YARN is handed out of the node,
+  base::WallTime until;       // until then
+};
+// nullopt: nothing, or no longer. One that was written for longer than may be is not believed.
+std::optional<HeldBack> held_back(const model::TakenBack& answer, base::WallTime now);
+
 class TakeBackBook {
  public:
   explicit TakeBackBook(base::Log log) : log_(std::move(log)) {}

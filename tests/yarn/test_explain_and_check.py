@@ -1,5 +1,6 @@
 """What a person is told of a node that YARN shares, by a real API server and a real ResourceManager: `tidemark explain yarn` and `check ledger`."""
 
+import datetime
 import json
 import os
 import subprocess
@@ -64,6 +65,21 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertEqual([{"pod": "default/batch", "cpuMilli": 1000, "memoryBytes": 2**30}], told["pods"])
         only = told["resourceManagers"][0]
         self.assertEqual(("RUNNING", {"memoryMiB": 2048, "vcores": 3}, 0), (only["state"], only["total"], only["containers"]))
+
+    def test_a_drain_and_what_is_held_back_after_an_eviction(self):
+        soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+        drain, taken = {"schema": 1, "generation": 7, "by": soon}, {"schema": 1, "generation": 3, "gone": ["container_1_0001_01_000002"], "stayed": [], "keepMiB": 512, "until": soon}
+        self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-drain": json.dumps(drain), "tidemark.io/yarn-taken-back": json.dumps(taken)})
+        text = self.explain()
+        self.assertIn("YARN is to have 512 MiB and 2 vcores\n  YARN is not yet handed out again what was taken back on the node [TM-YARN-015]", text)
+        self.assertRegex(text, rf"(?m)^  beyond it YARN's work +ends at {soon[:19]}Z$")
+        self.assertRegex(text, rf"(?m)^  held back +no more than 512 MiB until {soon[:19]}Z: containers were taken back$")
+        told = json.loads(self.explain(NODE, "-o", "json"))
+        self.assertEqual((f"{soon[:19]}Z", {"keepMiB": 512, "until": f"{soon[:19]}Z"}, "TM-YARN-015"), (told["drains"], told["heldBack"], told["why"]["id"]))
+        self.annotate({"tidemark.io/yarn-drain": json.dumps({**drain, "generation": 6}), "tidemark.io/yarn-taken-back": "so"})
+        told = json.loads(self.explain(NODE, "-o", "json"))
+        self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, None, None), (told["total"], told.get("drains"), told.get("heldBack")), "a drain of another offer says nothing")
+        self.assertIn("tidemark.io/yarn-taken-back: ", told["notes"][0])
 
     def test_what_is_wrong_or_not_known_is_told(self):
         self.assertIn("no ResourceManager was asked; --hadoop-conf-dir or $HADOOP_CONF_DIR says where they are", self.explain(asked=False))

@@ -1,0 +1,138 @@
+// What containers have in the NodeManager's local folders, and who ends above the limit.
+#include "yarn_copilot/local_dirs.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "yarn_copilot/testing/world.h"
+
+namespace tidemark::yarn_copilot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::kLimit;
+using testing::kMaster;
+using testing::kOther;
+using testing::kTask;
+using testing::World;
+
+const std::set<LocalApplication> kRunning = {{"ada", "application_1700000000000_0001"}};
+
+struct LocalDirs : World {
+  LocalDirs() {
+    options.local_dirs = {local.root()};
+    options.local_dirs_limit_mib = 1;
+    options.local_dirs_grace = 1h;
+    for (const std::string_view id : {kMaster, kTask, kOther}) add_process(pid++, id);
+  }
+  static std::string place(std::string_view id) {
+    return base::cat("usercache/ada/appcache/application_1700000000000_0001/", id);
+  }
+  void fill(const std::string& folder, int kib) { local.write(folder + "/file", std::string(kib << 10, 'x')); }
+  std::int64_t local_bytes(std::string_view id) {
+    const auto body = Json::parse(get("/tidemark/v1/containers").body);
+    for (const Json& each : body->member("containers")->as_array()) {
+      const Json* bytes = each.member("localBytes");
+      if (each.text_at("id") == id) return bytes == nullptr ? -1 : bytes->as_int();
+    }
+    return -2;
+  }
+  bool stopped(std::string_view id) {
+    const auto body = Json::parse(get("/tidemark/v1/containers").body);
+    for (const Json& each : body->member("containers")->as_array()) {
+      if (each.text_at("id") == id) return !each.member("stoppedAt")->is_null();
+    }
+    return false;
+  }
+
+  linux::testing::Tree local;
+  pid_t pid = 100;
+};
+
+TEST_F(LocalDirs, WhoHoldsMostIsAskedToEndAndNobodyBesideHim) {
+  fill(place(kTask), 900);
+  fill(place(kOther), 300);
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return stopped(kTask); }, kLimit));
+  EXPECT_FALSE(stopped(kOther));
+  EXPECT_FALSE(stopped(kMaster));
+  EXPECT_GE(local_bytes(kTask), 900 << 10);
+  EXPECT_LT(local_bytes(kOther), 400 << 10);
+  EXPECT_EQ(audit.back().verb, "stop");
+  EXPECT_EQ(audit.back().name, kTask);
+  EXPECT_EQ(audit.back().reason, "TM-YARN-017");
+  EXPECT_NE(lines.find("hold more than their limit"), std::string::npos) << lines;
+}
+
+TEST_F(LocalDirs, UnderTheLimitNobodyEndsAndItIsTold) {
+  fill(place(kTask), 200);
+  fill("filecache/10", 100);
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(loop, [&] { return local_bytes(kTask) >= 200 << 10; }, kLimit));
+  EXPECT_EQ(local_bytes(kMaster), 0);
+  EXPECT_TRUE(audit.empty());
+  const std::string text = metrics.text();
+  EXPECT_NE(text.find("tidemark_yarn_copilot_local_dirs_limit_bytes 1048576"), std::string::npos) << text;
+  EXPECT_NE(text.find("tidemark_yarn_copilot_local_dirs_seen_whole 1"), std::string::npos);
+}
+
+// What was localized for all, or belongs to who has ended: it is said, and nobody ends in vain.
+TEST_F(LocalDirs, WhatNobodyWhoRunsHoldsEndsNobody) {
+  fill("filecache/10", 2000);
+  options.local_dirs.push_back(local.path("not-there"));
+  start();
+  ASSERT_TRUE(net::testing::run_real_until(
+      loop, [&] { return lines.find("the end of all who run would not help") != std::string::npos; }, kLimit))
+      << lines;
+  EXPECT_NE(lines.find("a local folder cannot be opened"), std::string::npos);
+  EXPECT_EQ(local_bytes(kTask), -1) << "of what was not seen nothing is told";
+  EXPECT_NE(metrics.text().find("tidemark_yarn_copilot_local_dirs_seen_whole 0"), std::string::npos);
+  EXPECT_TRUE(audit.empty());
+}
+
+TEST_F(LocalDirs, ALinkLeadsNowhere) {
+  linux::testing::Tree elsewhere;
+  elsewhere.write("file", std::string(4 << 20, 'x'));
+  local.folder(place(kTask));
+  std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kTask) + "/out"));
+  std::filesystem::create_directory_symlink(elsewhere.root(), local.path(place(kOther)));
+  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
+  EXPECT_LT(use.bytes, 1 << 20);
+  EXPECT_TRUE(use.whole);
+}
+
+// Below usercache/USER he gives what names he likes.
+TEST_F(LocalDirs, WhatAUserCallsAnothersCountsForNobody) {
+  local.write(base::cat("usercache/eve/appcache/application_1700000000000_0001/", kTask, "/file"),
+              std::string(2000 << 10, 'x'));
+  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {}, clock);
+  EXPECT_GE(use.bytes, 2000 << 10);
+  EXPECT_TRUE(use.applications.empty());
+  EXPECT_TRUE(use.containers.empty());
+}
+
+TEST_F(LocalDirs, HoweverManyNamesThereAreALookEnds) {
+  for (int i = 0; i < 60; ++i) local.folder(base::cat("usercache/eve/appcache/application_", i));
+  const LocalUse use = look_at_local_dirs({local.root()}, kRunning, {.entries = 10}, clock);
+  EXPECT_FALSE(use.whole);
+}
+
+TEST_F(LocalDirs, ALookHasItsLimits) {
+  for (int i = 0; i < 50; ++i) local.write(base::cat(place(kTask), "/", i), "x");
+  EXPECT_TRUE(look_at_local_dirs({local.root()}, kRunning, {}, clock).whole);
+  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.entries = 20}, clock).whole);
+  EXPECT_FALSE(look_at_local_dirs({local.root()}, kRunning, {.time = 0s}, clock).whole);
+}
+
+TEST_F(LocalDirs, ALimitWithoutFoldersIsRefused) {
+  options.local_dirs.clear();
+  auto made = YarnCopilot::make(loop, {killing, workers, {}, managers, 1}, log, metrics, options);
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().message.find("--nm-local-dirs"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_copilot
