@@ -47,6 +47,10 @@ RpcConfig config_of(const Address& server, std::string_view protocol, const RmCl
 struct ResourceManager::Member {
   RpcClient client;
   RpcClient admin;
+
+  auto call(Method method, const std::string& request, base::Duration limit) {
+    return (method.protocol == kClientProtocol ? client : admin).call(method, request, limit);
+  }
 };
 
 ResourceManager::ResourceManager(net::EventLoop& loop, net::WorkerPool* workers, RmCluster cluster, base::Random random)
@@ -68,71 +72,49 @@ ResourceManager::ResourceManager(net::EventLoop& loop, net::WorkerPool* workers,
 ResourceManager::~ResourceManager() = default;
 
 net::Task<Result<NodeReports>> ResourceManager::nodes(std::vector<NodeState> states, base::Duration limit) {
-  TM_CO_TRY(const std::string response,
-            co_await ask_active(
-                [request = encode_get_cluster_nodes(states)](Member& member, base::Duration left) {
-                  return member.client.call(kGetClusterNodes, request, left);
-                },
-                limit));
+  TM_CO_TRY(const std::string response, co_await ask_active(kGetClusterNodes, encode_get_cluster_nodes(states), limit));
   co_return decode_get_cluster_nodes(response);
 }
 
 net::Task<Result<QueueWaiting>> ResourceManager::waiting(base::Duration limit) {
-  TM_CO_TRY(const std::string response,
-            co_await ask_active(
-                [request = encode_get_queue_info(kRootQueue)](Member& member, base::Duration left) {
-                  return member.client.call(kGetQueueInfo, request, left);
-                },
-                limit));
+  TM_CO_TRY(const std::string response, co_await ask_active(kGetQueueInfo, encode_get_queue_info(kRootQueue), limit));
   co_return decode_get_queue_info(response);
 }
 
 net::Task<Result<ApplicationReport>> ResourceManager::application(ApplicationId id, base::Duration limit) {
   TM_CO_TRY(const std::string response,
-            co_await ask_active(
-                [request = encode_get_application_report(id)](Member& member, base::Duration left) {
-                  return member.client.call(kGetApplicationReport, request, left);
-                },
-                limit));
+            co_await ask_active(kGetApplicationReport, encode_get_application_report(id), limit));
   co_return decode_get_application_report(response);
 }
 
 net::Task<Result<ContainerReport>> ResourceManager::container(ContainerId id, base::Duration limit) {
   TM_CO_TRY(const std::string response,
-            co_await ask_active(
-                [request = encode_get_container_report(id)](Member& member, base::Duration left) {
-                  return member.client.call(kGetContainerReport, request, left);
-                },
-                limit));
+            co_await ask_active(kGetContainerReport, encode_get_container_report(id), limit));
   co_return decode_get_container_report(response);
 }
 
 net::Task<Result<void>> ResourceManager::update(std::vector<NodeUpdate> updates, base::Duration limit) {
   if (updates.empty()) co_return Result<void>();
-  TM_CO_TRY_VOID(co_await ask_active(
-      [request = encode_update_node_resource(updates)](Member& member, base::Duration left) {
-        return member.admin.call(kUpdateNodeResource, request, left);
-      },
-      limit));
+  TM_CO_TRY_VOID(co_await ask_active(kUpdateNodeResource, encode_update_node_resource(updates), limit));
   co_return Result<void>();
 }
 
 // Twice at most: where the active one was thought to be, and where another is. A frozen one answers nothing: after half
 // of the time the active one is looked for while the call goes on, so one that is only slow keeps all of its time. A
 // call that was lost on its way, or was given up for another, may have been done; both of ours may be done twice.
-net::Task<Result<std::string>> ResourceManager::ask_active(Call call, base::Duration limit) {
+net::Task<Result<std::string>> ResourceManager::ask_active(Method method, std::string request, base::Duration limit) {
   const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
   const auto left = [&] { return deadline - loop_.clock().monotonic(); };
   if (!has_peers()) {
     active_ = 0;
-    co_return co_await call(*members_.front(), limit);
+    co_return co_await members_.front()->call(method, request, limit);
   }
   const bool known = active_.has_value();
   if (!known) {
     TM_CO_TRY(active_, co_await find_active(left()));
   }
   const std::size_t first = *active_;
-  auto tried = co_await ask_while_active(first, call, left());
+  auto tried = co_await ask_while_active(first, method, request, left());
   if (tried.answer) {
     if (*tried.answer || !says_to_ask_another(tried.answer->error())) co_return *std::move(tried.answer);
     if (active_ == first) active_.reset();  // unless another call has found the next one meanwhile
@@ -140,14 +122,16 @@ net::Task<Result<std::string>> ResourceManager::ask_active(Call call, base::Dura
     TM_CO_TRY(tried.another, co_await find_active(left()));
   }
   active_ = tried.another;
-  co_return co_await call(*members_[tried.another], left());
+  co_return co_await members_[tried.another]->call(method, request, left());
 }
 
-net::Task<ResourceManager::Tried> ResourceManager::ask_while_active(std::size_t number, const Call& call,
-                                                                    base::Duration limit) {
+net::Task<ResourceManager::Tried> ResourceManager::ask_while_active(std::size_t number, Method method,
+                                                                    const std::string& request, base::Duration limit) {
   const base::MonotonicTime deadline = loop_.clock().monotonic() + limit;
   net::OneShot<Tried> tried(loop_);
-  const auto ask = [&]() -> net::Task<void> { tried.give({.answer = co_await call(*members_[number], limit)}); };
+  const auto ask = [&]() -> net::Task<void> {
+    tried.give({.answer = co_await members_[number]->call(method, request, limit)});
+  };
   const auto look = [&]() -> net::Task<void> {
     co_await loop_.sleep(limit / 2);
     const auto active = co_await find_active(deadline - loop_.clock().monotonic());
@@ -164,7 +148,7 @@ net::Task<Result<std::size_t>> ResourceManager::find_active(base::Duration limit
   std::size_t open = members_.size();
   std::string said;
   const auto ask = [&](std::size_t number) -> net::Task<void> {
-    auto response = co_await members_[number]->admin.call(kGetServiceStatus, "", std::min(limit, kStatusLimit));
+    auto response = co_await members_[number]->call(kGetServiceStatus, "", std::min(limit, kStatusLimit));
     Result<HaState> state = response ? decode_get_service_status(*response) : fail(std::move(response).error());
     if (state && *state == HaState::kActive) found.give(number);
     if (state) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,15 +60,15 @@ class ResourceManager {
 
  private:
   struct Member;
-  using Call = std::function<net::Task<Result<std::string>>(Member&, base::Duration limit)>;
 
   bool has_peers() const { return cluster_.members.size() > 1 || !cluster_.members.front().id.empty(); }
   struct Tried {
     std::optional<Result<std::string>> answer{};  // nullopt: given up, another is active
     std::size_t another = 0;                      // that one
   };
-  net::Task<Result<std::string>> ask_active(Call call, base::Duration limit);
-  net::Task<Tried> ask_while_active(std::size_t number, const Call& call, base::Duration limit);
+  net::Task<Result<std::string>> ask_active(Method method, std::string request, base::Duration limit);
+  net::Task<Tried> ask_while_active(std::size_t number, Method method, const std::string& request,
+                                    base::Duration limit);
   net::Task<Result<std::size_t>> find_active(base::Duration limit);
 
   net::EventLoop& loop_;

@@ -23,8 +23,6 @@
 // All times are taken by this process, where a change is committed: the watcher gets it later, and a write came
 // earlier. NodeMetrics are committed straight to the store, as if an agent's write had just been accepted: what an API
 // server spends on accepting it is not part of the bench.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -35,6 +33,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "bench/lines.h"
 #include "embedded/crds.h"
 #include "embedded/credentials.h"
 #include "fleet.h"
@@ -60,11 +59,6 @@ constexpr base::Duration kTick = std::chrono::milliseconds(2);
 constexpr base::Duration kQuiet = std::chrono::seconds(1);  // without a write: no more are on their way
 constexpr base::Duration kInstallLimit = std::chrono::seconds(30);
 constexpr std::int64_t kFirstRevision = 1'000'000;
-
-void say(const std::string& line) {
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
-}
 
 double milliseconds(base::Duration d) {
   return static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(d).count()) / 1000;
@@ -100,7 +94,12 @@ std::optional<std::int64_t> batch_cpu_of(std::string_view node) {
 class FleetServer {
  public:
   FleetServer(net::EventLoop& loop, const base::Log& log, bench::FleetShape shape)
-      : loop_(loop), log_(log), fleet_(shape), nodes_(shape.nodes), scope_(loop) {}
+      : loop_(loop),
+        log_(log),
+        fleet_(shape),
+        nodes_(shape.nodes),
+        lines_(loop, "fleet_server", [this](const bench::Lines::Words& words) { return obey(words); }),
+        scope_(loop) {}
 
   Result<void> start(const std::string& folder) {
     TM_TRY(const auto credentials, embedded::open_credentials(folder, kListen, loop_.clock().wall()));
@@ -120,13 +119,13 @@ class FleetServer {
     TM_TRY(server_, net::HttpServer::listen(loop_, log_, std::move(http), api_->handler()));
     TM_TRY(const std::string kubeconfig, embedded::write_kubeconfig(folder, credentials, server_->address()));
     scope_.spawn(follow_nodes());
-    stdin_ = loop_.watch(STDIN_FILENO, net::kReadable, [this](std::uint32_t) { read_lines(); });
-    say(base::cat(R"({"kubeconfig":")", kubeconfig, R"(","pod_bytes":)", pod_bytes_ / pods(), R"(,"node_bytes":)",
-                  node_bytes_ / nodes_.size(), R"(,"metric_bytes":)", metric_bytes_ / nodes_.size(), "}"));
+    bench::say(base::cat(R"({"kubeconfig":")", kubeconfig, R"(","pod_bytes":)", pod_bytes_ / pods(),
+                         R"(,"node_bytes":)", node_bytes_ / nodes_.size(), R"(,"metric_bytes":)",
+                         metric_bytes_ / nodes_.size(), "}"));
     return {};
   }
 
-  bool failed() const { return failed_; }
+  bool failed() const { return lines_.failed(); }
 
  private:
   struct Node {
@@ -212,23 +211,7 @@ class FleetServer {
     return {};
   }
 
-  void read_lines() {
-    char piece[4096];
-    const ssize_t got = ::read(STDIN_FILENO, piece, sizeof piece);
-    if (got <= 0) {
-      stdin_.cancel();
-      loop_.stop();
-      return;
-    }
-    pending_.append(piece, static_cast<std::size_t>(got));
-    for (std::size_t end = pending_.find('\n'); end != std::string::npos; end = pending_.find('\n')) {
-      const std::string line = pending_.substr(0, end);
-      pending_.erase(0, end + 1);
-      if (!obey(base::split(line, ' '))) fail_with(base::cat("unknown line ", base::in_quotes(line)));
-    }
-  }
-
-  bool obey(const std::vector<std::string_view>& words) {
+  bool obey(const bench::Lines::Words& words) {
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 1; i < words.size(); ++i) {
       if (words[0] == "settings" && i == 2) break;
@@ -245,7 +228,7 @@ class FleetServer {
     } else if (words[0] == "mark" && numbers.empty()) {
       mark_ = loop_.clock().monotonic();
       hash_before_.clear();
-      say("{}");
+      bench::say("{}");
     } else if (words[0] == "settle" && numbers.size() == 1) {
       scope_.spawn(settle(std::chrono::seconds(numbers[0])));
     } else if (words[0] == "update" && numbers.size() >= 3 && numbers[1] > 0) {
@@ -264,15 +247,15 @@ class FleetServer {
     mark_ = loop_.clock().monotonic();
     const auto written =
         api_->registry().patch(map, "v1", kNamespace, kConfigMap, "", kube::memory::PatchKind::kMerge, patch, {});
-    if (!written) return fail_with(base::cat("settings: ", written.error().message));
-    say(base::cat(R"({"writes":)", writes_, "}"));
+    if (!written) return lines_.fail(base::cat("settings: ", written.error().message));
+    bench::say(base::cat(R"({"writes":)", writes_, "}"));
   }
 
   // Every write of a node, with the time of its commit.
   net::Task<void> follow_nodes() {
     auto watch = api_->store().watch(kind(kube::kNodes)->storage_id, {}, -1, false);
     if (!watch) {
-      fail_with(watch.error().message);
+      lines_.fail(watch.error().message);
       co_return;
     }
     while (true) {
@@ -280,7 +263,7 @@ class FleetServer {
         const std::string_view name = item->change->object->name;  // node-10007.zone-1.internal
         const auto number = base::parse_uint(name.substr(5, 5));
         if (!number || *number - 10'000 >= nodes_.size()) {
-          fail_with(base::cat("a write of a node that nobody made: ", name));
+          lines_.fail(base::cat("a write of a node that nobody made: ", name));
           co_return;
         }
         Node& node = nodes_[*number - 10'000];
@@ -291,7 +274,7 @@ class FleetServer {
         latencies_.push_back(node.written - node.updated);
       }
       if ((*watch)->overflowed()) {
-        fail_with("the server could not follow its own nodes");
+        lines_.fail("the server could not follow its own nodes");
         co_return;
       }
       co_await (*watch)->wait_for(std::chrono::hours(24));
@@ -317,8 +300,8 @@ class FleetServer {
     }
     std::vector<base::Duration> since;
     for (const Node& node : nodes_) since.push_back(node.written - mark_);
-    say(base::cat(R"({"nodes":)", nodes_.size(), R"(,"right":)", right, R"(,"writes":)", writes_, R"(,"since":)",
-                  percentiles(std::move(since)), "}"));
+    bench::say(base::cat(R"({"nodes":)", nodes_.size(), R"(,"right":)", right, R"(,"writes":)", writes_, R"(,"since":)",
+                         percentiles(std::move(since)), "}"));
   }
 
   net::Task<void> update(std::uint64_t count, std::uint64_t rate, std::vector<std::int64_t> loads) {
@@ -326,7 +309,7 @@ class FleetServer {
     latencies_.clear();
     const base::MonotonicTime begin = loop_.clock().monotonic();
     std::uint64_t done = 0;
-    while (done < count && !failed_) {
+    while (done < count && !lines_.failed()) {
       const auto elapsed = loop_.clock().monotonic() - begin;
       const auto due = std::min<std::uint64_t>(
           count, rate * static_cast<std::uint64_t>(elapsed / std::chrono::microseconds(1)) / 1'000'000);
@@ -345,8 +328,8 @@ class FleetServer {
       seen = writes_;
       co_await loop_.sleep(kQuiet);
     } while (seen != writes_);
-    say(base::cat(R"({"updates":)", done, R"(,"ms":)", milliseconds(took), R"(,"writes":)", writes_ - writes_before,
-                  R"(,"latency":)", percentiles(latencies_), "}"));
+    bench::say(base::cat(R"({"updates":)", done, R"(,"ms":)", milliseconds(took), R"(,"writes":)",
+                         writes_ - writes_before, R"(,"latency":)", percentiles(latencies_), "}"));
   }
 
   void report(std::size_t index, std::int64_t load) {
@@ -356,16 +339,9 @@ class FleetServer {
     node.report = {loop_.clock().wall(), load};
     object->bytes = net::make_buffer(fleet_.node_metric(index, node.report, object->revision));
     const auto staged = api_->store().stage(metric_kind_->storage_id, object->name, node.metric, object);
-    if (!staged) return fail_with(base::cat("update: ", staged.error().message));
+    if (!staged) return lines_.fail(base::cat("update: ", staged.error().message));
     node.metric = std::move(object);
     node.updated = loop_.clock().monotonic();
-  }
-
-  void fail_with(const std::string& why) {
-    if (failed_) return;
-    std::fputs(base::cat("fleet_server: ", why, "\n").c_str(), stderr);
-    failed_ = true;
-    loop_.stop();
   }
 
   net::EventLoop& loop_;
@@ -380,15 +356,13 @@ class FleetServer {
   std::size_t node_bytes_ = 0;
   std::size_t pod_bytes_ = 0;
   std::size_t metric_bytes_ = 0;
-  net::FdWatch stdin_;
-  std::string pending_;
-  bool failed_ = false;
   base::MonotonicTime mark_;
   std::string hash_before_;  // that nodes carried at the last `settings`
   std::uint64_t writes_ = 0;
   std::vector<base::Duration> latencies_;
   std::size_t next_ = 0;  // the node that reports next
   std::uint64_t next_pass_ = 0;
+  bench::Lines lines_;
   net::Scope scope_;  // the last: what runs in it uses all the others
 };
 

@@ -12,8 +12,6 @@
 // Latency is from the write's answer read to the event read, both by this process: what waits in it counts too. An
 // event may come before the answer of its write; its latency is 0 then. `sent` is the same from the sending of the
 // write on.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -25,6 +23,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "bench/lines.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/memory/store.h"
@@ -46,11 +45,6 @@ constexpr base::Duration kTick = std::chrono::milliseconds(5);
 constexpr base::Duration kCallLimit = std::chrono::seconds(30);
 constexpr base::Duration kSettleLimit = std::chrono::seconds(60);
 constexpr std::uint64_t kSeed = 1;
-
-void say(const std::string& line) {
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
-}
 
 double milliseconds(base::Duration d) {
   return static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(d).count()) / 1000;
@@ -112,52 +106,36 @@ class Bench {
         watches_transport_(loop, nullptr, config.http),
         writer_(loop, writes_transport_, config.bearer, {1e6, 1'000'000, "watch-bench-writer"}, base::Random(kSeed)),
         reader_(loop, watches_transport_, config.bearer, {1e6, 1'000'000, "watch-bench"}, base::Random(kSeed)),
+        lines_(loop, "watch_bench", [this](const bench::Lines::Words& words) { return obey(words); }),
         scope_(loop) {
     for (std::size_t i = 0; i < all; ++i) watchers_.push_back({});
     for (std::size_t i = 0; i < objects; ++i) watchers_.push_back({i, 0, 0});
-    stdin_ = loop.watch(STDIN_FILENO, net::kReadable, [this](std::uint32_t) { read_lines(); });
-    say("{\"ready\":true}");
+    bench::say("{\"ready\":true}");
   }
 
-  bool failed() const { return failed_; }
+  bool failed() const { return lines_.failed(); }
 
  private:
-  void read_lines() {
-    char piece[4096];
-    const ssize_t got = ::read(STDIN_FILENO, piece, sizeof piece);
-    if (got <= 0) {
-      stdin_.cancel();
-      loop_.stop();
-      return;
-    }
-    pending_.append(piece, static_cast<std::size_t>(got));
-    for (std::size_t end = pending_.find('\n'); end != std::string::npos; end = pending_.find('\n')) {
-      const std::string line = pending_.substr(0, end);
-      pending_.erase(0, end + 1);
-      obey(line);
-    }
-  }
-
-  void obey(const std::string& line) {
-    const auto words = base::split(line, ' ');
+  bool obey(const bench::Lines::Words& words) {
     if (words.size() == 1 && words[0] == "create") {
       for (std::size_t i = 0; i < kCreatesAtOnce; ++i) scope_.spawn(create());
     } else if (words.size() == 1 && words[0] == "watch") {
       scope_.spawn(open_watches());
     } else if (words.size() == 1 && words[0] == "bounds") {
       const kube::memory::StoreConfig store;
-      say(base::cat("{\"history\":", store.history_bytes_max, ",\"queues\":", store.watch_queues_bytes_max,
-                    ",\"stream\":", net::HttpExchange::kQueuedMax, "}"));
+      bench::say(base::cat("{\"history\":", store.history_bytes_max, ",\"queues\":", store.watch_queues_bytes_max,
+                           ",\"stream\":", net::HttpExchange::kQueuedMax, "}"));
     } else if (words.size() == 3 && words[0] == "write" && base::parse_uint(words[1]) && base::parse_uint(words[2])) {
       scope_.spawn(write_all(*base::parse_uint(words[1]), *base::parse_uint(words[2])));
     } else {
-      fail_with(base::cat("unknown line ", base::in_quotes(line)));
+      return false;
     }
+    return true;
   }
 
   net::Task<void> create() {
     const std::string payload(kPayloadBytes, 'x');
-    while (next_create_ < objects_ && !failed_) {
+    while (next_create_ < objects_ && !lines_.failed()) {
       const std::string name = name_of(next_create_++);
       kube::WriteOptions options;
       options.ns = kNamespace;
@@ -166,10 +144,10 @@ class Bench {
                                                     name, R"("},"data":{"payload":")", payload, R"("}})"),
                                           options, "", kCallLimit);
       if (!made) {
-        fail_with(base::cat("create ", name, ": ", made.error().message));
+        lines_.fail(base::cat("create ", name, ": ", made.error().message));
         co_return;
       }
-      if (++created_ == objects_) say(base::cat("{\"created\":", created_, "}"));
+      if (++created_ == objects_) bench::say(base::cat("{\"created\":", created_, "}"));
     }
   }
 
@@ -179,7 +157,7 @@ class Bench {
     auto revision = co_await reader_.list(
         kube::kConfigMaps, options, [](std::string_view) -> Result<void> { return {}; }, [] {}, kCallLimit);
     if (!revision) {
-      fail_with(revision.error().message);
+      lines_.fail(revision.error().message);
       co_return;
     }
     for (Watcher& watcher : watchers_) scope_.spawn(watch(watcher, *revision));
@@ -194,16 +172,16 @@ class Bench {
     if (watcher.object) options.field_selector = base::cat("metadata.name=", name_of(*watcher.object));
     auto stream = co_await reader_.watch(kube::kConfigMaps, std::move(options));
     if (!stream) {
-      fail_with(base::cat("watch: ", stream.error().message));
+      lines_.fail(base::cat("watch: ", stream.error().message));
       co_return;
     }
     if (++open_ == watchers_.size()) {
-      say(base::cat("{\"watching\":", open_, ",\"connections\":", watches_transport_.connections(), "}"));
+      bench::say(base::cat("{\"watching\":", open_, ",\"connections\":", watches_transport_.connections(), "}"));
     }
     while (true) {
       auto event = co_await (*stream)->next();
       if (!event || !*event) {
-        fail_with(base::cat("a watch ended: ", event ? std::string("by the server") : event.error().message));
+        lines_.fail(base::cat("a watch ended: ", event ? std::string("by the server") : event.error().message));
         co_return;
       }
       if ((*event)->type != kube::EventType::kBookmark) take(watcher, (*event)->object);
@@ -214,12 +192,12 @@ class Bench {
     const auto serial = number_after(object, "\"serial\":\"");
     const auto revision = number_after(object, "\"resourceVersion\":\"");
     if (!serial) return;  // somebody else's object
-    if (!revision || *serial >= writes_.size()) return fail_with("an event that nobody wrote");
+    if (!revision || *serial >= writes_.size()) return lines_.fail("an event that nobody wrote");
     const Write& write = writes_[*serial];
-    if (watcher.object && *watcher.object != write.object) return fail_with("an event of an object not asked for");
-    if (*revision <= watcher.revision) return fail_with("an event twice, or out of order");
+    if (watcher.object && *watcher.object != write.object) return lines_.fail("an event of an object not asked for");
+    if (*revision <= watcher.revision) return lines_.fail("an event twice, or out of order");
     watcher.revision = *revision;
-    if (*serial < round_begin_) return fail_with("an event of a round that was over");
+    if (*serial < round_begin_) return lines_.fail("an event of a round that was over");
     ++watcher.seen;
     ++seen_;
     last_seen_ = loop_.clock().monotonic();
@@ -238,7 +216,7 @@ class Bench {
     writes_.reserve(writes_.size() + total);
     const base::MonotonicTime begin = loop_.clock().monotonic();
     std::uint64_t due_before = 0;
-    while (due_before < total && !failed_) {
+    while (due_before < total && !lines_.failed()) {
       const auto elapsed = loop_.clock().monotonic() - begin;
       const auto due = std::min<std::uint64_t>(
           total, rate * static_cast<std::uint64_t>(elapsed / std::chrono::microseconds(1)) / 1'000'000);
@@ -253,10 +231,11 @@ class Bench {
       }
       co_await loop_.sleep(kTick);
     }
-    while (waiting_ > 0 && !failed_) co_await loop_.sleep(kTick);
+    while (waiting_ > 0 && !lines_.failed()) co_await loop_.sleep(kTick);
     const base::MonotonicTime written = loop_.clock().monotonic();
-    while (!settled() && loop_.clock().monotonic() - written < kSettleLimit && !failed_) co_await loop_.sleep(kTick);
-    if (!failed_) report(written - begin);
+    while (!settled() && loop_.clock().monotonic() - written < kSettleLimit && !lines_.failed())
+      co_await loop_.sleep(kTick);
+    if (!lines_.failed()) report(written - begin);
   }
 
   net::Task<void> write(std::size_t serial) {
@@ -291,16 +270,9 @@ class Bench {
     for (const Watcher& watcher : watchers_) {
       starved += watcher.seen == (watcher.object ? wanted[*watcher.object] : acknowledged()) ? 0 : 1;
     }
-    say(base::cat("{\"writes\":", acknowledged(), ",\"skipped\":", skipped_, ",\"refused\":", refused_,
-                  ",\"ms\":", milliseconds(took), ",\"events\":", seen_, ",\"starved\":", starved, ",",
-                  "\"all\":", of_all_.json(), ",\"one\":", of_one_.json(), "}"));
-  }
-
-  void fail_with(const std::string& why) {
-    if (failed_) return;
-    std::fputs(base::cat("watch_bench: ", why, "\n").c_str(), stderr);
-    failed_ = true;
-    loop_.stop();
+    bench::say(base::cat("{\"writes\":", acknowledged(), ",\"skipped\":", skipped_, ",\"refused\":", refused_,
+                         ",\"ms\":", milliseconds(took), ",\"events\":", seen_, ",\"starved\":", starved, ",",
+                         "\"all\":", of_all_.json(), ",\"one\":", of_one_.json(), "}"));
   }
 
   net::EventLoop& loop_;
@@ -310,9 +282,6 @@ class Bench {
   kube::Client writer_;
   kube::Client reader_;
   std::vector<Watcher> watchers_;
-  net::FdWatch stdin_;
-  std::string pending_;
-  bool failed_ = false;
   std::size_t next_create_ = 0;
   std::size_t created_ = 0;
   std::size_t open_ = 0;
@@ -325,6 +294,7 @@ class Bench {
   base::MonotonicTime last_seen_;
   Latencies of_all_;
   Latencies of_one_;
+  bench::Lines lines_;
   net::Scope scope_;  // the last: what runs in it uses all the others
 };
 

@@ -27,9 +27,9 @@
 
 #include "amounts.h"
 #include "base/text.h"
+#include "bench/lines.h"
 #include "hadoop/resource_manager.h"
 #include "hadoop/yarn_records.h"
-#include "lines.h"
 #include "naive.h"
 #include "net/loop.h"
 #include "node_managers.h"
