@@ -2,21 +2,17 @@
 
 import os
 import sys
-import time
 import unittest
-from contextlib import suppress
 
 if "TIDEMARK_JAVA" not in os.environ:
     raise unittest.SkipTest("no YARN can be made here: it wants Java and Maven")
 
-from cluster.tidemark_process import wait_for
 from support.yarn import ENDED, Totals, frameworks, until
 from yarn.preempting import WithOperator
-from yarn.sharing import tearDownModule, test_eviction  # noqa: F401
+from yarn.sharing import tearDownModule  # noqa: F401
 
 EVICTIONS = 20
 MAPS = 3 * EVICTIONS
-A_STEP = 0.022  # of the machine's memory: the line lies at what is used in whole percents, and the goal one below that
 LIMIT_S = 900
 
 
@@ -31,26 +27,7 @@ class Frameworks(WithOperator):
         return [*super().more_flags(), "--yarn-hold-back=0s"]
 
     def evict_while_it_runs(self, job) -> float:
-        """So many, a few in a step; only where those that work hold more than a step takes, so that no master has to go: the next one would ask for what the
-        largest node has just then, and this is the only one. How many the ResourceManager has taken."""
-        before = self.evictions("TM-EVICT-022")
-        taken = lambda: self.evictions("TM-EVICT-022") - before
-        a_step = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * A_STEP)
-
-        def one_step() -> bool:
-            if taken() >= EVICTIONS or job.state in ENDED:
-                return True
-            held = 0
-            for name, each in self.copilot.running().items():
-                with suppress(OSError):  # it has ended
-                    held += 0 if each["master"] else self.held(name)
-            self.line(test_eviction.memory_percent() if held > a_step else test_eviction.OFF)
-            time.sleep(0.5)  # the agent decides once a second
-            return False
-
-        wait_for(one_step, f"{EVICTIONS} evictions", self.agent, LIMIT_S)
-        self.line(test_eviction.OFF)
-        return taken()
+        return self.evict_some(EVICTIONS, lambda: job.state in ENDED, LIMIT_S)
 
     def check(self, job, evicted: int) -> None:
         report = job.wait_for("FINISHED", LIMIT_S)

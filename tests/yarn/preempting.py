@@ -1,16 +1,22 @@
 """A node that a kubelet and a NodeManager share, with YARN's operator: an eviction there goes by the ResourceManager."""
 
 import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
 
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
-from yarn.sharing import API, OnASharedNode
+from yarn.sharing import API, OnASharedNode, test_eviction
 from yarn.operating import NODE_ID, origin
 
+A_STEP = 0.022  # of the machine's memory: the line lies at what is used in whole percents, and the goal one below that
 TAKE_BACK, TAKEN_BACK = "tidemark.io/yarn-take-back", "tidemark.io/yarn-taken-back"
 
 
 class WithOperator(OnASharedNode):
+    VCORE_MILLI = 1000  # what a vcore is worth
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -18,11 +24,11 @@ class WithOperator(OnASharedNode):
 
     def setUp(self):
         super().setUp()
-        self.annotate({NODE_ID: self.nm.id, **origin(1000 * self.SITE.vcores, self.SITE.memory_mib)})
+        self.annotate({NODE_ID: self.nm.id, **origin(self.VCORE_MILLI * self.SITE.vcores, self.SITE.memory_mib)})
         self.addCleanup(self.annotate, {NODE_ID: None, TAKE_BACK: None, TAKEN_BACK: None})
         self.operator = Component(
             "yarn-operator", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--hadoop-conf-dir", str(self.yarn.configuration), "--leader-elect=false",
-            "--metrics-addr=127.0.0.1:0",
+            "--metrics-addr=127.0.0.1:0", f"--millicores-per-vcore={self.VCORE_MILLI}",
         )
         self.addCleanup(self.operator.stop)
         wait_for(lambda: TAKEN_BACK in self.annotations(), "an operator that says it hears", self.operator)
@@ -32,3 +38,25 @@ class WithOperator(OnASharedNode):
 
     def annotations(self) -> dict:
         return API.get(f"/api/v1/nodes/{self.node.name}")["metadata"]["annotations"]
+
+    def evict_some(self, count: int, over: Callable[[], bool], limit_s: float) -> float:
+        """So many, or until it is over, a few in a step; only where those that work hold more than a step takes, so that no master has to go: the next one would ask
+        for what the largest node has just then, and this is the only one. How many the ResourceManager has taken."""
+        before = self.evictions("TM-EVICT-022")
+        taken = lambda: self.evictions("TM-EVICT-022") - before
+        a_step = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * A_STEP)
+
+        def one_step() -> bool:
+            if taken() >= count or over():
+                return True
+            held = 0
+            for name, each in self.copilot.running().items():
+                with suppress(OSError):  # it has ended
+                    held += 0 if each["master"] else self.held(name)
+            self.line(test_eviction.memory_percent() if held > a_step else test_eviction.OFF)
+            time.sleep(0.5)  # the agent decides once a second
+            return False
+
+        wait_for(one_step, f"{count} evictions", self.agent, limit_s)
+        self.line(test_eviction.OFF)
+        return taken()

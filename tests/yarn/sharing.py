@@ -39,9 +39,13 @@ class OnASharedNode(Evicting):
         if not hasattr(cls, "yarn"):
             cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, groups=PLACE, below=cls.node.cgroup))
             folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
-            cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}")
+            cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}", *cls.copilot_flags())
             cls.addClassCleanup(cls.copilot.stop)
         return super().launch()
+
+    @classmethod
+    def copilot_flags(cls) -> list[str]:
+        return []
 
     @classmethod
     def more_flags(cls) -> list[str]:

@@ -1,0 +1,126 @@
+"""A night of one real node: an online pod, a batch pod, a MapReduce and a Spark job share it; a surge sets offline work back, memory that runs short sends the right
+one away, and in the morning all is as it was. A checker of the ledger looks on from outside all the time."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+if "TIDEMARK_JAVA" not in os.environ:
+    raise unittest.SkipTest("no YARN can be made here: it wants Java and Maven")
+
+from cluster.tidemark_process import wait_for
+from node.evicting import offline
+from support.node import pods
+from support.yarn import ENDED, Totals, frameworks, until
+from yarn.preempting import WithOperator
+from yarn.sharing import LIMIT_S, tearDownModule, test_eviction  # noqa: F401
+
+MAPS, TASKS = 40, 300
+KILLED = ("TM-EVICT-015", "TM-EVICT-018")
+EVICTIONS = 3
+JOBS_LIMIT_S = 600
+SURGE_MILLI, SURGE_US = 800, 40000  # used, and so much of a period has to be there for offline work before that shows
+SLICE_S, LAG_S = 15, 3  # of the checker; a total that is so late is a mistake
+
+
+class Night(WithOperator):
+    SITE = Totals(memory_mib=8192, vcores=12)
+    VCORE_MILLI = 150  # so many are no more than a machine of two processors has
+    YARN_SITE = frameworks.SHUFFLE
+    WORKS = [pods.Work("web", pods.BURSTABLE, 20, 100), offline("transcode", "transcode", test_eviction.POD_MIB)]
+
+    @classmethod
+    def copilot_flags(cls) -> list[str]:
+        return [f"--hadoop-conf-dir={cls.yarn.configuration}", "--queue-class=root.default=spark"]
+
+    @classmethod
+    def more_flags(cls) -> list[str]:
+        return [*super().more_flags(), "--yarn-hold-back=0s"]
+
+    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, **evict: int) -> None:
+        suppress = {"cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 80, "cpuSuppressMinPercent": 5}
+        super().say({**suppress, **threshold}, mode, {"default": "enforce"}, **evict)
+
+    def setUp(self):
+        super().setUp()
+        self.reports: list[tuple[int, str]] = []
+        self.morning = threading.Event()
+        self.checker = threading.Thread(target=self.look_on)
+        self.checker.start()
+        self.addCleanup(self.checker.join)
+        self.addCleanup(self.morning.set)
+
+    def look_on(self) -> None:
+        words = [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={SLICE_S}s", f"--lag={LAG_S}s"]
+        while not self.morning.is_set():
+            done = subprocess.run([*words, "--hadoop-conf-dir", str(self.yarn.configuration), "--yarn-poll=500ms", f"--millicores-per-vcore={self.VCORE_MILLI}"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.reports.append((done.returncode, done.stdout or done.stderr))
+
+    def quota(self) -> int:
+        """Over offline pods and YARN's containers."""
+        return int((self.yarn.groups.folder("cpu").parent / "cpu.cfs_quota_us").read_text())
+
+    def web(self) -> list:
+        return [(pod["metadata"]["uid"], [each["restartCount"] for each in pod["status"]["containerStatuses"]]) for pod in self.node.pods() if pod["metadata"]["name"] == "web"]
+
+    def a_surge(self) -> None:
+        try:
+            wait_for(lambda: self.quota() > SURGE_US, "room for offline work", self.agent, LIMIT_S)
+        except AssertionError:
+            print("this machine is too busy to show a surge", file=sys.stderr)
+            return
+        calm, begin = self.quota(), time.monotonic()
+        self.node.run([pods.Work("surge", pods.BURSTABLE, SURGE_MILLI, 6)])
+        low = wait_for(lambda: self.quota() < calm - 20000 and self.quota(), f"less than {calm}", self.agent, LIMIT_S)
+        print(f"surge: quota {calm} -> {low} within {time.monotonic() - begin:.1f} s of asking for the pod", file=sys.stderr)
+        self.node.end(["surge"])
+
+    def test_everybody_gets_through_it(self):
+        before = self.web()
+        jobs = [frameworks.map_reduce(self.yarn, MAPS, 4, map_memory_mib=384), frameworks.spark(self.yarn, TASKS, 1, executors=4)]
+        wait_for(lambda: len(self.copilot.running()) >= 6, "both at work", self.copilot, LIMIT_S)
+        self.a_surge()
+        # Transcoding holds less than all of YARN, and goes before any of it.
+        over = lambda: all(job.state in ENDED for job in jobs)
+
+        def transcode_is_gone() -> bool:
+            if "transcode" not in self.names():
+                return True
+            if time.monotonic() - self.drawn > 3:
+                self.line(test_eviction.memory_percent() - 1)
+            return False
+
+        wait_for(transcode_is_gone, "transcode on its way", self.agent, LIMIT_S)
+        self.line(test_eviction.OFF)
+        self.assertEqual(0, self.evictions("TM-EVICT-022"), "nobody of YARN yet")
+        self.all_have_ended()
+        self.assertGreaterEqual(self.evict_some(EVICTIONS, over, JOBS_LIMIT_S), EVICTIONS)
+        for job in jobs:
+            self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", JOBS_LIMIT_S)["finalStatus"], job.tail())
+            self.assertEqual([""], [each["blacklistedNodes"] for each in job.attempts()], "one attempt, and no node that it would not have")
+        self.assertEqual(MAPS, jobs[0].sum())
+        self.assertEqual(set(), jobs[1].failed())
+        losses = [json.loads(each) for each in (Path(self.state) / "learned/losses.jsonl").read_text().splitlines()]
+        ends = {each["name"]: each["ended"] for each in losses}
+        self.assertIn("transcode", ends)
+        self.assertEqual([], [name for name, end in ends.items() if name.startswith("container_") and end in KILLED], f"nobody of YARN was killed: {ends}")
+        self.assertEqual(({"web"}, before), (self.names(), self.web()), "the online pod saw nothing of it")
+        # The kubelet had no reason to act.
+        self.assertEqual([], [pod["metadata"]["name"] for pod in self.node.pods() if pod["status"].get("reason") == "Evicted"])
+        self.say({"enable": False})
+        wait_for(lambda: self.quota() == -1, "no quota", self.agent, LIMIT_S)
+        until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores), 90)
+        self.morning.set()
+        self.checker.join()
+        self.assertGreater(len(self.reports), 2)
+        self.assertEqual([], [said for code, said in self.reports if code != 0 or not json.loads(said)["clean"]])
+        print(f"{len(self.reports)} reports of the checker, all clean; {self.evictions('TM-EVICT-022'):.0f} containers pre-empted", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
