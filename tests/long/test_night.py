@@ -85,21 +85,11 @@ class Night(WithOperator):
         jobs = [frameworks.map_reduce(self.yarn, MAPS, 4, map_memory_mib=384), frameworks.spark(self.yarn, TASKS, 1, executors=4)]
         wait_for(lambda: len(self.copilot.running()) >= 6, "both at work", self.copilot, LIMIT_S)
         self.a_surge()
-        # Transcoding holds less than all of YARN, and goes before any of it.
-        over = lambda: all(job.state in ENDED for job in jobs)
-
-        def transcode_is_gone() -> bool:
-            if "transcode" not in self.names():
-                return True
-            if time.monotonic() - self.drawn > 3:
-                self.line(test_eviction.memory_percent() - 1)
-            return False
-
-        wait_for(transcode_is_gone, "transcode on its way", self.agent, LIMIT_S)
-        self.line(test_eviction.OFF)
+        # Transcoding is less timely than all of YARN's work here, and goes before any of it.
+        self.draw_until(lambda: "transcode" not in self.names(), "transcode on its way")
         self.assertEqual(0, self.evictions("TM-EVICT-022"), "nobody of YARN yet")
         self.all_have_ended()
-        self.assertGreaterEqual(self.evict_some(EVICTIONS, over, JOBS_LIMIT_S), EVICTIONS)
+        self.assertGreaterEqual(self.evict_some(EVICTIONS, lambda: all(job.state in ENDED for job in jobs), JOBS_LIMIT_S), EVICTIONS)
         for job in jobs:
             self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", JOBS_LIMIT_S)["finalStatus"], job.tail())
             self.assertEqual([""], [each["blacklistedNodes"] for each in job.attempts()], "one attempt, and no node that it would not have")

@@ -4,6 +4,7 @@ import os
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 
 from cluster.tidemark_process import wait_for
@@ -82,17 +83,20 @@ class OnASharedNode(Evicting):
     def held(self, container: str) -> int:
         return int((self.group("memory", container) / "memory.usage_in_bytes").read_text())
 
-    def draw_until_one_goes(self, tasks: list[str]) -> float:
+    def draw_until(self, gone: Callable[[], bool], what: str) -> float:
         """The line, just below what is in use, again where that falls; since when."""
         begin = time.monotonic()
 
-        def one_is_gone() -> bool:
-            if set(tasks) - set(self.copilot.running()):
+        def drawn_and_gone() -> bool:
+            if gone():
                 return True
             if time.monotonic() - self.drawn > 3:
                 self.line(test_eviction.memory_percent() - 1)
             return False
 
-        wait_for(one_is_gone, "a container on its way", self.agent, LIMIT_S)
+        wait_for(drawn_and_gone, what, self.agent, LIMIT_S)
         self.line(test_eviction.OFF)
         return begin
+
+    def draw_until_one_goes(self, tasks: list[str]) -> float:
+        return self.draw_until(lambda: bool(set(tasks) - set(self.copilot.running())), "a container on its way")

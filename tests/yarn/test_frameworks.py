@@ -58,6 +58,7 @@ class Frameworks(unittest.TestCase):
         counters = job.counters()
         self.assertEqual(None, counters.get("Failed map tasks"), counters)
         self.assertGreaterEqual(counters["Killed map tasks"], 1, "of those that had begun")
+        self.assertGreaterEqual(job.report()["numNonAMContainerPreempted"], TIMES)
 
     def test_a_killed_map_counts_as_a_failure(self):
         """Four of one map end the job."""
