@@ -208,8 +208,8 @@ void read_drain(const kube::Node& node, base::WallTime now, Found& found) {
   const auto drain = model::parse_yarn_drain(text->view());
   if (!drain) {
     found.notes.push_back(base::cat(model::kYarnDrainAnnotation, ": ", drain.error().message));
-  } else if (found.offer && drain->generation == found.offer->generation && now - drain->by < policy::kDrainKept) {
-    found.drains = drain->by;
+  } else if (found.offer) {
+    found.drains = policy::drain_in_force(*drain, found.offer->generation, now);
   }
 }
 

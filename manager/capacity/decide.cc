@@ -138,8 +138,7 @@ std::optional<base::WallTime> drain_in_force(const kube::Node& node, const model
   const auto* text = node.meta.annotations.find(model::kYarnDrainAnnotation);
   if (text == nullptr) return std::nullopt;
   const auto drain = model::parse_yarn_drain(text->view());
-  if (!drain || drain->generation != offer.generation || now - drain->by >= policy::kDrainKept) return std::nullopt;
-  return drain->by;
+  return drain ? policy::drain_in_force(*drain, offer.generation, now) : std::nullopt;
 }
 
 // When what YARN holds beyond its offer ends.

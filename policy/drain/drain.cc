@@ -17,6 +17,12 @@ std::optional<base::WallTime> yarn_drain(const DrainInput& input) {
   return by;
 }
 
+std::optional<base::WallTime> drain_in_force(const model::YarnDrain& drain, std::int64_t offer_generation,
+                                             base::WallTime now) {
+  if (drain.generation != offer_generation || now - drain.by >= kDrainKept) return std::nullopt;
+  return drain.by;
+}
+
 bool drain_is_due(const model::YarnDrain& drain, std::int64_t offer_generation, base::WallTime now) {
   return offer_generation != 0 && drain.generation == offer_generation && is_recent(drain.by, now);
 }

@@ -30,6 +30,10 @@ struct DrainInput {
 // What the node is to carry with YARN's offer; nullopt: what runs goes on.
 std::optional<base::WallTime> yarn_drain(const DrainInput& input);
 
+// Until when work drains by what stands beside an offer; nullopt: it goes with another one, or is long over.
+std::optional<base::WallTime> drain_in_force(const model::YarnDrain& drain, std::int64_t offer_generation,
+                                             base::WallTime now);
+
 // Whether containers beyond the offer of `offer_generation` are to end now.
 bool drain_is_due(const model::YarnDrain& drain, std::int64_t offer_generation, base::WallTime now);
 
