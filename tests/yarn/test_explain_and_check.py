@@ -29,6 +29,8 @@ class ExplainAndCheck(unittest.TestCase):
         cls.nm = cls.yarn.nodes[0]
 
     def setUp(self):
+        # Tests come in any order, and one of them kills the ResourceManager: the next one knows of no node for a moment.
+        until("its NodeManager has registered", lambda: self.nm.seen().get("state") == "RUNNING")
         self.addCleanup(colocation.delete, self.api, NODE)
         colocation.put_node(self.api, NODE, capacity={"cpu": "8", "memory": "16Gi", "pods": "110"}, annotations={NODE_ID: self.nm.id, **ORIGIN})
         ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
