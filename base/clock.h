@@ -27,11 +27,20 @@ struct BootTime {
   friend BootTime operator+(BootTime t, Duration d) { return {t.since_boot + d}; }
 };
 
+// Times of this kind come from texts that anybody wrote, so sums and differences stop at the ends of what there is.
 struct WallTime {
   Duration since_epoch{0};  // 1970-01-01T00:00:00Z, leap seconds ignored
   auto operator<=>(const WallTime&) const = default;
-  friend Duration operator-(WallTime a, WallTime b) { return a.since_epoch - b.since_epoch; }
-  friend WallTime operator+(WallTime t, Duration d) { return {t.since_epoch + d}; }
+  friend Duration operator-(WallTime a, WallTime b) {
+    Duration::rep apart = 0;
+    if (!__builtin_sub_overflow(a.since_epoch.count(), b.since_epoch.count(), &apart)) return Duration(apart);
+    return a < b ? Duration::min() : Duration::max();
+  }
+  friend WallTime operator+(WallTime t, Duration d) {
+    Duration::rep sum = 0;
+    if (!__builtin_add_overflow(t.since_epoch.count(), d.count(), &sum)) return {Duration(sum)};
+    return {d < Duration(0) ? Duration::min() : Duration::max()};
+  }
 };
 
 // A seam at the rim: only main/ chooses the real one. The simulated twin is base/testing/clock.h.

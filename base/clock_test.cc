@@ -40,6 +40,18 @@ TEST(SimulatedClock, MovesOnlyWhenTold) {
   EXPECT_EQ(format_rfc3339(clock.wall()), "2025-12-31T01:00:05Z");
 }
 
+TEST(WallTime, StopsAtTheEndsOfWhatThereIs) {
+  const WallTime first{Duration::min()};
+  const WallTime last{Duration::max()};
+  const WallTime now{1'767'323'045s};
+  EXPECT_EQ(now - first, Duration::max());
+  EXPECT_EQ(first - now, Duration::min());
+  EXPECT_EQ(last - first, Duration::max());
+  EXPECT_EQ(last + 1s, last);
+  EXPECT_EQ(first + -1s, first);
+  EXPECT_EQ(now + 5s - now, 5s);
+}
+
 TEST(Rfc3339, FormatsAsMetav1TimeAndMicroTime) {
   EXPECT_EQ(format_rfc3339(WallTime{0s}), "1970-01-01T00:00:00Z");
   EXPECT_EQ(format_rfc3339_micro(WallTime{0s}), "1970-01-01T00:00:00.000000Z");

@@ -392,6 +392,7 @@ class Writing {
     kube::WriteOptions options;
     options.subresource = "status";
     options.note = {model::reason_id(model::Reason::kWriteAsked), manager::mark_json(mark)};
+    options.answer_is_read = false;
     auto patched = co_await client_.patch(kube::kNodes, node.meta.name.view(), kube::PatchType::kJson, std::move(body),
                                           options, options_.limit);
     if (patched) {

@@ -84,6 +84,7 @@ struct WriteOptions {
   WriteNote note{};
   Place place{};                   // none: the write waits for its own
   std::string_view propagation{};  // of a removal: "Background", "Foreground", "Orphan"; "": as the kind has it
+  bool answer_is_read = true;      // false: the server need not write the whole object out once more
 };
 
 // Ask for the narrowest of these.

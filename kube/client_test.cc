@@ -55,6 +55,11 @@ TEST_F(ClientTest, PatchesNameTheirKindManagerAndDryRun) {
   options.field_manager = "tidemark manager";
   run(client->patch(kNodes, "n1", PatchType::kStrategicMerge, "{}", options, 5s)).value();
   run(client->patch(kNodes, "n1", PatchType::kJson, "[]", options, 5s)).value();
+  EXPECT_EQ(request(0).headers.get("accept"), "application/json");
+  options.answer_is_read = false;
+  run(client->patch(kNodes, "n1", PatchType::kJson, "[]", options, 5s)).value();
+  EXPECT_EQ(request(3).headers.get("accept"),
+            "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json");
   EXPECT_EQ(request(0).method, "PATCH");
   EXPECT_EQ(request(0).target, "/api/v1/nodes/n1/status?fieldManager=tidemark");
   EXPECT_EQ(request(0).body, "{\"status\":{}}");

@@ -13,6 +13,25 @@ std::int64_t amount_of(std::string_view resource, const model::Quantity& quantit
   return resource == "cpu" ? model::cpu_milli(quantity).value : quantity.scaled_value_saturated(0);
 }
 
+// The texts that agents and kubelets write, and nearly all others: a few digits, alone, or of bytes and with a binary
+// suffix, or of processors and with "m". Everything else is a Quantity.
+std::optional<std::int64_t> plain_amount(std::string_view text, bool cpu) {
+  constexpr std::size_t kDigitsMax = 12;  // of Mi they are less than 2^63
+  std::int64_t number = 0;
+  std::size_t digits = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
+    if (digits == kDigitsMax) return std::nullopt;
+    number = number * 10 + (text[digits++] - '0');
+  }
+  if (digits == 0) return std::nullopt;
+  const std::string_view suffix = text.substr(digits);
+  if (suffix.empty()) return cpu ? number * 1000 : number;
+  if (cpu) return suffix == "m" ? std::optional(number) : std::nullopt;
+  if (suffix == "Ki") return number << 10;
+  if (suffix == "Mi") return number << 20;
+  return std::nullopt;
+}
+
 void read_owners(Decoder& decoder, ObjectMeta& meta) {
   meta.owner_kind = {};
   meta.owner_name = {};
@@ -296,6 +315,12 @@ void read_amount(Decoder& decoder, std::string_view resource, std::int64_t& out)
   }
   std::string_view raw;
   if (!decoder.reader().raw(raw)) return;
+  if (type == Type::kString && raw.size() >= 2) {
+    if (const auto plain = plain_amount(raw.substr(1, raw.size() - 2), resource == "cpu")) {
+      out = *plain;
+      return;
+    }
+  }
   auto quantity = model::Quantity::from_json_text(raw);
   if (!quantity) return decoder.fail(quantity.error().message);
   out = amount_of(resource, *quantity);

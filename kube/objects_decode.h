@@ -1,6 +1,8 @@
 // What the decoders of whole objects share; a new kind gets a file of its own beside kube/node_metric_decode.cc.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,8 +17,12 @@ namespace tidemark::kube {
 // A list that comes twice replaces the first, as in Go.
 template <class T, class Read>
 void read_vector(Decoder& decoder, std::vector<T>& out, Read&& read) {
+  constexpr std::size_t kFirst = 16;  // grown once or twice, not six times
   out.clear();
-  decoder.array([&] { read(out.emplace_back()); });
+  decoder.array([&] {
+    if (out.size() == out.capacity()) out.reserve(std::max(kFirst, 2 * out.size()));
+    read(out.emplace_back());
+  });
   out.shrink_to_fit();
 }
 

@@ -225,6 +225,29 @@ TEST(SmallKinds, Fields) {
   EXPECT_EQ(event->last, at("2026-01-01T00:10:00Z"));
 }
 
+// The short way of the decoder and a Quantity say the same of every text, be it a quantity or not.
+TEST(Resources, AreWhatAQuantitySaysOfTheText) {
+  Interner interner;
+  std::vector<std::string> texts{
+      "0", "00", "007", "1",  "999999999999",         "1000000000000",  "9223372036854775807", "1.5", "-1", "+1", "",
+      "m", "Ki", "1 ",  " 1", "12345678901234567890", "999999999999Mi", "99999999999999Mi"};
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 500; ++i) {
+    const std::string number = std::to_string(random() >> (random() % 63));
+    for (const auto* suffix : {"", "m", "k", "Ki", "Mi", "Gi", "M", "u", "e3", "x"}) texts.push_back(number + suffix);
+  }
+  for (const std::string& text : texts) {
+    const auto quantity = model::Quantity::from_json_text(base::cat("\"", text, "\""));
+    const auto node = decode_node(base::cat(R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":")", text,
+                                            R"(","memory":")", text, R"("}}})"),
+                                  {}, interner);
+    ASSERT_EQ(node.has_value(), quantity.has_value()) << text;
+    if (!node) continue;
+    EXPECT_EQ(node->capacity.cpu_milli(), model::cpu_milli(*quantity).value) << text;
+    EXPECT_EQ(node->capacity.memory_bytes(), model::memory_bytes(*quantity).value) << text;
+  }
+}
+
 TEST(Resources, RoundUpToTheUnit) {
   Interner interner;
   auto node = decode_node(

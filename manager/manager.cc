@@ -21,6 +21,7 @@
 #include "manager/capacity/waiting_pods.h"
 #include "manager/capacity/write_lanes.h"
 #include "manager/evictions/budget_controller.h"
+#include "manager/evictions/eviction_limits.h"
 #include "manager/evictions/eviction_watch.h"
 #include "manager/evictions/node_grants.h"
 #include "manager/forecast/forecast_controller.h"
@@ -78,6 +79,7 @@ class RunningManager final : public Manager {
             [this]() -> const policy::TidemarkConfig& { return settings_.newest().tidemark; },
             [this](WaitingPods::Change change) { look_at_ledgers(change == WaitingPods::Change::kHowMuch); }),
         budgets_(budget_context(client), log_, random.fork()),
+        limits_(limits_context()),
         orders_(
             loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
             [this] { return may_write(); }, [this] { enqueue_all(); }),
@@ -140,9 +142,10 @@ class RunningManager final : public Manager {
     options_.webhooks.gates = webhook_gates(options_.feature_gates);
     options_.webhooks.gates.catch_up &= options_.controllers.colocation_profile;
     if (!only_observes() && options_.webhooks.mode == WebhookMode::kOn && options_.webhooks.gates.served) {
-      TM_TRY(webhooks_, Webhooks::make(loop_, client, log_, metrics_, random.fork(), options_.webhooks,
-                                       {options_.config_namespace, options_.config_name, options_.zones, nodes_,
-                                        leadership().leading}));
+      TM_TRY(webhooks_,
+             Webhooks::make(loop_, client, log_, metrics_, random.fork(), options_.webhooks,
+                            {options_.config_namespace, options_.config_name, options_.zones, nodes_,
+                             leadership().leading, [this](std::string_view pod) { return limits_.take(pod); }}));
     }
     TM_TRY(admin_, net::serve_admin(
                        loop_, log_, options_.metrics_address, metrics_, [this] { return not_ready(); },
@@ -436,6 +439,19 @@ class RunningManager final : public Manager {
             .write_limit = write_limit(options_)};
   }
 
+  EvictionLimitsContext limits_context() {
+    return {.clock = loop_.clock(),
+            .interner = interner_,
+            .book = [this]() -> const policy::EvictionBook& { return evictions_.book(); },
+            .state = [this]() -> const policy::BudgetState& { return budgets_.state(); },
+            .pool_of = [this](std::string_view name) -> std::optional<policy::BudgetPool> {
+              const kube::Node* node = nodes_.find({"", std::string(name)});
+              if (node == nullptr || !settings_.for_node(model::NodeName()).texts.tidemark) return std::nullopt;
+              const policy::Pool& pool = settings_.pool_of(*node);
+              return policy::BudgetPool{pool.name, pool.budget};
+            }};
+  }
+
   GrantContext grant_context() {
     return {.loop = loop_,
             .nodes = nodes_,
@@ -600,6 +616,7 @@ class RunningManager final : public Manager {
   Settings settings_;
   WaitingPods waiting_;
   BudgetController budgets_;
+  EvictionLimits limits_;
   StateSource orders_;
   Contests contests_;
   ObjectContests object_contests_;

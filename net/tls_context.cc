@@ -149,8 +149,7 @@ std::shared_ptr<SSL_CTX> make_context(const SSL_METHOD* method) {
   SSL_CTX_set_options(raw, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(raw, 0);
-  // An idle connection gives its two 16 KiB buffers back.
-  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(raw, 1);  // one call to the kernel a record instead of two
   // As in Go: a certificate in the CA file is trusted as it stands, be it a root, an intermediate or a server's own.
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(raw), X509_V_FLAG_PARTIAL_CHAIN);
@@ -190,6 +189,8 @@ FollowingContext::Made make_client(const TlsClientConfig& config) {
 FollowingContext::Made make_server(const TlsServerConfig& config) {
   auto context = make_context(TLS_server_method());
   if (!context) return out_of_memory();
+  // A server's many idle connections give their two 16 KiB buffers back; a client has one or two, and reads all day.
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   if (!config.certificate.given() || !config.key.given()) {
     return fail(ErrorKind::kInvalid, "a TLS server needs a certificate and its key");
   }

@@ -38,7 +38,8 @@ bool has_two_budgets(const Error& error) {
 
 EvictOutcome outcome_of(const Error& error) {
   // An API server that has too much to do answers 429 as well.
-  const bool budget = error.message.contains("disruption budget");
+  const bool budget = error.message.contains("disruption budget") || says(error.message, EvictionDenial::kJobBudget) ||
+                      says(error.message, EvictionDenial::kPoolBudget);
   if ((error.code == kTooManyCode && budget) || has_two_budgets(error)) return EvictOutcome::kForbidden;
   if (error.kind == ErrorKind::kNotFound) return EvictOutcome::kGone;
   if (error.code == kConflictCode) return EvictOutcome::kNever;

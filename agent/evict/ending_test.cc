@@ -120,6 +120,8 @@ TEST_F(EndingTest, WhatTheWebhookSays) {
   EXPECT_EQ(said(EvictionDenial::kAnotherNode, 403), EvictOutcome::kNever);
   EXPECT_EQ(said(EvictionDenial::kAnotherPod, 409), EvictOutcome::kNever);
   EXPECT_EQ(said(EvictionDenial::kAnotherPod, 403), EvictOutcome::kNever);
+  EXPECT_EQ(said(EvictionDenial::kJobBudget, 429), EvictOutcome::kForbidden);
+  EXPECT_EQ(said(EvictionDenial::kPoolBudget, 429), EvictOutcome::kForbidden);
   EXPECT_EQ(said(EvictionDenial::kNoUid, 400), EvictOutcome::kUnreachable);
   EXPECT_EQ(said(EvictionDenial::kNoNode, 403), EvictOutcome::kUnreachable);
   EXPECT_EQ(said(EvictionDenial::kUnreadable, 403), EvictOutcome::kUnreachable);

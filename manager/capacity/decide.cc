@@ -173,7 +173,8 @@ policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::Colo
   return policy::strategy_for(config, labels_of(node), strategy_annotation(node), profile);
 }
 
-NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision) {
+NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
+                    policy::LineMemo* lines) {
   NodeDecision decision;
   decision.snapshot = std::move(snapshot);
   decision.basis = std::move(basis);
@@ -198,7 +199,9 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                                  .mono = on.mono,
                                  .yarn_obeys = on.yarn_obeys,
                                  .guard = on.guard,
-                                 .yarn_book_mark = on.yarn_book_mark};
+                                 .yarn_book_mark = on.yarn_book_mark,
+                                 .lines = lines,
+                                 .settings = revision.hash};
   auto step = policy::offer(on.state, input);
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
@@ -292,7 +295,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   basis.revisions.node = node.meta.resource_version;
   if (around.metric != nullptr) basis.revisions.metric = around.metric->meta.resource_version;
   if (around.topology != nullptr) basis.revisions.topology = around.topology->meta.resource_version;
-  NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision);
+  NodeDecision decision = decide(std::move(conversion.snapshot), std::move(basis), around.revision, around.lines);
   decision.notes = std::move(conversion.notes);
   decision.yarn_offer = decision.offer.yarn_offer;
   decision.kubernetes_off = kubernetes_off;

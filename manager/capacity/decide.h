@@ -46,6 +46,7 @@ struct NodeSurroundings {
   bool was_observed = false;  // when it was decided before: what it would have offered by now was never offered
   const ExpectedUse* expected = nullptr;            // null: nobody knows of any
   std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
+  policy::LineMemo* lines = nullptr;                // of whoever decides many nodes
 };
 
 // Which states of its objects a decision rests on, as the API server counts them; "" where there is none.
@@ -111,7 +112,8 @@ struct NodeDecision {
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around);
 // The offer alone, from what was kept of it: what the node would be told if it were on. The settings have a co-location
 // config, and outlive the decision.
-NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision);
+NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
+                    policy::LineMemo* lines = nullptr);
 
 // Until when YARN's work drains by what the node carries with this offer; nullopt: nobody says, or it is long over.
 std::optional<base::WallTime> drain_in_force(const kube::Node& node, const model::YarnOffer& offer, base::WallTime now);

@@ -44,15 +44,24 @@ double hours(base::Duration time) {
   return std::chrono::duration<double, std::ratio<3600>>(time).count();
 }
 
-Resources used_by_batch(const model::NodeMetricView& metric) {
+bool is_offline(model::PriorityClass priority) {
+  return priority == model::PriorityClass::kBatch || priority == model::PriorityClass::kFree;
+}
+
+Resources used_offline(const model::NodeMetricView& metric) {
   Resources used;
   for (const auto& pod : metric.pods) {
-    if (pod.priority == model::PriorityClass::kBatch) used += pod.usage;
+    if (is_offline(pod.priority)) used += pod.usage;
   }
   for (const auto& application : metric.host_applications) {
-    if (application.priority == model::PriorityClass::kBatch) used += application.usage;
+    if (is_offline(application.priority)) used += application.usage;
   }
   return used;
+}
+
+// Sums over all nodes stay exact, whatever one node says of itself: what was added can be taken off again.
+Resources within_a_node(Resources amount) {
+  return model::min(model::max(amount, Resources{}), kNodeMost);
 }
 
 }  // namespace
@@ -74,7 +83,7 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
     }
   }
   if (node.metric && basis.reports) {
-    figures.used = model::max(used_by_batch(*node.metric), Resources{});
+    figures.used = within_a_node(model::min(used_offline(*node.metric), node.capacity));
     if (node.metric->node_usage) figures.idle = model::max(node.capacity - *node.metric->node_usage, Resources{});
     if (node.metric->node_usage) {
       figures.online = model::max(*node.metric->node_usage - figures.used, Resources{}).cpu;
@@ -85,6 +94,12 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
     figures.batch = Resources{plan.batch_cpu.allowed, plan.batch_memory.allowed};
     figures.mid = Resources{plan.mid_cpu.published, plan.mid_memory.published};
   }
+  for (Resources* summed :
+       {&figures.capacity, &figures.offered, &figures.sold_kubernetes, &figures.sold_yarn, &figures.idle}) {
+    *summed = within_a_node(*summed);
+  }
+  figures.online = std::clamp(figures.online, model::CpuMilli{}, figures.capacity.cpu);
+  figures.online_of = std::min(figures.online_of, figures.capacity.cpu);
   return figures;
 }
 

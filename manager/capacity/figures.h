@@ -2,7 +2,7 @@
 // somebody asks for them. Only the leader shows them, so that the sum over replicas is right.
 //
 //   offered   what Kubernetes is told it may use            sold   what batch pods request, and what YARN holds
-//   used      what batch work uses, by the nodes' reports   idle   what nobody uses of the node
+//   used      what offline work (batch and free) uses, by the nodes' reports   idle   what nobody uses of the node
 //   gain      used, added up over time: core-hours that would have been idle
 #pragma once
 
@@ -24,6 +24,9 @@ namespace tidemark::manager {
 
 // A node that was not looked at for longer does not count as having gone on as it was.
 inline constexpr base::Duration kGainGapMax = std::chrono::minutes(10);
+
+// More than any machine has: ten million cores and 256 TiB.
+inline constexpr model::Resources kNodeMost{{std::int64_t{10'000'000} * 1000}, {std::int64_t{1} << 48}};
 
 struct NodeFigures {
   model::Resources capacity;

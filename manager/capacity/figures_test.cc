@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "base/text.h"
@@ -102,6 +103,43 @@ TEST(Figures, OfADecision) {
   EXPECT_EQ(figures.idle.cpu.value, 0) << "a node that uses more than it has";
   EXPECT_EQ(figures.idle.memory.value, 70);
   EXPECT_EQ(figures.batch, std::nullopt);
+}
+
+// Sums of pools outlive the node that lied.
+TEST(Figures, AWildReportLeavesNothingBehind) {
+  constexpr std::int64_t kWild = std::numeric_limits<std::int64_t>::max();
+  model::NodeSnapshot node;
+  node.capacity = {CpuMilli{32000}, MemoryBytes{1 << 30}};
+  node.third_party = {{"hadoop-yarn", model::PriorityClass::kBatch, {CpuMilli{kWild}, MemoryBytes{kWild}}}};
+  node.metric.emplace();
+  node.metric->node_usage = model::Resources{CpuMilli{kWild}, MemoryBytes{-kWild}};
+  node.metric->pods = {
+      {model::PodId("n", "p"), {CpuMilli{kWild}, MemoryBytes{kWild}}, model::PriorityClass::kBatch, {}},
+      {model::PodId("n", "f"), {CpuMilli{kWild}, MemoryBytes{1}}, model::PriorityClass::kFree, {}}};
+  const FigureBasis basis{{CpuMilli{kWild}, MemoryBytes{kWild}}, std::nullopt, true};
+  const auto wild = figures_of(node, policy::OvercommitPlan(), basis);
+  EXPECT_EQ(wild.used, node.capacity);
+  EXPECT_LE(wild.online.value, 32000);
+  EXPECT_LE(wild.sold_yarn.cpu, kNodeMost.cpu);
+  Figures figures;
+  base::MonotonicTime now{1h};
+  for (const auto* name : {"n1", "n2"}) figures.observe(model::NodeName(name), "a", "", wild, now, true);
+  figures.observe(model::NodeName("n3"), "a", "", using_cores(6000), now, true);
+  for (const auto* name : {"n1", "n2"}) figures.forget(model::NodeName(name));
+  EXPECT_EQ(value(figures, R"(tidemark_manager_used_cpu_cores{pool="a"})"), "6");
+  EXPECT_EQ(value(figures, R"(tidemark_manager_sold_cpu_cores{pool="a",side="yarn"})"), "0");
+}
+
+TEST(Figures, FreeWorkIsOfflineWork) {
+  model::NodeSnapshot node;
+  node.capacity = {CpuMilli{32000}, MemoryBytes{1 << 30}};
+  node.metric.emplace();
+  node.metric->node_usage = model::Resources{CpuMilli{8000}, MemoryBytes{1}};
+  node.metric->pods = {{model::PodId("n", "f"), {CpuMilli{3000}, MemoryBytes{1}}, model::PriorityClass::kFree, {}},
+                       {model::PodId("n", "m"), {CpuMilli{1000}, MemoryBytes{1}}, model::PriorityClass::kMid, {}}};
+  const auto figures = figures_of(node, policy::OvercommitPlan(), FigureBasis());
+  EXPECT_EQ(figures.used.cpu.value, 3000);
+  EXPECT_EQ(figures.online.value, 5000);
 }
 
 TEST(Figures, WhatIsOnlyObservedIsNotOfferedAndWhoDoesNotReportUsesNothing) {

@@ -1,6 +1,8 @@
 #include "manager/capacity/overcommit_controller.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -166,6 +168,17 @@ model::ColocationStrategy within_sense(const NodeDecision& decision) {
   return values;
 }
 
+// A node is looked at once in many seconds, so its pods are in no cache by then: all are asked of memory at once, and
+// not one after the other as they are read.
+void fetch_ahead(std::span<const PodProjection* const> pods) {
+  constexpr std::size_t kLine = 64;
+  for (const PodProjection* pod : pods) {
+    for (std::size_t at = 0; at < sizeof(PodProjection); at += kLine) {
+      __builtin_prefetch(reinterpret_cast<const char*>(pod) + at);
+    }
+  }
+}
+
 }  // namespace
 
 OvercommitController::OvercommitController(net::EventLoop& loop, const WriteLanes& lanes, OvercommitCaches caches,
@@ -211,6 +224,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
   Decision decision;
   const auto before = offers_.find(model::NodeName(name));
   const auto pods = caches_.pods.by_index(kPodsByNode, name);
+  fetch_ahead(pods);
   const NodeSurroundings around{
       pods,
       caches_.metrics.find({"", name}),
@@ -224,7 +238,8 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
       hooks_.waiting(),
       observed_.has(model::NodeName(name)),
       &hooks_.expected,
-      hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall())};
+      hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall()),
+      &lines_};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {

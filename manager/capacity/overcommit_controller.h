@@ -156,6 +156,7 @@ class OvercommitController {
   Figures figures_;
   ObservedSums observed_;
   NodeNotes notes_;
+  mutable policy::LineMemo lines_;
   std::unordered_map<model::NodeName, policy::OfferState> offers_;  // what was decided of each before
   base::Duration write_limit_;
   std::size_t writing_ = 0;

@@ -1,6 +1,7 @@
 #include "manager/capacity/reclaims.h"
 
 #include "base/text.h"
+#include "manager/capacity/figures.h"
 #include "policy/ledger/books.h"
 
 namespace tidemark::manager {
@@ -81,8 +82,8 @@ void Reclaims::side(std::string_view pool, std::string_view side, const std::vec
   Sum& sum = sums_[{std::string(pool), std::string(side)}];
   sum.nodes += sign;
   for (const auto& each : reclaim) {
-    sum.amount.cpu.value += sign * each.give_back.cpu.value;
-    sum.amount.memory.value += sign * each.give_back.memory.value;
+    const model::Resources part = model::min(model::max(each.give_back, model::Resources{}), kNodeMost);
+    sum.amount = sign > 0 ? sum.amount + part : sum.amount - part;
   }
   const base::Labels labels{{"pool", pool}, {"side", side}};
   metrics_.gauge("tidemark_reclaim_nodes", "Nodes with work that is to be given back.", labels)

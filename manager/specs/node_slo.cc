@@ -96,23 +96,25 @@ std::optional<policy::AgentWord> agent_word(const Revision& settings, const poli
 }
 
 std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
-                                                const policy::Overrides* overrides) {
+                                                const policy::Overrides* overrides, policy::LineMemo* lines) {
   static const policy::Calendar kNone;
   const bool overridden = overrides != nullptr && overrides->any();
   if ((settings.tidemark.calendars.empty() && !overridden) || !settings.colocation.config) return std::nullopt;
   const policy::Pool& pool = policy::pool_of(settings.tidemark, labels_of(node));
-  auto lines = overridden ? policy::overrides_of(*overrides, pool.name, now) : policy::LineOverrides();
-  if (!pool.calendar && lines.empty()) return std::nullopt;
+  auto overriding = overridden ? policy::overrides_of(*overrides, pool.name, now) : policy::LineOverrides();
+  if (!pool.calendar && overriding.empty()) return std::nullopt;
   const policy::Calendar& calendar = pool.calendar ? settings.tidemark.calendars[*pool.calendar] : kNone;
   const auto strategy = strategy_of_node(node, *settings.colocation.config, pool.profile);
-  const auto line = policy::water_line(calendar, strategy.values.cpu_reclaim_threshold_percent,
-                                       strategy.values.memory_reclaim_threshold_percent, lines, now);
-  return policy::SloCalendar{calendar, line, std::move(lines)};
+  const auto [cpu, memory] =
+      std::pair(strategy.values.cpu_reclaim_threshold_percent, strategy.values.memory_reclaim_threshold_percent);
+  auto line = lines == nullptr ? policy::water_line(calendar, cpu, memory, overriding, now)
+                               : lines->at(settings.hash, calendar, cpu, memory, overriding, now);
+  return policy::SloCalendar{calendar, std::move(line), std::move(overriding)};
 }
 
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
-                                base::WallTime now, const policy::Overrides* overrides,
-                                const policy::KnownTold& known) {
+                                base::WallTime now, const policy::Overrides* overrides, const policy::KnownTold& known,
+                                policy::LineMemo* lines) {
   using Action = NodeObjectPlan::Action;
   NodeSloDecision decision;
   if (node == nullptr) {
@@ -125,7 +127,7 @@ NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection*
   std::optional<std::string_view> bandwidth;
   if (const auto* text = node->meta.annotations.find(model::kNetworkBandwidthAnnotation)) bandwidth = text->view();
   std::optional<policy::SloShift> shift;
-  if (const auto calendar = slo_calendar(*node, settings, now, overrides)) {
+  if (const auto calendar = slo_calendar(*node, settings, now, overrides, lines)) {
     shift = policy::slo_shift(calendar->line);
     if (calendar->line.changes_at) decision.plan.again_after = *calendar->line.changes_at - now;
   }

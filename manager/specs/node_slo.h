@@ -59,11 +59,12 @@ struct NodeSloDecision {
 // agent are put beside that.
 NodeSloDecision decide_node_slo(const kube::Node* node, const NodeSloProjection* object, const Revision& settings,
                                 base::WallTime now, const policy::Overrides* overrides = nullptr,
-                                const policy::KnownTold& known = {});
+                                const policy::KnownTold& known = {}, policy::LineMemo* lines = nullptr);
 
 // Where the calendar of the node's pool, or an override, has the water line now, over the base line of the node's
-// strategy; nullopt where the pool has neither. It refers to the settings. `overrides` may be null.
+// strategy; nullopt where the pool has neither. It refers to the settings. `overrides` and `lines`, of whoever asks for
+// many nodes, may be null.
 std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Revision& settings, base::WallTime now,
-                                                const policy::Overrides* overrides);
+                                                const policy::Overrides* overrides, policy::LineMemo* lines = nullptr);
 
 }  // namespace tidemark::manager

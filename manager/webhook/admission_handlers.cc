@@ -34,6 +34,7 @@ std::string reason_word(int code) {
   if (code == 403) return "Forbidden";
   if (code == kNotFound) return "NotFound";
   if (code == 409) return "Conflict";
+  if (code == 429) return "TooManyRequests";
   if (code == kUnavailable) return "ServiceUnavailable";
   return code >= 500 ? "InternalError" : "BadRequest";
 }
@@ -241,6 +242,9 @@ net::Task<AdmissionAnswer> AdmissionHandlers::validate_eviction(AdmissionRequest
   }
   const auto pod = Json::parse(*bytes);
   if (const auto refusal = policy::refuse_eviction(asked, pod ? *pod : Json())) co_return answer_of(*refusal);
+  if (!request.dry_run) {
+    if (const auto refusal = may_not_go_(*bytes)) co_return answer_of(*refusal);
+  }
   co_return AdmissionAnswer{};
 }
 

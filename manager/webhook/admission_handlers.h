@@ -17,6 +17,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "manager/evictions/eviction_limits.h"
 #include "manager/settings/revision.h"
 #include "manager/webhook/admission_review.h"
 #include "manager/webhook/webhook_objects.h"
@@ -66,7 +67,8 @@ class AdmissionHandlers {
   // `ahead` is for what cannot wait behind the controllers' calls: a node under pressure waits for the answer.
   AdmissionHandlers(kube::Reader& reader, kube::Reader& ahead, AdmissionCaches caches, AdmissionSettings settings,
                     base::Random random, kube::Interner& interner, ScopeOfPod scope_of,
-                    std::function<const policy::EnhancedValidation*()> enhanced, const base::Clock& clock)
+                    std::function<const policy::EnhancedValidation*()> enhanced, MayNotGo may_not_go,
+                    const base::Clock& clock)
       : reader_(reader),
         ahead_(ahead),
         caches_(caches),
@@ -75,6 +77,7 @@ class AdmissionHandlers {
         interner_(interner),
         scope_of_(std::move(scope_of)),
         enhanced_(std::move(enhanced)),
+        may_not_go_(std::move(may_not_go)),
         clock_(clock) {}
 
   net::Task<AdmissionAnswer> mutate_pod(AdmissionRequest request);
@@ -101,6 +104,7 @@ class AdmissionHandlers {
   kube::Interner& interner_;
   ScopeOfPod scope_of_;
   std::function<const policy::EnhancedValidation*()> enhanced_;
+  MayNotGo may_not_go_;
   const base::Clock& clock_;
   base::TokenBucket lookups_{kLookupsPerSecond, kLookupsBurst};
   base::TokenBucket evictions_{kEvictionsPerSecond, kEvictionsBurst};

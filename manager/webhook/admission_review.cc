@@ -102,6 +102,8 @@ Result<AdmissionRequest> decode_review(std::string_view body) {
   out.name = request->text_at("name");
   out.user = request->text_at("userInfo", "username");
   out.user_node = claimed_node(*request);
+  const Json* dry_run = request->member("dryRun");
+  out.dry_run = dry_run != nullptr && dry_run->is_bool() && dry_run->as_bool();
   TM_TRY_VOID(read_object(*request, "object", out.object));
   TM_TRY_VOID(read_object(*request, "oldObject", out.old_object));
   return out;

@@ -30,6 +30,7 @@ struct AdmissionRequest {
   AdmissionOperation operation = AdmissionOperation::kCreate;
   std::string user;       // who asks
   std::string user_node;  // the node that his token is bound to; "" where it is bound to none
+  bool dry_run = false;   // nothing will come of it
   Json object;            // null on DELETE
   Json old_object;        // null on CREATE
 };

@@ -121,7 +121,7 @@ class RunningWebhooks final : public Webhooks {
             client, client.ahead(), {profiles_, namespaces_, priority_classes_, context_.nodes},
             admission_settings(options_, context_), random.fork(), interner_,
             [this](const Json& pod) { return settings_.scope_of(pod); }, [this] { return settings_.enhanced(); },
-            loop.clock()),
+            context_.may_not_go, loop.clock()),
         configurations_(loop, client, client, client, recorder_, log_, metrics, random.fork(),
                         configuration_options(options_),
                         {.leading = context_.leading,

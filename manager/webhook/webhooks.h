@@ -14,6 +14,7 @@
 #include "kube/client.h"
 #include "kube/informer.h"
 #include "kube/objects.h"
+#include "manager/evictions/eviction_limits.h"
 #include "manager/settings/revision.h"
 #include "manager/switches.h"
 #include "net/loop.h"
@@ -76,6 +77,7 @@ struct WebhookContext {
   ZonesOf zones;
   const kube::Informer<kube::Node>& nodes;
   std::function<bool()> leading;
+  MayNotGo may_not_go;
 };
 
 class Webhooks {

@@ -88,8 +88,10 @@ class WebhooksTest : public ::testing::Test {
     return std::make_unique<AdmissionHandlers>(
         reader == nullptr ? *client : *reader, reader == nullptr ? *client : *reader,
         AdmissionCaches{*profiles, *namespaces, *classes, *nodes}, settings, base::Random(3), interner,
-        [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; }, clock);
+        [](const Json&) { return policy::PodScopeState(); }, [] { return nullptr; },
+        [this](std::string_view) { return limit; }, clock);
   }
+  std::optional<policy::EvictionRefusal> limit{};  // that is answered for a pod that may be evicted
   AdmissionAnswer ask(net::Task<AdmissionAnswer> task) { return net::testing::run_task(loop, clock, std::move(task)); }
 
   static Json named(std::string_view name) {
@@ -283,6 +285,21 @@ TEST_F(EvictionsTest, OfTheOwnNodesOfflineWorkAreLetThrough) {
   must("POST", kPodsPath, again);
   EXPECT_EQ(said(earlier), "409 AnotherPod");
   EXPECT_EQ(said(eviction("on-n1")), "allowed");
+}
+
+TEST_F(EvictionsTest, AreHeldToWhatTheJobMayLose) {
+  admission = handlers();
+  limit = {policy::EvictionDenial::kJobBudget, 429, "team/Job/sort was evicted 3 times within the hour", "3"};
+  EXPECT_EQ(said(eviction("on-n1")), "429 JobBudget");
+  EXPECT_EQ(said(eviction("online")), "403 Online") << "what may never be evicted is told first";
+  const AdmissionAnswer answer = ask(admission->validate_eviction(eviction("on-n1")));
+  EXPECT_EQ(answer.message,
+            "the job team/Job/sort was evicted 3 times within the hour, and 3 are allowed: perJobHour of its pool "
+            "[JobBudget]");
+  EXPECT_EQ(answer.reason, "TooManyRequests");
+  AdmissionRequest trial = eviction("on-n1");
+  trial.dry_run = true;
+  EXPECT_EQ(said(trial), "allowed") << "a trial takes nothing of what may be lost";
 }
 
 TEST_F(EvictionsTest, OfEverybodyElseAreNotLookedAt) {

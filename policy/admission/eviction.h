@@ -21,6 +21,8 @@ enum class EvictionDenial : std::uint8_t {
   kAnotherNode,  // or no node at all
   kMirror,       // its kubelet runs it from a file: what is evicted is a shadow
   kOnline,
+  kJobBudget,   // its job lost as many tasks within the hour as it may
+  kPoolBudget,  // the same of its pool
 };
 std::string_view to_string(EvictionDenial);  // "AnotherNode", as Kubernetes writes such words
 

@@ -256,4 +256,19 @@ LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_
   return Timeline(calendar, base_cpu, base_memory, overrides, now, now).at(now);
 }
 
+const LinePlan& LineMemo::at(std::string_view settings, const Calendar& calendar, std::int64_t base_cpu,
+                             std::int64_t base_memory, const LineOverrides& overrides, WallTime now) {
+  if (second_ != seconds(now) || lines_.size() >= kLinesMax) lines_.clear();
+  second_ = seconds(now);
+  for (const Line& line : lines_) {
+    if (line.base_cpu == base_cpu && line.base_memory == base_memory && line.settings == settings &&
+        line.calendar == calendar.name && line.overrides == overrides) {
+      return line.plan;
+    }
+  }
+  lines_.push_back({std::string(settings), calendar.name, base_cpu, base_memory, overrides,
+                    water_line(calendar, base_cpu, base_memory, overrides, now)});
+  return lines_.back().plan;
+}
+
 }  // namespace tidemark::policy

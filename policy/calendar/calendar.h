@@ -164,4 +164,26 @@ std::optional<base::WallTime> comes_down_at(const Calendar& calendar, std::int64
 LinePlan water_line(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
                     const LineOverrides& overrides, base::WallTime now);
 
+// Nodes of a pool ask for the same line, thousands of them within a second after an edit, and laying a calendar out is
+// dear: each line is worked out once a second, and is to the second what `water_line` says.
+class LineMemo {
+ public:
+  // `settings` names what the calendar is of: the hash of their texts.
+  const LinePlan& at(std::string_view settings, const Calendar& calendar, std::int64_t base_cpu,
+                     std::int64_t base_memory, const LineOverrides& overrides, base::WallTime now);
+
+ private:
+  static constexpr std::size_t kLinesMax = 64;
+  struct Line {
+    std::string settings;
+    std::string calendar;
+    std::int64_t base_cpu;
+    std::int64_t base_memory;
+    LineOverrides overrides;
+    LinePlan plan;
+  };
+  std::int64_t second_ = 0;
+  std::vector<Line> lines_;
+};
+
 }  // namespace tidemark::policy

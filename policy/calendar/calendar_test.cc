@@ -246,6 +246,31 @@ TEST(CalendarProperty, NothingChangesBeforeChangesAt) {
   }
 }
 
+TEST(LineMemo, SaysWhatTheCalendarSaysWhoeverAsked) {
+  const std::vector<TimeZone> zones{TimeZone::utc(), zone("Europe/Berlin")};
+  std::mt19937_64 random(7);
+  std::vector<Calendar> calendars;
+  for (int i = 0; i < 3; ++i) {
+    calendars.push_back(any_calendar(random, zones));
+    calendars.back().name = cat("calendar-", i);
+  }
+  // The same name with other settings is another calendar.
+  auto edited = calendars;
+  edited[0].entries.clear();
+  LineMemo memo;
+  WallTime now{std::chrono::seconds(1'790'000'000)};
+  for (int i = 0; i < 3000; ++i) {
+    const bool later = random() % 2 == 0;
+    const auto& calendar = (later ? edited : calendars).at(random() % 3);
+    const auto base_cpu = static_cast<std::int64_t>(random() % 3 * 20);
+    LineOverrides overrides;
+    if (random() % 3 == 0) overrides.push_back({{50, 40}, now + std::chrono::hours(random() % 3), "ann", "", now});
+    ASSERT_EQ(memo.at(later ? "b" : "a", calendar, base_cpu, 65, overrides, now),
+              water_line(calendar, base_cpu, 65, overrides, now));
+    if (random() % 8 == 0) now = now + std::chrono::milliseconds(random() % 3'000'000);
+  }
+}
+
 // ---- preview and forecast ----
 
 Calendar nights() {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -50,6 +51,8 @@ struct OfferInput {
   bool yarn_obeys = false;
   PoolGuard guard = {};              // what the pool's evictions let it do
   std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's sign of life
+  LineMemo* lines = nullptr;         // of whoever decides many nodes
+  std::string_view settings = {};    // the hash of those that the calendar is of, for `lines`
 };
 
 // The pool sells nothing new:

@@ -18,6 +18,13 @@
 
 namespace tidemark::policy {
 
+// What holds where nobody said anything: one for the process, because each decision about a node begins with it.
+template <class Settings>
+const std::shared_ptr<const Settings>& default_settings() {
+  static const auto kDefaults = std::make_shared<const Settings>();
+  return kDefaults;
+}
+
 template <class Settings>
 struct ChosenConfig {
   struct Entry {
@@ -25,7 +32,7 @@ struct ChosenConfig {
     model::LabelSelector selector = model::LabelSelector::nothing();
     std::shared_ptr<const Settings> settings;
   };
-  std::shared_ptr<const Settings> cluster = std::make_shared<const Settings>();
+  std::shared_ptr<const Settings> cluster = default_settings<Settings>();
   std::vector<Entry> nodes;
 
   std::shared_ptr<const Settings> for_node(std::span<const model::Label> labels) const {

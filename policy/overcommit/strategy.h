@@ -80,9 +80,9 @@ struct NodeStrategy {
   PluginSet plugins;
   Profile profile = Profile::kKoordinator;
   // The settings that the node gets; null: they cannot be used, and there were none before.
-  std::shared_ptr<const NormalizationSettings> normalization = std::make_shared<const NormalizationSettings>();
+  std::shared_ptr<const NormalizationSettings> normalization = default_settings<NormalizationSettings>();
   NormalizationSwitch normalization_switch = NormalizationSwitch::kAsSettingsSay;
-  std::shared_ptr<const AmplificationSettings> amplification = std::make_shared<const AmplificationSettings>();
+  std::shared_ptr<const AmplificationSettings> amplification = default_settings<AmplificationSettings>();
 };
 
 // `profile: tidemark` refuses an annotation with a value out of range; the peer takes what it says.

@@ -87,6 +87,10 @@ std::string render_text(const EvictionRefusal& refusal) {
       return told("the pod is online work: its QoS class is not BE, and its priority class is ",
                   refusal.found.empty() ? std::string("none") : refusal.found,
                   " and not koord-mid, koord-batch or koord-free");
+    case EvictionDenial::kJobBudget:
+      return told("the job ", refusal.found, ", and ", refusal.wanted, " are allowed: perJobHour of its pool");
+    case EvictionDenial::kPoolBudget:
+      return told("the pool ", refusal.found, " was evicted as often within the hour as its perPoolHour allows");
   }
   return told("refused");
 }
