@@ -168,7 +168,8 @@ class HttpWatchStream final : public WatchStream {
 };
 
 // Of an object of eleven kilobytes a tenth. A server that does not know the form answers in full.
-constexpr std::string_view kOnlyMetadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
+constexpr std::string_view kOnlyMetadata =
+    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
 
 }  // namespace
 

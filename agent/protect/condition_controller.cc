@@ -22,6 +22,9 @@ void ConditionController::tell(const AgentStatus& status) {
   if (writing_ || (not_before_ && now < *not_before_)) return;
   const bool old = written_at_ && now - *written_at_ >= kConditionRefresh;
   if (said == written_ && !old) return;
+  // The message counts files: with each pod that comes or goes it is another one, on every node of a cluster.
+  const bool only_words = written_ && written_->enforces == said.enforces && written_->reason == said.reason;
+  if (only_words && written_at_ && now - *written_at_ < kConditionWordsPause) return;
   if (!written_ || written_->enforces != said.enforces) turned_ = loop_.clock().wall();
   writing_ = true;
   scope_.spawn(write(std::move(said)));

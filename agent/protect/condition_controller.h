@@ -11,9 +11,10 @@
 
 namespace tidemark::agent {
 
-inline constexpr base::Duration kConditionPause = std::chrono::seconds(10);    // between two writes
-inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);    // after one that failed
-inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);  // where nothing changes
+inline constexpr base::Duration kConditionPause = std::chrono::seconds(10);      // between two writes
+inline constexpr base::Duration kConditionRetry = std::chrono::seconds(30);      // after one that failed
+inline constexpr base::Duration kConditionWordsPause = std::chrono::minutes(1);  // of nothing but the message
+inline constexpr base::Duration kConditionRefresh = std::chrono::minutes(10);    // where nothing changes
 
 class ConditionController {
  public:

@@ -310,6 +310,23 @@ TEST_F(Protect, TheConditionAndTheFileOnTheMachineSayHowItStands) {
   EXPECT_TRUE((*status)->off);
 }
 
+// On ten thousand nodes pods come and go all the time, and each changes how many files there are.
+TEST_F(Protect, AConditionOfWhichOnlyTheWordsChangeIsWrittenOnceAMinute) {
+  ConditionController told(loop, writer, log, "n1");
+  AgentStatus status;
+  status.strategies.push_back({model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 0, ""});
+  for (std::int64_t second = 0; second < 150; ++second) {
+    status.strategies[0].in_force = second;
+    told.tell(status);
+    net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
+  }
+  EXPECT_EQ(writer.writes, 3);
+  status.off = true;
+  told.tell(status);
+  net::testing::run_for(loop, node.clock, std::chrono::seconds(1));
+  EXPECT_EQ(writer.writes, 4) << "what it comes to is told at once";
+}
+
 TEST_F(Protect, AConditionThatCannotBeWrittenIsTriedAgainAndToldOnce) {
   writer.refuse = Error{ErrorKind::kUnavailable, "away", 0, 0};
   start();

@@ -103,7 +103,12 @@ void CopilotProvider::take(const copilot::ContainerList& list) {
 void CopilotProvider::miss() {
   ++provided_.lists_refused;
   information_.reset();  // another one may come in its place
-  if (!provided_.confirmed) return;
+  if (!provided_.confirmed) {
+    // Most nodes of a cluster may have no such copilot: where nothing runs that could be its own, nobody waits for it.
+    const bool has_some = std::ranges::any_of(
+        config_.parents, [this](const std::string& parent) { return holds_groups(hierarchies_, parent); });
+    return stand(has_some ? Standing::kWaiting : Standing::kMissing);
+  }
   const base::MonotonicTime until = *provided_.confirmed + config_.hold_max;
   if (loop_.clock().monotonic() < until) return stand(Standing::kHeld);
   for (Held& each : held_) each.unconfirmed = each.unconfirmed.value_or(until);

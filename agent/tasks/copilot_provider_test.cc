@@ -240,13 +240,29 @@ TEST_F(CopilotProviderTest, OneThatHangsIsAway) {
   EXPECT_EQ(standing(), Standing::kHeld);
 }
 
-TEST_F(CopilotProviderTest, OneThatWasNeverThereIsWaitedFor) {
+TEST_F(CopilotProviderTest, OneThatWasNeverThereIsWaitedForWhereSomethingRunsThatMayBeItsOwn) {
+  yarn.run("c1", kParent);
+  make("besteffort/hadoop-yarn/c1");
   yarn.stop();
   begin();
   run_for(5min);
   EXPECT_EQ(standing(), Standing::kWaiting);
   yarn.start();
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kCurrent);
+  EXPECT_EQ(provider->provided().tasks.size(), 1u);
+}
+
+TEST_F(CopilotProviderTest, OneThatWasNeverThereIsNotWaitedForWhereNothingRuns) {
+  yarn.stop();
+  begin();
+  run_for(1s);
+  EXPECT_EQ(standing(), Standing::kMissing) << "its parent is not even there";
   yarn.run("c1", kParent);
+  make("besteffort/hadoop-yarn/c1");
+  run_for(10s);
+  EXPECT_EQ(standing(), Standing::kWaiting) << "it is, and has a container";
+  yarn.start();
   run_for(10s);
   EXPECT_EQ(standing(), Standing::kCurrent);
   EXPECT_EQ(provider->provided().tasks.size(), 1u);

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 namespace tidemark::agent {
 namespace {
@@ -24,6 +25,17 @@ std::size_t watched_hierarchy(const linux::Hierarchies& hierarchies) {
 bool group_is_there(const linux::Hierarchies& hierarchies, const std::string& group) {
   const auto directory = open_group(hierarchies, watched_hierarchy(hierarchies), group);
   return !directory || directory->has_value();
+}
+
+bool holds_groups(const linux::Hierarchies& hierarchies, const std::string& group) {
+  const std::size_t hierarchy = watched_hierarchy(hierarchies);
+  const auto directory = open_group(hierarchies, hierarchy, group);
+  if (!directory) return true;
+  if (!directory->has_value()) return false;
+  std::vector<std::string> inner;
+  const auto listed =
+      linux::list_folders((*directory)->fd.get(), inner, {hierarchies.all()[hierarchy].path, group, {}});
+  return !listed || !inner.empty();
 }
 
 GroupWatch::GroupWatch(net::EventLoop& loop, const linux::Hierarchies& hierarchies, base::Log log,

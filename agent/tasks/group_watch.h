@@ -22,6 +22,9 @@ std::size_t watched_hierarchy(const linux::Hierarchies& hierarchies);
 // As far as it can be looked at.
 bool group_is_there(const linux::Hierarchies& hierarchies, const std::string& group);
 
+// Whether groups lie in it; true where that cannot be looked at.
+bool holds_groups(const linux::Hierarchies& hierarchies, const std::string& group);
+
 class GroupWatch {
  public:
   // All that is given outlives it. `told` is called from the loop.

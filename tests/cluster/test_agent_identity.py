@@ -328,6 +328,24 @@ class Evictions(WithManager):
         self.assertEqual(1, denied)
         self.assertIn(f"user={USER}", component.log)
 
+    def test_a_job_loses_no_more_than_it_may_within_an_hour(self):
+        config = json.dumps({"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "evictions": {"perJobHour": 2}})
+        self.addCleanup(colocation.delete_settings, self.api)
+        must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": config}}), 201)
+        self.manager()
+        of_job = lambda job: {**BATCH, "tidemark.io/job": job}
+        for i in range(3):
+            self.pod(f"sort-{i}", labels=of_job("sort"))
+        self.pod("other", labels=of_job("other"))
+        for i in range(2):
+            must(self.evict(self.agent, f"sort-{i}"))
+        answer = self.evict(self.agent, "sort-2")
+        self.refused(answer, 429, "JobBudget")
+        self.assertIn("the job default/sort was evicted 2 times within the hour, and 2 are allowed", answer.body.decode())
+        self.assertTrue(self.there("sort-2"))
+        must(self.evict(self.agent, "other"))  # each job has its own
+        must(self.evict(self.api, "sort-2"))  # and nobody else is held
+
     def test_with_nobody_to_ask_the_agents_evictions_are_refused_and_no_others(self):
         """Before a manager ever ran, and after the last one was killed."""
         free = "agent-nobody-else"
