@@ -242,8 +242,12 @@ std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& 
 std::string sold_text(const model::YarnBook& book) {
   if (!book.sold) return "nobody knows what is held";
   Resources sum;
-  for (const auto& each : *book.sold) sum += each.amount;
-  return base::cat("held ", amount_text(sum));
+  std::string_view work_class;
+  for (const auto& each : *book.sold) {
+    sum += each.amount;
+    work_class = each.work_class;  // a book of ours has one
+  }
+  return base::cat("held ", amount_text(sum), work_class.empty() ? "" : ", of class ", work_class);
 }
 
 std::string as_text(const Found& found, const ExplainYarnOptions& options) {

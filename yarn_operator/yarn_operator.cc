@@ -151,6 +151,7 @@ class RunningOperator final : public YarnOperator {
     net::Event wake;
     bool away = false;
     bool closed = false;
+    bool classless = false;  // the settings do not name the class of its work
   };
   struct UnderWay {
     explicit UnderWay(int& all) : count(all) { ++count; }
@@ -203,6 +204,7 @@ class RunningOperator final : public YarnOperator {
       if (lane.link.synced() && !lane.away && listed()) {
         std::vector<Wanted> wanted = wanted_of(lane.link.id());
         note_closed(lane, lane.link.closed(wanted));
+        note_class(lane);
         if (may_write()) {
           const UnderWay mine(under_way_);
           auto told = co_await lane.link.tell(std::move(wanted));
@@ -309,6 +311,17 @@ class RunningOperator final : public YarnOperator {
     if (!closed && lane.closed) lane.log.info("a node has room for a container again");
     lane.closed = closed;
     closed_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->closed; })));
+  }
+
+  // It may be named in a moment: no reason to stop.
+  void note_class(Lane& lane) {
+    const std::string& name = lane.link.work_class();
+    const bool unknown = !name.empty() && !pool_modes_.names_class(name);
+    if (unknown && !lane.classless) {
+      lane.log.warn("the class of its work is none of `classes` of tidemark-config: the least timely of all",
+                    {{"class", name}, {"file", lane.link.class_place()}, {"property", kClassProperty}});
+    }
+    lane.classless = unknown;
   }
 
   const NodeMap& map() {
@@ -492,6 +505,7 @@ class RunningOperator final : public YarnOperator {
     if (const ActsOn* acts = link->acts_on(mapped->second.id)) {
       sight.of_book.in_force = {acts->generation, worth(acts->total.memory_mib, acts->total.vcores)};
     }
+    sight.of_book.work_class = link->work_class();
     sight.of_book.long_unknown = loop_.clock().monotonic() - *link->seen() >= kSoldHold;
     if (const auto& waiting = link->waiting()) sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
     if (const auto share = share_of(node, {}, policy::Mode::kEnforce, loop_.clock().wall()); share && share->origin) {
