@@ -13,12 +13,13 @@
 #include "model/names.h"
 #include "net/admin.h"
 #include "yarn_operator/cluster_link.h"
-#include "yarn_operator/drain_book.h"
+#include "yarn_operator/dues.h"
 #include "yarn_operator/node_figures.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/node_words.h"
 #include "yarn_operator/objects.h"
 #include "yarn_operator/pool_modes.h"
+#include "yarn_operator/shrink_book.h"
 #include "yarn_operator/take_back.h"
 #include "yarn_operator/take_back_book.h"
 
@@ -73,6 +74,10 @@ class RunningOperator final : public YarnOperator {
         drained_(metrics.counter(
             "tidemark_yarn_operator_drained_nodes_total",
             "Nodes on which YARN held more than its offer when the time to drain was over: what was too much ended.")),
+        reclaimed_(metrics.counter(
+            "tidemark_yarn_operator_reclaimed_nodes_total",
+            "Nodes on which YARN held more than its class may keep, for work that is more timely: what was too much "
+            "ended.")),
         take_backs_(log_),
         annotate_(loop),
         scope_(loop) {
@@ -220,25 +225,37 @@ class RunningOperator final : public YarnOperator {
     }
   }
 
-  // What is beyond the offers of nodes whose time to drain is over. Their next totals follow at once. Answers how long
-  // until that of another node is.
-  net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane) {
-    const UnderWay mine(under_way_);
-    auto found = drains_due(lane);
-    if (found.due.empty() || !co_await lane.link.refresh() || !may_write()) co_return found.next;
-    found = drains_due(lane);  // an order may have been taken back meanwhile
-    auto begun = drains_.begin(found.due, lane.link, loop_.clock().monotonic());
-    if (begun.shrinks.empty()) co_return found.next;
-    const auto told = co_await lane.link.shrink(std::move(begun.shrinks));
-    if (told) drained_.add(begun.first);
-    if (!told) lane.log.warn("what drained is not ended", {{"why", told.error().message}});
-    co_return found.next;
+  struct WhatIsDue {
+    Dues drains;
+    Dues reclaims;
+    bool none() const { return drains.due.empty() && reclaims.due.empty(); }
+  };
+  WhatIsDue what_is_due(const Lane& lane) {
+    const std::vector<Wanted> wanted = wanted_of(lane.link.id());
+    const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    return {drains_.to_try(drains_due(wanted, node_of, loop_.clock().wall()), now),
+            reclaims_.to_try(reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals), now)};
   }
 
-  DrainBook::Dues drains_due(const Lane& lane) {
-    return drains_.due(
-        wanted_of(lane.link.id()), [this](const std::string& name) { return nodes_.find({"", name}); },
-        loop_.clock().wall(), loop_.clock().monotonic());
+  // What drains and reclaims leave no room for. The next totals of their nodes follow at once. Answers how long until
+  // another one is due.
+  net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane) {
+    const UnderWay mine(under_way_);
+    WhatIsDue found = what_is_due(lane);
+    if (found.none() || !co_await lane.link.refresh() || !may_write()) co_return found.drains.next;
+    found = what_is_due(lane);  // an order may have been taken back meanwhile
+    co_await end(lane, found.drains.due, drains_, drained_);
+    co_await end(lane, found.reclaims.due, reclaims_, reclaimed_);
+    co_return found.drains.next;
+  }
+
+  net::Task<void> end(Lane& lane, const std::vector<Due>& due, ShrinkBook& book, base::Counter& nodes) {
+    auto begun = book.begin(due, lane.link, loop_.clock().monotonic());
+    if (begun.shrinks.empty()) co_return;
+    const auto told = co_await lane.link.shrink(std::move(begun.shrinks));
+    if (told) nodes.add(begun.first);
+    if (!told) lane.log.warn("what is due is not ended", {{"why", told.error().message}});
   }
 
   // What agents want back. Their nodes' next totals follow at once.
@@ -374,7 +391,7 @@ class RunningOperator final : public YarnOperator {
                                             std::optional<std::int64_t> keep_mib = std::nullopt) {
     model::Resources held;
     for (const PodRow* pod : pods_.by_index(kPodsByNode, std::string(node.meta.name))) held += pod->batch;
-    auto share = share_of(node, held, pool_modes_.of(node), loop_.clock().wall());
+    auto share = share_of(node, held, pool_modes_.of(node), class_on(node), loop_.clock().wall());
     if (!share) {
       unreadable(std::string(node.meta.name), share.error().message);
       return std::nullopt;
@@ -416,6 +433,13 @@ class RunningOperator final : public YarnOperator {
       if (lane->link.id() == cluster) return &lane->link;
     }
     return nullptr;
+  }
+
+  // Of the work of the YARN cluster that the node is in.
+  std::string_view class_on(const kube::Node& node) {
+    const auto mapped = map().nm_of.find(std::string(node.meta.name));
+    const ClusterLink* link = mapped == map_.nm_of.end() ? nullptr : link_of(mapped->second.cluster);
+    return link == nullptr ? std::string_view() : std::string_view(link->work_class());
   }
 
   // nullopt: nobody knows now, and what is written stays.
@@ -477,7 +501,9 @@ class RunningOperator final : public YarnOperator {
     std::erase_if(held_, is_gone);
     std::erase_if(written_, is_gone);
     take_backs_.forget(is_gone);
-    drains_.forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
+    for (ShrinkBook* book : {&drains_, &reclaims_}) {
+      book->forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
+    }
     urgent.insert(urgent.end(), names.begin(), names.end());
     return urgent;
   }
@@ -508,7 +534,8 @@ class RunningOperator final : public YarnOperator {
     sight.of_book.work_class = link->work_class();
     sight.of_book.long_unknown = loop_.clock().monotonic() - *link->seen() >= kSoldHold;
     if (const auto& waiting = link->waiting()) sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
-    if (const auto share = share_of(node, {}, policy::Mode::kEnforce, loop_.clock().wall()); share && share->origin) {
+    if (const auto share = share_of(node, {}, policy::Mode::kEnforce, {}, loop_.clock().wall());
+        share && share->origin) {
       sight.of_book.origin = *share->origin;
     }
     const auto last = written_.find(name);
@@ -573,8 +600,10 @@ class RunningOperator final : public YarnOperator {
   base::Counter& taken_back_;
   base::Counter& not_taken_back_;
   base::Counter& drained_;
+  base::Counter& reclaimed_;
   TakeBackBook take_backs_;
-  DrainBook drains_;
+  ShrinkBook drains_;
+  ShrinkBook reclaims_;
   net::Event annotate_;
   int under_way_ = 0;
   bool draining_ = false;
