@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/testing/clock.h"
+#include "base/text.h"
 #include "net/testing/loop.h"
 #include "yarn_operator/shrink_book.h"
 #include "yarn_operator/testing/operator_world.h"
@@ -207,6 +208,34 @@ TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
   ASSERT_EQ(begun.shrinks.size(), 1U);
   EXPECT_EQ(begun.shrinks[0].total.memory_mib, 1024);
   EXPECT_EQ(begun.first, 1U);
+}
+
+// Others stay due: what the first ones give may be all that is needed.
+TEST_F(ClusterLinkTest, OfManyNodesThatAreAskedATenthBeginsAtOnceAndTheOthersAfterAWhile) {
+  ShrinkBook book;
+  Pace pace;
+  std::vector<Due> due;
+  for (int i = 0; i < 15; ++i) {
+    const NodeId nm{base::cat("h", i), 1};
+    one.nodes[nm] = {.used_memory = 2048, .used_vcores = 2};
+    due.push_back({base::cat("n", i), nm, model::Reason::kYarnReclaimed, 1, {1024, 4}, 4});
+  }
+  ASSERT_TRUE(refresh());
+  const auto begin = [&] {
+    const auto now = clock.monotonic();
+    const auto begun = book.begin(book.to_try({due, {}}, now).due, link, now, pace.room(due.size(), now));
+    pace.began(begun.first);
+    return begun.first;
+  };
+  EXPECT_EQ(begin(), 2U);
+  EXPECT_EQ(begin(), 0U);
+  clock.advance(kPaceEvery);
+  EXPECT_EQ(begin(), 2U);
+  due.resize(5);  // the others are asked no more, and of these four were
+  clock.advance(kPaceEvery);
+  EXPECT_EQ(begin(), 1U);
+  clock.advance(kPaceEvery);
+  EXPECT_EQ(begin(), 0U);
 }
 
 // The offer fell since, for what online work uses: that ends nobody.

@@ -7,6 +7,15 @@
 
 namespace tidemark::yarn_operator {
 
+std::size_t Pace::room(std::size_t asked, base::MonotonicTime now) {
+  if (!since_ || now - *since_ >= kPaceEvery) {
+    since_ = now;
+    begun_ = 0;
+  }
+  const std::size_t most = (asked + kPaceParts - 1) / kPaceParts;
+  return most - std::min(most, begun_);
+}
+
 const ShrinkBook::Last* ShrinkBook::last_of(const Due& due) const {
   const auto last = last_.find(due.node);
   return last == last_.end() || last->second.order != due.order ? nullptr : &last->second;
@@ -20,7 +29,8 @@ Dues ShrinkBook::to_try(Dues found, base::MonotonicTime now) const {
   return found;
 }
 
-ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now) {
+ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now,
+                                    std::size_t first_max) {
   Begun begun;
   for (const Due& each : due) {
     const hadoop::NodeReport* report = link.find(each.nm);
@@ -34,6 +44,7 @@ ShrinkBook::Begun ShrinkBook::begin(const std::vector<Due>& due, const ClusterLi
     }
     const policy::YarnAmount used{report->used.memory_mib, report->used.vcores};
     const std::int64_t too_much = policy::yarn_too_much(used, keep);
+    if (too_much > 0 && !again && begun.first == first_max) continue;
     last_[each.node] = {each.order, keep, too_much == 0, now + kShrinkAgain};
     if (too_much == 0) continue;
     const auto take = policy::yarn_take(used, {report->capability.memory_mib, report->capability.vcores},

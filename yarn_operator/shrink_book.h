@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,20 @@ namespace tidemark::yarn_operator {
 
 inline constexpr base::Duration kShrinkAgain = std::chrono::seconds(5);
 
+// How many nodes begin at once with what more timely work asks for: a tenth of those that are asked, one at least, in
+// each kPaceEvery. The manager asks every node for all that waits, and no longer when it runs: what a few give may do.
+class Pace {
+ public:
+  std::size_t room(std::size_t asked, base::MonotonicTime now);
+  void began(std::size_t nodes) { begun_ += nodes; }
+
+ private:
+  std::optional<base::MonotonicTime> since_;
+  std::size_t begun_ = 0;  // since then
+};
+inline constexpr base::Duration kPaceEvery = std::chrono::seconds(10);
+inline constexpr std::size_t kPaceParts = 10;
+
 // Of one kind of order: a node has one of it at a time.
 class ShrinkBook {
  public:
@@ -27,8 +43,9 @@ class ShrinkBook {
     std::vector<Shrink> shrinks;
     std::size_t first = 0;  // of those: not tried before
   };
-  // By a report that is new.
-  Begun begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now);
+  // By a report that is new. No more than `first_max` that were not tried before: the others stay due.
+  Begun begin(const std::vector<Due>& due, const ClusterLink& link, base::MonotonicTime now,
+              std::size_t first_max = std::numeric_limits<std::size_t>::max());
   void forget(const std::function<bool(const std::string&)>& is_gone);
 
  private:

@@ -157,6 +157,7 @@ class RunningOperator final : public YarnOperator {
     bool away = false;
     bool closed = false;
     bool classless = false;  // the settings do not name the class of its work
+    Pace reclaims;
   };
   struct UnderWay {
     explicit UnderWay(int& all) : count(all) { ++count; }
@@ -228,14 +229,17 @@ class RunningOperator final : public YarnOperator {
   struct WhatIsDue {
     Dues drains;
     Dues reclaims;
+    std::size_t asked_to_give_back = 0;  // nodes, those that are done with it too
     bool none() const { return drains.due.empty() && reclaims.due.empty(); }
   };
   WhatIsDue what_is_due(const Lane& lane) {
     const std::vector<Wanted> wanted = wanted_of(lane.link.id());
     const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
     const base::MonotonicTime now = loop_.clock().monotonic();
+    Dues reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals);
+    const std::size_t asked = reclaims.due.size();
     return {drains_.to_try(drains_due(wanted, node_of, loop_.clock().wall()), now),
-            reclaims_.to_try(reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals), now)};
+            reclaims_.to_try(std::move(reclaims), now), asked};
   }
 
   // What drains and reclaims leave no room for. The next totals of their nodes follow at once. Answers how long until
@@ -245,17 +249,21 @@ class RunningOperator final : public YarnOperator {
     WhatIsDue found = what_is_due(lane);
     if (found.none() || !co_await lane.link.refresh() || !may_write()) co_return found.drains.next;
     found = what_is_due(lane);  // an order may have been taken back meanwhile
-    co_await end(lane, found.drains.due, drains_, drained_);
-    co_await end(lane, found.reclaims.due, reclaims_, reclaimed_);
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    auto drains = drains_.begin(found.drains.due, lane.link, now);
+    if (co_await end(lane, std::move(drains.shrinks))) drained_.add(drains.first);
+    auto reclaims =
+        reclaims_.begin(found.reclaims.due, lane.link, now, lane.reclaims.room(found.asked_to_give_back, now));
+    lane.reclaims.began(reclaims.first);
+    if (co_await end(lane, std::move(reclaims.shrinks))) reclaimed_.add(reclaims.first);
     co_return found.drains.next;
   }
 
-  net::Task<void> end(Lane& lane, const std::vector<Due>& due, ShrinkBook& book, base::Counter& nodes) {
-    auto begun = book.begin(due, lane.link, loop_.clock().monotonic());
-    if (begun.shrinks.empty()) co_return;
-    const auto told = co_await lane.link.shrink(std::move(begun.shrinks));
-    if (told) nodes.add(begun.first);
+  net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks) {
+    if (shrinks.empty()) co_return false;
+    const auto told = co_await lane.link.shrink(std::move(shrinks));
     if (!told) lane.log.warn("what is due is not ended", {{"why", told.error().message}});
+    co_return told.has_value();
   }
 
   // What agents want back. Their nodes' next totals follow at once.
