@@ -49,6 +49,7 @@ struct Found {
   std::optional<model::YarnOffer> offer;
   std::optional<model::YarnBook> book;
   std::optional<base::WallTime> drains;  // when what containers hold beyond the offer ends, or did a moment ago
+  std::vector<model::Reclaim> reclaim;   // what its work is to give back, the least timely first
   std::optional<yarn_operator::HeldBack> held_back;
   std::optional<NmName> nm;
   std::string mismatch;  // why there is no NodeManager for certain
@@ -213,6 +214,25 @@ void read_drain(const kube::Node& node, base::WallTime now, Found& found) {
   }
 }
 
+// The same.
+void read_reclaim(const kube::Node& node, Found& found) {
+  const auto* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
+  if (text == nullptr) return;
+  auto reclaim = model::parse_yarn_reclaim(text->view());
+  if (!reclaim) {
+    found.notes.push_back(base::cat(model::kYarnReclaimAnnotation, ": ", reclaim.error().message));
+  } else if (found.offer && found.offer->generation == reclaim->generation) {
+    found.reclaim = std::move(reclaim->classes);
+  }
+}
+
+// Of the work of its cluster; "" also where nobody said what clusters there are.
+std::string_view class_on(const Found& found, const ExplainYarnOptions& options) {
+  if (!found.nm) return {};
+  const auto at = std::ranges::find(options.clusters, found.nm->cluster, &yarn_operator::YarnCluster::id);
+  return at == options.clusters.end() ? std::string_view() : std::string_view(at->work_class);
+}
+
 // As the node says it: what the operator answered in the last moment may be on its way.
 void read_held_back(const kube::Node& node, base::WallTime now, Found& found) {
   const auto* text = node.meta.annotations.find(model::kYarnTakenBackAnnotation);
@@ -242,8 +262,12 @@ std::string difference(const policy::YarnTotal& wanted, const hadoop::Resource& 
 std::string sold_text(const model::YarnBook& book) {
   if (!book.sold) return "nobody knows what is held";
   Resources sum;
-  for (const auto& each : *book.sold) sum += each.amount;
-  return base::cat("held ", amount_text(sum));
+  std::string_view work_class;
+  for (const auto& each : *book.sold) {
+    sum += each.amount;
+    work_class = each.work_class;  // a book of ours has one
+  }
+  return base::cat("held ", amount_text(sum), work_class.empty() ? "" : ", of class ", work_class);
 }
 
 std::string as_text(const Found& found, const ExplainYarnOptions& options) {
@@ -267,6 +291,10 @@ std::string as_text(const Found& found, const ExplainYarnOptions& options) {
     row("the manager's offer", "none: it does not speak to YARN here");
   }
   if (found.drains) row("beyond it YARN's work", base::cat("ends at ", base::format_rfc3339(*found.drains)));
+  for (const model::Reclaim& each : found.reclaim) {
+    row("is to give back", base::cat(each.work_class.empty() ? "work of no class" : each.work_class, ", down to ",
+                                     amount_text(each.keep), " [", each.reason, "]"));
+  }
   if (found.held_back) {
     row("held back", base::cat("no more than ", found.held_back->keep_mib, " MiB until ",
                                base::format_rfc3339(found.held_back->until), ": containers were taken back"));
@@ -324,6 +352,13 @@ std::string as_json(const Found& found, const ExplainYarnOptions& options) {
     out["offer"]["generation"] = Json(found.offer->generation);
   }
   if (found.drains) out["drains"] = Json(base::format_rfc3339(*found.drains));
+  if (!found.reclaim.empty()) out["reclaim"] = Json::array();
+  for (const model::Reclaim& each : found.reclaim) {
+    out["reclaim"].as_array().push_back(Json::object({{"class", Json(each.work_class)},
+                                                      {"giveBack", amount_json(each.give_back)},
+                                                      {"keep", amount_json(each.keep)},
+                                                      {"reason", Json(each.reason)}}));
+  }
   if (found.held_back) {
     out["heldBack"] = Json::object(
         {{"keepMiB", Json(found.held_back->keep_mib)}, {"until", Json(base::format_rfc3339(found.held_back->until))}});
@@ -366,14 +401,14 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
   TM_CO_TRY_VOID(co_await read_pods(client, options, interner, found));
   TM_CO_TRY_VOID(co_await read_pool(client, options, node, interner, found));
   const base::WallTime now = loop.clock().wall();
-  TM_CO_TRY(found.share, yarn_operator::share_of(node, found.share.pods, found.mode, now));
+  TM_CO_TRY(found.share, yarn_operator::share_of(node, found.share.pods, found.mode, {}, now));
   if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
     TM_CO_TRY(found.offer, model::parse_yarn_offer(text->view()));
   }
   read_book(node, found);
   read_drain(node, now, found);
+  read_reclaim(node, found);
   read_held_back(node, now, found);
-  found.total = policy::yarn_total(found.share, options.totals);
   yarn_operator::MapInput input;
   // Claims of clusters that nobody is asked about are taken as they are.
   TM_CO_TRY_VOID(co_await read_map(client, options, interner, input));
@@ -384,6 +419,8 @@ net::Task<Result<std::string>> explain_yarn(net::EventLoop& loop, kube::Client& 
     }
   }
   co_await ask_clusters(loop, random, options, input, found);
+  found.share.state = yarn_operator::yarn_state_of(node, found.mode, class_on(found, options), now);
+  found.total = policy::yarn_total(found.share, options.totals);
   co_return options.json ? as_json(found, options) : as_text(found, options);
 }
 

@@ -514,13 +514,15 @@ constexpr ReasonInfo kReasons[] = {
                "the time to drain is over: the ResourceManager ends as pre-empted what YARN holds beyond its offer"},
     ReasonInfo{Reason::kYarnLocalDirs, "TM-YARN-017",
                "the NodeManager's local folders hold more than their limit, and its application most of it"},
+    ReasonInfo{Reason::kYarnReclaimed, "TM-YARN-018",
+               "work of YARN's class is to be given back: the ResourceManager ends as pre-empted what is beyond it"},
 };
 
 consteval bool in_order() {
   for (std::size_t i = 0; i < std::size(kReasons); ++i) {
     if (static_cast<std::size_t>(kReasons[i].reason) != i) return false;
   }
-  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnLocalDirs) + 1;
+  return std::size(kReasons) == static_cast<std::size_t>(Reason::kYarnReclaimed) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 

@@ -416,6 +416,7 @@ enum class Reason : std::uint16_t {
   kYarnKept,
   kYarnDrained,
   kYarnLocalDirs,
+  kYarnReclaimed,
 };
 
 struct ReasonInfo {

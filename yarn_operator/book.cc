@@ -29,12 +29,12 @@ std::optional<model::YarnBook> next_book(const BookInput& input) {
     book.sold.reset();
   } else if (input.held) {
     book.sold.emplace();
-    if (*input.held != model::Resources()) book.sold->push_back({"", *input.held});
+    if (*input.held != model::Resources()) book.sold->push_back({input.work_class, *input.held});
   }
   book.waiting.reset();
   book.waiting_for.reset();
   if (input.waiting && *input.waiting != model::Resources()) {
-    book.waiting = "";
+    book.waiting = input.work_class;
     book.waiting_for = {{stepped(input.waiting->cpu.value, input.origin.cpu.value)},
                         {stepped(input.waiting->memory.value, input.origin.memory.value)}};
   }

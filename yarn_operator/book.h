@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/clock.h"
 #include "model/annotations.h"
@@ -27,10 +28,11 @@ struct BookInput {
   bool long_unknown = false;                // that was kSoldHold ago
   std::optional<model::Resources> waiting;  // in the whole cluster
   model::Resources origin;                  // the most that this node could give of it
+  std::string work_class{};                 // of all of the cluster's work; "": it has none
 };
 
-// nullopt: there is nothing to say yet. YARN's work carries no class that a ResourceManager would tell by node, so all
-// of it is without one.
+// nullopt: there is nothing to say yet. A ResourceManager tells nobody by node of what class containers are: all of
+// them are of their cluster's.
 std::optional<model::YarnBook> next_book(const BookInput& input);
 
 }  // namespace tidemark::yarn_operator

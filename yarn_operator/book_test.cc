@@ -45,6 +45,22 @@ TEST(BookTest, WhatIsNotKnownStaysAWhileAndThenNobodyKnows) {
   EXPECT_EQ(next_book(input)->generation, 7);
 }
 
+TEST(BookTest, WhatIsHeldAndWhatWaitsIsOfTheClassOfTheCluster) {
+  BookInput input;
+  input.in_force = {7, amount(4000, 4)};
+  input.held = amount(1000, 1);
+  input.waiting = amount(1000, 1);
+  input.origin = amount(8000, 8);
+  input.work_class = "spark";
+  const YarnBook book = *next_book(input);
+  ASSERT_TRUE(book.sold && book.sold->size() == 1);
+  EXPECT_EQ(book.sold->front(), (YarnBook::Sold{"spark", amount(1000, 1)}));
+  EXPECT_EQ(book.waiting, "spark");
+  // What was held before its class was told is not held twice.
+  input.before = YarnBook{7, amount(4000, 4), {{{"", amount(1000, 1)}}}, ""};
+  EXPECT_EQ(*next_book(input), book);
+}
+
 TEST(BookTest, WhatWaitsIsToldInStepsOfTheNodeAndNoMoreThanItHas) {
   BookInput input;
   input.in_force = {0, amount(8000, 8)};

@@ -41,6 +41,8 @@ ClusterLink::ClusterLink(net::EventLoop& loop, net::WorkerPool& workers, YarnClu
                          std::string actor)
     : loop_(loop),
       id_(std::move(cluster.id)),
+      work_class_(std::move(cluster.work_class)),
+      class_place_(std::move(cluster.class_place)),
       log_(std::move(log)),
       audit_(std::move(audit)),
       actor_(std::move(actor)),

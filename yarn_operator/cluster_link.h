@@ -67,6 +67,8 @@ class ClusterLink {
               std::string actor);
 
   const std::string& id() const { return id_; }
+  const std::string& work_class() const { return work_class_; }
+  const std::string& class_place() const { return class_place_; }  // the file that says so
 
   // Asks for all nodes. What was seen before stays where it fails.
   net::Task<Result<void>> refresh();
@@ -127,6 +129,8 @@ class ClusterLink {
 
   net::EventLoop& loop_;
   const std::string id_;
+  const std::string work_class_;
+  const std::string class_place_;
   base::Log log_;
   std::function<void(model::AuditLine)> audit_;
   const std::string actor_;

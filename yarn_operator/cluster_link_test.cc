@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/testing/clock.h"
+#include "base/text.h"
 #include "net/testing/loop.h"
-#include "yarn_operator/drain_book.h"
+#include "yarn_operator/shrink_book.h"
 #include "yarn_operator/testing/operator_world.h"
 
 namespace tidemark::yarn_operator {
@@ -183,6 +185,10 @@ TEST_F(ClusterLinkTest, AnUpdateThatWasRefusedComesIntoForceNoMore) {
   EXPECT_EQ(link.acts_on(kNm)->generation, 3);
 }
 
+Due drain(std::int64_t order, std::int64_t keep_mib) {
+  return {"n", kNm, model::Reason::kYarnDrained, order, {keep_mib, std::numeric_limits<std::int32_t>::max()}, 4};
+}
+
 // Reporting less than containers hold is no sign that a drain is done.
 TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
   one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
@@ -192,8 +198,8 @@ TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
   one.away = false;
   one.nodes.at(kNm).used_memory = 0;
   ASSERT_TRUE(refresh());
-  const std::vector<Due> due{{"n", kNm, clock.wall(), 1024, 4}};
-  DrainBook book;
+  const std::vector<Due> due{drain(1, 1024)};
+  ShrinkBook book;
   EXPECT_TRUE(book.begin(due, link, clock.monotonic()).shrinks.empty());
   clock.advance(10s);
   one.nodes.at(kNm).used_memory = 2048;
@@ -204,22 +210,49 @@ TEST_F(ClusterLinkTest, OfOneThatKnowsTooLittleNothingIsDrainedYet) {
   EXPECT_EQ(begun.first, 1U);
 }
 
+// Others stay due: what the first ones give may be all that is needed.
+TEST_F(ClusterLinkTest, OfManyNodesThatAreAskedATenthBeginsAtOnceAndTheOthersAfterAWhile) {
+  ShrinkBook book;
+  Pace pace;
+  std::vector<Due> due;
+  for (int i = 0; i < 15; ++i) {
+    const NodeId nm{base::cat("h", i), 1};
+    one.nodes[nm] = {.used_memory = 2048, .used_vcores = 2};
+    due.push_back({base::cat("n", i), nm, model::Reason::kYarnReclaimed, 1, {1024, 4}, 4});
+  }
+  ASSERT_TRUE(refresh());
+  const auto begin = [&] {
+    const auto now = clock.monotonic();
+    const auto begun = book.begin(book.to_try({due, {}}, now).due, link, now, pace.room(due.size(), now));
+    pace.began(begun.first);
+    return begun.first;
+  };
+  EXPECT_EQ(begin(), 2U);
+  EXPECT_EQ(begin(), 0U);
+  clock.advance(kPaceEvery);
+  EXPECT_EQ(begin(), 2U);
+  due.resize(5);  // the others are asked no more, and of these four were
+  clock.advance(kPaceEvery);
+  EXPECT_EQ(begin(), 1U);
+  clock.advance(kPaceEvery);
+  EXPECT_EQ(begin(), 0U);
+}
+
 // The offer fell since, for what online work uses: that ends nobody.
 TEST_F(ClusterLinkTest, ADrainThatIsTriedAgainGoesNoFurtherThanAtFirst) {
   one.nodes = {{kNm, {.used_memory = 2048, .used_vcores = 2}}};
   ASSERT_TRUE(refresh());
-  DrainBook book;
-  const base::WallTime by = clock.wall();
-  EXPECT_EQ(book.begin({{"n", kNm, by, 1024, 4}}, link, clock.monotonic()).shrinks.size(), 1U);
-  const auto again = book.begin({{"n", kNm, by, 512, 4}}, link, clock.monotonic());
+  ShrinkBook book;
+  EXPECT_EQ(book.begin({drain(1, 1024)}, link, clock.monotonic()).shrinks.size(), 1U);
+  const auto again = book.begin({drain(1, 512)}, link, clock.monotonic());
   ASSERT_EQ(again.shrinks.size(), 1U) << "it was not done yet";
   EXPECT_EQ(again.shrinks[0].total.memory_mib, 1024);
   EXPECT_EQ(again.first, 0U);
   one.nodes.at(kNm).used_memory = 1024;
   ASSERT_TRUE(refresh());
-  EXPECT_TRUE(book.begin({{"n", kNm, by, 512, 4}}, link, clock.monotonic()).shrinks.empty());
+  EXPECT_TRUE(book.begin({drain(1, 512)}, link, clock.monotonic()).shrinks.empty());
   // Another drain is another one.
-  EXPECT_EQ(book.begin({{"n", kNm, by + 1h, 512, 4}}, link, clock.monotonic()).shrinks.size(), 1U);
+  EXPECT_EQ(book.begin({drain(2, 512)}, link, clock.monotonic()).shrinks.size(), 1U);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "hadoop/yarn_site.h"
+#include "policy/pools/form.h"
 
 namespace tidemark::yarn_operator {
 namespace {
@@ -13,6 +14,17 @@ constexpr std::string_view kSite = "yarn-site.xml";
 
 // The order of Hadoop: a later file counts. Only the last must be there.
 constexpr std::string_view kFiles[] = {"core-default.xml", "core-site.xml", "yarn-default.xml", kSite};
+
+Result<void> read_class(const hadoop::Site& site, YarnCluster& cluster) {
+  const std::string name(kClassProperty);
+  TM_TRY(const auto said, site.text(name));
+  if (!said || said->empty()) return {};
+  cluster.class_place = site.place(name);
+  auto good = policy::check_name(*said);
+  if (!good) return fail(std::move(good).error().within(base::cat(cluster.class_place, ": ", name)));
+  cluster.work_class = *said;
+  return {};
+}
 
 Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std::string_view prefix,
                                  const hadoop::Identity& identity) {
@@ -23,6 +35,8 @@ Result<YarnCluster> read_cluster(const HadoopFolder& folder, std::string id, std
   auto least = hadoop::least_container(site);
   if (!least) return fail(std::move(least).error().within(base::cat("cluster ", cluster.id)));
   cluster.least_container = std::move(*least);
+  auto classed = read_class(site, cluster);
+  if (!classed) return fail(std::move(classed).error().within(base::cat("cluster ", cluster.id)));
   auto managers = hadoop::resource_managers(site);
   if (!managers) return fail(std::move(managers).error().within(base::cat("cluster ", cluster.id)));
   cluster.managers = std::move(*managers);

@@ -2,6 +2,9 @@
 //
 //   yarn-site.xml        the cluster __default_yarn_cluster__
 //   ID.yarn-site.xml     the cluster ID, with ID.core-site.xml and its like beside it
+//
+// In them the property tidemark.class says of which class the work of the cluster is (tidemark.io/class of pods): a
+// ResourceManager tells by node how much containers hold, and not what of whom.
 #pragma once
 
 #include <functional>
@@ -17,11 +20,14 @@ namespace tidemark::yarn_operator {
 
 inline constexpr std::string_view kDefaultCluster = "__default_yarn_cluster__";
 inline constexpr std::size_t kClustersMax = 100;
+inline constexpr std::string_view kClassProperty = "tidemark.class";
 
 struct YarnCluster {
   std::string id;
   hadoop::RmCluster managers;
   hadoop::Resource least_container{1024, 1, {}};  // that its scheduler gives out, by its settings
+  std::string work_class{};                       // of its work; "": nobody said
+  std::string class_place{};                      // the file that said so
   std::vector<std::string> overruled;             // settings that a `final` one shut out
 };
 

@@ -88,6 +88,28 @@ TEST_F(ClustersTest, TheSmallestContainerIsWhatTheSchedulerGives) {
             "number, found \"much\"");
 }
 
+TEST_F(ClustersTest, TheClassOfItsWorkIsAPropertyOfEachCluster) {
+  const auto saying = [](const std::string& name) {
+    return "<configuration><property><name>tidemark.class</name><value>" + name + "</value></property></configuration>";
+  };
+  files = {{"/conf/yarn-site.xml", site("one")},
+           {"/conf/blue.yarn-site.xml", site("two")},
+           {"/conf/blue.core-site.xml", saying(" spark ")},
+           {"/conf/green.yarn-site.xml", site("three")},
+           {"/conf/green.core-site.xml", saying("")}};
+  const auto clusters = read();
+  ASSERT_TRUE(clusters) << clusters.error().message;
+  EXPECT_EQ((*clusters)[0].work_class, "");
+  EXPECT_EQ((*clusters)[1].work_class, "spark");
+  EXPECT_EQ((*clusters)[1].class_place, "/conf/blue.core-site.xml");
+  EXPECT_EQ((*clusters)[2].work_class, "");
+  files["/conf/blue.core-site.xml"] = saying("Spark jobs");
+  EXPECT_EQ(
+      read().error().message,
+      "cluster blue: /conf/blue.core-site.xml: tidemark.class: wanted up to 63 lower-case letters, digits or '-', "
+      "with a letter or digit at both ends, found \"Spark jobs\"");
+}
+
 TEST_F(ClustersTest, ThereMayBeNoDefaultOne) {
   files = {{"/conf/blue.yarn-site.xml", site("two")}};
   const auto clusters = read();

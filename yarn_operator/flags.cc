@@ -5,7 +5,8 @@ namespace tidemark::yarn_operator {
 void declare_yarn_flags(base::Flags& flags, YarnOptions& options) {
   flags
       .text("hadoop-conf-dir", options.hadoop_conf_dir,
-            "folder with yarn-site.xml, and CLUSTER.yarn-site.xml of further clusters; else $HADOOP_CONF_DIR")
+            "folder with yarn-site.xml, and CLUSTER.yarn-site.xml of further clusters; else $HADOOP_CONF_DIR. The "
+            "property tidemark.class in them: of which class the work of the cluster is")
       .placeholder("DIR");
   flags
       .text(

@@ -23,7 +23,7 @@ constexpr std::array kWritten = {model::kThirdPartyAllocationsAnnotation, model:
 constexpr std::array kRead = {model::kOriginAllocatableAnnotation, model::kStateDetailAnnotation,
                               model::kYarnNodeIdAnnotation,        model::kYarnClusterIdAnnotation,
                               model::kYarnOfferAnnotation,         model::kYarnTakeBackAnnotation,
-                              model::kYarnDrainAnnotation};
+                              model::kYarnDrainAnnotation,         model::kYarnReclaimAnnotation};
 
 // Texts of one interner are compared as handles.
 bool same_text(const kube::Text* a, const kube::Text* b) {
@@ -113,7 +113,8 @@ kube::NodeFields node_fields() {
                              model::kStateDetailAnnotation,       model::kYarnNodeIdAnnotation,
                              model::kYarnClusterIdAnnotation,     model::kYarnOfferAnnotation,
                              model::kYarnBookAnnotation,          model::kYarnTakeBackAnnotation,
-                             model::kYarnTakenBackAnnotation,     model::kYarnDrainAnnotation};
+                             model::kYarnTakenBackAnnotation,     model::kYarnDrainAnnotation,
+                             model::kYarnReclaimAnnotation};
   fields.info = true;  // the internal address comes with it
   return fields;
 }
@@ -147,8 +148,17 @@ NmPod nm_pod_of(const PodRow& pod) {
           {std::string(pod.nm_id), std::string(pod.nm_cluster)}};
 }
 
+policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::string_view work_class,
+                                base::WallTime now) {
+  const policy::NodeReading reading = policy::read_marks(text_of(node.meta.labels, model::kStateLabel),
+                                                         text_of(node.meta.annotations, model::kStateDetailAnnotation));
+  const policy::EffectiveState state = policy::effective(reading.marks, mode, now);
+  const bool class_off = std::ranges::find(state.classes_off, work_class) != state.classes_off.end();
+  return state.yarn == policy::NodeState::kOn && class_off ? policy::NodeState::kDraining : state.yarn;
+}
+
 Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode,
-                                  base::WallTime now) {
+                                  std::string_view work_class, base::WallTime now) {
   policy::YarnNode share;
   TM_TRY(share.origin, origin_of(node));
   if (const auto text = text_of(node.meta.annotations, model::kYarnOfferAnnotation)) {
@@ -159,9 +169,7 @@ Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods,
   share.pods = pods;
   share.ready = node.ready() == kube::Truth::kTrue;
   share.cordoned = node.unschedulable;
-  const policy::NodeReading reading = policy::read_marks(text_of(node.meta.labels, model::kStateLabel),
-                                                         text_of(node.meta.annotations, model::kStateDetailAnnotation));
-  share.state = policy::effective(reading.marks, mode, now).yarn;
+  share.state = yarn_state_of(node, mode, work_class, now);
   return share;
 }
 
@@ -175,6 +183,12 @@ std::optional<model::YarnDrain> drain_on(const kube::Node& node) {
   const auto text = text_of(node.meta.annotations, model::kYarnDrainAnnotation);
   const auto drain = text ? model::parse_yarn_drain(*text) : fail(ErrorKind::kNotFound);
   return drain ? std::optional(*drain) : std::nullopt;
+}
+
+std::optional<model::YarnReclaim> reclaim_on(const kube::Node& node) {
+  const auto text = text_of(node.meta.annotations, model::kYarnReclaimAnnotation);
+  auto reclaim = text ? model::parse_yarn_reclaim(*text) : fail(ErrorKind::kNotFound);
+  return reclaim ? std::optional(*std::move(reclaim)) : std::nullopt;
 }
 
 std::int64_t offer_generation(const kube::Node& node) {

@@ -53,12 +53,19 @@ NodePlace place_of(const kube::Node& node);
 NmPod nm_pod_of(const PodRow& pod);
 
 // As a policy looks at the node. An origin that is there and cannot be read is an error: then nothing is decided.
-// Nor is one whose offer cannot be read. `mode` is its pool's.
-Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode, base::WallTime now);
+// Nor is one whose offer cannot be read. `mode` is its pool's, `work_class` that of its YARN cluster's work.
+Result<policy::YarnNode> share_of(const kube::Node& node, model::Resources pods, policy::Mode mode,
+                                  std::string_view work_class, base::WallTime now);
+// Where the class of all of a cluster's work is off, so is YARN: else its ResourceManager, which knows no classes,
+// would begin work anew that is to be given back at once.
+policy::NodeState yarn_state_of(const kube::Node& node, policy::Mode mode, std::string_view work_class,
+                                base::WallTime now);
 // The manager's offer; nullopt: there is none, or it cannot be read.
 std::optional<model::YarnOffer> offer_on(const kube::Node& node);
 // When what YARN holds beyond that offer ends; nullopt: nobody says, or it cannot be read.
 std::optional<model::YarnDrain> drain_on(const kube::Node& node);
+// What its work is to give back; nullopt: nothing, or it cannot be read.
+std::optional<model::YarnReclaim> reclaim_on(const kube::Node& node);
 std::int64_t offer_generation(const kube::Node& node);  // of the manager's offer; 0 where there is none
 
 }  // namespace tidemark::yarn_operator

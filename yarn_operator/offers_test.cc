@@ -1,6 +1,7 @@
 // The operator and the manager's offers: what it obeys, and what it says of that in YARN's book.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "model/annotations.h"
@@ -91,6 +92,32 @@ TEST_F(OffersTest, WorkThatWaitsIsInTheBook) {
   EXPECT_TRUE(book_is("n1", waits));
 }
 
+TEST_F(OffersTest, TheWorkOfAClusterIsOfItsClassAndOneThatNobodyNamesIsSaidOnce) {
+  work_class = "spark";
+  manager().nodes = {{{"a", 1}, {.used_memory = 1024, .used_vcores = 1}}};
+  manager().waiting = {1024, 1};
+  node("n1", "a:1", origin("8k", "8Gi"));
+  begin();
+  YarnBook waits = book(0, amount(8, 8));
+  waits.sold->push_back({"spark", amount(1, 1)});
+  waits.waiting = "spark";
+  waits.waiting_for = amount(1, 1);
+  EXPECT_TRUE(book_is("n1", waits));
+  const auto warned = [&] {
+    return std::ranges::count_if(said, [](const std::string& line) {
+      return line.find("none of `classes`") != std::string::npos &&
+             line.find("/conf/yarn-site.xml") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(warned(), 1);
+  pass(500ms);
+  EXPECT_EQ(warned(), 1);
+  settings("schema: 1\nclasses:\n- {name: spark, order: 3}\n");
+  pass(500ms);
+  EXPECT_EQ(warned(), 1);
+  EXPECT_TRUE(book_is("n1", waits));
+}
+
 TEST_F(OffersTest, AnOfferThatCannotBeReadLeavesTheTotalAsItIs) {
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
   node("n1", "a:1", origin("6k", "6Gi"));
@@ -142,12 +169,8 @@ TEST_F(OffersTest, WhatSomebodyElseSetIsSetAgainBeforeTheBookSpeaksOfItAndIsAnEv
 
 TEST_F(OffersTest, APoolThatObservesIsToldNothing) {
   manager().nodes = {{{"a", 1}, {}}, {{"b", 1}, {}}};
-  const Json text(
+  settings(
       "schema: 1\nmode: {yarn: observe}\npools:\n- {name: p, nodeSelector: {matchLabels: {p: p}}, mode: enforce}\n");
-  must("POST", "/api/v1/namespaces", Json::object({{"metadata", Json::object({{"name", "koordinator-system"}})}}));
-  must("POST", "/api/v1/namespaces/koordinator-system/configmaps",
-       Json::object({{"metadata", Json::object({{"name", model::kTidemarkConfigName}})},
-                     {"data", Json::object({{model::kTidemarkConfigKey, text}})}}));
   node("n1", "a:1", origin("6k", "6Gi"));
   node("n2", "b:1", origin("6k", "6Gi"));
   patch("n2", Json::object({{"metadata", Json::object({{"labels", Json::object({{"p", "p"}})}})}}));

@@ -1,5 +1,6 @@
 #include "yarn_operator/pool_modes.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -72,6 +73,12 @@ policy::Mode PoolModes::of(const kube::Node& node) {
   if (old_) read();
   if (!state_.config) return policy::Mode::kObserve;  // there never was one that could be read
   return pool_of_node(*state_.config, node).modes.yarn;
+}
+
+bool PoolModes::names_class(std::string_view name) {
+  if (old_) read();
+  if (!state_.config) return true;  // of what cannot be read something else is told
+  return std::ranges::find(state_.config->classes, name, &policy::WorkClass::name) != state_.config->classes.end();
 }
 
 }  // namespace tidemark::yarn_operator

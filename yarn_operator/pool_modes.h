@@ -1,5 +1,5 @@
-// Whether the pool of a node only observes, by `tidemark-config`. A text that cannot be read changes nothing; where
-// there is none, everything is enforced (a drop-in for the peer).
+// What `tidemark-config` says: whether the pool of a node only observes, and which classes of work there are. A text
+// that cannot be read changes nothing; where there is none, everything is enforced (a drop-in for the peer).
 #pragma once
 
 #include <functional>
@@ -32,7 +32,9 @@ class PoolModes {
 
   net::Task<void> run() { return maps_.run(); }
   bool synced() const { return maps_.synced(); }
-  policy::Mode of(const kube::Node& node);  // once it is synced
+  // Once it is synced.
+  policy::Mode of(const kube::Node& node);
+  bool names_class(std::string_view name);
 
  private:
   void read();

@@ -13,12 +13,13 @@
 #include "model/names.h"
 #include "net/admin.h"
 #include "yarn_operator/cluster_link.h"
-#include "yarn_operator/drain_book.h"
+#include "yarn_operator/dues.h"
 #include "yarn_operator/node_figures.h"
 #include "yarn_operator/node_map.h"
 #include "yarn_operator/node_words.h"
 #include "yarn_operator/objects.h"
 #include "yarn_operator/pool_modes.h"
+#include "yarn_operator/shrink_book.h"
 #include "yarn_operator/take_back.h"
 #include "yarn_operator/take_back_book.h"
 
@@ -73,6 +74,10 @@ class RunningOperator final : public YarnOperator {
         drained_(metrics.counter(
             "tidemark_yarn_operator_drained_nodes_total",
             "Nodes on which YARN held more than its offer when the time to drain was over: what was too much ended.")),
+        reclaimed_(metrics.counter(
+            "tidemark_yarn_operator_reclaimed_nodes_total",
+            "Nodes on which YARN held more than its class may keep, for work that is more timely: what was too much "
+            "ended.")),
         take_backs_(log_),
         annotate_(loop),
         scope_(loop) {
@@ -151,6 +156,8 @@ class RunningOperator final : public YarnOperator {
     net::Event wake;
     bool away = false;
     bool closed = false;
+    bool classless = false;  // the settings do not name the class of its work
+    Pace reclaims;
   };
   struct UnderWay {
     explicit UnderWay(int& all) : count(all) { ++count; }
@@ -203,6 +210,7 @@ class RunningOperator final : public YarnOperator {
       if (lane.link.synced() && !lane.away && listed()) {
         std::vector<Wanted> wanted = wanted_of(lane.link.id());
         note_closed(lane, lane.link.closed(wanted));
+        note_class(lane);
         if (may_write()) {
           const UnderWay mine(under_way_);
           auto told = co_await lane.link.tell(std::move(wanted));
@@ -218,25 +226,44 @@ class RunningOperator final : public YarnOperator {
     }
   }
 
-  // What is beyond the offers of nodes whose time to drain is over. Their next totals follow at once. Answers how long
-  // until that of another node is.
-  net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane) {
-    const UnderWay mine(under_way_);
-    auto found = drains_due(lane);
-    if (found.due.empty() || !co_await lane.link.refresh() || !may_write()) co_return found.next;
-    found = drains_due(lane);  // an order may have been taken back meanwhile
-    auto begun = drains_.begin(found.due, lane.link, loop_.clock().monotonic());
-    if (begun.shrinks.empty()) co_return found.next;
-    const auto told = co_await lane.link.shrink(std::move(begun.shrinks));
-    if (told) drained_.add(begun.first);
-    if (!told) lane.log.warn("what drained is not ended", {{"why", told.error().message}});
-    co_return found.next;
+  struct WhatIsDue {
+    Dues drains;
+    Dues reclaims;
+    std::size_t asked_to_give_back = 0;  // nodes, those that are done with it too
+    bool none() const { return drains.due.empty() && reclaims.due.empty(); }
+  };
+  WhatIsDue what_is_due(const Lane& lane) {
+    const std::vector<Wanted> wanted = wanted_of(lane.link.id());
+    const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    Dues reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals);
+    const std::size_t asked = reclaims.due.size();
+    return {drains_.to_try(drains_due(wanted, node_of, loop_.clock().wall()), now),
+            reclaims_.to_try(std::move(reclaims), now), asked};
   }
 
-  DrainBook::Dues drains_due(const Lane& lane) {
-    return drains_.due(
-        wanted_of(lane.link.id()), [this](const std::string& name) { return nodes_.find({"", name}); },
-        loop_.clock().wall(), loop_.clock().monotonic());
+  // What drains and reclaims leave no room for. The next totals of their nodes follow at once. Answers how long until
+  // another one is due.
+  net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane) {
+    const UnderWay mine(under_way_);
+    WhatIsDue found = what_is_due(lane);
+    if (found.none() || !co_await lane.link.refresh() || !may_write()) co_return found.drains.next;
+    found = what_is_due(lane);  // an order may have been taken back meanwhile
+    const base::MonotonicTime now = loop_.clock().monotonic();
+    auto drains = drains_.begin(found.drains.due, lane.link, now);
+    if (co_await end(lane, std::move(drains.shrinks))) drained_.add(drains.first);
+    auto reclaims =
+        reclaims_.begin(found.reclaims.due, lane.link, now, lane.reclaims.room(found.asked_to_give_back, now));
+    lane.reclaims.began(reclaims.first);
+    if (co_await end(lane, std::move(reclaims.shrinks))) reclaimed_.add(reclaims.first);
+    co_return found.drains.next;
+  }
+
+  net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks) {
+    if (shrinks.empty()) co_return false;
+    const auto told = co_await lane.link.shrink(std::move(shrinks));
+    if (!told) lane.log.warn("what is due is not ended", {{"why", told.error().message}});
+    co_return told.has_value();
   }
 
   // What agents want back. Their nodes' next totals follow at once.
@@ -311,6 +338,17 @@ class RunningOperator final : public YarnOperator {
     closed_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->closed; })));
   }
 
+  // It may be named in a moment: no reason to stop.
+  void note_class(Lane& lane) {
+    const std::string& name = lane.link.work_class();
+    const bool unknown = !name.empty() && !pool_modes_.names_class(name);
+    if (unknown && !lane.classless) {
+      lane.log.warn("the class of its work is none of `classes` of tidemark-config: the least timely of all",
+                    {{"class", name}, {"file", lane.link.class_place()}, {"property", kClassProperty}});
+    }
+    lane.classless = unknown;
+  }
+
   const NodeMap& map() {
     if (!map_old_) return map_;
     map_old_ = false;
@@ -361,7 +399,7 @@ class RunningOperator final : public YarnOperator {
                                             std::optional<std::int64_t> keep_mib = std::nullopt) {
     model::Resources held;
     for (const PodRow* pod : pods_.by_index(kPodsByNode, std::string(node.meta.name))) held += pod->batch;
-    auto share = share_of(node, held, pool_modes_.of(node), loop_.clock().wall());
+    auto share = share_of(node, held, pool_modes_.of(node), class_on(node), loop_.clock().wall());
     if (!share) {
       unreadable(std::string(node.meta.name), share.error().message);
       return std::nullopt;
@@ -403,6 +441,13 @@ class RunningOperator final : public YarnOperator {
       if (lane->link.id() == cluster) return &lane->link;
     }
     return nullptr;
+  }
+
+  // Of the work of the YARN cluster that the node is in.
+  std::string_view class_on(const kube::Node& node) {
+    const auto mapped = map().nm_of.find(std::string(node.meta.name));
+    const ClusterLink* link = mapped == map_.nm_of.end() ? nullptr : link_of(mapped->second.cluster);
+    return link == nullptr ? std::string_view() : std::string_view(link->work_class());
   }
 
   // nullopt: nobody knows now, and what is written stays.
@@ -464,7 +509,9 @@ class RunningOperator final : public YarnOperator {
     std::erase_if(held_, is_gone);
     std::erase_if(written_, is_gone);
     take_backs_.forget(is_gone);
-    drains_.forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
+    for (ShrinkBook* book : {&drains_, &reclaims_}) {
+      book->forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
+    }
     urgent.insert(urgent.end(), names.begin(), names.end());
     return urgent;
   }
@@ -492,9 +539,11 @@ class RunningOperator final : public YarnOperator {
     if (const ActsOn* acts = link->acts_on(mapped->second.id)) {
       sight.of_book.in_force = {acts->generation, worth(acts->total.memory_mib, acts->total.vcores)};
     }
+    sight.of_book.work_class = link->work_class();
     sight.of_book.long_unknown = loop_.clock().monotonic() - *link->seen() >= kSoldHold;
     if (const auto& waiting = link->waiting()) sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
-    if (const auto share = share_of(node, {}, policy::Mode::kEnforce, loop_.clock().wall()); share && share->origin) {
+    if (const auto share = share_of(node, {}, policy::Mode::kEnforce, {}, loop_.clock().wall());
+        share && share->origin) {
       sight.of_book.origin = *share->origin;
     }
     const auto last = written_.find(name);
@@ -559,8 +608,10 @@ class RunningOperator final : public YarnOperator {
   base::Counter& taken_back_;
   base::Counter& not_taken_back_;
   base::Counter& drained_;
+  base::Counter& reclaimed_;
   TakeBackBook take_backs_;
-  DrainBook drains_;
+  ShrinkBook drains_;
+  ShrinkBook reclaims_;
   net::Event annotate_;
   int under_way_ = 0;
   bool draining_ = false;

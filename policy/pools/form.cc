@@ -26,6 +26,12 @@ bool is_name(std::string_view text) {
 
 }  // namespace
 
+Result<void> check_name(std::string_view name) {
+  if (is_name(name)) return {};
+  return fail(ErrorKind::kInvalid, "wanted up to ", kNameMax,
+              " lower-case letters, digits or '-', with a letter or digit at both ends, found ", base::in_quotes(name));
+}
+
 std::string to_string(const std::vector<Problem>& problems) {
   std::string out;
   for (const auto& problem : problems) {
@@ -166,10 +172,8 @@ std::string read_name(Form& form, const std::string& place, std::map<std::string
     form.missing("name", "what shall it be called?");
     return "";
   }
-  if (!is_name(name)) {
-    form.problem("name", base::cat("wanted up to ", kNameMax,
-                                   " lower-case letters, digits or '-', with a letter or digit at both ends, found ",
-                                   base::in_quotes(name)));
+  if (const auto good = check_name(name); !good) {
+    form.problem("name", good.error().message);
     return "";
   }
   form.rename(base::cat(place, " (", name, ")"));

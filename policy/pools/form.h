@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/result.h"
 
 namespace tidemark::policy {
 
@@ -71,6 +72,9 @@ class Form {
   Problems& problems_;
   std::vector<std::string> known_;
 };
+
+// Of a pool, a class and the like.
+Result<void> check_name(std::string_view name);
 
 // The member `name`, checked, for one item of a list; "" where it cannot be used. Later places show it: "pools[1]
 // (night)". `seen` holds the names of the items before it and their places.

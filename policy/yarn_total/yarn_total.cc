@@ -8,6 +8,8 @@ namespace {
 
 using model::Reason;
 
+using Wide = __int128;
+
 constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kPeerMegabyte = 1'000'000;
 constexpr std::int64_t kVcoresMax = std::numeric_limits<std::int32_t>::max();  // as wide as the record is
@@ -69,6 +71,16 @@ YarnTake yarn_take(YarnAmount used, YarnAmount total, std::int32_t offered_vcore
     take.vcores += take.vcores < kVcoresMax ? 1 : -1;
   }
   return take;
+}
+
+std::int64_t yarn_too_much(YarnAmount used, YarnAmount keep) {
+  const std::int64_t held = std::max<std::int64_t>(used.memory_mib, 0);
+  const std::int64_t memory = std::max<std::int64_t>(held - std::clamp<std::int64_t>(keep.memory_mib, 0, held), 0);
+  const std::int64_t vcores = std::max<std::int32_t>(used.vcores, 0);
+  const std::int64_t beyond = vcores - std::clamp<std::int64_t>(keep.vcores, 0, vcores);
+  if (beyond == 0) return memory;
+  const Wide for_cpu = (static_cast<Wide>(held) * beyond + vcores - 1) / vcores;
+  return std::max(memory, static_cast<std::int64_t>(for_cpu));
 }
 
 model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config) {

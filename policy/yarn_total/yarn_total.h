@@ -73,6 +73,10 @@ struct YarnAmount {
 };
 YarnTake yarn_take(YarnAmount used, YarnAmount total, std::int32_t offered_vcores, std::int64_t taken_mib);
 
+// How much memory is to end so that no more than `keep` is held; 0: it fits. For vcores that are too many the same part
+// of the memory goes, rounded up: what a total takes by vcores, a scheduler that goes by memory does not take at all.
+std::int64_t yarn_too_much(YarnAmount used, YarnAmount keep);
+
 // What YARN's containers hold, as Kubernetes counts it.
 model::Resources batch_of_yarn(std::int64_t memory_mib, std::int64_t vcores, const YarnTotalConfig& config);
 

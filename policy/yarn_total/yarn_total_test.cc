@@ -164,6 +164,35 @@ TEST(YarnTakeTest, WhatIsHeldLessWhatIsTakenByMemoryAlone) {
   EXPECT_EQ(yarn_take({1024, 1}, {0, 0}, 0, 4096), (YarnTake{0, 2})) << "more than is held";
 }
 
+TEST(YarnTooMuchTest, WhatIsBeyondWhatMayBeKeptByMemoryOrByTheSamePartForCpu) {
+  constexpr std::int32_t kAll = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(yarn_too_much({4096, 4}, {1024, kAll}), 3072);
+  EXPECT_EQ(yarn_too_much({4096, 4}, {4096, 4}), 0);
+  EXPECT_EQ(yarn_too_much({4096, 4}, {8192, 8}), 0);
+  EXPECT_EQ(yarn_too_much({4096, 4}, {8192, 3}), 1024) << "one of four alike";
+  EXPECT_EQ(yarn_too_much({13 * 1024, 7}, {1 << 20, 5}), 3804) << "two of seven, rounded up: one that has four GiB";
+  EXPECT_EQ(yarn_too_much({4096, 4}, {1024, 3}), 3072) << "the larger of both";
+  EXPECT_EQ(yarn_too_much({4096, 4}, {0, 0}), 4096);
+  EXPECT_EQ(yarn_too_much({0, 4}, {0, 0}), 0) << "nothing is left that memory could end";
+}
+
+TEST(YarnTooMuchTest, NeverMoreThanIsHeldAndLessTheMoreMayBeKept) {
+  base::Random random(11);
+  for (int i = 0; i < 1000; ++i) {
+    const auto any = [&] {
+      return random.below(8) == 0 ? std::numeric_limits<std::int64_t>::max()
+                                  : static_cast<std::int64_t>(random.below(1 << 20)) - (1 << 10);
+    };
+    const auto any32 = [&] { return static_cast<std::int32_t>(random.below(1 << 20)) - (1 << 10); };
+    const YarnAmount used{any(), any32()}, keep{any(), any32()};
+    const std::int64_t too_much = yarn_too_much(used, keep);
+    EXPECT_GE(too_much, 0);
+    EXPECT_LE(too_much, std::max<std::int64_t>(used.memory_mib, 0));
+    const std::int64_t more = std::max(keep.memory_mib, keep.memory_mib / 2);
+    EXPECT_LE(yarn_too_much(used, {more, keep.vcores + 1}), too_much);
+  }
+}
+
 TEST(YarnTakeTest, AnyNumbers) {
   constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
   base::Random random(7);

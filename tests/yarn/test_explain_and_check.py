@@ -83,6 +83,16 @@ class ExplainAndCheck(unittest.TestCase):
         self.assertEqual(({"memoryMiB": 1024, "vcores": 2}, None, None), (told["total"], told.get("drains"), told.get("heldBack")), "a drain of another offer says nothing")
         self.assertIn("tidemark.io/yarn-taken-back: ", told["notes"][0])
 
+    def test_what_its_work_is_to_give_back(self):
+        amounts = {"kubernetes.io/batch-cpu": "1k", "kubernetes.io/batch-memory": "512Mi"}
+        reclaim = {"schema": 1, "generation": 7, "reclaim": [{"class": "etl", "giveBack": amounts, "keep": amounts, "reason": "TM-LEDGER-009"}]}
+        self.annotate({"tidemark.io/yarn-offer": json.dumps(OFFER), "tidemark.io/yarn-reclaim": json.dumps(reclaim)})
+        self.assertRegex(self.explain(), r"(?m)^  is to give back +etl, down to 1000m, 536870912 \(512\.0 MiB\) \[TM-LEDGER-009\]$")
+        asked = {"cpuMilli": 1000, "memoryBytes": 512 * 2**20}
+        self.assertEqual([{"class": "etl", "giveBack": asked, "keep": asked, "reason": "TM-LEDGER-009"}], json.loads(self.explain(NODE, "-o", "json"))["reclaim"])
+        self.annotate({"tidemark.io/yarn-reclaim": json.dumps({**reclaim, "generation": 6})})
+        self.assertNotIn("is to give back", self.explain())
+
     def test_what_is_wrong_or_not_known_is_told(self):
         self.assertIn("no ResourceManager was asked; --hadoop-conf-dir or $HADOOP_CONF_DIR says where they are", self.explain(asked=False))
         self.assertIn('there is no node "nobody"', self.explain("nobody", code=1))

@@ -22,8 +22,10 @@ ORIGIN_MILLI, ORIGIN_BYTES = 8600, int((16 * 0.6 - 1) * 2**30)
 STATUS = {"nodeMetric": {"nodeUsage": AMOUNT, "systemUsage": AMOUNT}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
 CONFIG = {
     "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},
-    "ledger": {"mode": "strict", "kubernetes": {"minPercent": 20}, "yarn": {"minPercent": 20}},
+    "ledger": {"mode": "strict", "classAware": True, "kubernetes": {"minPercent": 20}, "yarn": {"minPercent": 20}},
+    "classes": [{"name": "etl", "order": 1}, {"name": "spark", "order": 3}],
 }
+CLASS = {"tidemark.class": "etl"}  # of all of YARN's work
 SITE = Totals(memory_mib=2048, vcores=2)
 BOOK, OFFER = "tidemark.io/yarn-book", "tidemark.io/yarn-offer"
 BATCH_CPU, BATCH_MEMORY = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory"
@@ -67,7 +69,7 @@ class Ledger(WithManager):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.yarn = cls.enterClassContext(Yarn([SITE]))
+        cls.yarn = cls.enterClassContext(Yarn([SITE], site=CLASS))
         cls.nm = cls.yarn.nodes[0]
 
     def setUp(self):
@@ -131,6 +133,10 @@ class Ledger(WithManager):
         self.addCleanup(child.kill)
         return child
 
+    def held_by_yarn(self) -> int:
+        """Bytes of its class, by the book."""
+        return sum(bytes_of(each["resources"][BATCH_MEMORY]) for each in self.book().get("sold", []) if each["class"] == "etl")
+
     def test_capacity_goes_to_the_side_that_waits_and_the_sum_never_passes_what_there_is(self):
         looking, check = self.look(), self.check(40)
         offer = self.annotation(OFFER)
@@ -143,14 +149,18 @@ class Ledger(WithManager):
         before = self.yarn_total()
         self.wait(lambda: "waiting" in self.book(), "that work waits on YARN")
         self.wait(lambda: self.yarn_total()[0] > before[0], "more for YARN")
-        self.wait(lambda: self.book()["sold"] and bytes_of(self.book()["sold"][0]["resources"][BATCH_MEMORY]) >= 4096 * 2**20, "containers in the room that YARN got")
+        self.wait(lambda: self.held_by_yarn() >= 5120 * 2**20, "containers in the room that YARN got")
 
-        # Kubernetes' pods wait too: YARN keeps what its containers hold, and Kubernetes has its share.
-        requests = {BATCH_CPU: "1500", BATCH_MEMORY: "1Gi"}
-        waiting = {"metadata": {"name": "waits", "labels": {"koordinator.sh/priority-class": "koord-batch", "koordinator.sh/qosClass": "BE"}},
+        # A pod waits whose class is more timely: YARN's work gives back what it is short of, and no more.
+        requests = {BATCH_CPU: "1500", BATCH_MEMORY: "5Gi"}
+        waiting = {"metadata": {"name": "waits", "labels": {"koordinator.sh/priority-class": "koord-batch", "koordinator.sh/qosClass": "BE", "tidemark.io/class": "spark"}},
                    "spec": {"containers": [{"name": "main", "image": "none", "resources": {"requests": requests, "limits": requests}}]}}
         must(self.api.request("POST", "/api/v1/namespaces/default/pods", waiting))
         self.addCleanup(self.api.request, "DELETE", "/api/v1/namespaces/default/pods/waits", gracePeriodSeconds=0)
+        self.wait(lambda: Looking.kubernetes(self.api)[1] >= 5 * 2**30, "room for the pod, which containers gave back")
+        self.assertGreaterEqual(self.held_by_yarn(), ORIGIN_BYTES - (5 + 1) * 2**30, "a container more than needed at most")
+        self.assertEqual("RUNNING", job.state)
+        self.assertGreaterEqual(self.operator.metrics()["tidemark_yarn_operator_reclaimed_nodes_total"], 1)
         job.end()
         held = self.kubernetes_milli()
         self.wait(lambda: self.kubernetes_milli() > held, "what YARN gave up, for Kubernetes")

@@ -16,6 +16,7 @@
 #include "hadoop/testing/rpc_server.h"
 #include "kube/memory/local_transport.h"
 #include "kube/memory/server.h"
+#include "model/names.h"
 #include "net/testing/loop.h"
 #include "yarn_operator/yarn_operator.h"
 
@@ -200,6 +201,8 @@ class OperatorWorld : public ::testing::Test {
     for (const auto& [id, twin] : managers) {
       YarnCluster& made = clusters.emplace_back();
       made.id = id;
+      made.work_class = work_class;
+      made.class_place = "/conf/yarn-site.xml";
       made.managers.members = {{"", twin->client->address(), twin->admin->address()}};
     }
     auto made = YarnOperator::make(
@@ -260,6 +263,12 @@ class OperatorWorld : public ::testing::Test {
                                                          {"resources", Json::object({{"requests", requests},
                                                                                      {"limits", requests}})}})})}})}}));
   }
+  void settings(std::string_view text) {
+    must("POST", "/api/v1/namespaces", Json::object({{"metadata", Json::object({{"name", "koordinator-system"}})}}));
+    must("POST", "/api/v1/namespaces/koordinator-system/configmaps",
+         Json::object({{"metadata", Json::object({{"name", model::kTidemarkConfigName}})},
+                       {"data", Json::object({{model::kTidemarkConfigKey, Json(text)}})}}));
+  }
   std::string annotation(std::string_view name, std::string_view key) {
     const Json node = must("GET", base::cat("/api/v1/nodes/", name), Json());
     const Json* text = node.at("metadata", "annotations", key);
@@ -311,6 +320,7 @@ class OperatorWorld : public ::testing::Test {
   std::unique_ptr<kube::Client> client;
   std::map<std::string, std::unique_ptr<ResourceManagerTwin>> managers;
   bool patches_refused = false;  // of the operator
+  std::string work_class;        // of all clusters
   OperatorOptions options;
   std::unique_ptr<YarnOperator> running;
 };

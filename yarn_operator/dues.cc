@@ -1,0 +1,71 @@
+#include "yarn_operator/dues.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "policy/drain/drain.h"
+#include "yarn_operator/objects.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+constexpr std::int64_t kAllMemory = std::numeric_limits<std::int64_t>::max();
+constexpr std::int32_t kAllVcores = std::numeric_limits<std::int32_t>::max();
+
+std::int64_t mib(model::MemoryBytes amount) {
+  return std::max<std::int64_t>(amount.value, 0) >> 20;
+}
+
+}  // namespace
+
+Dues drains_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, base::WallTime now) {
+  Dues found;
+  for (const Wanted& each : wanted) {
+    const kube::Node* node = node_of(each.node);
+    const auto drain = node == nullptr ? std::nullopt : drain_on(*node);
+    if (!drain) continue;
+    const auto offer = offer_on(*node);
+    if (!offer || offer->generation != drain->generation) continue;
+    if (drain->by > now) found.next = std::min(found.next.value_or(drain->by - now), drain->by - now);
+    if (!policy::drain_is_due(*drain, offer->generation, now)) continue;
+    const policy::YarnAmount keep{mib(offer->offer.memory), kAllVcores};
+    found.due.push_back(
+        {each.node, each.nm, model::Reason::kYarnDrained, drain->by.since_epoch.count(), keep, each.total.vcores});
+  }
+  return found;
+}
+
+std::optional<policy::YarnAmount> may_keep(const std::vector<model::Reclaim>& reclaim, std::string_view work_class,
+                                           const policy::YarnTotalConfig& config) {
+  bool asked = false;
+  model::Resources keep, give;
+  for (const model::Reclaim& each : reclaim) {
+    if (!each.work_class.empty() && each.work_class != work_class) continue;
+    asked = true;
+    keep += model::max(each.keep, model::Resources{});
+    give += model::max(each.give_back, model::Resources{});
+  }
+  if (!asked) return std::nullopt;
+  const std::int64_t vcores = keep.cpu.value / std::max<std::int64_t>(config.vcore.value, 1);
+  return policy::YarnAmount{
+      give.memory.value > 0 ? mib(keep.memory) : kAllMemory,
+      give.cpu.value > 0 ? static_cast<std::int32_t>(std::min<std::int64_t>(vcores, kAllVcores)) : kAllVcores};
+}
+
+Dues reclaims_due(const std::vector<Wanted>& wanted, const NodeOf& node_of, std::string_view work_class,
+                  const policy::YarnTotalConfig& config) {
+  Dues found;
+  if (config.rounding == policy::YarnRounding::kPeer) return found;  // who obeys no offer obeys nothing beside it
+  for (const Wanted& each : wanted) {
+    const kube::Node* node = node_of(each.node);
+    const auto reclaim = node == nullptr ? std::nullopt : reclaim_on(*node);
+    if (!reclaim || offer_generation(*node) != reclaim->generation) continue;
+    const auto keep = may_keep(reclaim->classes, work_class, config);
+    if (!keep) continue;
+    found.due.push_back(
+        {each.node, each.nm, model::Reason::kYarnReclaimed, reclaim->generation, *keep, each.total.vcores});
+  }
+  return found;
+}
+
+}  // namespace tidemark::yarn_operator

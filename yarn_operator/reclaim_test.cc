@@ -1,0 +1,183 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "model/annotations.h"
+#include "yarn_operator/dues.h"
+#include "yarn_operator/testing/operator_world.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using model::Resources;
+using testing::NodeId;
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kMi = std::int64_t{1} << 20;
+constexpr std::int64_t kNever = 0x7fffffff;
+const NodeId kNm{"a", 1};
+const std::string kMaster = "container_1_0001_01_000001", kOld = "container_1_0001_01_000002",
+                  kNew = "container_1_0001_01_000003";
+
+Resources amount(std::int64_t cores, std::int64_t mib) {
+  return {{cores * 1000}, {mib * kMi}};
+}
+
+TEST(MayKeepTest, WhatIsAskedOfTheClassOfTheClusterAndOfWorkWithoutOne) {
+  const policy::YarnTotalConfig config;
+  const std::vector<model::Reclaim> asked{{"", amount(1, 512), amount(2, 1024), "TM-LEDGER-009"},
+                                          {"transcode", amount(1, 512), amount(3, 256), "TM-LEDGER-009"}};
+  EXPECT_EQ(may_keep(asked, "transcode", config)->memory_mib, 1280);
+  EXPECT_EQ(may_keep(asked, "transcode", config)->vcores, 5);
+  EXPECT_EQ(may_keep(asked, "spark", config)->memory_mib, 1024);
+  EXPECT_EQ(may_keep(asked, "", config)->vcores, 2);
+  EXPECT_FALSE(may_keep({asked[1]}, "spark", config));
+  EXPECT_FALSE(may_keep({}, "spark", config));
+}
+
+TEST(MayKeepTest, OfWhatNothingIsToBeGivenBackAllMayStay) {
+  policy::YarnTotalConfig config;
+  config.vcore = {600};
+  const auto keep = may_keep({{"spark", {{1}, {0}}, {{1799}, {kMi}}, "TM-LEDGER-009"}}, "spark", config);
+  EXPECT_EQ(keep->memory_mib, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(keep->vcores, 2) << "whole ones";
+  const auto other = may_keep({{"spark", {{0}, {1}}, {{1799}, {3 * kMi - 1}}, "TM-LEDGER-009"}}, "spark", config);
+  EXPECT_EQ(other->memory_mib, 2);
+  EXPECT_EQ(other->vcores, std::numeric_limits<std::int32_t>::max());
+}
+
+class ReclaimTest : public testing::OperatorWorld {
+ protected:
+  void SetUp() override {
+    OperatorWorld::SetUp();
+    work_class = "transcode";
+    manager().nodes = {{kNm, {}}};
+    node("n1", "a:1", origin("4k", "4Gi"));
+    manager().run(kMaster, kNm, 256);
+    manager().run(kOld, kNm, 512);
+    manager().run(kNew, kNm, 512);
+  }
+  // What the manager writes, in one write.
+  void ask(Resources keep, std::string_view of = "transcode", std::int64_t generation = 5, std::int64_t offer = 5,
+           Resources give = amount(1, 512)) {
+    const Resources offered = amount(2, 768);
+    const model::YarnReclaim reclaim{generation, {{std::string(of), give, keep, "TM-LEDGER-009"}}};
+    patch("n1", annotations(Json::object(
+                    {{model::kYarnOfferAnnotation, Json(model::format_yarn_offer({offer, offered, offered}))},
+                     {model::kYarnReclaimAnnotation, Json(model::format_yarn_reclaim(reclaim))}})));
+  }
+  bool preempted(const std::vector<std::string>& wanted) {
+    return until([&] { return manager().preempted == wanted; });
+  }
+  void nobody_ends() {
+    EXPECT_TRUE(total(kNm, 768, 2));
+    pass(500ms);
+    EXPECT_TRUE(manager().preempted.empty());
+    EXPECT_EQ(manager().overcommit, kNever);
+  }
+};
+
+TEST_F(ReclaimTest, TheNewestEndUntilTheRestIsWhatMayBeKept) {
+  ask(amount(2, 768));
+  begin();
+  EXPECT_TRUE(preempted({kNew}));
+  EXPECT_TRUE(total(kNm, 768, 2));
+  pass(500ms);
+  EXPECT_EQ(manager().preempted, std::vector{kNew}) << "what may be kept stays, however often it looks";
+  EXPECT_EQ(manager().told_totals.back()[2], kNever) << "the next total ends nobody";
+  EXPECT_TRUE(std::ranges::any_of(audit, [](const model::AuditLine& line) { return line.reason == "TM-YARN-018"; }));
+  EXPECT_NE(metrics.text().find("tidemark_yarn_operator_reclaimed_nodes_total 1"), std::string::npos);
+  EXPECT_NE(metrics.text().find("tidemark_yarn_operator_drained_nodes_total 0"), std::string::npos);
+  // Told again with another offer, and obeyed: nobody more.
+  ask(amount(2, 768), "transcode", 6, 6, amount(0, 0));
+  pass(500ms);
+  EXPECT_EQ(manager().preempted, std::vector{kNew});
+}
+
+TEST_F(ReclaimTest, WhereCpuAloneIsShortTheSamePartOfTheMemoryGoes) {
+  ask(amount(1, 4096), "transcode", 5, 5, amount(2, 0));
+  begin();
+  EXPECT_TRUE(preempted({kNew, kOld}));
+  EXPECT_TRUE(total(kNm, 768, 2));
+}
+
+TEST_F(ReclaimTest, AskedOfWorkWithoutAClassItIsAskedOfAll) {
+  work_class = "spark";
+  ask(amount(0, 0), "");
+  begin();
+  EXPECT_TRUE(preempted({kNew, kOld, kMaster}));
+}
+
+TEST_F(ReclaimTest, WhatIsAskedOfAnotherClassEndsNobody) {
+  ask(amount(0, 0), "spark");
+  begin();
+  nobody_ends();
+}
+
+TEST_F(ReclaimTest, WhatGoesWithAnotherOfferEndsNobody) {
+  ask(amount(0, 0), "transcode", 4, 5);
+  begin();
+  nobody_ends();
+}
+
+TEST_F(ReclaimTest, WhatCannotBeReadEndsNobody) {
+  ask(amount(0, 0));
+  patch("n1", annotations(Json::object({{model::kYarnReclaimAnnotation, R"({"schema":2,"generation":5})"}})));
+  begin();
+  nobody_ends();
+}
+
+TEST_F(ReclaimTest, WhoObeysNoOfferObeysNothingBesideIt) {
+  options.totals.rounding = policy::YarnRounding::kPeer;
+  ask(amount(0, 0));
+  begin();
+  EXPECT_TRUE(total(kNm, 4295, 4));
+  pass(500ms);
+  EXPECT_TRUE(manager().preempted.empty());
+}
+
+TEST_F(ReclaimTest, AnOperatorThatObservesEndsNobody) {
+  options.mode = "observe";
+  ask(amount(0, 0));
+  begin();
+  pass(700ms);
+  EXPECT_TRUE(manager().preempted.empty());
+  EXPECT_EQ(manager().updates, 0);
+}
+
+TEST_F(ReclaimTest, OnANodeThatIsOnlyObservedNobodyEnds) {
+  settings("schema: 1\nmode: {yarn: observe}\nclasses:\n- {name: transcode, order: 1}\n");
+  ask(amount(0, 0));
+  begin();
+  pass(700ms);
+  EXPECT_TRUE(manager().preempted.empty());
+}
+
+TEST_F(ReclaimTest, AResourceManagerThatDropsItIsAskedAgain) {
+  manager().drops = true;
+  ask(amount(2, 768));
+  begin();
+  EXPECT_TRUE(until([&] { return manager().updates > 0; }));
+  manager().drops = false;
+  EXPECT_TRUE(preempted({kNew}));
+  EXPECT_NE(metrics.text().find("tidemark_yarn_operator_reclaimed_nodes_total 1"), std::string::npos);
+}
+
+// Else its ResourceManager would begin work anew that is to be given back at once.
+TEST_F(ReclaimTest, WhereTheClassOfTheClusterIsOffNothingIsHandedOut) {
+  const std::string marks =
+      R"({"schema":1,"generation":7,"state":"on","node":{"generation":7,"orders":[{"wish":"off","only":["class=transcode"],)"
+      R"("by":"me","why":"a test","since":"2026-11-21T10:00:34Z","drainUntil":"2026-11-21T10:00:34Z"}]}})";
+  ask(amount(0, 0));
+  patch("n1", annotations(Json::object({{model::kStateDetailAnnotation, Json(marks)}})));
+  begin();
+  EXPECT_TRUE(preempted({kNew, kOld, kMaster}));
+  EXPECT_TRUE(total(kNm, 0, 0));
+}
+
+}  // namespace
+}  // namespace tidemark::yarn_operator
