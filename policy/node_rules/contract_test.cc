@@ -244,6 +244,38 @@ TEST(NodeRules, AGrantOfEvictions) {
   EXPECT_EQ(next_node_rules(granted, "{}").rules.grant, std::nullopt) << "taken away by the manager";
 }
 
+// policy/nodeslo/told.h: an order of the manager, which comes with or without a word and holds whether a part is
+// enabled or not. One that cannot be read takes back none.
+TEST(NodeRules, WhatIsToBeGivenBack) {
+  const std::string_view kTold =
+      R"({"extensions":{"Object":{"tidemark":{"schema":1,"reclaim":{"generation":7,"classes":[
+          {"class":"transcode","giveBack":{"kubernetes.io/batch-cpu":"4800","kubernetes.io/batch-memory":"0"},
+           "keep":{"kubernetes.io/batch-cpu":"7200","kubernetes.io/batch-memory":"40Gi"},"reason":"TM-LEDGER-009"},
+          {"class":"","giveBack":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"},
+           "keep":{"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"},"reason":"TM-STATE-027"}]}}}}})";
+  const NodeRules told = rules_of(std::string(kTold));
+  EXPECT_FALSE(told.threshold.enable);
+  ASSERT_EQ(told.reclaim.size(), 2U);
+  EXPECT_EQ(told.reclaim[0].work_class, "transcode");
+  EXPECT_EQ(told.reclaim[0].keep, (model::Resources{{7200}, {std::int64_t{40} << 30}}));
+  EXPECT_EQ(told.reclaim[0].reason, "TM-LEDGER-009");
+  EXPECT_EQ(told.reclaim[1].work_class, "");
+  for (const char* unreadable : {R"({"generation":8,"classes":[{"class":"spark"}]})", R"({"classes":[]})", R"([])"}) {
+    const auto kept = next_node_rules(
+        told, base::cat(R"({"extensions":{"Object":{"tidemark":{"schema":1,"reclaim":)", unreadable, "}}}}"));
+    EXPECT_EQ(kept.rules, told) << unreadable;
+    ASSERT_EQ(kept.problems.size(), 1U) << unreadable;
+    EXPECT_EQ(kept.problems[0].part, "extensions.Object.tidemark.reclaim");
+  }
+  const NodeRules over =
+      next_node_rules(told,
+                      R"({"extensions":{"Object":{"tidemark":{"schema":1,"reclaim":{"generation":8,"classes":[]}}}}})")
+          .rules;
+  EXPECT_TRUE(over.reclaim.empty()) << "over";
+  EXPECT_TRUE(next_node_rules(told, "{}").rules.reclaim.empty()) << "taken away by the manager";
+  EXPECT_TRUE(next_node_rules(told, std::nullopt).rules.reclaim.empty()) << "there is no object any more";
+}
+
 // Eight specs that the peer's manager wrote on a real API server.
 TEST(NodeRules, SpecsOfThePeerAreReadWhole) {
   std::ifstream file(base::testing::from_root("tests/golden/nodeslo/expected.json"));

@@ -8,6 +8,7 @@
 #include "policy/node_rules/class_qos.h"
 #include "policy/nodeslo/fields.h"
 #include "policy/nodeslo/parts.h"
+#include "policy/nodeslo/told.h"
 
 namespace tidemark::policy {
 namespace {
@@ -121,37 +122,56 @@ void take(const JsonObject& parts, SloPart part, const Read& read, Rules& rules,
   for (std::string& note : notes) problems.push_back({name, std::move(note)});
 }
 
-void take_word(const JsonObject& parts, bool heard, std::optional<AgentWord>& word, std::optional<NodeGrant>& grant,
-               std::vector<RulesProblem>& problems) {
-  const Json* extensions = parts.find(kSloExtensions);
-  const Json* ours = extensions == nullptr ? nullptr : extensions->at(kSloObject, kSloOurs);
-  if (ours == nullptr || ours->is_null()) {
-    word.reset();
+// A grant holds until its end, whatever is heard: one that cannot be read takes nothing back.
+void take_grant(const Json& ours, std::optional<NodeGrant>& grant, std::vector<RulesProblem>& problems) {
+  if (ours.member("evictions") == nullptr) {
     grant.reset();
-    return;
-  }
-  // A grant holds until its end, whatever is heard: one that cannot be read takes nothing back.
-  if (ours->member("evictions") == nullptr) {
-    grant.reset();
-  } else if (auto granted = read_grant(*ours)) {
+  } else if (auto granted = read_grant(ours)) {
     grant = *std::move(granted);
   } else {
     problems.push_back(
         {cat(kSloExtensions, ".", kSloObject, ".", kSloOurs, ".evictions"), std::move(granted).error().message});
   }
+}
+
+// What cannot be read takes back no order, and gives none.
+void take_reclaim(const Json& ours, std::vector<model::Reclaim>& reclaim, std::vector<RulesProblem>& problems) {
+  if (auto read = read_node_reclaim(ours)) {
+    reclaim = std::move(read->classes);
+  } else {
+    problems.push_back(
+        {cat(kSloExtensions, ".", kSloObject, ".", kSloOurs, ".reclaim"), std::move(read).error().message});
+  }
+}
+
+void take_ours(const JsonObject& parts, NodeRules& rules, std::vector<RulesProblem>& problems) {
+  const Json* extensions = parts.find(kSloExtensions);
+  const Json* ours = extensions == nullptr ? nullptr : extensions->at(kSloObject, kSloOurs);
+  if (ours == nullptr || ours->is_null()) {
+    rules.word.reset();
+    rules.grant.reset();
+    rules.reclaim.clear();
+    return;
+  }
+  take_grant(*ours, rules.grant, problems);
+  take_reclaim(*ours, rules.reclaim, problems);
   auto read = read_agent_word(*ours);
   if (read) {
-    word = *std::move(read);
+    rules.word = *std::move(read);
     return;
   }
   problems.push_back({cat(kSloExtensions, ".", kSloObject, ".", kSloOurs), std::move(read).error().message});
-  if (!heard) word = AgentWord{{Mode::kObserve, {}}};
+  if (!rules.heard) rules.word = AgentWord{{Mode::kObserve, {}}};
 }
 
 }  // namespace
 
 Mode NodeRules::mode_of(model::Strategy strategy) const {
   return word ? word->modes.of(strategy) : Mode::kEnforce;
+}
+
+EvictSettings NodeRules::evict_settings() const {
+  return word ? word->evict : EvictSettings();
 }
 
 NodeRulesStep next_node_rules(const NodeRules& before, std::optional<std::string_view> spec) {
@@ -168,7 +188,7 @@ NodeRulesStep next_node_rules(const NodeRules& before, std::optional<std::string
   take(parts, SloPart::kQos, read_qos_rules, out.rules.qos, out.problems);
   take(parts, SloPart::kCpuBurst, read_burst, out.rules.burst, out.problems);
   take(parts, SloPart::kSystem, read_system, out.rules.system, out.problems);
-  take_word(parts, before.heard, out.rules.word, out.rules.grant, out.problems);
+  take_ours(parts, out.rules, out.problems);
   out.rules.heard = true;
   return out;
 }

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/annotations.h"
 #include "model/node_strategy.h"
 #include "policy/budget/grants.h"
 #include "policy/node_rules/qos_rules.h"
@@ -83,9 +84,13 @@ struct NodeRules {
   // What our own manager says. nullopt: nothing, so the switches above decide and what they enable is enforced.
   std::optional<AgentWord> word;
   std::optional<NodeGrant> grant;  // of evictions; nullopt: nobody granted any
-  bool heard = false;              // they come from a NodeSLO that was read
+  // What pods of a class are to give back, the first ones first: they may go on holding `keep`. An order of the
+  // manager, whether a part is enabled or not.
+  std::vector<model::Reclaim> reclaim;
+  bool heard = false;  // they come from a NodeSLO that was read
 
   Mode mode_of(model::Strategy strategy) const;
+  EvictSettings evict_settings() const;
   bool operator==(const NodeRules&) const = default;
 };
 

@@ -1,7 +1,9 @@
 #include "policy/nodeslo/told.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "policy/ledger/books.h"
 #include "policy/state/order.h"
 
@@ -20,7 +22,40 @@ std::optional<NodeReclaim> reclaim_in(const Json& ours) {
   return NodeReclaim{generation->as_int(), read ? std::move(*read) : std::vector<model::Reclaim>()};
 }
 
+// A class that is there twice has two levels, and nobody knows which one is meant.
+const model::Reclaim* named_twice(const std::vector<model::Reclaim>& classes) {
+  for (auto each = classes.begin(); each != classes.end(); ++each) {
+    if (std::find_if(classes.begin(), each,
+                     [&](const model::Reclaim& before) { return before.work_class == each->work_class; }) != each) {
+      return &*each;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+Result<NodeReclaim> read_node_reclaim(const Json& ours) {
+  const Json* reclaim = ours.member("reclaim");
+  if (reclaim == nullptr || reclaim->is_null()) return NodeReclaim();
+  const Json* schema = ours.member("schema");
+  const std::int64_t written = schema == nullptr ? 0 : schema->get_int().value_or(0);
+  if (written != kGrantSchema) {
+    return fail(ErrorKind::kUnsupported, "written with schema ", written, "; this version reads ", kGrantSchema);
+  }
+  const Json* generation = reclaim->member("generation");
+  if (generation == nullptr || !generation->is_int()) {
+    return fail(ErrorKind::kInvalid, "generation: wanted a whole number");
+  }
+  const Json* classes = reclaim->member("classes");
+  if (classes == nullptr) return fail(ErrorKind::kInvalid, "classes: missing");
+  NodeReclaim out{generation->as_int(), {}};
+  TM_TRY(out.classes, model::read_reclaim(*classes));
+  if (const model::Reclaim* twice = named_twice(out.classes)) {
+    return fail(ErrorKind::kInvalid, "classes: ", base::in_quotes(twice->work_class), " is there twice");
+  }
+  return out;
+}
 
 NodeTold read_told(const Json& ours) {
   NodeTold told;

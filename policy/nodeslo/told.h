@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "model/annotations.h"
 #include "policy/budget/grants.h"
 #include "policy/nodeslo/agent_word.h"
@@ -38,6 +39,9 @@ struct NodeTold {
 
 // As it stands there; a part that cannot be read is left out.
 NodeTold read_told(const Json& ours);
+// The member `reclaim` for whoever obeys it, whole or not at all; one that is not there says nothing. kUnsupported: of
+// another schema.
+Result<NodeReclaim> read_node_reclaim(const Json& ours);
 std::string told_json(const NodeTold& told);  // "" where there is nothing to tell
 
 // What is to be told. A part that is nullopt is not known.

@@ -70,6 +70,39 @@ TEST(Told, NoGenerationComesTwice) {
   EXPECT_EQ(next_told({}, known, kNow), "");
 }
 
+TEST(Told, WhoObeysReadsWhatTheManagerWrites) {
+  KnownTold known;
+  known.reclaim = std::vector{of("transcode", 12'000, 8'000), of("", 500, 0)};
+  const auto read = read_node_reclaim(*Json::parse(*next_told({}, known, kNow)));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, (NodeReclaim{1'795'291'200, *known.reclaim}));
+  EXPECT_EQ(read_node_reclaim(*Json::parse("{}")).value(), NodeReclaim()) << "nothing is asked for";
+}
+
+TEST(Told, WhoObeysRefusesWhatHeDoesNotUnderstand) {
+  const auto refused = [](const std::string& text) {
+    const auto read = read_node_reclaim(*Json::parse(text));
+    return read ? "it was read" : read.error().message;
+  };
+  const auto classes = [&](const std::string& list) {
+    return refused(R"({"schema":1,"reclaim":{"generation":1,"classes":[)" + list + "]}}");
+  };
+  const std::string none = R"({"kubernetes.io/batch-cpu":"0","kubernetes.io/batch-memory":"0"})";
+  const std::string one = R"({"class":"a","giveBack":)" + none + R"(,"keep":)" + none + R"(,"reason":"r"})";
+  EXPECT_EQ(classes(one), "it was read");
+  EXPECT_EQ(classes(one + "," + one), "classes: \"a\" is there twice");
+  EXPECT_NE(classes(R"({"class":"a"})"), "it was read");
+  EXPECT_EQ(refused(R"({"schema":2,"reclaim":{"generation":1,"classes":[]}})"),
+            "written with schema 2; this version reads 1");
+  EXPECT_EQ(refused(R"({"schema":1,"reclaim":{"classes":[]}})"), "generation: wanted a whole number");
+  EXPECT_EQ(refused(R"({"schema":1,"reclaim":{"generation":1}})"), "classes: missing");
+  std::string many;
+  for (std::size_t i = 0; i <= model::kReclaimClassesMax; ++i) {
+    many += (many.empty() ? "" : ",") + one;
+  }
+  EXPECT_NE(classes(many).find("at most 64"), std::string::npos);
+}
+
 TEST(Told, WhatCannotBeReadIsLeftOut) {
   for (const std::string text :
        {R"({"schema":0,"reclaim":{"generation":1,"classes":[]}})", R"({"schema":1,"reclaim":[]})",
