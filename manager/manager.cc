@@ -31,6 +31,7 @@
 #include "manager/settings/settings.h"
 #include "manager/specs/node_specs.h"
 #include "manager/state/contests.h"
+#include "manager/state/mark_write.h"
 #include "manager/state/node_changes.h"
 #include "manager/state/object_contests.h"
 #include "manager/state/state_controller.h"
@@ -417,6 +418,8 @@ class RunningManager final : public Manager {
                   const auto& classes = settings_.for_node(node).tidemark.classes;
                   return std::ranges::find(classes, name, &policy::WorkClass::name) != classes.end();
                 },
+            .class_off = [this](const kube::Node& node,
+                                std::string_view name) { return class_is_off(node, name, loop_.clock().wall()); },
             .shows = [this] { return only_observes() || may_write(); }};
   }
 

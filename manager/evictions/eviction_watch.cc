@@ -24,15 +24,16 @@ struct Kind {
   std::string_view reason;  // in the metric
 };
 
-Kind kind_of(EndedBy by, bool cordoned) {
+// `emptied`: somebody wants the node, or the class of work on it, to be empty.
+Kind kind_of(EndedBy by, bool emptied) {
   switch (by) {
     case EndedBy::kItself:
       return {Counts::kFinished, "finished"};
     case EndedBy::kKubelet:
       return {Counts::kEvicted, "kubelet"};
     case EndedBy::kEvictionApi:
-      // Moved off a node that somebody empties: no sign of too much being sold.
-      return cordoned ? Kind{Counts::kNeither, "drained"} : Kind{Counts::kEvicted, "api"};
+      // No sign of too much being sold.
+      return emptied ? Kind{Counts::kNeither, "drained"} : Kind{Counts::kEvicted, "api"};
     case EndedBy::kScheduler:
       return {Counts::kEvicted, "preempted"};
     case EndedBy::kNode:
@@ -110,7 +111,7 @@ void EvictionWatch::count_end(const PodEnd& end, base::WallTime when) {
   if (!end.offline) return;
   const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
   if (node == nullptr) return;
-  const Kind kind = kind_of(end.by, node->unschedulable);
+  const Kind kind = kind_of(end.by, node->unschedulable || context_.class_off(*node, end.work_class));
   policy::TaskEnd task;
   task.pool = context_.pool_of(*node);
   task.work_class = policy::kUnnamed;

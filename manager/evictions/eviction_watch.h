@@ -38,6 +38,7 @@ struct EvictionContext {
   const kube::Informer<kube::Node>& nodes;
   std::function<std::string(const kube::Node&)> pool_of;
   std::function<bool(const kube::Node&, std::string_view work_class)> known_class;
+  std::function<bool(const kube::Node&, std::string_view work_class)> class_off;  // by somebody's order
   std::function<bool()> shows;  // whether it is told in metrics: by one of several replicas
 };
 

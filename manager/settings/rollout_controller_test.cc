@@ -57,6 +57,7 @@ struct Replica {
                    .nodes = nodes,
                    .pool_of = [](const kube::Node&) { return std::string(); },
                    .known_class = [](const kube::Node&, std::string_view) { return false; },
+                   .class_off = [](const kube::Node&, std::string_view) { return false; },
                    .shows = [] { return false; }},
                   log, base::Random(4)),
         recorder(loop, client, log, metrics, "test"),

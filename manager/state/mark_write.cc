@@ -1,5 +1,6 @@
 #include "manager/state/mark_write.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json.h"
@@ -127,6 +128,11 @@ policy::NodeReading read_marks(const MarkOnNode& mark) {
     return text ? std::optional<std::string_view>(*text) : std::nullopt;
   };
   return policy::read_marks(view(mark.label), view(mark.detail));
+}
+
+bool class_is_off(const kube::Node& node, std::string_view work_class, base::WallTime now) {
+  const policy::EffectiveState state = policy::effective(read_marks(mark_of(node)).marks, policy::Mode::kEnforce, now);
+  return std::ranges::binary_search(state.classes_drained, work_class);
 }
 
 Result<MarkOnNode> exact_mark(std::string_view node_bytes) {

@@ -33,6 +33,9 @@ MarkOnNode mark_of(const kube::Node& node);
 std::string mark_json(const MarkOnNode& mark);  // for the audit
 policy::NodeReading read_marks(const MarkOnNode& mark);
 
+// By the mark on the node: its draining is over, and what is left of it is to go.
+bool class_is_off(const kube::Node& node, std::string_view work_class, base::WallTime now);
+
 // From the bytes of the whole node.
 Result<MarkOnNode> exact_mark(std::string_view node_bytes);
 

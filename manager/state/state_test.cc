@@ -180,6 +180,50 @@ TEST_F(StateTest, AClassAloneIsTakenBackWhileItDrainsAndGivenBackWhenThatIsOver)
   EXPECT_TRUE(told().is_null());
 }
 
+// Who is evicted since somebody ordered his class off tells nothing of what was sold.
+TEST_F(StateTest, WhatGoesOfAClassThatIsOffIsCountedApart) {
+  constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
+  node("n1");
+  metric("n1", "2");
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object(
+      {{"config.yaml", "schema: 1\nmode: enforce\nclasses: [{name: transcode, order: 1}, {name: spark, order: 3}]"}});
+  must("POST", testing::kConfigPath, map);
+  const Json amounts = Json::object({{kBatchCpu, "1000"}, {"kubernetes.io/batch-memory", "1Gi"}});
+  for (const char* name : {"transcode", "spark"}) {
+    Json object = name_only(name);
+    object["metadata"]["labels"] = Json::object({{"koordinator.sh/qosClass", "BE"}, {"tidemark.io/class", Json(name)}});
+    object["spec"] = Json::object(
+        {{"nodeName", "n1"},
+         {"containers",
+          Json::array({Json::object({{"name", "c"},
+                                     {"image", "i"},
+                                     {"resources", Json::object({{"requests", amounts}, {"limits", amounts}})}})})}});
+    must("POST", kPods, object);
+  }
+  auto& replica = start();
+  run_for(5s);
+  auto command = off();
+  command.only.classes = {"transcode"};
+  order("n1", command);
+  run_for(5s);
+  const Json evicted = Json::object(
+      {{"status", Json::object({{"conditions", Json::array({Json::object({{"type", "DisruptionTarget"},
+                                                                          {"status", "True"},
+                                                                          {"reason", "EvictionByEvictionAPI"}})})}})}});
+  for (const char* name : {"transcode", "spark"}) {
+    must("PATCH", base::cat(kPods, "/", name, "/status"), evicted, kMerge);
+  }
+  run_for(5s);
+  const auto counted = [&](std::string_view work_class, std::string_view reason) {
+    return replica.metric(
+        base::cat("tidemark_tasks_ended_total{class=\"", work_class, "\",pool=\"default\",reason=\"", reason, "\"}"));
+  };
+  EXPECT_EQ(counted("transcode", "drained"), 1);
+  EXPECT_EQ(counted("transcode", "api"), 0);
+  EXPECT_EQ(counted("spark", "api"), 1);
+}
+
 TEST_F(StateTest, AClassIsDrainedWhenNothingOfItIsLeft) {
   node("n1");
   metric("n1", "2");
