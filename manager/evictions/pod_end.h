@@ -7,7 +7,8 @@
 //   condition DisruptionTarget, any other reason        | with its node: gone, tainted, shut down
 //   phase Succeeded or Failed, none of these            | by itself
 //
-// What kills containers and leaves no word of it (Koordinator's agent, by default) looks like a task that failed.
+// What kills containers and leaves no word of it looks like a task that failed: Koordinator's agent, by default, and
+// ours where nobody answers for the eviction API (TM-EVICT-017; it may write to no pod).
 #pragma once
 
 #include <cstddef>
