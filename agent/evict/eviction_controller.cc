@@ -38,6 +38,13 @@ policy::EvictSwitches all_features() {
   return out;
 }
 
+// What our manager orders is meant, also by an agent that goes by gates.
+policy::EvictSwitches switched_on(const policy::NodeRules& rules, policy::EvictSwitches gates) {
+  if (rules.word) return all_features();
+  gates.set(policy::EvictFeature::kReclaim);
+  return gates;
+}
+
 Reason reason_of(EvictOutcome outcome) {
   switch (outcome) {
     case EvictOutcome::kAccepted:
@@ -84,7 +91,7 @@ void EvictionController::observe(const EvictionInputs& inputs) {
   auto step = policy::evict(state_,
                             {observer_.node(), observer_.tasks(), answers_, evictions_an_hour(inputs.rules, wall),
                              may_act, inputs.yarn_preempts},
-                            inputs.rules, inputs.rules.word ? all_features() : gates_, now, wall);
+                            inputs.rules, switched_on(inputs.rules, gates_), now, wall);
   answers_.clear();
   state_ = std::move(step.state);
   // Before anybody is asked: an agent that is killed in between has counted one too many, and not one too few.

@@ -263,6 +263,47 @@ TEST_F(Evictions, WhoHoldsADiskThatIsShortEnds) {
   EXPECT_EQ(lost[0].reason, "TM-EVICT-007");
 }
 
+// What the manager asks back of a class goes with no line drawn and no gate open, and nothing else of the node does.
+TEST_F(Evictions, WhatIsAskedBackOfAClassGoes) {
+  gates = {};
+  rules.threshold.enable = false;
+  begin();
+  work("a", "transcode", 4000, model::TaskKind::kPod);
+  work("b", "transcode", 4000, model::TaskKind::kPod);
+  work("c", "transcode", 4000, model::TaskKind::kPod);
+  work("y", "transcode", 4000, model::TaskKind::kCopilotTask);
+  work("s", "spark", 8000, model::TaskKind::kPod);
+  seconds(30);
+  EXPECT_TRUE(hands.asked.empty());
+  EXPECT_EQ(controller->says(), "");
+  rules.reclaim = {{"transcode", {}, {model::CpuMilli{7200}, model::MemoryBytes{}}, "TM-LEDGER-009"}};
+  seconds(30);
+  EXPECT_EQ(hands.asked, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(hands.why[0], model::Reason::kLedgerReclaim);
+  EXPECT_NE(lines.find("4800 milli-cores requested by pods of class transcode above the 7200"), std::string::npos)
+      << lines;
+  EXPECT_EQ(controller->says(), "TM-EVICT-009: ReclaimEvict; 2 on their way out");
+  pods.erase("a");
+  pods.erase("b");
+  seconds(120);
+  EXPECT_EQ(hands.asked.size(), 2U) << "the level is reached";
+  const auto lost = losses();
+  ASSERT_EQ(lost.size(), 2U);
+  EXPECT_EQ(lost[0].feature, "ReclaimEvict");
+  EXPECT_EQ(lost[0].reason, "TM-LEDGER-009");
+}
+
+TEST_F(Evictions, OfAClassThatIsOffNobodyGoesWhereEvictionOnlyObserves) {
+  rules.threshold.enable = false;
+  rules.reclaim = {{"transcode", {}, {}, "TM-STATE-027"}};
+  permit = Permit::kPutBack;
+  work("a", "transcode", 4000, model::TaskKind::kPod);
+  seconds(30);
+  EXPECT_TRUE(hands.asked.empty());
+  EXPECT_NE(lines.find("would be evicted"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("TM-STATE-027"), std::string::npos) << lines;
+}
+
 // policy/budget: without a grant a node evicts little; with one, as much as it says, until it ends.
 TEST_F(Evictions, TheHourIsBounded) {
   for (int i = 0; i < 6; ++i) pod(base::cat("job-", i), 1);

@@ -33,18 +33,18 @@ class Step {
        MonotonicTime now, WallTime wall)
       : seen_(seen),
         rules_(rules),
-        settings_(rules.word ? rules.word->evict : EvictSettings()),
         switches_(switches),
         now_(now),
         wall_(wall),
         state_(before),
-        ladder_(state_, plan_, seen, std::clamp(settings_.grace, kEvictGraceMin, kEvictGraceMax), now, wall) {}
+        ladder_(state_, plan_, seen, std::clamp(rules.evict_settings().grace, kEvictGraceMin, kEvictGraceMax), now,
+                wall) {}
 
   EvictStep run() {
     ladder_.look();
     std::optional<EvictState> noted;
     if (!seen_.may_act) noted = state_;
-    const Gaps gaps = gaps_of(seen_.node, seen_.tasks, rules_.threshold, settings_, switches_);
+    const Gaps gaps = gaps_of(seen_.node, seen_.tasks, rules_, switches_);
     EvictSwitches above;
     for (const Gap& each : gaps.gaps) above.set(each.feature);
     ladder_.climb(above);
@@ -148,7 +148,6 @@ class Step {
 
   const EvictObservation& seen_;
   const NodeRules& rules_;
-  const EvictSettings settings_;
   const EvictSwitches switches_;
   const MonotonicTime now_;
   const WallTime wall_;

@@ -7,7 +7,8 @@
 //                     of one that is asked now
 //   several gaps      one after the other in their order; a victim counts towards all of them, in each one's measure
 //   cool-down         after a step that asked somebody: CPU 20 s, memory 4 s (contract 7.1), pressure 15 s, disks 60 s
-//                     and again when he has ended, each for itself; of the CPU ones also at the start. Who may not go
+//                     and again when he has ended, each for itself; of the CPU ones also at the start. Reclaim waits
+//                     with the CPU ones. Who may not go
 //                     evicted nobody: the next step looks for another one in its place, and where it was the only one
 //                     there is no cool-down
 //   budget            so many in any hour: the grant (policy/budget/grants.h), else kLocalEvictionsPerHour; at most

@@ -44,7 +44,9 @@ class World {
     rules.word->evict.memory_pressure_percent = 20;
     rules.word->evict.disk_free_percent = 20;
     per_hour = static_cast<std::int64_t>(chance(8) ? 0 : random_() % 25);
-    switches.on = static_cast<std::uint32_t>(chance(2) ? 0xff : random_() % 0x100);
+    constexpr std::uint32_t kAll = (1U << kEvictFeatures) - 1;
+    switches.on = static_cast<std::uint32_t>(chance(2) ? kAll : random_() % (kAll + 1));
+    if (chance(2)) ask_back();
     for (int i = 0; i < 8; ++i) arrive();
   }
   World(const World&) = delete;
@@ -69,6 +71,7 @@ class World {
       if (chance(400)) one.dies = clock.monotonic() + seconds(2);
       if (chance(600)) one.task.deleted = real_ + seconds(30);  // by somebody else
     }
+    if (!calm && chance(50)) ask_back();
     answers.clear();
     std::erase_if(under_way_, [&](const auto& each) {
       if (each.first > clock.monotonic()) return false;
@@ -129,6 +132,17 @@ class World {
     std::optional<MonotonicTime> dies;
     bool stuck = false;  // no kill ends it
   };
+
+  void ask_back() {
+    rules.reclaim.clear();
+    for (const char* name : {"transcode", "spark", ""}) {
+      if (!chance(3)) continue;
+      const auto some = [&](std::uint64_t most) {
+        return chance(3) ? std::int64_t{0} : static_cast<std::int64_t>(random_() % most);
+      };
+      rules.reclaim.push_back({name, {}, {{some(60'000)}, {some(120) * kGi}}, "TM-LEDGER-009"});
+    }
+  }
 
   MonotonicTime soon(std::uint64_t most_s) { return clock.monotonic() + seconds(random_() % (most_s + 1)); }
   void answer(const std::string& key, EvictOutcome outcome) {
@@ -235,6 +249,7 @@ class Watcher {
   int asked_in_all = 0;
   int killed_in_all = 0;
   int enough_in_all = 0;
+  int asked_back_in_all = 0;
 
  private:
   struct Asked {
@@ -272,6 +287,11 @@ class Watcher {
     ASSERT_FALSE(task.deleted);
     ASSERT_GT(order.gap.amount, 0);
     ASSERT_GT(order.release, 0);
+    if (order.feature == EvictFeature::kReclaim) {
+      ASSERT_EQ(task.kind, model::TaskKind::kPod);
+      ASSERT_EQ(task.identity.work_class, order.gap.work_class);
+      ++asked_back_in_all;
+    }
     const std::string key = evict_key(task);
     const bool of_cpu = is_of_cpu(order.feature);
     const bool pressure = order.feature == EvictFeature::kMemoryPressure;
@@ -343,8 +363,7 @@ class Watcher {
 
   // Σ of what is released reaches the gap, or what held others back is told and true.
   void enough(const EvictState& before, const EvictStep& step) {
-    const Gaps gaps =
-        gaps_of(world_.node, world_.tasks, world_.rules.threshold, world_.rules.word->evict, world_.switches);
+    const Gaps gaps = gaps_of(world_.node, world_.tasks, world_.rules, world_.switches);
     ASSERT_EQ(step.plan.verdicts.size(), gaps.verdicts.size());
     const bool all_of_budget =
         static_cast<std::int64_t>(step.state.hour.size()) >= world_.per_hour || asks_ == kVictimsAStep;
@@ -390,7 +409,7 @@ class Watcher {
 };
 
 TEST(EvictProperty, WhatHoldsInEverySecondOfAnyLife) {
-  int asked = 0, killed = 0, enough = 0;
+  int asked = 0, killed = 0, enough = 0, asked_back = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(base::cat("seed ", seed));
     World world(seed);
@@ -412,11 +431,13 @@ TEST(EvictProperty, WhatHoldsInEverySecondOfAnyLife) {
     asked += watcher.asked_in_all;
     killed += watcher.killed_in_all;
     enough += watcher.enough_in_all;
+    asked_back += watcher.asked_back_in_all;
   }
   // It is no proof where nothing happens.
   EXPECT_GT(asked, 500);
   EXPECT_GT(killed, 100);
   EXPECT_GT(enough, 500);
+  EXPECT_GT(asked_back, 50);
 }
 
 // The order in which tasks and answers are told decides nothing, and neither does asking again.

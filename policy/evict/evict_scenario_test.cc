@@ -13,6 +13,10 @@
 //   rest CPU/MEMORY|unknown            what the node uses beside the tasks below; unknown: nothing of it is measured
 //   pod NAME CPU/MEMORY                uses so much; a batch pod of QoS BE that may be evicted, low in the order of
 //   names task NAME CPU/MEMORY               the same, of YARN requests NAME CPU/MEMORY           batch resources
+//   class NAME CLASS                   of its work: none
+//   keep CLASS CPU/MEMORY [REASON]     what the manager lets pods of that class keep; CLASS "-" is without one
+//   keep nothing-told                  it asks for nothing
+//   lines on|off                       resourceUsedThresholdWithBE.enable
 //   offers CPU/MEMORY                  batch resources of the node
 //   uses NAME CPU/MEMORY|unknown
 //   guarded NAME                       may go only for features of raw QoS BE: it has no eviction-enabled label
@@ -52,8 +56,8 @@ constexpr std::int64_t kMi = 1024 * 1024;
 bool in_memory(EvictFeature feature) {
   return feature != EvictFeature::kBeCpu && feature != EvictFeature::kCpuAllocatable && feature != EvictFeature::kCpu;
 }
-std::string amount(EvictFeature feature, std::int64_t value) {
-  if (!in_memory(feature)) return cat(value, "m");
+std::string amount(bool memory, std::int64_t value) {
+  if (!memory) return cat(value, "m");
   return value % (1024 * kMi) == 0 ? cat(value / (1024 * kMi), "Gi") : cat(value / kMi, "Mi");
 }
 
@@ -171,6 +175,13 @@ class Scenario {
       model::Task& of = task(words);
       const model::Resources all = testing::amounts(words.next());
       of.requests.batch = {all.cpu, all.memory};
+    } else if (verb == "class") {
+      model::Task& of = task(words);
+      of.identity.work_class = words.next();
+    } else if (verb == "keep") {
+      keep(words);
+    } else if (verb == "lines") {
+      rules_.threshold.enable = words.next() == "on";
     } else if (verb == "uses") {
       One& of = one(words.next());
       const std::string word = words.next();
@@ -202,6 +213,13 @@ class Scenario {
     } else {
       throw std::runtime_error(cat("no such verb: ", verb));
     }
+  }
+
+  void keep(Words& words) {
+    const std::string name = words.next();
+    if (name == "nothing-told") return rules_.reclaim.clear();
+    const model::Resources amount = testing::amounts(words.next());
+    rules_.reclaim.push_back({name == "-" ? "" : name, {}, amount, words.empty() ? "TM-LEDGER-009" : words.next()});
   }
 
   void set_disk(Words& words) {
@@ -270,9 +288,9 @@ class Scenario {
       if (each.verb == EvictVerb::kKill) {
         out.push_back(cat("> kill ", name, " [", model::reason_id(each.by), "] of ", to_string(each.feature)));
       } else {
+        const bool memory = in_memory(each.feature) && each.gap.measure != Measure::kCpuRequested;
         out.push_back(cat("> ask ", name, " [", model::reason_id(each.reason), "] of ", to_string(each.feature), ": ",
-                          amount(each.feature, each.gap.amount), " missing, releases ",
-                          amount(each.feature, each.release)));
+                          amount(memory, each.gap.amount), " missing, releases ", amount(memory, each.release)));
       }
     }
     return out;
@@ -293,8 +311,13 @@ class Scenario {
     std::vector<std::string> out;
     for (const EvictVerdict& each : last_.verdicts) {
       const EvictFeature feature = each.feature.feature;
+      // Of what is asked back it is CPU and memory in one number.
+      std::string missing;
+      if (each.missing > 0) {
+        missing = feature == EvictFeature::kReclaim ? "something" : amount(in_memory(feature), each.missing);
+      }
       out.push_back(cat("> ", to_string(feature), " [", model::reason_id(each.reason), "]",
-                        each.missing > 0 ? cat(" ", amount(feature, each.missing), " missing") : ""));
+                        missing.empty() ? "" : cat(" ", missing, " missing")));
     }
     return out;
   }

@@ -28,9 +28,13 @@ constexpr std::int64_t kPressureStep_percent = 1;
 // As with what is used: a little further than the line, or the next file is above it again.
 constexpr std::int64_t kUpperAboveDiskLine_percent = 2;
 
+// `keep` is told anew where it moves by more than a hundredth (policy/ledger/books.h): what is less above it may be
+// what the class may keep by now.
+constexpr std::int64_t kReclaimBand = 100;
+
 constexpr std::array<std::string_view, kEvictFeatures> kNames{
-    "BECPUEvict", "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict",
-    "CPUEvict",   "MemoryEvict",   "MemoryPressureEvict", "DiskEvict"};
+    "BECPUEvict",          "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict", "CPUEvict", "MemoryEvict",
+    "MemoryPressureEvict", "DiskEvict",     "ReclaimEvict"};
 
 std::int64_t held(Wide value) {
   constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
@@ -327,8 +331,51 @@ Outcome sold_gaps(EvictFeature feature, std::optional<SoldLine> line, const Node
   return out;
 }
 
+// ---- to be given back ----
+
+// Of another id, which a newer manager may have, it is told as what it mostly is.
+Reason reclaim_reason(std::string_view id) {
+  return id == model::reason_id(Reason::kStateClassOff) ? Reason::kStateClassOff : Reason::kLedgerReclaim;
+}
+
+// What has ended and is listed still holds nothing, or another one would go in its place.
+std::int64_t requested_here(std::span<const TaskSeen> tasks, std::string_view work_class, Measure measure) {
+  Wide sum = 0;
+  for (const TaskSeen& each : tasks) {
+    if (each.task != nullptr && is_here(*each.task)) sum += requested_of_work(*each.task, work_class, measure);
+  }
+  return held(sum);
+}
+
+Gap reclaim_gap(const model::Reclaim& wanted, Measure measure, std::span<const TaskSeen> tasks) {
+  Gap gap;
+  gap.feature = EvictFeature::kReclaim;
+  gap.reason = reclaim_reason(wanted.reason);
+  gap.measure = measure;
+  gap.work_class = wanted.work_class;
+  gap.keep =
+      std::max<std::int64_t>(measure == Measure::kCpuRequested ? wanted.keep.cpu.value : wanted.keep.memory.value, 0);
+  const std::int64_t requested = requested_here(tasks, wanted.work_class, measure);
+  const std::int64_t above = requested - gap.keep;  // both at least 0
+  if (above > requested / kReclaimBand) gap.amount = above;
+  return gap;
+}
+
+Outcome reclaim_gaps(std::span<const model::Reclaim> reclaim, std::span<const TaskSeen> tasks) {
+  Outcome out = none(EvictFeature::kReclaim, Reason::kEvictBelowLine);
+  for (const model::Reclaim& each : reclaim) {
+    for (const Measure measure : {Measure::kCpuRequested, Measure::kMemoryRequested}) {
+      Outcome its = one(reclaim_gap(each, measure, tasks));
+      if (out.gaps.empty()) out.verdict = its.verdict;
+      out.gaps.insert(out.gaps.end(), its.gaps.begin(), its.gaps.end());
+    }
+  }
+  return out;
+}
+
 Outcome outcome_of(EvictFeature feature, const NodeSeen& node, std::span<const TaskSeen> tasks,
-                   const ThresholdRules& rules, const EvictSettings& settings) {
+                   const NodeRules& all_rules, const EvictSettings& settings) {
+  const ThresholdRules& rules = all_rules.threshold;
   switch (feature) {
     case EvictFeature::kBeCpu:
       return offline_cpu_gap(node, rules);
@@ -351,6 +398,8 @@ Outcome outcome_of(EvictFeature feature, const NodeSeen& node, std::span<const T
       return pressure_gap(node, settings.memory_pressure_percent.value_or(-1));
     case EvictFeature::kDisk:
       return disk_gaps(node, settings);
+    case EvictFeature::kReclaim:
+      return reclaim_gaps(all_rules.reclaim, tasks);
   }
   return none(feature, Reason::kEvictNotMeasured);
 }
@@ -382,6 +431,19 @@ std::int64_t requested_of_class(const model::Task& task, PriorityClass of, Measu
   return 0;
 }
 
+bool is_here(const model::Task& task) {
+  return !task.terminal() && (!task.path.empty() || task.phase == model::PodPhase::kPending);
+}
+
+std::int64_t requested_of_work(const model::Task& task, std::string_view work_class, Measure measure) {
+  if (task.kind != model::TaskKind::kPod || task.identity.work_class != work_class) return 0;
+  const model::SaidAmounts& batch = task.requests.batch;
+  if (measure == Measure::kCpuRequested) return std::max<std::int64_t>(batch.cpu.value_or(CpuMilli{}).value, 0);
+  if (measure == Measure::kMemoryRequested)
+    return std::max<std::int64_t>(batch.memory.value_or(MemoryBytes{}).value, 0);
+  return 0;
+}
+
 std::string_view to_string(Disk disk) {
   return disk == Disk::kKubelet ? "the kubelet's disk" : "the container runtime's disk";
 }
@@ -396,20 +458,22 @@ std::optional<EvictFeature> parse_evict_feature(std::string_view text) {
   return static_cast<EvictFeature>(found - kNames.begin());
 }
 
-bool is_asked_for(EvictFeature feature, const EvictSettings& settings) {
+bool is_asked_for(EvictFeature feature, const NodeRules& rules) {
+  if (feature == EvictFeature::kReclaim) return !rules.reclaim.empty();
+  if (!rules.threshold.enable) return false;
+  const EvictSettings settings = rules.evict_settings();
   if (feature == EvictFeature::kMemoryPressure) return settings.memory_pressure_percent.has_value();
   if (feature == EvictFeature::kDisk) return settings.disk_free_percent || settings.inodes_free_percent;
   return true;
 }
 
-Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const ThresholdRules& rules,
-             const EvictSettings& settings, EvictSwitches switches) {
+Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const NodeRules& rules, EvictSwitches switches) {
   Gaps out;
-  if (!rules.enable) return out;
+  const EvictSettings settings = rules.evict_settings();
   for (std::size_t i = 0; i < kEvictFeatures; ++i) {
     const auto feature = static_cast<EvictFeature>(i);
     if (!switches.has(feature)) continue;
-    if (!is_asked_for(feature, settings)) continue;
+    if (!is_asked_for(feature, rules)) continue;
     Outcome its = outcome_of(feature, node, tasks, rules, settings);
     out.verdicts.push_back(its.verdict);
     out.gaps.insert(out.gaps.end(), its.gaps.begin(), its.gaps.end());

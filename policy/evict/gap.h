@@ -16,15 +16,21 @@
 //                         goes: 1 % of the memory a step
 //   Disk (ours)           of a disk's bytes, or of its inodes, less than the settings say is free (whole percent)
 //                         goes: capacity × (the line + 2 %) − free
+//   Reclaim (ours)        pods of a class of work request more than the manager lets them keep, of batch CPU or memory,
+//                         by more than the hundredth by which `keep` may be off before it is told anew
+//                         goes: requested − keep, by the reason that the manager gives
 //
-// A lower bound is at least 0, and what is seen at most kSeenPercentMax. A feature whose settings do not fit together
-// is left out and told (TM-EVICT-014), as the peer does. What is not measured evicts nothing.
+// All but the last hold where resourceUsedThresholdWithBE is enabled. That one is an order of the manager, and holds as
+// long as it was heard last, as all of a NodeSLO does. A lower bound is at least 0, and what is seen at most
+// kSeenPercentMax. A feature whose settings do not fit together is left out and told (TM-EVICT-014), as the peer does.
+// What is not measured evicts nothing.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,10 +55,11 @@ enum class EvictFeature : std::uint8_t {
   kMemory,
   kMemoryPressure,
   kDisk,
+  kReclaim,
 };
-inline constexpr std::size_t kEvictFeatures = 8;
+inline constexpr std::size_t kEvictFeatures = 9;
 // As `koordinator.sh/eviction-policy` and the peer's feature gates name it: "BECPUEvict". Ours: "MemoryPressureEvict",
-// "DiskEvict".
+// "DiskEvict", "ReclaimEvict".
 std::string_view to_string(EvictFeature feature);
 std::optional<EvictFeature> parse_evict_feature(std::string_view text);
 
@@ -72,8 +79,11 @@ struct Gap {
   // nothing.
   model::PriorityClass oversold = model::PriorityClass::kNone;
   Disk disk = Disk::kKubelet;  // of kDisk: which one
+  // Of kReclaim: of which work, "" without a class, and what of that it may go on requesting.
+  std::string work_class{};
+  std::int64_t keep = 0;
   // What was seen and where the line lies, in percent, for whoever asks why. Of kBeCpu limit/request and its lower, of
-  // kDisk what is free.
+  // kDisk what is free, of kReclaim nothing.
   std::int64_t seen_percent = 0;
   std::int64_t line_percent = 0;
   std::int64_t goal_percent = 0;  // what is gone down to; of kDisk up to
@@ -131,21 +141,29 @@ struct FeatureVerdict {
 
 struct Gaps {
   std::vector<Gap> gaps;  // in the order of EvictFeature; of an allocatable feature one for each oversold class,
-                          // of kDisk one for each disk and what is short on it
+                          // of kDisk one for each disk and what is short on it, of kReclaim one for each class, in the
+                          // manager's order, and what it has too much of
   std::vector<FeatureVerdict> verdicts;
 };
 
-// Ours are looked at where the settings draw their lines; all others have theirs in the rules.
-bool is_asked_for(EvictFeature feature, const EvictSettings& settings);
+// Ours are looked at where the settings draw their lines, or the manager gives an order; all others have theirs in the
+// rules.
+bool is_asked_for(EvictFeature feature, const NodeRules& rules);
 
-// Total. Nothing where resourceUsedThresholdWithBE is not enabled; no word of the pressure, or of disks, where the
-// settings have none.
-Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const ThresholdRules& rules,
-             const EvictSettings& settings, EvictSwitches switches);
+// Total. No word of what is not asked for.
+Gaps gaps_of(const NodeSeen& node, std::span<const TaskSeen> tasks, const NodeRules& rules, EvictSwitches switches);
+
+// Neither over nor without a group. A pod that is pending may have none yet; what runs without one has ended, and
+// whoever lists it does not know yet.
+bool is_here(const model::Task& task);
 
 // What a task asked for of what its node offers to a class: kBatch, kMid, kProd for native resources. 0 where it is of
 // another class. Only pods take of it: it is what is left beside the work of another scheduler, a copilot's tasks.
 std::int64_t requested_of_class(const model::Task& task, model::PriorityClass of, Measure measure);
+
+// What a pod of that class of work asked for of batch CPU or memory, as the manager's books count it. 0 where it is of
+// another class, or no pod: a copilot's tasks are asked back on the other side.
+std::int64_t requested_of_work(const model::Task& task, std::string_view work_class, Measure measure);
 
 // How far back the CPU features look: max(a second, cpuEvictTimeWindowSeconds), kCpuWindowMax at most.
 base::Duration cpu_window(const ThresholdRules& rules);

@@ -35,6 +35,9 @@ std::string gap_line(const Gap& gap) {
   std::string out = cat("> ", to_string(gap.feature), " [", model::reason_id(gap.reason), "] ", gap.amount,
                         cpu ? "m" : " bytes", used ? " in use" : " requested");
   if (gap.oversold != model::PriorityClass::kNone) out += cat(" of ", model::to_string(gap.oversold));
+  if (gap.feature == EvictFeature::kReclaim) {
+    return cat(out, " by ", gap.work_class.empty() ? "no class" : gap.work_class, ", keeps ", gap.keep);
+  }
   return cat(out, ": ", seen_at(gap.seen_percent, gap.line_percent), ", goal ", gap.goal_percent, " %");
 }
 
@@ -91,8 +94,10 @@ TEST(GapScenarios, ComeOutAsTheyAreWritten) {
 
 TEST(EvictFeature, NamesAsThePeerDoes) {
   // Contract 7.1, 7.4: the peer's gates, which `koordinator.sh/eviction-policy` names as well.
-  constexpr std::string_view kNames[] = {"BECPUEvict", "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict",
-                                         "CPUEvict",   "MemoryEvict",   "MemoryPressureEvict", "DiskEvict"};
+  constexpr std::string_view kNames[] = {
+      "BECPUEvict",  "BEMemoryEvict", "CPUAllocatableEvict", "MemoryAllocatableEvict",
+      "CPUEvict",    "MemoryEvict",   "MemoryPressureEvict", "DiskEvict",
+      "ReclaimEvict"};
   ASSERT_EQ(std::size(kNames), kEvictFeatures);
   for (std::size_t i = 0; i < kEvictFeatures; ++i) {
     const auto feature = static_cast<EvictFeature>(i);
@@ -137,11 +142,10 @@ struct AnyNode {
   NodeSeen node;
   std::vector<model::Task> tasks;
   std::vector<TaskSeen> seen;
-  ThresholdRules rules;
-  EvictSettings settings;
+  NodeRules rules;
   EvictSwitches switches;
 
-  Gaps gaps() const { return gaps_of(node, seen, rules, settings, switches); }
+  Gaps gaps() const { return gaps_of(node, seen, rules, switches); }
 };
 
 std::optional<OfflineCpu> any_offline(Random& random) {
@@ -199,18 +203,24 @@ AnyNode any_node(Random& random) {
   }
   for (const model::Task& each : out.tasks) out.seen.push_back({&each, {}, {}});
   if (random() % 6 == 0) out.seen.push_back({});
-  out.rules = any_rules(random);
-  if (random() % 4 != 0) out.settings.memory_pressure_percent = any_number(random, 101);
-  out.settings.disk_free_percent = maybe(random, 95);
-  out.settings.inodes_free_percent = maybe(random, 95);
+  out.rules.threshold = any_rules(random);
+  EvictSettings& settings = out.rules.word.emplace().evict;
+  if (random() % 4 != 0) settings.memory_pressure_percent = any_number(random, 101);
+  settings.disk_free_percent = maybe(random, 95);
+  settings.inodes_free_percent = maybe(random, 95);
+  for (const char* name : {"", "transcode", "spark"}) {
+    if (random() % 2 == 0) continue;
+    const model::Resources keep{{any_number(random, 300'000)}, {any_number(random, 300'000)}};
+    out.rules.reclaim.push_back({name, {}, keep, random() % 2 == 0 ? "TM-LEDGER-009" : "TM-STATE-027"});
+  }
   out.switches.on = static_cast<std::uint32_t>(random());
   return out;
 }
 
 // What tells gaps of one step apart.
-using Which = std::tuple<EvictFeature, PriorityClass, Disk, Measure>;
+using Which = std::tuple<EvictFeature, PriorityClass, Disk, Measure, std::string>;
 Which which(const Gap& gap) {
-  return {gap.feature, gap.oversold, gap.disk, gap.measure};
+  return {gap.feature, gap.oversold, gap.disk, gap.measure, gap.work_class};
 }
 
 TEST(GapProperty, TotalAndAboveNothing) {
@@ -219,8 +229,10 @@ TEST(GapProperty, TotalAndAboveNothing) {
   for (int round = 0; round < 10'000; ++round) {
     const AnyNode node = any_node(random);
     const Gaps found = node.gaps();
-    if (!node.rules.enable) {
-      ASSERT_TRUE(found.gaps.empty() && found.verdicts.empty());
+    if (!node.rules.threshold.enable) {
+      for (const FeatureVerdict& each : found.verdicts) {
+        ASSERT_EQ(each.feature, EvictFeature::kReclaim) << "an order, and no line";
+      }
     }
     ASSERT_TRUE(std::ranges::is_sorted(found.gaps, {}, &Gap::feature));
     std::set<Which> each_once;

@@ -38,17 +38,14 @@ Duration until(WallTime then, WallTime now, Duration most) {
 }  // namespace
 
 bool is_of_cpu(EvictFeature feature) {
-  return feature == EvictFeature::kBeCpu || feature == EvictFeature::kCpuAllocatable || feature == EvictFeature::kCpu;
+  return feature == EvictFeature::kBeCpu || feature == EvictFeature::kCpuAllocatable || feature == EvictFeature::kCpu ||
+         feature == EvictFeature::kReclaim;
 }
 
 Duration pause_after(EvictFeature feature) {
   if (feature == EvictFeature::kMemoryPressure) return kPressureEvictPause;
   if (feature == EvictFeature::kDisk) return kDiskEvictPause;
   return is_of_cpu(feature) ? kCpuEvictPause : kMemoryEvictPause;
-}
-
-bool is_here(const model::Task& task) {
-  return !task.terminal() && (!task.path.empty() || task.phase == model::PodPhase::kPending);
 }
 
 bool is_on_its_way(EvictStage stage) {

@@ -14,12 +14,9 @@
 
 namespace tidemark::policy {
 
+// Of the CPU, or waiting with those: what is asked back is CPU first of all.
 bool is_of_cpu(EvictFeature feature);
 base::Duration pause_after(EvictFeature feature);
-
-// Neither over nor without a group. A pod that is pending may have none yet; what runs without one has ended, and
-// whoever lists it does not know yet.
-bool is_here(const model::Task& task);
 
 // What it uses is about to be free.
 bool is_on_its_way(EvictStage stage);

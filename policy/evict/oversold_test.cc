@@ -78,7 +78,7 @@ TEST(Oversold, NoMoreGoesThanIsNeededAndWhatFitsKeepsWhatItWasSold) {
         evict({}, {world.node, world.tasks, {}, kEvictionsPerHourMax, true}, world.rules, world.switches, kMono, kNow);
     NodeSeen fits = world.node;
     fits.oversold.reset();
-    const Gaps plain = gaps_of(fits, world.tasks, world.rules.threshold, {}, world.switches);
+    const Gaps plain = gaps_of(fits, world.tasks, world.rules, world.switches);
     if (step.plan.orders.empty()) {
       EXPECT_TRUE(plain.gaps.empty() || world.requested == world.gives) << "it shows, and nobody goes";
       continue;

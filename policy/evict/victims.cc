@@ -43,6 +43,7 @@ bool fits_feature(const Task& task, EvictFeature feature, const ThresholdRules& 
              *rules.allocatable_evict_priority <= kAllocatableEvictPriorityMax;
     case EvictFeature::kMemoryPressure:
     case EvictFeature::kDisk:
+    case EvictFeature::kReclaim:
       return true;
   }
   return false;
@@ -192,6 +193,7 @@ std::int64_t release_of(const TaskSeen& seen, const Gap& gap) {
     case Measure::kMemoryRequested:
       break;
   }
+  if (gap.feature == EvictFeature::kReclaim) return requested_of_work(task, gap.work_class, gap.measure);
   if (gap.feature != EvictFeature::kBeCpu) return requested_of_class(task, gap.oversold, gap.measure);
   // As OfflineCpu::request counts.
   if (task.kind == TaskKind::kHostApplication || task.qos_raw != model::Qos::kBe) return 0;

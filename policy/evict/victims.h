@@ -11,6 +11,7 @@
 //   MemoryPressure              any
 //   Disk                        any that holds a tenth at least of what is short there, or of which nobody can see all
 //                               that it holds
+//   Reclaim                     a pod of the class that is asked back, by its own label
 //
 // Online work never: neither the peer's label nor a priority makes a victim of it here. A pod is offline where our
 // manager lets an agent evict it (policy/admission/eviction.h), a copilot's task where is_offline (policy/limits) says

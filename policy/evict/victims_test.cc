@@ -2,6 +2,7 @@
 // asks:
 //
 //   victims FEATURE [of batch|mid|prod]     all that may go for it, the first one first
+//   victims ReclaimEvict of CLASS           "-" is without one
 //   goes                                    of each gap that there is, who has to go and who stays
 #include "policy/evict/victims.h"
 
@@ -44,6 +45,9 @@ Gap gap_for(EvictFeature feature, PriorityClass oversold = PriorityClass::kNone)
       break;
     case EvictFeature::kDisk:
       gap.measure = Measure::kDiskHeld;
+      break;
+    case EvictFeature::kReclaim:
+      gap.measure = Measure::kCpuRequested;
   }
   gap.amount = 1;
   return gap;
@@ -59,11 +63,15 @@ class Scenario {
     if (verb == "victims") {
       const EvictFeature feature = parse_evict_feature(words.next()).value();
       PriorityClass of = PriorityClass::kNone;
+      std::string work_class;
       if (!words.empty()) {
         if (words.next() != "of") throw std::runtime_error("wanted of");
-        of = model::parse_priority_class(cat("koord-", words.next()));
+        work_class = words.next();
+        of = model::parse_priority_class(cat("koord-", work_class));
       }
-      answers = all(gap_for(feature, of));
+      Gap gap = gap_for(feature, of);
+      if (work_class != "-") gap.work_class = work_class;
+      answers = all(gap);
     } else if (verb == "goes") {
       for (const Gap& gap : node_.gaps().gaps) answers.push_back(who_goes(gap));
       if (answers.empty()) answers.emplace_back("> nobody");
@@ -201,6 +209,14 @@ std::vector<Gap> all_gaps() {
       }
       continue;
     }
+    if (feature == EvictFeature::kReclaim) {
+      for (const char* name : {"", "transcode", "spark"}) {
+        Gap gap = gap_for(feature);
+        gap.work_class = name;
+        out.insert(out.begin(), gap);
+      }
+      continue;
+    }
     if (feature != EvictFeature::kCpuAllocatable && feature != EvictFeature::kMemoryAllocatable) {
       out.push_back(gap_for(feature));
       continue;
@@ -232,6 +248,26 @@ TEST(VictimProperty, WhoMayGoAndOnlyThose) {
         ASSERT_GE(release_of(node.seen[i], gap), 0);
       }
       found += list.size();
+    }
+  }
+  EXPECT_GT(found, 1000U);
+}
+
+// What one class is asked back for no other one pays, and neither does another scheduler's work.
+TEST(VictimProperty, OnlyPodsOfThatClassGoForWhatIsAskedBack) {
+  Random random(8);
+  std::size_t found = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const AnyNode node = any_node(random);
+    for (const Gap& gap : all_gaps()) {
+      if (gap.feature != EvictFeature::kReclaim) continue;
+      for (const Victim& each : victims(node.seen, gap, node.rules(), node.now)) {
+        const model::Task& task = *node.seen[each.task].task;
+        ASSERT_EQ(task.kind, model::TaskKind::kPod);
+        ASSERT_EQ(task.identity.work_class, gap.work_class);
+        ASSERT_EQ(each.release, task.requests.batch.cpu->value);
+        ++found;
+      }
     }
   }
   EXPECT_GT(found, 1000U);

@@ -31,6 +31,11 @@ std::string levels(std::int64_t seen, std::int64_t line) {
 }  // namespace
 
 std::string evict_seen(const Gap& gap) {
+  if (gap.feature == EvictFeature::kReclaim) {
+    return cat(gap.amount, gap.measure == Measure::kCpuRequested ? " milli-cores" : " bytes", " requested by pods of ",
+               gap.work_class.empty() ? "no class" : cat("class ", gap.work_class), " above the ", gap.keep,
+               " that they keep");
+  }
   if (gap.feature == EvictFeature::kMemoryPressure) {
     return cat(gap.seen_percent, " % of the last ten seconds, the line is ", gap.line_percent, " %");
   }

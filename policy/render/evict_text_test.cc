@@ -45,6 +45,24 @@ TEST(EvictText, WhatIsShortOnADisk) {
   disk.measure = Measure::kInodesHeld;
   disk.disk = Disk::kRuntime;
   EXPECT_EQ(evict_seen(disk), "12 % of the inodes of the container runtime's disk free, the line is 20 %, up to 22 %");
+}
+
+TEST(EvictText, WhatIsAskedBack) {
+  Gap back;
+  back.feature = EvictFeature::kReclaim;
+  back.reason = Reason::kLedgerReclaim;
+  back.measure = Measure::kCpuRequested;
+  back.amount = 4800;
+  back.work_class = "transcode";
+  back.keep = 7200;
+  EXPECT_EQ(evict_seen(back), "4800 milli-cores requested by pods of class transcode above the 7200 that they keep");
+  back.measure = Measure::kMemoryRequested;
+  back.work_class.clear();
+  EXPECT_EQ(evict_seen(back), "4800 bytes requested by pods of no class above the 7200 that they keep");
+  EXPECT_EQ(evict_event(back), base::cat("trigger by koordlet feature ReclaimEvict, ", evict_why(back)));
+}
+
+TEST(EvictText, HowADiskStands) {
   const EvictVerdict asked{{EvictFeature::kDisk, Reason::kEvictDiskLine, 12, 20}, Reason::kEvictDiskLine, 5};
   EXPECT_EQ(evict_says(std::vector{asked}, 1), "TM-EVICT-007: DiskEvict 12 % free of 20 %; 1 on their way out");
 }

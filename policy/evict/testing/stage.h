@@ -17,6 +17,8 @@
 //   wrote NAME BYTES                         in all; nobody measured that of others
 //   class NAME ORDER [restart DURATION] [checkpointing]
 //   business NAME                            the pool's own
+//   keep NAME CPU/MEMORY [REASON]            what the manager lets pods of that class keep; NAME "-" is without one
+//   keep nothing-told                        it asks for nothing
 //   pod, container, task, application, gone  (policy/testing/tasks.h)
 //   uses NAME CPU/MEMORY                     "-" is not measured
 //   about NAME WORD …                        priority N, priority-class NAME, sub-priority N, eviction-priority N,
@@ -55,14 +57,16 @@ class EvictNode {
   VictimRules victim_rules() const;
 
   bool yarn_preempts = false;
-  NodeRules rules;  // its word holds the classes and the business
-  EvictSettings settings;
+  NodeRules rules;  // its word holds the classes, the business and our own settings
   EvictSwitches switches;
   NodeSeen node;
   base::MonotonicTime now{std::chrono::hours(1)};
   base::WallTime wall{std::chrono::hours(24 * 365 * 50)};
 
  private:
+  AgentWord& word() { return rules.word ? *rules.word : rules.word.emplace(); }
+  EvictSettings& settings() { return word().evict; }
+
   struct Said {
     std::string word;
     std::string value;
@@ -77,6 +81,7 @@ class EvictNode {
   void holds(Words& words);
   void set_rules(Words& words);
   void work_class(Words& words);
+  void keep(Words& words);
   void about(Words& words);
   void tell(model::Task& task, const Said& said) const;
 
@@ -226,7 +231,6 @@ inline void EvictNode::set_rules(Words& words) {
 }
 
 inline void EvictNode::work_class(Words& words) {
-  if (!rules.word) rules.word.emplace();
   WorkClass work;
   work.name = words.next();
   work.order = evict_number(words.next());
@@ -240,8 +244,15 @@ inline void EvictNode::work_class(Words& words) {
       throw std::runtime_error(base::cat("a class has no ", word));
     }
   }
-  rules.word->classes.push_back(work);
-  std::ranges::sort(rules.word->classes, {}, &WorkClass::order);
+  word().classes.push_back(work);
+  std::ranges::sort(word().classes, {}, &WorkClass::order);
+}
+
+inline void EvictNode::keep(Words& words) {
+  const std::string name = words.next();
+  if (name == "nothing-told") return rules.reclaim.clear();
+  const model::Resources amount = amounts(words.next());
+  rules.reclaim.push_back({name == "-" ? "" : name, {}, amount, words.empty() ? "TM-LEDGER-009" : words.next()});
 }
 
 inline void EvictNode::about(Words& words) {
@@ -330,10 +341,10 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
   } else if (verb == "on") {
     while (!words.empty()) switches.set(parse_evict_feature(words.next()).value());
   } else if (verb == "pressure-line") {
-    settings.memory_pressure_percent = evict_number(words.next());
+    settings().memory_pressure_percent = evict_number(words.next());
   } else if (verb == "disk-line" || verb == "inodes-line") {
     const std::string word = words.next();
-    (verb == "disk-line" ? settings.disk_free_percent : settings.inodes_free_percent) =
+    (verb == "disk-line" ? settings().disk_free_percent : settings().inodes_free_percent) =
         word == "none" ? std::nullopt : std::optional(evict_number(word));
   } else if (verb == "disk") {
     disk(words);
@@ -343,12 +354,13 @@ inline bool EvictNode::take(std::string_view verb, Words& words) {
     const std::string name = words.next();
     wrote_[name] = evict_bytes(words.next());
   } else if (verb == "grace") {
-    settings.grace = duration(words.next());
+    settings().grace = duration(words.next());
   } else if (verb == "class") {
     work_class(words);
   } else if (verb == "business") {
-    if (!rules.word) rules.word.emplace();
-    rules.word->business = words.next();
+    word().business = words.next();
+  } else if (verb == "keep") {
+    keep(words);
   } else if (verb == "yarn-preempts") {
     yarn_preempts = true;
   } else if (verb == "uses") {
@@ -396,7 +408,7 @@ inline std::span<const TaskSeen> EvictNode::look() {
 }
 
 inline Gaps EvictNode::gaps() {
-  return gaps_of(node, look(), rules.threshold, settings, switches);
+  return gaps_of(node, look(), rules, switches);
 }
 
 inline VictimRules EvictNode::victim_rules() const {
