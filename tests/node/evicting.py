@@ -19,8 +19,9 @@ EVICTION_RIGHTS = [
 ]
 
 
-def offline(name: str, work_class: str, mebibytes: int) -> pods.Work:
-    return pods.Work(name, pods.BEST_EFFORT, 5, mebibytes, labels={"koordinator.sh/qosClass": "BE", "tidemark.io/class": work_class, "app": name})
+def offline(name: str, work_class: str, mebibytes: int, batch: dict[str, int] | None = None) -> pods.Work:
+    labels = {"koordinator.sh/qosClass": "BE", "tidemark.io/class": work_class, "app": name}
+    return pods.Work(name, pods.BEST_EFFORT, 5, mebibytes, labels=labels, batch=batch or {})
 
 
 class Evicting(OnARealNode):
@@ -30,7 +31,7 @@ class Evicting(OnARealNode):
         super().setUpClass()
         cls.addClassCleanup(API.request, "DELETE", f"{NODESLOS}/{cls.node.name}")
 
-    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, **evict: int) -> None:
+    def say(self, threshold: dict, mode: str = "enforce", modes: dict | None = None, reclaim: dict | None = None, **evict: int) -> None:
         """What the manager would say to this agent."""
         word = {
             "schema": 1,
@@ -40,6 +41,7 @@ class Evicting(OnARealNode):
                 "evict": {"graceSeconds": 3, **evict},
             },
             "evictions": {"perHour": 100, "until": "2100-01-01T00:00:00Z"},
+            "reclaim": reclaim,  # of a merge patch null is nothing
         }
         spec = {"resourceUsedThresholdWithBE": {"enable": True, **threshold}, "extensions": {"Object": {"tidemark": word}}}
         patched = API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json")

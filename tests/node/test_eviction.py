@@ -15,6 +15,8 @@ from support.node import pods
 
 POD_MIB = 1000  # some four hundredths of a machine with 24 GiB: lines are whole percents
 OFF = 99  # a line that nothing reaches
+PAUSE_S = 20  # of evictions that are about CPU, at the start of an agent too
+BATCH = {"batch-cpu": 1000, "batch-memory": 64 << 20}
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 
@@ -25,7 +27,7 @@ def memory_percent() -> int:
 
 
 class Eviction(Evicting):
-    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark", POD_MIB), offline("transcode", "transcode", POD_MIB)]
+    WORKS = [pods.Work("web", pods.BURSTABLE, 5, 200), offline("spark", "spark", POD_MIB, BATCH), offline("transcode", "transcode", POD_MIB, BATCH)]
 
     def setUp(self):
         self.drawn = 0.0  # when the line was drawn last
@@ -83,6 +85,33 @@ class Eviction(Evicting):
         self.agent.kill()
         type(self).agent = self.start()
         wait_for(lambda: "goes on with evictions of the agent before" in self.agent.log, "what the one that was killed knew", self.agent, LIMIT_S)
+
+    def asked_back(self, pods_kept: int, reason: str) -> None:
+        """Of transcoding, with no line drawn."""
+        amounts = lambda pods: {f"kubernetes.io/{name}": str(pods * amount) for name, amount in BATCH.items()}
+        told = {"class": "transcode", "giveBack": amounts(2 - pods_kept), "keep": amounts(pods_kept), "reason": reason}
+        self.say({"enable": False}, reclaim={"generation": 10 - pods_kept, "classes": [told]})
+
+    def test_a_class_gives_back_down_to_what_it_keeps_and_no_other(self):
+        both = {"transcode", "transcode-2"}
+        self.node.run([offline("transcode-2", "transcode", 5, BATCH)])
+        uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.node.pods() if not pod["metadata"].get("deletionTimestamp")}
+        self.asked_back(1, "TM-LEDGER-009")
+        wait_for(lambda: len(self.names() & both) == 1, "one of two on its way", self.agent, LIMIT_S)
+        self.all_have_ended()
+        gone = next(iter(both - self.names()))
+        events = wait_for(lambda: self.events("evictPodSuccess", uids[gone]), "an event", self.agent, LIMIT_S)
+        self.assertIn("trigger by koordlet feature ReclaimEvict, TM-LEDGER-009", events[0]["message"])
+        end = time.monotonic() + PAUSE_S + 5
+        while time.monotonic() < end:
+            self.assertEqual({"web", "spark"} | both - {gone}, self.names(), "what it keeps is a level")
+            time.sleep(0.5)
+        self.asked_back(0, "TM-STATE-027")
+        wait_for(lambda: not self.names() & both, "the other one on its way: the class is off", self.agent, LIMIT_S)
+        self.asked_back(2, "TM-LEDGER-009")
+        self.all_have_ended()
+        self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
+        self.assertIn("TM-STATE-027", {each["reason"] for each in self.audit() if each["outcome"] == "done"})
 
     def test_observing_nobody_goes(self):
         before = self.evictions("TM-EVICT")
