@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include "kube/testing/testdata.h"
 
 namespace tidemark::kube {

@@ -447,9 +447,10 @@ class RunningManager final : public Manager {
             .interner = interner_,
             .book = [this]() -> const policy::EvictionBook& { return evictions_.book(); },
             .state = [this]() -> const policy::BudgetState& { return budgets_.state(); },
-            .pool_of = [this](std::string_view name) -> std::optional<policy::BudgetPool> {
+            .pool_of = [this](std::string_view name, std::string_view work_class) -> std::optional<policy::BudgetPool> {
               const kube::Node* node = nodes_.find({"", std::string(name)});
               if (node == nullptr || !settings_.for_node(model::NodeName()).texts.tidemark) return std::nullopt;
+              if (class_is_off(*node, work_class, loop_.clock().wall())) return std::nullopt;
               const policy::Pool& pool = settings_.pool_of(*node);
               return policy::BudgetPool{pool.name, pool.budget};
             }};

@@ -19,7 +19,7 @@ std::int64_t not_counted(std::int64_t times, std::int64_t counted_since) {
 std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod) {
   const auto end = decode_pod_end(pod, context_.interner);
   if (!end) return std::nullopt;  // whether it may be evicted at all is somebody else's question
-  const auto pool = context_.pool_of(end->node);
+  const auto pool = context_.pool_of(end->node, end->work_class);
   if (!pool) return std::nullopt;
   if (const auto* budget = context_.state().pool(pool->name); budget != nullptr && budget->exhausted) {
     return policy::EvictionRefusal{policy::EvictionDenial::kPoolBudget, kTooMany, pool->name, ""};

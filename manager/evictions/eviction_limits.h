@@ -30,8 +30,9 @@ struct EvictionLimitsContext {
   kube::Interner& interner;
   std::function<const policy::EvictionBook&()> book;
   std::function<const policy::BudgetState&()> state;
-  // The pool of a node, and its limits. nullopt: nobody asked for limits, or the node is not known.
-  std::function<std::optional<policy::BudgetPool>(std::string_view node)> pool_of;
+  // The pool of a node, and its limits. nullopt: nobody asked for limits, the node is not known, or somebody wants this
+  // class of work off it.
+  std::function<std::optional<policy::BudgetPool>(std::string_view node, std::string_view work_class)> pool_of;
 };
 
 class EvictionLimits {

@@ -36,7 +36,7 @@ class EvictionLimitsTest : public ::testing::Test {
   std::int64_t job_per_hour_ = 3;
   EvictionLimits limits_{{clock_, interner_, [this]() -> const policy::EvictionBook& { return book_; },
                           [this]() -> const policy::BudgetState& { return state_; },
-                          [this](std::string_view node) -> std::optional<policy::BudgetPool> {
+                          [this](std::string_view node, std::string_view) -> std::optional<policy::BudgetPool> {
                             if (node == "elsewhere") return std::nullopt;
                             policy::BudgetPool pool{"night", {}, false};
                             pool.settings.job_per_hour = job_per_hour_;

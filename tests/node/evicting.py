@@ -12,6 +12,7 @@ from node.test_agent import API, RIGHTS, OnARealNode
 from support.node import pods
 
 LIMIT_S = 90
+CLASSES = [{"name": "transcode", "order": 10}, {"name": "spark", "order": 30}]
 # docs/guide/agent.md, "Whose rights": what evictions need beside what measuring needs.
 EVICTION_RIGHTS = [
     {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
@@ -37,7 +38,7 @@ class Evicting(OnARealNode):
             "schema": 1,
             "agent": {
                 "modes": {"default": "observe", "eviction": mode, **(modes or {})},
-                "classes": [{"name": "transcode", "order": 10, "restartCostSeconds": 60}, {"name": "spark", "order": 30, "restartCostSeconds": 600}],
+                "classes": [{**each, "restartCostSeconds": cost} for each, cost in zip(CLASSES, (60, 600), strict=True)],
                 "evict": {"graceSeconds": 3, **evict},
             },
             "evictions": {"perHour": 100, "until": "2100-01-01T00:00:00Z"},

@@ -1,14 +1,17 @@
 """The agent on a real node whose memory is used above its line: the right pod goes, by the API server where that answers, by the kernel where it does not."""
 
 import json
+import os
+import subprocess
 import sys
 import time
 import unittest
 from pathlib import Path
 
 from cluster import colocation
-from cluster.tidemark_process import wait_for
-from node.evicting import LIMIT_S, Evicting, offline
+from cluster.manager_case import manager
+from cluster.tidemark_process import Component, wait_for
+from node.evicting import CLASSES, LIMIT_S, Evicting, offline
 from node.test_agent import API
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
@@ -70,8 +73,8 @@ class Eviction(Evicting):
         self.assertEqual(("transcode", "eviction"), (done[-1]["object"]["name"], done[-1]["object"]["part"]), done)
         losses = [json.loads(each) for each in (Path(self.state) / "learned/losses.jsonl").read_text().splitlines()]
         self.assertEqual("transcode", losses[-1]["name"], losses)
-        words = list((Path(self.state) / "learned/evicted").glob("*transcode*/*.log"))
-        self.assertTrue(words and "TM-EVICT-001" in words[0].read_text(), "what it said last, and why it went")
+        words = sorted((Path(self.state) / "learned/evicted").glob("*-transcode/*.log"))  # by time
+        self.assertTrue(words and "TM-EVICT-001" in words[-1].read_text(), "what it said last, and why it went")
 
     def test_a_disruption_budget_is_kept_and_another_one_goes(self):
         budget = {"metadata": {"name": "keep"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "transcode"}}}}
@@ -112,6 +115,35 @@ class Eviction(Evicting):
         self.all_have_ended()
         self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
         self.assertIn("TM-STATE-027", {each["reason"] for each in self.audit() if each["outcome"] == "done"})
+
+    def with_a_manager(self) -> Component:
+        """Of the whole cluster, until the case is over; what it made of the node is put back then."""
+        config = {"schema": 1, "mode": {"capacity": "enforce", "nodeSlo": "enforce", "agent": {"default": "observe", "eviction": "enforce"}}, "rollout": {"pace": "at-once"}, "classes": CLASSES}
+        colocation.put_settings(API, {"enable": True})
+        self.addCleanup(self.offer_batch)
+        self.addCleanup(API.request, "PATCH", f"/api/v1/nodes/{self.node.name}", {"metadata": {"labels": {"tidemark.io/state": None}, "annotations": {"tidemark.io/state-detail": None}}}, content=colocation.MERGE)
+        self.addCleanup(colocation.delete_settings, API)
+        colocation.must(API.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(config)}}), 201)
+        component = manager("--leader-elect=false")
+        self.addCleanup(component.stop)
+        wait_for(component.ready, "a ready manager", component)
+        return component
+
+    def test_a_class_that_somebody_switches_off_goes(self):
+        """The whole way: a command, a manager, the NodeSLO, this agent."""
+        component = self.with_a_manager()
+        begin = time.monotonic()
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "off", "node", self.node.name, "--only", "class=transcode", "--now", "--yes", "--reason", "a test", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90,
+        )
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        wait_for(lambda: "transcode" not in self.names(), "the class on its way", self.agent, LIMIT_S)
+        print(f"a class that is off: its pod is on its way {time.monotonic() - begin:.1f} s after the command was given, the agent's first {PAUSE_S} s included", file=sys.stderr)
+        drained = 'tidemark_tasks_ended_total{class="transcode",pool="default",reason="drained"}'
+        wait_for(lambda: component.metrics().get(drained) == 1, "it counted as no sign of too much being sold", component, LIMIT_S)
+        self.all_have_ended()
+        self.assertEqual({"web", "spark"}, self.names(), self.agent.log[-6000:])
 
     def test_observing_nobody_goes(self):
         before = self.evictions("TM-EVICT")
