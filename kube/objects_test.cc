@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+
 #include "kube/testing/testdata.h"
 
 namespace tidemark::kube {
