@@ -216,9 +216,10 @@ std::string Figures::text() const {
   };
   sides("tidemark_manager_sold_cpu_cores", [&](const Resources& sold) { return cores(sold.cpu); });
   sides("tidemark_manager_sold_memory_bytes", [&](const Resources& sold) { return bytes(sold.memory); });
-  pools("tidemark_manager_used_cpu_cores", "gauge", "What batch work uses, by the nodes' reports.",
+  pools("tidemark_manager_used_cpu_cores", "gauge", "What offline work (batch and free) uses, by the nodes' reports.",
         [&](const Pool& pool) { return cores(pool.used.cpu); });
-  pools("tidemark_manager_used_memory_bytes", "gauge", "What batch work uses, by the nodes' reports.",
+  pools("tidemark_manager_used_memory_bytes", "gauge",
+        "What offline work (batch and free) uses, by the nodes' reports.",
         [&](const Pool& pool) { return bytes(pool.used.memory); });
   return page.take();
 }
