@@ -110,12 +110,12 @@ def second_try(first: list[Case], second: list[Case]) -> tuple[list[Case], list[
     unsteady += [case for case in second if case.outcome == FAILED and case.name in passed]
     # What was skipped, or not there, the second time did not pass.
     again = {case.name.split(" (")[0] for case in second if case.outcome == PASSED}
-    # A class that could not begin has cases only where it could.
+    # A class or a file that could not begin has cases only where it could.
     known = {case.name for case in first}
     began = any(case.outcome == PASSED and case.name not in known for case in second)
     lost = [
         case for case in unsteady
-        if case.name.split(" (")[0] not in again and case.name not in passed and not (began and case.name.startswith("setUpClass ("))
+        if case.name.split(" (")[0] not in again and case.name not in passed and not (began and case.name.startswith(("setUpClass (", "setUpModule (")))
     ]
     unsteady = [case for case in unsteady if case not in lost]
     second = second + [case for case in lost if case.name not in {each.name for each in second}]

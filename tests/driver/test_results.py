@@ -46,6 +46,11 @@ class SecondTry(unittest.TestCase):
         self.assertEqual(([("b", PASSED), ("setUpClass (p.C)", FAILED)], []), self.tried(first, cases(b=PASSED)))
         self.assertEqual(([("setUpClass (p.C)", FAILED), ("b", PASSED)], []), self.tried(first, [*first[:1], *cases(b=PASSED)]))
 
+    def test_a_file_that_could_begin_the_second_time_counts_by_its_cases(self):
+        first = [Case("c", "p", "setUpModule (p)", FAILED)]
+        self.assertEqual(([("a", PASSED)], ["setUpModule (p)"]), self.tried(first, cases(a=PASSED)))
+        self.assertEqual(([("setUpModule (p)", FAILED)], []), self.tried(first, first))
+
     def test_a_program_that_died_is_not_forgiven(self):
         for first, second in (("(whole program)", "a"), ("a", "(whole file)")):
             with self.subTest(first=first):

@@ -113,7 +113,8 @@ class WithoutGroups(unittest.TestCase):
     def test_a_kill_ends_all_of_one_container_and_its_master_hears_137(self):
         # A shell, its child in the background, and one that has cleared its environment: the peer's kill ends one process group.
         master, tasks = self.start_job("sh -c 'sleep 1001; :' & env -i sleep 1002 & wait")
-        wait_for(lambda: len(self.processes_of(tasks[0])) >= 3, "its processes", self.copilot)
+        for task in tasks:
+            wait_for(lambda task=task: len(self.processes_of(task)) >= 3, f"the processes of {task}", self.copilot)
         others = self.processes_of(master) | self.processes_of(tasks[1])
         status, body = self.copilot.ask("POST", "/v1/killContainer", {"containerID": tasks[0]})
         self.assertEqual((200, [tasks[0]]), (status, [each["name"] for each in body["items"]]))
