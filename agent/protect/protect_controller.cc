@@ -40,6 +40,7 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
   if (const auto kept = read_latch(options_.places.latch_file); kept && !read_latch(run)) {
     if (const auto set = set_latch(run, *kept); !set) {
       log_.warn("the switch of the machine cannot be copied", {{"error", set.error().message}});
+      latch_not_copied_ = true;
       latch_ = kept;
     }
   }
@@ -104,6 +105,8 @@ bool ProtectController::begin() {
 
 void ProtectController::look_at_latch() {
   auto now = read_latch(run_latch(options_.places.run_dir));
+  // Where no copy could be made the kept one is the switch.
+  if (!now && latch_not_copied_) now = read_latch(options_.places.latch_file);
   if (now == latch_) return;
   if (now) {
     log_.warn("switched off on this machine", {{"by", now->by}, {"why", now->why}, {"trouble", now->trouble}});

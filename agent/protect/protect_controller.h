@@ -114,6 +114,7 @@ class ProtectController {
   base::MonotonicTime began_;
   std::optional<base::MonotonicTime> begin_again_;
   std::optional<Latch> latch_;
+  bool latch_not_copied_ = false;  // to where it is looked at
   std::optional<base::MonotonicTime> looked_at_kubelet_;
   bool kubelet_static_ = false;
   bool holding_ = false;

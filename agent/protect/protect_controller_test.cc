@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "agent/testing/guarded_node.h"
@@ -183,6 +184,16 @@ TEST_F(Protect, TheSwitchOnTheMachineOutranksTheClusterAndOutlivesRestarts) {
   say_all(kQuota80);
   seconds(30);
   EXPECT_EQ(quota(), 320'000);
+}
+
+TEST_F(Protect, TheKeptSwitchIsObeyedWhereItCannotBeCopied) {
+  ASSERT_TRUE(set_latch(run.root() + "/lib/latch", {"root@n1", "disk", {}, ""}));
+  std::filesystem::create_directories(run.root() + "/run/.latch.new");  // where a new one is written first
+  start();
+  say_all(kQuota80);
+  seconds(3);
+  EXPECT_TRUE(guard->status().latched);
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us);
 }
 
 // The kubelet answers nobody while the API server is away.

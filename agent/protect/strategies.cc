@@ -106,8 +106,10 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
     suppress_state_ = {};
     suppress_plan_ = {};
   } else {
+    const bool limits = !inputs.observed[at(model::Strategy::kBatchLimits)];
+    const auto refuses_since = limits && inputs.facts != nullptr ? inputs.facts->oversold_since : std::nullopt;
     const auto& seen = observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups,
-                                          machinery_.capabilities, inputs.kubelet_static, inputs.off},
+                                          machinery_.capabilities, inputs.kubelet_static, inputs.off, refuses_since},
                                          now);
     auto step = policy::suppress(suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now);
     suppress_state_ = std::move(step.state);

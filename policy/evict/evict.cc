@@ -1,6 +1,7 @@
 #include "policy/evict/evict.h"
 
 #include <algorithm>
+#include <climits>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,8 @@ using base::Duration;
 using base::MonotonicTime;
 using base::WallTime;
 using model::Reason;
+
+constexpr int kNobodyStays = INT_MAX;
 
 std::int64_t less(std::int64_t amount, std::int64_t by) {
   std::int64_t out = 0;
@@ -97,19 +100,26 @@ class Step {
   }
 
   void ask_for(Missing& wanted) {
+    int stays = kNobodyStays;  // the least rank of those of whom nobody has said yet that they go
     for (const Victim& victim : victims(seen_.tasks, wanted.gap, victim_rules(), wall_)) {
       if (wanted.left <= 0) return;
       const model::Task& chosen = *seen_.tasks[victim.task].task;
       if (victim.release <= 0 || !is_here(chosen)) continue;
       std::string name = evict_key(chosen);
       Leaving* known = ladder_.find(name);
-      if (!ladder_.may_be_asked(known)) continue;
+      const int rank = service_rank(chosen);
+      if (rank > stays) return;
+      if (!ladder_.may_be_asked(known)) {
+        if (known->stage == EvictStage::kForbidden || known->stage == EvictStage::kAsked) stays = std::min(stays, rank);
+        continue;
+      }
       if (asked_ == kVictimsAStep || (known == nullptr && state_.leaving.size() >= kLeavingMax)) {
         wanted.held = Reason::kEvictCoolDown;
         return;
       }
       if (ladder_.in_hour_beside(known) >= std::min(seen_.per_hour, kEvictionsPerHourMax)) {
         wanted.held = Reason::kEvictBudgetSpent;
+        stays = std::min(stays, rank);
         continue;  // one that counts already costs no more
       }
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
@@ -118,6 +128,7 @@ class Step {
       ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;
       wanted.asked = true;
+      stays = std::min(stays, rank);  // it may be refused
       count(seen_.tasks[victim.task], wanted.gap.feature);
     }
   }

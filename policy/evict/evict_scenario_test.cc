@@ -175,6 +175,8 @@ class Scenario {
       model::Task& of = task(words);
       const model::Resources all = testing::amounts(words.next());
       of.requests.batch = {all.cpu, all.memory};
+    } else if (verb == "infrastructure") {
+      task(words).infrastructure = true;
     } else if (verb == "class") {
       model::Task& of = task(words);
       of.identity.work_class = words.next();

@@ -109,7 +109,7 @@ std::int64_t lost_core_seconds(const TaskSeen& seen, const WorkClass* work, base
 
 // What comes before the loss.
 auto standing(const Task& task, const Victim& victim, std::string_view business) {
-  return std::tuple(task.infrastructure, !business.empty() && task.identity.business == business, victim.sight,
+  return std::tuple(service_rank(task), !business.empty() && task.identity.business == business, victim.sight,
                     task.eviction_priority, victim.order, task.priority_value,
                     task.sub_priority.value_or(task.priority_value));
 }
@@ -164,6 +164,11 @@ auto names(const Task& task) {
 }
 
 }  // namespace
+
+int service_rank(const Task& task) {
+  if (!task.infrastructure) return 0;
+  return task.kind == TaskKind::kCopilotTask ? 1 : 2;
+}
 
 bool is_ours_to_end(const Task& task) {
   switch (task.kind) {

@@ -19,7 +19,8 @@
 //
 // The order, what goes first first:
 //
-//   infrastructure last     all that others depend on comes after all others
+//   infrastructure last     all that others depend on comes after all others: masters after tasks, and after those the
+//                           pods that serve them (NodeManagers, shuffle workers)
 //   own business last       work of the pool's own business comes after everybody else's
 //   sight                   for a disk, one of which nobody can see enough comes after those that are known to help,
 //   and
@@ -75,6 +76,9 @@ struct VictimRules {
 
 // Offline work that neither the node nor somebody else owns: nobody else is ever asked to end.
 bool is_ours_to_end(const model::Task& task);
+
+// Who depends on it: nobody (0), the tasks of a master (1), masters too: a pod that serves them (2).
+int service_rank(const model::Task& task);
 
 // What it would release towards the gap; 0: nothing, or nobody knows. Of a disk of which nobody can see what it holds:
 // all that is missing.

@@ -332,8 +332,8 @@ TEST(VictimProperty, WhatIsToGoLastGoesLast) {
     for (std::size_t i = 1; i < list.size(); ++i) {
       const model::Task& first = *node.seen[list[i - 1].task].task;
       const model::Task& then = *node.seen[list[i].task].task;
-      ASSERT_LE(first.infrastructure, then.infrastructure);
-      if (first.infrastructure != then.infrastructure) continue;
+      ASSERT_LE(service_rank(first), service_rank(then));
+      if (service_rank(first) != service_rank(then)) continue;
       const bool first_own = first.identity.business == "search";
       const bool then_own = then.identity.business == "search";
       ASSERT_LE(first_own, then_own);

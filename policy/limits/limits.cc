@@ -50,14 +50,22 @@ class Limits {
   std::vector<Intent> intents_;
 };
 
+bool is_limited(const model::Task& task) {
+  return may_be_written(task) && task.qos_raw == model::Qos::kBe && has_batch(task);
+}
+
 }  // namespace
+
+bool is_refused(const model::Task& task, const std::optional<base::WallTime>& oversold_since) {
+  const auto& begun = task.started ? task.started : task.created;
+  return oversold_since && is_limited(task) && begun && *begun > *oversold_since;
+}
 
 std::vector<Intent> batch_limits(const LimitsInput& input) {
   Limits limits(input);
   for (const model::Task* task : input.tasks) {
-    if (!may_be_written(*task) || task->qos_raw != model::Qos::kBe || !has_batch(*task)) continue;
-    const auto begun = task->started ? task->started : task->created;
-    const bool held = input.oversold_since && begun && *begun > *input.oversold_since;
+    if (!is_limited(*task)) continue;
+    const bool held = is_refused(*task, input.oversold_since);
     limits.ask(task->path, task->requests.batch, task->limits.batch, input.group_shares, held);
     for (const TaskContainer& each : task->containers) {
       if (!each.path.empty() && has_batch(each))

@@ -39,6 +39,9 @@ struct LimitsInput {
   std::optional<base::WallTime> oversold_since{};
 };
 
+// Its quota is the smallest one: it began since the node is marked.
+bool is_refused(const model::Task& task, const std::optional<base::WallTime>& oversold_since);
+
 // Total. By group, then by what is wanted.
 std::vector<Intent> batch_limits(const LimitsInput& input);
 

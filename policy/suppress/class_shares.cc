@@ -51,7 +51,7 @@ class Cuttable {
   }
 
   bool operator()(const ObservedTask& each) const {
-    return each.task != nullptr && may_be_written(*each.task) && !counts_as_online(each.task, besteffort_) &&
+    return each.task != nullptr && !each.refused && may_be_written(*each.task) && !counts_as_online(each.task, besteffort_) &&
            !holds_others(each.task->path);
   }
 

@@ -6,6 +6,7 @@
 //   share(class)  = max(min(Σ wants, left), 100m a task)      the least timely one has all that is left
 //   cut(class)    = left < Σ wants, until left ≥ Σ wants + 3 % of the node
 //
+// A task that is refused, as it came where too much was sold, has no part in it: it neither wants nor is satisfied.
 // Tasks of a class that is cut get quotas: its left, as evenly as their wants allow; of a left that moved by less than
 // 1 % of the node, and of a quota that would move by up to 10 %, what was there stays. All others have none and take
 // what they need by weight. Σ shares ≥ what there is: nothing worth a write is held back that could be used.

@@ -16,6 +16,7 @@ struct ObservedTask {
   const model::Task* task = nullptr;    // null: a pod's group of which nobody knows whose it is; it counts as online
   std::optional<model::CpuMilli> used;  // its own, less what tasks in it use; not measured: it is the system's
   bool throttled = false;               // held back by a quota of its own since the last look
+  bool refused = false;                 // held at the least there is: it came where too much was sold (policy/limits)
 };
 
 struct Processor {

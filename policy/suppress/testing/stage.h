@@ -6,7 +6,7 @@
 //   reserved kubelet CPU|annotation CPU|cpus LIST|exclusive LIST
 //   pod, container, task, application, gone   (policy/testing/tasks.h)
 //   nobody NAME                         a pod's group that nobody knows
-//   uses NAME CPU|unknown [throttled]
+//   uses NAME CPU|unknown [throttled|refused]
 //   cpuset NAME LIST                    where the scheduler put it
 //   system CPU|unknown                  what the node uses beside all of them
 //   kernel v1|v2     kubelet static|none     state on|off
@@ -42,6 +42,7 @@ class SuppressStage {
   struct Use {
     std::optional<model::CpuMilli> used;
     bool throttled = false;
+    bool refused = false;
   };
 
   void node(Words& words);
@@ -162,8 +163,8 @@ inline bool SuppressStage::take(std::string_view verb, Words& words) {
     nobodies_.push_back(words.next());
   } else if (verb == "uses") {
     Use& use = uses_[words.next()];
-    use = {cpu_or_unknown(words.next()), false};
-    if (!words.empty()) use.throttled = words.next() == "throttled";
+    use = {cpu_or_unknown(words.next()), false, false};
+    if (!words.empty()) (words.next() == "refused" ? use.refused : use.throttled) = true;
   } else if (verb == "cpuset") {
     const std::string name = words.next();
     cpusets_[name] = words.next();
@@ -203,7 +204,7 @@ inline void SuppressStage::look(const std::vector<model::Task>& tasks) {
     const auto found = uses_.find(name);
     const Use use = found == uses_.end() ? Use{model::CpuMilli{0}, false} : found->second;
     all += use.used.value_or(model::CpuMilli{0});
-    seen_.tasks.push_back({task, use.used, use.throttled});
+    seen_.tasks.push_back({task, use.used, use.throttled, use.refused});
   };
   for (const std::string& each : nobodies_) add(nullptr, each);
   for (const model::Task& task : tasks) {
