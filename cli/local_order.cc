@@ -51,7 +51,9 @@ net::Task<Result<LocalReport>> give_local_order(net::EventLoop& loop, const Loca
     if (!order.off) co_return report;
     TM_CO_TRY(const auto hierarchies, agent::see_groups(order.places));
     linux::KernelWriter writer;
-    auto put_back = agent::off_without_agent(hierarchies, writer, order.places.run_dir, boot, loop.clock());
+    const auto last = agent::read_status(order.places.run_dir);
+    const std::string offline = last && *last ? (*last)->offline_group : "";
+    auto put_back = agent::off_without_agent(hierarchies, writer, order.places.run_dir, boot, offline, loop.clock());
     if (put_back) {
       report.left = put_back->left;
       report.put_back = std::move(*put_back);

@@ -41,17 +41,22 @@ Result<bool> has_processes(const linux::Hierarchies& hierarchies, const std::str
   return false;
 }
 
+policy::KnobWrite least_quota(const std::string& group) {
+  policy::KnobWrite out;
+  out.group = group;
+  out.knob = policy::Knob::kCpuQuota;
+  out.value = policy::kSuppressQuotaMin_us;
+  out.reason = model::Reason::kSuppressNodeOff;
+  return out;
+}
+
 // Of what suppression wrote: the least that it leaves to offline work.
 std::optional<policy::KnobWrite> least_of(const FoundFile& file) {
   if (file.strategy != model::Strategy::kCpuSuppress || file.written.empty()) return std::nullopt;
+  if (file.file == File::kCpuQuota) return least_quota(file.group);
   policy::KnobWrite write;
   write.group = file.group;
   write.reason = model::Reason::kSuppressNodeOff;
-  if (file.file == File::kCpuQuota) {
-    write.knob = policy::Knob::kCpuQuota;
-    write.value = policy::kSuppressQuotaMin_us;
-    return write;
-  }
   const auto set = linux::CpuSet::parse(file.written.back());
   if (file.file != File::kCpusetCpus || !set) return std::nullopt;
   write.knob = policy::Knob::kCpusetCpus;
@@ -66,7 +71,7 @@ std::optional<policy::KnobWrite> least_of(const FoundFile& file) {
 
 Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer,
                                        const std::string& journal_folder, const std::string& boot_id,
-                                       const base::Clock& clock) {
+                                       const std::string& offline_group, const base::Clock& clock) {
   TM_TRY(FoundJournal journal, FoundJournal::open(journal_folder, boot_id));
   Enforcer enforcer(hierarchies, writer, journal, clock);
   linux::Buffer buffer;
@@ -81,6 +86,14 @@ Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, li
   for (const auto& [id, file] : journal.files()) {
     if (!busy.contains(file.group)) continue;
     if (auto least = least_of(file)) wanted.push_back(std::move(*least));
+  }
+  const bool held = std::ranges::find(wanted, offline_group, &policy::KnobWrite::group) != wanted.end();
+  if (!offline_group.empty() && !held) {
+    TM_TRY(const bool runs, has_processes(hierarchies, offline_group, buffer));
+    if (runs) {
+      busy.insert(offline_group);
+      wanted.push_back(least_quota(offline_group));
+    }
   }
   const std::size_t before = journal.files().size();
   enforcer.keep(busy);

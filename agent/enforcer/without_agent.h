@@ -27,9 +27,10 @@ struct WithoutAgent {
   std::vector<LeftBehind> left;
 };
 
-// kAlreadyExists: an agent runs, and it is its part.
+// `offline_group`: of all BestEffort pods, which is held also where nobody held it so far; "": nobody knows it, or it
+// may not be written. kAlreadyExists: an agent runs, and it is its part.
 Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer,
                                        const std::string& journal_folder, const std::string& boot_id,
-                                       const base::Clock& clock);
+                                       const std::string& offline_group, const base::Clock& clock);
 
 }  // namespace tidemark::agent

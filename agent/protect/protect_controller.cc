@@ -272,6 +272,11 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
   next.trouble = trouble_;
   next.trials = options_.trials;
   if (const auto rung = policy::priority_knob(strategies_.capabilities())) next.priority_by = policy::to_string(*rung);
+  const bool may_suppress =
+      stance.permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] == policy::Permit::kEnforce;
+  if (may_suppress && groups_ != nullptr && groups_->kubepods() != nullptr) {
+    next.offline_group = groups_->kubepods()->qos_path(linux::KubeQos::kBestEffort);
+  }
   for (const model::Strategy strategy : model::kStrategies) {
     const auto index = static_cast<std::size_t>(strategy);
     const std::int64_t in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;

@@ -48,6 +48,7 @@ std::string status_json(const AgentStatus& status) {
       .member("unmet", status.unmet)
       .member("trouble", status.trouble)
       .member("priorityBy", status.priority_by)
+      .member("offlineGroup", status.offline_group)
       .key("strategies")
       .begin_array();
   for (const StrategyStatus& each : status.strategies) {
@@ -90,6 +91,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.unmet = number(json, "unmet");
   out.trouble = json.text_at("trouble");
   out.priority_by = json.text_at("priorityBy");
+  out.offline_group = json.text_at("offlineGroup");  // "" of an older version
   const Json* strategies = json.member("strategies");
   if (strategies == nullptr || !strategies->is_array()) return fail(ErrorKind::kInvalid, "strategies: no list");
   for (const Json& each : strategies->as_array()) {

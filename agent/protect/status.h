@@ -50,6 +50,8 @@ struct AgentStatus {
   std::int64_t unmet = 0;    // wishes that no file of this kernel meets
   std::string trouble;       // why nothing can be written; "" where something can
   std::string priority_by;   // the file that CPU priority is set with; "" where only weights are left
+  std::string
+      offline_group;  // of all BestEffort pods, where suppression may write it; "": it may not, or there is none
   std::vector<StrategyStatus> strategies;
   KnobTrials trials;  // at its start; an older agent tells none
   bool operator==(const AgentStatus&) const = default;

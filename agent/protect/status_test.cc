@@ -17,6 +17,7 @@ AgentStatus some() {
   out.left = 1;
   out.unmet = 3;
   out.priority_by = "cpu.idle";
+  out.offline_group = "kubepods/besteffort";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
                     {model::Strategy::kBatchLimits, "observe", "TM-AGENT-002", 0, ""}};
   out.trials.found = {{policy::Knob::kCpuBvt, false, false, false, "no cpu.bvt_warp_ns in /x"},

@@ -51,8 +51,8 @@ class Cuttable {
   }
 
   bool operator()(const ObservedTask& each) const {
-    return each.task != nullptr && !each.refused && may_be_written(*each.task) && !counts_as_online(each.task, besteffort_) &&
-           !holds_others(each.task->path);
+    return each.task != nullptr && !each.refused && may_be_written(*each.task) &&
+           !counts_as_online(each.task, besteffort_) && !holds_others(each.task->path);
   }
 
  private:
