@@ -125,6 +125,11 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     notes.emplace_back(
         "how far an offer has moved is the manager's memory; shown is what one that starts now would do");
   }
+  if (policy::back_off_of(*decision.pool) > base::Duration(0)) {
+    notes.emplace_back(
+        "whether offline work was evicted here lately, so that the node sells nothing new, is the manager's memory: see "
+        "the Node's events (TidemarkBacksOff)");
+  }
   if (!overrides) notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
   notes.insert(notes.end(), beside.notes.begin(), beside.notes.end());
   std::vector<policy::Source> sources;

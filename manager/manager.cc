@@ -311,7 +311,8 @@ class RunningManager final : public Manager {
             [this](const kube::Node& node) { return specs_.told(node); },
             [this](std::string_view workload) { return profiles_.expected(workload); },
             &least_,
-            &reclaims_};
+            &reclaims_,
+            [this](std::string_view node) { return evictions_.evicted_last(node); }};
   }
 
   const policy::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
@@ -420,7 +421,19 @@ class RunningManager final : public Manager {
                 },
             .class_off = [this](const kube::Node& node,
                                 std::string_view name) { return class_is_off(node, name, loop_.clock().wall()); },
-            .shows = [this] { return only_observes() || may_write(); }};
+            .shows = [this] { return only_observes() || may_write(); },
+            .evicted = [this](const kube::Node& node) { tell_back_off(node); }};
+  }
+
+  void tell_back_off(const kube::Node& node) {
+    queue_.add(std::string(node.meta.name));
+    const policy::Pool& pool = settings_.pool_of(node);
+    const base::Duration pause = policy::back_off_of(pool);
+    if (pause == base::Duration(0) || !may_write()) return;
+    recorder_.record({"v1", "Node", "", std::string(node.meta.name), std::string(node.meta.uid)},
+                     kube::EventSeverity::kNormal, "TidemarkBacksOff",
+                     base::cat(model::reason_sentence(model::Reason::kBudgetBackOff), " (",
+                               std::chrono::ceil<std::chrono::seconds>(pause).count(), " s in pool ", pool.name, ")"));
   }
 
   BudgetContext budget_context(kube::Client& client) {

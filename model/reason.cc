@@ -310,6 +310,8 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kBudgetNoRoom, "TM-BUDGET-016",
                "all that the pool may evict is granted to other nodes: this one keeps the small budget of a node "
                "without a grant"},
+    ReasonInfo{Reason::kBudgetBackOff, "TM-BUDGET-017",
+               "offline work was evicted from the node: for now what is sold stays, and nothing new is sold"},
 
     ReasonInfo{Reason::kAuditNegative, "TM-AUDIT-001", "less than nothing is offered"},
     ReasonInfo{Reason::kAuditAboveCeiling, "TM-AUDIT-002",

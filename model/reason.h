@@ -254,6 +254,7 @@ enum class Reason : std::uint16_t {
   kBudgetGrantRenewed,
   kBudgetGrantCut,
   kBudgetNoRoom,
+  kBudgetBackOff,
 
   // What an auditor from outside found wrong with an offer.
   kAuditNegative,

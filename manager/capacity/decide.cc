@@ -199,6 +199,7 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                                  .mono = on.mono,
                                  .yarn_obeys = on.yarn_obeys,
                                  .guard = on.guard,
+                                 .evicted = on.evicted,
                                  .yarn_book_mark = on.yarn_book_mark,
                                  .lines = lines,
                                  .settings = revision.hash};
@@ -292,6 +293,7 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
     basis.overrides = policy::overrides_of(*around.standing.overrides, standing.pool, around.now);
   }
   basis.guard = standing.guard;
+  basis.evicted = around.evicted;
   basis.revisions.node = node.meta.resource_version;
   if (around.metric != nullptr) basis.revisions.metric = around.metric->meta.resource_version;
   if (around.topology != nullptr) basis.revisions.topology = around.topology->meta.resource_version;

@@ -239,7 +239,8 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
       observed_.has(model::NodeName(name)),
       &hooks_.expected,
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall()),
-      &lines_};
+      &lines_,
+      hooks_.evicted ? hooks_.evicted(name) : std::nullopt};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {
@@ -285,7 +286,7 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
         *decision.plan().origin == model::Resources{}))) {
     return {true, model::Reason::kWriteState};
   }
-  if (decision.offer.stopped && lowers(decision.plan().publish, published)) {
+  if ((decision.offer.stopped || decision.offer.backs_off) && lowers(decision.plan().publish, published)) {
     return {true, model::Reason::kWriteStopped};
   }
   const auto since_write =

@@ -68,6 +68,7 @@ void EvictionWatch::over(const PodEnd& end, bool listed) {
   const base::WallTime now = context_.loop.clock().wall();
   const base::WallTime when = listed ? std::min(end.when.value_or(now), now) : now;
   if (end.by == EndedBy::kKubelet) tally_.evicted(end.node, when);
+  back_off(end, when, !listed);
   if (begun_ && (!listed || when > from_)) count_end(end, when);
 }
 
@@ -77,11 +78,34 @@ void EvictionWatch::running_changed(const PodEnd* before, const PodEnd* after, b
   const base::WallTime now = context_.loop.clock().wall();
   const base::WallTime when = listed ? std::min(after->when.value_or(now), now) : now;
   tally_.evicted(after->node, when);
+  back_off(*after, when, !listed);
   if (!begun_) {
     if (early_.size() < kEarlyMax) early_.emplace_back(*after, when);
   } else if (!listed || when > from_) {
     count_end(*after, when);
   }
+}
+
+bool EvictionWatch::emptied(const kube::Node& node, const PodEnd& end) const {
+  return node.unschedulable || context_.class_off(node, end.work_class);
+}
+
+void EvictionWatch::back_off(const PodEnd& end, base::WallTime when, bool just_now) {
+  if (!end.offline || (end.by != EndedBy::kEvictionApi && end.by != EndedBy::kKubelet)) return;
+  const base::Duration ago = just_now ? base::Duration(0) : context_.loop.clock().wall() - when;
+  const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
+  if (ago >= policy::kBackOffMax || node == nullptr || emptied(*node, end)) return;
+  const base::MonotonicTime now = context_.loop.clock().monotonic();
+  const base::MonotonicTime then = now + (base::Duration(0) - ago);
+  std::erase_if(last_, [&](const auto& each) { return now - each.second >= policy::kBackOffMax; });
+  auto& last = last_.emplace(std::string(end.node), then).first->second;
+  last = std::max(last, then);
+  if (just_now && context_.evicted) context_.evicted(*node);
+}
+
+std::optional<base::MonotonicTime> EvictionWatch::evicted_last(std::string_view node) const {
+  const auto found = last_.find(node);
+  return found == last_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void EvictionWatch::begin(policy::EvictionBook book) {
@@ -111,7 +135,7 @@ void EvictionWatch::count_end(const PodEnd& end, base::WallTime when) {
   if (!end.offline) return;
   const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
   if (node == nullptr) return;
-  const Kind kind = kind_of(end.by, node->unschedulable || context_.class_off(*node, end.work_class));
+  const Kind kind = kind_of(end.by, emptied(*node, end));
   policy::TaskEnd task;
   task.pool = context_.pool_of(*node);
   task.work_class = policy::kUnnamed;

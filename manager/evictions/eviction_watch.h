@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ struct EvictionContext {
   std::function<bool(const kube::Node&, std::string_view work_class)> known_class;
   std::function<bool(const kube::Node&, std::string_view work_class)> class_off;  // by somebody's order
   std::function<bool()> shows;  // whether it is told in metrics: by one of several replicas
+  // Offline work was evicted from it just now (EvictionWatch::evicted_last); of what ended before nobody is told.
+  std::function<void(const kube::Node&)> evicted = {};
 };
 
 class EvictionWatch {
@@ -57,6 +60,10 @@ class EvictionWatch {
   // What there is up to now. Empty until begin().
   const policy::EvictionBook& book();
 
+  // When offline work was evicted from the node, last: by somebody who says that there is too much of it, which the
+  // scheduler that prefers other work does not. nullopt: never, or longer ago than anybody backs off.
+  std::optional<base::MonotonicTime> evicted_last(std::string_view node) const;
+
   // For a roll-out. nullopt while the pods that ended are not listed.
   std::optional<std::vector<policy::PoolEvictions>> count(
       base::Duration window, const std::function<std::string(std::string_view node)>& pool_of);
@@ -64,9 +71,12 @@ class EvictionWatch {
  private:
   void over(const PodEnd& end, bool listed);
   void count_end(const PodEnd& end, base::WallTime when);
+  void back_off(const PodEnd& end, base::WallTime when, bool just_now);
+  bool emptied(const kube::Node& node, const PodEnd& end) const;
 
   EvictionContext context_;
   EvictionTally tally_;
+  std::map<std::string, base::MonotonicTime, std::less<>> last_;  // by node
   kube::Informer<PodEnd> ended_;
   bool begun_ = false;
   policy::EvictionBook book_;

@@ -516,10 +516,11 @@ void io(auto& a, Is<policy::ArbitratePlan> auto& value) {
 }
 void io(auto& a, Is<DecisionOutcome> auto& value) {
   auto& [plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after,
-         truthful, stopped, arbitrate, rejected] = value;
+         truthful, stopped, arbitrate, rejected, backs_off] = value;
   all(a, plan, values, enabled, strategy_reason, ignored, profile, line, motion, ledger, yarn_offer, again_after);
   since(a, kSchemaOfEvictions, truthful, stopped);
   since(a, kRecordSchemaArbitrate, arbitrate, rejected);
+  since(a, kRecordSchemaBackOff, backs_off);
 }
 void io(auto& a, Is<DecisionDone> auto& value) {
   auto& [action, publish, state, why, result, error, epoch] = value;

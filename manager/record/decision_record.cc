@@ -47,7 +47,7 @@ model::NodeSnapshot canonical(model::NodeSnapshot snapshot) {
 
 void basis_fields(auto& a, auto& basis, std::int64_t schema) {
   auto& [labels, annotation, plugins, state, origin, now, mono, overrides, least_ever, kubernetes, yarn, yarn_obeys,
-         guard, revisions, yarn_book_mark] = basis;
+         guard, revisions, yarn_book_mark, evicted] = basis;
   all(a, plugins, state, origin, mono);
   if (schema >= kRecordSchemaOverrides) all(a, overrides, least_ever);
   if (schema >= kRecordSchemaBooks) all(a, kubernetes, yarn, yarn_obeys, state.kubernetes, guard);
@@ -58,6 +58,7 @@ void basis_fields(auto& a, auto& basis, std::int64_t schema) {
     mark(a, yarn_book_mark);
   }
   if (schema >= kRecordSchemaArbitrate) io(a, state.arbitrate);
+  if (schema >= kRecordSchemaBackOff) io(a, evicted);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);
@@ -93,7 +94,8 @@ DecisionOutcome outcome_of(const NodeDecision& decision) {
           offer.truthful,
           offer.stopped,
           offer.arbitrate,
-          offer.rejected};
+          offer.rejected,
+          offer.backs_off};
 }
 
 DecisionDone done_of(const NodeDecision& decision, model::Reason why, RecordedResult result, std::string error,

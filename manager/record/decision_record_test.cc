@@ -115,7 +115,7 @@ TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
   EXPECT_NE(changes[0].before, changes[0].after);
 }
 
-// A record of an older schema: 6 knows nothing of what two schedulers sold too much, 5 knows neither how old YARN's
+// A record of an older schema: 7 knows nothing of the node's last eviction, 6 knows nothing of what two schedulers sold too much, 5 knows neither how old YARN's
 // book is nor what classes that are off took, 4 knows no classes of work, 3 does not know whether less than nothing was
 // measured, 2 neither books nor what evictions do.
 template <std::int64_t Schema>
@@ -166,6 +166,7 @@ void reads_older_records() {
     }
     if (Schema < kRecordSchemaRevisions) known.revisions = {};
     without_what_was_taken_off(known);
+    known.evicted.reset();
     if (Schema < kRecordSchemaClasses) {
       without_classes(known.kubernetes);
       without_classes(known.yarn);
@@ -198,6 +199,7 @@ void reads_older_records() {
       all(writer, basis.state.yarn_book, basis.state.kubernetes_off, basis.state.yarn_off);
       mark(writer, basis.yarn_book_mark);
     }
+    if (Schema >= kRecordSchemaArbitrate) io(writer, basis.state.arbitrate);
     writer.text(outcome);
     entry.payload = payload;
     const DecisionDone done;
@@ -218,12 +220,13 @@ void reads_older_records() {
 }
 
 TEST(DecisionRecord, OlderSchemasAreReadToo) {
-  static_assert(kRecordSchema == 7 && kRecordSchemaOldest == 2, "each older one has its line here");
+  static_assert(kRecordSchema == 8 && kRecordSchemaOldest == 2, "each older one has its line here");
   reads_older_records<2>();
   reads_older_records<3>();
   reads_older_records<4>();
   reads_older_records<5>();
   reads_older_records<6>();
+  reads_older_records<7>();
   auto start = start_record();
   start.schema = kRecordSchemaOldest - 1;
   EXPECT_FALSE(RecordedDecisions::make(journal::Segment::parse(segment_of({}, start))));

@@ -87,6 +87,7 @@ Result<NodeDecision> RecordedDecisions::as_recorded(const Replayed& replayed) co
   offer.stopped = outcome.stopped;
   offer.arbitrate = outcome.arbitrate;
   offer.rejected = outcome.rejected;
+  offer.backs_off = outcome.backs_off;
   decision.obeyed.plan = offer.plan;
   return decision;
 }

@@ -18,11 +18,17 @@ struct BreakerSettings {
   bool operator==(const BreakerSettings&) const = default;
 };
 
+inline constexpr base::Duration kBackOff = std::chrono::minutes(2);
+inline constexpr base::Duration kBackOffMax = std::chrono::hours(1);
+
 struct BudgetSettings {
   std::int64_t job_per_hour = 10;             // evictions of one job
   std::optional<std::int64_t> pool_per_hour;  // of all; nullopt: the nodes' own small budgets are the limit
   bool grants = false;  // `pool_per_hour` is granted to the nodes, each its part (policy/budget/grants.h)
   BreakerSettings breaker;
+  // For so long a node sells nothing new after an eviction, so that the job is not placed straight back. nullopt:
+  // kBackOff with profile tidemark; the peer has none.
+  std::optional<base::Duration> back_off;
   bool operator==(const BudgetSettings&) const = default;
 };
 

@@ -280,6 +280,31 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   offer.stopped = terms;
 }
 
+// How much longer; not at all: nullopt.
+std::optional<base::Duration> backs_off_for(const OfferInput& input) {
+  const base::Duration pause = back_off_of(input.pool);
+  if (!input.evicted || *input.evicted > input.mono) return std::nullopt;
+  const base::Duration left = pause - (input.mono - *input.evicted);
+  return left > base::Duration(0) ? std::optional(left) : std::nullopt;
+}
+
+void apply_back_off(const OfferInput& input, const LedgerConfig& ledger, Offer& offer) {
+  OvercommitPlan& plan = offer.plan;
+  if (offer.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
+  const auto left = backs_off_for(input);
+  if (!left) return;
+  sooner(offer.again_after, *left);
+  const Resources origin = *plan.origin;
+  const auto yarn = offer.yarn_offer;
+  StopTerms terms = sell_nothing_new(input, ledger, offer);
+  if (offer.rejected) terms.wanted = offer.rejected->wanted;
+  if (ledger.class_aware && yarn) {
+    plan.origin = origin;
+    offer.yarn_offer = yarn;
+  }
+  offer.backs_off = terms;
+}
+
 std::optional<Resources> batch_of(const OvercommitPlan& plan) {
   if (plan.action != PlanAction::kPublish) return std::nullopt;
   return Resources{plan.publish.batch_cpu.value_or(model::CpuMilli{}),
@@ -328,6 +353,7 @@ OfferStep offer(const OfferState& state, const OfferInput& input) {
   apply_ledger(input, ledger, out.state, offer);
   apply_arbitration(input, ledger, out.state, offer);
   apply_stop(input, ledger, out.state, offer);
+  apply_back_off(input, ledger, offer);
   apply_zones(input, formula, offer);
   return out;
 }

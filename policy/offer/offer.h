@@ -6,6 +6,7 @@
 //   ledger    Kubernetes' part of it, and YARN's                    where the pool says anything    (policy/ledger)
 //   arbitrate two schedulers sold more than there is: what is held and no more                   (policy/arbitrate)
 //   stop      while the pool's evictions spike, what is sold and no more                            (policy/budget)
+//   back off  for a while after an eviction from the node, the same: else the job is placed straight back
 //   zones     of the node follow what it offers                                             (policy/offer/zones_follow)
 //
 // With `profile: koordinator`, no calendar and no ledger of its own, a pool's nodes get the formulas' numbers
@@ -50,6 +51,7 @@ struct OfferInput {
   // leaves to it: nothing over-reported, and no strict ledger, which needs both sides to obey.
   bool yarn_obeys = false;
   PoolGuard guard = {};              // what the pool's evictions let it do
+  std::optional<base::MonotonicTime> evicted = {};  // when offline work of the node was, last
   std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's sign of life
   LineMemo* lines = nullptr;         // of whoever decides many nodes
   std::string_view settings = {};    // the hash of those that the calendar is of, for `lines`
@@ -59,7 +61,8 @@ struct OfferInput {
 //
 //   kubernetes' = min(kubernetes, what its pods hold)    origin' = min(origin, what its pods hold + what YARN holds)
 //
-// Where nobody says what YARN holds, its part does not grow. Mid does not grow.
+// Where nobody says what YARN holds, its part does not grow. Mid does not grow. The same of a node that backs off; in a
+// class-aware ledger of its Kubernetes' part alone: what is evicted there may be what YARN is given.
 struct StopTerms {
   model::Resources sold;    // by Kubernetes' pods
   model::Resources yarn;    // held by YARN
@@ -93,6 +96,7 @@ struct Offer {
   std::optional<StopTerms> stopped;
   std::optional<ArbitratePlan> arbitrate;  // nullopt: the pool wants none, or nothing is offered
   std::optional<StopTerms> rejected;       // what that changed
+  std::optional<StopTerms> backs_off;      // after an eviction; nullopt where the stop does the same
   // Time alone changes the answer: look again after this.
   std::optional<base::Duration> again_after;
 };

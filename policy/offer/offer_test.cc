@@ -56,6 +56,10 @@ class Scenario {
       kubernetes_.sold = {{0, testing::amounts(words.next())}};
     } else if (verb == "spike") {  // the pool's evictions: spike stops, spike over
       guard_.stopped = words.next() == "stops";
+    } else if (verb == "evicted") {  // offline work of the node, now
+      evicted_ = mono_;
+    } else if (verb == "back-off") {
+      pool_.budget.back_off = testing::duration(words.next());
     } else if (verb == "over-report") {  // over-report given-up, over-report back
       guard_.truthful = words.next() == "given-up";
     } else if (verb == "obeys") {  // YARN's operator is there; its ResourceManager acts on so much
@@ -170,7 +174,8 @@ class Scenario {
     OfferInput input{node_, strategy_, pool_,        has_calendar_ ? &calendar_ : nullptr,
                      {},    origin_,   std::nullopt, kubernetes_,
                      yarn_, now_,      mono_,        yarn_obeys_,
-                     guard_};
+                     guard_,
+                     evicted_};
     auto step = offer(state_, input);
     state_ = step.state;
     const auto& plan = step.offer.plan;
@@ -186,6 +191,7 @@ class Scenario {
     if (step.offer.motion) line += cat("  [", model::reason_id(step.offer.motion->cpu.reason), "]");
     if (step.offer.ledger) line += cat("  [", model::reason_id(step.offer.ledger->kubernetes.cpu.reason), "]");
     if (step.offer.truthful) line += "  truthful";
+    if (step.offer.backs_off) line += cat("  backs off, ", step.offer.backs_off->wanted.cpu.value, "m without");
     if (step.offer.stopped) line += cat("  stopped, ", step.offer.stopped->wanted.cpu.value, "m without");
     if (step.offer.arbitrate && step.offer.arbitrate->reason != model::Reason::kArbitrateFits) {
       line += cat("  [", model::reason_id(step.offer.arbitrate->reason), "]");
@@ -215,6 +221,7 @@ class Scenario {
   bool yarn_obeys_ = false;
   OfferState state_;
   PoolGuard guard_;
+  std::optional<base::MonotonicTime> evicted_;
   base::WallTime now_ = kStart;
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };

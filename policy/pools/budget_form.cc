@@ -28,6 +28,11 @@ void read_evictions(Form& form, BudgetSettings& budget, EvictSettings& node, Pro
   if (budget.grants && !budget.pool_per_hour) {
     each.problem("grants", "there is nothing to grant without perPoolHour");
   }
+  if (each.has("backOff")) {
+    base::Duration pause{0};
+    each.duration("backOff", pause, base::Duration(0), kBackOffMax);
+    budget.back_off = pause;
+  }
   Form breaker(each.member("breaker"), each.place("breaker"), problems);
   BreakerSettings& settings = budget.breaker;
   breaker.boolean("watched", settings.watched);

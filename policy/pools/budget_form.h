@@ -4,6 +4,7 @@
 //     perJobHour: 10               # of one job, and fewer the more it was evicted lately
 //     perPoolHour: 600             # of the whole pool; without it there is no such limit
 //     grants: true                 # each node is told its part of perPoolHour in its NodeSLO
+//     backOff: 2m                  # for so long after an eviction its node sells nothing new; with profile tidemark
 //     breaker:
 //       watched: true
 //       window: 10m                # at least `atLeast` evictions in it,

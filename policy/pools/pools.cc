@@ -46,6 +46,10 @@ std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const 
   return found;
 }
 
+base::Duration back_off_of(const Pool& pool) {
+  return pool.budget.back_off.value_or(pool.profile == Profile::kTidemark ? kBackOff : base::Duration(0));
+}
+
 std::string_view to_string(Profile profile) {
   return profile == Profile::kTidemark ? "tidemark" : "koordinator";
 }

@@ -116,6 +116,9 @@ struct PoolOverlap {
 // In the order of the document. Selectors that match every node are no overlap: that is how a last pool takes the rest.
 std::vector<PoolOverlap> overlaps(const TidemarkConfig& config, std::span<const NodeLabels> nodes);
 
+// For how long a node of it sells nothing new after an eviction.
+base::Duration back_off_of(const Pool& pool);
+
 std::string_view to_string(Profile);
 
 }  // namespace tidemark::policy

@@ -104,14 +104,17 @@ schema: 1
 mode: enforce
 evictions: {perJobHour: 5, breaker: {atLeast: 30, window: 5m}}
 pools:
-- {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, breaker: {ratePercent: 20, coolDown: 1h}, node: {diskFreePercent: 20, inodesFreePercent: 10}}}
+- {name: night, nodeSelector: {}, evictions: {perPoolHour: 600, grants: true, backOff: 90s, breaker: {ratePercent: 20, coolDown: 1h}, node: {diskFreePercent: 20, inodesFreePercent: 10}}}
 - {name: rough, nodeSelector: {matchLabels: {a: b}}, evictions: {breaker: {watched: false}}}
 )",
                                             Zones());
   ASSERT_TRUE(config.has_value()) << to_string(config.error());
   using std::chrono::hours, std::chrono::minutes;
-  EXPECT_EQ(config->rest.budget, (BudgetSettings{5, std::nullopt, false, {true, minutes(5), 30, 10, minutes(30)}}));
-  EXPECT_EQ(config->pools[0].budget, (BudgetSettings{5, 600, true, {true, minutes(5), 30, 20, hours(1)}}));
+  EXPECT_EQ(config->rest.budget, (BudgetSettings{5, std::nullopt, false, {true, minutes(5), 30, 10, minutes(30)}, std::nullopt}));
+  EXPECT_EQ(config->pools[0].budget, (BudgetSettings{5, 600, true, {true, minutes(5), 30, 20, hours(1)}, std::chrono::seconds(90)}));
+  EXPECT_EQ(back_off_of(config->pools[0]), std::chrono::seconds(90));
+  EXPECT_EQ(back_off_of(config->rest), kBackOff);
+  EXPECT_EQ(back_off_of(drop_in().rest), base::Duration(0)) << "the peer has none";
   EXPECT_FALSE(config->pools[1].budget.breaker.watched);
   EXPECT_EQ(config->pools[0].evict, (EvictSettings{std::chrono::seconds(30), std::nullopt, 20, 10}));
   EXPECT_EQ(config->pools[1].evict, EvictSettings()) << "no line is drawn by itself";
@@ -119,11 +122,11 @@ pools:
   const auto wrong = parse_tidemark_config(R"(
 schema: 1
 mode: enforce
-evictions: {perJobHour: 0, perPoolHour: -1, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}, node: {diskFreePercent: 91, inodesFreePercent: 0}}
+evictions: {perJobHour: 0, perPoolHour: -1, backOff: 2h, breaker: {window: 2h, atLeast: 0, ratePercent: 100, coolDown: 1s, on: true}, node: {diskFreePercent: 91, inodesFreePercent: 0}}
 )",
                                            Zones());
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().size(), 9U) << to_string(wrong.error());
+  EXPECT_EQ(wrong.error().size(), 10U) << to_string(wrong.error());
 }
 
 TEST(TidemarkConfigText, ArbitrationIsThePoolsAndGoesWithItsProfile) {

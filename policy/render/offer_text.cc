@@ -153,6 +153,22 @@ std::string arbitrate_text(const ArbitratePlan& verdict) {
          cat("  memory: ", amount_text(verdict.held->memory), " held of ", amount_text(verdict.gives.memory), "\n");
 }
 
+std::string stop_text(model::Reason reason, const StopTerms& terms) {
+  std::string out = cat("evictions: ", why(reason), "\n");
+  out += cat("  cpu: ", amount_text(terms.sold.cpu), " sold to pods, ", amount_text(terms.yarn.cpu), " held by yarn, ",
+             amount_text(terms.wanted.cpu), " without the stop\n");
+  out += cat("  memory: ", amount_text(terms.sold.memory), " sold to pods, ", amount_text(terms.yarn.memory),
+             " held by yarn, ", amount_text(terms.wanted.memory), " without the stop\n");
+  return out;
+}
+
+Json stop_json(model::Reason reason, const StopTerms& terms) {
+  return Json::object({{"reason", reason_json(reason)},
+                       {"sold", resources_json(terms.sold)},
+                       {"yarn", resources_json(terms.yarn)},
+                       {"without", resources_json(terms.wanted)}});
+}
+
 }  // namespace
 
 std::string render_text(const Offer& offer, const OfferNames& names) {
@@ -186,14 +202,8 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
     if (offer.truthful) out += cat("  over-report: ", why(model::Reason::kBudgetOverReportGivenUp), "\n");
   }
   if (offer.arbitrate) out += arbitrate_text(*offer.arbitrate);
-  if (offer.stopped) {
-    const auto& stopped = *offer.stopped;
-    out += cat("evictions: ", why(model::Reason::kBudgetStopped), "\n");
-    out += cat("  cpu: ", amount_text(stopped.sold.cpu), " sold to pods, ", amount_text(stopped.yarn.cpu),
-               " held by yarn, ", amount_text(stopped.wanted.cpu), " without the stop\n");
-    out += cat("  memory: ", amount_text(stopped.sold.memory), " sold to pods, ", amount_text(stopped.yarn.memory),
-               " held by yarn, ", amount_text(stopped.wanted.memory), " without the stop\n");
-  }
+  if (offer.stopped) out += stop_text(model::Reason::kBudgetStopped, *offer.stopped);
+  if (offer.backs_off) out += stop_text(model::Reason::kBudgetBackOff, *offer.backs_off);
   return out;
 }
 
@@ -228,12 +238,8 @@ Json render_json(const Offer& offer, const OfferNames& names) {
                                        {"excess", resources_json(verdict.excess)}});
     out["arbitration"]["held"] = verdict.held ? resources_json(*verdict.held) : Json(nullptr);
   }
-  if (offer.stopped) {
-    out["stopped"] = Json::object({{"reason", reason_json(model::Reason::kBudgetStopped)},
-                                   {"sold", resources_json(offer.stopped->sold)},
-                                   {"yarn", resources_json(offer.stopped->yarn)},
-                                   {"without", resources_json(offer.stopped->wanted)}});
-  }
+  if (offer.stopped) out["stopped"] = stop_json(model::Reason::kBudgetStopped, *offer.stopped);
+  if (offer.backs_off) out["backsOff"] = stop_json(model::Reason::kBudgetBackOff, *offer.backs_off);
   return out;
 }
 

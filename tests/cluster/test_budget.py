@@ -167,6 +167,24 @@ class Budgets(WithManager):
         wait_for(lambda: self.stored().get("night", {}).get("breaker") == {"phase": "closed"}, "a breaker that stays closed", component)
         self.assertEqual(0, self.phase(component))
 
+    def test_after_an_eviction_the_node_sells_nothing_new_for_a_while(self):
+        self.put_config({**CONFIG, "evictions": {"backOff": "8s"}})
+        self.put_batch("budget-stays", "budget-night-1", "stays", "3000")
+        self.put_batch("budget-victim", "budget-night-1", "job")
+        component = self.run_manager(*FAST)
+        for node in self.nodes:
+            self.wait_offer(node, "17200", component)
+        self.evict("budget-victim")
+        self.wait_offer("budget-night-1", "3k", component)
+        self.assertEqual("17200", self.offers("budget-night-2"), "another node goes on")
+        told = lambda: [
+            each["message"] for each in must(self.api.request("GET", "/api/v1/namespaces/default/events"))["items"]
+            if each["reason"] == "TidemarkBacksOff" and each["involvedObject"]["name"] == "budget-night-1"
+        ]
+        wait_for(told, "an event on the node", component)
+        self.assertIn("8 s in pool night", told()[0])
+        self.wait_offer("budget-night-1", "17200", component)
+
     def test_without_our_settings_it_only_counts(self):
         component = self.run_manager(*FAST)
         self.wait_offer("budget-night-2", "17200", component)

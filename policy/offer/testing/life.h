@@ -155,6 +155,7 @@ class Life {
     if (one_in(16)) kubernetes_.taken_back = !kubernetes_.taken_back;
     if (one_in(16)) yarn_.taken_back = !yarn_.taken_back;
     if (one_in(2)) yarn_.confirmed = yarn_.told;
+    if (one_in(8)) evicted_ = mono_;
     if (one_in(8)) guard_ = {one_in(2), one_in(2)};
     least_ever_ = one_in(2) ? std::optional(amount()) : std::nullopt;
     if (one_in(40)) state_ = OfferState();  // another process
@@ -175,6 +176,7 @@ class Life {
             .mono = mono_,
             .yarn_obeys = yarn_obeys_,
             .guard = guard_,
+            .evicted = evicted_,
             .yarn_book_mark = yarn_book_mark_};
   }
 
@@ -182,7 +184,7 @@ class Life {
     return a.state == b.state && a.offer.plan == b.offer.plan && a.offer.line == b.offer.line &&
            a.offer.motion == b.offer.motion && a.offer.ledger == b.offer.ledger &&
            a.offer.yarn_offer == b.offer.yarn_offer && a.offer.again_after == b.offer.again_after &&
-           a.offer.stopped == b.offer.stopped && a.offer.arbitrate == b.offer.arbitrate;
+           a.offer.stopped == b.offer.stopped && a.offer.backs_off == b.offer.backs_off && a.offer.arbitrate == b.offer.arbitrate;
   }
   static bool negative(model::Resources amount) { return amount.cpu.value < 0 || amount.memory.value < 0; }
   static bool above(model::Resources amount, model::Resources most) {
@@ -206,9 +208,14 @@ class Life {
       if (offer.yarn_offer && above(*offer.yarn_offer, offer.rejected->yarn)) return "YARN sells on what is oversold";
     }
     if (!offer.ledger) return above(batch_of(plan), *plan.origin) ? "Kubernetes above the origin" : "";
-    const model::Resources ceiling = offer.stopped    ? offer.stopped->wanted
-                                     : offer.rejected ? offer.rejected->wanted
-                                                      : *plan.origin;
+    if (offer.backs_off) {
+      if (kubernetes_.sold && above(batch_of(plan), offer.backs_off->sold)) return "sells straight after an eviction";
+      if (offer.stopped) return "stopped, and backs off";
+    }
+    const model::Resources ceiling = offer.stopped     ? offer.stopped->wanted
+                                     : offer.backs_off ? offer.backs_off->wanted
+                                     : offer.rejected  ? offer.rejected->wanted
+                                                       : *plan.origin;
     const LedgerPlan& ledger = *offer.ledger;
     const model::Resources k{ledger.kubernetes.cpu.real, ledger.kubernetes.memory.real};
     const model::Resources y{ledger.yarn.cpu.real, ledger.yarn.memory.real};
@@ -308,6 +315,7 @@ class Life {
   std::uint64_t yarn_book_mark_ = 0;
   OfferState state_;
   PoolGuard guard_;
+  std::optional<base::MonotonicTime> evicted_;
   base::WallTime now_ = *base::parse_rfc3339("2026-11-21T20:00:00Z");
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };
