@@ -8,6 +8,8 @@ import subprocess
 import threading
 import time
 import unittest
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
@@ -18,6 +20,7 @@ from cluster.tidemark_process import wait_for
 THIRD_PARTY = "node.koordinator.sh/thirdPartyAllocations"
 TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 LOAD_LIMIT_S = 240
+ORIGIN_MILLI = 16000  # of 17200 under the line of `used(2, 4)`
 
 
 def check(*more: str) -> tuple[int, dict]:
@@ -79,17 +82,42 @@ def zone(name: str, batch_milli: int) -> dict:
     return {"name": name, "type": "Node", "resources": [{"name": "kubernetes.io/batch-cpu", "capacity": amount, "allocatable": amount, "available": amount}]}
 
 
-class Growing:
-    """An offer that grows by a core a second, until the end of the block."""
+def batch(cpu_milli: int) -> dict[str, str]:
+    """With a GiB of memory for each core."""
+    return {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": str((cpu_milli << 30) // 1000)}
 
-    def __init__(self, node: str):
-        self._node = node
+
+def write_both(api, node: str, kubernetes: int, yarn: int, generation: int = 1, confirmed: tuple[int, int] = (1, 0)) -> None:
+    """Both sides' offers and YARN's book in one write, as a naive operator: milli-cores of ORIGIN_MILLI. `confirmed`: the offer that the book knows of."""
+    of, amount = confirmed
+    annotations = {
+        colocation.ORIGIN: {"resources": batch(ORIGIN_MILLI)},
+        "tidemark.io/yarn-offer": {"schema": 1, "generation": generation, "resources": batch(yarn), "upTo": batch(max(yarn, amount))},
+        "tidemark.io/yarn-book": {"schema": 1, "generation": of, "confirmed": batch(amount), "sold": []},
+    }
+    change = {
+        "metadata": {"annotations": {key: json.dumps(value) for key, value in annotations.items()}},
+        "status": {"capacity": batch(kubernetes), "allocatable": batch(kubernetes)},
+    }
+    must(api.request("PATCH", f"/api/v1/nodes/{node}/status", change, content=MERGE, fieldManager=FIELD_MANAGER))
+
+
+class Again:
+    """Something that is done once before the block, and again and again until its end: deed(api, count), counted from 0."""
+
+    def __init__(self, every_s: float, deed: Callable):
+        self._every_s, self._deed = every_s, deed
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self.count = 0
 
-    def __enter__(self) -> "Growing":
+    def _once(self, api) -> None:
+        self._deed(api, self.count)
+        self.count += 1
+
+    def __enter__(self) -> "Again":
         api = colocation.client()
-        write_offer(api, self._node, 1000)
+        self._once(api)
         api.close()
         self._thread.start()
         return self
@@ -100,10 +128,8 @@ class Growing:
 
     def _run(self) -> None:
         api = colocation.client()
-        cores = 1
-        while not self._ended.wait(1):
-            cores += 1
-            write_offer(api, self._node, cores * 1000)
+        while not self._ended.wait(self._every_s):
+            self._once(api)
         api.close()
 
 
@@ -111,14 +137,19 @@ class CheckLedger(WithApi):
     def setUp(self):
         colocation.put_settings(self.api, {"enable": True})
 
+    def node(self, name: str, **more) -> str:
+        """With a label, as every kubelet registers one: an API server keeps no managedFields of what was made with nothing but a name, and who writes it is not known."""
+        return super().node(name, labels={"kubernetes.io/hostname": name}, **more)
+
     def causes(self, report: dict) -> set[str]:
         return {cause["id"] for cause in report["causes"] if cause["mistake"]}
 
     def test_a_naive_operator_is_caught_at_every_one_of_its_mistakes(self):
         nodes = [self.node(f"naive-{i}", status=used(2, 4)) for i in range(2)]
         stale = self.node("naive-stale", status=used(2, 4), age_s=3600)
-        with NaiveOperator([*nodes, stale]):
+        with NaiveOperator([*nodes, stale]), ThreadPoolExecutor() as both:
             time.sleep(1)
+            as_another = both.submit(check, "--for", "6s", "--lag", "2s", "--writer", "tidemark-manager")
             code, report = check("--for", "6s", "--lag", "2s", "--writer", FIELD_MANAGER)
         self.assertEqual(code, 1)
         self.assertFalse(report["clean"])
@@ -128,6 +159,79 @@ class CheckLedger(WithApi):
         self.assertGreater(twice["cpuCoreSeconds"], 3 * 30 * 2, "30 cores of each, for some seconds")
         growing = {finding["node"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-005"}
         self.assertEqual(growing, {stale})
+        # Whoever asks about another writer's numbers is told the same, and that it is that one's.
+        code, report = as_another.result()
+        self.assertEqual((1, {"TM-AUDIT-010"}), (code, self.causes(report)), report)
+        self.assertEqual({*nodes, stale}, {finding["node"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010"})
+        told = next(finding["example"] for finding in report["findings"] if finding["id"] == "TM-AUDIT-010")
+        self.assertRegex(told, rf"^TM-AUDIT-00\d by {FIELD_MANAGER}: ")
+
+    def test_less_than_nothing_is_for_the_api_server_to_refuse(self):
+        """TM-AUDIT-001 has no case here: no naive operator gets such a number in."""
+        node = self.node("negative-1", status=used(2, 4))
+        change = {"status": {"capacity": {"kubernetes.io/batch-cpu": "-1"}, "allocatable": {"kubernetes.io/batch-cpu": "-1"}}}
+        refused = self.api.request("PATCH", f"/api/v1/nodes/{node}/status", change, content=MERGE)
+        self.assertEqual(422, refused.status, refused.body)
+        self.assertIn("must be greater than or equal to 0", refused["message"])
+
+    def test_yarn_that_is_offered_what_pods_hold_is_caught(self):
+        node = self.node("yarn-1", status=used(2, 4))
+        pod = {"name": "yarn-1-pod", "prio": "koord-batch", "qos": "BE", "requests": batch(6000), "phase": "Running"}
+        colocation.put_pod(self.api, node, pod)
+        write_both(self.api, node, kubernetes=6000, yarn=ORIGIN_MILLI)
+        code, report = check("--for", "4s", "--lag", "1s", "--writer", FIELD_MANAGER)
+        self.assertEqual((1, {"TM-AUDIT-013"}), (code, self.causes(report)), report)
+        (found,) = (finding for finding in report["findings"] if finding["id"] == "TM-AUDIT-013")
+        self.assertEqual((node, 6000, 6 << 30), (found["node"], found["worstCpuMilli"], found["worstMemoryBytes"]))
+        write_both(self.api, node, kubernetes=6000, yarn=ORIGIN_MILLI - 6000)
+        code, report = check("--for", "3s", "--lag", "1s", "--writer", FIELD_MANAGER)
+        self.assertEqual((0, set()), (code, self.causes(report)), report)
+
+    def test_what_is_given_before_the_other_side_has_confirmed_its_cut_is_caught_in_a_strict_ledger(self):
+        """The sum is never too large: what is wrong is the haste."""
+        node = self.node("haste-1", status=used(2, 4))
+        must(self.api.request("POST", colocation.SETTINGS, {
+            "metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": "schema: 1\nmode: enforce\nledger: {mode: strict}\n"},
+        }))
+
+        def all_to_the_other_side(api, count: int) -> None:
+            yarn = ORIGIN_MILLI if count % 2 else 0
+            write_both(api, node, ORIGIN_MILLI - yarn, yarn, generation=1 + count)
+
+        with Again(1, all_to_the_other_side):
+            code, report = check("--for", "5s", "--lag", "1s", "--writer", FIELD_MANAGER)
+        self.assertEqual((1, {"TM-AUDIT-014"}), (code, self.causes(report)), report)
+        (found,) = (finding for finding in report["findings"] if finding["id"] == "TM-AUDIT-014")
+        self.assertEqual((node, ORIGIN_MILLI), (found["node"], found["worstCpuMilli"]))
+
+        def core_by_core_and_confirmed(api, count: int) -> None:
+            """From YARN to Kubernetes, three writes a core: cut, confirmed, given."""
+            cores, write = divmod(count, 3)
+            generation, before = 1000 + cores, ORIGIN_MILLI - cores * 1000
+            after = before - 1000
+            confirmed = (generation - 1, before) if write == 0 else (generation, after)
+            write_both(api, node, ORIGIN_MILLI - (after if write == 2 else before), after, generation, confirmed)
+
+        write_both(self.api, node, 0, ORIGIN_MILLI, generation=999, confirmed=(999, ORIGIN_MILLI))
+        with Again(0.25, core_by_core_and_confirmed) as moved:
+            code, report = check("--for", "5s", "--lag", "1s", "--writer", FIELD_MANAGER)
+        self.assertLess(moved.count, ORIGIN_MILLI * 3 // 1000, "there was nothing left to move: this proves less than it says")
+        self.assertGreater(report["changes"], 12)
+        self.assertEqual((0, set()), (code, self.causes(report)), report)
+
+    def test_what_is_known_is_told_and_is_no_mistake(self):
+        """An excess that is younger than the lag, one that is worth no write, work that outlives a cut, and what cannot be read."""
+        young, small, cut, garbled = (self.node(f"known-{what}", status=used(2, 4)) for what in ("young", "small", "cut", "garbled"))
+        write_offer(self.api, young, 25000)  # 17200 lie under the line
+        write_offer(self.api, small, 17900)  # 4 % of it above the line; a tenth is worth a write
+        write_offer(self.api, cut, 3000)
+        colocation.put_pod(self.api, cut, {"name": "known-cut-pod", "prio": "koord-batch", "qos": "BE", "requests": batch(5000), "phase": "Running"})
+        write_offer(self.api, garbled, 3000)
+        must(self.api.request("PATCH", f"/api/v1/nodes/{garbled}", {"metadata": {"annotations": {colocation.ORIGIN: "{"}}}, content=MERGE))
+        code, report = check("--for", "3s", "--lag", "1h", "--writer", FIELD_MANAGER)
+        self.assertEqual((0, True, set()), (code, report["clean"], self.causes(report)), report)
+        told = {(finding["node"], finding["id"]) for finding in report["findings"]}
+        self.assertEqual({(young, "TM-AUDIT-007"), (small, "TM-AUDIT-008"), (cut, "TM-AUDIT-009"), (garbled, "TM-AUDIT-011")}, told, report)
 
     def test_growth_without_reports_and_growth_that_jumps_are_caught(self):
         node = self.node("jump-1", status=used(20, 4), age_s=3600)
@@ -135,7 +239,7 @@ class CheckLedger(WithApi):
             "metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": "schema: 1\nmode: enforce\nprofile: tidemark\n"},
         }))
         # It grows by a core a second for as long as somebody looks, whenever that begins.
-        with Growing(node):
+        with Again(1, lambda api, count: write_offer(api, node, 1000 + count * 1000)):
             code, report = check("--for", "8s", "--lag", "1s", "--writer", FIELD_MANAGER)
         self.assertEqual(code, 1)
         self.assertLessEqual({"TM-AUDIT-004", "TM-AUDIT-006"}, self.causes(report), report)

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from cluster import colocation, previous
-from cluster.colocation import NODESLOS, must
+from cluster.colocation import must
 from cluster.manager_case import WithManager
 from cluster.test_manager import amounts
 from cluster.test_swap import Watched, numbers
@@ -48,16 +48,6 @@ class TakenOver:
         listed = must(self.api.request("GET", "/api/v1/nodes"))
         return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in self.nodes}, listed["metadata.resourceVersion"]
 
-    def specs(self) -> dict[str, dict]:
-        """Without the word on modes and classes (extensions…agent), which earlier versions did not say."""
-        specs = {node: must(self.api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in self.nodes}
-        for spec in specs.values():
-            ours = spec["extensions"]["Object"].get("tidemark", {})
-            ours.pop("agent", None)
-            if set(ours) == {"schema"}:
-                del spec["extensions"]["Object"]["tidemark"]
-        return specs
-
     def take_over(self, before: dict[str, dict]) -> Component:
         component = previous.run(os.environ["TIDEMARK_BINARY"], self.journal)
         self.addCleanup(component.stop)
@@ -80,7 +70,7 @@ class TakenOver:
         wanted = {name: numbers(node) for name, node in before.items()}
         for name in previous.SELLS:
             self.assertGreater(wanted[name]["allocatable"]["kubernetes.io/batch-cpu"], 0, "the recording sells something")
-        specs = self.specs()
+        specs = previous.specs(self.api, self.nodes)
         watched = Watched(version)
         self.addCleanup(watched.close)
         component = self.take_over(before)
@@ -89,7 +79,7 @@ class TakenOver:
             name = event["object"]["metadata"]["name"]
             if name in wanted:
                 self.assertEqual(wanted[name], numbers(event["object"]), f"a number of {name} moved")
-        self.assertEqual(specs, self.specs(), "what agents go by")
+        self.assertEqual(specs, previous.specs(self.api, self.nodes), "what agents go by")
 
         wanted_metrics = {
             "tidemark_manager_state_good": 1, "tidemark_manager_config_good": 1, "tidemark_settings_revision": 2, "tidemark_settings_nodes_behind": 0,

@@ -13,15 +13,29 @@ import unittest
 from pathlib import Path
 
 from cluster import colocation
-from cluster.colocation import MERGE, ORIGIN, SETTINGS, must
+from cluster.colocation import MERGE, NODEMETRICS, NODESLOS, ORIGIN, SETTINGS, must
 from cluster.manager_case import LEASES, WithManager
 from cluster.test_manager import GOLDEN, amounts
-from cluster.tidemark_process import wait_for
+from cluster.test_manager_nodeslo import DEFAULT_COLLECT, DEFAULTS
+from cluster.test_manager_nodeslo import GOLDEN as NODESLO_GOLDEN
+from cluster.test_manager_zones import NODE, TOPOLOGIES, ZONES, WithTopology
+from cluster.tidemark_process import Component, wait_for
+from cluster.webhook_case import BATCH, HOOKS, MUTATING, NAMESPACE, PODS, PROFILES, SECRET, SPEC, VALIDATING, kubectl, pod
 
 ROOT = Path(__file__).parents[2]
 NORMALIZATION = "node.koordinator.sh/cpu-normalization-ratio"
 EXTENDED = "kubernetes.io/"
 OURS = {"tidemark.io/capacity-epoch", "tidemark.io/config-hash"}
+FLAGS = ("--leader-election-namespace=koordinator-system", "--kube-api-qps=200", "--kube-api-burst=200")
+WITH_WEBHOOKS = (*FLAGS, "--webhooks=on", "--webhook-addr=127.0.0.1:0", "--webhook-host=127.0.0.1")
+# Of the formulas' worked example, with its thresholds: the golden vectors have no topologies.
+ZONED, ZONED_STRATEGY = "swap-zoned", '{"cpuReclaimThresholdPercent":60,"memoryReclaimThresholdPercent":65}'
+# Contract 11.1, as Koordinator's manager registers it, and keeps it in an annotation to make its registrations from.
+PEERS_HOOK = {
+    "name": "mpod-create.koordinator.sh", "clientConfig": {"service": {"name": "koordinator-webhook-service", "namespace": "koordinator-system", "path": "/mutate-pod"}},
+    "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+    "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "namespaceSelector": {"matchLabels": {"pods-of": "the-peer"}},
+}
 LEASE = {"metadata": {"name": "koordinator-manager"}, "spec": {"holderIdentity": "koord-manager-0", "leaseDurationSeconds": 120, "leaseTransitions": 3}}
 
 
@@ -32,11 +46,11 @@ def clean_up_commands() -> str:
 
 
 class Watched:
-    """Every state that the nodes go through, as any other reader of the API server would see it."""
+    """Every state that the nodes, or others, go through, as any other reader of the API server would see it."""
 
-    def __init__(self, version: str):
+    def __init__(self, version: str, path: str = "/api/v1/nodes"):
         self._api = colocation.client()
-        self._watch = self._api.watch("/api/v1/nodes", resourceVersion=version, allowWatchBookmarks="false")
+        self._watch = self._api.watch(path, resourceVersion=version, allowWatchBookmarks="false")
         self.seen: list[dict] = []
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -75,7 +89,28 @@ def plain(node: dict) -> dict:
     return kept
 
 
-class Swap(WithManager):
+def batch_of_zones(topology: dict) -> list[dict]:
+    return [{each["name"]: each for each in zone["resources"] if each["name"].startswith(EXTENDED)} for zone in topology["zones"]]
+
+
+class Specs:
+    """NodeSLOs and the specs of NodeMetrics, as the peer leaves them."""
+
+    def write_specs(self, node: str, nodeslo: dict) -> None:
+        must(self.api.request("POST", NODESLOS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": node}, "spec": nodeslo}))
+        must(self.api.request("POST", NODEMETRICS, {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": node}}), 201, 409)
+        must(self.api.request("PATCH", f"{NODEMETRICS}/{node}", {"spec": {"metricCollectPolicy": DEFAULT_COLLECT}}, content=MERGE))
+
+    def specs(self) -> dict[str, dict]:
+        """All of them, to the revision: one that nobody writes is as it was."""
+        return {f"{path} {each['metadata']['name']}": each for path in (NODESLOS, NODEMETRICS)
+                for each in must(self.api.request("GET", path))["items"] if each["metadata"]["name"] in self.nodes}
+
+    def hand_over(self) -> None:
+        must(self.api.request("PATCH", f"{LEASES}/koordinator-manager", {"spec": {"holderIdentity": ""}}, content=MERGE))
+
+
+class Swap(Specs, WithTopology):
     def setUp(self):
         recorded = json.loads((GOLDEN / "cases.json").read_text())
         self.expected = json.loads((GOLDEN / "expected.json").read_text())
@@ -84,6 +119,13 @@ class Swap(WithManager):
         for case in recorded["cases"]:
             colocation.put_case(self.api, case)
             self.write_as_the_peer(case["node"])
+        self.node(ZONED, annotations={"node.koordinator.sh/colocation-strategy": ZONED_STRATEGY})
+        self.expected[ZONED] = {"allocatable": {**NODE, "kubernetes.io/mid-cpu": "0", "kubernetes.io/mid-memory": "0"}, "origin": NODE}
+        self.write_as_the_peer(ZONED)
+        self.topology(ZONED, info=None)
+        self.write_zones_as_the_peer()
+        for node in self.nodes:
+            self.write_specs(node, DEFAULTS)
         # Whatever other tests left.
         self.api.request("DELETE", f"{LEASES}/koordinator-manager")
         self.api.request("DELETE", f"{SETTINGS}/tidemark-config-revisions")
@@ -99,6 +141,17 @@ class Swap(WithManager):
             annotations = {ORIGIN: json.dumps({"resources": wanted["origin"]}, separators=(",", ":")), NORMALIZATION: "1.00"}
             must(self.api.request("PATCH", f"/api/v1/nodes/{name}/status", {"metadata": {"annotations": annotations}}, content=MERGE))
 
+    def write_zones_as_the_peer(self) -> None:
+        zones = self.read_topology()["zones"]
+        for zone, (cpu, memory) in zip(zones, ZONES, strict=True):
+            batch = {"kubernetes.io/batch-cpu": cpu, "kubernetes.io/batch-memory": str(memory)}
+            kept = [each for each in zone["resources"] if each["name"] not in batch]
+            zone["resources"] = [*kept, *({"name": name, "capacity": amount, "allocatable": amount, "available": amount} for name, amount in batch.items())]
+        must(self.api.request("PATCH", f"{TOPOLOGIES}/{ZONED}", {"zones": zones}, content=MERGE))
+
+    def read_topology(self) -> dict:
+        return must(self.api.request("GET", f"{TOPOLOGIES}/{ZONED}")).json
+
     def read(self) -> tuple[dict[str, dict], str]:
         listed = must(self.api.request("GET", "/api/v1/nodes"))
         return {each["metadata"]["name"]: each for each in listed["items"] if each["metadata"]["name"] in self.nodes}, listed["metadata.resourceVersion"]
@@ -106,7 +159,8 @@ class Swap(WithManager):
     def everything(self) -> set[str]:
         """Names of what is on the cluster of the kinds that a manager writes."""
         found = set()
-        for path in (SETTINGS, LEASES, "/api/v1/namespaces/koordinator-system/secrets", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"):
+        hooks = (f"{HOOKS}/{kind}webhookconfigurations" for kind in ("mutating", "validating"))
+        for path in (SETTINGS, LEASES, "/api/v1/namespaces/koordinator-system/secrets", *hooks):
             found |= {f"{path.rsplit('/', 1)[1]}/{each['metadata']['name']}" for each in must(self.api.request("GET", path)).get("items", [])}
         return found
 
@@ -115,13 +169,15 @@ class Swap(WithManager):
         done = subprocess.run(["bash", "-eu", "-c", clean_up_commands()], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         self.assertEqual(0, done.returncode, done.stderr)
 
-    def come_and_go(self) -> None:
+    def come_and_go(self, *flags: str, meanwhile=lambda component: None) -> None:
         """Ours takes the lease that the peer's manager gave back, settles every node, and goes."""
-        component = self.run_manager("--leader-election-namespace=koordinator-system", "--kube-api-qps=200", "--kube-api-burst=200")
+        component = self.start_manager(*(flags or FLAGS))
+        # With webhooks it is ready when it has certificates, which are the leader's to make.
+        wait_for(component.ready if not flags else lambda: "caches filled" in component.log, "a manager that is ready to lead", component)
         self.assertEqual(0, component.metrics()["tidemark_leader"], "the lease is the peer's")
         before, _ = self.read()
         self.assertTrue(all(not OURS & set(node["metadata"].get("annotations", {})) for node in before.values()), "written without the lease")
-        must(self.api.request("PATCH", f"{LEASES}/koordinator-manager", {"spec": {"holderIdentity": ""}}, content=MERGE))
+        self.hand_over()
         kept = {name for name, wanted in self.expected.items() if wanted.get("allocatable")}
 
         def settled() -> bool:
@@ -130,17 +186,47 @@ class Swap(WithManager):
             return kept <= carried and component.metrics()['tidemark_work_queue_depth{component="overcommit"}'] == 0
 
         wait_for(settled, "every node to be taken over", component)
+        meanwhile(component)
         self.assertEqual(0, component.stop())
+
+    def register_as_the_peer(self) -> None:
+        for name in ("koord-prod", "koord-batch"):
+            body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 9000 if name == "koord-prod" else 5000}
+            must(self.api.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", body), 201, 409)
+        must(self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}}), 201, 409)
+        for path in (MUTATING, VALIDATING, SECRET, f"{PODS}/swapped", f"{PROFILES}/swapped"):
+            self.addCleanup(self.api.request, "DELETE", path, gracePeriodSeconds=0)
+        profile = {"apiVersion": "config.koordinator.sh/v1alpha1", "kind": "ClusterColocationProfile", "metadata": {"name": "swapped"}, "spec": BATCH}
+        must(self.api.request("POST", PROFILES, profile))
+        must(self.api.request("POST", MUTATING.rsplit("/", 1)[0], {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+            "metadata": {"name": MUTATING.rsplit("/", 1)[1], "annotations": {"template": json.dumps([PEERS_HOOK])}}, "webhooks": [PEERS_HOOK],
+        }))
+
+    def make_a_pod(self, component: Component) -> None:
+        """By our webhooks: a batch pod, as the peer's would have made it (contract 11.2)."""
+        labels = {"app": "spark"}
+
+        def asked() -> bool:
+            return "by" in must(self.api.request("POST", PODS, pod("probe", labels=labels), dryRun="All")).get("metadata.labels", {})
+
+        wait_for(asked, "our webhooks in use", component)
+        done = kubectl("create", "-f", "-", "-o", "json", given=pod("swapped", labels=labels, requests={"cpu": "1500m", "memory": "2Gi"}))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("tidemark.io/profiles", json.loads(done.stdout)["metadata"]["annotations"], "which the guide's commands are to take away")
 
     def test_peer_ours_peer_moves_no_number_and_leaves_nothing(self):
         before, version = self.read()
-        there = self.everything()
+        self.register_as_the_peer()
+        there, specs, topology = self.everything(), self.specs(), self.read_topology()
+        self.assertEqual(2 * len(self.nodes), len(specs))
         wanted = {name: numbers(node) for name, node in before.items()}
         self.assertEqual({name: amounts(entry.get("allocatable")) or {} for name, entry in self.expected.items()}, {name: one["allocatable"] for name, one in wanted.items()})
-        watched = Watched(version)
+        watched, zones = Watched(version), Watched(version, TOPOLOGIES)
         self.addCleanup(watched.close)
+        self.addCleanup(zones.close)
 
-        self.come_and_go()
+        self.come_and_go(*WITH_WEBHOOKS, meanwhile=self.make_a_pod)
         after, _ = self.read()
         for name, node in after.items():
             told = set(node["metadata"].get("annotations", {})) - set(before[name]["metadata"].get("annotations", {}))
@@ -148,16 +234,24 @@ class Swap(WithManager):
         # The lease is free for the peer, and holds its place in the count of leaders.
         lease = must(self.api.request("GET", f"{LEASES}/koordinator-manager"))
         self.assertEqual("", lease.get("spec.holderIdentity", ""))
-        self.assertEqual(there | {"configmaps/tidemark-config-revisions"}, self.everything())
+        hooks = {"secrets/koordinator-webhook-certs", f"validatingwebhookconfigurations/{VALIDATING.rsplit('/', 1)[1]}"}  # the peer's by name
+        self.assertEqual(there | hooks | {"configmaps/tidemark-config-revisions"}, self.everything())
+        self.assertEqual([PEERS_HOOK], json.loads(must(self.api.request("GET", MUTATING))["metadata.annotations"]["template"]), "what the peer registers from")
 
         self.clean_up()
         clean, _ = self.read()
         self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in clean.items()})
-        self.assertEqual(there, self.everything())
+        self.assertEqual(there | hooks, self.everything())
+        self.assertEqual(specs, self.specs(), "nobody had a reason to write them")
+        self.assertEqual(plain(topology), plain(self.read_topology()))
+        made = must(self.api.request("GET", f"{PODS}/swapped")).json
+        self.assertEqual({SPEC}, set(made["metadata"]["annotations"]))
+        self.assertEqual({"kubernetes.io/batch-cpu": "1500", "kubernetes.io/batch-memory": "2Gi"}, made["spec"]["containers"][0]["resources"]["requests"])
 
         # The peer is back: its inputs are what they were, so it writes what it wrote.
-        for name in self.nodes:
+        for name in self.expected:
             self.write_as_the_peer(name)
+        self.write_zones_as_the_peer()
         again, _ = self.read()
         self.assertEqual({name: plain(node) for name, node in before.items()}, {name: plain(node) for name, node in again.items()})
 
@@ -166,12 +260,15 @@ class Swap(WithManager):
         for event in watched.seen:
             name = event["object"]["metadata"]["name"]
             self.assertEqual(("MODIFIED", wanted[name]), (event["type"], numbers(event["object"])), f"a number of {name} moved")
+        zones.close()
+        for event in zones.seen:
+            self.assertEqual(batch_of_zones(topology), batch_of_zones(event["object"]), "a number of a zone moved")
 
     def test_off_and_on_leave_no_trace_either(self):
         before, _ = self.read()
         there = self.everything()
-        must(self.api.request("PATCH", f"{LEASES}/koordinator-manager", {"spec": {"holderIdentity": ""}}, content=MERGE))
-        component = self.run_manager("--leader-election-namespace=koordinator-system", "--kube-api-qps=200", "--kube-api-burst=200")
+        self.hand_over()
+        component = self.run_manager(*FLAGS)
         node = next(name for name, wanted in self.expected.items() if wanted.get("allocatable"))
         for words in (("off", "node", node, "--now"), ("on", "node", node), ("off", "cluster", "--now", "--yes"), ("on", "cluster", "--yes")):
             done = subprocess.run(
@@ -195,7 +292,7 @@ class Swap(WithManager):
         """Without the clean-up between: what ours left behind is what it goes on from."""
         self.come_and_go()
         first, _ = self.read()
-        component = self.run_manager("--leader-election-namespace=koordinator-system", "--kube-api-qps=200", "--kube-api-burst=200")
+        component = self.run_manager(*FLAGS)
         kept = [name for name, wanted in self.expected.items() if wanted.get("allocatable")]
         epoch = {name: first[name]["metadata"]["annotations"]["tidemark.io/capacity-epoch"] for name in kept}
 
@@ -206,6 +303,29 @@ class Swap(WithManager):
         wait_for(next_epoch, "the next epoch on every node", component)
         second, _ = self.read()
         self.assertEqual({name: numbers(node) for name, node in first.items()}, {name: numbers(node) for name, node in second.items()})
+
+
+class SwapOfNodeSlos(Specs, WithManager):
+    """Of settings with every key, on the nodes of which the peer's NodeSLOs are recorded."""
+
+    def test_none_is_written_by_who_takes_over(self):
+        recorded, expected = (json.loads((NODESLO_GOLDEN / name).read_text()) for name in ("case.json", "expected.json"))
+        colocation.put_data(self.api, recorded["config"])
+        self.nodes = [*expected, "last"]
+        for node in recorded["nodes"]:
+            colocation.put_node(self.api, node["name"], capacity={"cpu": "32", "memory": "128Gi", "pods": "110"}, labels=node["labels"])
+            self.write_specs(node["name"], expected[node["name"]])
+        self.api.request("DELETE", f"{LEASES}/koordinator-manager")
+        must(self.api.request("POST", LEASES, LEASE))
+        before = self.specs()
+        component = self.run_manager(*FLAGS)
+        self.hand_over()
+        wait_for(lambda: component.metrics().get("tidemark_leader") == 1, "its turn to lead", component)
+        # It is through with what it knew when a node that is made now has what it needs.
+        colocation.put_node(self.api, "last", capacity={"cpu": "32", "memory": "128Gi", "pods": "110"})
+        wait_for(lambda: len(self.specs()) == len(before) + 2, "the specs of a last node", component)
+        component.stop()
+        self.assertEqual(before, {name: each for name, each in self.specs().items() if name in before})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from cluster import previous
-from cluster.colocation import NODESLOS, must
+from cluster.colocation import must
 from cluster.manager_case import WithManager
 from cluster.test_previous import EPOCH
 from cluster.test_swap import numbers
@@ -59,8 +59,7 @@ class ThereAndBack(WithManager):
         return {each["metadata"]["name"]: each for each in listed if each["metadata"]["name"] in previous.NODES}
 
     def standing(self) -> dict:
-        specs = {node: must(self.api.request("GET", f"{NODESLOS}/{node}"))["spec"] for node in previous.NODES}
-        return {"numbers": {name: numbers(node) for name, node in self.nodes_now().items()}, "specs": specs}
+        return {"numbers": {name: numbers(node) for name, node in self.nodes_now().items()}, "specs": previous.specs(self.api, previous.NODES)}
 
     def lead(self, binary: str):
         """Until it has written every node that sells, and nothing is left to do."""

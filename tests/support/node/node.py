@@ -210,6 +210,14 @@ class Node:
         os.kill(before, signal.SIGKILL)
         self._until("another kubelet answers", lambda: self._kubelet_pid() not in (0, before) and self._healthy())
 
+    def show(self, path: str, text: str) -> None:
+        """Whoever is on the node reads this in that file from now on; nobody else does."""
+        file = self.layout.state / "shown" / path.strip("/").replace("/", "-")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        bind = ["nsenter", "--target", str(self._kubelet_pid()), "--mount", "--", "mount", "--bind", str(file), path]
+        subprocess.run(bind, stdin=subprocess.DEVNULL, check=True)
+
     def _kubelet_pid(self) -> int:
         start = f"{self._kubelet} --config {self.layout.kubelet}"
         return next((pid for pid, line in processes_of(self.layout.state, 0).items() if line.startswith(start)), 0)

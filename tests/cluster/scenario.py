@@ -1,0 +1,262 @@
+"""One scenario file of tests/cluster/scenarios: what people and agents do, and what nodes then offer, in words.
+
+One manager carries all files out at the same time, each on nodes and in a pool of its own. Before `manager` stands what it finds. Amounts are CPU/MEMORY; of
+expected ones a single number is milli-cores of CPU, a memory is in bytes, and they are batch where nothing else is said.
+
+    settings JSON                     of this scenario's nodes, in colocation-config
+    pool TEXT, calendar TEXT          of this scenario's pool and calendar in tidemark-config, as YAML between braces
+    node NAME [carries MILLI] [allocatable C/M]    32 cores, 128Gi, of which 60 % and 65 % may be used; it carries so much batch-cpu already
+    zones NAME N                      its NodeResourceTopology, with so many equal zones
+    report NAME WORDS                 its agent reports, again and again; silent NAME: no more. `cpu N`: the system uses N cores and 4Gi, or each by its
+                                      name: node C/M, system C/M, reclaimable C/M, host C/M and gone C/M (online, on the host and of a pod that is not there
+                                      any more); age MINUTES
+    online|batch|pod NAME on NODE …   a pod, requesting `cpu` cores, `batch-cpu` milli-cores or `request` C/M; with `uses C[/M]` it is in the reports;
+                                      qos, prio, phase, and numa: the places of its zones, by comma
+    uses POD C/M, evict PODS, ends POD    what its agent reports of it, and as a kubelet leaves it
+    annotate|label NODE KEY TEXT, tidemark WORDS    a TEXT of - takes it away
+    > NODE offers [mid|yarn] AMOUNT|nothing, > NODE origin AMOUNT, > NODE zone PLACE offers AMOUNT
+    > NODE says REASON, > NODE rises to MILLI by at most MILLI a second
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+import traceback
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.test_manager import CAPACITY, quantity
+from cluster.tidemark_process import Component, explain
+
+PODS = "/api/v1/namespaces/default/pods"
+TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
+BATCH = "kubernetes.io/batch-cpu"
+ONLINE = {"priority": "koord-prod", "qos": "LS"}
+LIMIT_S = 120
+LOOK_S = 0.25
+GRACE_S = 10  # between a cut and the report that this clock begins at lies whatever a busy machine needs
+
+
+def measured(text: str) -> dict:
+    """Of `CPU/MEMORY`; CPU alone goes with 1Gi."""
+    cpu, _, memory = text.partition("/")
+    return {"resources": {"cpu": cpu, "memory": memory or "1Gi"}}
+
+
+def status_of(words: list[str]) -> tuple[dict, float]:
+    """What an agent reports of its node, without its pods, and how many minutes ago."""
+    parts = dict(zip(words[::2], words[1::2], strict=True))
+    if "cpu" in parts:
+        parts["node"] = parts["system"] = f"{parts.pop('cpu')}/4Gi"
+    age_minutes = float(parts.pop("age", "0"))
+    system = measured(parts.pop("system"))
+    status = {"nodeMetric": {"nodeUsage": measured(parts.pop("node")), "systemUsage": system}, "podsMetric": [], "hostApplicationMetric": []}
+    reclaimable = measured(parts.pop("reclaimable")) if "reclaimable" in parts else {"resources": {}}
+    status["prodReclaimableMetric"] = {"resource": reclaimable}
+    if "host" in parts:
+        status["hostApplicationMetric"] = [{**ONLINE, "name": "host", "usage": measured(parts.pop("host"))}]
+    if "gone" in parts:
+        status["podsMetric"] = [{**ONLINE, "name": "gone", "namespace": "default", "podUsage": measured(parts.pop("gone"))}]
+    assert not parts, f"no word of a report: {', '.join(parts)}"
+    return status, age_minutes * 60
+
+
+def same(found: dict[str, str], kind: str, amount: str) -> bool:
+    """Whether batch, or mid, is so much: a memory counts where one is told."""
+    names = [f"kubernetes.io/{'mid' if kind == 'mid' else 'batch'}-{name}" for name in ("cpu", "memory")]
+    wanted = [None, None] if amount == "nothing" else [int(each) for each in amount.split("/")]
+    return all(wanted == (quantity(found[name]) if name in found else None) for name, wanted in zip(names, wanted))
+
+
+class Scenario:
+    def __init__(self, path: Path):
+        self.name = path.stem.replace("_", "-")
+        lines = [(number, line.split("#")[0].rstrip() if not line.startswith("annotate") else line.rstrip()) for number, line in enumerate(path.read_text().splitlines(), 1)]
+        lines = [(number, line) for number, line in lines if line]
+        begin = next(i for i, (_, line) in enumerate(lines) if line == "manager")
+        self.path, self.before, self.after = path, lines[:begin], lines[begin + 1 :]
+        self.settings = [json.loads(line.split(None, 1)[1]) for _, line in self.before if line.startswith("settings ")]
+        self.pool = [line.split(None, 1)[1] for _, line in self.before if line.startswith("pool ")]
+        self.calendar = [line.split(None, 1)[1] for _, line in self.before if line.startswith("calendar ")]
+        self.nodes: set[str] = set()
+        self.pods: dict[str, str] = {}  # name → node
+        self.uses: dict[str, dict] = {}  # pod → its part of a report
+        self.reports: dict[str, tuple[dict, float]] = {}  # node → what is said of it, and how old that is
+        self.grows_from: dict[str, tuple[float, int]] = {}  # node → when it was reported last otherwise, and its offer then
+        self.failure = ""
+
+    def config(self) -> tuple[str, str]:
+        calendar = [f"calendar: {self.name}"] if self.calendar else []
+        pool = ", ".join([f"name: {self.name}", f"nodeSelector: {{matchLabels: {{pool: {self.name}}}}}", *calendar, *self.pool])
+        return f"- {{{pool}}}\n", "".join(f"- {{name: {self.name}, {text}}}\n" for text in self.calendar)
+
+    def node_configs(self) -> list[dict]:
+        return [{"name": self.name, "nodeSelector": {"matchLabels": {"pool": self.name}}, **each} for each in self.settings]
+
+    def prepare(self, api) -> None:
+        self.api = api
+        for number, line in self.before:
+            if not line.startswith(("settings ", "pool ", "calendar ")):
+                self.do(number, line)
+
+    def run(self, component: Component) -> None:
+        self.api, self.component = colocation.client(), component
+        try:
+            for number, line in self.after:
+                self.do(number, line)
+        except Exception:  # told by the test, with the others'
+            self.failure = traceback.format_exc(limit=-3)
+        finally:
+            self.api.close()
+
+    def node(self, name: str) -> str:
+        return f"{self.name}-{name}"
+
+    def do(self, number: int, line: str) -> None:
+        self.place = f"{self.path.name}:{number}: {line}"
+        word, rest = line.split(None, 1)
+        words = rest.split()
+        if word == ">":
+            return self.expect(words)
+        getattr(self, f"do_{word}")(words, rest)
+
+    # -- what people and agents do
+
+    def do_node(self, words, _) -> None:
+        name, fields = self.node(words[0]), dict(zip(words[1::2], words[2::2], strict=True))
+        self.nodes.add(name)
+        carried = {BATCH: fields["carries"], "kubernetes.io/batch-memory": "1Gi"} if "carries" in fields else {}
+        allocatable = measured(fields["allocatable"])["resources"] if "allocatable" in fields else {}
+        origin = {colocation.ORIGIN: json.dumps({"resources": carried})} if carried else {}
+        amounts = {**CAPACITY, **carried}
+        colocation.put_node(self.api, name, capacity=amounts, allocatable={**amounts, **allocatable}, labels={"pool": self.name}, annotations=origin)
+
+    def do_zones(self, words, _) -> None:
+        node, count = self.node(words[0]), int(words[1])
+        cpu, memory = str(quantity(CAPACITY["cpu"]) // count), str(quantity(CAPACITY["memory"]) // count)
+        amounts = [{"name": name, "capacity": amount, "allocatable": amount, "available": amount} for name, amount in (("cpu", cpu), ("memory", memory))]
+        zones = [{"name": f"node-{i}", "type": "Node", "resources": amounts} for i in range(count)]
+        self.api.request("DELETE", f"{TOPOLOGIES}/{node}")  # of a run that was killed
+        topology = {"apiVersion": "topology.node.k8s.io/v1alpha1", "kind": "NodeResourceTopology", "metadata": {"name": node}, "topologyPolicies": ["None"], "zones": zones}
+        must(self.api.request("POST", TOPOLOGIES, topology))
+
+    def do_report(self, words, _) -> None:
+        node = self.node(words[0])
+        if node not in self.grows_from or hasattr(self, "component"):
+            self.grows_from[node] = (time.monotonic(), self.offered(node) or 0)  # before anybody can go by the report
+        self.reports[node] = status_of(words[1:])
+        self.report()
+
+    def do_silent(self, words, _) -> None:
+        del self.reports[self.node(words[0])]
+
+    def report(self) -> None:
+        for node, (status, age_s) in self.reports.items():
+            pods = [part for pod, part in self.uses.items() if self.pods[pod] == node]
+            colocation.put_metric(self.api, node, {**status, "podsMetric": [*status["podsMetric"], *pods]}, age_s)
+
+    def put_pod(self, words, prio: str, qos: str) -> None:
+        name, node, fields = self.node(words[0]), self.node(words[2]), dict(zip(words[3::2], words[4::2], strict=True))
+        prio, qos = fields.pop("prio", prio), fields.pop("qos", qos)
+        asked = fields.pop("request", fields.pop("cpu", None))
+        requests = measured(asked)["resources"] if asked else {BATCH: fields.pop("batch-cpu"), "kubernetes.io/batch-memory": "1Gi"}
+        colocation.put_pod(self.api, node, {"name": name, "prio": prio, "qos": qos, "requests": requests, "phase": fields.pop("phase", "Running")})
+        self.pods[name] = node
+        if "numa" in fields:
+            placed = json.dumps({"numaNodeResources": [{"node": int(place)} for place in fields.pop("numa").split(",")]})
+            must(self.api.request("PATCH", f"{PODS}/{name}", {"metadata": {"annotations": {"scheduling.koordinator.sh/resource-status": placed}}}, content=MERGE))
+        if "uses" in fields:
+            self.uses[name] = {"name": name, "namespace": "default", "priority": prio, "qos": qos, "podUsage": measured(fields.pop("uses"))}
+        assert not fields, f"{self.place}: no word of a pod: {', '.join(fields)}"
+
+    def do_pod(self, words, _) -> None:
+        self.put_pod(words, "koord-batch", "BE")
+
+    do_batch = do_pod
+
+    def do_online(self, words, _) -> None:
+        self.put_pod(words, "koord-prod", "LS")
+
+    def do_uses(self, words, _) -> None:
+        self.uses[self.node(words[0])]["podUsage"] = measured(words[1])
+
+    def set_status(self, pod: str, status: dict) -> None:
+        self.uses.pop(self.node(pod), None)
+        must(self.api.request("PATCH", f"{PODS}/{self.node(pod)}/status", {"status": status}, content=MERGE))
+
+    def do_evict(self, words, _) -> None:
+        for pod in words:
+            self.set_status(pod, {"phase": "Failed", "reason": "Evicted"})
+
+    def do_ends(self, words, _) -> None:
+        self.set_status(words[0], {"phase": "Succeeded"})
+
+    def mark(self, kind: str, rest: str) -> None:
+        node, key, text = rest.split(None, 2)
+        change = {"metadata": {kind: {key: None if text == "-" else text}}}
+        must(self.api.request("PATCH", f"/api/v1/nodes/{self.node(node)}", change, content=MERGE))
+
+    def do_annotate(self, _, rest) -> None:
+        self.mark("annotations", rest)
+
+    def do_label(self, _, rest) -> None:
+        self.mark("labels", rest)
+
+    def do_tidemark(self, _, rest) -> None:
+        text = re.sub(r"{node (\S+)}", lambda match: self.node(match[1]), rest.replace("{pool}", self.name))
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], *text.split(), "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=90
+        )
+        assert done.returncode == 0, f"{self.place}: {done.stderr}"
+
+    # -- what is to come of it
+
+    def wait(self, question, found) -> None:
+        deadline = time.monotonic() + LIMIT_S
+        while not question():
+            assert self.component.process.poll() is None, f"{self.place}: the manager ended"
+            assert time.monotonic() < deadline, f"{self.place}: found {found()}"
+            self.report()
+            time.sleep(LOOK_S)
+
+    def offered(self, node: str) -> int | None:
+        amount = colocation.offered(self.api, node).get(BATCH)
+        return None if amount is None else quantity(amount)
+
+    def expect(self, words: list[str]) -> None:
+        node, verb, *rest = self.node(words[0]), *words[1:]
+        if verb == "says":
+            self.wait(lambda: rest[0] in explain(node, "-o", "json").stdout, lambda: explain(node).stdout)
+        elif verb == "rises":
+            self.rises(node, int(rest[1]), int(rest[5]))
+        else:
+            place = int(rest.pop(0)) if verb == "zone" else None
+            verb = rest.pop(0) if verb == "zone" else verb
+            kind, amount = rest if len(rest) == 2 else ("batch", rest[0])
+            found = {"origin": lambda: colocation.origin(self.api, node), "offers": lambda: self.carried(node, kind, place)}[verb]
+            self.wait(lambda: same(found() or {}, kind, amount), found)
+
+    def carried(self, node: str, kind: str, place: int | None) -> dict[str, str]:
+        if place is not None:
+            zones = must(self.api.request("GET", f"{TOPOLOGIES}/{node}"))["zones"]
+            return {each["name"]: each["available"] for each in zones[place]["resources"]}
+        if kind == "yarn":
+            text = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"].get("annotations", {}).get("tidemark.io/yarn-offer")
+            return {} if text is None else json.loads(text)["resources"]
+        return colocation.offered(self.api, node)
+
+    def rises(self, node: str, wanted: int, a_second: int) -> None:
+        """What is seen was decided before: since the beginning it can have grown by no more than this."""
+        began, first = self.grows_from[node]
+
+        def there() -> bool:
+            now = self.offered(node) or 0
+            most = first + a_second * (time.monotonic() - began + GRACE_S)
+            assert now <= most, f"{self.place}: {now} is more than {most:.0f}"
+            return now == wanted
+
+        self.wait(there, lambda: self.offered(node))
+        assert wanted > first, f"{self.place}: it was there already"

@@ -1,0 +1,188 @@
+"""The manager beside a real kubelet: what that does to batch resources in its node's status, and how soon they are back where something took them away.
+
+An event counts from the moment at which the API server's watch shows the node without its numbers, and is over when the watch shows them whole: both by the
+clock of one process that does nothing but read that watch. All of it happens while a line of other writes waits for the manager's budget.
+"""
+
+import json
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import MERGE, must
+from cluster.manager_case import WithManager
+from cluster.tidemark_process import Component, wait_for
+from contract.client import Broken
+from node.test_node import API, new_node, tearDownModule  # noqa: F401
+from support.node import pods
+
+BATCH = ("kubernetes.io/batch-cpu", "kubernetes.io/batch-memory")
+WORK = pods.Work("batch", pods.BEST_EFFORT, 5, 6, batch={"batch-cpu": 200, "batch-memory": 32 << 20})
+USED = {"resources": {"cpu": "100m", "memory": "1Gi"}}
+STATUS = {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
+OTHERS = 60
+OTHERS_CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+SLOW = ("--kube-api-qps=2", "--kube-api-burst=2")  # the others' writes, several a node, take minutes
+WITHIN_S = 1.0
+LIMIT_S = 60
+
+
+def numbers(node: dict) -> tuple:
+    """What the manager leaves a node with: both sides of the status, and the origin."""
+    status, annotations = node.get("status", {}), node["metadata"].get("annotations", {})
+    return (*(status.get(side, {}).get(name) for side in ("capacity", "allocatable") for name in BATCH), annotations.get(colocation.ORIGIN))
+
+
+class States:
+    """Every state that the node goes through, each with the moment at which the watch told of it."""
+
+    def __init__(self, node: str):
+        self._api = colocation.client()
+        version = must(self._api.get("/api/v1/nodes", limit="1"))["metadata.resourceVersion"]
+        self._watch = self._api.watch("/api/v1/nodes", fieldSelector=f"metadata.name={node}", resourceVersion=version)
+        self.seen: list[tuple[float, str, dict]] = []
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            while event := self._watch.event():
+                self.seen.append((time.monotonic(), event["type"], event["object"]))
+        except (Broken, OSError, ValueError, AttributeError):
+            pass  # closed; http.client trips over its own end
+
+    def close(self) -> None:
+        self._watch.close()
+        self._thread.join(10)
+        self._api.close()
+
+    def reach(self, version: str) -> bool:
+        return any(int(node["metadata"]["resourceVersion"]) >= int(version) for _, _, node in list(self.seen))
+
+    def losses(self) -> list[tuple[float, float | None]]:
+        """When one of the numbers was missing or 0, and when all were there again; None: not yet."""
+        found: list[tuple[float, float | None]] = []
+        for moment, kind, node in list(self.seen):
+            if kind == "DELETED":
+                continue  # a node that is not there has nothing to carry
+            lost, whole = bool(found) and found[-1][1] is None, not {None, "0"} & set(numbers(node))
+            if lost and whole:
+                found[-1] = (found[-1][0], moment)
+            elif not lost and not whole:
+                found.append((moment, None))
+        return found
+
+
+class BesideAKubelet(WithManager):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.node = cls.enterClassContext(new_node())
+
+    def setUp(self):
+        self.path = f"/api/v1/nodes/{self.node.name}"
+        self.before = must(API.get(self.path)).json  # as a kubelet alone leaves it
+        colocation.put_settings(self.api, {"enable": True})
+        colocation.put_metric(self.api, self.node.name, STATUS)
+        self.addCleanup(self.api.request, "DELETE", f"{colocation.NODEMETRICS}/{self.node.name}")
+        self.nodes = [f"other-{i}" for i in range(OTHERS)]
+        self.manager = self.run_manager("--leader-elect=false", *SLOW)
+        wait_for(lambda: colocation.CONFIG_HASH in self.read()["metadata"].get("annotations", {}), "everything on its node", self.manager, LIMIT_S)
+        for other in self.nodes:
+            colocation.put_node(self.api, other, capacity=OTHERS_CAPACITY)
+            colocation.put_metric(self.api, other, STATUS)
+        wait_for(lambda: self.waiting() > OTHERS / 2, "a line of waiting writes", self.manager, LIMIT_S)
+        self.whole = numbers(self.read())
+        self.assertNotIn(None, self.whole)
+        self.node.run([WORK])
+        self.work = self.containers()
+
+    def read(self) -> dict:
+        return must(self.api.get(self.path)).json
+
+    def waiting(self) -> float:
+        return self.manager.metrics()['tidemark_work_queue_depth{component="overcommit"}']
+
+    def containers(self) -> list[str]:
+        return [f"{pod['status']['phase']} {each['containerID']}" for pod in self.node.pods() for each in pod["status"].get("containerStatuses", [])]
+
+    def write_status(self, **sides) -> None:
+        must(self.api.request("PATCH", f"{self.path}/status", {"status": sides}, content=MERGE))
+
+    def restart_kubelet(self) -> None:
+        """Until the new one has written a status of its own."""
+        def told() -> str:
+            read = self.api.get(self.path)
+            conditions = read.get("status.conditions", []) if read.status == 200 else []
+            return next((each["lastHeartbeatTime"] for each in conditions if each["type"] == "Ready" and each["status"] == "True"), "")
+
+        self.node.kill_kubelet()
+        since = colocation.time_stamp()
+        wait_for(lambda: told() > since, "a status of the new kubelet", limit_s=LIMIT_S)
+
+    def after(self, what: str, event) -> list[float]:
+        """How long each loss lasted that came of the event."""
+        states = States(self.node.name)
+        try:
+            event()
+            version = self.read()["metadata"]["resourceVersion"]
+            wait_for(lambda: states.reach(version), f"the watch to tell of: {what}", self.manager, LIMIT_S)
+            wait_for(lambda: all(end for _, end in states.losses()), f"the end of each loss after: {what}", self.manager, LIMIT_S)
+        finally:
+            states.close()
+        self.assertGreater(len(states.seen), 0, f"nothing was written: {what}")
+        self.assertGreater(self.waiting(), 20, f"the line was over before {what} was: this proves nothing")
+        self.assertEqual(self.work, self.containers(), f"work that holds batch resources goes on: {what}")
+        took = [end - begin for begin, end in states.losses()]
+        print(f"{what}: " + (", ".join(f"back after {seconds * 1000:.0f} ms" for seconds in took) or "nothing lost"), file=sys.stderr)
+        return took
+
+    def keeps(self, what: str, event) -> None:
+        with self.subTest(what):
+            self.assertEqual([], self.after(what, event))
+
+    def loses_and_has_them_back(self, what: str, event) -> None:
+        with self.subTest(what):
+            took = self.after(what, event)
+            self.assertNotEqual([], took, "nothing was lost: this proves nothing")
+            self.assertLess(max(took), WITHIN_S)
+            self.assertEqual(self.whole, numbers(self.read()))
+
+    def test_what_takes_them_away_and_what_does_not(self):
+        self.keeps("the kubelet is killed and started again", self.restart_kubelet)
+        self.loses_and_has_them_back("the Node is deleted and the kubelet registers it anew", self.registers_anew)
+        self.loses_and_has_them_back("somebody takes them out of capacity and allocatable", self.taken_away)
+        self.loses_and_has_them_back("somebody puts a status back that is older than they are", self.older_status)
+        # Last: whatever is decided after it is calculated from another capacity.
+        self.keeps("the machine has fewer processors and less memory when the kubelet starts", self.on_a_smaller_machine)
+
+    # -- the events
+
+    def on_a_smaller_machine(self) -> None:
+        lines = [line.split() for line in Path("/proc/meminfo").read_text().splitlines()]
+        memory_kib, cpus = int(lines[0][1]) - (64 << 10), max(int(self.read()["status"]["capacity"]["cpu"]) // 2, 1)
+        self.node.show("/proc/meminfo", "".join(f"{name} {memory_kib if name == 'MemTotal:' else value} {' '.join(unit)}\n" for name, value, *unit in lines))
+        self.node.show("/sys/devices/system/cpu/online", f"0-{cpus - 1}\n" if cpus > 1 else "0\n")
+        self.restart_kubelet()
+        capacity = self.read()["status"]["capacity"]
+        self.assertEqual((str(cpus), f"{memory_kib}Ki"), (capacity["cpu"], capacity["memory"]))
+
+    def registers_anew(self) -> None:
+        must(self.api.request("DELETE", self.path))
+        self.restart_kubelet()
+
+    def taken_away(self) -> None:
+        self.write_status(capacity=dict.fromkeys(BATCH), allocatable=dict.fromkeys(BATCH))
+
+    def older_status(self) -> None:
+        """As `kubectl replace --subresource=status` of a file does."""
+        old = {**self.read(), "status": self.before["status"]}
+        old["metadata"].pop("resourceVersion")
+        must(self.api.put(f"{self.path}/status", old))
+
+
+if __name__ == "__main__":
+    unittest.main()
