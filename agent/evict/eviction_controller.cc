@@ -149,7 +149,7 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     return;
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
-  scope_.spawn(ask(task, order.gap));
+  scope_.spawn(ask(task, order.gap, order.grace));
 }
 
 void EvictionController::only_tell(const policy::EvictOrder& order, const model::Task& task) {
@@ -163,16 +163,16 @@ void EvictionController::only_tell(const policy::EvictOrder& order, const model:
                                                         {"reason", model::reason_id(Reason::kAgentObserves)}});
 }
 
-net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap) {
+net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base::Duration grace) {
   const std::string why = policy::evict_why(gap);
   if (outside_.last_words != nullptr) {
     co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::evict_seen(gap)));
   }
-  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason);
+  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
   // An API server that starts anew answers a moment later; what it is asked carries the pod's uid.
   for (int again = 0; outcome == EvictOutcome::kUnreachable && again < kAskAgainMax; ++again) {
     co_await loop_.sleep(kAskAgain);
-    outcome = co_await outside_.hands.ask(*task, gap.reason);
+    outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
   }
   answers_.push_back({policy::evict_key(*task), outcome});
   const Reason reason = reason_of(outcome);

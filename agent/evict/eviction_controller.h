@@ -69,7 +69,7 @@ class EvictionController {
   };
   void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
   void only_tell(const policy::EvictOrder& order, const model::Task& task);
-  net::Task<void> ask(TaskPointer task, policy::Gap gap);
+  net::Task<void> ask(TaskPointer task, policy::Gap gap, base::Duration grace);
   net::Task<void> kill(TaskPointer task, std::string why, model::Reason by);
   void know_again(const EvictionInputs& inputs);
   void forget_others();

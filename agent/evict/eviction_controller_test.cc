@@ -30,9 +30,11 @@ class Hands final : public EvictionHands {
   EvictOutcome answer = EvictOutcome::kAccepted;
   std::vector<std::string> asked, killed;
   std::vector<model::Reason> why;  // of all of them
+  base::Duration grace{};          // of the last one that was asked
 
-  net::Task<EvictOutcome> ask(const model::Task& task, model::Reason reason) override {
+  net::Task<EvictOutcome> ask(const model::Task& task, model::Reason reason, base::Duration granted) override {
     asked.push_back(task.name);
+    grace = granted;
     why.push_back(reason);
     co_return answer;
   }
@@ -174,6 +176,7 @@ TEST_F(Evictions, OfflineWorkEndsAboveTheMemoryLine) {
 TEST_F(Evictions, WhoDoesNotEndIsKilledAtItsDeadline) {
   pod("stubborn", 6);
   seconds(30);
+  EXPECT_EQ(hands.grace, 30s);
   EXPECT_TRUE(hands.killed.empty()) << "thirty seconds of grace";
   seconds(2);
   ASSERT_FALSE(hands.killed.empty());

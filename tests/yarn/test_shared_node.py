@@ -1,14 +1,15 @@
 """One real node that a kubelet and a NodeManager share: the agent sees, sets back and evicts YARN's containers as it does pods, by the copilot beside them."""
 
-import json
 import sys
 import time
 import unittest
-from pathlib import Path
 
 from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
-from yarn.sharing import API, LIMIT_S, ROOM, TASK_MIB, OnASharedNode, tearDownModule, test_eviction  # noqa: F401
+from yarn.sharing import API, KILLED, LIMIT_S, ROOM, TASK_MIB, TERMINATED, OnASharedNode, holds, tearDownModule  # noqa: F401
+
+DEAF = f"trap '' TERM; {holds(900)}"  # its children do not listen either
+GRACE_S = 3  # what node.evicting says to the agent
 
 
 class SharedNode(OnASharedNode):
@@ -40,12 +41,27 @@ class SharedNode(OnASharedNode):
         self.assertIn(master, running)
         gone = sorted(set(tasks) - set(running))
         self.assertEqual({"web"}, self.names())
-        self.assertIn(f"a container was killed container={gone[0]}", self.copilot.log)
-        asked = [each for each in self.audit() if each["object"]["kind"] == "CopilotTask"]
-        self.assertEqual((gone[0], "TM-EVICT-001", "done"), (asked[0]["object"]["name"], asked[0]["reason"], asked[0]["outcome"]))
-        losses = [json.loads(each) for each in (Path(self.state) / "learned/losses.jsonl").read_text().splitlines()]
-        self.assertIn(gone[0], [each["name"] for each in losses])
-        self.assertEqual(137, self.yarn.jobs[-1].wait_told(gone[0]).status)
+        self.assertIn(f"a container was asked to end container={gone[0]} reason=TM-EVICT-001", self.copilot.log)
+        self.assertNotIn("a container was killed", self.copilot.log)
+        self.assertEqual([("stop", "TM-EVICT-001", "done")], self.asked(gone[0]))
+        self.assertEqual("TM-EVICT-015", self.loss_of(gone[0])["ended"])
+        self.assertEqual(TERMINATED, self.yarn.jobs[-1].wait_told(gone[0]).status)
+
+    def test_a_container_that_does_not_listen_is_killed_at_its_deadline(self):
+        master, tasks = self.hold_memory(1, DEAF)
+        begin = self.draw_until_one_goes(tasks)
+        self.assertGreater(time.monotonic() - begin, GRACE_S)
+        self.all_have_ended()
+        self.assertEqual([("stop", "TM-EVICT-001", "done")], self.asked(tasks[0]))
+        self.assertEqual([], self.asked(master), "what the other one holds is on its way meanwhile")
+        loss = self.loss_of(tasks[0])
+        self.assertEqual("TM-EVICT-018", loss["ended"])
+        self.assertGreaterEqual(loss["ending_ms"], 1000 * GRACE_S)
+        self.assertEqual(KILLED, self.yarn.jobs[-1].wait_told(tasks[0]).status)
+
+    def asked(self, container: str) -> list[tuple[str, str, str]]:
+        """How its copilot was, why, and what came of it."""
+        return [(each["verb"], each["reason"], each["outcome"]) for each in self.audit() if each["object"]["kind"] == "CopilotTask" and each["object"]["name"] == container]
 
 
 if __name__ == "__main__":
