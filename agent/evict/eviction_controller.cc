@@ -120,7 +120,8 @@ void EvictionController::know_again(const EvictionInputs& inputs) {
     const base::WallTime asked = loop_.clock().wall() + -(loop_.clock().monotonic() - one.asked);
     going_[one.task] = {listed->task, {.feature = one.feature, .reason = one.reason},
                         asked,        seen.cpu,
-                        seen.memory,  one.lost_core_seconds};
+                        seen.memory,  one.lost_core_seconds,
+                        false,        one.killed};
   }
 }
 
@@ -204,6 +205,16 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
   const auto killed = co_await outside_.hands.kill(*task, by);
   killing_.erase(policy::evict_key(*task));
   const bool dead = killed && killed->left == 0;
+  const bool nobody = dead && killed->killed == 0;
+  if (const auto going = going_.find(policy::evict_key(*task)); going != going_.end()) {
+    going->second.killed |= !nobody;
+    // Whoever lists it has not noticed yet.
+    if (nobody && !std::exchange(going->second.was_empty, true)) {
+      log_.info("nobody was in the group that was to be killed",
+                {{"namespace", task->ns}, {"name", task->name}, {"group", task->path}});
+    }
+  }
+  if (nobody) co_return;
   if (dead) {
     log_.warn("killed", {{"namespace", task->ns},
                          {"name", task->name},
@@ -254,9 +265,9 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
                         .name = task.name,
                         .feature = std::string(policy::to_string(going.gap.feature)),
                         .reason = std::string(model::reason_id(going.gap.reason)),
-                        .ended = std::string(model::reason_id(going.preempted  ? Reason::kEvictPreempted
-                                                              : leaving.killed ? Reason::kEvictKilled
-                                                                               : Reason::kEvictAsked)),
+                        .ended = std::string(model::reason_id(going.preempted ? Reason::kEvictPreempted
+                                                              : going.killed  ? Reason::kEvictKilled
+                                                                              : Reason::kEvictAsked)),
                         .age = begun ? std::max(going.asked - *begun, base::Duration(0)) : base::Duration(0),
                         .cpu = going.cpu,
                         .memory = going.memory,
