@@ -19,11 +19,11 @@ if groups.why_not():
     raise unittest.SkipTest(groups.why_not())
 
 from node import test_eviction
-from node.evicting import LIMIT_S, Evicting
+from node.evicting import LIMIT_S, Evicting, offline
 from node.protecting import ROOM
 from node.test_agent import API, tearDownModule
 
-__all__ = ["API", "KILLED", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "TERMINATED", "OnASharedNode", "tearDownModule", "holds", "test_eviction"]  # what needs a node is had from here
+__all__ = ["API", "KILLED", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "TERMINATED", "OnASharedNode", "tearDownModule", "holds", "offline", "test_eviction"]  # what needs a node is had from here
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700
@@ -38,13 +38,14 @@ def holds(mib: int) -> str:
 class OnASharedNode(Evicting):
     SITE = Totals(memory_mib=4096, vcores=8)
     YARN_SITE: dict[str, str] = {}
+    QUEUES: dict[str, str] = {}  # of the scheduler
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
 
     @classmethod
     def launch(cls):
         """The agent of a node where a NodeManager and a copilot were first."""
         if not hasattr(cls, "yarn"):
-            cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, groups=PLACE, below=cls.node.cgroup))
+            cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, capacity=cls.QUEUES, groups=PLACE, below=cls.node.cgroup))
             folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
             cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}", *cls.copilot_flags())
             cls.addClassCleanup(cls.copilot.stop)
