@@ -64,6 +64,7 @@ struct EndingTest : kube::testing::ClientTest {
   EvictOutcome ask(const model::Task& task) { return run(ending->ask(task, model::Reason::kEvictMemoryLine, kGrace)); }
   std::vector<std::string> targets() const {
     std::vector<std::string> out;
+    out.reserve(transport.sent.size());
     for (const auto& each : transport.sent) out.push_back(each.request.target);
     return out;
   }
