@@ -21,6 +21,7 @@
 #include "linux/psi.h"
 #include "policy/node_rules/node_rules.h"
 #include "policy/render/doctor_text.h"
+#include "policy/stance/stance.h"
 
 namespace tidemark::cli {
 namespace {
@@ -37,6 +38,21 @@ policy::GroupLayout layout_of(linux::Layout layout) {
       return policy::GroupLayout::kV2;
   }
   return policy::GroupLayout::kNone;
+}
+
+policy::AgentFound said_by(const agent::AgentStatus& status) {
+  policy::AgentFound out;
+  for (const agent::StrategyStatus& each : status.strategies) {
+    out.strategies.push_back({each.strategy, each.stance, each.reason, each.in_force, each.says});
+    out.waits |= each.stance == policy::to_string(policy::Permit::kKeep);
+  }
+  out.trouble = status.trouble;
+  out.ordered_by = status.by;
+  out.ordered_why = status.why;
+  out.refused = status.refused;
+  out.left = status.left;
+  out.unmet = status.unmet;
+  return out;
 }
 
 class Examination {
@@ -99,6 +115,7 @@ class Examination {
     if (!*status) return;
     found_.koordlet = (*status)->peer_present;
     found_.holds = (*status)->holding;
+    found_.agent = said_by(**status);
     trials_ = std::move((*status)->trials);
   }
 

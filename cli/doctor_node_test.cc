@@ -119,6 +119,29 @@ TEST_F(DoctorNode, WhereAnAgentRunsItsOwnWordsAreTaken) {
   EXPECT_TRUE(report.bad()) << "nothing limits memory";
 }
 
+TEST_F(DoctorNode, WhatIsInForceIsTold) {
+  EXPECT_EQ(of(examine(), NodeTopic::kInForce).fact, NodeFact::kNoAgentSays);
+  agent::AgentStatus status;
+  status.strategies = {{model::Strategy::kBatchLimits, "enforce", "TM-AGENT-001", 3, "3 pods"},
+                       {model::Strategy::kEviction, "keep", "TM-AGENT-006", 0, ""}};
+  status.by = "ada@ops";
+  status.left = 4;
+  agent_runs(status);
+  const DoctorReport report = examine();
+  const auto in_force = of(report, NodeTopic::kInForce);
+  EXPECT_EQ(in_force.fact, NodeFact::kInForceWaits) << "of one of them it is not known what is wanted";
+  ASSERT_TRUE(in_force.agent);
+  EXPECT_EQ(in_force.agent->strategies.at(0),
+            (policy::StrategyFound{model::Strategy::kBatchLimits, "enforce", "TM-AGENT-001", 3, "3 pods"}));
+  EXPECT_EQ(in_force.agent->ordered_by, "ada@ops");
+  EXPECT_EQ(of(report, NodeTopic::kFiles).fact, NodeFact::kFilesLeft);
+  const Json json = render_json(report);
+  const auto& findings = json.at("findings")->as_array();
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const Json& each) {
+    return each.text_at("what") == "inForce" && each.text_at("found").starts_with("batchLimits: enforce, 3 files");
+  }));
+}
+
 TEST_F(DoctorNode, AnAgentOfAnOlderVersionTellsOfNoTrial) {
   agent_runs({});
   const DoctorReport report = examine();

@@ -9,6 +9,8 @@
 namespace tidemark::copilot {
 namespace {
 
+constexpr int kOk = 200, kAccepted = 202, kNotFound = 404;
+
 net::HttpRequest get(std::string target) {
   net::HttpRequest request;
   request.target = std::move(target);
@@ -41,9 +43,9 @@ net::Task<Result<std::string>> Client::call(net::HttpRequest request, base::Dura
   const std::string what = base::cat(request.method, " ", request.target.substr(0, request.target.find('?')));
   auto response = co_await transport_.fetch(std::move(request), limit);
   if (!response) co_return fail(std::move(response).error().within(what));
-  if (response->status == 200) co_return std::move(response->body);
+  if (response->status == kOk || response->status == kAccepted) co_return std::move(response->body);
   const std::string_view said = base::trim(response->body);
-  Error error{response->status == 404 ? ErrorKind::kUnsupported : ErrorKind::kUnavailable,
+  Error error{response->status == kNotFound ? ErrorKind::kUnsupported : ErrorKind::kUnavailable,
               base::cat(what, ": the copilot answered ", response->status,
                         said.empty() || said == "{}" ? std::string() : base::cat(" ", base::in_quotes(said))),
               response->status, 0};
@@ -80,6 +82,18 @@ net::Task<Result<Container>> Client::kill(std::string id, base::Duration limit) 
     co_return fail(ErrorKind::kInvalid, "what a copilot killed: wanted one container, found ", items.size());
   }
   co_return std::move(items.front());
+}
+
+net::Task<Result<void>> Client::stop(StopOrder order, base::Duration limit) {
+  std::string body;
+  base::JsonWriter(body)
+      .begin_object()
+      .member("containerID", order.id)
+      .member("graceSeconds", static_cast<std::int64_t>(order.grace.count()))
+      .member("reason", order.reason)
+      .end_object();
+  TM_CO_TRY_VOID(co_await call(post("/tidemark/v1/stop", std::move(body)), limit));
+  co_return Result<void>();
 }
 
 net::Task<Result<std::vector<Container>>> Client::kill_by_resource(model::Resources amount, base::Duration limit) {

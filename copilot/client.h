@@ -2,6 +2,7 @@
 // says seldom what, so such an answer is kUnavailable: its source is away, or it does not know the container.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ inline constexpr std::size_t kAnswerBytesMax = 8 * 1024 * 1024;
 // For a client of that socket: an absolute path.
 Result<net::HttpClientConfig> socket_config(std::string_view path);
 
+struct StopOrder {
+  std::string id;
+  std::chrono::seconds grace;  // an hour at most
+  std::string reason;          // one line of at most 200 bytes; may be empty
+};
+
 class Client {
  public:
   // `transport` leads to the copilot and outlives the client. Every call has a limit: a copilot asks its scheduler's
@@ -32,6 +39,9 @@ class Client {
   net::Task<Result<Container>> container(std::string id, base::Duration limit);
   // Answers the container as it was before. It may go on for a while.
   net::Task<Result<Container>> kill(std::string id, base::Duration limit);
+  // It is told to end and killed when `grace` is over; done when it was told. Told again, the earlier end holds. A
+  // route of our own copilot: kUnsupported where another one does not know it, or does not know the container.
+  net::Task<Result<void>> stop(StopOrder order, base::Duration limit);
   // Containers worth at least so much, as the copilot chooses. kUnsupported: the peer's answers 200 without a word, and
   // has done nothing.
   net::Task<Result<std::vector<Container>>> kill_by_resource(model::Resources amount, base::Duration limit);

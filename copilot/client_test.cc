@@ -72,6 +72,18 @@ TEST_F(CopilotClient, ItsSixRoutes) {
   EXPECT_EQ(got, R"({"resources":{"cpu":"2","memory":"1Gi"}})");
 }
 
+// Our own copilot's, which answers 202; of the peer "Unknown path → 404 text".
+TEST_F(CopilotClient, AStopIsARouteOfOurs) {
+  say(202, R"({"containerID":"x","killedAt":"2026-11-22T20:00:30Z"})");
+  EXPECT_TRUE(run(client().stop({std::string(kId), 30s, "TM-EVICT-001"}, kLimit)));
+  EXPECT_EQ(asked, "POST /tidemark/v1/stop");
+  EXPECT_EQ(got, base::cat(R"({"containerID":")", kId, R"(","graceSeconds":30,"reason":"TM-EVICT-001"})"));
+  say(404, "404 page not found");
+  EXPECT_EQ(run(client().stop({"x", 30s, ""}, kLimit)).error().kind, ErrorKind::kUnsupported);
+  say(503, R"({"error":"the NodeManager hangs"})");
+  EXPECT_EQ(run(client().stop({"x", 30s, ""}, kLimit)).error().kind, ErrorKind::kUnavailable);
+}
+
 TEST_F(CopilotClient, AnIdIsOneWord) {
   say(200, R"({"name":"x"})");
   EXPECT_TRUE(run(client().container("a&b=/../c", kLimit)));

@@ -18,6 +18,7 @@ using linux::KillReport;
 using policy::EvictionDenial;
 using policy::EvictOutcome;
 
+constexpr std::string_view kNoCopilot = "no copilot tells of it any more";
 constexpr int kForbiddenCode = 403, kConflictCode = 409, kTooManyCode = 429;
 
 // Of the pod itself, and not of how it was asked.
@@ -84,9 +85,9 @@ Ending::Ending(net::EventLoop& loop, EndingOutside outside, base::Log log, std::
       actor_(std::move(actor)),
       worker_(1, kKillsWaitingMax) {}
 
-net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why) {
+net::Task<EvictOutcome> Ending::ask(const model::Task& task, model::Reason why, base::Duration grace) {
   if (nobody_may_end(task)) return answer(EvictOutcome::kNever);
-  Of of{task.identity.source, task.identity.task, task.ns, task.name, task.path, why};
+  Of of{task.identity.source, task.identity.task, task.ns, task.name, task.path, why, grace};
   switch (task.kind) {
     case model::TaskKind::kPod:
       return told(evict(of), of);
@@ -128,7 +129,7 @@ net::Task<Ending::Told> Ending::end_container(const model::Task& task, Of of) {
   copilot::Client* const copilot = outside_.copilot ? outside_.copilot(task) : nullptr;
   const bool yarn = copilot::parse_yarn_container(task.identity.task).has_value();
   if (yarn && outside_.take_back != nullptr && outside_.take_back->heard()) return take_back(copilot, std::move(of));
-  return kill_container(copilot, std::move(of));
+  return stop_container(copilot, std::move(of));
 }
 
 net::Task<Ending::Told> Ending::take_back(copilot::Client* copilot, Of of) {
@@ -143,12 +144,24 @@ net::Task<Ending::Told> Ending::take_back(copilot::Client* copilot, Of of) {
     case TakeBackOutcome::kNotHeard:
       break;
   }
-  co_return co_await kill_container(copilot, std::move(of));
+  co_return co_await stop_container(copilot, std::move(of));
+}
+
+net::Task<Ending::Told> Ending::stop_container(copilot::Client* copilot, Of of) {
+  if (copilot == nullptr) co_return Told{EvictOutcome::kUnreachable, std::string(kNoCopilot)};
+  const auto grace = std::chrono::ceil<std::chrono::seconds>(of.grace + kCopilotKillsLater);
+  auto done = co_await copilot->stop({of.task, grace, std::string(model::reason_id(of.why))}, kCopilotLimit);
+  if (!done && done.error().kind == ErrorKind::kUnsupported) co_return co_await kill_container(copilot, std::move(of));
+  std::string value;
+  base::JsonWriter(value).begin_object().member("graceSeconds", static_cast<std::int64_t>(grace.count())).end_object();
+  tell_audit("stop", "CopilotTask", of, of.task, std::move(value), done ? nullptr : &done.error());
+  if (done) co_return Told{EvictOutcome::kAccepted, {}};
+  co_return Told{EvictOutcome::kUnreachable, done.error().message};
 }
 
 net::Task<Ending::Told> Ending::kill_container(copilot::Client* copilot, Of of) {
-  if (copilot == nullptr) co_return Told{EvictOutcome::kUnreachable, "no copilot tells of it any more"};
-  auto done = co_await copilot->kill(of.task, kCopilotKillLimit);
+  if (copilot == nullptr) co_return Told{EvictOutcome::kUnreachable, std::string(kNoCopilot)};
+  auto done = co_await copilot->kill(of.task, kCopilotLimit);
   tell_audit("kill", "CopilotTask", of, of.task, {}, done ? nullptr : &done.error());
   if (done) co_return Told{EvictOutcome::kAccepted, {}};
   // A copilot answers 400 to all that goes wrong, and seldom says what: nobody knows whether it is gone.

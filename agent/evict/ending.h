@@ -4,8 +4,13 @@
 //   pod      policy/v1 Eviction of that uid, with the pod's own grace period  its whole group (linux/cgroup/kill.h)
 //   YARN's   its ResourceManager ends it as pre-empted (take_back.h), where its operator is heard; then what is left of
 //            it, or else all of it, as a copilot's
-//   copilot  POST /v1/killContainer of the copilot that tells of it           its whole group
+//   copilot  POST /tidemark/v1/stop of the copilot that tells of it: SIGTERM  its whole group
+//            to all of it. One that does not know that (the peer's) is told
+//            /v1/killContainer
 //   host     SIGTERM to each process of its group                             its whole group
+//
+// A copilot is given kCopilotKillsLater more than the agent has: its own kill is for a task without a group, and where
+// the agent is gone by then. So it is the agent that kills and tells of it.
 //
 // What is fixed to the node (a static pod) is neither asked nor killed: its kubelet would make it again.
 #pragma once
@@ -32,7 +37,8 @@ namespace tidemark::agent {
 
 // An API server tries by itself for ten seconds before it says that a pod of that uid is gone.
 inline constexpr base::Duration kEvictionLimit = std::chrono::seconds(15);
-inline constexpr base::Duration kCopilotKillLimit = std::chrono::seconds(5);
+inline constexpr base::Duration kCopilotLimit = std::chrono::seconds(5);
+inline constexpr base::Duration kCopilotKillsLater = std::chrono::seconds(5);
 inline constexpr std::size_t kKillsWaitingMax = 64;
 
 // Outlives the ending.
@@ -58,7 +64,7 @@ class Ending final : public EvictionHands {
   //   kPreempted    a container of YARN, by its ResourceManager
   //   kReplaced     another one by it
   //   kUnreachable  all else: no answer in time, no right to ask, a webhook that is not there or does not know the pod
-  net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why) override;
+  net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace) override;
 
   // All of its group, where it has one. It never waits on the loop. kDenied: a task that nobody may end.
   net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) override;
@@ -72,12 +78,14 @@ class Ending final : public EvictionHands {
   struct Of {
     std::string source, task, ns, name, path;
     model::Reason why;
+    base::Duration grace{};
   };
   net::Task<policy::EvictOutcome> answer(policy::EvictOutcome outcome);
   net::Task<policy::EvictOutcome> told(net::Task<Told> asking, Of of);
   net::Task<Told> evict(Of of);
   net::Task<Told> end_container(const model::Task& task, Of of);
   net::Task<Told> take_back(copilot::Client* copilot, Of of);
+  net::Task<Told> stop_container(copilot::Client* copilot, Of of);
   net::Task<Told> kill_container(copilot::Client* copilot, Of of);
   net::Task<Told> terminate(Of of);
   net::Task<Result<linux::KillReport>> refuse(Error error);

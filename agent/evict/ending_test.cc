@@ -61,7 +61,13 @@ struct EndingTest : kube::testing::ClientTest {
                              policy::render_text(refused)),
                    std::string(policy::to_string(refused.why)));
   }
-  EvictOutcome ask(const model::Task& task) { return run(ending->ask(task, model::Reason::kEvictMemoryLine)); }
+  EvictOutcome ask(const model::Task& task) { return run(ending->ask(task, model::Reason::kEvictMemoryLine, kGrace)); }
+  std::vector<std::string> targets() const {
+    std::vector<std::string> out;
+    out.reserve(transport.sent.size());
+    for (const auto& each : transport.sent) out.push_back(each.request.target);
+    return out;
+  }
   EvictOutcome ask(Answer answer) {
     transport.answers = {std::move(answer)};
     return ask(pod());
@@ -72,6 +78,7 @@ struct EndingTest : kube::testing::ClientTest {
     return net::testing::run_task(loop, std::move(task));
   }
 
+  static constexpr base::Duration kGrace = 30s;
   base::Log log{clock, {.level = base::LogLevel::kError, .write = [](std::string_view) {}}};
   base::Registry metrics;
   kube::Interner interner{metrics, "test"};
@@ -144,7 +151,7 @@ TEST_F(EndingTest, NobodyAnswers) {
 TEST_F(EndingTest, ATaskMayGoWhileItIsAsked) {
   transport.answers = {{.status = 201, .delay = 3s}};
   auto task = std::make_unique<model::Task>(pod());
-  auto asking = ending->ask(*task, model::Reason::kEvictMemoryLine);
+  auto asking = ending->ask(*task, model::Reason::kEvictMemoryLine, kGrace);
   task.reset();
   EXPECT_EQ(run(std::move(asking)), EvictOutcome::kAccepted);
   EXPECT_EQ(request().target, "/api/v1/namespaces/jobs/pods/crunch-0/eviction?fieldManager=tidemark");
@@ -166,33 +173,53 @@ TEST_F(EndingTest, WhatIsFixedIsNeitherAskedNorKilled) {
   EXPECT_EQ(killer.processes[fixed.path], 3u);
 }
 
-TEST_F(EndingTest, ACopilotIsAskedForItsOwn) {
+TEST_F(EndingTest, ACopilotsTaskIsToldToEndAndHasItsGrace) {
   const model::Task task = of(model::TaskKind::kCopilotTask, "container_1_0001_01_000002");
-  transport.answers = {{.body = R"({"items":[{"name":"container_1_0001_01_000002"}]})"}};
+  transport.answers = {{.status = 202, .body = R"({"containerID":"x","killedAt":"2026-11-22T20:00:35Z"})"}};
   EXPECT_EQ(ask(task), EvictOutcome::kUnreachable) << "no copilot tells of it";
   EXPECT_TRUE(transport.sent.empty());
   told_by = &copilot_client;
   EXPECT_EQ(ask(task), EvictOutcome::kAccepted);
-  EXPECT_EQ(request().target, "/v1/killContainer");
-  EXPECT_EQ(request().body, R"({"containerID":"container_1_0001_01_000002"})");
-  transport.answers = {{.status = 400}};  // the peer's, to all that goes wrong
+  EXPECT_EQ(targets(), std::vector<std::string>{"/tidemark/v1/stop"});
+  EXPECT_EQ(request().body, R"({"containerID":"container_1_0001_01_000002","graceSeconds":35,"reason":"TM-EVICT-001"})")
+      << "the agent's own kill comes first";
+  transport.answers = {{.status = 503, .body = R"({"error":"its NodeManager hangs"})"}};
   EXPECT_EQ(ask(task), EvictOutcome::kUnreachable);
   const auto before = clock.monotonic();
   transport.answers = {{.delay = 1h}};
   EXPECT_EQ(ask(task), EvictOutcome::kUnreachable);
-  EXPECT_EQ(clock.monotonic() - before, kCopilotKillLimit);
+  EXPECT_EQ(clock.monotonic() - before, kCopilotLimit);
+  EXPECT_EQ(targets(), std::vector<std::string>(3, "/tidemark/v1/stop")) << "one that knows stops is not told to kill";
 
   ASSERT_EQ(audit.size(), 3u);
-  EXPECT_EQ(audit[0].verb, "kill");
+  EXPECT_EQ(audit[0].verb, "stop");
   EXPECT_EQ(audit[0].kind, "CopilotTask");
   EXPECT_EQ(audit[0].name, "container_1_0001_01_000002");
   EXPECT_EQ(audit[0].actor, "agent n1");
+  EXPECT_EQ(audit[0].new_value, R"({"graceSeconds":35})");
   EXPECT_EQ(audit[0].reason, model::reason_id(model::Reason::kEvictMemoryLine));
   EXPECT_EQ(audit[0].outcome, model::AuditOutcome::kDone);
   EXPECT_EQ(audit[2].outcome, model::AuditOutcome::kUnknown) << "it may have happened";
 }
 
-// Its application hears of a pre-emption. A copilot ends what is left of it, or all where nobody answers.
+// The peer's: "Unknown path → 404 text", and a 400 to all else that goes wrong.
+TEST_F(EndingTest, ACopilotThatKnowsNoStopIsToldToKill) {
+  const model::Task task = of(model::TaskKind::kCopilotTask, "container_1_0001_01_000002");
+  told_by = &copilot_client;
+  const Answer unknown{.status = 404, .body = "404 page not found"};
+  transport.answers = {unknown, {.body = R"({"items":[{"name":"container_1_0001_01_000002"}]})"}};
+  EXPECT_EQ(ask(task), EvictOutcome::kAccepted);
+  EXPECT_EQ(targets(), (std::vector<std::string>{"/tidemark/v1/stop", "/v1/killContainer"}));
+  EXPECT_EQ(transport.sent.back().request.body, R"({"containerID":"container_1_0001_01_000002"})");
+  transport.answers = {unknown, {.status = 400}};
+  EXPECT_EQ(ask(task), EvictOutcome::kUnreachable);
+  ASSERT_EQ(audit.size(), 2u);
+  EXPECT_EQ(audit[0].verb, "kill");
+  EXPECT_EQ(audit[0].outcome, model::AuditOutcome::kDone);
+}
+
+// Its application hears of a pre-emption, and a copilot kills what is left of it. Where nobody answers it is told to
+// end.
 TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
   const std::string name = "container_1_0001_01_000002";
   const model::Task task = of(model::TaskKind::kCopilotTask, name);
@@ -209,7 +236,7 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
     std::optional<EvictOutcome> outcome;
     net::Scope scope(loop);
     scope.spawn([](Ending& from, const model::Task& of, std::optional<EvictOutcome>& to) -> net::Task<void> {
-      to = co_await from.ask(of, model::Reason::kEvictMemoryLine);
+      to = co_await from.ask(of, model::Reason::kEvictMemoryLine, kGrace);
     }(*ending, task, outcome));
     net::testing::run_for(loop, clock, 10ms);
     const auto body = Json::parse(transport.sent.back().request.body);
@@ -218,10 +245,8 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
     net::testing::run_for(loop, clock, kTakeBackLimit);
     return outcome;
   };
-  const auto kills = [&] {
-    return std::ranges::count_if(transport.sent,
-                                 [](const auto& each) { return each.request.target == "/v1/killContainer"; });
-  };
+  const auto kills = [&] { return std::ranges::count(targets(), "/v1/killContainer"); };
+  const auto stops = [&] { return std::ranges::count(targets(), "/tidemark/v1/stop"); };
   transport.answers = {{.body = R"({"items":[{"name":"container_1_0001_01_000002"}]})"}};  // the copilot's
   operator_says({});
   EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {name}, {}, "", {}, {}}; }),
@@ -232,9 +257,10 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
   EXPECT_EQ(kills(), 1) << "another one went: it stays";
   EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {}, {}, "away", {}, {}}; }),
             EvictOutcome::kAccepted);
-  EXPECT_EQ(kills(), 2);
+  EXPECT_EQ(stops(), 1);
   EXPECT_EQ(ask_and([&](std::int64_t) { return model::TakenBack{}; }), EvictOutcome::kAccepted) << "nobody answered";
-  EXPECT_EQ(kills(), 3);
+  EXPECT_EQ(stops(), 2);
+  EXPECT_EQ(kills(), 1);
   told_by = nullptr;
   operator_says({1, {}, {}, "", {}, {}});
   EXPECT_EQ(ask_and([&](std::int64_t g) { return model::TakenBack{g, {name}, {}, "", {}, {}}; }),
@@ -248,7 +274,7 @@ TEST_F(EndingTest, YarnsContainersAreTakenBackWhereItsOperatorIsHeard) {
 
 TEST_F(EndingTest, AHostApplicationGetsASignal) {
   const model::Task task = of(model::TaskKind::kHostApplication, "trainer");
-  const auto ask = [&] { return run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine)); };
+  const auto ask = [&] { return run_on_worker(ending->ask(task, model::Reason::kEvictCpuLine, kGrace)); };
   EXPECT_EQ(ask(), EvictOutcome::kGone) << "nobody is in its group";
   killer.processes[task.path] = 2;
   EXPECT_EQ(ask(), EvictOutcome::kAccepted);

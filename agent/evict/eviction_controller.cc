@@ -120,7 +120,8 @@ void EvictionController::know_again(const EvictionInputs& inputs) {
     const base::WallTime asked = loop_.clock().wall() + -(loop_.clock().monotonic() - one.asked);
     going_[one.task] = {listed->task, {.feature = one.feature, .reason = one.reason},
                         asked,        seen.cpu,
-                        seen.memory,  one.lost_core_seconds};
+                        seen.memory,  one.lost_core_seconds,
+                        false,        one.killed};
   }
 }
 
@@ -149,7 +150,7 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     return;
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
-  scope_.spawn(ask(task, order.gap));
+  scope_.spawn(ask(task, order.gap, order.grace));
 }
 
 void EvictionController::only_tell(const policy::EvictOrder& order, const model::Task& task) {
@@ -163,16 +164,16 @@ void EvictionController::only_tell(const policy::EvictOrder& order, const model:
                                                         {"reason", model::reason_id(Reason::kAgentObserves)}});
 }
 
-net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap) {
+net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base::Duration grace) {
   const std::string why = policy::evict_why(gap);
   if (outside_.last_words != nullptr) {
     co_await outside_.last_words->keep(*task, epitaph(gap.reason, gap.feature, policy::evict_seen(gap)));
   }
-  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason);
+  EvictOutcome outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
   // An API server that starts anew answers a moment later; what it is asked carries the pod's uid.
   for (int again = 0; outcome == EvictOutcome::kUnreachable && again < kAskAgainMax; ++again) {
     co_await loop_.sleep(kAskAgain);
-    outcome = co_await outside_.hands.ask(*task, gap.reason);
+    outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
   }
   answers_.push_back({policy::evict_key(*task), outcome});
   const Reason reason = reason_of(outcome);
@@ -204,6 +205,16 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
   const auto killed = co_await outside_.hands.kill(*task, by);
   killing_.erase(policy::evict_key(*task));
   const bool dead = killed && killed->left == 0;
+  const bool nobody = dead && killed->killed == 0;
+  if (const auto going = going_.find(policy::evict_key(*task)); going != going_.end()) {
+    going->second.killed |= !nobody;
+    // Whoever lists it has not noticed yet.
+    if (nobody && !std::exchange(going->second.was_empty, true)) {
+      log_.info("nobody was in the group that was to be killed",
+                {{"namespace", task->ns}, {"name", task->name}, {"group", task->path}});
+    }
+  }
+  if (nobody) co_return;
   if (dead) {
     log_.warn("killed", {{"namespace", task->ns},
                          {"name", task->name},
@@ -254,9 +265,9 @@ void EvictionController::ended(const policy::Leaving& leaving, base::MonotonicTi
                         .name = task.name,
                         .feature = std::string(policy::to_string(going.gap.feature)),
                         .reason = std::string(model::reason_id(going.gap.reason)),
-                        .ended = std::string(model::reason_id(going.preempted  ? Reason::kEvictPreempted
-                                                              : leaving.killed ? Reason::kEvictKilled
-                                                                               : Reason::kEvictAsked)),
+                        .ended = std::string(model::reason_id(going.preempted ? Reason::kEvictPreempted
+                                                              : going.killed  ? Reason::kEvictKilled
+                                                                              : Reason::kEvictAsked)),
                         .age = begun ? std::max(going.asked - *begun, base::Duration(0)) : base::Duration(0),
                         .cpu = going.cpu,
                         .memory = going.memory,

@@ -66,10 +66,12 @@ class EvictionController {
     std::optional<model::MemoryBytes> memory;
     std::int64_t lost_core_seconds = 0;
     bool preempted = false;  // by its scheduler
+    bool killed = false;     // somebody was in its group when that was killed
+    bool was_empty = false;  // nobody was
   };
   void order(const policy::EvictOrder& order, const EvictionInputs& inputs);
   void only_tell(const policy::EvictOrder& order, const model::Task& task);
-  net::Task<void> ask(TaskPointer task, policy::Gap gap);
+  net::Task<void> ask(TaskPointer task, policy::Gap gap, base::Duration grace);
   net::Task<void> kill(TaskPointer task, std::string why, model::Reason by);
   void know_again(const EvictionInputs& inputs);
   void forget_others();

@@ -30,16 +30,19 @@ class Hands final : public EvictionHands {
   EvictOutcome answer = EvictOutcome::kAccepted;
   std::vector<std::string> asked, killed;
   std::vector<model::Reason> why;  // of all of them
+  base::Duration grace{};          // of the last one that was asked
+  std::size_t in_group = 1;        // of whomever it kills
 
-  net::Task<EvictOutcome> ask(const model::Task& task, model::Reason reason) override {
+  net::Task<EvictOutcome> ask(const model::Task& task, model::Reason reason, base::Duration granted) override {
     asked.push_back(task.name);
+    grace = granted;
     why.push_back(reason);
     co_return answer;
   }
   net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason reason) override {
     killed.push_back(task.name);
     why.push_back(reason);
-    co_return linux::KillReport{1, 0};
+    co_return linux::KillReport{in_group, 0};
   }
 };
 
@@ -174,6 +177,7 @@ TEST_F(Evictions, OfflineWorkEndsAboveTheMemoryLine) {
 TEST_F(Evictions, WhoDoesNotEndIsKilledAtItsDeadline) {
   pod("stubborn", 6);
   seconds(30);
+  EXPECT_EQ(hands.grace, 30s);
   EXPECT_TRUE(hands.killed.empty()) << "thirty seconds of grace";
   seconds(2);
   ASSERT_FALSE(hands.killed.empty());
@@ -184,6 +188,23 @@ TEST_F(Evictions, WhoDoesNotEndIsKilledAtItsDeadline) {
   const auto lost = losses();
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_EQ(lost[0].ended, "TM-EVICT-018");
+}
+
+// Its source is slow to say so: nobody was killed, and nothing tells that somebody was.
+TEST_F(Evictions, WhoHasEndedWhenItsGroupIsKilledEndedByItself) {
+  pod("slow", 6);
+  hands.in_group = 0;
+  seconds(40);
+  EXPECT_FALSE(hands.killed.empty());
+  pods.clear();
+  seconds(1);
+  const auto lost = losses();
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].ended, "TM-EVICT-015");
+  EXPECT_EQ(metrics.text().find("tidemark_agent_kills_total{"), std::string::npos) << metrics.text();
+  const auto told = lines.find("nobody was in the group that was to be killed");
+  EXPECT_NE(told, std::string::npos) << lines;
+  EXPECT_EQ(told, lines.rfind("nobody was in the group that was to be killed")) << "once";
 }
 
 TEST_F(Evictions, WhereNobodyAnswersMemoryIsSavedByTheKernel) {

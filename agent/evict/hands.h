@@ -1,6 +1,7 @@
 // Who can end a task: its API server, its copilot, in the end the kernel. A rim: ending.h is the real one.
 #pragma once
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "linux/cgroup/kill.h"
 #include "model/reason.h"
@@ -13,8 +14,9 @@ namespace tidemark::agent {
 class EvictionHands {
  public:
   virtual ~EvictionHands() = default;
-  // Tells whoever runs it that it is to end; `why` is in the audit. The task may go while it is asked.
-  virtual net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why) = 0;
+  // Tells whoever runs it that it is to end, and that it has `grace` until it is killed; a pod's own grace period
+  // stands above that. `why` is in the audit. The task may go while it is asked.
+  virtual net::Task<policy::EvictOutcome> ask(const model::Task& task, model::Reason why, base::Duration grace) = 0;
   // All of its group, where it has one. It never waits on the loop.
   virtual net::Task<Result<linux::KillReport>> kill(const model::Task& task, model::Reason why) = 0;
 };

@@ -63,8 +63,8 @@ Result<AgentStatus> parse_status(std::string_view text);
 Result<std::optional<AgentStatus>> read_status(const std::string& folder);
 Result<void> write_status(const std::string& folder, const AgentStatus& status);
 
-// "Off", "Holding", "PeerPresent", "Enforcing", "Observing", "Waiting": by the first strategy that is not as the
-// others.
+// "PeerPresent", "Unable", "OffLocally", "Off", "Waiting", "Holding", "Enforcing" or "Observing": the first that holds,
+// "Waiting" and "Holding" where any strategy does.
 std::string_view condition_reason(const AgentStatus& status);
 std::string condition_message(const AgentStatus& status);
 

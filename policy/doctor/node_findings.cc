@@ -158,6 +158,29 @@ NodeFinding pressure(const NodeFound& found) {
   return {NodeTopic::kPressure, NodeFact::kPressureTold, Severity::kOk};
 }
 
+// Words of the agent itself: what it decides, and what the kernel's files make of it.
+void append_agent(const NodeFound& found, std::vector<NodeFinding>& out) {
+  const auto say = [&](NodeTopic topic, NodeFact fact, Severity severity) {
+    NodeFinding one{topic, fact, severity};
+    one.agent = found.agent;
+    out.push_back(std::move(one));
+  };
+  if (!found.agent) {
+    say(NodeTopic::kInForce, NodeFact::kNoAgentSays, Severity::kOk);
+    say(NodeTopic::kFiles, NodeFact::kNoAgentSays, Severity::kOk);
+    return;
+  }
+  const AgentFound& agent = *found.agent;
+  say(NodeTopic::kInForce, agent.waits ? NodeFact::kInForceWaits : NodeFact::kInForce,
+      agent.waits ? Severity::kWarn : Severity::kOk);
+  const std::size_t before = out.size();
+  if (!agent.trouble.empty()) say(NodeTopic::kFiles, NodeFact::kNothingWritable, Severity::kBad);
+  if (agent.refused > 0) say(NodeTopic::kFiles, NodeFact::kFilesRefused, Severity::kWarn);
+  if (agent.left > 0) say(NodeTopic::kFiles, NodeFact::kFilesLeft, Severity::kWarn);
+  if (agent.unmet > 0) say(NodeTopic::kFiles, NodeFact::kWishesUnmet, Severity::kWarn);
+  if (out.size() == before) say(NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
+}
+
 NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
   return {topic, is ? yes : no, is ? Severity::kWarn : Severity::kOk};
 }
@@ -202,6 +225,7 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
                        found.koordlet ? NodeFact::kNoPeer : NodeFact::kPeerUnknown));
   out.push_back(either(NodeTopic::kLatch, found.latched, NodeFact::kLatched, NodeFact::kNotLatched));
   out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
+  append_agent(found, out);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What stands in the way of offline work on a node, or will: for `tidemark doctor node` and the node's condition.
+// What stands in the way of offline work on a node, or will, and what its agent does there: for `tidemark doctor node`.
 //
 // What was found comes in, what it means goes out; policy/render/doctor_text.h has the words and the remedies.
 //
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "model/node_strategy.h"
 #include "policy/doctor/eviction_threshold.h"
 #include "policy/knobs/knobs.h"
 
@@ -50,6 +51,27 @@ struct LineFound {
   std::optional<std::int64_t> percent;  // nullopt: we never evict for it
 };
 
+// One of what the agent decides, as it says itself.
+struct StrategyFound {
+  model::Strategy strategy = model::Strategy::kCpuSuppress;
+  std::string stance;      // policy::to_string(Permit)
+  std::string reason;      // an id
+  std::int64_t files = 0;  // in force
+  std::string says;        // what it decided last; "" where nothing was
+  bool operator==(const StrategyFound&) const = default;
+};
+
+// What the agent that runs here says of its work: what the node's condition tells as well.
+struct AgentFound {
+  std::vector<StrategyFound> strategies;
+  bool waits = false;                   // for those that it needs answers of: nothing is decided
+  std::string trouble;                  // why nothing can be written; "" where something can
+  std::string ordered_by, ordered_why;  // "" where nobody ordered anything
+  std::int64_t refused = 0, left = 0;   // files: by the kernel, to another writer
+  std::int64_t unmet = 0;               // wishes that no file of this kernel meets
+  bool operator==(const AgentFound&) const = default;
+};
+
 struct NodeFound {
   GroupLayout layout = GroupLayout::kNone;
   std::optional<GroupDriver> driver;  // by the groups of pods that are there
@@ -65,6 +87,7 @@ struct NodeFound {
   std::optional<bool> koordlet = false;  // Koordinator's agent runs here; nullopt: nobody could see
   bool latched = false;                  // switched off on the machine itself
   bool holds = false;                    // the agent ended unexpectedly several times
+  std::optional<AgentFound> agent;       // nullopt: none runs here, or it says nothing
 };
 
 enum class Severity : std::uint8_t { kOk, kWarn, kBad };
@@ -86,8 +109,10 @@ enum class NodeTopic : std::uint8_t {
   kPeer,
   kLatch,
   kHold,
+  kInForce,
+  kFiles,
 };
-inline constexpr std::size_t kNodeTopics = 16;
+inline constexpr std::size_t kNodeTopics = 18;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -138,6 +163,17 @@ enum class NodeFact : std::uint8_t {
   kLatched,
   kNotHeld,
   kHolds,
+
+  kNoAgentSays,
+
+  kInForce,
+  kInForceWaits,
+  kNothingWritable,
+
+  kFilesAsWanted,
+  kFilesRefused,
+  kFilesLeft,
+  kWishesUnmet,
 };
 
 struct LinePair {
@@ -155,7 +191,8 @@ struct NodeFinding {
   std::optional<LinePair> line{};
   std::int64_t bytes = 0;               // of swap
   std::optional<GroupDriver> driver{};  // of the groups
-  std::string said{};                   // why nothing was tried, why the kubelet is silent
+  std::string said{};                   // why nothing was tried, or can be written, why the kubelet is silent
+  std::optional<AgentFound> agent{};    // of what is in force, and of files
   bool operator==(const NodeFinding&) const = default;
 };
 

@@ -277,6 +277,29 @@ TEST(NodeFindings, TheRest) {
   EXPECT_EQ(worst(node_findings(found)), Severity::kWarn);
 }
 
+TEST(NodeFindings, WhatTheAgentThereSaysOfItsWork) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kInForce, NodeFact::kNoAgentSays, Severity::kOk);
+  expect(found, NodeTopic::kFiles, NodeFact::kNoAgentSays, Severity::kOk);
+  found.agent.emplace();
+  found.agent->strategies = {{model::Strategy::kBatchLimits, "enforce", "TM-AGENT-001", 3, ""}};
+  expect(found, NodeTopic::kInForce, NodeFact::kInForce, Severity::kOk);
+  EXPECT_EQ(only(found, NodeTopic::kInForce).agent, found.agent);
+  expect(found, NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
+  found.agent->waits = true;
+  expect(found, NodeTopic::kInForce, NodeFact::kInForceWaits, Severity::kWarn);
+  found.agent->refused = found.agent->left = found.agent->unmet = 1;
+  found.agent->trouble = "no room";
+  const auto files = of(node_findings(found), NodeTopic::kFiles);
+  ASSERT_EQ(files.size(), 4u) << "each has a remedy of its own";
+  EXPECT_EQ(files[0].fact, NodeFact::kNothingWritable);
+  EXPECT_EQ(files[0].severity, Severity::kBad);
+  EXPECT_EQ(files[1].fact, NodeFact::kFilesRefused);
+  EXPECT_EQ(files[2].fact, NodeFact::kFilesLeft);
+  EXPECT_EQ(files[3].fact, NodeFact::kWishesUnmet);
+  EXPECT_EQ(files[3].severity, Severity::kWarn);
+}
+
 TEST(NodeFindings, OfNothingKnownThereAreStillAnswers) {
   const auto findings = node_findings({});
   EXPECT_EQ(worst(findings), Severity::kBad);
@@ -328,6 +351,11 @@ class AnyNode : public ::testing::TestWithParam<int> {
     out.koordlet = coin();
     out.latched = coin();
     out.holds = coin();
+    if (coin()) {
+      out.agent =
+          AgentFound{{}, coin(), coin() ? "no room" : "", coin() ? "ada" : "", "", amount(), amount(), amount()};
+      if (coin()) out.agent->strategies.push_back({model::Strategy::kEviction, "observe", "", amount(), ""});
+    }
     return out;
   }
 };

@@ -39,9 +39,9 @@ class Step {
         switches_(switches),
         now_(now),
         wall_(wall),
+        grace_(std::clamp(rules.evict_settings().grace, kEvictGraceMin, kEvictGraceMax)),
         state_(before),
-        ladder_(state_, plan_, seen, std::clamp(rules.evict_settings().grace, kEvictGraceMin, kEvictGraceMax), now,
-                wall) {}
+        ladder_(state_, plan_, seen, grace_, now, wall) {}
 
   EvictStep run() {
     ladder_.look();
@@ -123,7 +123,7 @@ class Step {
         continue;  // one that counts already costs no more
       }
       plan_.orders.push_back({EvictVerb::kAsk, victim.task, wanted.gap.feature, wanted.gap.reason, Reason::kEvictAsked,
-                              wanted.gap, victim.release, victim.lost_core_seconds});
+                              wanted.gap, victim.release, victim.lost_core_seconds, grace_});
       plan_.orders.back().gap.amount = wanted.left;
       ladder_.asked(known, std::move(name), wanted.gap, victim.lost_core_seconds);
       ++asked_;
@@ -162,6 +162,7 @@ class Step {
   const EvictSwitches switches_;
   const MonotonicTime now_;
   const WallTime wall_;
+  const Duration grace_;
   EvictState state_;
   EvictPlan plan_;
   Ladder ladder_;

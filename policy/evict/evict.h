@@ -135,6 +135,7 @@ struct EvictOrder {
   Gap gap;                                                 // of kAsk: as it was before this one
   std::int64_t release = 0;
   std::int64_t lost_core_seconds = 0;  // of kAsk
+  base::Duration grace{};              // of kAsk: until its kill, where nobody says otherwise
   bool operator==(const EvictOrder&) const = default;
 };
 

@@ -287,6 +287,7 @@ class Watcher {
     ASSERT_FALSE(task.deleted);
     ASSERT_GT(order.gap.amount, 0);
     ASSERT_GT(order.release, 0);
+    ASSERT_EQ(order.grace, world_.rules.word->evict.grace);
     if (order.feature == EvictFeature::kReclaim) {
       ASSERT_EQ(task.kind, model::TaskKind::kPod);
       ASSERT_EQ(task.identity.work_class, order.gap.work_class);

@@ -260,7 +260,7 @@ void Ladder::kill(Leaving& one) {
   if (!index || task(*index).path.empty()) return;  // pending, and nothing of it runs
   one.killed = true;
   const Reason by = one.unreachable ? Reason::kEvictUnreachable : Reason::kEvictKilled;
-  plan_.orders.push_back({EvictVerb::kKill, *index, one.feature, one.reason, by, {}, 0});
+  plan_.orders.push_back({EvictVerb::kKill, *index, one.feature, one.reason, by, {}, 0, 0, {}});
 }
 
 bool Ladder::may_be_asked(const Leaving* known) const {

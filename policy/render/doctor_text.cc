@@ -57,6 +57,10 @@ TopicWords words(NodeTopic topic) {
       return {"latch", "latch"};
     case NodeTopic::kHold:
       return {"hold", "hold"};
+    case NodeTopic::kInForce:
+      return {"in force", "inForce"};
+    case NodeTopic::kFiles:
+      return {"files", "files"};
   }
   return {"unknown", "unknown"};
 }
@@ -86,6 +90,10 @@ std::optional<Reason> reason_of(NodeFact fact) {
       return Reason::kAgentLatched;
     case NodeFact::kHolds:
       return Reason::kAgentHolds;
+    case NodeFact::kInForceWaits:
+      return Reason::kAgentAwaits;
+    case NodeFact::kFilesLeft:
+      return Reason::kAgentStandsBack;
     default:
       return std::nullopt;
   }
@@ -142,9 +150,30 @@ std::string line_text(const NodeFinding& finding) {
   return cat("offline work is evicted from ", amount(pair.ours), inodes ? " inodes" : "", " in use on, ", kubelet);
 }
 
+std::string count_text(std::int64_t count, std::string_view of_one) {
+  return cat(count, " ", of_one, count == 1 ? "" : "s");
+}
+
+// "cpuSuppress: enforce, 2 files [TM-AGENT-001]: …", a line for each, and by whose order.
+std::vector<std::string> in_force_text(const AgentFound& agent) {
+  std::vector<std::string> out;
+  for (const StrategyFound& each : agent.strategies) {
+    std::string& line = out.emplace_back(cat(model::to_string(each.strategy), ": ", each.stance));
+    if (each.files > 0) line += cat(", ", count_text(each.files, "file"));
+    if (!each.reason.empty()) line += cat(" [", each.reason, "]");
+    if (!each.says.empty()) line += cat(": ", each.says);
+  }
+  if (out.empty()) out.emplace_back("nothing is decided yet");
+  if (!agent.ordered_by.empty()) {
+    out.push_back(cat("ordered by ", agent.ordered_by, agent.ordered_why.empty() ? "" : ": ", agent.ordered_why));
+  }
+  return out;
+}
+
 // One line, and further ones where it has some.
 std::vector<std::string> found_text(const NodeFinding& finding) {
   const auto knob = finding.knobs.empty() ? KnobFound{} : finding.knobs.front();
+  const AgentFound agent = finding.agent.value_or(AgentFound{});
   switch (finding.fact) {
     case NodeFact::kNoGroups:
       return {"no cgroup hierarchy is there"};
@@ -224,6 +253,21 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kLatched:
     case NodeFact::kHolds:
       return {why(*reason_of(finding.fact))};
+    case NodeFact::kNoAgentSays:
+      return {"not known: no agent of ours runs here to say it"};
+    case NodeFact::kInForce:
+    case NodeFact::kInForceWaits:
+      return in_force_text(agent);
+    case NodeFact::kNothingWritable:
+      return {cat("nothing can be written: ", agent.trouble)};
+    case NodeFact::kFilesAsWanted:
+      return {"as they are wanted"};
+    case NodeFact::kFilesRefused:
+      return {cat("the kernel refused ", count_text(agent.refused, "file"))};
+    case NodeFact::kFilesLeft:
+      return {cat(count_text(agent.left, "file"), ": ", why(Reason::kAgentStandsBack))};
+    case NodeFact::kWishesUnmet:
+      return {cat("wanted, and met by no file here: ", agent.unmet)};
   }
   return {"unknown"};
 }
@@ -294,6 +338,16 @@ std::string fix_text(const NodeFinding& finding) {
       return "tidemark on --local, on this machine, when the cause is gone";
     case NodeFact::kHolds:
       return "find in the agent's log why it ended";
+    case NodeFact::kInForceWaits:
+      return "the agent's /readyz and its log say who has not answered: its kubelet, its copilots, the API server";
+    case NodeFact::kNothingWritable:
+      return "make room in its --run-dir, and let one agent run there; its log says more";
+    case NodeFact::kFilesRefused:
+      return "the agent's log names each file, and what the kernel said";
+    case NodeFact::kFilesLeft:
+      return "the agent's log names each file and what stands in it: find out who writes it, and let one of both";
+    case NodeFact::kWishesUnmet:
+      return "a kernel that has what is missing: CPU priority and kernel files above say what";
     default:
       return "";
   }
@@ -316,20 +370,6 @@ Json render_json(std::span<const NodeFinding> findings) {
   Json list = Json::array();
   for (const NodeFinding& one : findings) list.as_array().push_back(render_json(formed(one)));
   return Json::object({{"severity", Json(to_string(worst(findings)))}, {"findings", std::move(list)}});
-}
-
-std::string summary_text(std::span<const NodeFinding> findings) {
-  std::string out;
-  for (const Severity severity : {Severity::kBad, Severity::kWarn}) {
-    std::vector<std::string> topics;
-    for (const NodeFinding& one : findings) {
-      std::string topic(words(one.topic).text);
-      if (one.severity == severity && std::ranges::find(topics, topic) == topics.end())
-        topics.push_back(std::move(topic));
-    }
-    if (!topics.empty()) out += cat(out.empty() ? "" : "; ", to_string(severity), ": ", base::join(topics, ", "));
-  }
-  return out.empty() ? "nothing stands in the way" : out;
 }
 
 }  // namespace tidemark::policy

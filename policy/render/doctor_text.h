@@ -18,7 +18,4 @@ std::string render_text(std::span<const NodeFinding> findings);
 // {"severity":"warn","findings":[…]}
 Json render_json(std::span<const NodeFinding> findings);
 
-// One line for a condition: "bad: memory line; warn: swap, pressure", or that nothing stands in the way.
-std::string summary_text(std::span<const NodeFinding> findings);
-
 }  // namespace tidemark::policy

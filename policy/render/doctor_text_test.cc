@@ -65,7 +65,31 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    other agent    none",
           "ok    latch          no",
           "ok    hold           no",
+          "ok    in force       not known: no agent of ours runs here to say it",
+          "ok    files          not known: no agent of ours runs here to say it",
           ""}));
+}
+
+// As the node's condition tells it, a line for each, with what helps.
+TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
+  NodeFound found = example();
+  found.agent.emplace();
+  found.agent->strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "quota 1200m"},
+                             {model::Strategy::kEviction, "observe", "TM-AGENT-002", 0, ""}};
+  found.agent->ordered_by = "ada@ops";
+  found.agent->ordered_why = "promotion";
+  found.agent->refused = 1;
+  found.agent->left = 2;
+  const std::string text = render_text(node_findings(found));
+  const std::string wanted =
+      "ok    in force       cpuSuppress: enforce, 2 files [TM-AGENT-001]: quota 1200m\n"
+      "                     eviction: observe [TM-AGENT-002]\n"
+      "                     ordered by ada@ops: promotion\n"
+      "warn  files          the kernel refused 1 file\n"
+      "                     fix: the agent's log names each file, and what the kernel said\n"
+      "warn  files          2 files: somebody else keeps changing this file: it is left to him for a while "
+      "[TM-AGENT-008]\n";
+  EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
 
 TEST(DoctorText, AnInodesLineCountsInodes) {
@@ -83,15 +107,6 @@ TEST(DoctorText, AnInodesLineCountsInodes) {
                 "% lie between them"),
       std::string::npos)
       << text;
-}
-
-TEST(DoctorText, OneLineForACondition) {
-  NodeFound found = example();
-  EXPECT_EQ(summary_text(node_findings(found)), "bad: memory line");
-  found.swap_bytes = 1;
-  found.latched = true;
-  EXPECT_EQ(summary_text(node_findings(found)), "bad: memory line; warn: swap, latch");
-  EXPECT_EQ(summary_text({}), "nothing stands in the way");
 }
 
 TEST(DoctorText, ForPrograms) {
@@ -116,7 +131,7 @@ TEST(DoctorText, ForPrograms) {
 
 TEST(DoctorText, WhateverIsFoundIsSaid) {
   for (std::size_t topic = 0; topic < kNodeTopics; ++topic) {
-    for (int fact = 0; fact <= static_cast<int>(NodeFact::kHolds); ++fact) {
+    for (int fact = 0; fact <= static_cast<int>(NodeFact::kWishesUnmet); ++fact) {
       for (const Severity severity : {Severity::kOk, Severity::kWarn, Severity::kBad}) {
         NodeFinding one{static_cast<NodeTopic>(topic), static_cast<NodeFact>(fact), severity};
         const Json json = render_json({&one, 1});

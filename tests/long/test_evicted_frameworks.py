@@ -36,7 +36,7 @@ class Frameworks(WithOperator):
         self.assertEqual("SUCCEEDED", report["finalStatus"], job.tail())
         self.assertGreaterEqual(evicted, EVICTIONS)
         self.assertEqual([""], [each["blacklistedNodes"] for each in job.attempts()], "one attempt, and no node that it would not have")
-        self.assertEqual(0, self.evictions("TM-EVICT-015"), "nobody was killed")
+        self.assertEqual(0, self.evictions("TM-EVICT-015"), "nobody was ended by his copilot")
         self.assertEqual({"web"}, self.names())
 
     def test_map_reduce_finishes_however_often_its_maps_are_evicted(self):

@@ -45,6 +45,7 @@ class OnARealNode(unittest.TestCase):
     """An agent on a node with pods; the cases are below, in test_protection, and in tests/long those that wait for several reports."""
 
     WORKS = pods.spread(PODS, CPU_MILLI, MEMORY_MIB)
+    LATER: list[pods.Work] = []  # that a case begins itself
 
     @classmethod
     def setUpClass(cls):
@@ -67,7 +68,7 @@ class OnARealNode(unittest.TestCase):
     @classmethod
     def offer_batch(cls) -> None:
         """A kubelet takes no pod with batch resources that its Node does not offer; here nobody sells them."""
-        if any(work.batch for work in cls.WORKS):
+        if any(work.batch for work in [*cls.WORKS, *cls.LATER]):
             amounts = {"kubernetes.io/batch-cpu": "8000", "kubernetes.io/batch-memory": "8Gi"}
             status = {"status": {"capacity": amounts, "allocatable": amounts}}
             colocation.must(API.request("PATCH", f"/api/v1/nodes/{cls.node.name}/status", status, content="application/strategic-merge-patch+json"))

@@ -13,6 +13,7 @@ from support.node import cgroups, pods
 
 NODESLOS = "/apis/slo.koordinator.sh/v1alpha1/nodeslos"
 LIMIT_S = 60
+STRATEGIES = ("cpuSuppress: ", "batchLimits: ", "cpuPriority: ", "classWeights: ", "eviction: ")
 
 
 class Doctor(OnARealNode):
@@ -53,6 +54,14 @@ class Doctor(OnARealNode):
         self.assertEqual("ok", self.of(told, "cgroupDriver")["severity"], "the kubelet says so too")
         self.assertEqual("none", self.of(told, "otherAgent")["found"])
         self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
+        self.assertEqual("as they are wanted", self.of(told, "files")["found"])
+        wait_for(lambda: (says := self.condition()) and all(each in self.of(self.told(), "inForce")["found"] for each in says), "what the condition says", self.agent, LIMIT_S)
+
+    def condition(self) -> list[str]:
+        """What it says of each strategy, without its files: those are told a minute later."""
+        conditions = API.get(f"/api/v1/nodes/{self.node.name}").get("status.conditions", [])
+        message = next((each["message"] for each in conditions if each["type"] == "TidemarkIsolation"), "")
+        return [each.split(" (")[0] for each in message.split("; ") if each.startswith(STRATEGIES)]
 
     def test_our_line_beside_the_kubelets(self):
         """The fixture's kubelet evicts from all but 1 MiB in use on: 100 % is over that, 70 % (the default) is not."""

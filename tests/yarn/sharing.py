@@ -1,5 +1,6 @@
 """A real node that a kubelet and a NodeManager share, with a copilot and an agent over both: what tests of it have in common."""
 
+import json
 import os
 import tempfile
 import time
@@ -18,27 +19,33 @@ if groups.why_not():
     raise unittest.SkipTest(groups.why_not())
 
 from node import test_eviction
-from node.evicting import LIMIT_S, Evicting
+from node.evicting import LIMIT_S, Evicting, offline
 from node.protecting import ROOM
 from node.test_agent import API, tearDownModule
 
-__all__ = ["API", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "OnASharedNode", "tearDownModule", "test_eviction"]  # what needs a node is had from here
+__all__ = ["API", "KILLED", "LIMIT_S", "MASTER_MIB", "ROOM", "TASK_MIB", "TERMINATED", "OnASharedNode", "tearDownModule", "holds", "offline", "test_eviction"]  # what needs a node is had from here
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 MASTER_MIB, TASK_MIB, HELD_MIB = 256, 1024, 700
-HOLDS = f"(head -c {HELD_MIB}M /dev/zero; sleep 1000) | tail -c {HELD_MIB}M"  # in memory, and no processor after that
+KILLED, TERMINATED = 137, 143  # what a master is told of a container that is ended here
+
+
+def holds(mib: int) -> str:
+    """In memory, and no processor after that."""
+    return f"(head -c {mib}M /dev/zero; sleep 1000) | tail -c {mib}M"
 
 
 class OnASharedNode(Evicting):
     SITE = Totals(memory_mib=4096, vcores=8)
     YARN_SITE: dict[str, str] = {}
+    QUEUES: dict[str, str] = {}  # of the scheduler
     WORKS = [pods.Work("web", pods.BURSTABLE, 5, 100)]
 
     @classmethod
     def launch(cls):
         """The agent of a node where a NodeManager and a copilot were first."""
         if not hasattr(cls, "yarn"):
-            cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, groups=PLACE, below=cls.node.cgroup))
+            cls.yarn = cls.enterClassContext(Yarn([cls.SITE], site=cls.YARN_SITE, capacity=cls.QUEUES, groups=PLACE, below=cls.node.cgroup))
             folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="tidemark-copilot-"))
             cls.copilot = Copilot(folder, cls.yarn.nodes[0].ports.web, f"--yarn-container-cgroup-path={cls.yarn.groups.path}", *cls.copilot_flags())
             cls.addClassCleanup(cls.copilot.stop)
@@ -73,9 +80,13 @@ class OnASharedNode(Evicting):
     def group(self, controller: str, container: str) -> Path:
         return self.yarn.groups.folder(controller) / container
 
-    def hold_memory(self, containers: int) -> tuple[str, list[str]]:
+    def loss_of(self, task: str) -> dict:
+        path = Path(self.state) / "learned/losses.jsonl"
+        return wait_for(lambda: next((loss for each in path.read_text().splitlines() if (loss := json.loads(each))["name"] == task), None), "its loss", self.agent)
+
+    def hold_memory(self, containers: int, command: str = holds(HELD_MIB)) -> tuple[str, list[str]]:
         """A job whose containers have all that they will hold, known to the agent."""
-        master, tasks = self.start_job(HOLDS, containers)
+        master, tasks = self.start_job(command, containers)
         wait_for(lambda: all(self.held(name) >= HELD_MIB << 20 for name in tasks), "memory in use", self.copilot)
         wait_for(lambda: self.known() == 1 + containers, "an agent that knows of them", self.agent, LIMIT_S)
         return master, tasks

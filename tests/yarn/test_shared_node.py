@@ -1,19 +1,40 @@
 """One real node that a kubelet and a NodeManager share: the agent sees, sets back and evicts YARN's containers as it does pods, by the copilot beside them."""
 
-import json
+import os
 import sys
 import time
 import unittest
-from pathlib import Path
 
 from cluster.colocation import MERGE, NODESLOS, must
 from cluster.tidemark_process import wait_for
-from yarn.sharing import API, LIMIT_S, ROOM, TASK_MIB, OnASharedNode, tearDownModule, test_eviction  # noqa: F401
+from yarn.sharing import API, KILLED, LIMIT_S, MASTER_MIB, ROOM, TASK_MIB, TERMINATED, OnASharedNode, holds, offline, tearDownModule  # noqa: F401
+
+DEAF = f"trap '' TERM; {holds(900)}"  # its children do not listen either
+GRACE_S = 3  # what node.evicting says to the agent
+BUSY = "while :; do :; done"
+A_CORE = {"batch-cpu": 1000, "batch-memory": 64 << 20}
+PAUSE_S = 20  # between two evictions that are about CPU
+CLASSES = ("spark", "transcode")
+# All three may have all that there is.
+CAPACITY = "yarn.scheduler.capacity.root"
+QUEUES = {
+    f"{CAPACITY}.queues": ",".join(("default", *CLASSES)), f"{CAPACITY}.default.capacity": "60", **{f"{CAPACITY}.{name}.capacity": "20" for name in CLASSES},
+    **{f"{CAPACITY}.{name}.user-limit-factor": "5" for name in ("default", *CLASSES)},
+}
+# However busy this machine is, offline work has this share of it, no more and no less.
+FIFTH = {"cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 1, "cpuSuppressMinPercent": 20}
 
 
 class SharedNode(OnASharedNode):
+    QUEUES = QUEUES
+    LATER = [offline(f"{name}-pod", name, 16, A_CORE) for name in CLASSES]
+
+    @classmethod
+    def copilot_flags(cls) -> list[str]:
+        return [f"--hadoop-conf-dir={cls.yarn.configuration}", *(f"--queue-class={name}={name}" for name in CLASSES)]
+
     def test_yarns_containers_are_reported_set_back_and_bounded_like_offline_pods(self):
-        _, tasks = self.start_job("while :; do :; done", 2)
+        _, tasks = self.start_job(BUSY, 2)
         wait_for(lambda: self.known() == 3, "an agent that knows of them", self.agent, LIMIT_S)
         found = self.report(lambda status: any(each["name"] == "yarn" for each in status.get("hostApplicationMetric", [])), "a report with YARN in it")
         yarn = next(each for each in found["hostApplicationMetric"] if each["name"] == "yarn")
@@ -40,12 +61,65 @@ class SharedNode(OnASharedNode):
         self.assertIn(master, running)
         gone = sorted(set(tasks) - set(running))
         self.assertEqual({"web"}, self.names())
-        self.assertIn(f"a container was killed container={gone[0]}", self.copilot.log)
-        asked = [each for each in self.audit() if each["object"]["kind"] == "CopilotTask"]
-        self.assertEqual((gone[0], "TM-EVICT-001", "done"), (asked[0]["object"]["name"], asked[0]["reason"], asked[0]["outcome"]))
-        losses = [json.loads(each) for each in (Path(self.state) / "learned/losses.jsonl").read_text().splitlines()]
-        self.assertIn(gone[0], [each["name"] for each in losses])
-        self.assertEqual(137, self.yarn.jobs[-1].wait_told(gone[0]).status)
+        self.assertIn(f"a container was asked to end container={gone[0]} reason=TM-EVICT-001", self.copilot.log)
+        self.assertNotIn("a container was killed", self.copilot.log)
+        self.assertEqual([("stop", "TM-EVICT-001", "done")], self.asked(gone[0]))
+        self.assertEqual("TM-EVICT-015", self.loss_of(gone[0])["ended"])
+        self.assertEqual(TERMINATED, self.yarn.jobs[-1].wait_told(gone[0]).status)
+
+    def test_a_container_that_does_not_listen_is_killed_at_its_deadline(self):
+        master, tasks = self.hold_memory(1, DEAF)
+        begin = self.draw_until_one_goes(tasks)
+        self.assertGreater(time.monotonic() - begin, GRACE_S)
+        self.all_have_ended()
+        self.assertEqual([("stop", "TM-EVICT-001", "done")], self.asked(tasks[0]))
+        self.assertEqual([], self.asked(master), "what the other one holds is on its way meanwhile")
+        loss = self.loss_of(tasks[0])
+        self.assertEqual("TM-EVICT-018", loss["ended"])
+        self.assertGreaterEqual(loss["ending_ms"], 1000 * GRACE_S)
+        self.assertEqual(KILLED, self.yarn.jobs[-1].wait_told(tasks[0]).status)
+
+    def test_where_satisfaction_is_low_transcoding_goes_first_and_spark_keeps_running(self):
+        """Of each class a pod and a container that ask for a core each; with two masters these are six cores, and there is a fifth of the machine."""
+        containers = {name: self.start_in_queue(name) for name in CLASSES}
+        self.node.run(self.LATER)
+        self.addCleanup(lambda: self.node.end([work.name for work in self.LATER]))
+        wait_for(lambda: sum(cores > 0.1 for cores in self.of_class("used_cpu_cores").values()) == len(CLASSES), "an agent that knows whose work it is", self.agent, LIMIT_S)
+        # Low for six of them and for five, and not for four: both of a class go, and that is enough.
+        there = 10 * os.cpu_count() * FIFTH["cpuSuppressMinPercent"]
+        line = {"cpuEvictBESatisfactionLowerPercent": 100 * there // 5000, "cpuEvictBESatisfactionUpperPercent": 100 * (there + 1500) // 6000, "cpuEvictTimeWindowSeconds": 5}
+        self.addCleanup(self.say, {"enable": False, **dict.fromkeys((*FIFTH, *line))})
+        self.say({**FIFTH, **line}, modes={"default": "enforce"})
+        wait_for(lambda: len(self.evicted()) >= 2, "two evictions", self.agent, LIMIT_S)
+        self.all_have_ended()
+        begin, worked = time.monotonic(), self.worked(containers["spark"])
+        while time.monotonic() - begin < PAUSE_S + 2:
+            self.assertEqual({"transcode-pod", containers["transcode"]}, self.evicted(), "and what is left is satisfied")
+            time.sleep(0.5)
+        self.assertEqual({"web", "spark-pod"}, self.names())
+        self.assertGreater(self.worked(containers["spark"]), worked)
+        print(f"satisfaction by class: {self.of_class('satisfaction_ratio')}", file=sys.stderr)
+
+    def start_in_queue(self, name: str) -> str:
+        """The container of a job that is of that class by its queue."""
+        job = self.yarn.submit(BUSY, memory_mib=TASK_MIB, master_memory_mib=MASTER_MIB, queue=name)
+        self.addCleanup(job.end)
+        its = lambda: [container for container, each in self.copilot.running().items() if each["application"] == job.id and not each["master"]]
+        return wait_for(its, f"a container in the queue {name}", self.copilot)[0]
+
+    def of_class(self, what: str) -> dict[str, float]:
+        found = self.agent.metrics()
+        return {name: found[key] for name in CLASSES if (key := f'tidemark_agent_class_{what}{{class="{name}"}}') in found}
+
+    def evicted(self) -> set[str]:
+        return {each["object"]["name"] for each in self.audit() if each["reason"] == "TM-EVICT-003" and each["outcome"] == "done"}
+
+    def worked(self, container: str) -> int:
+        return int((self.group("cpuacct", container) / "cpuacct.usage").read_text())
+
+    def asked(self, container: str) -> list[tuple[str, str, str]]:
+        """How its copilot was, why, and what came of it."""
+        return [(each["verb"], each["reason"], each["outcome"]) for each in self.audit() if each["object"]["kind"] == "CopilotTask" and each["object"]["name"] == container]
 
 
 if __name__ == "__main__":

@@ -213,12 +213,12 @@ class Yarn:
         nodes = [node for node in self.nodes if node in running]
         until("the nodes are RUNNING", lambda: self.rm.active() and all(node.seen().get("state") == "RUNNING" for node in nodes), servers=running)
 
-    def submit(self, command: str, *, containers: int = 1, memory_mib: int = 128, vcores: int = 1, master_memory_mib: int = 256) -> Job:
+    def submit(self, command: str, *, containers: int = 1, memory_mib: int = 128, vcores: int = 1, master_memory_mib: int = 256, queue: str = "default") -> Job:
         """A job of so many containers that each run `command` in a shell, in the background. Ended with the fixture, if not before."""
         name = f"job-{len(self.jobs)}"
         arguments = {
             "jar": next(self.jars.glob("hadoop-yarn-applications-distributedshell-*.jar")), "shell_command": command, "num_containers": containers,
-            "container_memory": memory_mib, "container_vcores": vcores, "master_memory": master_memory_mib, "master_vcores": 1, "appname": name,
+            "container_memory": memory_mib, "container_vcores": vcores, "master_memory": master_memory_mib, "master_vcores": 1, "appname": name, "queue": queue,
         }
         words = [word for key, value in arguments.items() for word in (f"-{key}", str(value))]
         client = Server(name, [*self._command("client", "Client"), *words], self._environment("client"), self.layout.logs / f"{name}.log")
