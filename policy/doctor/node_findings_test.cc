@@ -70,6 +70,7 @@ void expect(const NodeFound& found, NodeTopic topic, NodeFact fact, Severity sev
 
 std::vector<Knob> knobs_of(const NodeFinding& finding) {
   std::vector<Knob> out;
+  out.reserve(finding.knobs.size());
   for (const KnobFound& one : finding.knobs) out.push_back(one.knob);
   return out;
 }
@@ -78,8 +79,10 @@ TEST(NodeFindings, OfASoundNodeAreAllWell) {
   const auto findings = node_findings(sound());
   EXPECT_EQ(worst(findings), Severity::kOk);
   std::vector<NodeTopic> topics;
+  topics.reserve(findings.size());
   for (const NodeFinding& one : findings) topics.push_back(one.topic);
   std::vector<NodeTopic> all;
+  all.reserve(kNodeTopics);
   for (std::size_t at = 0; at < kNodeTopics; ++at) all.push_back(static_cast<NodeTopic>(at));
   EXPECT_EQ(topics, all) << "one for each, in order";
 }
