@@ -336,8 +336,8 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     io(writer, outcome);
     hash.add(bytes);
   }
-  EXPECT_EQ(kPolicyVersion, 5);
-  EXPECT_EQ(hash.hex(), "b85da9bc3f187c1e");
+  EXPECT_EQ(kPolicyVersion, 6);
+  EXPECT_EQ(hash.hex(), "c6c9d600fe16090f");
 }
 
 }  // namespace

@@ -265,6 +265,11 @@ void apply_arbitration(const OfferInput& input, const LedgerConfig& ledger, Offe
   offer.arbitrate = step.plan;
 }
 
+// What was not sold comes back at the pace of growth.
+void comes_back_slowly(OfferState& state, const OvercommitPlan& plan) {
+  if (state.motion.offered) state.motion.offered = model::min(*state.motion.offered, *plan.origin);
+}
+
 void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (!input.guard.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
@@ -275,8 +280,7 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
     offer.ledger->kubernetes.reclaim.clear();
     offer.ledger->yarn.reclaim.clear();
   }
-  // What was not sold comes back at the pace of growth.
-  if (state.motion.offered) state.motion.offered = model::min(*state.motion.offered, *plan.origin);
+  comes_back_slowly(state, plan);
   offer.stopped = terms;
 }
 
@@ -288,7 +292,7 @@ std::optional<base::Duration> backs_off_for(const OfferInput& input) {
   return left > base::Duration(0) ? std::optional(left) : std::nullopt;
 }
 
-void apply_back_off(const OfferInput& input, const LedgerConfig& ledger, Offer& offer) {
+void apply_back_off(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (offer.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
   const auto left = backs_off_for(input);
@@ -302,6 +306,7 @@ void apply_back_off(const OfferInput& input, const LedgerConfig& ledger, Offer& 
     plan.origin = origin;
     offer.yarn_offer = yarn;
   }
+  comes_back_slowly(state, plan);
   offer.backs_off = terms;
 }
 
@@ -353,7 +358,7 @@ OfferStep offer(const OfferState& state, const OfferInput& input) {
   apply_ledger(input, ledger, out.state, offer);
   apply_arbitration(input, ledger, out.state, offer);
   apply_stop(input, ledger, out.state, offer);
-  apply_back_off(input, ledger, offer);
+  apply_back_off(input, ledger, out.state, offer);
   apply_zones(input, formula, offer);
   return out;
 }

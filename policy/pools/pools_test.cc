@@ -113,7 +113,9 @@ pools:
   EXPECT_EQ(config->rest.budget, (BudgetSettings{5, std::nullopt, false, {true, minutes(5), 30, 10, minutes(30)}, std::nullopt}));
   EXPECT_EQ(config->pools[0].budget, (BudgetSettings{5, 600, true, {true, minutes(5), 30, 20, hours(1)}, std::chrono::seconds(90)}));
   EXPECT_EQ(back_off_of(config->pools[0]), std::chrono::seconds(90));
-  EXPECT_EQ(back_off_of(config->rest), kBackOff);
+  Pool ours = config->rest;
+  ours.profile = Profile::kTidemark;
+  EXPECT_EQ(back_off_of(ours), kBackOff);
   EXPECT_EQ(back_off_of(drop_in().rest), base::Duration(0)) << "the peer has none";
   EXPECT_FALSE(config->pools[1].budget.breaker.watched);
   EXPECT_EQ(config->pools[0].evict, (EvictSettings{std::chrono::seconds(30), std::nullopt, 20, 10}));
