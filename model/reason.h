@@ -345,6 +345,8 @@ enum class Reason : std::uint16_t {
   kPriorityOff,
   kShareByClass,
   kShareUnknownClass,
+  kOomOfflineFirst,
+  kOomAfterItsTasks,
 
   // What the kernel of a node takes.
   kKnobMissing,

@@ -24,7 +24,7 @@ struct StrategyStatus {
   model::Strategy strategy = model::Strategy::kCpuSuppress;
   std::string stance;         // policy::to_string(Permit)
   std::string reason;         // an id
-  std::int64_t in_force = 0;  // files that say something of its
+  std::int64_t in_force = 0;  // files that say something of its; of kOomOrder processes
   std::string says;           // what it decided last, in a few words; "" where nothing was
   bool operator==(const StrategyStatus&) const = default;
 };
