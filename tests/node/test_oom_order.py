@@ -28,17 +28,21 @@ class OomOrder(Protecting):
 
     def values(self, name: str) -> set[int]:
         """Of all that the pod's containers run; the pause container is the runtime's."""
-        uid = next(pod["metadata"]["uid"] for pod in self.node.pods() if pod["metadata"]["name"] == name)
-        places = [each for hierarchy in cgroups.there(self.node.cgroup) for each in hierarchy.rglob(f"pod{uid}") if (each / "cgroup.procs").exists()]
+        pod = next(pod for pod in self.node.pods() if pod["metadata"]["name"] == name)
+        containers = [each["containerID"].split("//")[1] for each in pod["status"]["containerStatuses"]]
+        places = [place for hierarchy in cgroups.there(self.node.cgroup) for container in containers for place in hierarchy.rglob(f"*{container}*")]
         pids = {int(pid) for place in places for file in place.rglob("cgroup.procs") for pid in file.read_text().split()}
         found = set()
         for pid in pids:
             try:
-                if Path(f"/proc/{pid}/comm").read_text().strip() != "pause":
-                    found.add(int(Path(f"/proc/{pid}/oom_score_adj").read_text()))
+                found.add(int(Path(f"/proc/{pid}/oom_score_adj").read_text()))
             except (FileNotFoundError, ProcessLookupError):
                 continue
         return found
+
+    def tearDown(self):
+        self.say("observe")
+        wait_for(lambda: self.of_strategy()["inForce"] == 0, "nothing in force", self.agent, LIMIT_S)
 
     def test_offline_work_would_end_first_and_nobody_online_is_touched(self):
         before = {work.name: self.values(work.name) for work in self.WORKS}
