@@ -484,6 +484,8 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kEvictPreempted, "TM-EVICT-022",
                "its ResourceManager took it back: its application hears of a pre-emption"},
     ReasonInfo{Reason::kEvictReplaced, "TM-EVICT-023", "its ResourceManager took another one in its place"},
+    ReasonInfo{Reason::kEvictLineMoved, "TM-EVICT-024",
+               "the kubelet would evict before our line: one before its own holds"},
     ReasonInfo{Reason::kArbitrateFits, "TM-ARBITRATE-001",
                "what offline work requested fits what the node has to give"},
     ReasonInfo{Reason::kArbitrateReject, "TM-ARBITRATE-002",

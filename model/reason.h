@@ -393,6 +393,7 @@ enum class Reason : std::uint16_t {
   kEvictInodesLine,
   kEvictPreempted,
   kEvictReplaced,
+  kEvictLineMoved,
 
   // What becomes of a node on which two schedulers sold the same.
   kArbitrateFits,

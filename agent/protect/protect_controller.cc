@@ -340,6 +340,7 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
   next.left = enforced.left;
   next.unmet = static_cast<std::int64_t>(strategies_.unmet());
   next.trouble = trouble_;
+  next.evict_lines = evict_lines_;
   next.trials = options_.trials;
   if (const auto rung = policy::priority_knob(strategies_.capabilities())) next.priority_by = policy::to_string(*rung);
   for (const model::Strategy strategy : model::kStrategies) {

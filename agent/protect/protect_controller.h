@@ -78,8 +78,12 @@ class ProtectController {
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
   std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
-  // How eviction stands, which decides for itself (agent/evict): told with the others.
-  void tell_eviction(std::string_view says) { eviction_says_ = says; }
+  // How eviction stands, which decides for itself (agent/evict): told with the others. `lines`: of it, that hold
+  // otherwise than the settings say.
+  void tell_eviction(std::string_view says, std::string_view lines) {
+    eviction_says_ = says;
+    evict_lines_ = lines;
+  }
 
   // An orderly end: what is in force stays in force for whoever comes next.
   void drain();
@@ -130,7 +134,7 @@ class ProtectController {
   bool kubelet_static_ = false;
   bool holding_ = false;
   policy::Stance stands_;
-  std::string eviction_says_;
+  std::string eviction_says_, evict_lines_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;
   AgentStatus status_;

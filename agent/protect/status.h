@@ -49,6 +49,7 @@ struct AgentStatus {
   std::int64_t left = 0;     // files that are left to somebody else
   std::int64_t unmet = 0;    // wishes that no file of this kernel meets
   std::string trouble;       // why nothing can be written; "" where something can
+  std::string evict_lines;   // of eviction, that hold otherwise than the settings say; "" where none does
   std::string priority_by;   // the file that CPU priority is set with; "" where only weights are left
   std::vector<StrategyStatus> strategies;
   KnobTrials trials;  // at its start; an older agent tells none
