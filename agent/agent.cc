@@ -8,6 +8,7 @@
 
 #include "agent/evict/disk_watch.h"
 #include "agent/evict/ending.h"
+#include "agent/evict/evict_lines.h"
 #include "agent/evict/eviction_controller.h"
 #include "agent/evict/last_words.h"
 #include "agent/evict/loss_ledger.h"
@@ -113,6 +114,7 @@ class RunningAgent final : public Agent {
         disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
         evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
+        lines_(log_),
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_}, log_, metrics,
                   options_.feature_gates.evictions()),
         recorder_(loop, log_, metrics,
@@ -312,14 +314,14 @@ class RunningAgent final : public Agent {
     // Observing looks at the same as enforcing would; where nobody is evicted whatever there is, a full disk is spared.
     const bool may_act = !stands.off && (stands.permits[kIndex] == policy::Permit::kEnforce ||
                                          stands.permits[kIndex] == policy::Permit::kPutBack);
-    disks_.observe(rules_.word && rules_.threshold.enable ? rules_.word->evict : policy::EvictSettings(), *tasks,
-                   may_act);
-    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules_.threshold, besteffort, &disks_.sights()},
+    const policy::NodeRules& rules = lines_.hold(rules_, tasks_->kubelet(), capacity_.memory, disks_.sights());
+    disks_.observe(rules.word && rules.threshold.enable ? rules.word->evict : policy::EvictSettings(), *tasks, may_act);
+    eviction_.observe({.seen = {protect_.facts(), measured, *tasks, rules.threshold, besteffort, &disks_.sights()},
                        .tasks = tasks,
-                       .rules = rules_,
+                       .rules = rules,
                        .permit = stands.permits[kIndex],
                        .yarn_preempts = take_back_.heard()});
-    protect_.tell_eviction(eviction_.says());
+    protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
   void tell_refused(const TaskSnapshot& tasks) {
@@ -392,6 +394,7 @@ class RunningAgent final : public Agent {
   Ending ending_;
   DiskWatch disks_;
   EvictMemory evict_memory_;
+  EvictLines lines_;
   EvictionController eviction_;
   Recorder recorder_;
   std::optional<KernelEvents> kernel_;

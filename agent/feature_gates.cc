@@ -69,6 +69,9 @@ bool FeatureGates::lets(model::Strategy strategy) const {
       return enabled("BatchResource");
     case model::Strategy::kCpuPriority:
       return enabled("GroupIdentity");
+    // Koordinator does nothing of the kind (its gate OOMScoreAdj is about an annotation): only our settings ask for it.
+    case model::Strategy::kOomOrder:
+      return false;
     case model::Strategy::kClassWeights:
     case model::Strategy::kEviction:
       return true;

@@ -16,7 +16,9 @@ using Words = std::vector<std::string>;
 TEST(AgentFeatureGates, DefaultsAreThePeers) {
   const FeatureGates gates;
   EXPECT_EQ(gates.evictions(), policy::EvictSwitches());
-  for (const Strategy each : model::kStrategies) EXPECT_TRUE(gates.lets(each)) << to_string(each);
+  for (const Strategy each : model::kStrategies) {
+    EXPECT_EQ(gates.lets(each), each != Strategy::kOomOrder) << to_string(each) << ": the peer has no such order";
+  }
 }
 
 TEST(AgentFeatureGates, SwitchEvictionsOnAndStrategiesOff) {

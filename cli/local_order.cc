@@ -1,8 +1,12 @@
 #include "cli/local_order.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "agent/enforcer/found_journal.h"
+#include "agent/enforcer/oom_journal.h"
+#include "agent/enforcer/without_agent.h"
 #include "agent/latch/latch.h"
 #include "base/text.h"
 #include "linux/cgroup/write.h"
@@ -31,12 +35,16 @@ Result<bool> turn(const LocalOrder& order, base::WallTime now) {
   return changed;
 }
 
-std::vector<agent::LeftBehind> left_of(const agent::FoundReading& journal) {
+Result<std::vector<agent::LeftBehind>> left_of(const std::string& run_dir, const std::string& boot) {
+  constexpr std::string_view kWhy = "the agent keeps it";
+  TM_TRY(const auto journal, agent::read_found(run_dir, boot));
+  TM_TRY(const auto scores, agent::read_oom_journal(run_dir, boot));
   std::vector<agent::LeftBehind> out;
   for (const auto& [id, file] : journal.files) {
     if (file.written.empty()) continue;
-    out.push_back({file.group, std::string(agent::found_name(file.file)), file.found, "the agent keeps it"});
+    out.push_back({file.group, std::string(agent::found_name(file.file)), file.found, std::string(kWhy)});
   }
+  std::ranges::move(agent::oom_scores_left(scores, kWhy), std::back_inserter(out));
   return out;
 }
 
@@ -52,8 +60,9 @@ net::Task<Result<LocalReport>> give_local_order(net::EventLoop& loop, const Loca
     TM_CO_TRY(const auto hierarchies, agent::see_groups(order.places));
     linux::KernelWriter writer;
     const auto last = agent::read_status(order.places.run_dir);
-    const std::string offline = last && *last ? (*last)->offline_group : "";
-    auto put_back = agent::off_without_agent(hierarchies, writer, order.places.run_dir, boot, offline, loop.clock());
+    const agent::AgentGone gone{order.places.proc_root, order.places.run_dir, boot,
+                                last && *last ? (*last)->offline_group : ""};
+    auto put_back = agent::off_without_agent(hierarchies, writer, gone, loop.clock());
     if (put_back) {
       report.left = put_back->left;
       report.put_back = std::move(*put_back);
@@ -69,8 +78,8 @@ net::Task<Result<LocalReport>> give_local_order(net::EventLoop& loop, const Loca
     if (report.obeyed || loop.clock().monotonic() >= until) break;
     co_await loop.sleep(kLookPause);
   }
-  TM_CO_TRY(const auto journal, agent::read_found(order.places.run_dir, boot));
-  if (order.off) report.left = left_of(journal);
+  TM_CO_TRY(auto left, left_of(order.places.run_dir, boot));
+  if (order.off) report.left = std::move(left);
   co_return report;
 }
 
@@ -81,8 +90,7 @@ Result<LocalReport> local_dry_run(const LocalOrder& order) {
   }
   report.agent_runs = agent::FoundJournal::is_held(order.places.run_dir);
   TM_TRY(report.status, agent::read_status(order.places.run_dir));
-  TM_TRY(const auto journal, agent::read_found(order.places.run_dir, agent::boot_id(order.places.proc_root)));
-  report.left = left_of(journal);
+  TM_TRY(report.left, left_of(order.places.run_dir, agent::boot_id(order.places.proc_root)));
   return report;
 }
 

@@ -12,6 +12,8 @@ std::string_view to_string(Strategy strategy) {
       return "cpuPriority";
     case Strategy::kClassWeights:
       return "classWeights";
+    case Strategy::kOomOrder:
+      return "oomOrder";
     case Strategy::kEviction:
       return "eviction";
   }

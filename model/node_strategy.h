@@ -15,10 +15,11 @@ enum class Strategy : std::uint8_t {
   kBatchLimits,   // what a pod or task of batch resources may use at most
   kCpuPriority,   // who runs first where both want a processor
   kClassWeights,  // how kinds of offline work share what all of it gets
+  kOomOrder,      // whom the kernel ends first when the machine is out of memory
   kEviction,      // which offline work ends where limiting it is not enough; it writes no files
 };
-inline constexpr std::array kStrategies = {Strategy::kCpuSuppress, Strategy::kBatchLimits, Strategy::kCpuPriority,
-                                           Strategy::kClassWeights, Strategy::kEviction};
+inline constexpr std::array kStrategies = {Strategy::kCpuSuppress,  Strategy::kBatchLimits, Strategy::kCpuPriority,
+                                           Strategy::kClassWeights, Strategy::kOomOrder,    Strategy::kEviction};
 
 std::string_view to_string(Strategy);  // "cpuSuppress" …
 std::optional<Strategy> parse_strategy(std::string_view text);

@@ -346,6 +346,8 @@ enum class Reason : std::uint16_t {
   kPriorityOff,
   kShareByClass,
   kShareUnknownClass,
+  kOomOfflineFirst,
+  kOomAfterItsTasks,
 
   // What the kernel of a node takes.
   kKnobMissing,
@@ -392,6 +394,7 @@ enum class Reason : std::uint16_t {
   kEvictInodesLine,
   kEvictPreempted,
   kEvictReplaced,
+  kEvictLineMoved,
 
   // What becomes of a node on which two schedulers sold the same.
   kArbitrateFits,

@@ -1,11 +1,14 @@
 #include "agent/enforcer/without_agent.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "agent/enforcer/enforcer.h"
+#include "agent/enforcer/oom_scores.h"
 #include "base/text.h"
 #include "linux/cgroup/processes.h"
 #include "linux/cpu_set.h"
@@ -69,10 +72,21 @@ std::optional<policy::KnobWrite> least_of(const FoundFile& file) {
 
 }  // namespace
 
+std::vector<LeftBehind> oom_scores_left(const OomEntries& entries, std::string_view why) {
+  std::map<std::pair<std::string_view, std::int64_t>, std::size_t> counts;
+  for (const auto& [pid, entry] : entries) ++counts[{entry.group, entry.found}];
+  std::vector<LeftBehind> out;
+  for (const auto& [which, count] : counts) {
+    out.push_back({std::string(which.first),
+                   base::cat("oom_score_adj of ", count, count == 1 ? " process" : " processes"),
+                   base::cat(which.second), std::string(why)});
+  }
+  return out;
+}
+
 Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer,
-                                       const std::string& journal_folder, const std::string& boot_id,
-                                       const std::string& offline_group, const base::Clock& clock) {
-  TM_TRY(FoundJournal journal, FoundJournal::open(journal_folder, boot_id));
+                                       const AgentGone& gone, const base::Clock& clock) {
+  TM_TRY(FoundJournal journal, FoundJournal::open(gone.journal_folder, gone.boot_id));
   Enforcer enforcer(hierarchies, writer, journal, clock);
   linux::Buffer buffer;
   std::set<std::string, std::less<>> busy;
@@ -87,6 +101,7 @@ Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, li
     if (!busy.contains(file.group)) continue;
     if (auto least = least_of(file)) wanted.push_back(std::move(*least));
   }
+  const std::string& offline_group = gone.offline_group;
   const bool held = std::ranges::find(wanted, offline_group, &policy::KnobWrite::group) != wanted.end();
   if (!offline_group.empty() && !held) {
     TM_TRY(const bool runs, has_processes(hierarchies, offline_group, buffer));
@@ -111,6 +126,15 @@ Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, li
                         refused != enforced.deeds.end() ? refused->error->message : "processes run in it"});
   }
   out.gone = static_cast<std::int64_t>(before - journal.files().size()) - out.put_back;
+  TM_TRY(OomScores scores, OomScores::open(hierarchies, gone.proc_root, gone.journal_folder, gone.boot_id));
+  bool more = true;
+  for (std::size_t pass = 0; more && pass <= kOomProcessesMax / kOomWritesAPass; ++pass) {
+    const OomReport& report = scores.wind_down();
+    if (report.journal) return fail(*report.journal);
+    out.put_back += std::ranges::count(report.deeds, model::Reason::kAgentPutBack, &OomDeed::reason);
+    more = report.more;
+  }
+  std::ranges::move(oom_scores_left(scores.entries(), "they run still"), std::back_inserter(out.left));
   return out;
 }
 

@@ -1,12 +1,15 @@
 // What `tidemark off --local` does where no agent runs: offline work that still runs is held to its least, and what an
-// agent wrote is put back where nobody runs any more. A group with processes in it, or below it, is never loosened.
+// agent wrote is put back where nobody runs any more. A group with processes in it, or below it, is never loosened, and
+// no process that is to end first is made to end later.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/enforcer/found_journal.h"
+#include "agent/enforcer/oom_journal.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "linux/cgroup/hierarchies.h"
@@ -27,10 +30,21 @@ struct WithoutAgent {
   std::vector<LeftBehind> left;
 };
 
-// `offline_group`: of all BestEffort pods, which is held also where nobody held it so far; "": nobody knows it, or it
-// may not be written. kAlreadyExists: an agent runs, and it is its part.
+// Where an agent was.
+struct AgentGone {
+  std::string proc_root;
+  std::string journal_folder;
+  std::string boot_id;
+  // Of all BestEffort pods, which is held also where nobody held it so far; "": nobody knows it, or it may not be
+  // written.
+  std::string offline_group;
+};
+
+// kAlreadyExists: an agent runs, and it is its part.
 Result<WithoutAgent> off_without_agent(const linux::Hierarchies& hierarchies, linux::GroupWriter& writer,
-                                       const std::string& journal_folder, const std::string& boot_id,
-                                       const std::string& offline_group, const base::Clock& clock);
+                                       const AgentGone& gone, const base::Clock& clock);
+
+// What processes have of ours as their oom_score_adj, a line for each value found in a group.
+std::vector<LeftBehind> oom_scores_left(const OomEntries& entries, std::string_view why);
 
 }  // namespace tidemark::agent

@@ -35,13 +35,13 @@ class WithoutAgentTest : public ::testing::Test {
     }
   }
   WithoutAgent off(const std::string& offline_group) {
-    return off_without_agent(*hierarchies, rules, run.root(), "b1", offline_group, clock).value();
+    return off_without_agent(*hierarchies, rules, {proc.root(), run.root(), "b1", offline_group}, clock).value();
   }
   std::string quota() const {
     return journal::read_whole(base::cat(cgroups.root(), "/", kQuota), 64).value().value_or("gone");
   }
 
-  linux::testing::Tree cgroups, run;
+  linux::testing::Tree cgroups, proc, run;
   linux::testing::KernelRules rules;
   std::optional<linux::Hierarchies> hierarchies;
   base::testing::Clock clock;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "agent/protect/machinery.h"
@@ -98,6 +99,13 @@ bool ProtectController::begin() {
               {{"error", ends.error().message}});
   }
   enforcer_ = std::make_unique<Enforcer>(outside_.hierarchies, outside_.writer, *journal_, loop_.clock());
+  if (auto scores = OomScores::open(outside_.hierarchies, options_.places.proc_root, options_.places.run_dir,
+                                    boot_id(options_.places.proc_root))) {
+    oom_.emplace(std::move(*scores));
+  } else {
+    oom_trouble_ = scores.error().message;
+    log_.error("nobody is given a place before a kernel that is out of memory", {{"error", oom_trouble_}});
+  }
   began_ = now;
   trouble_.clear();
   return true;
@@ -181,7 +189,72 @@ void ProtectController::decide() {
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
   const Enforced& enforced = enforcer_->carry_out(wanted, permits);
   tell(enforced);
+  order_oom(now);
   show(stands, enforced);
+}
+
+void ProtectController::order_oom(base::MonotonicTime now) {
+  if (!oom_) return;
+  const std::pair stood(stands_.off, stands_.permits[static_cast<std::size_t>(model::Strategy::kOomOrder)]);
+  const policy::OomPlan& plan = strategies_.oom_plan();
+  if (now < next_oom_ && oom_stood_ == stood && oom_asked_ == plan) return;
+  oom_stood_ = stood;
+  oom_asked_ = plan;
+  const bool off = stood.first && stood.second != Permit::kKeep;
+  const OomReport& report = off ? oom_->wind_down() : oom_->carry_out(plan, stood.second);
+  next_oom_ = report.more ? now : now + kOomLook;
+  tell_oom();
+}
+
+void ProtectController::tell_oom() {
+  const OomReport& report = oom_->report();
+  std::string trouble = report.journal ? report.journal->message : report.trouble;
+  if (trouble.empty() && report.foreign > 0) {
+    trouble =
+        base::cat(report.foreign, " processes are of another pid namespace: the agent has to run in the machine's");
+  }
+  if (trouble != oom_trouble_ && !trouble.empty()) {
+    log_.warn("not every process has its place before a kernel that is out of memory", {{"error", trouble}});
+  }
+  oom_trouble_ = std::move(trouble);
+  if (report.journal) metrics_.journal_refused();
+  for (const OomDeed& deed : report.deeds) {
+    const auto id = model::reason_id(deed.reason);
+    metrics_.wrote(model::Strategy::kOomOrder, deed.reason);
+    const auto file = base::cat(deed.pid, "/oom_score_adj");
+    if (deed.error || deed.reason == Reason::kAgentNotOurs) {
+      log_.warn(model::reason_sentence(deed.reason), {{"group", deed.group},
+                                                      {"file", file},
+                                                      {"found", base::cat(deed.before)},
+                                                      {"wanted", base::cat(deed.after)},
+                                                      {"error", deed.error ? deed.error->message : ""},
+                                                      {"reason", id}});
+    } else {
+      log_.debug("wrote", {{"group", deed.group},
+                           {"file", file},
+                           {"before", base::cat(deed.before)},
+                           {"after", base::cat(deed.after)},
+                           {"reason", id}});
+    }
+    model::AuditLine line;
+    line.kind = "ProcessFile";
+    line.name = deed.group;
+    line.part = file;
+    line.old_value = base::cat(deed.before);
+    line.new_value = base::cat(deed.after);
+    tell_audit(std::move(line), deed.reason, deed.error);
+  }
+}
+
+std::string ProtectController::oom_says() const {
+  std::string out = strategies_.says(model::Strategy::kOomOrder);
+  const auto add = [&](std::string_view more) { out += base::cat(out.empty() ? "" : ", ", more); };
+  if (oom_ && oom_->report().refused > 0) {
+    add(base::cat(oom_->report().refused, " processes cannot be changed",
+                  oom_->may_lower() ? "" : " (to lower one takes CAP_SYS_RESOURCE)"));
+  }
+  if (!oom_trouble_.empty()) add(oom_trouble_);
+  return out;
 }
 
 // Pods are named by whoever owns them; a group that nobody owns any more by itself.
@@ -213,7 +286,7 @@ void ProtectController::tell(const Enforced& enforced) {
   }
   for (const Deed& deed : enforced.deeds) {
     const auto id = model::reason_id(deed.reason);
-    metrics_.wrote(deed);
+    metrics_.wrote(deed.strategy, deed.reason);
     const auto file = found_name(deed.file);
     const bool plain = !deed.error && deed.reason != Reason::kAgentStandsBack &&
                        deed.reason != Reason::kAgentRepaired && deed.reason != Reason::kAgentNotOurs;
@@ -229,25 +302,25 @@ void ProtectController::tell(const Enforced& enforced) {
                                                       {"error", deed.error ? deed.error->message : ""},
                                                       {"reason", id}});
     }
-    tell_audit(deed);
+    model::AuditLine line;
+    line.kind = "CgroupFile";
+    line.name = deed.group;
+    line.part = file;
+    line.old_value = quoted_json(deed.before);
+    line.new_value = quoted_json(deed.after);
+    tell_audit(std::move(line), deed.reason, deed.error);
   }
 }
 
-void ProtectController::tell_audit(const Deed& deed) {
+void ProtectController::tell_audit(model::AuditLine line, model::Reason reason, const std::optional<Error>& error) {
   if (!outside_.audit) return;
-  model::AuditLine line;
   line.time = loop_.clock().wall();
   line.actor = options_.actor;
   line.verb = "write";
-  line.kind = "CgroupFile";
-  line.name = deed.group;
-  line.part = found_name(deed.file);
-  line.old_value = quoted_json(deed.before);
-  line.new_value = quoted_json(deed.after);
-  line.reason = model::reason_id(deed.reason);
-  if (deed.error) {
+  line.reason = model::reason_id(reason);
+  if (error) {
     line.outcome = model::AuditOutcome::kRefused;
-    line.detail = deed.error->message;
+    line.detail = error->message;
   }
   outside_.audit(std::move(line));
 }
@@ -266,10 +339,11 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
     next.by = stance.order->by;
     next.why = stance.order->why;
   }
-  next.refused = enforced.refused;
+  next.refused = enforced.refused + (oom_ ? oom_->report().refused : 0);
   next.left = enforced.left;
   next.unmet = static_cast<std::int64_t>(strategies_.unmet());
   next.trouble = trouble_;
+  next.evict_lines = evict_lines_;
   next.trials = options_.trials;
   if (const auto rung = policy::priority_knob(strategies_.capabilities())) next.priority_by = policy::to_string(*rung);
   const bool may_suppress =
@@ -279,10 +353,21 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
   }
   for (const model::Strategy strategy : model::kStrategies) {
     const auto index = static_cast<std::size_t>(strategy);
-    const std::int64_t in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;
+    std::int64_t in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;
+    std::string says;
+    switch (strategy) {
+      case model::Strategy::kEviction:
+        says = eviction_says_;
+        break;
+      case model::Strategy::kOomOrder:
+        in_force = oom_ ? std::ssize(oom_->entries()) : 0;
+        says = oom_says();
+        break;
+      default:
+        says = strategies_.says(strategy);
+    }
     next.strategies.push_back({strategy, std::string(policy::to_string(stance.permits[index])),
-                               std::string(model::reason_id(stance.reasons[index])), in_force,
-                               strategy == model::Strategy::kEviction ? eviction_says_ : strategies_.says(strategy)});
+                               std::string(model::reason_id(stance.reasons[index])), in_force, std::move(says)});
   }
   metrics_.show(next, strategies_.refused().size());
   metrics_.show(strategies_.suppress_plan().classes);

@@ -12,6 +12,7 @@
 
 #include "agent/enforcer/enforcer.h"
 #include "agent/enforcer/found_journal.h"
+#include "agent/enforcer/oom_scores.h"
 #include "agent/feature_gates.h"
 #include "agent/latch/ends.h"
 #include "agent/machine_places.h"
@@ -52,6 +53,9 @@ struct ProtectOutside {
   std::function<void(model::AuditLine)> audit;  // may be empty
 };
 
+// New processes in groups that stay as they are get their place so soon: a child has its parent's until then.
+inline constexpr base::Duration kOomLook = std::chrono::seconds(10);
+
 class ProtectController {
  public:
   ProtectController(net::EventLoop& loop, ProtectOutside outside, const base::Log& log, base::Registry& metrics,
@@ -74,8 +78,12 @@ class ProtectController {
   const NodeFacts* facts() const { return facts_ ? &*facts_ : nullptr; }  // null: the Node is not known yet
   const policy::SuppressObservation& suppress_seen() const { return strategies_.suppress_seen(); }
   std::span<const policy::ClassShare> classes() const { return strategies_.suppress_plan().classes; }
-  // How eviction stands, which decides for itself (agent/evict): told with the others.
-  void tell_eviction(std::string_view says) { eviction_says_ = says; }
+  // How eviction stands, which decides for itself (agent/evict): told with the others. `lines`: of it, that hold
+  // otherwise than the settings say.
+  void tell_eviction(std::string_view says, std::string_view lines) {
+    eviction_says_ = says;
+    evict_lines_ = lines;
+  }
 
   // An orderly end: what is in force stays in force for whoever comes next.
   void drain();
@@ -90,8 +98,11 @@ class ProtectController {
   bool peer_present() const;
   void forget_ends();
   void tell_refused();
+  void order_oom(base::MonotonicTime now);
   void tell(const Enforced& enforced);
-  void tell_audit(const Deed& deed);
+  void tell_oom();
+  void tell_audit(model::AuditLine line, model::Reason reason, const std::optional<Error>& error);
+  std::string oom_says() const;
   void show(const policy::Stance& stance, const Enforced& enforced);
 
   net::EventLoop& loop_;
@@ -110,6 +121,11 @@ class ProtectController {
 
   std::optional<FoundJournal> journal_;
   std::unique_ptr<Enforcer> enforcer_;
+  std::optional<OomScores> oom_;
+  policy::OomPlan oom_asked_;  // when it was looked at last
+  std::optional<std::pair<bool, Permit>> oom_stood_;
+  base::MonotonicTime next_oom_;
+  std::string oom_trouble_;  // told last; "" where there is none
   std::optional<Ends> ends_;
   base::MonotonicTime began_;
   std::optional<base::MonotonicTime> begin_again_;
@@ -119,7 +135,7 @@ class ProtectController {
   bool kubelet_static_ = false;
   bool holding_ = false;
   policy::Stance stands_;
-  std::string eviction_says_;
+  std::string eviction_says_, evict_lines_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;
   AgentStatus status_;

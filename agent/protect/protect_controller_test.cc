@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "agent/testing/guarded_node.h"
@@ -94,6 +95,52 @@ TEST_F(Protect, OffIsObeyedWhereSuppressionIsSwitchedOffToo) {
   EXPECT_EQ(quota(pod), 50'000);
   EXPECT_EQ(quota(container), 50'000);
   EXPECT_EQ(guard->status().refused, 0);
+}
+
+// Only our own settings ask for it: in the place of Koordinator's agent nothing of the kind is done.
+TEST_F(Protect, TheOrderBeforeAKernelOutOfMemoryIsSetWhereItIsAskedForAndTakenBack) {
+  const std::string container = pods.at("job").containers[0].path;
+  const auto process = [&](int pid, int value) {
+    node.proc.write(base::cat(pid, "/stat"), base::cat(pid, " (java) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0\n"));
+    node.proc.write(base::cat(pid, "/oom_score_adj"), base::cat(value, "\n"));
+  };
+  const auto stands = [&](int pid) {
+    int value = 0;
+    std::ifstream(node.proc.path(base::cat(pid, "/oom_score_adj"))) >> value;
+    return value;
+  };
+  const auto say = [&](std::string_view modes) {
+    say_spec(base::cat(R"({"extensions":{"Object":{"tidemark":{"schema":1,"agent":{"modes":{)", modes, "}}}}}}"));
+    seconds(1);
+  };
+  process(7, -997);
+  process(8, 5);
+  node.processes(container, "7\n");
+  node.processes(pods.at("web").containers[0].path, "8\n");
+  start();
+  say_all();
+  seconds(11);
+  EXPECT_EQ(stance_of(Strategy::kOomOrder), "observe");
+  EXPECT_EQ(stands(7), -997);
+  say(R"("default":"enforce")");
+  EXPECT_EQ(stands(7), 1000);
+  EXPECT_EQ(stands(8), 5) << "it is online";
+  const auto status = [&]() -> const StrategyStatus& {
+    return guard->status().strategies.at(static_cast<std::size_t>(Strategy::kOomOrder));
+  };
+  EXPECT_EQ(status().in_force, 1);
+  EXPECT_EQ(status().says, "1 groups");
+  process(9, 0);
+  node.processes(container, "7\n9\n");
+  seconds(11);
+  EXPECT_EQ(stands(9), 1000) << "a process that came";
+  start();
+  say_node();
+  say(R"("default":"enforce","oomOrder":"observe")");
+  EXPECT_EQ(stands(7), -997) << "also by whoever comes after";
+  EXPECT_EQ(stands(9), 0);
+  seconds(11);
+  EXPECT_EQ(status().in_force, 0);
 }
 
 // What a strategy only observes does not happen: what others leave to it where it is enforced they do themselves.

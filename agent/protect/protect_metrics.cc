@@ -29,7 +29,8 @@ ProtectMetrics::ProtectMetrics(base::Registry& metrics)
         &metrics.gauge("tidemark_agent_enforces", "1 where what a strategy decides is written on this node, else 0.",
                        {{"component", name}});
     files_in_force_[at] = &metrics.gauge("tidemark_agent_files_in_force",
-                                         "Files of groups that say something of a strategy.", {{"component", name}});
+                                         "Files of groups that say something of a strategy; of oomOrder processes.",
+                                         {{"component", name}});
   }
 }
 
@@ -81,10 +82,11 @@ void ProtectMetrics::show(std::span<const policy::ClassShare> classes) {
   }
 }
 
-void ProtectMetrics::wrote(const Deed& deed) {
+void ProtectMetrics::wrote(model::Strategy strategy, model::Reason reason) {
   metrics_
-      .counter("tidemark_agent_kernel_writes_total", "Writes to files of groups, and those that did not come about.",
-               {{"component", model::to_string(deed.strategy)}, {"reason", model::reason_id(deed.reason)}})
+      .counter("tidemark_agent_kernel_writes_total",
+               "Writes to files of groups and of processes, and those that did not come about.",
+               {{"component", model::to_string(strategy)}, {"reason", model::reason_id(reason)}})
       .add();
 }
 

@@ -23,7 +23,7 @@ class ProtectMetrics {
   void show(const AgentStatus& status, std::size_t pods_refused);
   // Only classes that the settings name, so there are few. One that wants no more than it has is satisfied.
   void show(std::span<const policy::ClassShare> classes);
-  void wrote(const Deed& deed);
+  void wrote(model::Strategy strategy, model::Reason reason);
   void journal_refused() { journal_refused_.add(); }
 
  private:

@@ -47,6 +47,7 @@ std::string status_json(const AgentStatus& status) {
       .member("left", status.left)
       .member("unmet", status.unmet)
       .member("trouble", status.trouble)
+      .member("evictLines", status.evict_lines)
       .member("priorityBy", status.priority_by)
       .member("offlineGroup", status.offline_group)
       .key("strategies")
@@ -90,6 +91,7 @@ Result<AgentStatus> parse_status(std::string_view text) {
   out.left = number(json, "left");
   out.unmet = number(json, "unmet");
   out.trouble = json.text_at("trouble");
+  out.evict_lines = json.text_at("evictLines");
   out.priority_by = json.text_at("priorityBy");
   out.offline_group = json.text_at("offlineGroup");  // "" of an older version
   const Json* strategies = json.member("strategies");
@@ -144,10 +146,13 @@ std::string condition_message(const AgentStatus& status) {
   for (const StrategyStatus& each : status.strategies) {
     if (!out.empty()) out += "; ";
     out += base::cat(model::to_string(each.strategy), ": ", each.stance);
-    if (each.in_force > 0) out += base::cat(" (", each.in_force, each.in_force == 1 ? " file)" : " files)");
+    const bool processes = each.strategy == model::Strategy::kOomOrder;
+    const std::string_view one = processes ? " process" : " file", many = processes ? " processes" : " files";
+    if (each.in_force > 0) out += base::cat(" (", each.in_force, each.in_force == 1 ? one : many, ")");
   }
   if (!status.by.empty()) out += base::cat("; ordered by ", status.by, status.why.empty() ? "" : ": ", status.why);
   if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);
+  if (!status.evict_lines.empty()) out += base::cat("; lines of eviction: ", status.evict_lines);
   if (!status.trouble.empty()) out += base::cat("; nothing can be written: ", status.trouble);
   if (status.refused > 0) out += base::cat("; refused by the kernel: ", status.refused);
   if (status.left > 0) out += base::cat("; left to another writer: ", status.left);

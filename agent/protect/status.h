@@ -24,7 +24,7 @@ struct StrategyStatus {
   model::Strategy strategy = model::Strategy::kCpuSuppress;
   std::string stance;         // policy::to_string(Permit)
   std::string reason;         // an id
-  std::int64_t in_force = 0;  // files that say something of its
+  std::int64_t in_force = 0;  // files that say something of its; of kOomOrder processes
   std::string says;           // what it decided last, in a few words; "" where nothing was
   bool operator==(const StrategyStatus&) const = default;
 };
@@ -49,6 +49,7 @@ struct AgentStatus {
   std::int64_t left = 0;     // files that are left to somebody else
   std::int64_t unmet = 0;    // wishes that no file of this kernel meets
   std::string trouble;       // why nothing can be written; "" where something can
+  std::string evict_lines;   // of eviction, that hold otherwise than the settings say; "" where none does
   std::string priority_by;   // the file that CPU priority is set with; "" where only weights are left
   std::string
       offline_group;  // of all BestEffort pods, where suppression may write it; "": it may not, or there is none

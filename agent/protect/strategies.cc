@@ -68,6 +68,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   limits.group_shares = policy::group_shares_of_limits(sharing, idle);
   auto limited = policy::batch_limits(limits);
   auto weighted = policy::class_weights({tasks, classes, idle});
+  oom_plan_ = policy::oom_order({tasks, inputs.facts->size.capacity.memory});
   limits_ = limited.size();
   priorities_ = prioritised.intents.size();
   weights_ = weighted.intents.size();
@@ -82,6 +83,7 @@ bool Strategies::seldom_due(const StrategyInputs& inputs) {
   }
   const Seen seen{inputs.tasks->change,
                   inputs.facts->normalization_percent,
+                  inputs.facts->size.capacity.memory,
                   inputs.facts->oversold_since,
                   inputs.groups->kubepods() != nullptr,
                   inputs.off,
@@ -164,6 +166,8 @@ std::string Strategies::says(model::Strategy strategy) const {
       return priorities_ == 0 ? "" : base::cat(priorities_, " groups");
     case model::Strategy::kClassWeights:
       return weights_ == 0 ? "" : base::cat(weights_, " values");
+    case model::Strategy::kOomOrder:
+      return oom_plan_.wishes.empty() ? "" : base::cat(oom_plan_.wishes.size(), " groups");
     case model::Strategy::kEviction:
       return "";
   }

@@ -20,6 +20,7 @@
 #include "policy/knobs/knobs.h"
 #include "policy/node_rules/node_rules.h"
 #include "policy/priority/cpu_priority.h"
+#include "policy/priority/oom_order.h"
 #include "policy/stance/stance.h"
 #include "policy/suppress/suppress.h"
 
@@ -53,6 +54,8 @@ class Strategies {
   std::span<const policy::KnobWrite> ask(const StrategyInputs& inputs, base::MonotonicTime now);
 
   const policy::Capabilities& capabilities() const { return machinery_.capabilities; }
+  // Who ends first when the machine is out of memory: of processes, not of files.
+  const policy::OomPlan& oom_plan() const { return oom_plan_; }
   const policy::SuppressPlan& suppress_plan() const { return suppress_plan_; }
   const std::vector<policy::PriorityPlan::Refused>& refused() const { return refused_; }  // pods, by their annotation
   std::size_t unmet() const { return unmet_; }  // wishes that no file of this kernel meets
@@ -63,6 +66,7 @@ class Strategies {
   struct Seen {
     std::uint64_t tasks = 0;
     std::int64_t normalization_percent = 0;
+    model::MemoryBytes machine;
     std::optional<base::WallTime> oversold_since;
     bool kubepods = false;
     bool off = false;
@@ -82,6 +86,7 @@ class Strategies {
   std::vector<policy::Intent> steady_;  // of all but suppression
   std::size_t limits_ = 0, priorities_ = 0, weights_ = 0, unmet_ = 0;
   std::vector<policy::PriorityPlan::Refused> refused_;
+  policy::OomPlan oom_plan_;
   policy::SuppressState suppress_state_;
   policy::SuppressPlan suppress_plan_;
   std::vector<policy::Intent> suppressing_;

@@ -20,24 +20,25 @@ Result<std::unique_ptr<NodeTasks>> NodeTasks::make(net::EventLoop& loop, const N
   std::unique_ptr<NodeTasks> made(new NodeTasks(loop, *outside.hierarchies, log, std::move(config.groups)));
   std::vector<const TaskProvider*> providers;
   const PodSource source{config.source, config.cluster, {}};
+  // A runtime of this machine is no kubelet, and evicts nobody.
+  const bool local = config.kubelet.url.scheme == "unix", in_the_clear = config.kubelet.url.scheme == "http";
+  const std::function<std::string()> bearer = local || in_the_clear ? nullptr : outside.kubelet_bearer;
+  if (config.kubelet.tls.skip_verification) {
+    log.warn("the kubelet's certificate is not verified: who listens there gets this agent's token",
+             {{"host", config.kubelet.url.host}, {"port", config.kubelet.url.port}});
+  }
+  if (in_the_clear) {
+    log.warn("the kubelet is asked in the clear, and without the agent's token, which whoever listens would get");
+  }
+  config.kubelet.limits.body_bytes_max = kKubeletAnswerBytesMax;
+  made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
+  if (!local) {
+    made->configz_ = std::make_unique<KubeletConfigz>(loop, *made->kubelet_client_, bearer, log.named("kubelet"));
+  }
   if (config.pods == NodeTasksConfig::Pods::kKubelet) {
-    if (config.kubelet.tls.skip_verification) {
-      log.warn("the kubelet's certificate is not verified: who listens there gets this agent's token",
-               {{"host", config.kubelet.url.host}, {"port", config.kubelet.url.port}});
-    }
-    config.kubelet.limits.body_bytes_max = kKubeletAnswerBytesMax;
-    std::function<std::string()> bearer = outside.kubelet_bearer;
-    if (config.kubelet.url.scheme == "http") {
-      log.warn("the kubelet is asked in the clear, and without the agent's token, which whoever listens would get");
-      bearer = nullptr;
-    }
     KubeletConfig kubelet{source};
-    if (config.kubelet.url.scheme == "unix") {
-      kubelet.name = "local";  // a runtime of this machine: whoever has the socket is let in
-      bearer = nullptr;
-    }
-    made->kubelet_client_ = std::make_unique<net::HttpClient>(loop, outside.workers, std::move(config.kubelet));
-    made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, std::move(bearer), made->groups_,
+    if (local) kubelet.name = "local";  // whoever has the socket is let in
+    made->kubelet_ = std::make_unique<KubeletProvider>(loop, *made->kubelet_client_, bearer, made->groups_,
                                                        log.named(kubelet.name), kubelet, outside.kubelet_list);
     providers.push_back(made->kubelet_.get());
   } else {
@@ -86,6 +87,7 @@ void NodeTasks::start() {
   started_ = loop_.clock().monotonic();
   scope_.spawn(groups_.run());
   if (kubelet_) scope_.spawn(kubelet_->run());
+  if (configz_) scope_.spawn(configz_->run());
   if (api_server_) scope_.spawn(api_server_->run());
   for (const auto& each : copilots_) scope_.spawn(each->provider.run());
 }

@@ -12,6 +12,7 @@
 #include "agent/tasks/api_server_provider.h"
 #include "agent/tasks/copilot_provider.h"
 #include "agent/tasks/host_applications.h"
+#include "agent/tasks/kubelet_configz.h"
 #include "agent/tasks/kubelet_provider.h"
 #include "agent/tasks/pod_groups.h"
 #include "agent/tasks/task_list.h"
@@ -67,6 +68,8 @@ class NodeTasks {
   // All tasks at this instant (agent/tasks/task_list.h).
   const std::shared_ptr<const TaskSnapshot>& snapshot() { return list_->snapshot(); }
   std::span<const TaskProvider* const> providers() const { return list_->providers(); }
+  // What the kubelet says of its configuration; null: nothing yet.
+  const policy::KubeletFound* kubelet() const { return configz_ && configz_->found() ? &*configz_->found() : nullptr; }
   const PodGroups& groups() const { return groups_; }
   // The copilot that tells of this task now; null: none does.
   copilot::Client* copilot_of(const model::Task& task);
@@ -89,6 +92,7 @@ class NodeTasks {
   PodGroups groups_;
   std::unique_ptr<net::HttpClient> kubelet_client_;
   std::unique_ptr<KubeletProvider> kubelet_;
+  std::unique_ptr<KubeletConfigz> configz_;
   std::unique_ptr<ApiServerProvider> api_server_;
   std::vector<std::unique_ptr<Copilot>> copilots_;
   HostApplications host_applications_;

@@ -43,6 +43,7 @@ struct KubeletFound {
   std::optional<EvictionThreshold> memory_available, nodefs_available, nodefs_inodes, imagefs_available, imagefs_inodes;
   bool static_memory = false;  // memoryManagerPolicy Static
   bool takes_swap = false;     // failSwapOn false: it starts where swap is on
+  bool operator==(const KubeletFound&) const = default;
 };
 
 // A resource that runs out, and from which use on we evict.

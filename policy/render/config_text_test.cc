@@ -193,6 +193,7 @@ agent  (NodeSLO spec.extensions.Object.tidemark.agent)
     batchLimits   observe
     cpuPriority   observe
     classWeights  observe
+    oomOrder      observe
     eviction      observe
     classes       transcode, spark
 
@@ -201,7 +202,7 @@ the node's NodeSLO)"),
       << render_text(config);
   EXPECT_EQ(render_json(config).at("agent")->dump(),
             R"({"strategies":{"cpuSuppress":"enforce","batchLimits":"observe","cpuPriority":"observe",)"
-            R"("classWeights":"observe","eviction":"observe"},"classes":["transcode","spark"]})");
+            R"("classWeights":"observe","oomOrder":"observe","eviction":"observe"},"classes":["transcode","spark"]})");
 }
 
 TEST(ConfigText, TheSameForPrograms) {

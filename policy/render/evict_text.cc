@@ -70,4 +70,11 @@ std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leavi
   return out;
 }
 
+std::string moved_line_text(const MovedLine& moved) {
+  const bool memory = moved.line == EvictLine::kMemory;
+  const std::string_view what = memory ? "memory " : moved.line == EvictLine::kDiskFree ? "free disk " : "free inodes ";
+  return cat(what, moved.said, " % -> ", moved.holds, " %, since the kubelet evicts ",
+             memory ? cat("from ", moved.kubelet, " % on") : cat("below ", moved.kubelet, " %"));
+}
+
 }  // namespace tidemark::policy

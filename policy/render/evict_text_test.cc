@@ -83,5 +83,14 @@ TEST(EvictText, WhatAsksForMostIsTold) {
   EXPECT_EQ(evict_says({}, 1), "1 on their way out");
 }
 
+TEST(EvictText, ALineThatHoldsOtherwise) {
+  EXPECT_EQ(moved_line_text({EvictLine::kMemory, 95, 90, 85}),
+            "memory 95 % -> 85 %, since the kubelet evicts from 90 % on");
+  EXPECT_EQ(moved_line_text({EvictLine::kDiskFree, 10, 15, 20}),
+            "free disk 10 % -> 20 %, since the kubelet evicts below 15 %");
+  EXPECT_EQ(moved_line_text({EvictLine::kInodesFree, 5, 5, 10}),
+            "free inodes 5 % -> 10 %, since the kubelet evicts below 5 %");
+}
+
 }  // namespace
 }  // namespace tidemark::policy

@@ -1,0 +1,235 @@
+#include "agent/enforcer/oom_scores.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "linux/cgroup/processes.h"
+
+namespace tidemark::agent {
+namespace {
+
+using linux::File;
+using model::Reason;
+using policy::Permit;
+
+linux::Controllers any_controller() {
+  linux::Controllers out;
+  out.set(static_cast<std::size_t>(linux::Controller::kMemory));
+  out.set(static_cast<std::size_t>(linux::Controller::kCpu));
+  return out;
+}
+
+Reason reason_of(policy::OomRank rank) {
+  return rank == policy::OomRank::kOffline ? Reason::kOomOfflineFirst : Reason::kOomAfterItsTasks;
+}
+
+}  // namespace
+
+Result<OomScores> OomScores::open(const linux::Hierarchies& hierarchies, const std::string& proc_root,
+                                  std::string folder, std::string boot_id) {
+  TM_TRY(auto proc, linux::Folder::open(proc_root));
+  OomScores out(hierarchies, std::move(proc), std::move(folder), std::move(boot_id));
+  TM_TRY(out.entries_, read_oom_journal(out.folder_, out.boot_id_));
+  // Where nobody says, the kernel is asked by writing.
+  out.may_lower_ = linux::may_lower_oom_scores(out.proc_, out.buffer_).value_or(true);
+  return out;
+}
+
+void OomScores::trouble(const Error& error) {
+  if (report_.trouble.empty()) report_.trouble = error.message;
+}
+
+void OomScores::begin() {
+  report_.deeds.clear();
+  report_.more = false;
+  report_.foreign = 0;
+  report_.journal.reset();
+  report_.trouble.clear();
+  seen_.clear();
+  refused_now_.clear();
+}
+
+const OomReport& OomScores::carry_out(const policy::OomPlan& plan, Permit permit) {
+  begin();
+  if (permit == Permit::kKeep) return report_;
+  if (permit != Permit::kPutBack) {
+    for (const policy::OomWish& wish : plan.wishes) look_at(wish, plan.line, permit);
+  }
+  if (permit != Permit::kTighten) {
+    for (const auto& [pid, entry] : entries_) {
+      if (!seen_.contains(pid)) give_back(pid, entry);
+    }
+  }
+  return finish();
+}
+
+const OomReport& OomScores::wind_down() {
+  begin();
+  for (const auto& [pid, entry] : entries_) {
+    if (entry.wrote < entry.found) give_back(pid, entry);
+  }
+  return finish();
+}
+
+void OomScores::look_at(const policy::OomWish& wish, std::int64_t line, Permit permit) {
+  const auto group = linux::Group::open(hierarchies_, wish.group, any_controller());
+  if (!group) return trouble(group.error());
+  if (!*group) return;
+  const auto text = (*group)->read(File::kProcesses, buffer_);
+  if (!text) return trouble(text.error());
+  if (!*text) return;
+  report_.foreign += static_cast<std::int64_t>(linux::foreign_processes(**text));
+  if (const auto parsed = linux::parse_processes(**text, processes_); !parsed) return trouble(parsed.error());
+  eldest_.reset();
+  for (const auto& [pid, entry] : entries_) {
+    if (entry.group == wish.group && (!eldest_ || entry.start_ticks < eldest_->start_ticks)) eldest_ = entry;
+  }
+  const std::size_t first = pending_.size();
+  for (const pid_t pid : processes_) look_at(pid, wish, line, permit);
+  if (pending_.size() > first) drop_who_left(first, **group);
+}
+
+void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, Permit permit) {
+  seen_.insert(pid);
+  const auto value = linux::read_oom_score_adj(proc_, pid, buffer_);
+  if (!value) return trouble(value.error());
+  if (!*value) return;
+  const std::int64_t wanted = policy::oom_score_adj(wish.rank, **value, line);
+  if (wanted == **value) return inherit(pid, wanted);
+  if (permit == Permit::kTighten && wanted < **value) return;
+  if (pending_.size() >= kOomWritesAPass) {
+    report_.more = true;
+    return;
+  }
+  auto process = linux::HeldProcess::open(proc_, pid);
+  if (!process) return trouble(process.error());
+  if (!*process) return;
+  pending_.push_back({std::move(**process), wish.group, **value, wanted, reason_of(wish.rank), false});
+}
+
+// A process that has the value already, in a group whose processes were given it: one that they began since.
+void OomScores::inherit(pid_t pid, std::int64_t value) {
+  if (!eldest_ || eldest_->wrote != value || entries_.contains(pid) || entries_.size() >= kOomProcessesMax) return;
+  const auto process = linux::HeldProcess::open(proc_, pid);
+  if (!process || !*process) return;
+  const auto start = (*process)->start_ticks(buffer_);
+  if (!start || !*start || **start < eldest_->start_ticks) return;
+  entries_[pid] = {**start, eldest_->group, eldest_->found, value};
+  changed_ = true;
+}
+
+// What is held open and listed after that, and has not ended since, was in the group: its number was nobody else's.
+void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
+  const auto listed = linux::read_processes(group, File::kProcesses, buffer_, processes_);
+  if (!listed || !*listed) processes_.clear();
+  const auto from = pending_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto gone = std::remove_if(from, pending_.end(), [&](Pending& each) {
+    if (std::ranges::find(processes_, each.process.pid()) == processes_.end()) return true;
+    const auto start = each.process.start_ticks(buffer_);
+    if (!start || !*start) return true;
+    if (refused_.contains({each.process.pid(), **start})) {
+      refused_now_.insert({each.process.pid(), **start});
+      return true;
+    }
+    const auto known = entries_.find(each.process.pid());
+    const bool same = known != entries_.end() && known->second.start_ticks == **start;
+    if (same) each.previously = known->second;
+    if (!same && entries_.size() >= kOomProcessesMax) {
+      report_.more = true;
+      return true;
+    }
+    entries_[each.process.pid()] = {**start, each.group, same ? known->second.found : each.before, each.after};
+    changed_ = true;
+    return false;
+  });
+  pending_.erase(gone, pending_.end());
+}
+
+void OomScores::give_back(pid_t pid, const OomEntry& entry) {
+  if (pending_.size() >= kOomWritesAPass) {
+    report_.more = true;
+    return;
+  }
+  auto process = linux::HeldProcess::open(proc_, pid);
+  if (!process) return trouble(process.error());
+  if (!*process) return;
+  const auto start = (*process)->start_ticks(buffer_);
+  if (!start || !*start || **start != entry.start_ticks) return;
+  if (refused_.contains({pid, entry.start_ticks})) {
+    refused_now_.insert({pid, entry.start_ticks});
+    return;
+  }
+  const auto value = (*process)->oom_score_adj(buffer_);
+  if (!value) return trouble(value.error());
+  if (!*value) return;
+  pending_.push_back({std::move(**process), entry.group, **value, entry.found, Reason::kAgentPutBack, true});
+}
+
+void OomScores::as_before(const Pending& pending) {
+  if (pending.back) return;
+  if (pending.previously) {
+    entries_[pending.process.pid()] = *pending.previously;
+  } else {
+    entries_.erase(pending.process.pid());
+  }
+}
+
+void OomScores::settle(Pending& pending) {
+  const pid_t pid = pending.process.pid();
+  const OomEntry entry = entries_.at(pid);
+  const auto tell = [&](Reason reason, std::optional<Error> error = {}) {
+    report_.deeds.push_back({pid, pending.group, pending.before, pending.after, reason, std::move(error)});
+  };
+  if (pending.back && pending.before != entry.wrote) {
+    // Where it was never written, or is back already, nobody has to hear of it.
+    if (pending.before != entry.found) tell(Reason::kAgentNotOurs);
+    entries_.erase(pid);
+    return;
+  }
+  auto written = pending.process.set_oom_score_adj(pending.after);
+  if (!written) {
+    const std::pair name(pid, entry.start_ticks);
+    if (!refused_.contains(name)) tell(Reason::kKnobRefused, std::move(written).error());
+    refused_now_.insert(name);
+    as_before(pending);
+    return;
+  }
+  if (*written) tell(pending.reason);
+  if (pending.back || !*written) entries_.erase(pid);
+}
+
+void OomScores::forget_who_ended() {
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    const auto process = linux::HeldProcess::open(proc_, at->first);
+    const auto start =
+        process && *process ? (*process)->start_ticks(buffer_) : Result<std::optional<std::int64_t>>(std::nullopt);
+    const bool unknown = !process || !start;
+    const bool gone = !unknown && (!*start || **start != at->second.start_ticks);
+    changed_ = changed_ || gone;
+    at = gone ? entries_.erase(at) : std::next(at);
+  }
+  std::erase_if(pending_, [&](const Pending& each) { return !entries_.contains(each.process.pid()); });
+}
+
+const OomReport& OomScores::finish() {
+  forget_who_ended();
+  if (changed_) {
+    if (auto kept = write_oom_journal(folder_, entries_, boot_id_); !kept) {
+      report_.journal = std::move(kept).error();
+      for (const Pending& each : pending_) as_before(each);
+      pending_.clear();
+      return report_;
+    }
+  }
+  const std::size_t before = entries_.size();
+  for (Pending& each : pending_) settle(each);
+  pending_.clear();
+  // A line too many does no harm until the next pass: its process has the value that was found.
+  changed_ = entries_.size() != before;
+  refused_ = std::exchange(refused_now_, {});
+  report_.refused = static_cast<std::int64_t>(refused_.size());
+  return report_;
+}
+
+}  // namespace tidemark::agent

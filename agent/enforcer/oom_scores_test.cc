@@ -1,0 +1,283 @@
+// What processes have as oom_score_adj afterwards, on folders and on the kernel of this machine.
+#include "agent/enforcer/oom_scores.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "agent/enforcer/found_journal.h"
+#include "agent/enforcer/without_agent.h"
+#include "agent/testing/kernel_node.h"
+#include "base/text.h"
+#include "linux/testing/kernel_rules.h"
+#include "linux/testing/own_group.h"
+
+namespace tidemark::agent {
+namespace {
+
+using model::Reason;
+using policy::OomPlan;
+using policy::OomRank;
+using policy::Permit;
+
+class OomScoresTest : public ::testing::TestWithParam<linux::Layout> {
+ protected:
+  OomScoresTest() {
+    node.group("yarn/c1");
+    node.group("nm");
+    open();
+  }
+  void open() {
+    scores.reset();
+    auto opened = OomScores::open(*node.hierarchies, node.proc.root(), run.root(), "b1");
+    ASSERT_TRUE(opened) << opened.error().message;
+    scores.emplace(std::move(*opened));
+  }
+  void process(int pid, std::int64_t value, std::int64_t start = 100) {
+    node.proc.write(base::cat(pid, "/stat"),
+                    base::cat(pid, " (java) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ", start, " 0 0\n"));
+    node.proc.write(base::cat(pid, "/oom_score_adj"), base::cat(value, "\n"));
+  }
+  std::int64_t value(int pid) {
+    std::ifstream in(node.proc.path(base::cat(pid, "/oom_score_adj")));
+    std::int64_t out = -9999;
+    in >> out;
+    return out;
+  }
+  // The kernel says no to whoever opens it to write.
+  void refuse(int pid) {
+    node.proc.remove(base::cat(pid, "/oom_score_adj"));
+    std::filesystem::create_symlink("nowhere", node.proc.path(base::cat(pid, "/oom_score_adj")));
+  }
+
+  const OomReport& enforce() { return scores->carry_out(plan, Permit::kEnforce); }
+  OomEntries kept() { return read_oom_journal(run.root(), "b1").value(); }
+
+  testing::KernelNode node{GetParam()};
+  linux::testing::Tree run;
+  OomPlan plan{{{"nm", OomRank::kInfrastructure}, {"yarn/c1", OomRank::kOffline}}, 960};
+  std::optional<OomScores> scores;
+};
+
+TEST_P(OomScoresTest, TasksEndFirstAndWhatTheyDependOnAfterThem) {
+  process(7, -997);
+  process(8, 0);
+  process(9, 1000);
+  process(10, -997);
+  node.processes("yarn/c1", "7\n8\n");
+  node.processes("nm", "9\n10\n");
+  const OomReport& report = enforce();
+  EXPECT_EQ(report.deeds.size(), 3U);
+  EXPECT_EQ(value(7), 1000);
+  EXPECT_EQ(value(8), 1000);
+  EXPECT_EQ(value(9), 960);
+  EXPECT_EQ(value(10), -997) << "it ends after its tasks as it is";
+  EXPECT_EQ(
+      kept(),
+      (OomEntries{{7, {100, "yarn/c1", -997, 1000}}, {8, {100, "yarn/c1", 0, 1000}}, {9, {100, "nm", 1000, 960}}}));
+  EXPECT_TRUE(enforce().deeds.empty()) << "nothing is written twice";
+}
+
+TEST_P(OomScoresTest, WhatNobodyNamesAnyMoreGoesBackWithItsChildren) {
+  process(7, -997);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  process(8, 1000, 200);  // begun by 7
+  node.processes("yarn/c1", "7\n8\n");
+  enforce();
+  EXPECT_EQ(kept().at(8), (OomEntry{200, "yarn/c1", -997, 1000}));
+  plan.wishes.clear();
+  enforce();
+  EXPECT_EQ(value(7), -997);
+  EXPECT_EQ(value(8), -997);
+  enforce();
+  EXPECT_TRUE(kept().empty());
+}
+
+TEST_P(OomScoresTest, ObservingPutsAllBackAndWritesNothing) {
+  process(7, 0);
+  process(9, 1000);
+  node.processes("yarn/c1", "7\n");
+  node.processes("nm", "9\n");
+  EXPECT_TRUE(scores->carry_out(plan, Permit::kPutBack).deeds.empty());
+  enforce();
+  EXPECT_EQ(scores->carry_out(plan, Permit::kPutBack).deeds.size(), 2U);
+  EXPECT_EQ(value(7), 0);
+  EXPECT_EQ(value(9), 1000);
+}
+
+TEST_P(OomScoresTest, HoldingOnlyRaisesAndPutsNothingBack) {
+  process(7, 0);
+  process(9, 1000);
+  node.processes("yarn/c1", "7\n");
+  node.processes("nm", "9\n");
+  scores->carry_out(plan, Permit::kTighten);
+  EXPECT_EQ(value(7), 1000);
+  EXPECT_EQ(value(9), 1000);
+  plan.wishes.clear();
+  scores->carry_out(plan, Permit::kTighten);
+  scores->carry_out(plan, Permit::kKeep);
+  EXPECT_EQ(value(7), 1000);
+}
+
+TEST_P(OomScoresTest, OffLetsNobodyLooseWhoRuns) {
+  process(7, 0);
+  process(9, 1000);
+  node.processes("yarn/c1", "7\n");
+  node.processes("nm", "9\n");
+  enforce();
+  process(8, 0);
+  node.processes("yarn/c1", "7\n8\n");
+  scores->wind_down();
+  EXPECT_EQ(value(7), 1000);
+  EXPECT_EQ(value(8), 0) << "nothing new begins";
+  EXPECT_EQ(value(9), 1000) << "it is as it was found";
+  node.proc.remove("7");
+  scores->wind_down();
+  scores->wind_down();
+  EXPECT_TRUE(kept().empty());
+}
+
+TEST_P(OomScoresTest, WhoeverComesAfterAProcessThatDiedPutsBackWhatItWrote) {
+  process(7, 0);
+  process(9, 1000);
+  node.processes("yarn/c1", "7\n");
+  node.processes("nm", "9\n");
+  enforce();
+  open();
+  EXPECT_EQ(scores->entries().size(), 2U);
+  scores->carry_out(plan, Permit::kPutBack);
+  EXPECT_EQ(value(7), 0);
+  EXPECT_EQ(value(9), 1000);
+}
+
+// It died between its journal and the kernel: what was never written is not put back, and nobody is told of another
+// writer.
+TEST_P(OomScoresTest, WhatWasNeverWrittenIsForgotten) {
+  process(7, 0);
+  ASSERT_TRUE(write_oom_journal(run.root(), {{7, {100, "yarn/c1", 0, 1000}}}, "b1"));
+  open();
+  EXPECT_TRUE(scores->carry_out({}, Permit::kEnforce).deeds.empty());
+  EXPECT_EQ(value(7), 0);
+  EXPECT_TRUE(scores->entries().empty());
+}
+
+TEST_P(OomScoresTest, ANumberThatAnotherProcessHasNowIsNotPutBack) {
+  process(7, 0);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  process(7, 1000, 555);
+  node.processes("yarn/c1", "");
+  EXPECT_TRUE(scores->carry_out({}, Permit::kEnforce).deeds.empty());
+  EXPECT_EQ(value(7), 1000);
+  EXPECT_TRUE(kept().empty());
+}
+
+TEST_P(OomScoresTest, AValueOfSomebodyElseIsLeftToHim) {
+  process(7, 0);
+  node.processes("yarn/c1", "7\n");
+  enforce();
+  process(7, 300);
+  const OomReport& report = scores->carry_out({}, Permit::kEnforce);
+  ASSERT_EQ(report.deeds.size(), 1U);
+  EXPECT_EQ(report.deeds[0].reason, Reason::kAgentNotOurs);
+  EXPECT_EQ(value(7), 300);
+}
+
+TEST_P(OomScoresTest, ManyAreDoneInSteps) {
+  std::string pids;
+  constexpr int kFirst = 1000, kCount = static_cast<int>(kOomWritesAPass) + 10;
+  for (int pid = kFirst; pid < kFirst + kCount; ++pid) {
+    process(pid, 0);
+    pids += base::cat(pid, "\n");
+  }
+  node.processes("yarn/c1", pids);
+  EXPECT_TRUE(enforce().more);
+  EXPECT_FALSE(enforce().more);
+  EXPECT_EQ(scores->entries().size(), static_cast<std::size_t>(kCount));
+}
+
+TEST_P(OomScoresTest, AGroupOrProcessThatIsGoneIsNoTroubleAndForeignOnesAreTold) {
+  node.processes("yarn/c1", "7\n0\n");
+  plan.wishes.push_back({"yarn/c9", OomRank::kOffline});
+  const OomReport& report = enforce();
+  EXPECT_TRUE(report.deeds.empty());
+  EXPECT_EQ(report.trouble, "");
+  EXPECT_EQ(report.foreign, 1);
+}
+
+TEST_P(OomScoresTest, WithoutAnAgentWhatRunsIsListedAndTheRestPutBack) {
+  process(7, 0);
+  process(8, 0);
+  process(9, 1000);
+  node.processes("yarn/c1", "7\n8\n");
+  node.processes("nm", "9\n");
+  enforce();
+  scores.reset();
+  linux::testing::KernelRules writer;
+  const auto off = off_without_agent(*node.hierarchies, writer, {node.proc.root(), run.root(), "b1", ""}, node.clock);
+  ASSERT_TRUE(off) << off.error().message;
+  EXPECT_EQ(off->put_back, 1);
+  EXPECT_EQ(value(9), 1000);
+  ASSERT_EQ(off->left.size(), 1U);
+  EXPECT_EQ(off->left[0].group, "yarn/c1");
+  EXPECT_EQ(off->left[0].file, "oom_score_adj of 2 processes");
+  EXPECT_EQ(off->left[0].found, "0");
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, OomScoresTest,
+                         ::testing::Values(linux::Layout::kV1, linux::Layout::kHybrid, linux::Layout::kV2),
+                         [](const auto& layout) { return std::string(linux::to_string(layout.param)); });
+
+// A process of this machine in a group of ours: raised, its child too by birth, and both back to what they began with.
+TEST(OomScoresOnMachine, RaisedAndPutBack) {
+  linux::Buffer buffer;
+  const auto mounts = linux::read_path("/proc/self/mountinfo", buffer);
+  ASSERT_TRUE(mounts && *mounts);
+  const auto hierarchies = linux::Hierarchies::discover(linux::testing::kMachineRoot, **mounts);
+  ASSERT_TRUE(hierarchies);
+  linux::testing::OwnGroup own(*hierarchies);
+  if (!own.complete()) GTEST_SKIP() << "may not make groups";
+  const auto group = linux::Group::open(*hierarchies, own.name());
+  ASSERT_TRUE(group && *group);
+  auto joining = (*group)->open_to_write(linux::File::kProcesses);
+  ASSERT_TRUE(joining && *joining);
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const char joined = ::write((*joining)->get(), "0\n", 2) == 2 ? 'y' : 'n';
+    if (::write(told[1], &joined, 1) == 1) ::pause();
+    ::_exit(0);
+  }
+  char joined = 0;
+  EXPECT_EQ(::read(told[0], &joined, 1), 1);
+  EXPECT_EQ(joined, 'y');
+  linux::testing::Tree run;
+  auto scores = OomScores::open(*hierarchies, "/proc", run.root(), "b1");
+  const auto proc = linux::Folder::open("/proc");
+  ASSERT_TRUE(scores && proc);
+  const auto found = linux::read_oom_score_adj(*proc, child, buffer);
+  const OomPlan plan{{{own.name(), OomRank::kOffline}}, 960};
+  scores->carry_out(plan, Permit::kEnforce);
+  const auto raised = linux::read_oom_score_adj(*proc, child, buffer);
+  scores->carry_out(plan, Permit::kPutBack);
+  const auto back = linux::read_oom_score_adj(*proc, child, buffer);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (const int each : told) ::close(each);
+  EXPECT_EQ(raised.value(), 1000);
+  EXPECT_EQ(back.value(), found.value());
+  EXPECT_TRUE(scores->entries().empty());
+}
+
+}  // namespace
+}  // namespace tidemark::agent

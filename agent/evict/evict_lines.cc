@@ -1,0 +1,50 @@
+#include "agent/evict/evict_lines.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "model/reason.h"
+#include "policy/render/evict_text.h"
+
+namespace tidemark::agent {
+namespace {
+
+policy::LineCapacities capacities_of(model::MemoryBytes memory, const DiskSights& sights) {
+  policy::LineCapacities out{.memory = memory};
+  for (std::size_t at = 0; at < policy::kDisks; ++at) {
+    if (!sights.disks[at]) continue;
+    out.bytes[at] = sights.disks[at]->bytes;
+    out.inodes[at] = sights.disks[at]->inodes;
+  }
+  out.one_disk = !sights.disks[static_cast<std::size_t>(policy::Disk::kRuntime)];
+  return out;
+}
+
+}  // namespace
+
+const policy::NodeRules& EvictLines::hold(const policy::NodeRules& said, const policy::KubeletFound* kubelet,
+                                          model::MemoryBytes memory, const DiskSights& sights) {
+  if (kubelet == nullptr) return said;
+  const policy::LineCapacities capacities = capacities_of(memory, sights);
+  if (said_ == said && kubelet_ == *kubelet && capacities_ == capacities) return held_.rules;
+  said_ = said;
+  kubelet_ = *kubelet;
+  capacities_ = capacities;
+  held_ = policy::under_kubelet(said, kubelet_, capacities_);
+  if (held_.moved != told_) tell(held_.moved);
+  return held_.rules;
+}
+
+void EvictLines::tell(const std::vector<policy::MovedLine>& moved) {
+  says_.clear();
+  for (const policy::MovedLine& each : moved) says_ += base::cat(says_.empty() ? "" : "; ", moved_line_text(each));
+  if (moved.empty()) {
+    log_.info("the lines of eviction hold as they are said");
+  } else {
+    log_.warn(model::reason_sentence(model::Reason::kEvictLineMoved),
+              {{"lines", says_}, {"reason", model::reason_id(model::Reason::kEvictLineMoved)}});
+  }
+  told_ = moved;
+}
+
+}  // namespace tidemark::agent

@@ -1,0 +1,39 @@
+// The lines of eviction that hold on this node: those of the settings, before the kubelet's own
+// (policy/evict/kubelet_lines.h). Calculated anew where one of both changed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/evict/disk_watch.h"
+#include "base/log.h"
+#include "model/resources.h"
+#include "policy/evict/kubelet_lines.h"
+
+namespace tidemark::agent {
+
+class EvictLines {
+ public:
+  explicit EvictLines(const base::Log& log) : log_(log) {}
+
+  // `kubelet`: null where it never said. The answer holds until the next call, as long as `said` does.
+  const policy::NodeRules& hold(const policy::NodeRules& said, const policy::KubeletFound* kubelet,
+                                model::MemoryBytes memory, const DiskSights& sights);
+
+  // "memory 95 % -> 85 %, since the kubelet evicts from 90 % on"; "" where all hold as they are said.
+  const std::string& says() const { return says_; }
+
+ private:
+  void tell(const std::vector<policy::MovedLine>& moved);
+
+  base::Log log_;
+  std::optional<policy::NodeRules> said_;
+  policy::KubeletFound kubelet_;
+  policy::LineCapacities capacities_;
+  policy::LinesUnderKubelet held_;
+  std::vector<policy::MovedLine> told_;
+  std::string says_;
+};
+
+}  // namespace tidemark::agent

@@ -1,0 +1,49 @@
+// /proc/<pid>/oom_score_adj: how soon a kernel that is out of memory ends the process; -1000 (never) … 1000 (first). A
+// child begins with its parent's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "linux/kernel_files.h"
+
+namespace tidemark::linux {
+
+Result<std::int64_t> parse_oom_score_adj(std::string_view text);
+// nullopt: the process is gone.
+Result<std::optional<std::int64_t>> read_oom_score_adj(const Folder& proc, pid_t, Buffer&);
+
+// One process, held by its folder in /proc: what is read and written through it is that process's, whoever has its
+// number after it has ended.
+class HeldProcess {
+ public:
+  // nullopt: there is none. `proc` outlives it.
+  static Result<std::optional<HeldProcess>> open(const Folder& proc, pid_t pid);
+
+  pid_t pid() const { return pid_; }
+  // nullopt of each: it has ended.
+  Result<std::optional<std::int64_t>> start_ticks(Buffer&) const;
+  Result<std::optional<std::int64_t>> oom_score_adj(Buffer&) const;
+
+  // False: it has ended. kDenied: a process of another user, without CAP_DAC_OVERRIDE; or less than what somebody with
+  // CAP_SYS_RESOURCE gave it last, without that capability.
+  Result<bool> set_oom_score_adj(std::int64_t value) const;
+
+ private:
+  HeldProcess(const Folder& proc, pid_t pid, Directory folder) : proc_(&proc), pid_(pid), folder_(std::move(folder)) {}
+  Result<std::optional<std::string_view>> read(const char* name, Buffer&) const;
+
+  const Folder* proc_;
+  pid_t pid_;
+  Directory folder_;
+};
+
+// Whether this process may give another one less than it has: CAP_SYS_RESOURCE in CapEff of /proc/self/status.
+Result<bool> may_lower_oom_scores(const Folder& proc, Buffer&);
+
+}  // namespace tidemark::linux

@@ -1,0 +1,77 @@
+#include "policy/evict/kubelet_lines.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "policy/evict/settings.h"
+
+namespace tidemark::policy {
+namespace {
+
+constexpr std::int64_t kPercent = 100;
+constexpr std::int64_t kMilliPercent = 1000;
+
+// Free at the threshold, in whole percent, rounded up: so much sooner does the kubelet act at most.
+std::optional<std::int64_t> free_percent(const std::optional<EvictionThreshold>& threshold, std::int64_t capacity) {
+  if (!threshold) return std::nullopt;
+  if (threshold->milli_percent > 0) {
+    return std::min((threshold->milli_percent - 1) / kMilliPercent + 1, kPercent);
+  }
+  if (capacity <= 0) return std::nullopt;
+  const std::int64_t bytes = std::clamp<std::int64_t>(threshold->bytes, 0, capacity);
+  // A hundredth, rounded down, divides what is asked for into no less than there is.
+  const std::int64_t hundredth = std::max<std::int64_t>(capacity / kPercent, 1);
+  return std::min(bytes / hundredth + (bytes % hundredth != 0 ? 1 : 0), kPercent);
+}
+
+std::optional<std::int64_t> larger(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::max(*a, *b);
+}
+
+std::int64_t of_runtime(const ByDisk<std::int64_t>& amounts, bool one_disk) {
+  return amounts[static_cast<std::size_t>(one_disk ? Disk::kKubelet : Disk::kRuntime)];
+}
+
+void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<MovedLine>& moved) {
+  const std::int64_t kubelet = kPercent - kubelet_free;
+  if (rules.memory_evict_percent < kubelet) return;
+  const std::int64_t holds = std::max<std::int64_t>(kubelet - kRoomPercent, 1);
+  moved.push_back({EvictLine::kMemory, rules.memory_evict_percent, kubelet, holds});
+  rules.memory_evict_percent = holds;
+  if (rules.memory_evict_lower_percent && *rules.memory_evict_lower_percent >= holds) {
+    rules.memory_evict_lower_percent.reset();
+  }
+}
+
+void move_free(EvictLine which, std::optional<std::int64_t>& line, std::optional<std::int64_t> kubelet,
+               std::vector<MovedLine>& moved) {
+  if (!line || !kubelet || *line > *kubelet) return;
+  const std::int64_t holds = std::min(*kubelet + kRoomPercent, kDiskFreeMax_percent);
+  if (holds <= *line) return;
+  moved.push_back({which, *line, *kubelet, holds});
+  line = holds;
+}
+
+}  // namespace
+
+LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, const LineCapacities& capacities) {
+  LinesUnderKubelet out{std::move(rules), {}};
+  const auto memory = free_percent(kubelet.memory_available, capacities.memory.value);
+  if (memory && out.rules.threshold.enable) move_memory(out.rules.threshold, *memory, out.moved);
+  if (!out.rules.word || !out.rules.threshold.enable) return out;
+  constexpr auto kOwn = static_cast<std::size_t>(Disk::kKubelet);
+  EvictSettings& lines = out.rules.word->evict;
+  move_free(EvictLine::kDiskFree, lines.disk_free_percent,
+            larger(free_percent(kubelet.nodefs_available, capacities.bytes[kOwn]),
+                   free_percent(kubelet.imagefs_available, of_runtime(capacities.bytes, capacities.one_disk))),
+            out.moved);
+  move_free(EvictLine::kInodesFree, lines.inodes_free_percent,
+            larger(free_percent(kubelet.nodefs_inodes, capacities.inodes[kOwn]),
+                   free_percent(kubelet.imagefs_inodes, of_runtime(capacities.inodes, capacities.one_disk))),
+            out.moved);
+  return out;
+}
+
+}  // namespace tidemark::policy

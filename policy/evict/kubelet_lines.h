@@ -1,0 +1,48 @@
+// Our memory and disk lines under the kubelet's own thresholds: what offline work fills must never make the kubelet
+// evict, which it does by an order of its own, and an online pod, maybe.
+//
+//   line of the kubelet   memory in use: 100 − threshold, in whole percent, rounded down
+//                         of a disk free: the threshold, in whole percent, rounded up
+//   ours is too late      memory in use ≥ the kubelet's; free ≤ the kubelet's
+//   then holds instead    the kubelet's, with kRoomPercent between, within 1 … 100 and 0 … kDiskFreeMax_percent
+//
+// Both disks have one line of ours, so the kubelet's larger threshold counts; that of imagefs holds for the kubelet's
+// own disk where both are one. A line that is not drawn stays so: whether anything is evicted at all is not decided
+// here. A lower bound that is not lower any more is the default one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/resources.h"
+#include "policy/doctor/node_findings.h"
+#include "policy/evict/disk.h"
+#include "policy/node_rules/node_rules.h"
+
+namespace tidemark::policy {
+
+enum class EvictLine : std::uint8_t { kMemory, kDiskFree, kInodesFree };
+
+// 0: not known; thresholds in percent need none.
+struct LineCapacities {
+  model::MemoryBytes memory{};
+  ByDisk<std::int64_t> bytes{}, inodes{};
+  bool one_disk = true;  // the container runtime has none of its own
+  bool operator==(const LineCapacities&) const = default;
+};
+
+struct MovedLine {
+  EvictLine line = EvictLine::kMemory;
+  std::int64_t said = 0, kubelet = 0, holds = 0;  // percent
+  bool operator==(const MovedLine&) const = default;
+};
+
+struct LinesUnderKubelet {
+  NodeRules rules;
+  std::vector<MovedLine> moved;  // in the order of EvictLine
+};
+
+// Total. What is said is used as it is where the kubelet has no threshold, or how much there is is not known.
+LinesUnderKubelet under_kubelet(NodeRules rules, const KubeletFound& kubelet, const LineCapacities& capacities);
+
+}  // namespace tidemark::policy

@@ -1,0 +1,114 @@
+#include "policy/evict/kubelet_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace tidemark::policy {
+namespace {
+
+constexpr EvictionThreshold share(std::int64_t percent) {
+  return {0, percent * 1000};
+}
+
+NodeRules rules(std::int64_t memory, std::optional<std::int64_t> lower = {}, std::optional<std::int64_t> disk = {},
+                std::optional<std::int64_t> inodes = {}) {
+  NodeRules out;
+  out.threshold.enable = true;
+  out.threshold.memory_evict_percent = memory;
+  out.threshold.memory_evict_lower_percent = lower;
+  out.word.emplace();
+  out.word->evict.disk_free_percent = disk;
+  out.word->evict.inodes_free_percent = inodes;
+  return out;
+}
+
+KubeletFound kubelet() {
+  KubeletFound out;
+  out.memory_available = share(10);
+  out.nodefs_available = share(10);
+  out.nodefs_inodes = share(5);
+  out.imagefs_available = share(15);
+  return out;
+}
+
+TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
+  const NodeRules said = rules(89, 80, 16, 6);
+  const auto got = under_kubelet(said, kubelet(), {});
+  EXPECT_EQ(got.rules, said);
+  EXPECT_TRUE(got.moved.empty());
+}
+
+TEST(KubeletLines, WhatWouldComeTooLateIsMovedBeforeIt) {
+  const auto got = under_kubelet(rules(95, 88, 15, 5), kubelet(), {});
+  EXPECT_EQ(got.moved, (std::vector<MovedLine>{{EvictLine::kMemory, 95, 90, 85},
+                                               {EvictLine::kDiskFree, 15, 15, 20},
+                                               {EvictLine::kInodesFree, 5, 5, 10}}));
+  EXPECT_EQ(got.rules.threshold.memory_evict_percent, 85);
+  EXPECT_EQ(got.rules.threshold.memory_evict_lower_percent, std::nullopt) << "88 is not lower than 85";
+  EXPECT_EQ(got.rules.word->evict.disk_free_percent, 20);
+  EXPECT_EQ(got.rules.word->evict.inodes_free_percent, 10);
+  EXPECT_EQ(under_kubelet(rules(95, 60), kubelet(), {}).rules.threshold.memory_evict_lower_percent, 60);
+  EXPECT_EQ(under_kubelet(got.rules, kubelet(), {}).rules, got.rules) << "nothing is moved twice";
+}
+
+TEST(KubeletLines, AmountsAreSharesOfWhatThereIs) {
+  KubeletFound found;
+  found.memory_available = EvictionThreshold{100 << 20, 0};
+  const auto moved = [&](std::int64_t line, std::int64_t capacity) {
+    return under_kubelet(rules(line), found, {.memory = model::MemoryBytes{capacity}}).moved;
+  };
+  EXPECT_EQ(moved(99, 1000 << 20), (std::vector<MovedLine>{{EvictLine::kMemory, 99, 90, 85}}));
+  EXPECT_EQ(moved(98, std::int64_t{100'000} << 20), std::vector<MovedLine>{}) << "a thousandth, and up to 99 %";
+  EXPECT_EQ(moved(99, 0), std::vector<MovedLine>{}) << "how much there is is not known";
+}
+
+TEST(KubeletLines, ARuntimesOwnDiskIsMeasuredByItsOwnSize) {
+  KubeletFound found;
+  found.imagefs_available = EvictionThreshold{10, 0};
+  LineCapacities capacities{.bytes = {1000, 100}, .one_disk = false};
+  EXPECT_EQ(under_kubelet(rules(70, {}, 5), found, capacities).rules.word->evict.disk_free_percent, 15);
+  capacities.one_disk = true;
+  EXPECT_EQ(under_kubelet(rules(70, {}, 5), found, capacities).rules.word->evict.disk_free_percent, 5);
+}
+
+TEST(KubeletLines, ALineThatIsNotDrawnIsNotDrawnByTheKubelet) {
+  NodeRules off = rules(99, {}, 1, 1);
+  off.threshold.enable = false;
+  EXPECT_EQ(under_kubelet(off, kubelet(), {}).rules, off);
+  NodeRules peers = rules(70);
+  peers.word.reset();
+  EXPECT_EQ(under_kubelet(peers, kubelet(), {}).rules, peers);
+}
+
+// Whatever both say: ours comes first then, wherever there is room for it, and is never later than it was said.
+TEST(KubeletLines, Property) {
+  std::mt19937_64 random(11);
+  const auto any = [&]() -> std::optional<EvictionThreshold> {
+    if (random() % 4 == 0) return std::nullopt;
+    if (random() % 2 == 0) return EvictionThreshold{static_cast<std::int64_t>(random() >> (1 + random() % 62)), 0};
+    return EvictionThreshold{0, 1 + static_cast<std::int64_t>(random() % 99'999)};
+  };
+  for (int round = 0; round < 5000; ++round) {
+    KubeletFound found;
+    found.memory_available = any();
+    found.nodefs_available = any();
+    const model::MemoryBytes memory{static_cast<std::int64_t>(random() >> (1 + random() % 62))};
+    const LineCapacities capacities{.memory = memory, .bytes = {memory.value, 0}};
+    const NodeRules said = rules(static_cast<std::int64_t>(random() % 101), {}, random() % 91);
+    const auto got = under_kubelet(said, found, capacities);
+    ASSERT_LE(got.rules.threshold.memory_evict_percent, std::max<std::int64_t>(said.threshold.memory_evict_percent, 1));
+    ASSERT_GE(got.rules.word->evict.disk_free_percent, said.word->evict.disk_free_percent);
+    ASSERT_LE(got.rules.word->evict.disk_free_percent, kDiskFreeMax_percent);
+    ASSERT_EQ(under_kubelet(got.rules, found, capacities).rules, got.rules);
+    for (const MovedLine& each : got.moved) {
+      if (each.line == EvictLine::kMemory && each.kubelet > kRoomPercent) ASSERT_LT(each.holds, each.kubelet);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::policy

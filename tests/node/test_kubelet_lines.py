@@ -1,0 +1,30 @@
+"""A line of eviction that would come after the real kubelet's own gives way to one before it, once the agent may read what the kubelet says of itself."""
+
+import sys
+import unittest.mock
+
+from cluster.tidemark_process import wait_for
+from node.protecting import LIMIT_S, Protecting
+from node.test_agent import RIGHTS, OnARealNode, tearDownModule  # noqa: F401
+from support.node import pods
+
+CONFIGZ = {"apiGroups": [""], "resources": ["nodes/configz"], "verbs": ["get"]}
+
+
+class KubeletLines(Protecting):
+    WORKS = [pods.Work("online", pods.BURSTABLE, 20, 6)]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.enterClassContext(unittest.mock.patch.object(sys.modules[OnARealNode.__module__], "RIGHTS", [*RIGHTS, CONFIGZ]))
+        super().setUpClass()
+
+    def test_a_line_after_the_kubelets_holds_before_it(self):
+        """The kubelet of the tests evicts where less than 1 MiB is available: from 99 % on, in whole percents."""
+        self.want(enable=True, memoryEvictThresholdPercent=100)
+        moved = "memory 100 % -> 94 %, since the kubelet evicts from 99 % on"
+        wait_for(lambda: self.says().get("evictLines") == moved, "a line before the kubelet's", self.agent, LIMIT_S)
+        self.assertIn("TM-EVICT-024", self.agent.log)
+        wait_for(lambda: moved in self.condition().get("message", ""), "a condition that says so", self.agent, 2 * LIMIT_S)
+        self.want(enable=True, memoryEvictThresholdPercent=80)
+        wait_for(lambda: self.says().get("evictLines") == "", "the line as it is said", self.agent, LIMIT_S)

@@ -1,0 +1,79 @@
+"""Whom the kernel of a real node would end first when it is out of memory: set where the settings ask for it, on processes that a kubelet started, and taken back."""
+
+import sys
+from pathlib import Path
+
+from cluster import colocation
+from cluster.colocation import NODESLOS
+from cluster.tidemark_process import wait_for
+from node.protecting import BATCH, LIMIT_S, OFFLINE, Protecting
+from node.test_agent import API, tearDownModule  # noqa: F401
+from support.node import cgroups, pods
+
+FIRST, LINE_MIN, LINE_MAX = 1000, 900, 999
+INFRASTRUCTURE = {"tidemark.io/infrastructure": "true"}
+
+
+class OomOrder(Protecting):
+    WORKS = [
+        pods.Work("online", pods.BURSTABLE, 20, 6),
+        pods.Work("offline-1", pods.BEST_EFFORT, 20, 6, labels=OFFLINE, batch=BATCH),
+        pods.Work("native", pods.BURSTABLE, 20, 6, labels=OFFLINE),  # offline, and the kubelet knows it as Burstable
+        pods.Work("shuffle", pods.BEST_EFFORT, 20, 6, labels=INFRASTRUCTURE),
+    ]
+
+    def say(self, mode: str) -> None:
+        spec = {"extensions": {"Object": {"tidemark": {"schema": 1, "agent": {"modes": {"default": "observe", "oomOrder": mode}}}}}}
+        colocation.must(API.request("PATCH", f"{NODESLOS}/{self.node.name}", {"spec": spec}, content="application/merge-patch+json"))
+
+    def values(self, name: str) -> set[int]:
+        """Of all that the pod's containers run; the pause container is the runtime's."""
+        pod = next(pod for pod in self.node.pods() if pod["metadata"]["name"] == name)
+        containers = [each["containerID"].split("//")[1] for each in pod["status"]["containerStatuses"]]
+        places = [place for hierarchy in cgroups.there(self.node.cgroup) for container in containers for place in hierarchy.rglob(f"*{container}*")]
+        pids = {int(pid) for place in places for file in place.rglob("cgroup.procs") for pid in file.read_text().split()}
+        found = set()
+        for pid in pids:
+            try:
+                found.add(int(Path(f"/proc/{pid}/oom_score_adj").read_text()))
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return found
+
+    def tearDown(self):
+        self.say("observe")
+        wait_for(lambda: self.of_strategy()["inForce"] == 0, "nothing in force", self.agent, LIMIT_S)
+
+    def test_offline_work_would_end_first_and_nobody_online_is_touched(self):
+        before = {work.name: self.values(work.name) for work in self.WORKS}
+        self.assertLess(max(before["native"]), FIRST, "the kubelet gives less to whoever requests something")
+        self.say("enforce")
+        wait_for(lambda: self.values("native") == {FIRST}, "offline work first", self.agent, LIMIT_S)
+        self.assertEqual({FIRST}, self.values("offline-1"))
+        self.assertEqual(before["online"], self.values("online"))
+        # What a runtime with CAP_SYS_RESOURCE gave is lowered only by whoever has that too; what one without gave, by anybody who may write there.
+        refused = "cannot be changed (to lower one takes CAP_SYS_RESOURCE)"
+        after = wait_for(lambda: self.infrastructure_is_after_its_tasks() and "lowered" or refused in self.of_strategy()["says"] and "refused", "infrastructure lowered, or why not", self.agent, LIMIT_S)
+        print(f"infrastructure at the place of its tasks: {after}", file=sys.stderr)
+        self.assertGreater(self.of_strategy()["inForce"], 0)
+        self.say("observe")
+        wait_for(lambda: {name: self.values(name) for name in before} == before, "everybody as the kubelet had it", self.agent, LIMIT_S)
+
+    def test_a_switch_on_the_machine_lets_nobody_loose_who_runs(self):
+        before = self.values("native")
+        self.say("enforce")
+        wait_for(lambda: self.values("native") == {FIRST}, "offline work first", self.agent, LIMIT_S)
+        self.addCleanup(self.tidemark, "on", "--local", "--reason", "the test is over")
+        done = self.tidemark("off", "--local", "--reason", "a test")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual({FIRST}, self.values("native"))
+        self.assertIn("oom_score_adj of", done.stdout)
+        self.tidemark("on", "--local", "--reason", "the test is over")
+        self.say("observe")
+        wait_for(lambda: self.values("native") == before, "as the kubelet had it", self.agent, LIMIT_S)
+
+    def infrastructure_is_after_its_tasks(self) -> bool:
+        return all(LINE_MIN <= each <= LINE_MAX for each in self.values("shuffle"))
+
+    def of_strategy(self) -> dict:
+        return next(each for each in self.says()["strategies"] if each["name"] == "oomOrder")
