@@ -75,7 +75,7 @@ struct DecisionBasis {
   bool yarn_obeys = false;
   policy::PoolGuard guard;  // of the pool's evictions
   ObjectRevisions revisions;
-  std::uint64_t yarn_book_mark = 0;  // of its text, and of the last sign of life of its operator
+  std::uint64_t yarn_book_mark = 0;            // of its text, and of the last sign of life of its operator
   std::optional<base::MonotonicTime> evicted;  // when offline work of the node was, last
   bool operator==(const DecisionBasis&) const = default;
 };

@@ -115,9 +115,9 @@ TEST(DecisionRecord, WhatAnotherPolicyDecidedIsShownFieldByField) {
   EXPECT_NE(changes[0].before, changes[0].after);
 }
 
-// A record of an older schema: 7 knows nothing of the node's last eviction, 6 knows nothing of what two schedulers sold too much, 5 knows neither how old YARN's
-// book is nor what classes that are off took, 4 knows no classes of work, 3 does not know whether less than nothing was
-// measured, 2 neither books nor what evictions do.
+// A record of an older schema: 7 knows nothing of the node's last eviction, 6 knows nothing of what two schedulers sold
+// too much, 5 knows neither how old YARN's book is nor what classes that are off took, 4 knows no classes of work, 3
+// does not know whether less than nothing was measured, 2 neither books nor what evictions do.
 template <std::int64_t Schema>
 class OldWriter : public FieldWriter {
  public:

@@ -80,7 +80,10 @@ void apply_motion(const OfferInput& input, MotionState& state, Offer& offer) {
     plan.reason = Reason::kMotionUnconfirmed;
     return;
   }
-  const Resources moved = step.plan.offered();
+  // What was held back by another rule meanwhile is not given without a measurement, or on one that proves nothing.
+  const bool unsure = !calculated || std::ranges::find(plan.safeguards, Reason::kSafeCutsOnly) != plan.safeguards.end();
+  const Resources moved =
+      unsure && input.origin_on_node ? model::min(step.plan.offered(), *input.origin_on_node) : step.plan.offered();
   if (plan.action != PlanAction::kPublish) {  // held without measurements: batch goes on, mid is as it is on the node
     plan.action = PlanAction::kPublish;
     plan.publish = input.node.published;

@@ -50,11 +50,11 @@ struct OfferInput {
   // Somebody on YARN's side takes our offers on this node. Where nobody does, YARN is told what the peer's formula
   // leaves to it: nothing over-reported, and no strict ledger, which needs both sides to obey.
   bool yarn_obeys = false;
-  PoolGuard guard = {};              // what the pool's evictions let it do
+  PoolGuard guard = {};                             // what the pool's evictions let it do
   std::optional<base::MonotonicTime> evicted = {};  // when offline work of the node was, last
-  std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's sign of life
-  LineMemo* lines = nullptr;         // of whoever decides many nodes
-  std::string_view settings = {};    // the hash of those that the calendar is of, for `lines`
+  std::uint64_t yarn_book_mark = 0;                 // of the text of YARN's book, with its operator's sign of life
+  LineMemo* lines = nullptr;                        // of whoever decides many nodes
+  std::string_view settings = {};                   // the hash of those that the calendar is of, for `lines`
 };
 
 // The pool sells nothing new:

@@ -171,11 +171,10 @@ class Scenario {
   std::string decide() {
     kubernetes_.told = {node_.published.batch_cpu.value_or(CpuMilli{}),
                         node_.published.batch_memory.value_or(MemoryBytes{})};
-    OfferInput input{node_, strategy_, pool_,        has_calendar_ ? &calendar_ : nullptr,
-                     {},    origin_,   std::nullopt, kubernetes_,
-                     yarn_, now_,      mono_,        yarn_obeys_,
-                     guard_,
-                     evicted_};
+    OfferInput input{node_,  strategy_, pool_,        has_calendar_ ? &calendar_ : nullptr,
+                     {},     origin_,   std::nullopt, kubernetes_,
+                     yarn_,  now_,      mono_,        yarn_obeys_,
+                     guard_, evicted_};
     auto step = offer(state_, input);
     state_ = step.state;
     const auto& plan = step.offer.plan;

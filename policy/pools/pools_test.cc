@@ -110,8 +110,10 @@ pools:
                                             Zones());
   ASSERT_TRUE(config.has_value()) << to_string(config.error());
   using std::chrono::hours, std::chrono::minutes;
-  EXPECT_EQ(config->rest.budget, (BudgetSettings{5, std::nullopt, false, {true, minutes(5), 30, 10, minutes(30)}, std::nullopt}));
-  EXPECT_EQ(config->pools[0].budget, (BudgetSettings{5, 600, true, {true, minutes(5), 30, 20, hours(1)}, std::chrono::seconds(90)}));
+  EXPECT_EQ(config->rest.budget,
+            (BudgetSettings{5, std::nullopt, false, {true, minutes(5), 30, 10, minutes(30)}, std::nullopt}));
+  EXPECT_EQ(config->pools[0].budget,
+            (BudgetSettings{5, 600, true, {true, minutes(5), 30, 20, hours(1)}, std::chrono::seconds(90)}));
   EXPECT_EQ(back_off_of(config->pools[0]), std::chrono::seconds(90));
   Pool ours = config->rest;
   ours.profile = Profile::kTidemark;

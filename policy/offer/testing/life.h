@@ -184,7 +184,8 @@ class Life {
     return a.state == b.state && a.offer.plan == b.offer.plan && a.offer.line == b.offer.line &&
            a.offer.motion == b.offer.motion && a.offer.ledger == b.offer.ledger &&
            a.offer.yarn_offer == b.offer.yarn_offer && a.offer.again_after == b.offer.again_after &&
-           a.offer.stopped == b.offer.stopped && a.offer.backs_off == b.offer.backs_off && a.offer.arbitrate == b.offer.arbitrate;
+           a.offer.stopped == b.offer.stopped && a.offer.backs_off == b.offer.backs_off &&
+           a.offer.arbitrate == b.offer.arbitrate;
   }
   static bool negative(model::Resources amount) { return amount.cpu.value < 0 || amount.memory.value < 0; }
   static bool above(model::Resources amount, model::Resources most) {
