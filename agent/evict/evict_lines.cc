@@ -35,9 +35,10 @@ const policy::NodeRules& EvictLines::hold(const policy::NodeRules& said, const p
   return held_.rules;
 }
 
-void EvictLines::tell(const std::vector<policy::MovedLine>& moved) {
+void EvictLines::tell(const std::vector<policy::LineBeforeKubelet>& moved) {
   says_.clear();
-  for (const policy::MovedLine& each : moved) says_ += base::cat(says_.empty() ? "" : "; ", moved_line_text(each));
+  for (const policy::LineBeforeKubelet& each : moved)
+    says_ += base::cat(says_.empty() ? "" : "; ", moved_line_text(each));
   if (moved.empty()) {
     log_.info("the lines of eviction hold as they are said");
   } else {

@@ -25,14 +25,14 @@ class EvictLines {
   const std::string& says() const { return says_; }
 
  private:
-  void tell(const std::vector<policy::MovedLine>& moved);
+  void tell(const std::vector<policy::LineBeforeKubelet>& moved);
 
   base::Log log_;
   std::optional<policy::NodeRules> said_;
   policy::KubeletFound kubelet_;
   policy::LineCapacities capacities_;
   policy::LinesUnderKubelet held_;
-  std::vector<policy::MovedLine> told_;
+  std::vector<policy::LineBeforeKubelet> told_;
   std::string says_;
 };
 

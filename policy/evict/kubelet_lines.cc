@@ -34,7 +34,7 @@ std::int64_t of_runtime(const ByDisk<std::int64_t>& amounts, bool one_disk) {
   return amounts[static_cast<std::size_t>(one_disk ? Disk::kKubelet : Disk::kRuntime)];
 }
 
-void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<MovedLine>& moved) {
+void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<LineBeforeKubelet>& moved) {
   const std::int64_t kubelet = kPercent - kubelet_free;
   if (rules.memory_evict_percent < kubelet) return;
   const std::int64_t holds = std::max<std::int64_t>(kubelet - kRoomPercent, 1);
@@ -46,7 +46,7 @@ void move_memory(ThresholdRules& rules, std::int64_t kubelet_free, std::vector<M
 }
 
 void move_free(EvictLine which, std::optional<std::int64_t>& line, std::optional<std::int64_t> kubelet,
-               std::vector<MovedLine>& moved) {
+               std::vector<LineBeforeKubelet>& moved) {
   if (!line || !kubelet || *line > *kubelet) return;
   const std::int64_t holds = std::min(*kubelet + kRoomPercent, kDiskFreeMax_percent);
   if (holds <= *line) return;

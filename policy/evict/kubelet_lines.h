@@ -31,15 +31,15 @@ struct LineCapacities {
   bool operator==(const LineCapacities&) const = default;
 };
 
-struct MovedLine {
+struct LineBeforeKubelet {
   EvictLine line = EvictLine::kMemory;
   std::int64_t said = 0, kubelet = 0, holds = 0;  // percent
-  bool operator==(const MovedLine&) const = default;
+  bool operator==(const LineBeforeKubelet&) const = default;
 };
 
 struct LinesUnderKubelet {
   NodeRules rules;
-  std::vector<MovedLine> moved;  // in the order of EvictLine
+  std::vector<LineBeforeKubelet> moved;  // in the order of EvictLine
 };
 
 // Total. What is said is used as it is where the kubelet has no threshold, or how much there is is not known.

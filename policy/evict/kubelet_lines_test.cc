@@ -44,9 +44,9 @@ TEST(KubeletLines, WhatLiesUnderTheKubeletsIsUsedAsItIs) {
 
 TEST(KubeletLines, WhatWouldComeTooLateIsMovedBeforeIt) {
   const auto got = under_kubelet(rules(95, 88, 15, 5), kubelet(), {});
-  EXPECT_EQ(got.moved, (std::vector<MovedLine>{{EvictLine::kMemory, 95, 90, 85},
-                                               {EvictLine::kDiskFree, 15, 15, 20},
-                                               {EvictLine::kInodesFree, 5, 5, 10}}));
+  EXPECT_EQ(got.moved, (std::vector<LineBeforeKubelet>{{EvictLine::kMemory, 95, 90, 85},
+                                                       {EvictLine::kDiskFree, 15, 15, 20},
+                                                       {EvictLine::kInodesFree, 5, 5, 10}}));
   EXPECT_EQ(got.rules.threshold.memory_evict_percent, 85);
   EXPECT_EQ(got.rules.threshold.memory_evict_lower_percent, std::nullopt) << "88 is not lower than 85";
   EXPECT_EQ(got.rules.word->evict.disk_free_percent, 20);
@@ -61,9 +61,9 @@ TEST(KubeletLines, AmountsAreSharesOfWhatThereIs) {
   const auto moved = [&](std::int64_t line, std::int64_t capacity) {
     return under_kubelet(rules(line), found, {.memory = model::MemoryBytes{capacity}}).moved;
   };
-  EXPECT_EQ(moved(99, 1000 << 20), (std::vector<MovedLine>{{EvictLine::kMemory, 99, 90, 85}}));
-  EXPECT_EQ(moved(98, std::int64_t{100'000} << 20), std::vector<MovedLine>{}) << "a thousandth, and up to 99 %";
-  EXPECT_EQ(moved(99, 0), std::vector<MovedLine>{}) << "how much there is is not known";
+  EXPECT_EQ(moved(99, 1000 << 20), (std::vector<LineBeforeKubelet>{{EvictLine::kMemory, 99, 90, 85}}));
+  EXPECT_EQ(moved(98, std::int64_t{100'000} << 20), std::vector<LineBeforeKubelet>{}) << "a thousandth, and up to 99 %";
+  EXPECT_EQ(moved(99, 0), std::vector<LineBeforeKubelet>{}) << "how much there is is not known";
 }
 
 TEST(KubeletLines, ARuntimesOwnDiskIsMeasuredByItsOwnSize) {
@@ -104,7 +104,7 @@ TEST(KubeletLines, Property) {
     ASSERT_GE(got.rules.word->evict.disk_free_percent, said.word->evict.disk_free_percent);
     ASSERT_LE(got.rules.word->evict.disk_free_percent, kDiskFreeMax_percent);
     ASSERT_EQ(under_kubelet(got.rules, found, capacities).rules, got.rules);
-    for (const MovedLine& each : got.moved) {
+    for (const LineBeforeKubelet& each : got.moved) {
       if (each.line == EvictLine::kMemory && each.kubelet > kRoomPercent) ASSERT_LT(each.holds, each.kubelet);
     }
   }

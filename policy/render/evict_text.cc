@@ -70,7 +70,7 @@ std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leavi
   return out;
 }
 
-std::string moved_line_text(const MovedLine& moved) {
+std::string moved_line_text(const LineBeforeKubelet& moved) {
   const bool memory = moved.line == EvictLine::kMemory;
   const std::string_view what = memory ? "memory " : moved.line == EvictLine::kDiskFree ? "free disk " : "free inodes ";
   return cat(what, moved.said, " % -> ", moved.holds, " %, since the kubelet evicts ",

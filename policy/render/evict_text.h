@@ -25,6 +25,6 @@ std::string evict_says(std::span<const EvictVerdict> verdicts, std::size_t leavi
 
 // A line that holds otherwise than it was said: "memory 95 % -> 85 %, since the kubelet evicts from 90 % on";
 // "free disk 10 % -> 20 %, since the kubelet evicts below 15 %".
-std::string moved_line_text(const MovedLine& moved);
+std::string moved_line_text(const LineBeforeKubelet& moved);
 
 }  // namespace tidemark::policy

@@ -16,10 +16,12 @@ PODS, CPU_MILLI, MEMORY_MIB = 20, 4, 6
 REPORT_S, AGGREGATE_S = 30, 60
 LIMIT_S = 120
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+CONFIGZ = {"apiGroups": [""], "resources": ["nodes/configz"], "verbs": ["get"]}
 # docs/guide/agent.md, "What it needs".
 RIGHTS = [
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["nodes/pods"], "verbs": ["get"]},
+    CONFIGZ,
     {"apiGroups": ["slo.koordinator.sh"], "resources": ["nodemetrics", "nodeslos"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["slo.koordinator.sh"], "resources": ["nodemetrics/status"], "verbs": ["patch"]},
     {"apiGroups": [""], "resources": ["nodes/status"], "verbs": ["patch"]},  # its condition

@@ -7,7 +7,7 @@ import unittest
 
 from cluster import colocation
 from cluster.tidemark_process import wait_for
-from node.test_agent import API, RBAC, RIGHTS, OnARealNode
+from node.test_agent import API, CONFIGZ, RBAC, RIGHTS, OnARealNode
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import cgroups, pods
 
@@ -36,16 +36,16 @@ class Doctor(OnARealNode):
     def of(self, told: dict, what: str) -> dict:
         return next(each for each in told["findings"] if each["what"] == what)
 
-    def grant_configz(self) -> None:
+    def grant(self, rules: list[dict]) -> None:
         path = f"{RBAC}/clusterroles/{self.node.name}-agent"
-        rules = [*RIGHTS, {"apiGroups": [""], "resources": ["nodes/configz"], "verbs": ["get"]}]
         colocation.must(API.request("PATCH", path, {"rules": rules}, content="application/merge-patch+json"))
-        self.addCleanup(API.request, "PATCH", path, {"rules": RIGHTS}, content="application/merge-patch+json")
 
     def test_the_agent_here_and_the_kubelet_are_asked(self):
+        self.addCleanup(self.grant, RIGHTS)
+        self.grant([each for each in RIGHTS if each != CONFIGZ])
         refused = wait_for(lambda: self.of(self.told(), "kubelet")["severity"] == "warn" and self.told(), "a kubelet that refuses", self.agent, LIMIT_S)
         self.assertIn("nodes/configz", self.of(refused, "kubelet")["found"], refused)
-        self.grant_configz()
+        self.grant(RIGHTS)
         told = wait_for(lambda: self.of(found := self.told(), "kubelet")["severity"] == "ok" and found, "a kubelet that tells its configuration", self.agent, LIMIT_S)
         self.assertEqual("agent", told["kernelTriedBy"])
         self.assertTrue(told["agentRuns"])
@@ -65,7 +65,6 @@ class Doctor(OnARealNode):
 
     def test_our_line_beside_the_kubelets(self):
         """The fixture's kubelet evicts from all but 1 MiB in use on: 100 % is over that, 70 % (the default) is not."""
-        self.grant_configz()
         spec = {"resourceUsedThresholdWithBE": {"enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 95, "memoryEvictThresholdPercent": 100}}
         slo = {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO", "metadata": {"name": self.node.name}, "spec": spec}
         colocation.must(API.request("POST", NODESLOS, slo))

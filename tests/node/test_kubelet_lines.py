@@ -1,23 +1,15 @@
 """A line of eviction that would come after the real kubelet's own gives way to one before it, once the agent may read what the kubelet says of itself."""
 
-import sys
-import unittest.mock
+import unittest
 
 from cluster.tidemark_process import wait_for
 from node.protecting import LIMIT_S, Protecting
-from node.test_agent import RIGHTS, OnARealNode, tearDownModule  # noqa: F401
+from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
-
-CONFIGZ = {"apiGroups": [""], "resources": ["nodes/configz"], "verbs": ["get"]}
 
 
 class KubeletLines(Protecting):
     WORKS = [pods.Work("online", pods.BURSTABLE, 20, 6)]
-
-    @classmethod
-    def setUpClass(cls):
-        cls.enterClassContext(unittest.mock.patch.object(sys.modules[OnARealNode.__module__], "RIGHTS", [*RIGHTS, CONFIGZ]))
-        super().setUpClass()
 
     def test_a_line_after_the_kubelets_holds_before_it(self):
         """The kubelet of the tests evicts where less than 1 MiB is available: from 99 % on, in whole percents."""
@@ -28,3 +20,7 @@ class KubeletLines(Protecting):
         wait_for(lambda: moved in self.condition().get("message", ""), "a condition that says so", self.agent, 2 * LIMIT_S)
         self.want(enable=True, memoryEvictThresholdPercent=80)
         wait_for(lambda: self.says().get("evictLines") == "", "the line as it is said", self.agent, LIMIT_S)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -56,6 +56,40 @@ def component_cycles(tree: Tree) -> list[str]:
     return found
 
 
+_BRACE = re.compile(r"[{}]")
+_OPENS_NAMESPACE = re.compile(r"\bnamespace\s+([\w:]+)\s*$")
+_OPENS_TYPE = re.compile(r"\b(?:struct|class|enum class|enum)\s+(\w+)(?:\s+final)?(?:\s*:(?!:)[^;{}]*)?\s*$")
+
+
+def _types(code: str) -> list[tuple[int, str]]:
+    """(position, full name) of each type that is defined in namespaces with names, and not within another type or a function."""
+    found, scopes, begin = [], [], 0  # None: a scope whose names are nobody else's
+    for brace in _BRACE.finditer(code):
+        head = code[max(code.rfind(";", begin, brace.start()) + 1, begin) : brace.start()]
+        begin = brace.end()
+        if brace.group() == "}":
+            if scopes:
+                scopes.pop()
+            continue
+        namespace, type_ = _OPENS_NAMESPACE.search(head), _OPENS_TYPE.search(head)
+        if type_ and None not in scopes:
+            found.append((brace.start(), "::".join([*scopes, type_.group(1)])))
+        scopes.append(namespace.group(1) if namespace else None)
+    return found
+
+
+def one_definition(tree: Tree) -> list[str]:
+    """Two types of one full name compile, each in its file, and a program then has the functions of one of them for both: of a vector of
+    the smaller ones it reads beyond the end. No compiler and no linker says so."""
+    known, found = {}, []
+    for file in tree.cxx:
+        code = tree.code(file)
+        for position, name in _types(code):
+            if known.setdefault(name, file) != file:
+                found.append(f"{file}:{line_of(code, position)}: {name} is another type in {known[name]}: one of them needs another name")
+    return found
+
+
 def pure_decisions(tree: Tree) -> list[str]:
     files = [f for f in tree.cxx if top(f) in layers.PURE_FOLDERS and not is_test(f)]
     return _patterns(tree, files, layers.PURE_BANS, "policy/ and model/ are pure")
@@ -285,6 +319,7 @@ def shared_flags(tree: Tree) -> list[str]:
 CHECKS = {
     "layer_table": layer_table,
     "include_cycles": component_cycles,
+    "one_definition": one_definition,
     "pure_decisions": pure_decisions,
     "bans": bans,
     "header_includes": header_includes,

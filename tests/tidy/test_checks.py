@@ -93,6 +93,18 @@ class Checks(unittest.TestCase):
         files = {"base/a.h": '#include "base/b.h"\n', "base/b.h": '#include "base/a.h"\n'}
         self.broken(checks.component_cycles, files, "base/a.h → base/b.h → base/a.h")
 
+    def test_two_types_of_one_name(self):
+        one = "namespace tidemark::policy {\nstruct Moved {\n  int a;\n};\n}\n"
+        other = "namespace tidemark::policy {\nclass Moved final : public Base {\n};\n}\n"
+        found = checks.one_definition(self.tree({"policy/a.h": one, "policy/b.h": other}))
+        self.assertEqual(["policy/b.h:2: tidemark::policy::Moved is another type in policy/a.h: one of them needs another name"], found)
+        for kept in (
+            "namespace tidemark::agent {\nstruct Moved {\n};\n}\n", "namespace tidemark::policy {\nnamespace {\nstruct Moved {\n};\n}\n}\n",
+            "namespace tidemark::policy {\nstruct Moved;\nclass Other {\n  struct Moved {\n  };\n};\n}\n",
+            "namespace tidemark::policy {\nvoid f() {\n  struct Moved {\n  };\n}\n}\n",
+        ):
+            self.assertEqual([], checks.one_definition(self.tree({"policy/a.h": one, "policy/b.h": kept})))
+
     def test_pure_folders(self):
         for line in (
             "auto t = std::chrono::steady_clock::now();", "auto t = time(nullptr);", "#include <sys/socket.h>", "#include <fstream>",
