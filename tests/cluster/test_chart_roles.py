@@ -32,7 +32,7 @@ OURS = (
     ' "pools": [{"name": "gentle", "nodeSelector": {"matchLabels": {"gentle": "yes"}}, "profile": "tidemark"}]}'
 )
 LEARNING = (
-    '{"schema": 1, "mode": "enforce", "profile": "tidemark", "rollout": {"pace": "at-once"}, "profiles": {"sampleEvery": "1s", "storeEvery": "1s",'
+    '{"schema": 1, "mode": "enforce", "profile": "tidemark", "rollout": {"pace": "at-once"}, "evictions": {"backOff": "0s"}, "profiles": {"sampleEvery": "1s", "storeEvery": "1s",'
     ' "recommendations": {"publish": %s, "knownHours": 1, "every": "1s"}}}'
 )
 ONLINE = {"koordinator.sh/priority-class": "koord-prod", "koordinator.sh/qosClass": "LS"}
