@@ -128,8 +128,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   if (policy::back_off_of(*decision.pool) > base::Duration(0)) {
     notes.emplace_back(
         "whether offline work was evicted here lately, so that the node sells nothing new, is the manager's memory: "
-        "see "
-        "the Node's events (TidemarkBacksOff)");
+        "see the Node's events (TidemarkBacksOff)");
   }
   if (!overrides) notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
   notes.insert(notes.end(), beside.notes.begin(), beside.notes.end());

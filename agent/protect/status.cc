@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "journal/whole_file.h"
+#include "policy/render/doctor_text.h"
 
 namespace tidemark::agent {
 namespace {
@@ -146,9 +147,7 @@ std::string condition_message(const AgentStatus& status) {
   for (const StrategyStatus& each : status.strategies) {
     if (!out.empty()) out += "; ";
     out += base::cat(model::to_string(each.strategy), ": ", each.stance);
-    const bool processes = each.strategy == model::Strategy::kOomOrder;
-    const std::string_view one = processes ? " process" : " file", many = processes ? " processes" : " files";
-    if (each.in_force > 0) out += base::cat(" (", each.in_force, each.in_force == 1 ? one : many, ")");
+    if (each.in_force > 0) out += base::cat(" (", policy::in_force_count_text(each.strategy, each.in_force), ")");
   }
   if (!status.by.empty()) out += base::cat("; ordered by ", status.by, status.why.empty() ? "" : ": ", status.why);
   if (!status.priority_by.empty()) out += base::cat("; CPU priority by ", status.priority_by);

@@ -159,7 +159,7 @@ std::vector<std::string> in_force_text(const AgentFound& agent) {
   std::vector<std::string> out;
   for (const StrategyFound& each : agent.strategies) {
     std::string& line = out.emplace_back(cat(model::to_string(each.strategy), ": ", each.stance));
-    if (each.files > 0) line += cat(", ", count_text(each.files, "file"));
+    if (each.files > 0) line += cat(", ", in_force_count_text(each.strategy, each.files));
     if (!each.reason.empty()) line += cat(" [", each.reason, "]");
     if (!each.says.empty()) line += cat(": ", each.says);
   }
@@ -354,6 +354,12 @@ std::string fix_text(const NodeFinding& finding) {
 }
 
 }  // namespace
+
+std::string in_force_count_text(model::Strategy strategy, std::int64_t count) {
+  const bool processes = strategy == model::Strategy::kOomOrder;
+  if (count == 1) return processes ? "1 process" : "1 file";
+  return cat(count, processes ? " processes" : " files");
+}
 
 FormedFinding formed(const NodeFinding& finding) {
   return {finding.severity,    words(finding.topic).text, words(finding.topic).key,

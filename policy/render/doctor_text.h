@@ -1,16 +1,21 @@
 // What `tidemark doctor node` says: each finding with what was found and, where something is to be done, what. Pure.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
 #include "base/json.h"
+#include "model/node_strategy.h"
 #include "policy/doctor/node_findings.h"
 #include "policy/render/finding_form.h"
 
 namespace tidemark::policy {
 
 FormedFinding formed(const NodeFinding& finding);
+
+// What is in force of a strategy: "2 files"; of oomOrder "1 process".
+std::string in_force_count_text(model::Strategy strategy, std::int64_t count);
 
 // As finding_form.h has it.
 std::string render_text(std::span<const NodeFinding> findings);

@@ -75,6 +75,7 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
   NodeFound found = example();
   found.agent.emplace();
   found.agent->strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "quota 1200m"},
+                             {model::Strategy::kOomOrder, "enforce", "TM-AGENT-001", 3, ""},
                              {model::Strategy::kEviction, "observe", "TM-AGENT-002", 0, ""}};
   found.agent->ordered_by = "ada@ops";
   found.agent->ordered_why = "promotion";
@@ -83,6 +84,7 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
   const std::string text = render_text(node_findings(found));
   const std::string wanted =
       "ok    in force       cpuSuppress: enforce, 2 files [TM-AGENT-001]: quota 1200m\n"
+      "                     oomOrder: enforce, 3 processes [TM-AGENT-001]\n"
       "                     eviction: observe [TM-AGENT-002]\n"
       "                     ordered by ada@ops: promotion\n"
       "warn  files          the kernel refused 1 file\n"
