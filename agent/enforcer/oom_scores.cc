@@ -90,6 +90,18 @@ void OomScores::look_at(const policy::OomWish& wish, std::int64_t line, Permit p
   if (pending_.size() > first) drop_who_left(first, **group);
 }
 
+// nullopt: it has ended, or has to wait for the next pass.
+std::optional<linux::HeldProcess> OomScores::hold(pid_t pid) {
+  if (pending_.size() >= kOomWritesAPass) {
+    report_.more = true;
+    return std::nullopt;
+  }
+  auto process = linux::HeldProcess::open(proc_, pid);
+  if (process) return std::move(*process);
+  trouble(process.error());
+  return std::nullopt;
+}
+
 void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, Permit permit) {
   seen_.insert(pid);
   const auto value = linux::read_oom_score_adj(proc_, pid, buffer_);
@@ -98,14 +110,9 @@ void OomScores::look_at(pid_t pid, const policy::OomWish& wish, std::int64_t lin
   const std::int64_t wanted = policy::oom_score_adj(wish.rank, **value, line);
   if (wanted == **value) return inherit(pid, wanted);
   if (permit == Permit::kTighten && wanted < **value) return;
-  if (pending_.size() >= kOomWritesAPass) {
-    report_.more = true;
-    return;
-  }
-  auto process = linux::HeldProcess::open(proc_, pid);
-  if (!process) return trouble(process.error());
-  if (!*process) return;
-  pending_.push_back({std::move(**process), wish.group, **value, wanted, reason_of(wish.rank), false});
+  auto process = hold(pid);
+  if (!process) return;
+  pending_.push_back({std::move(*process), wish.group, **value, wanted, reason_of(wish.rank), false});
 }
 
 // A process that has the value already, in a group whose processes were given it: one that they began since.
@@ -147,23 +154,18 @@ void OomScores::drop_who_left(std::size_t first, const linux::Group& group) {
 }
 
 void OomScores::give_back(pid_t pid, const OomEntry& entry) {
-  if (pending_.size() >= kOomWritesAPass) {
-    report_.more = true;
-    return;
-  }
-  auto process = linux::HeldProcess::open(proc_, pid);
-  if (!process) return trouble(process.error());
-  if (!*process) return;
-  const auto start = (*process)->start_ticks(buffer_);
+  auto process = hold(pid);
+  if (!process) return;
+  const auto start = process->start_ticks(buffer_);
   if (!start || !*start || **start != entry.start_ticks) return;
   if (refused_.contains({pid, entry.start_ticks})) {
     refused_now_.insert({pid, entry.start_ticks});
     return;
   }
-  const auto value = (*process)->oom_score_adj(buffer_);
+  const auto value = process->oom_score_adj(buffer_);
   if (!value) return trouble(value.error());
   if (!*value) return;
-  pending_.push_back({std::move(**process), entry.group, **value, entry.found, Reason::kAgentPutBack, true});
+  pending_.push_back({std::move(*process), entry.group, **value, entry.found, Reason::kAgentPutBack, true});
 }
 
 void OomScores::as_before(const Pending& pending) {

@@ -85,6 +85,7 @@ class OomScores {
 
   void begin();
   void look_at(const policy::OomWish& wish, std::int64_t line, policy::Permit permit);
+  std::optional<linux::HeldProcess> hold(pid_t pid);
   void look_at(pid_t pid, const policy::OomWish& wish, std::int64_t line, policy::Permit permit);
   void inherit(pid_t pid, std::int64_t value);
   void drop_who_left(std::size_t first, const linux::Group& group);
