@@ -14,6 +14,10 @@
 //   budget            so many in any hour: the grant (policy/budget/grants.h), else kLocalEvictionsPerHour; at most
 //                     kEvictionsPerHourMax. Who may not go does not count, and a kill of the ladder is no new eviction
 //
+//   depended on       (service_rank) nobody of a higher rank is asked while one of a lower is here of whom nobody has
+//   said
+//                     yet that he goes: asked without an answer, forbidden, or beyond the budget
+//
 // The ladder of one task:
 //
 //   asked, and it
