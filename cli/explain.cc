@@ -95,7 +95,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   const policy::TidemarkConfig& ours = settings.revision.tidemark;
   const Surroundings beside =
       co_await read_surroundings(loop, client, options.config_namespace, options.limit,
-                                 wanted_by(ours, policy::pool_of(ours, manager::labels_of(node))), ours.classes);
+                                 wanted_by(ours, policy::pool_of(ours, node.meta.labels)), ours.classes);
   const manager::ExpectedUse expected = beside.expected(loop.clock().wall());
   std::vector<const manager::PodProjection*> bound;
   for (const auto& pod : pods) bound.push_back(&pod);

@@ -169,7 +169,7 @@ class Follower {
       return Follows::kNot;
     }
     const manager::Revision& revision = (*in_force)->revision;
-    const policy::Pool& pool = policy::pool_of(revision.tidemark, manager::labels_of(node));
+    const policy::Pool& pool = policy::pool_of(revision.tidemark, node.meta.labels);
     if (!options_.pool.empty() && pool.name != options_.pool) return Follows::kNotOurs;
     const auto pods = pods_.by_index(kByNode, name);
     AboutNode around{pods, reports_.find({"", name}), topologies_.find({"", name})};

@@ -52,9 +52,7 @@ Result<void> pool_exists(const policy::TidemarkConfig& config, std::string_view 
 }
 
 bool in_pool(const policy::TidemarkConfig& config, const kube::Node& node, std::string_view pool) {
-  std::vector<model::Label> labels;
-  for (const auto& label : node.meta.labels) labels.push_back({std::string(label.key), std::string(label.value)});
-  return policy::pool_of(config, labels).name == pool;
+  return policy::pool_of(config, node.meta.labels).name == pool;
 }
 
 }  // namespace tidemark::cli

@@ -139,10 +139,23 @@ void Decoder::fail(std::string why) {
   reader_.fail_here("wrong value");
 }
 
-std::string_view Decoder::stable(std::string_view key) const {
+bool Decoder::in_bytes(std::string_view text) const {
   const std::less<const char*> before;
-  const bool in_input = !before(key.data(), bytes_.data()) && before(key.data(), bytes_.data() + bytes_.size());
-  return in_input ? key : std::string_view("(escaped)");
+  return !before(text.data(), bytes_.data()) && before(text.data(), bytes_.data() + bytes_.size());
+}
+
+std::string_view Decoder::stable(std::string_view key) const {
+  return in_bytes(key) ? key : std::string_view("(escaped)");
+}
+
+void Decoder::view_in(std::string& room, std::string_view& out) {
+  std::string_view read = out;  // null leaves it as it is
+  if (!reader_.string_view(read)) return;
+  if (!in_bytes(read)) {
+    room.assign(read);
+    read = room;
+  }
+  out = read;
 }
 
 std::string Decoder::path() const {

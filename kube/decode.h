@@ -58,6 +58,8 @@ class Decoder {
   void interned(Text& out);  // strings that many objects share
   void string(std::string& out) { reader_.string(out); }
   void view(std::string_view& out) { reader_.string_view(out); }  // valid until the next call
+  // Valid as long as the bytes and the room, which is used where the text has escapes.
+  void view_in(std::string& room, std::string_view& out);
   void integer(std::int64_t& out) { reader_.integer(out); }
   void integer32(std::int32_t& out);
   void boolean(bool& out) { reader_.boolean(out); }
@@ -81,6 +83,7 @@ class Decoder {
 
  private:
   using Step = std::variant<std::string_view, std::size_t>;
+  bool in_bytes(std::string_view text) const;
   // A key with escapes lies in the reader's scratch space and would not last.
   std::string_view stable(std::string_view key) const;
   void push(Step step) {

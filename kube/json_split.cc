@@ -77,8 +77,21 @@ std::uint64_t escaped_bytes(std::uint64_t backslashes, bool& carry) {
 }  // namespace
 
 std::optional<std::size_t> JsonSplitter::finish_at(std::size_t length) {
+  const Inner ended = inner_;
   *this = JsonSplitter();
+  ended_ = ended;
   return length;
+}
+
+void JsonSplitter::open(std::size_t at) {
+  if (++depth_ != 2) return;
+  inner_.begin = before_ + at;
+  ++inner_.count;
+}
+
+bool JsonSplitter::close(std::size_t at) {
+  if (--depth_ == 1) inner_.end = before_ + at + 1;
+  return depth_ <= 0;
 }
 
 std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes) {
@@ -91,16 +104,17 @@ std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes) {
     in_string_ = (inside >> (kBlock - 1)) != 0;
     const std::uint64_t opens = masks.opens & ~inside;
     const std::uint64_t closes = masks.closes & ~inside;
-    if (depth_ > std::popcount(closes)) {  // cannot end here
+    if (depth_ > std::popcount(closes) + 1) {  // neither it nor what is right within it can end here
       depth_ += std::popcount(opens) - std::popcount(closes);
       continue;
     }
     for (std::uint64_t left = opens | closes; left != 0; left &= left - 1) {
       const std::uint64_t bit = left & -left;
+      const std::size_t place = at + static_cast<std::size_t>(std::countr_zero(bit));
       if ((opens & bit) != 0) {
-        ++depth_;
-      } else if (--depth_ <= 0) {
-        return finish_at(at + static_cast<std::size_t>(std::countr_zero(bit)) + 1);
+        open(place);
+      } else if (close(place)) {
+        return finish_at(place + 1);
       }
     }
   }
@@ -111,11 +125,12 @@ std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes) {
     if (c == '"' && !escaped) {
       in_string_ = !in_string_;
     } else if (!in_string_ && (c | 0x20) == '{') {
-      ++depth_;
-    } else if (!in_string_ && (c | 0x20) == '}' && --depth_ <= 0) {
+      open(at);
+    } else if (!in_string_ && (c | 0x20) == '}' && close(at)) {
       return finish_at(at + 1);
     }
   }
+  before_ += bytes.size();
   return std::nullopt;
 }
 

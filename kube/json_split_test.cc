@@ -19,6 +19,26 @@ std::size_t length_by_reader(std::string_view text) {
   return reader.offset();
 }
 
+JsonSplitter::Inner inner_by_reader(std::string_view text) {
+  base::JsonReader reader(text);
+  JsonSplitter::Inner inner;
+  reader.object([&](std::string_view) {
+    std::string_view raw;
+    EXPECT_TRUE(reader.raw(raw));
+    if (raw.front() != '{' && raw.front() != '[') return;
+    inner.begin = static_cast<std::size_t>(raw.data() - text.data());
+    inner.end = inner.begin + raw.size();
+    ++inner.count;
+  });
+  return inner;
+}
+
+void expect_same(const JsonSplitter::Inner& found, const JsonSplitter::Inner& wanted, std::string_view text) {
+  EXPECT_EQ(found.count, wanted.count) << text;
+  EXPECT_EQ(found.begin, wanted.begin) << text;
+  EXPECT_EQ(found.end, wanted.end) << text;
+}
+
 // A random object with strings full of quotes, backslashes and brackets.
 std::string random_object(base::Random& random, int depth = 0) {
   static constexpr std::string_view kPieces[] = {"a", "{", "}", "[", "]", "\\\"", "\\\\", "\\n", "long plain text here",
@@ -49,6 +69,7 @@ TEST(JsonSplitter, AgreesWithTheReader) {
     ASSERT_TRUE(length) << text;
     ASSERT_EQ(*length, length_by_reader(text)) << text;
     ASSERT_TRUE(splitter.idle());
+    expect_same(splitter.inner(), inner_by_reader(text), text);
   }
 }
 
@@ -67,6 +88,7 @@ TEST(JsonSplitter, PiecesDoNotMatter) {
     }
     ASSERT_TRUE(length) << text;
     ASSERT_EQ(from, wanted) << text;
+    expect_same(splitter.inner(), inner_by_reader(text), text);
   }
 }
 

@@ -92,20 +92,21 @@ void read_native_resource_map(Decoder& decoder, model::Resources& out) {
   });
 }
 
-// Texts of the entry that is read: in one place for all entries, because there are many.
+// Texts of the entry that is read, and room for one that is not in the bytes as it is.
 struct PodNames {
-  std::string ns;
-  std::string name;
+  std::string_view ns;
+  std::string_view name;
+  std::string ns_room;
+  std::string name_room;
 };
 
 void read_pod_usage(Decoder& decoder, PodNames& names, model::PodUsage& pod) {
-  names.ns.clear();
-  names.name.clear();
+  names.ns = names.name = {};
   decoder.object([&](std::string_view key) {
     if (key == "name") {
-      decoder.string(names.name);
+      decoder.view_in(names.name_room, names.name);
     } else if (key == "namespace") {
-      decoder.string(names.ns);
+      decoder.view_in(names.ns_room, names.ns);
     } else if (key == "podUsage") {
       read_native_resource_map(decoder, pod.usage);
     } else if (key == "priority") {

@@ -45,7 +45,9 @@ class TextMap {
   struct Entry {
     Text key;
     Text value;
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
+  friend bool operator==(const TextMap&, const TextMap&) = default;
   const Text* find(std::string_view key) const;
   std::string_view get(std::string_view key) const;  // "" where there is none
   bool has(std::string_view key) const { return find(key) != nullptr; }

@@ -22,7 +22,7 @@ std::optional<EventType> event_type(std::string_view text) {
 }
 
 // As every API server writes it: the type, then the object, and nothing more. nullopt: otherwise, or no event at all.
-std::optional<WatchEvent> usual_event(std::string_view bytes) {
+std::optional<WatchEvent> usual_event(std::string_view bytes, const JsonSplitter::Inner& inner) {
   constexpr std::string_view kBegin = R"({"type":")";
   constexpr std::string_view kMiddle = R"(","object":{)";
   if (!bytes.starts_with(kBegin)) return std::nullopt;
@@ -30,16 +30,16 @@ std::optional<WatchEvent> usual_event(std::string_view bytes) {
   if (middle == std::string_view::npos || !bytes.substr(middle).starts_with(kMiddle)) return std::nullopt;
   const auto type = event_type(bytes.substr(kBegin.size(), middle - kBegin.size()));
   if (!type) return std::nullopt;
-  const std::string_view object = bytes.substr(middle + kMiddle.size() - 1);
-  JsonSplitter splitter;
-  const auto length = splitter.feed(object);
+  const std::size_t begin = middle + kMiddle.size() - 1;
+  const std::size_t end = bytes.size() - 1;
   // The splitter counts brackets of either kind; who reads the object sees what is wrong between them.
-  if (!length || object.substr(*length) != "}" || object[*length - 1] != '}') return std::nullopt;
-  return WatchEvent{*type, object.substr(0, *length)};
+  if (inner.count != 1 || inner.begin != begin || inner.end != end || bytes[end - 1] != '}') return std::nullopt;
+  if (bytes[end] != '}') return std::nullopt;
+  return WatchEvent{*type, bytes.substr(begin, end - begin)};
 }
 
-Result<WatchEvent> parse_event(std::string_view bytes) {
-  if (const auto usual = usual_event(bytes)) return *usual;
+Result<WatchEvent> parse_event(std::string_view bytes, const JsonSplitter::Inner& inner) {
+  if (const auto usual = usual_event(bytes, inner)) return *usual;
   base::JsonReader reader(bytes);
   std::string type;
   std::string_view object;
@@ -122,7 +122,7 @@ Result<std::optional<WatchEvent>> WatchDecoder::next() {
         {ErrorKind::kExhausted, base::cat("watch: an event of more than ", event_bytes_max_, " bytes"), 0, 0});
   }
   if (!bytes) return std::nullopt;
-  auto event = parse_event(*bytes);
+  auto event = parse_event(*bytes, splitter_.inner());
   if (!event) return refuse(std::move(event).error());
   return std::optional<WatchEvent>(std::move(*event));
 }

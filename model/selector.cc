@@ -105,6 +105,12 @@ void LabelSelector::require(std::string key, std::string_view op, std::vector<st
   requirements_.push_back(std::move(requirement));
 }
 
+std::optional<std::string_view> LabelsView::find(std::string_view key) const {
+  if (map_ != nullptr) return find_in_map_(map_, key);
+  const auto found = std::ranges::find(list_, key, &Label::key);
+  return found == list_.end() ? std::nullopt : std::optional<std::string_view>(found->value);
+}
+
 Result<LabelSelector> LabelSelector::from_json(const base::Json& value) {
   if (value.is_null()) return nothing();
   if (!value.is_object()) return fail(ErrorKind::kInvalid, "label selector: wanted an object, found ", value.dump());
@@ -141,14 +147,6 @@ Result<LabelSelector> LabelSelector::from_json(const base::Json& value) {
     }
   }
   return selector;
-}
-
-bool LabelSelector::matches(std::span<const Label> labels) const {
-  return matches_where([labels](std::string_view key) -> std::optional<std::string_view> {
-    const auto found = std::find_if(labels.begin(), labels.end(), [key](const Label& l) { return l.key == key; });
-    if (found == labels.end()) return std::nullopt;
-    return found->value;
-  });
 }
 
 }  // namespace tidemark::model

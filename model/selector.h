@@ -2,6 +2,7 @@
 // Every requirement must hold. An empty selector matches everything; no selector at all matches nothing.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,30 @@ struct Label {
   std::string key;
   std::string value;
   bool operator==(const Label&) const = default;
+};
+
+// The labels of an object, wherever it keeps them. A view: it lasts no longer than they do.
+class LabelsView {
+ public:
+  LabelsView() = default;  // of an object without labels
+  template <class List>
+    requires std::convertible_to<const List&, std::span<const Label>>
+  LabelsView(const List& list) : list_(list) {}
+  // A map whose find(key) answers where the text of the value is, null where there is none.
+  template <class Map>
+    requires requires(const Map& map) { map.find(std::string_view())->view(); }
+  LabelsView(const Map& map)
+      : map_(&map), find_in_map_([](const void* at, std::string_view key) -> std::optional<std::string_view> {
+          const auto* value = static_cast<const Map*>(at)->find(key);
+          return value == nullptr ? std::nullopt : std::optional(value->view());
+        }) {}
+
+  std::optional<std::string_view> find(std::string_view key) const;
+
+ private:
+  std::span<const Label> list_;
+  const void* map_ = nullptr;
+  std::optional<std::string_view> (*find_in_map_)(const void* map, std::string_view key) = nullptr;
 };
 
 class LabelSelector {
@@ -41,7 +66,9 @@ class LabelSelector {
     }
     return true;
   }
-  bool matches(std::span<const Label> labels) const;
+  bool matches(LabelsView labels) const {
+    return matches_where([labels](std::string_view key) { return labels.find(key); });
+  }
 
   const std::optional<Error>& problem() const { return problem_; }
   // Asks for nothing, so that everything matches.

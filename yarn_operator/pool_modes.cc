@@ -23,10 +23,7 @@ kube::InformerConfig config_of(const std::string& ns) {
 }  // namespace
 
 const policy::Pool& pool_of_node(const policy::TidemarkConfig& config, const kube::Node& node) {
-  return policy::pool_where(config, [&](std::string_view key) -> std::optional<std::string_view> {
-    const kube::Text* value = node.meta.labels.find(key);
-    return value == nullptr ? std::nullopt : std::optional(value->view());
-  });
+  return policy::pool_of(config, node.meta.labels);
 }
 
 PoolModes::PoolModes(net::EventLoop& loop, kube::Client& client, kube::Interner& interner, base::Log log,

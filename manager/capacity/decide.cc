@@ -76,9 +76,13 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
                         const model::NodeSnapshot& snapshot) {
   const auto some = [](model::Resources amount) { return amount.cpu.value > 0 || amount.memory.value > 0; };
   policy::SoldNow sold;
-  sold.k8s = std::ranges::any_of(pods, [](const PodProjection* pod) { return pod->sold; });
+  std::string_view last;  // pods of one class often lie side by side, and most are of none
   for (const PodProjection* pod : pods) {
-    if (pod->sold) sold.classes.emplace_back(pod->work_class.view());
+    if (!pod->sold) continue;
+    const std::string_view work_class = pod->work_class;
+    if (!sold.k8s || work_class != last) sold.classes.emplace_back(work_class);
+    sold.k8s = true;
+    last = work_class;
   }
   if (const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation)) {
     const auto book = model::parse_yarn_book(text->view());
@@ -170,7 +174,7 @@ std::vector<model::Label> labels_of(const kube::Node& node) {
 
 policy::NodeStrategy strategy_of_node(const kube::Node& node, const policy::ColocationConfig& config,
                                       policy::Profile profile) {
-  return policy::strategy_for(config, labels_of(node), strategy_annotation(node), profile);
+  return policy::strategy_for(config, node.meta.labels, strategy_annotation(node), profile);
 }
 
 NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Revision& revision,
@@ -184,10 +188,10 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
   const policy::OvercommitSettings settings{
       *revision.colocation.config, revision.normalization ? &*revision.normalization : nullptr,
       revision.amplification ? &*revision.amplification : nullptr, on.plugins, pool.profile};
-  const auto strategy = policy::strategy_for(settings, on.labels, on.strategy_annotation);
+  auto strategy = policy::strategy_for(settings, on.labels, on.strategy_annotation);
   if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
-  const policy::OfferInput input{.node = decision.snapshot,
-                                 .strategy = strategy,
+  policy::OfferInput input{.node = decision.snapshot,
+                                 .strategy = std::move(strategy),
                                  .pool = pool,
                                  .calendar = decision.calendar,
                                  .overrides = on.overrides,
@@ -203,7 +207,7 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
                                  .yarn_book_mark = on.yarn_book_mark,
                                  .lines = lines,
                                  .settings = revision.hash};
-  auto step = policy::offer(on.state, input);
+  auto step = policy::offer(on.state, std::move(input));
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
   decision.obeyed.plan = decision.offer.plan;
@@ -252,8 +256,7 @@ std::string keep_books(const kube::Node& node, const NodeSurroundings& around, D
 }
 
 NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around) {
-  std::vector<model::Label> labels = labels_of(node);
-  const policy::Pool& pool = policy::pool_of(around.revision.tidemark, labels);
+  const policy::Pool& pool = policy::pool_of(around.revision.tidemark, node.meta.labels);
   std::vector<model::PodView> views;
   views.reserve(around.pods.size());
   for (const PodProjection* pod : around.pods) {
@@ -271,9 +274,9 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   }
   if (!before.arbitrate.looked) before.arbitrate.rejecting = has_oversold_mark(node);
   DecisionBasis basis;
-  basis.labels = std::move(labels);
+  basis.labels = node.meta.labels;
   basis.plugins = around.plugins;
-  basis.state = before;
+  basis.state = std::move(before);
   basis.origin = origin;
   basis.now = around.now;
   basis.mono = around.mono;
@@ -285,8 +288,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   basis.yarn.taken_back = takes_back(state.yarn);
   const auto kubernetes_off = policy::classes_off(state, basis.kubernetes);
   const auto yarn_off = policy::classes_off(state, basis.yarn);
-  basis.kubernetes.taken_off = policy::taken_off(before.kubernetes_off, basis.kubernetes.told, kubernetes_off.taken());
-  basis.yarn.taken_off = policy::taken_off(before.yarn_off, basis.yarn.told, yarn_off.taken());
+  basis.kubernetes.taken_off = policy::taken_off(basis.state.kubernetes_off, basis.kubernetes.told, kubernetes_off.taken());
+  basis.yarn.taken_off = policy::taken_off(basis.state.yarn_off, basis.yarn.told, yarn_off.taken());
   note_what_others_read(node, conversion.notes);
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
   if (around.standing.overrides != nullptr) {

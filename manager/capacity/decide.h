@@ -61,7 +61,7 @@ struct ObjectRevisions {
 // All that an offer rests on beside the snapshot and the settings. With these two it can be made again, elsewhere and
 // later: what is added here is added to manager/decision_record too.
 struct DecisionBasis {
-  std::vector<model::Label> labels;
+  kube::TextMap labels;
   std::optional<std::string> strategy_annotation;
   policy::PluginSet plugins;
   policy::OfferState state;                // as orders about the node let it be

@@ -161,11 +161,11 @@ bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResourc
 }
 
 // A node's own annotation is held to no range: below these each look at the node would be a write.
-model::ColocationStrategy within_sense(const NodeDecision& decision) {
-  model::ColocationStrategy values = decision.strategy().values;
-  values.update_time_threshold_s = std::max<std::int64_t>(values.update_time_threshold_s, 1);
-  values.resource_diff_threshold = std::max(values.resource_diff_threshold, 0.0);
-  return values;
+policy::WriteThresholds within_sense(const NodeDecision& decision) {
+  policy::WriteThresholds thresholds(decision.strategy().values);
+  thresholds.refresh_s = std::max<std::int64_t>(thresholds.refresh_s, 1);
+  thresholds.difference = std::max(thresholds.difference, 0.0);
+  return thresholds;
 }
 
 // A node is looked at once in many seconds, so its pods are in no cache by then: all are asked of memory at once, and
@@ -218,17 +218,17 @@ bool OvercommitController::needs_repair(const model::NodeName& node_name) const 
   return topology != nullptr && zones_.overwritten(*topology);
 }
 
-OvercommitController::Decision OvercommitController::decide(const kube::Node& node, const Revision& revision,
-                                                            bool repair) const {
-  const std::string name(node.meta.name);
+OvercommitController::Decision OvercommitController::decide(const model::NodeName& node_name, const kube::Node& node,
+                                                            const Revision& revision, bool repair) const {
+  const kube::ObjectKey key{"", node_name.value};
   Decision decision;
-  const auto before = offers_.find(model::NodeName(name));
-  const auto pods = caches_.pods.by_index(kPodsByNode, name);
+  const auto before = offers_.find(node_name);
+  const auto pods = caches_.pods.by_index(kPodsByNode, key.name);
   fetch_ahead(pods);
   const NodeSurroundings around{
       pods,
-      caches_.metrics.find({"", name}),
-      caches_.topologies.find({"", name}),
+      caches_.metrics.find(key),
+      caches_.topologies.find(key),
       revision,
       plugins_,
       before == offers_.end() ? policy::OfferState() : before->second,
@@ -236,15 +236,15 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
       loop_.clock().monotonic(),
       hooks_.standing(node),
       hooks_.waiting(),
-      observed_.has(model::NodeName(name)),
+      observed_.has(node_name),
       &hooks_.expected,
-      hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall()),
+      hooks_.least == nullptr ? std::nullopt : hooks_.least->at(node_name, loop_.clock().wall()),
       &lines_,
-      hooks_.evicted ? hooks_.evicted(name) : std::nullopt};
+      hooks_.evicted ? hooks_.evicted(key.name) : std::nullopt};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {
-    log_.warn("a cache is over its budget; offers are only cut", {{"node", name}});
+    log_.warn("a cache is over its budget; offers are only cut", {{"node", key.name}});
     policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
     decision.node.keep_yarn_from_growing();
   }
@@ -291,8 +291,8 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
   }
   const auto since_write =
       writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());
-  const model::ColocationStrategy values = within_sense(decision);
-  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, values);
+  const policy::WriteThresholds thresholds = within_sense(decision);
+  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
   if (needed.write || !decision.plan().origin) return needed;
   const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
   if (cuts_at_once) {
@@ -309,7 +309,7 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
   // too.
   if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
   return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
-                             base::Duration(0), values);
+                             base::Duration(0), thresholds);
 }
 
 std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
@@ -404,7 +404,7 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
     const bool ours = settled.outcome.done == Done::kUnchanged || settled.outcome.done == Done::kWritten;
     if (settled.outcome.done == Done::kObserved) zones_.not_ours(node_name);
     if (!ours) co_return settled.outcome;
-    TM_CO_TRY(const auto zones, co_await zones_.settle(node_name, std::move(settled.zones), std::move(settled.values),
+    TM_CO_TRY(const auto zones, co_await zones_.settle(node_name, std::move(settled.zones), settled.thresholds,
                                                        settled.follow, zones_place));
     if (zones == TopologyController::Done::kSettled) co_return settled.outcome;
   }
@@ -518,7 +518,7 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (!revision.colocation.config) co_return Settled{};
     const bool repair = manager::needs_repair(left_as(*node));
     const base::MonotonicTime began = loop_.clock().monotonic();
-    const Decision decision = decide(*node, revision, repair);
+    const Decision decision = decide(node_name, *node, revision, repair);
     decision_seconds_.observe(std::chrono::duration<double>(loop_.clock().monotonic() - began).count());
     observe(node_name, decision);
     notes_.tell(node_name, decision.node);
@@ -540,8 +540,10 @@ net::Task<Result<OvercommitController::Settled>> OvercommitController::settle_no
     if (leadership_.epoch()) journal_.leads(leading, epoch, loop_.clock().wall());
     auto record = leading ? journal_.begin(decision.node, revision, decision.write.write) : std::nullopt;
     if (!decision.write.write) {
-      journal_.end(std::move(record),
-                   done_of(decision.node, decision.write.reason, RecordedResult::kUnchanged, "", epoch));
+      if (record) {
+        journal_.end(std::move(record),
+                     done_of(decision.node, decision.write.reason, RecordedResult::kUnchanged, "", epoch));
+      }
       if (repair && decision.node.plan().action != policy::PlanAction::kHold) writes_.accept(*node);
       co_return settled(Done::kUnchanged, decision);
     }

@@ -121,12 +121,13 @@ class OvercommitController {
     model::Resources batch_requests;  // of the pods on the node
     std::optional<base::Duration> again_after;
   };
-  Decision decide(const kube::Node& node, const Revision& revision, bool repair) const;
+  Decision decide(const model::NodeName& node_name, const kube::Node& node, const Revision& revision,
+                  bool repair) const;
   policy::WriteDecision worth_a_write(const NodeDecision& decision) const;
   struct Settled {
     Outcome outcome;
     policy::ZonesPlan zones;  // with kUnchanged and kWritten
-    model::ColocationStrategy values;
+    policy::WriteThresholds thresholds;
     std::optional<model::Resources> follow = {};  // what the node carries, where its zones follow it
   };
   static Settled settled(Done done, const Decision& decision);

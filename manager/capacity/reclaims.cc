@@ -25,37 +25,39 @@ Reclaims::Reclaims(base::Registry& metrics, kube::EventRecorder& recorder, NodeS
     : metrics_(metrics), recorder_(recorder), specs_(specs) {}
 
 void Reclaims::take(const kube::Node& node, const NodeDecision& decision, bool tells) {
-  Known now;
-  now.pool = decision.pool->name;
-  if (decision.writes()) {
-    now.kubernetes = policy::told(decision.kubernetes_reclaim);
-    if (decision.yarn_offer) now.yarn = policy::told(decision.yarn_reclaim);
-  }
   const std::string name(node.meta.name.view());
-  const auto found = nodes_.find(name);
-  const bool first = found == nodes_.end();
-  const Known before = first ? Known() : found->second;
-  const bool kubernetes = policy::worth_telling(before.told_kubernetes, now.kubernetes);
-  const bool yarn = policy::worth_telling(before.told_yarn, now.yarn);
-  now.told_kubernetes = kubernetes ? now.kubernetes : before.told_kubernetes;
-  now.told_yarn = yarn ? now.yarn : before.told_yarn;
-  if (!first) count(before, -1);
-  count(now, 1);
-  const bool none = now.kubernetes.empty() && now.yarn.empty();
+  const auto [at, first] = nodes_.try_emplace(name);
+  Known& known = at->second;
+  if (!first) count(known, -1);
+  known.pool = decision.pool->name;
+  known.kubernetes.clear();
+  known.yarn.clear();
+  if (decision.writes()) {
+    known.kubernetes = policy::told(decision.kubernetes_reclaim);
+    if (decision.yarn_offer) known.yarn = policy::told(decision.yarn_reclaim);
+  }
+  count(known, 1);
+  const bool kubernetes = policy::worth_telling(known.told_kubernetes, known.kubernetes);
+  const bool yarn = policy::worth_telling(known.told_yarn, known.yarn);
+  if (kubernetes) known.told_kubernetes = known.kubernetes;
+  if (yarn) known.told_yarn = known.yarn;
+  const bool none = known.kubernetes.empty() && known.yarn.empty();
   if (tells && (kubernetes || yarn)) {
-    std::string said = words("pods", now.kubernetes);
-    const std::string of_yarn = words("YARN", now.yarn);
+    std::string said = words("pods", known.kubernetes);
+    const std::string of_yarn = words("YARN", known.yarn);
     if (!said.empty() && !of_yarn.empty()) said += "; ";
     said += of_yarn;
     recorder_.record({"v1", "Node", "", name, std::string(node.meta.uid)}, kube::EventSeverity::kNormal,
                      none ? "TidemarkReclaimOver" : "TidemarkReclaim",
                      none ? std::string(model::reason_sentence(model::Reason::kLedgerReclaimOver)) : std::move(said));
   }
-  nodes_.insert_or_assign(name, std::move(now));
-  // What a manager that led before asked for may be over.
-  const NodeSloProjection* slo = specs_.slos().find({"", name});
-  const bool asked = slo != nullptr && slo->told.reclaim && !slo->told.reclaim->classes.empty();
-  if (kubernetes || (first && asked)) specs_.look_at(name);
+  if (kubernetes || (first && was_asked(name))) specs_.look_at(name);
+}
+
+// By a manager that led before: what it asked for may be over.
+bool Reclaims::was_asked(const std::string& node) const {
+  const NodeSloProjection* slo = specs_.slos().find({"", node});
+  return slo != nullptr && slo->told.reclaim && !slo->told.reclaim->classes.empty();
 }
 
 void Reclaims::forget(const model::NodeName& node) {

@@ -42,6 +42,7 @@ class Reclaims {
     std::vector<model::Reclaim> kubernetes, yarn;
     std::vector<model::Reclaim> told_kubernetes, told_yarn;  // as they heard of it last
   };
+  bool was_asked(const std::string& node) const;
   void count(const Known& known, int sign);
   void side(std::string_view pool, std::string_view side, const std::vector<model::Reclaim>& reclaim, int sign);
 

@@ -86,7 +86,7 @@ void TopologyController::not_ours(const model::NodeName& node) {
 }
 
 net::Task<Result<TopologyController::Done>> TopologyController::settle(model::NodeName node, policy::ZonesPlan plan,
-                                                                       model::ColocationStrategy values,
+                                                                       policy::WriteThresholds thresholds,
                                                                        std::optional<model::Resources> follow,
                                                                        kube::Place& place) {
   const kube::NodeResourceTopology* topology = topologies_.find({"", node.value});
@@ -122,7 +122,7 @@ net::Task<Result<TopologyController::Done>> TopologyController::settle(model::No
     // What was changed is put right by any amount, not only by a tenth.
     if (!repair) since_write = loop_.clock().monotonic() - at->second.when;
   }
-  auto decision = policy::needs_zone_write(view, plan, since_write, values, follow);
+  auto decision = policy::needs_zone_write(view, plan, since_write, thresholds, follow);
   // A node that is cut goes ahead of others in some cases; its zones must not say the old number meanwhile.
   const bool ahead = (repair || decision.above_node) && !fought_over;
   if (contests_ != nullptr) {

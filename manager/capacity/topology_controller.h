@@ -22,9 +22,9 @@
 #include "manager/leadership.h"
 #include "manager/state/object_contests.h"
 #include "model/names.h"
-#include "model/strategy.h"
 #include "model/topology.h"
 #include "net/loop.h"
+#include "policy/overcommit/writes.h"
 #include "policy/overcommit/zones.h"
 
 namespace tidemark::manager {
@@ -45,7 +45,7 @@ class TopologyController {
   // kConflict: somebody changed the topology meanwhile; decide the node again. `follow`: what the node carries, where
   // its zones follow it: together they say no more, and a cut of theirs is as urgent as one of the node. `place` is the
   // caller's until the task is done.
-  net::Task<Result<Done>> settle(model::NodeName node, policy::ZonesPlan plan, model::ColocationStrategy values,
+  net::Task<Result<Done>> settle(model::NodeName node, policy::ZonesPlan plan, policy::WriteThresholds thresholds,
                                  std::optional<model::Resources> follow, kube::Place& place);
   bool writing() const { return writing_ > 0; }
 

@@ -20,7 +20,7 @@ std::vector<ForecastPool> forecast_pools(const kube::Informer<kube::Node>& nodes
   std::vector<ForecastPool> pools;
   for (const auto& [name, node] : first) {
     const Revision& revision = settings.for_node(*node);
-    const policy::Pool& pool = policy::pool_of(revision.tidemark, labels_of(*node));
+    const policy::Pool& pool = policy::pool_of(revision.tidemark, node->meta.labels);
     if (!pool.calendar || !revision.colocation.config || pool.name != name) continue;
     const auto strategy = strategy_of_node(*node, *revision.colocation.config, pool.profile);
     pools.push_back({pool.name, &revision.tidemark.calendars[*pool.calendar],

@@ -177,7 +177,6 @@ void io(A& a, const model::Amount<Unit>& amount) {
 
 // Declared ahead of the containers, which look them up where they are used.
 void io(auto& a, Is<model::Resources> auto& value);
-void io(auto& a, Is<model::Label> auto& value);
 void io(auto& a, Is<model::PodUsage> auto& value);
 void io(auto& a, Is<model::HostApplicationUsage> auto& value);
 void io(auto& a, Is<model::NodeMetricView> auto& value);
@@ -262,9 +261,21 @@ void io(auto& a, Is<model::Resources> auto& value) {
   auto& [cpu, memory] = value;
   all(a, cpu, memory);
 }
-void io(auto& a, Is<model::Label> auto& value) {
-  auto& [key, text] = value;
-  all(a, key, text);
+void io(auto& a, Is<kube::TextMap> auto& labels) {
+  if constexpr (std::remove_reference_t<decltype(a)>::kReads) {
+    std::uint64_t count = a.natural();
+    if (count > a.left()) return a.fail();  // each takes a byte at least
+    for (; count > 0 && a.ok(); --count) {
+      const std::string_view key = a.text();
+      labels.set(kube::Text::plain(key), kube::Text::plain(a.text()));
+    }
+  } else {
+    a.natural(labels.size());
+    for (const auto& [key, value] : labels) {
+      a.text(key);
+      a.text(value);
+    }
+  }
 }
 // Their ids were made small numbers, in the order of the ids (canonical()).
 void io(auto& a, Is<model::PodId> auto& value) {

@@ -71,11 +71,6 @@ std::map<std::string, std::string, std::less<>> data_of(const kube::ConfigMap& m
 
 Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kube::Node& node, const ZonesOf& zones) {
   EffectiveSettings found;
-  const auto label = [&](std::string_view key) -> std::optional<std::string_view> {
-    const auto* value = node.meta.labels.find(key);
-    if (value == nullptr) return std::nullopt;
-    return value->view();
-  };
   policy::Stored stored;
   if (maps.revisions) stored = policy::decode_stored(data_of(*maps.revisions));
   const auto texts_of = [&](std::string_view hash) -> std::optional<Revision> {
@@ -87,7 +82,7 @@ Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kub
     const auto target = texts_of(state.target());
     const auto bottom = texts_of(state.layers.front().revision);
     const auto& governs = bottom && bottom->texts.tidemark ? bottom : target;
-    const bool canary = governs && policy::pool_where(governs->tidemark, label).canary;
+    const bool canary = governs && policy::pool_of(governs->tidemark, node.meta.labels).canary;
     const std::string& hash = policy::in_force(state, node.meta.name, canary);
     if (auto revision = texts_of(hash)) {
       found.revision = std::move(*revision);
@@ -101,12 +96,12 @@ Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kub
              base::cat("the ConfigMaps say something else than revision ", policy::revision_name(stored.book, hash),
                        ", which is in force: an edit that no manager has taken yet, or one that is refused"));
       }
-      found.pool = policy::pool_where(found.revision.tidemark, label).name;
+      found.pool = policy::pool_of(found.revision.tidemark, node.meta.labels).name;
       return found;
     }
   }
   TM_TRY(found.revision, from_maps(maps, zones, found.notes));
-  found.pool = policy::pool_where(found.revision.tidemark, label).name;
+  found.pool = policy::pool_of(found.revision.tidemark, node.meta.labels).name;
   return found;
 }
 

@@ -14,14 +14,6 @@ using model::Reason;
 constexpr base::Duration kOverlapsPause = std::chrono::minutes(1);   // between two looks at all nodes' labels
 constexpr base::Duration kEvictionsWait = std::chrono::seconds(10);  // for the first list of ended pods
 
-auto label_of(const kube::Node& node) {
-  return [&node](std::string_view key) -> std::optional<std::string_view> {
-    const auto* value = node.meta.labels.find(key);
-    if (value == nullptr) return std::nullopt;
-    return value->view();
-  };
-}
-
 std::vector<std::string> hashes(const policy::RolloutState& state) {
   std::vector<std::string> found;
   for (const auto& layer : state.layers) found.push_back(layer.revision);
@@ -92,7 +84,7 @@ const policy::TidemarkConfig& RolloutController::governing() const {
 }
 
 bool RolloutController::canary(const kube::Node& node) const {
-  return policy::pool_where(governing(), label_of(node)).canary;
+  return policy::pool_of(governing(), node.meta.labels).canary;
 }
 
 const Revision& RolloutController::for_node(const kube::Node& node) const {
@@ -108,7 +100,7 @@ const Revision& RolloutController::for_node(const model::NodeName& name) const {
 }
 
 const policy::Pool& RolloutController::pool_of(const kube::Node& node) const {
-  return policy::pool_where(for_node(node).tidemark, label_of(node));
+  return policy::pool_of(for_node(node).tidemark, node.meta.labels);
 }
 
 // False where a layer's texts are nowhere to be found or cannot be read any more: then nobody can go by this state.
@@ -291,7 +283,7 @@ policy::RolloutObservation RolloutController::observe(std::vector<policy::Rollou
   const policy::TidemarkConfig& governs = governing();
   if (context_.nodes != nullptr) {
     context_.nodes->for_each([&](const kube::ObjectKey&, const kube::Node& node) {
-      const policy::Pool& pool = policy::pool_where(governs, label_of(node));
+      const policy::Pool& pool = policy::pool_of(governs, node.meta.labels);
       nodes.push_back({node.meta.name, pool.canary, pool.name});
     });
   }
@@ -306,7 +298,7 @@ policy::RolloutObservation RolloutController::observe(std::vector<policy::Rollou
     seen.evictions =
         context_.evictions->count(governs.rollout.evictions.window, [&](std::string_view name) -> std::string {
           const kube::Node* node = context_.nodes == nullptr ? nullptr : context_.nodes->find({"", std::string(name)});
-          return node == nullptr ? "" : policy::pool_where(governs, label_of(*node)).name;
+          return node == nullptr ? "" : policy::pool_of(governs, node->meta.labels).name;
         });
   }
   return seen;
@@ -371,7 +363,7 @@ void RolloutController::show() {
     const Revision& here = for_node(node);
     if (!state_.layers.empty() && here.hash != state_.target()) ++behind;
     if (node.meta.annotations.get(model::kConfigHashAnnotation) != here.hash) ++unconfirmed;
-    ++pools[policy::pool_where(here.tidemark, label_of(node)).name];
+    ++pools[policy::pool_of(here.tidemark, node.meta.labels).name];
   });
   nodes_.set(static_cast<double>(all));
   behind_.set(static_cast<double>(behind));

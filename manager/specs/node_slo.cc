@@ -100,7 +100,7 @@ std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Re
   static const policy::Calendar kNone;
   const bool overridden = overrides != nullptr && overrides->any();
   if ((settings.tidemark.calendars.empty() && !overridden) || !settings.colocation.config) return std::nullopt;
-  const policy::Pool& pool = policy::pool_of(settings.tidemark, labels_of(node));
+  const policy::Pool& pool = policy::pool_of(settings.tidemark, node.meta.labels);
   auto overriding = overridden ? policy::overrides_of(*overrides, pool.name, now) : policy::LineOverrides();
   if (!pool.calendar && overriding.empty()) return std::nullopt;
   const policy::Calendar& calendar = pool.calendar ? settings.tidemark.calendars[*pool.calendar] : kNone;

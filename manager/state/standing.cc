@@ -42,11 +42,7 @@ std::string_view reason_word(Reason reason) {
 
 Standing stand(const kube::Node& node, const policy::TidemarkConfig& config, policy::Mode policy::PoolModes::* mode,
                const StandingInputs& inputs, const policy::SoldNow& sold, base::WallTime now) {
-  const policy::Pool& pool = policy::pool_where(config, [&](std::string_view key) -> std::optional<std::string_view> {
-    const auto* value = node.meta.labels.find(key);
-    if (value == nullptr) return std::nullopt;
-    return value->view();
-  });
+  const policy::Pool& pool = policy::pool_of(config, node.meta.labels);
   auto reading = read_marks(mark_of(node));
   Standing out;
   out.pool = pool.name;

@@ -142,8 +142,8 @@ inline policy::SideBook draw_book(base::Random& random) {
 
 inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
   DecisionBasis basis;
-  if (random.below(2) == 0) basis.labels.push_back({"pool", "ours"});
-  if (random.below(2) == 0) basis.labels.push_back({"size", "small"});
+  if (random.below(2) == 0) basis.labels.set(kube::Text::plain("pool"), kube::Text::plain("ours"));
+  if (random.below(2) == 0) basis.labels.set(kube::Text::plain("size"), kube::Text::plain("small"));
   if (random.below(4) == 0) basis.strategy_annotation = R"({"cpuReclaimThresholdPercent":33})";
   basis.plugins.mid_resource = random.below(4) > 0;
   basis.now = now;

@@ -190,7 +190,7 @@ void doubt(const OfferInput& input, SideBook& yarn, const std::optional<BookSeen
   state.yarn_book = seen;
   if (!yarn.wants_more) return;
   const std::chrono::minutes limit(
-      std::clamp<std::int64_t>(input.strategy.values.degrade_time_minutes, 1, kBookLimitMax.count()));
+      std::clamp<std::int64_t>(offer.strategy.values.degrade_time_minutes, 1, kBookLimitMax.count()));
   const Duration age = input.mono - seen.at;
   if (age < limit) {
     sooner(offer.again_after, limit - age);
@@ -338,17 +338,18 @@ void apply_zones(const OfferInput& input, const std::optional<Resources>& formul
 
 }  // namespace
 
-OfferStep offer(const OfferState& state, const OfferInput& input) {
+OfferStep offer(const OfferState& state, OfferInput input) {
   OfferStep out;
   out.state = state;
   Offer& offer = out.offer;
-  offer.strategy = input.strategy;
+  offer.strategy = std::move(input.strategy);
   draw_line(input, offer);
   std::optional<Resources> formula;
   if (input.pool.profile == Profile::kTidemark) {
-    NodeStrategy timeless = offer.strategy;
-    timeless.values.degrade_time_minutes = kNeverDegrade_min;
-    offer.plan = overcommit(input.node, timeless, input.now);
+    std::int64_t& degrade = offer.strategy.values.degrade_time_minutes;
+    const std::int64_t in_force = std::exchange(degrade, kNeverDegrade_min);
+    offer.plan = overcommit(input.node, offer.strategy, input.now);
+    degrade = in_force;
     formula = batch_of(offer.plan);
     if (offer.plan.warm_up.pods > 0) sooner(offer.again_after, kWarmUpLook);
     apply_motion(input, out.state.motion, offer);

@@ -34,7 +34,7 @@ namespace tidemark::policy {
 
 struct OfferInput {
   const model::NodeSnapshot& node;
-  const NodeStrategy& strategy;
+  NodeStrategy strategy;
   const Pool& pool;
   const Calendar* calendar = nullptr;  // the pool's
   LineOverrides overrides;             // that concern the pool
@@ -108,6 +108,6 @@ struct OfferStep {
 
 // Total, and bounded like its parts: nothing is negative, and with profile tidemark no more is offered than the
 // formulas give while the node's reports are fresh.
-OfferStep offer(const OfferState& state, const OfferInput& input);
+OfferStep offer(const OfferState& state, OfferInput input);
 
 }  // namespace tidemark::policy

@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +34,7 @@ struct ChosenConfig {
   std::shared_ptr<const Settings> cluster = default_settings<Settings>();
   std::vector<Entry> nodes;
 
-  std::shared_ptr<const Settings> for_node(std::span<const model::Label> labels) const {
+  std::shared_ptr<const Settings> for_node(model::LabelsView labels) const {
     for (const Entry& entry : nodes) {
       if (entry.selector.matches(labels)) return entry.settings;
     }

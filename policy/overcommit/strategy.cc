@@ -219,7 +219,7 @@ ConfigStep next_config(const ConfigState& state, const ConfigSource& source) {
   return {{std::move(*config), false}, Reason::kConfigApplied, ""};
 }
 
-NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model::Label> labels,
+NodeStrategy strategy_for(const ColocationConfig& config, model::LabelsView labels,
                           std::optional<std::string_view> annotation, Profile profile) {
   NodeStrategy node;
   node.profile = profile;
@@ -243,14 +243,13 @@ NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model:
     }
   }
 
-  for (const auto& label : labels) {
-    for (const auto& [key, member] : kRatioLabels) {
-      if (label.key != key) continue;
-      if (const auto percent = percent_of_ratio(label.value)) {
-        node.values.*member = *percent;
-      } else {
-        node.ignored.push_back(Reason::kConfigNodeLabelUnreadable);
-      }
+  for (const auto& [key, member] : kRatioLabels) {
+    const auto label = labels.find(key);
+    if (!label) continue;
+    if (const auto percent = percent_of_ratio(*label)) {
+      node.values.*member = *percent;
+    } else {
+      node.ignored.push_back(Reason::kConfigNodeLabelUnreadable);
     }
   }
 
@@ -262,15 +261,13 @@ NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model:
   return node;
 }
 
-NodeStrategy strategy_for(const OvercommitSettings& settings, std::span<const model::Label> labels,
+NodeStrategy strategy_for(const OvercommitSettings& settings, model::LabelsView labels,
                           std::optional<std::string_view> annotation) {
   NodeStrategy node = strategy_for(settings.colocation, labels, annotation, settings.profile);
   node.plugins = settings.plugins;
   node.normalization = settings.normalization == nullptr ? nullptr : settings.normalization->for_node(labels);
   node.amplification = settings.amplification == nullptr ? nullptr : settings.amplification->for_node(labels);
-  const auto label = std::ranges::find(labels, model::kNormalizationEnabledLabel, &model::Label::key);
-  node.normalization_switch =
-      parse_normalization_switch(label == labels.end() ? std::nullopt : std::optional<std::string_view>(label->value));
+  node.normalization_switch = parse_normalization_switch(labels.find(model::kNormalizationEnabledLabel));
   return node;
 }
 

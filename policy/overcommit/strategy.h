@@ -9,7 +9,6 @@
 #include <expected>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,7 +85,7 @@ struct NodeStrategy {
 };
 
 // `profile: tidemark` refuses an annotation with a value out of range; the peer takes what it says.
-NodeStrategy strategy_for(const ColocationConfig& config, std::span<const model::Label> labels,
+NodeStrategy strategy_for(const ColocationConfig& config, model::LabelsView labels,
                           std::optional<std::string_view> annotation, Profile profile = Profile::kKoordinator);
 
 // All settings that overcommit looks at. Null: they cannot be used, and there were none before.
@@ -97,7 +96,7 @@ struct OvercommitSettings {
   PluginSet plugins{};
   Profile profile = Profile::kKoordinator;
 };
-NodeStrategy strategy_for(const OvercommitSettings& settings, std::span<const model::Label> labels,
+NodeStrategy strategy_for(const OvercommitSettings& settings, model::LabelsView labels,
                           std::optional<std::string_view> annotation);
 
 }  // namespace tidemark::policy

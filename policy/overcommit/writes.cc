@@ -32,12 +32,12 @@ bool is_cut(const std::optional<Amount>& old, const std::optional<Amount>& wante
   return static_cast<__int128>(old->value) - wanted->value > least;
 }
 
-bool is_due(std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy) {
+bool is_due(std::optional<base::Duration> since_write, WriteThresholds thresholds) {
   if (!since_write) return true;
   const auto whole_seconds = std::chrono::floor<std::chrono::seconds>(*since_write);
   const bool partly_over = *since_write > whole_seconds;
   const std::int64_t age_s = whole_seconds.count();
-  return age_s > strategy.update_time_threshold_s || (age_s == strategy.update_time_threshold_s && partly_over);
+  return age_s > thresholds.refresh_s || (age_s == thresholds.refresh_s && partly_over);
 }
 
 bool normalization_differs(const model::NodeSnapshot& node, const NormalizationPlan& plan, Profile profile) {
@@ -105,16 +105,16 @@ std::optional<ZoneChange> zone_change(const std::optional<model::ZoneAmounts<Fin
 }  // namespace
 
 WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
-                          std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy) {
+                          std::optional<base::Duration> since_write, WriteThresholds thresholds) {
   if (!since_write) return {true, Reason::kWriteFirst};
-  const double threshold = strategy.resource_diff_threshold;
+  const double threshold = thresholds.difference;
   for (const auto reason : {difference(on_node.batch_cpu, wanted.batch_cpu, threshold),
                             difference(on_node.batch_memory, wanted.batch_memory, threshold),
                             difference(on_node.mid_cpu, wanted.mid_cpu, threshold),
                             difference(on_node.mid_memory, wanted.mid_memory, threshold)}) {
     if (reason) return {true, *reason};
   }
-  if (is_due(since_write, strategy)) return {true, Reason::kWriteRefresh};
+  if (is_due(since_write, thresholds)) return {true, Reason::kWriteRefresh};
   return {false, Reason::kWriteNotNeeded};
 }
 
@@ -132,11 +132,11 @@ WriteDecision needs_ratio_write(const model::NodeSnapshot& node, const Overcommi
 }
 
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
-                                   std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy,
+                                   std::optional<base::Duration> since_write, WriteThresholds thresholds,
                                    std::optional<model::Resources> follow) {
   ZoneWriteDecision decision;
   if (wanted.zones.size() != topology.zones.size()) return decision;  // nothing is wanted of them
-  const bool all = is_due(since_write, strategy);
+  const bool all = is_due(since_write, thresholds);
   const bool clears = wanted.reason == Reason::kZonesCleared;
   const ZoneCuts cpu = cuts_of(topology, &model::ZoneView::batch_cpu, follow, follow ? follow->cpu.value : 0);
   const ZoneCuts memory = cuts_of(topology, &model::ZoneView::batch_memory, follow, follow ? follow->memory.value : 0);
@@ -152,7 +152,7 @@ ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const Zo
       added = added || change->added;
       decision.changes.push_back(*change);
     };
-    const double threshold = strategy.resource_diff_threshold;
+    const double threshold = thresholds.difference;
     take(zone_change(carried.batch_cpu, wanted.zones[i].batch_cpu, all, cpu, threshold), true);
     take(zone_change(carried.batch_memory, wanted.zones[i].batch_memory, all, memory, threshold), false);
   }

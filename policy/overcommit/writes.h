@@ -24,13 +24,22 @@
 
 namespace tidemark::policy {
 
+// What of a strategy says so.
+struct WriteThresholds {
+  WriteThresholds() : WriteThresholds(model::ColocationStrategy()) {}
+  WriteThresholds(const model::ColocationStrategy& strategy)
+      : refresh_s(strategy.update_time_threshold_s), difference(strategy.resource_diff_threshold) {}
+  std::int64_t refresh_s;
+  double difference;
+};
+
 struct WriteDecision {
   bool write = false;
   model::Reason reason = model::Reason::kWriteNotNeeded;
   bool operator==(const WriteDecision&) const = default;
 };
 WriteDecision needs_write(const model::ExtendedResources& on_node, const model::ExtendedResources& wanted,
-                          std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy);
+                          std::optional<base::Duration> since_write, WriteThresholds thresholds);
 
 // A cut protects somebody: with `profile: tidemark` it is worth a write whatever resourceDiffThreshold says, unless it
 // is below kCutMinPermille of what the node carries.
@@ -59,7 +68,7 @@ struct ZoneWriteDecision {
 };
 // `follow`: what the node carries, where its zones follow it.
 ZoneWriteDecision needs_zone_write(const model::TopologyView& topology, const ZonesPlan& wanted,
-                                   std::optional<base::Duration> since_write, const model::ColocationStrategy& strategy,
+                                   std::optional<base::Duration> since_write, WriteThresholds thresholds,
                                    std::optional<model::Resources> follow = std::nullopt);
 
 }  // namespace tidemark::policy

@@ -16,7 +16,7 @@ TidemarkConfig drop_in() {
   return config;
 }
 
-const Pool& pool_of(const TidemarkConfig& config, std::span<const model::Label> labels) {
+const Pool& pool_of(const TidemarkConfig& config, model::LabelsView labels) {
   const auto found =
       std::ranges::find_if(config.pools, [&](const Pool& pool) { return pool.selector.matches(labels); });
   return found == config.pools.end() ? config.rest : *found;

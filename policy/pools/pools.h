@@ -93,15 +93,7 @@ struct TidemarkConfig {
 // switches say and takes every edit everywhere at once.
 TidemarkConfig drop_in();
 
-const Pool& pool_of(const TidemarkConfig& config, std::span<const model::Label> labels);
-// The same where labels lie elsewhere: `find(key)` answers the label's value as std::optional<std::string_view>.
-template <class Find>
-const Pool& pool_where(const TidemarkConfig& config, const Find& find) {
-  for (const Pool& pool : config.pools) {
-    if (pool.selector.matches_where(find)) return pool;
-  }
-  return config.rest;
-}
+const Pool& pool_of(const TidemarkConfig& config, model::LabelsView labels);
 
 struct NodeLabels {
   model::NodeName node;
