@@ -431,7 +431,7 @@ class RunningManager final : public Manager {
     const base::Duration pause = policy::back_off_of(pool);
     if (pause == base::Duration(0) || !may_write()) return;
     recorder_.record({"v1", "Node", "", std::string(node.meta.name), std::string(node.meta.uid)},
-                     kube::EventSeverity::kNormal, "TidemarkBacksOff",
+                     kube::EventSeverity::kNormal, kBacksOffEvent,
                      base::cat(model::reason_sentence(model::Reason::kBudgetBackOff), " (",
                                std::chrono::ceil<std::chrono::seconds>(pause).count(), " s in pool ", pool.name, ")"));
   }
