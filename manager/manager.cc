@@ -403,7 +403,14 @@ class RunningManager final : public Manager {
 
   ForecastContext forecast_context(kube::Client& client) {
     return {loop_, history_context(client), [this] { return forecast_pools(nodes_, settings_); },
-            [this] { return controller_.figures().online_permille(); }, [this] { return orders_.overrides(); }};
+            [this] {
+              std::map<std::string, OnlineUse, std::less<>> use;
+              for (const auto& [pool, permille] : controller_.figures().online_permille()) {
+                use.emplace(pool, OnlineUse{permille.cpu, permille.memory});
+              }
+              return use;
+            },
+            [this] { return orders_.overrides(); }};
   }
 
   EvictionContext eviction_context(kube::Client& client) {
