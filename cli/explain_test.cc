@@ -121,6 +121,8 @@ TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
   EXPECT_EQ(seen.at("evictions", "last", "secondsAgo")->get_int().value_or(0), 30);
   EXPECT_EQ(seen.at("evictions", "last", "backsOffSeconds")->get_int().value_or(0), 90);
   EXPECT_EQ(source(seen, "Event default/").at("ageSeconds")->get_int().value_or(0), 30);
+  EXPECT_TRUE(text("n1").starts_with("node n1: offers batch-cpu 3000m and ")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "17200m")) << "what the formula gives is told too";
   EXPECT_TRUE(says(text("n1"), "evicted 30s ago (Event default/n1.")) << text("n1");
   EXPECT_TRUE(says(text("n1"), "backs off for another 1m30s")) << text("n1");
 

@@ -55,7 +55,7 @@ std::string evictions_text(const EvictionGround& evictions, base::WallTime now) 
   if (evictions.breaker) {
     out += breaker_text(*evictions.breaker, now);
   } else {
-    out += evictions.guard.stopped ? "sells nothing new" : "nothing is stored that stops it";
+    out += evictions.guard.stopped ? "sells nothing new" : "sells what its settings give";
   }
   if (evictions.guard.truthful) out += cat("; ", why(model::Reason::kBudgetOverReportGivenUp));
   out += "\n";
