@@ -19,6 +19,7 @@ struct ExplainOptions {
   std::string config_name = "slo-controller-config";
   manager::ZonesOf zones = [](std::string_view) { return policy::Zones(); };
   policy::PluginSet plugins;  // what the manager runs with
+  std::string journal;        // the folder of the manager's journal, for what the manager alone remembers; "": not read
   bool json = false;
   base::Duration limit = std::chrono::seconds(30);
 };

@@ -68,13 +68,12 @@ net::Task<Result<std::string>> explain_workload(net::EventLoop& loop, kube::Clie
   const base::WallTime now = loop.clock().wall();
   TM_CO_TRY(const auto stored,
             co_await manager::read_profiles(client, options.config_namespace, options.node, now, options.limit));
-  const std::string map = manager::history_map_name(manager::kProfileKind,
-                                                    manager::history_shard(options.node, manager::kHistoryShardsMax));
+  const std::string map = manager::profile_map(options.node);
   const policy::UsageProfile* profile = stored.book.find(options.node);
   if (profile == nullptr) {
     co_return fail(ErrorKind::kNotFound, "there is no profile of ", base::in_quotes(options.node), " in ConfigMap ",
                    options.config_namespace, "/", map,
-                   stored.maps == 0
+                   stored.maps.empty()
                        ? ", which does not exist: does a manager learn (profiles.learn of tidemark-config)?"
                        : "; a new workload is stored some minutes after its first report");
   }

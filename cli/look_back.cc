@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "manager/record/replay.h"
 #include "model/reason.h"
 #include "policy/pools/pools.h"
+#include "policy/render/grounds_text.h"
 #include "policy/render/offer_text.h"
 #include "policy/render/overcommit_text.h"
 #include "policy/render/sources_text.h"
@@ -45,14 +47,14 @@ std::string done_text(const manager::DecisionDone& done) {
 
 // What the decision rested on, as far as a record tells; those of older versions do not tell which revisions of
 // objects.
-std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, std::string_view settings) {
+std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, const policy::Grounds& grounds) {
   const std::string& node = record.snapshot.name;
   const auto& metric = record.snapshot.metric;
   std::vector<policy::Source> sources;
-  const auto add = [&](std::string object, std::string_view gives, std::vector<std::string_view> terms,
+  const auto add = [&](std::string object, std::string gives, std::vector<std::string_view> terms,
                        std::string revision = "") {
     sources.push_back(
-        {std::move(object), std::move(revision), std::nullopt, std::nullopt, gives, std::move(terms), true});
+        {std::move(object), std::move(revision), std::nullopt, std::nullopt, std::move(gives), std::move(terms), true});
   };
   const manager::ObjectRevisions& revisions = record.basis.revisions;
   add(base::cat("Node ", node), "capacity, what the kubelet reserves, the node's own settings, what third parties hold",
@@ -68,23 +70,32 @@ std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, 
   }
   add(base::cat("pods of ", node), "what they request", {"highPriority", "prodRequest"});
   sources.back().count = record.snapshot.pods.size();
-  add(base::cat("settings ", settings), "percentages, policies and ratios, pool, calendar, profile, ledger",
-      {"margin", "cap", "policy", "normalization", "amplification", "pool", "offer"});
+  const auto known = std::ranges::count_if(grounds.young, [](const auto& pod) { return pod.expected.has_value(); });
+  if (known > 0) {
+    add("histories of workloads", "what young pods are about to use", {"highPriority", "youngPods"});
+    sources.back().count = static_cast<std::size_t>(known);
+  }
+  add(base::cat("settings ", grounds.settings.hash),
+      "percentages, policies and ratios, pool, calendar, profile, ledger",
+      {"margin", "cap", "policy", "normalization", "amplification", "pool", "settings", "revision", "offer"});
+  if (record.basis.guard != policy::PoolGuard()) {
+    add("budgets", "what evictions let the pool do", {"evictions", "offer"});
+  }
   if (!record.basis.overrides.empty()) {
     add("overrides of the water line", "where somebody put the line for a while", {"offer"});
     sources.back().count = record.basis.overrides.size();
   }
-  add("memory of the manager", "what the node was offered, and could be offered lately", {"offer"});
+  add("memory of the manager", "what the node was offered, could be offered lately, and when work was evicted there",
+      {"evictions", "offer"});
   return sources;
 }
 
-std::string explanation(const manager::NodeDecision& decision, std::string_view settings, std::string_view pool,
+std::string explanation(const manager::NodeDecision& decision, const policy::Grounds& grounds,
                         const std::vector<policy::Source>& sources, const std::vector<std::string>& notes, bool json) {
   const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides};
   if (json) {
     Json out = policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
-    out["pool"] = Json(pool);
-    out["settings"] = Json(settings);
+    policy::add_json(out, grounds);
     out["offer"] = policy::render_json(decision.offer, names);
     out["sources"] = policy::render_json(sources);
     out["notes"] = Json::array();
@@ -93,8 +104,8 @@ std::string explanation(const manager::NodeDecision& decision, std::string_view 
   }
   std::string out = policy::render_text(decision.offer.plan, decision.snapshot, decision.strategy());
   out += policy::render_text(decision.offer, names);
+  out += policy::render_text(grounds);
   out += policy::render_text(sources);
-  out += base::cat("settings: ", settings, ", pool ", pool, "\n");
   for (const auto& note : notes) out += base::cat("note: ", note, "\n");
   return out;
 }
@@ -142,7 +153,33 @@ std::optional<base::WallTime> parse_moment(std::string_view text, base::WallTime
   return base::WallTime{now.since_epoch - *ago};
 }
 
-Result<std::string> explain_node_at(const LookBack& options) {
+namespace {
+
+// The last decision up to a time, made again, with what else its journal tells.
+struct Found {
+  const journal::Start& start;
+  const manager::RecordedDecisions& decisions;
+  const manager::Replayed& replayed;
+  std::optional<manager::DecisionDone> failed;  // a later one that did not come about
+  std::optional<manager::LeadRecord> lead;      // the last one up to then
+  journal::Damage damage;
+  std::string elsewhere;  // why another journal has to be asked what was in force; "" where nothing says so
+};
+
+std::string other_journal(const LookBack& options, base::WallTime decided, const Found& found) {
+  if (found.lead && !found.lead->leads && found.lead->at >= decided) {
+    return base::cat("this process no longer led from ", moment(found.lead->at), " on (epoch ", found.lead->epoch,
+                     "): the journal of the one that did tells what was in force");
+  }
+  const auto silent = options.at - decided;
+  if (found.failed || silent <= kSilentMax) return "";
+  return base::cat("nothing was recorded about the node in the ", base::format_go_duration(whole_seconds(silent)),
+                   " after that, and who leads records every node once an hour: this process may not have led then, or "
+                   "not run. The journal of the one that did tells what was in force");
+}
+
+// An error where there is none. What `use` is given lasts as long as the call.
+Result<void> with_last(const LookBack& options, const std::function<Result<void>(const Found&)>& use) {
   TM_TRY(const auto reader, journal::Reader::open(options.directory));
   std::optional<base::WallTime> oldest;
   journal::Damage damage;
@@ -159,37 +196,95 @@ Result<std::string> explain_node_at(const LookBack& options) {
     if (search.failed && !failed) failed = search.failed;
     if (search.lead && !lead) lead = search.lead;
     if (!search.found) continue;
-
     TM_TRY(const auto replayed, decisions.replay(*search.found));
-    TM_TRY(const auto decision, decisions.as_recorded(replayed));
-    const manager::DecisionRecord& record = replayed.record;
-    const journal::Start& start = *segment->start();
+    Found found{*segment->start(), decisions, replayed, failed, lead, damage, {}};
+    found.elsewhere = other_journal(options, replayed.record.basis.now, found);
+    return use(found);
+  }
+  return out_of_reach(options, oldest, damage);
+}
+
+// What a record tells of it. The pods of a record have no names, and it does not say how far a roll-out had come.
+policy::Grounds grounds_then(const manager::DecisionRecord& record, const manager::Revision& revision) {
+  const policy::Pool& pool = policy::pool_of(revision.tidemark, record.basis.labels);
+  policy::Grounds grounds;
+  grounds.now = record.basis.now;
+  grounds.settings.hash = revision.hash;
+  grounds.settings.pool = pool.name;
+  grounds.settings.canary = pool.canary;
+  grounds.evictions.guard = record.basis.guard;
+  grounds.evictions.back_off = policy::back_off_of(pool);
+  if (record.basis.evicted) {
+    grounds.evictions.evicted_ago = record.basis.mono - *record.basis.evicted;
+    grounds.evictions.told_by = "as the manager saw it";
+  }
+  for (const model::PodView& pod : record.snapshot.pods) {
+    if (!pod.warm_up) continue;
+    policy::YoungPod& young = grounds.young.emplace_back();
+    young.request = pod.request;
+    young.left_permille = pod.warm_up->left_permille;
+    young.expected = pod.warm_up->expected;
+  }
+  return grounds;
+}
+
+}  // namespace
+
+Result<std::string> explain_node_at(const LookBack& options) {
+  std::string answer;
+  TM_TRY_VOID(with_last(options, [&](const Found& found) -> Result<void> {
+    TM_TRY(const auto decision, found.decisions.as_recorded(found.replayed));
+    const manager::DecisionRecord& record = found.replayed.record;
     std::vector<std::string> notes;
-    notes.push_back(base::cat("decided at ", moment(record.basis.now), " by ", start.identity, " (", start.program,
-                              ", policy ", start.version, "), ", done_text(record.done)));
+    notes.push_back(base::cat("decided at ", moment(record.basis.now), " by ", found.start.identity, " (",
+                              found.start.program, ", policy ", found.start.version, "), ", done_text(record.done)));
     notes.push_back(
         base::cat("state then: ", record.done.state, "; the node was to carry batch-cpu ",
                   record.done.publish.batch_cpu ? base::cat(record.done.publish.batch_cpu->value) : "none"));
-    if (failed) notes.push_back(base::cat("a later decision did not come about: ", done_text(*failed)));
-    if (const auto silent = options.at - record.basis.now; lead && !lead->leads && lead->at >= record.basis.now) {
-      notes.push_back(base::cat("this process no longer led from ", moment(lead->at), " on (epoch ", lead->epoch,
-                                "): the journal of the one that did tells what was in force"));
-    } else if (!failed && silent > kSilentMax) {
-      notes.push_back(base::cat(
-          "nothing was recorded about the node in the ", base::format_go_duration(whole_seconds(silent)),
-          " after that, and who leads records every node once an hour: this process may not have led then, or not "
-          "run. The journal of the one that did tells what was in force"));
-    }
-    if (!replayed.same) {
+    if (found.failed) notes.push_back(base::cat("a later decision did not come about: ", done_text(*found.failed)));
+    if (!found.elsewhere.empty()) notes.push_back(found.elsewhere);
+    if (!found.replayed.same) {
       notes.emplace_back(
           base::cat("this program (policy ", manager::kPolicyVersion, ") would decide otherwise; `replay` shows how"));
     }
-    if (const std::string hurt = describe(damage); !hurt.empty()) notes.push_back(base::cat("the journal: ", hurt));
-    const auto* revision = decisions.settings(record.settings);
-    return explanation(decision, revision->hash, policy::pool_of(revision->tidemark, record.basis.labels).name,
-                       sources_then(record, revision->hash), notes, options.json);
-  }
-  return out_of_reach(options, oldest, damage);
+    if (const std::string hurt = describe(found.damage); !hurt.empty()) {
+      notes.push_back(base::cat("the journal: ", hurt));
+    }
+    const auto* revision = found.decisions.settings(record.settings);
+    if (revision->texts.tidemark) {
+      notes.emplace_back(
+          "whether these settings were on every node then is not recorded; `list revisions` tells when each was taken");
+    }
+    const policy::Grounds grounds = grounds_then(record, *revision);
+    answer = explanation(decision, grounds, sources_then(record, grounds), notes, options.json);
+    return {};
+  }));
+  return answer;
+}
+
+Result<Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now) {
+  Remembered remembered;
+  TM_TRY_VOID(with_last({directory, node, now, false}, [&](const Found& found) -> Result<void> {
+    if (!found.elsewhere.empty()) return fail(ErrorKind::kNotFound, found.elsewhere);
+    if (!found.replayed.same) {
+      return fail(ErrorKind::kUnsupported, "the manager's policy (", found.start.version,
+                  ") comes to something else than this program's");
+    }
+    const manager::DecisionBasis& basis = found.replayed.record.basis;
+    remembered.state = found.replayed.decision.state;
+    if (basis.kubernetes.taken_back && basis.yarn.taken_back && remembered.state.motion.offered) {
+      remembered.state.motion.offered = model::Resources();  // what was taken back comes back at the pace of growth
+      remembered.state.motion.held.reset();
+      remembered.state.motion.changed_at = basis.mono;
+    }
+    remembered.least_ever = basis.least_ever;
+    remembered.evicted = basis.evicted;
+    remembered.decided = basis.now;
+    remembered.now = basis.mono + std::max(now - basis.now, base::Duration(0));
+    remembered.who = base::cat(found.start.identity, " at ", moment(basis.now));
+    return {};
+  }));
+  return remembered;
 }
 
 namespace {

@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/resources.h"
+#include "policy/offer/offer.h"
 
 namespace tidemark::cli {
 
@@ -23,6 +25,18 @@ struct LookBack {
 };
 // kNotFound where the journal does not reach; the error says how far it does.
 Result<std::string> explain_node_at(const LookBack& options);
+
+// What the manager remembers of a node, by the last decision in its journal: for who decides as it would now.
+struct Remembered {
+  policy::OfferState state;
+  std::optional<model::Resources> least_ever;
+  std::optional<base::MonotonicTime> evicted;
+  base::MonotonicTime now;  // of the clock that these are of
+  base::WallTime decided;
+  std::string who;  // and when, for people
+};
+// An error says why nobody can tell: nothing is recorded, another process led since, or nothing came for too long.
+Result<Remembered> remembered_of(const std::string& directory, const std::string& node, base::WallTime now);
 
 struct ReplayOptions {
   std::string directory;

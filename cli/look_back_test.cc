@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using manager::RecordedResult;
 
+constexpr base::MonotonicTime kMono{std::chrono::hours(30)};
 constexpr base::WallTime kStart{std::chrono::hours(24 * 365 * 56)};
 
 class LookBackTest : public ::testing::Test {
@@ -32,6 +33,11 @@ class LookBackTest : public ::testing::Test {
     const auto settings = manager::settings_blob(revision);
     auto snapshot = manager::testing::draw_snapshot(random, kStart);
     snapshot.name = "n1";
+    model::PodView known{.id = {}, .request = {model::CpuMilli{4000}, model::MemoryBytes{4096}}};
+    known.warm_up = {250, model::Resources{model::CpuMilli{1500}, model::MemoryBytes{2048}}};
+    model::PodView unknown = known;
+    unknown.warm_up = {1000, std::nullopt};
+    snapshot.pods = {known, unknown};
     journal::Start start;
     start.schema = manager::kRecordSchema;
     start.version = manager::kPolicyVersion;
@@ -43,6 +49,13 @@ class LookBackTest : public ::testing::Test {
     begun = bytes.size();
     for (int i = 0; i < 3; ++i) {
       auto basis = manager::testing::draw_basis(random, kStart + i * 1min);
+      if (i == 2) {  // what the manager alone knows is told of the last one
+        basis.mono = kMono;
+        basis.evicted = kMono + -20s;
+        basis.guard = {true, true};
+        basis.state.motion = {};
+        basis.kubernetes.taken_back = basis.yarn.taken_back = false;
+      }
       const auto decision = manager::decide(snapshot, basis, revision);
       auto entry = manager::draft(decision, settings);
       manager::finish(entry, manager::done_of(decision, model::Reason::kWriteMoved, RecordedResult::kWritten, "", 1));
@@ -123,6 +136,45 @@ TEST_F(LookBackTest, WhatItRestedOnIsSaidAsFarAsItIsKept) {
   for (const Json& source : sources) {
     if (source.text_at("object") == "pods of n1") EXPECT_NE(source.member("count"), nullptr);
   }
+}
+
+TEST_F(LookBackTest, WhatOnlyTheManagerKnewIsToldAsItKnewIt) {
+  write(bytes);
+  const auto json = explain_node_at({folder, "n1", kStart + 5min, true});
+  ASSERT_TRUE(json);
+  const Json told = *Json::parse(*json);
+  EXPECT_TRUE(told.at("evictions", "stopped")->as_bool());
+  EXPECT_TRUE(told.at("evictions", "overReportGivenUp")->as_bool());
+  EXPECT_EQ(told.at("evictions", "last", "secondsAgo")->get_int().value_or(-1), 20);
+  EXPECT_EQ(told.text_at("evictions", "last", "toldBy"), "as the manager saw it");
+  EXPECT_EQ(told.text_at("revision", "here"), "unknown");
+  const auto& young = told.member("youngPods")->as_array();
+  ASSERT_EQ(young.size(), 2U);
+  EXPECT_TRUE(young[0].member("pod")->is_null()) << "a record has no names of pods";
+  EXPECT_EQ(young[0].at("expected", "cpu")->get_int().value_or(0), 1500);
+  EXPECT_EQ(young[1].text_at("reason", "id"), "TM-SAFE-010");
+  const std::string text = explain(5min);
+  EXPECT_TRUE(says(text, "a pod: 250 ‰ of its ramp left, requests 4000m and 4096 (4.0 KiB), about to use 1500m and "))
+      << text;
+  EXPECT_TRUE(says(text, "histories of workloads")) << text;
+  EXPECT_TRUE(says(text, "evictions of the pool: sells nothing new")) << text;
+}
+
+// The record is of 2 minutes after the beginning, and its manager's clock is another than ours.
+TEST_F(LookBackTest, AManagersMemoryIsItsLastDecisionUnlessAnotherLedSince) {
+  write(bytes);
+  const auto seen = remembered_of(folder, "n1", kStart + 5min);
+  ASSERT_TRUE(seen) << seen.error().message;
+  EXPECT_EQ(seen->now, kMono + 3min);
+  EXPECT_EQ(*seen->evicted, kMono + -20s);
+  EXPECT_EQ(seen->decided, kStart + 2min);
+  EXPECT_EQ(seen->who, "one at 2025-12-18T00:02:00Z");
+  EXPECT_FALSE(remembered_of(folder, "n2", kStart + 5min));
+  EXPECT_TRUE(says(remembered_of(folder, "n1", kStart + 3h).error().message, "may not have led"));
+  journal::append_frame(bytes, encode(manager::LeadRecord{kStart + 4min, false, 3}));
+  write(bytes);
+  EXPECT_TRUE(remembered_of(folder, "n1", kStart + 3min));
+  EXPECT_TRUE(says(remembered_of(folder, "n1", kStart + 5min).error().message, "no longer led from"));
 }
 
 // Another process leads: what stands in this one's journal is long replaced.

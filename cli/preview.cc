@@ -24,19 +24,27 @@ base::WallTime on_the_grid(base::WallTime time) {
   return {time.since_epoch - time.since_epoch % step};
 }
 
-// What a manager learned of the pool; nullopt where it learned nothing, or this version cannot read it.
-net::Task<Result<std::optional<policy::Forecast>>> read_forecast(kube::Client& client, const PoolQuestion& question,
-                                                                 std::string pool) {
+// What a manager learned of the pool; nothing known where it learned nothing, or this version cannot read it.
+struct PoolForecasts {
+  policy::Forecast cpu;
+  policy::Forecast memory;
+};
+
+net::Task<Result<PoolForecasts>> read_forecasts(kube::Client& client, const PoolQuestion& question, std::string pool) {
   kube::Interner interner;
   TM_CO_TRY(const auto map,
             co_await config_map(client, question.config_namespace, manager::history_map_name(manager::kForecastKind, 0),
                                 question.limit, interner));
-  std::optional<policy::Forecast> found;
+  PoolForecasts found;
   if (!map) co_return found;
   for (const auto& [key, text] : map->data) {
     const auto stored = manager::decode_history(key.view(), text.view());
-    if (!stored || stored->record.name != pool) continue;
-    if (auto forecast = policy::decode_forecast(stored->record.bytes)) found = std::move(*forecast);
+    if (!stored) continue;
+    const bool of_memory = stored->record.name == manager::memory_record(pool);
+    if (!of_memory && stored->record.name != pool) continue;
+    if (auto forecast = policy::decode_forecast(stored->record.bytes)) {
+      (of_memory ? found.memory : found.cpu) = std::move(*forecast);
+    }
   }
   co_return found;
 }
@@ -70,14 +78,20 @@ net::Task<Result<std::string>> preview_pool(net::EventLoop& loop, kube::Client& 
   const auto overrides = policy::overrides_of(pool.overrides, pool.pool, loop.clock().wall());
   const auto points = policy::preview(calendar, pool.base_cpu, pool.base_memory, overrides, from, options.length);
   std::vector<std::string> notes;
-  TM_CO_TRY(const auto forecast, co_await read_forecast(client, options.settings, pool.pool));
-  const bool known = forecast && forecast->known() > 0 && forecast->zone == calendar.zone.name();
+  TM_CO_TRY(auto forecast, co_await read_forecasts(client, options.settings, pool.pool));
+  for (policy::Forecast* each : {&forecast.cpu, &forecast.memory}) {
+    if (each->zone != calendar.zone.name()) *each = policy::Forecast();  // of other hours
+  }
+  const bool known = forecast.cpu.known() + forecast.memory.known() > 0;
   std::vector<policy::Disagreement> disagreements;
-  if (known) disagreements = policy::disagreements(points, calendar, forecast->hours);
+  if (known) {
+    disagreements = policy::disagreements(points, calendar, {forecast.cpu.hours, forecast.memory.hours});
+  }
   const policy::PreviewView view{calendar, overrides, points, disagreements, known};
   if (!calendar.entries.empty()) {
     notes.push_back(
-        known ? cat("held against what online work used in ", forecast->known(), " of 168 hours of the week")
+        known ? cat("held against what online work used of cpu in ", forecast.cpu.known(), ", and of memory in ",
+                    forecast.memory.known(), " of 168 hours of the week")
               : std::string("what online work of the pool uses is not known yet: nothing to hold it against"));
   }
   if (pool.other_base > 0) {

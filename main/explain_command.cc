@@ -64,7 +64,10 @@ int run_explain(const std::vector<std::string>& args) {
   std::string journal;
   flags.text("at", at, "not now, but then: 2026-11-20T22:15:00Z, or 90m for so long ago; from the journal")
       .placeholder("TIME");
-  flags.text("journal-dir", journal, "the manager's journal, for --at").placeholder("DIR");
+  flags
+      .text("journal-dir", journal,
+            "the manager's journal: for --at, and for what of a node only its manager remembers")
+      .placeholder("DIR");
   declare_answer_flags(flags, form, options.limit);
   declare_log_flags(flags, log_options);
   flags.arguments("node|config|workload|yarn NAME", 2, 2);
@@ -100,6 +103,7 @@ int run_explain(const std::vector<std::string>& args) {
     return answer ? print(*answer) : failed(answer.error());
   }
 
+  options.journal = journal;
   if (yarn) return explain_yarn(log_options, cluster_options, options, std::move(yarn_options));
   return ask_cluster("explain", log_options, cluster_options, [&](net::EventLoop& loop, kube::Client& client) {
     if (workload) return cli::explain_workload(loop, client, options);

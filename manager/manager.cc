@@ -403,7 +403,14 @@ class RunningManager final : public Manager {
 
   ForecastContext forecast_context(kube::Client& client) {
     return {loop_, history_context(client), [this] { return forecast_pools(nodes_, settings_); },
-            [this] { return controller_.figures().online_permille(); }, [this] { return orders_.overrides(); }};
+            [this] {
+              std::map<std::string, OnlineUse, std::less<>> use;
+              for (const auto& [pool, permille] : controller_.figures().online_permille()) {
+                use.emplace(pool, OnlineUse{permille.cpu, permille.memory});
+              }
+              return use;
+            },
+            [this] { return orders_.overrides(); }};
   }
 
   EvictionContext eviction_context(kube::Client& client) {
@@ -431,7 +438,7 @@ class RunningManager final : public Manager {
     const base::Duration pause = policy::back_off_of(pool);
     if (pause == base::Duration(0) || !may_write()) return;
     recorder_.record({"v1", "Node", "", std::string(node.meta.name), std::string(node.meta.uid)},
-                     kube::EventSeverity::kNormal, "TidemarkBacksOff",
+                     kube::EventSeverity::kNormal, kBacksOffEvent,
                      base::cat(model::reason_sentence(model::Reason::kBudgetBackOff), " (",
                                std::chrono::ceil<std::chrono::seconds>(pause).count(), " s in pool ", pool.name, ")"));
   }

@@ -86,8 +86,8 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
     figures.used = within_a_node(model::min(used_offline(*node.metric), node.capacity));
     if (node.metric->node_usage) figures.idle = model::max(node.capacity - *node.metric->node_usage, Resources{});
     if (node.metric->node_usage) {
-      figures.online = model::max(*node.metric->node_usage - figures.used, Resources{}).cpu;
-      figures.online_of = node.capacity.cpu;
+      figures.online = model::max(*node.metric->node_usage - figures.used, Resources{});
+      figures.online_of = node.capacity;
     }
   }
   if (plan.action == policy::PlanAction::kPublish && plan.origin) {
@@ -98,8 +98,9 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
        {&figures.capacity, &figures.offered, &figures.sold_kubernetes, &figures.sold_yarn, &figures.idle}) {
     *summed = within_a_node(*summed);
   }
-  figures.online = std::clamp(figures.online, model::CpuMilli{}, figures.capacity.cpu);
-  figures.online_of = std::min(figures.online_of, figures.capacity.cpu);
+  figures.offered_real = figures.offered;
+  figures.online = model::min(figures.online, figures.capacity);
+  figures.online_of = model::min(figures.online_of, figures.capacity);
   return figures;
 }
 
@@ -108,13 +109,14 @@ void Figures::add(Pool& pool, const NodeFigures& figures, int sign) {
   pool.nodes += sign;
   each(pool.capacity, figures.capacity);
   each(pool.offered, figures.offered);
+  each(pool.offered_real, figures.offered_real);
   each(pool.sold_kubernetes, figures.sold_kubernetes);
   each(pool.sold_yarn, figures.sold_yarn);
   each(pool.used, figures.used);
   each(pool.idle, figures.idle);
   pool.by_reason[figures.reason] += sign;
-  pool.online = model::CpuMilli{pool.online.value + sign * figures.online.value};
-  pool.online_of = model::CpuMilli{pool.online_of.value + sign * figures.online_of.value};
+  each(pool.online, figures.online);
+  each(pool.online_of, figures.online_of);
 }
 
 void Figures::observe(const model::NodeName& node, std::string_view pool_name, std::string_view business,
@@ -145,11 +147,13 @@ void Figures::forget(const model::NodeName& node) {
   nodes_.erase(at);
 }
 
-std::map<std::string, std::int64_t, std::less<>> Figures::online_permille() const {
-  std::map<std::string, std::int64_t, std::less<>> permille;
+std::map<std::string, Figures::Permille, std::less<>> Figures::online_permille() const {
+  const auto part = [](auto online, auto of) { return online.value / std::max<std::int64_t>(of.value / 1000, 1); };
+  std::map<std::string, Permille, std::less<>> permille;
   for (const auto& [name, pool] : pools_) {
-    if (pool.online_of.value > 0)
-      permille.emplace(name, pool.online.value / std::max<std::int64_t>(pool.online_of.value / 1000, 1));
+    if (pool.online_of.cpu.value <= 0) continue;
+    permille.emplace(
+        name, Permille{part(pool.online.cpu, pool.online_of.cpu), part(pool.online.memory, pool.online_of.memory)});
   }
   return permille;
 }
@@ -202,6 +206,12 @@ std::string Figures::text() const {
         [&](const Pool& pool) { return cores(pool.offered.cpu); });
   pools("tidemark_manager_offered_memory_bytes", "gauge", "Batch that Kubernetes is told it may use.",
         [&](const Pool& pool) { return bytes(pool.offered.memory); });
+  pools("tidemark_manager_offered_real_cpu_cores", "gauge",
+        "What there is of the batch that Kubernetes is told it may use: less, where it is over-reported.",
+        [&](const Pool& pool) { return cores(pool.offered_real.cpu); });
+  pools("tidemark_manager_offered_real_memory_bytes", "gauge",
+        "What there is of the batch that Kubernetes is told it may use: less, where it is over-reported.",
+        [&](const Pool& pool) { return bytes(pool.offered_real.memory); });
   page.family("tidemark_manager_pool_info", "gauge", "1: the pool, and whose nodes these are.");
   for (const auto& [name, pool] : pools_) {
     if (pool.business.empty()) continue;

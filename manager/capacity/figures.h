@@ -1,7 +1,8 @@
 // What co-location comes to, pool by pool, and what the formulas gave each node: metrics that are worked out when
 // somebody asks for them. Only the leader shows them, so that the sum over replicas is right.
 //
-//   offered   what Kubernetes is told it may use            sold   what batch pods request, and what YARN holds
+//   offered   what Kubernetes is told it may use            real   what of that there is, where more is told
+//   sold   what batch pods request, and what YARN holds
 //   used      what offline work (batch and free) uses, by the nodes' reports   idle   what nobody uses of the node
 //   gain      used, added up over time: core-hours that would have been idle
 #pragma once
@@ -31,6 +32,7 @@ inline constexpr model::Resources kNodeMost{{std::int64_t{10'000'000} * 1000}, {
 struct NodeFigures {
   model::Resources capacity;
   model::Resources offered;
+  model::Resources offered_real;  // the same, less what it is over-reported by
   model::Resources sold_kubernetes;
   model::Resources sold_yarn;
   model::Resources used;
@@ -39,9 +41,9 @@ struct NodeFigures {
   // What the formulas gave, before ratio and third parties; nullopt where nothing was calculated.
   std::optional<model::Resources> batch;
   std::optional<model::Resources> mid;
-  // CPU that online work and the system use, and of how much; both 0 where the node does not report.
-  model::CpuMilli online;
-  model::CpuMilli online_of;
+  // What online work and the system use, and of how much; both 0 where the node does not report.
+  model::Resources online;
+  model::Resources online_of;
 };
 struct FigureBasis {
   model::Resources batch_requests;  // of the pods on the node that hold something
@@ -58,9 +60,12 @@ class Figures {
                const NodeFigures& figures, base::MonotonicTime now, bool counts);
   void forget(const model::NodeName& node);
 
-  // What online work uses of each pool's CPU now, in permille of the nodes that report. A pool where none does is left
-  // out.
-  std::map<std::string, std::int64_t, std::less<>> online_permille() const;
+  // What online work uses in each pool now, in permille of the nodes that report. A pool where none does is left out.
+  struct Permille {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+  };
+  std::map<std::string, Permille, std::less<>> online_permille() const;
 
   // Prometheus text, names sorted.
   std::string text() const;
@@ -69,10 +74,10 @@ class Figures {
   struct Pool {
     std::int64_t nodes = 0;
     std::string business;  // whose nodes these are; empty: nobody said
-    model::Resources capacity, offered, sold_kubernetes, sold_yarn, used, idle;
+    model::Resources capacity, offered, offered_real, sold_kubernetes, sold_yarn, used, idle;
     std::map<model::Reason, std::int64_t> by_reason;
     double gain_core_hours = 0;
-    model::CpuMilli online, online_of;
+    model::Resources online, online_of;
   };
   using Pools = std::map<std::string, Pool, std::less<>>;  // never shrinks: a gain that was made stays
   struct Node {

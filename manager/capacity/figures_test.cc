@@ -119,7 +119,7 @@ TEST(Figures, AWildReportLeavesNothingBehind) {
   const FigureBasis basis{{CpuMilli{kWild}, MemoryBytes{kWild}}, std::nullopt, true};
   const auto wild = figures_of(node, policy::OvercommitPlan(), basis);
   EXPECT_EQ(wild.used, node.capacity);
-  EXPECT_LE(wild.online.value, 32000);
+  EXPECT_LE(wild.online.cpu.value, 32000);
   EXPECT_LE(wild.sold_yarn.cpu, kNodeMost.cpu);
   Figures figures;
   base::MonotonicTime now{1h};
@@ -139,7 +139,26 @@ TEST(Figures, FreeWorkIsOfflineWork) {
                        {model::PodId("n", "m"), {CpuMilli{1000}, MemoryBytes{1}}, model::PriorityClass::kMid, {}}};
   const auto figures = figures_of(node, policy::OvercommitPlan(), FigureBasis());
   EXPECT_EQ(figures.used.cpu.value, 3000);
-  EXPECT_EQ(figures.online.value, 5000);
+  EXPECT_EQ(figures.online.cpu.value, 5000);
+}
+
+TEST(Figures, WhatOnlineWorkUsesIsToldOfBothResourcesByPool) {
+  const auto reporting = [](std::int64_t milli, std::int64_t bytes) {
+    NodeFigures figures;
+    figures.online = {CpuMilli{milli}, MemoryBytes{bytes}};
+    figures.online_of = {CpuMilli{32000}, MemoryBytes{1'000'000}};
+    return figures;
+  };
+  Figures figures;
+  const base::MonotonicTime now{1h};
+  figures.observe(model::NodeName("n1"), "a", "", reporting(8000, 900'000), now, true);
+  figures.observe(model::NodeName("n2"), "a", "", reporting(0, 700'000), now, true);
+  figures.observe(model::NodeName("n3"), "a", "", NodeFigures(), now, true);  // does not report
+  figures.observe(model::NodeName("n4"), "b", "", NodeFigures(), now, true);
+  const auto permille = figures.online_permille();
+  ASSERT_EQ(permille.size(), 1U) << "of b nothing is known";
+  EXPECT_EQ(permille.at("a").cpu, 125);
+  EXPECT_EQ(permille.at("a").memory, 800);
 }
 
 TEST(Figures, WhatIsOnlyObservedIsNotOfferedAndWhoDoesNotReportUsesNothing) {
@@ -157,7 +176,7 @@ TEST(Figures, WhatIsOnlyObservedIsNotOfferedAndWhoDoesNotReportUsesNothing) {
   EXPECT_EQ(figures_of(node, plan, basis).offered.cpu, CpuMilli{9000});
   EXPECT_EQ(figures_of(node, plan, basis).used.cpu, CpuMilli{2000});
   EXPECT_EQ(figures_of(node, plan, basis).idle.cpu, CpuMilli{24000});
-  EXPECT_EQ(figures_of(node, plan, basis).online.value, 6000);
+  EXPECT_EQ(figures_of(node, plan, basis).online.cpu.value, 6000);
   basis.not_written = model::Reason::kStateByManager;
   basis.reports = false;
   const NodeFigures figures = figures_of(node, plan, basis);
@@ -165,7 +184,7 @@ TEST(Figures, WhatIsOnlyObservedIsNotOfferedAndWhoDoesNotReportUsesNothing) {
   EXPECT_EQ(figures.reason, model::Reason::kStateByManager);
   EXPECT_EQ(figures.used, model::Resources());
   EXPECT_EQ(figures.idle, model::Resources());
-  EXPECT_EQ(figures.online_of.value, 0);
+  EXPECT_EQ(figures.online_of, model::Resources{});
 }
 
 TEST(Figures, APoolSaysWhoseItIs) {

@@ -343,8 +343,11 @@ void OvercommitController::observe(const model::NodeName& node, const Decision& 
   const policy::Pool& pool = *decision.node.pool;
   const FigureBasis basis{decision.batch_requests, not_written(decision.node),
                           still_reports(decision.node, loop_.clock().wall())};
-  figures_.observe(node, pool.name, pool.business, figures_of(decision.node.snapshot, decision.node.plan(), basis),
-                   loop_.clock().monotonic(), leadership_.leading());
+  NodeFigures figures = figures_of(decision.node.snapshot, decision.node.plan(), basis);
+  const DecisionBasis& on = decision.node.basis;
+  figures.offered_real =
+      policy::kubernetes_real(pool, decision.node.calendar, on.guard, on.kubernetes, figures.offered, on.now);
+  figures_.observe(node, pool.name, pool.business, figures, loop_.clock().monotonic(), leadership_.leading());
   count_plugins(decision.node);
 }
 

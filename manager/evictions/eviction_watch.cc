@@ -91,7 +91,7 @@ bool EvictionWatch::emptied(const kube::Node& node, const PodEnd& end) const {
 }
 
 void EvictionWatch::back_off(const PodEnd& end, base::WallTime when, bool just_now) {
-  if (!end.offline || (end.by != EndedBy::kEvictionApi && end.by != EndedBy::kKubelet)) return;
+  if (!end.makes_back_off()) return;
   const base::Duration ago = just_now ? base::Duration(0) : context_.loop.clock().wall() - when;
   const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
   if (ago >= policy::kBackOffMax || node == nullptr || emptied(*node, end)) return;

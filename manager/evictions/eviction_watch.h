@@ -30,6 +30,9 @@
 
 namespace tidemark::manager {
 
+// Of the event on a Node that backs off.
+inline constexpr std::string_view kBacksOffEvent = "TidemarkBacksOff";
+
 struct EvictionContext {
   net::EventLoop& loop;
   kube::Reader& reader;
@@ -60,8 +63,8 @@ class EvictionWatch {
   // What there is up to now. Empty until begin().
   const policy::EvictionBook& book();
 
-  // When offline work was evicted from the node, last: by somebody who says that there is too much of it, which the
-  // scheduler that prefers other work does not. nullopt: never, or longer ago than anybody backs off.
+  // When offline work was evicted from the node, last (PodEnd::makes_back_off). nullopt: never, or longer ago than
+  // anybody backs off.
   std::optional<base::MonotonicTime> evicted_last(std::string_view node) const;
 
   // For a roll-out. nullopt while the pods that ended are not listed.

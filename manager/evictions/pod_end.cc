@@ -90,6 +90,10 @@ bool requests_sold(const kube::Pod& pod) {
 
 }  // namespace
 
+bool PodEnd::makes_back_off() const {
+  return offline && (by == EndedBy::kEvictionApi || by == EndedBy::kKubelet);
+}
+
 std::string PodEnd::job_name() const {
   if (job.empty()) return base::cat(meta.ns, "/Pod/", meta.name);
   if (job_kind.empty()) return base::cat(meta.ns, "/", job);

@@ -41,6 +41,9 @@ struct PodEnd {
   EndedBy by = EndedBy::kNothing;
   std::optional<base::WallTime> when;  // as its status tells
 
+  // Offline work that was evicted by somebody who says that there is too much of it, which the scheduler that prefers
+  // other work does not: its node backs off.
+  bool makes_back_off() const;
   // "ns/NAME" by its label, "ns/Kind/name" by its owner, "ns/Pod/name" where it has none.
   std::string job_name() const;
   std::size_t bytes() const;

@@ -13,10 +13,16 @@ namespace {
 
 constexpr std::size_t kHistoryShards = 1;  // the forecasts of some hundred pools
 constexpr std::size_t kPoolsMax = 300;
+constexpr std::size_t kRecordsMax = 2 * kPoolsMax;
+constexpr std::string_view kMemoryRecord = "/memory";
 // A preview of a week is some thousand looks at a calendar: between two of them others have their turn.
 constexpr base::Duration kBreath = std::chrono::milliseconds(50);
 
 }  // namespace
+
+std::string memory_record(std::string_view pool) {
+  return base::cat(pool, kMemoryRecord);
+}
 
 ForecastController::ForecastController(ForecastContext context, const base::Log& log)
     : context_(std::move(context)),
@@ -30,20 +36,22 @@ ForecastController::ForecastController(ForecastContext context, const base::Log&
               },
               [this] {
                 std::vector<std::string> names;
-                for (const auto& [pool, known] : known_) names.push_back(pool);
-                for (const auto& [pool, forecast] : kept_) {
-                  if (!known_.contains(pool)) names.push_back(pool);
+                for (const auto& [pool, known] : known_) {
+                  names.push_back(pool);
+                  names.push_back(memory_record(pool));
+                }
+                for (const auto& [record, forecast] : kept_) {
+                  if (find(record) == nullptr) names.push_back(record);
                 }
                 return names;
               },
-              [this](const std::string& pool) -> std::optional<HistoryRecord> {
-                if (const auto known = known_.find(pool); known != known_.end() && known->second.forecast.known() > 0) {
-                  const auto& forecast = known->second.forecast;
-                  return HistoryRecord{pool, policy::encode_forecast(forecast), forecast.known()};
+              [this](const std::string& record) -> std::optional<HistoryRecord> {
+                if (const auto* known = find(record); known != nullptr && known->known() > 0) {
+                  return HistoryRecord{record, policy::encode_forecast(*known), known->known()};
                 }
-                const auto kept = kept_.find(pool);
+                const auto kept = kept_.find(record);
                 if (kept == kept_.end()) return std::nullopt;
-                return HistoryRecord{pool, policy::encode_forecast(kept->second), 0};
+                return HistoryRecord{record, policy::encode_forecast(kept->second), 0};
               }},
              log),
       scope_(context_.loop) {}
@@ -72,45 +80,83 @@ net::Task<void> ForecastController::run() {
   }
 }
 
+policy::Forecast* ForecastController::find(std::string_view record) {
+  const bool of_memory = record.ends_with(kMemoryRecord);
+  const auto known = known_.find(of_memory ? record.substr(0, record.size() - kMemoryRecord.size()) : record);
+  if (known == known_.end()) return nullptr;
+  return of_memory ? &known->second.memory : &known->second.cpu;
+}
+
 // What was stored fills what this process has not learned yet: at once, because it is written again from here.
-void ForecastController::take(const std::string& pool, policy::Forecast stored) {
-  if (const auto known = known_.find(pool); known != known_.end()) {
-    known->second.forecast = policy::with_kept(std::move(known->second.forecast), stored);
+void ForecastController::take(const std::string& record, policy::Forecast stored) {
+  if (auto* known = find(record); known != nullptr) {
+    *known = policy::with_kept(std::move(*known), stored);
     learned_ = true;
-  } else if (kept_.size() < kPoolsMax) {
-    kept_.insert_or_assign(pool, std::move(stored));
+  } else if (kept_.size() < kRecordsMax) {
+    kept_.insert_or_assign(record, std::move(stored));
+  }
+}
+
+// The pool is known.
+void ForecastController::learn(const std::string& record, const policy::Calendar& calendar,
+                               std::optional<std::int64_t> permille, base::WallTime now) {
+  policy::Forecast& forecast = *find(record);
+  auto step = policy::learn(forecast, calendar.zone, permille, now);
+  forecast = std::move(step.forecast);
+  if (const auto kept = kept_.find(record); kept != kept_.end()) {
+    forecast = policy::with_kept(std::move(forecast), kept->second);
+    learned_ = true;
+    kept_.erase(kept);
+  }
+  if (step.learned) {
+    learned_ = true;
+    store_.changed();
   }
 }
 
 void ForecastController::sample(const std::vector<ForecastPool>& pools) {
-  const auto online = context_.online_permille();
+  const auto online = context_.online();
   const base::WallTime now = context_.loop.clock().wall();
   std::set<std::string_view> there;
   for (const ForecastPool& pool : pools) {
     if (pool.calendar == nullptr || there.size() >= kPoolsMax) continue;
     there.insert(pool.name);
-    Known& known = known_[pool.name];
+    known_.try_emplace(pool.name);
     const auto use = online.find(pool.name);
-    auto step = policy::learn(known.forecast, pool.calendar->zone,
-                              use == online.end() ? std::nullopt : std::optional(use->second), now);
-    known.forecast = std::move(step.forecast);
-    if (const auto kept = kept_.find(pool.name); kept != kept_.end()) {
-      known.forecast = policy::with_kept(std::move(known.forecast), kept->second);
-      learned_ = true;
-      kept_.erase(kept);
-    }
-    if (step.learned) {
-      learned_ = true;
-      store_.changed();
-    }
+    const bool measured = use != online.end();
+    learn(pool.name, *pool.calendar, measured ? std::optional(use->second.cpu_permille) : std::nullopt, now);
+    learn(memory_record(pool.name), *pool.calendar,
+          measured ? std::optional(use->second.memory_permille) : std::nullopt, now);
   }
+  show_lines(pools, now);
   // A pool without nodes for a while (scaled to none at night) comes back with what it had learned.
   std::erase_if(known_, [&](auto& each) {
-    if (there.contains(each.first)) return false;
-    show(each.first, 0, 0);
-    if (kept_.size() < kPoolsMax) kept_.insert_or_assign(each.first, std::move(each.second.forecast));
+    auto& [name, known] = each;
+    if (there.contains(name)) return false;
+    show(name, 0, 0);
+    show_line(name, 0, 0);
+    if (kept_.size() + 2 <= kRecordsMax) {
+      kept_.insert_or_assign(name, std::move(known.cpu));
+      kept_.insert_or_assign(memory_record(name), std::move(known.memory));
+    }
     return true;
   });
+}
+
+void ForecastController::show_lines(const std::vector<ForecastPool>& pools, base::WallTime now) {
+  const bool leading = context_.history.leadership.leading();
+  const auto* overrides = context_.overrides();
+  for (const ForecastPool& pool : pools) {
+    if (pool.calendar == nullptr || !known_.contains(pool.name)) continue;
+    if (!leading) {
+      show_line(pool.name, 0, 0);
+      continue;
+    }
+    const auto line = policy::water_line(
+        *pool.calendar, pool.base_cpu, pool.base_memory,
+        overrides == nullptr ? policy::LineOverrides() : overrides_of(*overrides, pool.name, now), now);
+    show_line(pool.name, line.cpu.sell, line.memory.sell);
+  }
 }
 
 net::Task<void> ForecastController::check_all() {
@@ -137,7 +183,8 @@ void ForecastController::check(const ForecastPool& pool) {
   const auto points =
       policy::preview(*pool.calendar, pool.base_cpu, pool.base_memory,
                       overrides == nullptr ? policy::LineOverrides() : overrides_of(*overrides, pool.name, now), now);
-  const auto found = policy::disagreements(points, *pool.calendar, known->second.forecast.hours);
+  const auto found =
+      policy::disagreements(points, *pool.calendar, {known->second.cpu.hours, known->second.memory.hours});
   known->second.disagreements = static_cast<std::int64_t>(found.size());
   tell(pool, found);
 }
@@ -147,7 +194,8 @@ void ForecastController::tell(const ForecastPool& pool, const std::vector<policy
   std::set<std::pair<std::string, std::string>> now;
   for (const auto& each : found) {
     const std::string& entry = pool.calendar->entries[each.entry].name;
-    const auto key = std::pair(pool.name, base::cat(entry, " ", model::reason_id(each.reason)));
+    const auto key =
+        std::pair(pool.name, base::cat(entry, " ", policy::to_string(each.line), " ", model::reason_id(each.reason)));
     if (!now.insert(key).second || told_.contains(key)) continue;
     if (!context_.history.leadership.leading()) {
       now.erase(key);  // whoever leads next tells it
@@ -166,14 +214,14 @@ void ForecastController::tell(const ForecastPool& pool, const std::vector<policy
 void ForecastController::refresh_metrics() {
   const bool leading = context_.history.leadership.leading();
   for (const auto& [name, known] : known_) {
-    show(name, leading ? static_cast<double>(known.forecast.known()) : 0,
+    show(name, leading ? static_cast<double>(known.cpu.known()) : 0,
          leading ? static_cast<double>(known.disagreements) : 0);
   }
 }
 
 void ForecastController::show(std::string_view pool, double known, double disagreements) {
   context_.history.metrics
-      .gauge("tidemark_forecast_known", "Hours of the week of which it is known what online work uses.",
+      .gauge("tidemark_forecast_known", "Hours of the week of which it is known what online work uses of CPU.",
              {{"pool", pool}})
       .set(known);
   context_.history.metrics
@@ -181,6 +229,17 @@ void ForecastController::show(std::string_view pool, double known, double disagr
              "Times in the next seven days in which a window of the calendar disagrees with the forecast.",
              {{"pool", pool}})
       .set(disagreements);
+}
+
+void ForecastController::show_line(std::string_view pool, std::int64_t cpu, std::int64_t memory) {
+  context_.history.metrics
+      .gauge("tidemark_water_line_cpu_percent", "How much of a pool's nodes its calendar lets be sold now.",
+             {{"pool", pool}})
+      .set(static_cast<double>(cpu));
+  context_.history.metrics
+      .gauge("tidemark_water_line_memory_percent", "How much of a pool's nodes its calendar lets be sold now.",
+             {{"pool", pool}})
+      .set(static_cast<double>(memory));
 }
 
 }  // namespace tidemark::manager

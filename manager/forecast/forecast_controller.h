@@ -1,6 +1,6 @@
-// Learns what online work of each pool with a calendar uses, hour by hour of the local week (policy/forecast), keeps it
-// over restarts and changes of the leader (manager/history), and warns where a window of the calendar disagrees with
-// it. Nothing that is sold depends on it.
+// Learns what online work of each pool with a calendar uses of CPU and memory, hour by hour of the local week
+// (policy/forecast), keeps it over restarts and changes of the leader (manager/history), and warns where a window of
+// the calendar disagrees with it. Nothing that is sold depends on it.
 //
 // Every replica learns by itself, from what its own caches hold; the leader keeps and tells.
 #pragma once
@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +34,15 @@ inline constexpr base::Duration kForecastSampleEvery = std::chrono::minutes(1);
 inline constexpr base::Duration kForecastFirstLook = std::chrono::seconds(5);
 inline constexpr base::Duration kForecastCheckEvery = std::chrono::hours(1);
 
+// Under which name a pool's memory is kept; that of its CPU has the pool's own. No pool is called so.
+std::string memory_record(std::string_view pool);
+
+// What online work of a pool uses now, in permille of the nodes that report.
+struct OnlineUse {
+  std::int64_t cpu_permille = 0;
+  std::int64_t memory_permille = 0;
+};
+
 // A pool as it is now. The calendar lives until the loop runs again.
 struct ForecastPool {
   std::string name;
@@ -44,7 +55,7 @@ struct ForecastContext {
   net::EventLoop& loop;
   HistoryContext history;
   std::function<std::vector<ForecastPool>()> pools;
-  std::function<std::map<std::string, std::int64_t, std::less<>>()> online_permille;  // by pool, now
+  std::function<std::map<std::string, OnlineUse, std::less<>>()> online;  // by pool, now
   std::function<const policy::Overrides*()> overrides;
 };
 
@@ -56,15 +67,22 @@ class ForecastController {
   void leadership_changed() { store_.look(); }
   void refresh_metrics();
   void show(std::string_view pool, double known, double disagreements);
+  // Where the line lies now, in percent of a node that may be sold.
+  void show_line(std::string_view pool, std::int64_t cpu, std::int64_t memory);
 
  private:
   struct Known {
-    policy::Forecast forecast;
+    policy::Forecast cpu;
+    policy::Forecast memory;
     std::int64_t disagreements = 0;
   };
   net::Task<void> run();
-  void take(const std::string& pool, policy::Forecast stored);
+  policy::Forecast* find(std::string_view record);
+  void take(const std::string& record, policy::Forecast stored);
+  void learn(const std::string& record, const policy::Calendar& calendar, std::optional<std::int64_t> permille,
+             base::WallTime now);
   void sample(const std::vector<ForecastPool>& pools);
+  void show_lines(const std::vector<ForecastPool>& pools, base::WallTime now);
   net::Task<void> check_all();
   void check(const ForecastPool& pool);
   void tell(const ForecastPool& pool, const std::vector<policy::Disagreement>& found);
@@ -72,8 +90,8 @@ class ForecastController {
   ForecastContext context_;
   base::Log log_;
   std::map<std::string, Known, std::less<>> known_;
-  std::map<std::string, policy::Forecast, std::less<>> kept_;  // read from the store, of pools that are not there now
-  std::set<std::pair<std::string, std::string>> told_;         // pool, and window with its reason
+  std::map<std::string, policy::Forecast, std::less<>> kept_;  // by record, of pools that are not there now
+  std::set<std::pair<std::string, std::string>> told_;         // pool, and window with its line and reason
   base::MonotonicTime checked_at_;
   bool learned_ = false;
   bool started_ = false;

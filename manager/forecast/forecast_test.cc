@@ -20,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 using testing::kConfigPath;
+using testing::kMerge;
 using testing::Replica;
 
 constexpr std::string_view kHours = R"(tidemark_forecast_known{pool="default"})";
@@ -54,7 +55,7 @@ class ForecastTest : public testing::InMemoryCluster {
         EXPECT_EQ(
             each.text_at("message"),
             "pool default: window window, 2026-01-08 Thu 01:00 to 2026-01-08 Thu 02:00: online work is expected to "
-            "use 84 % of the pool, the line is at 80 %: online work alone is expected to reach the line of this "
+            "use 84 % of the pool's cpu, the line is at 80 %: online work alone is expected to reach the line of this "
             "window [TM-LINE-006]");
       }
     }
@@ -88,6 +89,62 @@ TEST_F(ForecastTest, WhatWasLearnedIsThereAfterARestartAndIsNotLost) {
   Replica& three = start("three");
   use_for("2", 15min);
   EXPECT_GE(three.metric(kHours), 4) << "what the second one learned, and what it found";
+}
+
+// The line of memory rises from 65 to 75 %, where online work has 100 of 128 GiB; that of CPU says nothing of it.
+TEST_F(ForecastTest, AWindowIsHeldAgainstItsMemoryTooAndThatOutlivesAProcess) {
+  must("PATCH", base::cat(kConfigPath, "/tidemark-config"),
+       Json::object({{"data", Json::object({{"config.yaml", R"({"schema":1,"mode":"enforce",
+         "rollout":{"pace":"at-once"},"calendar":"early","calendars":[{"name":"early","zone":"UTC","entries":[
+           {"name":"window","cron":"0 1 * * *","for":"2h","cpu":80,"memory":75}]}]})"}})}}),
+       kMerge);
+  const auto full_for = [this](base::Duration time) {
+    for (base::Duration done{0}; done < time; done += 5min) {
+      metric("n1", "2", "100Gi");
+      run_for(5min);
+    }
+  };
+  const auto messages = [this] {
+    run_for(5s);
+    std::vector<std::string> told;
+    const Json list = must("GET", "/api/v1/namespaces/koordinator-system/events", nullptr);
+    for (const Json& each : list.at("items")->as_array()) {
+      if (each.text_at("reason") == "TidemarkForecastDisagrees") told.emplace_back(each.text_at("message"));
+    }
+    return told;
+  };
+  Replica& one = start();
+  full_for(125min);
+  EXPECT_EQ(messages(),
+            std::vector<std::string>{
+                "pool default: window window, 2026-01-08 Thu 01:00 to 2026-01-08 Thu 02:00: online work is expected to "
+                "use 78 % of the pool's memory, the line is at 75 %: online work alone is expected to reach the line "
+                "of this window [TM-LINE-006]"});
+  EXPECT_EQ(one.metric(kDisagreements), 1);
+  full_for(15min);
+  replicas.clear();
+  Replica& two = start("two");
+  full_for(15min);
+  EXPECT_EQ(two.metric(kDisagreements), 1) << "by what the first one learned and kept";
+}
+
+TEST_F(ForecastTest, WhereTheLineLiesIsShownByWhoLeads) {
+  constexpr std::string_view kCpu = R"(tidemark_water_line_cpu_percent{pool="default"})";
+  constexpr std::string_view kMemory = R"(tidemark_water_line_memory_percent{pool="default"})";
+  Replica& one = start();
+  use_for("2", 10min);
+  EXPECT_EQ(one.metric(kCpu), 60);
+  EXPECT_EQ(one.metric(kMemory), 65);
+  use_for("2", 60min);
+  EXPECT_EQ(one.metric(kCpu), 80) << "the window is open";
+  EXPECT_EQ(one.metric(kMemory), 65) << "of which it says nothing";
+  must(
+      "PATCH", base::cat(kConfigPath, "/tidemark-config"),
+      Json::object(
+          {{"data", Json::object({{"config.yaml", R"({"schema":1,"mode":"enforce","rollout":{"pace":"at-once"}})"}})}}),
+      kMerge);
+  use_for("2", 5min);
+  EXPECT_EQ(one.metric(kCpu), 0) << "there is no calendar";
 }
 
 TEST_F(ForecastTest, WithoutACalendarNothingIsLearnedOrKept) {
@@ -127,7 +184,7 @@ TEST_F(ForecastTest, AllNodesAreAskedForTheirPoolsOnceHoweverManyPoolsThereAre) 
          }
          return pools;
        },
-       [] { return std::map<std::string, std::int64_t, std::less<>>(); },
+       [] { return std::map<std::string, OnlineUse, std::less<>>(); },
        [] { return nullptr; }},
       log);
   controller.start();

@@ -8,6 +8,10 @@
 
 namespace tidemark::manager {
 
+std::string profile_map(std::string_view workload) {
+  return history_map_name(kProfileKind, history_shard(workload, kHistoryShardsMax));
+}
+
 net::Task<Result<StoredProfiles>> read_profiles(kube::Reader& reader, std::string config_namespace,
                                                 std::string workload, base::WallTime now, base::Duration limit) {
   StoredProfiles profiles;
@@ -19,7 +23,7 @@ net::Task<Result<StoredProfiles>> read_profiles(kube::Reader& reader, std::strin
     if (!bytes) co_return std::unexpected(std::move(bytes).error().within("reading the stored profiles"));
     kube::Interner interner;
     TM_CO_TRY(const auto map, kube::decode_config_map(*bytes, {}, kube::KeyFilter::all(), interner));
-    ++profiles.maps;
+    profiles.maps[name] = map.meta.resource_version;
     for (const auto& [key, text] : map.data) {
       const auto stored = decode_history(key, text);
       if (!stored || stored->version.schema > kProfileVersion.schema || !profiles.book.take(*stored, now)) {

@@ -1,7 +1,9 @@
 // The stored profiles, for who looks from outside the manager.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "kube/client.h"
@@ -12,9 +14,12 @@ namespace tidemark::manager {
 
 struct StoredProfiles {
   ProfileBook book;
-  std::size_t maps = 0;        // ConfigMaps that are there
-  std::size_t unreadable = 0;  // records
+  std::map<std::string, std::string> maps;  // ConfigMaps that are there, and their resourceVersion
+  std::size_t unreadable = 0;               // records
 };
+
+// The ConfigMap that a workload's profile is in.
+std::string profile_map(std::string_view workload);
 
 // With `workload`: only the ConfigMap that it is in.
 net::Task<Result<StoredProfiles>> read_profiles(kube::Reader& reader, std::string config_namespace,

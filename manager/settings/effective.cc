@@ -97,11 +97,17 @@ Result<EffectiveSettings> effective_settings(const SettingsMaps& maps, const kub
                        ", which is in force: an edit that no manager has taken yet, or one that is refused"));
       }
       found.pool = policy::pool_of(found.revision.tidemark, node.meta.labels).name;
+      found.ground = policy::settings_ground(stored, state, hash, canary);
+      found.ground.pool = found.pool;
       return found;
     }
   }
   TM_TRY(found.revision, from_maps(maps, zones, found.notes));
-  found.pool = policy::pool_of(found.revision.tidemark, node.meta.labels).name;
+  const policy::Pool& pool = policy::pool_of(found.revision.tidemark, node.meta.labels);
+  found.pool = pool.name;
+  found.ground.hash = found.revision.hash;
+  found.ground.pool = pool.name;
+  found.ground.canary = pool.canary;
   return found;
 }
 

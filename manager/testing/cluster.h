@@ -118,13 +118,14 @@ class InMemoryCluster : public ::testing::Test {
     must("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
          Json::object({{"status", Json::object({{"capacity", amounts}, {"allocatable", amounts}})}}), kMerge);
   }
-  // What the agent reports: the system uses so many cores, now.
-  void metric(std::string_view name, std::string_view system_cores) {
+  // What the agent reports: the system uses so many cores and so much memory, now.
+  void metric(std::string_view name, std::string_view system_cores, std::string_view system_memory = "4Gi") {
     Json object = name_only(name);
     object["apiVersion"] = Json("slo.koordinator.sh/v1alpha1");
     object["kind"] = Json("NodeMetric");
     call("POST", kNodeMetricsPath, object);
-    const Json used = Json::object({{"resources", Json::object({{"cpu", Json(system_cores)}, {"memory", "4Gi"}})}});
+    const Json used =
+        Json::object({{"resources", Json::object({{"cpu", Json(system_cores)}, {"memory", Json(system_memory)}})}});
     must("PATCH", base::cat(kNodeMetricsPath, "/", name, "/status"),
          Json::object(
              {{"status", Json::object({{"updateTime", Json(base::format_rfc3339(clock.wall()))},

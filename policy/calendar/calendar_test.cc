@@ -297,14 +297,14 @@ TEST(Preview, AWindowOverBusyHoursIsPointedOut) {
   const auto calendar = nights();
   const auto start = *base::parse_rfc3339("2026-11-21T12:00:00Z");  // a Saturday
   const auto points = preview(calendar, 60, 65, {}, start);
-  WeekForecast forecast;
-  for (std::size_t hour = 0; hour < forecast.size(); ++hour) {
+  PoolForecast forecast;
+  for (std::size_t hour = 0; hour < forecast.cpu.size(); ++hour) {
     const auto of_day = hour % 24;
-    forecast[hour] = of_day >= 9 && of_day < 22 ? 400 : 100;
+    forecast.cpu[hour] = of_day >= 9 && of_day < 22 ? 400 : 100;
   }
   EXPECT_TRUE(disagreements(points, calendar, forecast).empty());
 
-  forecast[22] = 850;  // Sunday evening: a match on television
+  forecast.cpu[22] = 850;  // Sunday evening: a match on television
   const auto found = disagreements(points, calendar, forecast);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, model::Reason::kForecastAboveLine);
@@ -312,9 +312,26 @@ TEST(Preview, AWindowOverBusyHoursIsPointedOut) {
   EXPECT_EQ(base::format_rfc3339(found[0].to), "2026-11-22T23:00:00Z");
   EXPECT_EQ(found[0].forecast_permille, 850);
 
-  forecast[22] = 500;  // below the line, but busier than most hours
+  forecast.cpu[22] = 500;  // below the line, but busier than most hours
   EXPECT_EQ(disagreements(points, calendar, forecast).at(0).reason, model::Reason::kForecastBusyHour);
-  EXPECT_TRUE(disagreements(points, calendar, WeekForecast()).empty());
+  EXPECT_TRUE(disagreements(points, calendar, PoolForecast()).empty());
+
+  // The line of memory rises to 70 %; that of CPU says nothing of it.
+  PoolForecast full;
+  full.memory[22] = 699;
+  EXPECT_TRUE(disagreements(points, calendar, full).empty());
+  full.memory[22] = 700;
+  const auto of_memory = disagreements(points, calendar, full);
+  ASSERT_EQ(of_memory.size(), 1U);
+  EXPECT_EQ(of_memory[0].line, LineOf::kMemory);
+  EXPECT_EQ(of_memory[0].reason, model::Reason::kForecastAboveLine);
+  EXPECT_EQ(of_memory[0].line_percent, 70);
+  EXPECT_EQ(base::format_rfc3339(of_memory[0].from), "2026-11-22T22:00:00Z");
+  full.cpu[22] = 900;
+  const auto both = disagreements(points, calendar, full);
+  ASSERT_EQ(both.size(), 2U) << "each with its own line, though of the same hour";
+  EXPECT_EQ(both[0].line, LineOf::kCpu);
+  EXPECT_EQ(both[1].line, LineOf::kMemory);
 }
 
 }  // namespace

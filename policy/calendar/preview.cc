@@ -39,6 +39,33 @@ std::optional<std::int64_t> median(const WeekForecast& forecast) {
   return known[known.size() / 2];
 }
 
+void disagreements_of(LineOf which, const std::vector<PreviewPoint>& points, const Calendar& calendar,
+                      const WeekForecast& forecast, std::vector<Disagreement>& found) {
+  const auto usual = median(forecast);
+  for (const auto& point : points) {
+    const LineTerms& line = which == LineOf::kCpu ? point.plan.cpu : point.plan.memory;
+    const auto& expected = forecast[hour_of_week(calendar.zone, point.at)];
+    if (!line.entry || !expected || line.hold <= line.base) continue;
+    std::optional<Reason> reason;
+    if (*expected >= line.hold * 10) {
+      reason = Reason::kForecastAboveLine;
+    } else if (usual && *expected > *usual) {
+      reason = Reason::kForecastBusyHour;
+    }
+    if (!reason) continue;
+    const base::WallTime end = point.at + kPreviewStep;
+    if (!found.empty() && found.back().line == which && found.back().to == point.at &&
+        found.back().entry == *line.entry && found.back().reason == *reason) {
+      auto& last = found.back();
+      last.to = end;
+      last.line_percent = std::max(last.line_percent, line.hold);
+      last.forecast_permille = std::max(last.forecast_permille, *expected);
+    } else {
+      found.push_back({which, point.at, end, *line.entry, line.hold, *expected, *reason});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<PreviewPoint> preview(const Calendar& calendar, std::int64_t base_cpu, std::int64_t base_memory,
@@ -66,32 +93,15 @@ std::vector<PreviewSpan> spans(const std::vector<PreviewPoint>& points) {
   return found;
 }
 
+std::string_view to_string(LineOf line) {
+  return line == LineOf::kCpu ? "cpu" : "memory";
+}
+
 std::vector<Disagreement> disagreements(const std::vector<PreviewPoint>& points, const Calendar& calendar,
-                                        const WeekForecast& forecast) {
-  const auto usual = median(forecast);
+                                        const PoolForecast& forecast) {
   std::vector<Disagreement> found;
-  for (const auto& point : points) {
-    const LineTerms& line = point.plan.cpu;
-    const auto& expected = forecast[hour_of_week(calendar.zone, point.at)];
-    if (!line.entry || !expected || line.hold <= line.base) continue;
-    std::optional<Reason> reason;
-    if (*expected >= line.hold * 10) {
-      reason = Reason::kForecastAboveLine;
-    } else if (usual && *expected > *usual) {
-      reason = Reason::kForecastBusyHour;
-    }
-    if (!reason) continue;
-    const base::WallTime end = point.at + kPreviewStep;
-    if (!found.empty() && found.back().to == point.at && found.back().entry == *line.entry &&
-        found.back().reason == *reason) {
-      auto& last = found.back();
-      last.to = end;
-      last.line_percent = std::max(last.line_percent, line.hold);
-      last.forecast_permille = std::max(last.forecast_permille, *expected);
-    } else {
-      found.push_back({point.at, end, *line.entry, line.hold, *expected, *reason});
-    }
-  }
+  disagreements_of(LineOf::kCpu, points, calendar, forecast.cpu, found);
+  disagreements_of(LineOf::kMemory, points, calendar, forecast.memory, found);
   return found;
 }
 

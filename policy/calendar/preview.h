@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "policy/calendar/calendar.h"
@@ -32,11 +33,19 @@ struct PreviewSpan {
 };
 std::vector<PreviewSpan> spans(const std::vector<PreviewPoint>& points);
 
-// What online work is expected to use of the pool's CPU, in permille of capacity, for each hour of the local week
-// (0 is Sunday 00:00–01:00). nullopt: nothing is known of that hour.
+// What online work is expected to use of one resource of the pool, in permille of capacity, for each hour of the local
+// week (0 is Sunday 00:00–01:00). nullopt: nothing is known of that hour.
 using WeekForecast = std::array<std::optional<std::int64_t>, 24 * 7>;
+struct PoolForecast {
+  WeekForecast cpu{};
+  WeekForecast memory{};
+};
+
+enum class LineOf : std::uint8_t { kCpu, kMemory };
+std::string_view to_string(LineOf line);
 
 struct Disagreement {
+  LineOf line = LineOf::kCpu;
   base::WallTime from;
   base::WallTime to;
   std::size_t entry = 0;
@@ -48,7 +57,8 @@ struct Disagreement {
   bool operator==(const Disagreement&) const = default;
 };
 
+// Those of CPU first.
 std::vector<Disagreement> disagreements(const std::vector<PreviewPoint>& points, const Calendar& calendar,
-                                        const WeekForecast& forecast);
+                                        const PoolForecast& forecast);
 
 }  // namespace tidemark::policy

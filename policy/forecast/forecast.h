@@ -1,6 +1,6 @@
-// What online work of a pool uses, learned for each hour of the local week.
+// What online work of a pool uses of one resource, learned for each hour of the local week.
 //
-//   sample       = 1000 × (what its nodes use − what batch uses of that) / their capacity       CPU, in permille
+//   sample       = 1000 × (what its nodes use − what batch uses of that) / their capacity       in permille
 //   of an hour   = mean of its samples, where there were kForecastSamplesMin at least
 //   forecast[h]  = the first time: that hour's; later: forecast[h] + (that hour's − forecast[h]) / kForecastShare
 //

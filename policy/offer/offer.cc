@@ -125,14 +125,22 @@ SideBook yarn_of(const OfferInput& input) {
   return yarn;
 }
 
+const TimeZone& zone_of(const Calendar* calendar) {
+  static const TimeZone kUtc = TimeZone::utc();
+  return calendar == nullptr ? kUtc : calendar->zone;
+}
+
+bool by_the_hour(const SideConfig& side) {
+  return std::ranges::any_of(side.entries, [](const auto& entry) { return entry.hours.has_value(); });
+}
+
 // The pool's ledger, as far as YARN's side takes part in it, and without over-reporting while too much of the pool is
 // evicted.
 LedgerConfig ledger_of(const OfferInput& input, Offer& offer) {
   LedgerConfig ledger = input.pool.ledger;
-  static const TimeZone kUtc = TimeZone::utc();
-  const TimeZone& zone = input.calendar == nullptr ? kUtc : input.calendar->zone;
+  const TimeZone& zone = zone_of(input.calendar);
   for (SideConfig* side : {&ledger.kubernetes, &ledger.yarn}) {
-    if (std::ranges::none_of(side->entries, [](const auto& entry) { return entry.hours.has_value(); })) continue;
+    if (!by_the_hour(*side)) continue;
     side->entries = entries_at(side->entries, hour_of_day(zone, input.now));
     sooner(offer.again_after, hour_left(zone, input.now));
   }
@@ -365,6 +373,16 @@ OfferStep offer(const OfferState& state, OfferInput input) {
   apply_back_off(input, ledger, out.state, offer);
   apply_zones(input, formula, offer);
   return out;
+}
+
+model::Resources kubernetes_real(const Pool& pool, const Calendar* calendar, const PoolGuard& guard,
+                                 const SideBook& book, Resources told, base::WallTime now) {
+  const SideConfig& side = pool.ledger.kubernetes;
+  if (guard.truthful || !over_reports(side.over_report, side.entries)) return told;
+  if (!by_the_hour(side)) return real_of(book, side, told);
+  SideConfig at = side;
+  at.entries = entries_at(side.entries, hour_of_day(zone_of(calendar), now));
+  return real_of(book, at, told);
 }
 
 }  // namespace tidemark::policy

@@ -110,4 +110,8 @@ struct OfferStep {
 // formulas give while the node's reports are fresh.
 OfferStep offer(const OfferState& state, OfferInput input);
 
+// What there is of so much that Kubernetes is told, by what its side over-reports now.
+model::Resources kubernetes_real(const Pool& pool, const Calendar* calendar, const PoolGuard& guard,
+                                 const SideBook& book, model::Resources told, base::WallTime now);
+
 }  // namespace tidemark::policy

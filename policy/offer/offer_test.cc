@@ -232,6 +232,27 @@ TEST(Offer, IsWhatTheFilesSay) {
 }
 
 // The default pool is the peer: whatever the node, the plan is that of the formulas.
+// 120 % by day and 200 % at night, by the clock on the wall of the calendar, where there is one.
+TEST(Offer, WhatIsToldToKubernetesIsAsMuchAsTheHourSays) {
+  Pool pool;
+  pool.ledger.kubernetes.over_report.cpu_percent = 120;
+  OverReportEntry night;
+  night.hours = HourSpan{22, 6};
+  night.cpu_percent = 200;
+  pool.ledger.kubernetes.entries = {night};
+  const model::Resources told{model::CpuMilli{12'000}, model::MemoryBytes{900}};
+  const auto real_at = [&](std::int64_t hour, const PoolGuard& guard = {}) {
+    return kubernetes_real(pool, nullptr, guard, SideBook(), told,
+                           base::WallTime{std::chrono::hours(24 * 20'000 + hour)});
+  };
+  EXPECT_EQ(real_at(12).cpu, model::CpuMilli{10'000});
+  EXPECT_EQ(real_at(23).cpu, model::CpuMilli{6'000});
+  EXPECT_EQ(real_at(12).memory, told.memory) << "memory is told as it is unless somebody says otherwise";
+  EXPECT_EQ(real_at(23, {.stopped = false, .truthful = true}), told);
+  pool.ledger = LedgerConfig();
+  EXPECT_EQ(real_at(23), told);
+}
+
 TEST(OfferProperty, WithoutSettingsItIsTheFormulas) {
   std::mt19937_64 random(51);
   const auto amount = [&] {

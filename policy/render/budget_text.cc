@@ -19,22 +19,6 @@ std::string seconds_text(base::Duration duration) {
   return base::format_go_duration(std::chrono::floor<std::chrono::seconds>(std::max(duration, base::Duration(0))));
 }
 
-std::string breaker_text(const Breaker& breaker, base::WallTime now) {
-  switch (breaker.phase) {
-    case BreakerPhase::kClosed:
-      return "sells what its settings give";
-    case BreakerPhase::kOpen: {
-      const base::Duration left = breaker.cool_down - (now - breaker.since);
-      return cat("sells nothing new since ", base::format_rfc3339(breaker.since), " (", breaker.seen.evicted, " of ",
-                 breaker.seen.ended(), " tasks that ended were evicted), ",
-                 left > base::Duration(0) ? cat("for another ", seconds_text(left)) : "until evictions calm down");
-    }
-    case BreakerPhase::kProbation:
-      return cat("sells again since ", base::format_rfc3339(breaker.since), ", on probation");
-  }
-  return "";
-}
-
 struct Job {
   std::string pool;
   std::string name;
@@ -67,6 +51,32 @@ Json ended_json(const Ended& ended) {
 }
 
 }  // namespace
+
+std::string breaker_text(const Breaker& breaker, base::WallTime now) {
+  switch (breaker.phase) {
+    case BreakerPhase::kClosed:
+      return "sells what its settings give";
+    case BreakerPhase::kOpen: {
+      const base::Duration left = breaker.cool_down - (now - breaker.since);
+      return cat("sells nothing new since ", base::format_rfc3339(breaker.since), " (", breaker.seen.evicted, " of ",
+                 breaker.seen.ended(), " tasks that ended were evicted), ",
+                 left > base::Duration(0) ? cat("for another ", seconds_text(left)) : "until evictions calm down");
+    }
+    case BreakerPhase::kProbation:
+      return cat("sells again since ", base::format_rfc3339(breaker.since), ", on probation");
+  }
+  return "";
+}
+
+Json breaker_json(const Breaker& breaker) {
+  Json out = Json::object({{"phase", Json(to_string(breaker.phase))}});
+  if (breaker.phase != BreakerPhase::kClosed) {
+    out["since"] = Json(base::format_rfc3339(breaker.since));
+    out["coolDown"] = Json(base::format_go_duration(breaker.cool_down));
+    out["seen"] = ended_json(breaker.seen);
+  }
+  return out;
+}
 
 std::string rate_text(const Ended& ended) {
   if (ended.ended() == 0) return "none ended";
@@ -117,16 +127,10 @@ std::string budgets_text(const BudgetState& state, const EvictionBook& book, bas
 Json budgets_json(const BudgetState& state, const EvictionBook& book, base::WallTime now) {
   Json pools = Json::array();
   for (const auto& pool : state.pools) {
-    Json breaker = Json::object({{"phase", Json(to_string(pool.breaker.phase))}});
-    if (pool.breaker.phase != BreakerPhase::kClosed) {
-      breaker["since"] = Json(base::format_rfc3339(pool.breaker.since));
-      breaker["coolDown"] = Json(base::format_go_duration(pool.breaker.cool_down));
-      breaker["seen"] = ended_json(pool.breaker.seen);
-    }
     Json jobs = Json::array();
     for (const auto& job : pool.jobs) jobs.as_array().push_back(Json(job));
     pools.as_array().push_back(Json::object({{"pool", Json(pool.pool)},
-                                             {"breaker", std::move(breaker)},
+                                             {"breaker", breaker_json(pool.breaker)},
                                              {"overReportGivenUp", Json(pool.over_report.fallen_back)},
                                              {"exhausted", Json(pool.exhausted)},
                                              {"jobsExhausted", std::move(jobs)},

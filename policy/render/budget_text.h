@@ -14,6 +14,10 @@ namespace tidemark::policy {
 std::string render_text(const BudgetChange& change);
 std::string_view event_reason(const BudgetChange& change);
 
+// "sells nothing new since …, for another 12m0s", and the same for programs.
+std::string breaker_text(const Breaker& breaker, base::WallTime now);
+Json breaker_json(const Breaker& breaker);
+
 // A line or more for each pool: the breaker, what is exhausted, the rate of the last day.
 std::string budgets_text(const BudgetState& state, const EvictionBook& book, base::WallTime now);
 Json budgets_json(const BudgetState& state, const EvictionBook& book, base::WallTime now);

@@ -104,8 +104,8 @@ std::string warm_up_remark(const WarmUpTerms& warm_up) {
 
 template <class Amount>
 void render_batch(std::string& out, std::string_view title, const BatchTerms<Amount>& terms, std::int64_t threshold,
-                  const std::optional<Amount>& now_on_node, const model::NodeSnapshot& node, const WarmUpTerms& warm_up,
-                  Amount model::Resources::* side) {
+                  const std::optional<Amount>& offers, const std::optional<Amount>& now_on_node,
+                  const model::NodeSnapshot& node, const WarmUpTerms& warm_up, Amount model::Resources::* side) {
   out += base::cat("\n", title, "\n");
   Table table;
   table.add(' ', "capacity", amount_text(terms.capacity));
@@ -131,6 +131,9 @@ void render_batch(std::string& out, std::string_view title, const BatchTerms<Amo
   table.add('-', names.empty() ? std::string("third parties") : base::cat("third parties: ", names),
             amount_text(terms.third_party), why(terms.third_party_by));
   table.add('=', "offered to Kubernetes", amount_text(terms.published), on_node_now(now_on_node));
+  if (offers && *offers != terms.published) {
+    table.add('=', "offered after the steps below", amount_text(*offers));
+  }
   table.append_to(out);
 }
 
@@ -219,9 +222,9 @@ std::string render_amounts(const OvercommitPlan& plan, const model::NodeSnapshot
   std::string out;
   if (plugins.batch_resource) {
     render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
-                 node.published.batch_cpu, node, plan.warm_up, &model::Resources::cpu);
+                 plan.publish.batch_cpu, node.published.batch_cpu, node, plan.warm_up, &model::Resources::cpu);
     render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
-                 node.published.batch_memory, node, plan.warm_up, &model::Resources::memory);
+                 plan.publish.batch_memory, node.published.batch_memory, node, plan.warm_up, &model::Resources::memory);
   }
   if (plugins.mid_resource) {
     render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);
@@ -261,11 +264,13 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
   switch (plan.action) {
     case PlanAction::kPublish:
       if (plugins.batch_resource) {
-        out += base::cat("offers batch-cpu ", amount_text(plan.batch_cpu.published), " and batch-memory ",
-                         amount_text(plan.batch_memory.published), "\n");
+        out += base::cat("offers batch-cpu ", amount_text(plan.publish.batch_cpu.value_or(plan.batch_cpu.published)),
+                         " and batch-memory ",
+                         amount_text(plan.publish.batch_memory.value_or(plan.batch_memory.published)), "\n");
       } else {
-        out += base::cat("offers mid-cpu ", amount_text(plan.mid_cpu.published), " and mid-memory ",
-                         amount_text(plan.mid_memory.published), "\n");
+        out += base::cat("offers mid-cpu ", amount_text(plan.publish.mid_cpu.value_or(plan.mid_cpu.published)),
+                         " and mid-memory ", amount_text(plan.publish.mid_memory.value_or(plan.mid_memory.published)),
+                         "\n");
       }
       break;
     case PlanAction::kReset:
@@ -287,6 +292,23 @@ std::string render_text(const OvercommitPlan& plan, const model::NodeSnapshot& n
   if (plan.action != PlanAction::kHold) out += render_ratios_text(plan, node, plugins);
   return out;
 }
+
+namespace {
+
+// What the node is to carry; the terms of a resource tell what the formula gives.
+Json publish_json(const model::ExtendedResources& publish) {
+  Json out = Json::object();
+  const auto add = [&out](std::string_view name, const auto& amount) {
+    if (amount) out[name] = Json(amount->value);
+  };
+  add(model::kBatchCpu, publish.batch_cpu);
+  add(model::kBatchMemory, publish.batch_memory);
+  add(model::kMidCpu, publish.mid_cpu);
+  add(model::kMidMemory, publish.mid_memory);
+  return out;
+}
+
+}  // namespace
 
 Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, const NodeStrategy& strategy) {
   Json out = Json::object({{"schema", kExplainSchema},
@@ -318,6 +340,7 @@ Json render_json(const OvercommitPlan& plan, const model::NodeSnapshot& node, co
   if (strategy.plugins.resource_amplification)
     out["amplification"] = render_amplification_json(plan.amplification, node);
   if (plan.action != PlanAction::kPublish) return out;
+  out["publish"] = publish_json(plan.publish);
   if (strategy.plugins.batch_resource) {
     out[model::kBatchCpu] = batch_json(plan.batch_cpu, node.published.batch_cpu);
     out[model::kBatchMemory] = batch_json(plan.batch_memory, node.published.batch_memory);

@@ -100,7 +100,8 @@ std::string local_text(const TimeZone& zone, base::WallTime at) {
 std::string disagreement_text(const Disagreement& found, const Calendar& calendar) {
   return cat("window ", entry_name(found, calendar), ", ", local_text(calendar.zone, found.from), " to ",
              local_text(calendar.zone, found.to), ": online work is expected to use ", found.forecast_permille / 10,
-             " % of the pool, the line is at ", found.line_percent, " %: ", why(found.reason));
+             " % of the pool's ", to_string(found.line), ", the line is at ", found.line_percent,
+             " %: ", why(found.reason));
 }
 
 std::string render_text(const PreviewView& view) {
@@ -140,6 +141,7 @@ Json render_json(const PreviewView& view) {
     out["warnings"].as_array().push_back(Json::object({{"from", Json(base::format_rfc3339(found.from))},
                                                        {"to", Json(base::format_rfc3339(found.to))},
                                                        {"entry", Json(entry_name(found, view.calendar))},
+                                                       {"resource", Json(to_string(found.line))},
                                                        {"linePercent", found.line_percent},
                                                        {"forecastPermille", found.forecast_permille},
                                                        {"reason", Json(model::reason_id(found.reason))},

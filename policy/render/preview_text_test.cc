@@ -62,16 +62,23 @@ TEST(PreviewText, AWindowThatTheForecastSpeaksAgainstIsAWarning) {
   const Calendar calendar = nights();
   const LineOverrides none;
   const auto points = preview(calendar, 60, 65, none, *base::parse_rfc3339("2026-11-21T22:30:00Z"), 1h);
-  WeekForecast forecast;
-  forecast[6 * 24 + 22] = 850;
+  PoolForecast forecast;
+  forecast.cpu[6 * 24 + 22] = 850;
+  forecast.memory[6 * 24 + 22] = 700;
   const auto found = disagreements(points, calendar, forecast);
-  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(
       disagreement_text(found[0], calendar),
-      "window night, 2026-11-21 Sat 22:30 to 2026-11-21 Sat 23:00: online work is expected to use 85 % of the pool, "
-      "the line is at 80 %: online work alone is expected to reach the line of this window [TM-LINE-006]");
+      "window night, 2026-11-21 Sat 22:30 to 2026-11-21 Sat 23:00: online work is expected to use 85 % of the pool's "
+      "cpu, the line is at 80 %: online work alone is expected to reach the line of this window [TM-LINE-006]");
+  EXPECT_EQ(
+      disagreement_text(found[1], calendar),
+      "window night, 2026-11-21 Sat 22:30 to 2026-11-21 Sat 23:00: online work is expected to use 70 % of the pool's "
+      "memory, the line is at 70 %: online work alone is expected to reach the line of this window [TM-LINE-006]");
   Json out = render_json({calendar, none, points, found, true});
-  EXPECT_EQ(out["warnings"].as_array().size(), 1u);
+  EXPECT_EQ(out["warnings"].as_array().size(), 2u);
+  EXPECT_EQ(out["warnings"].as_array()[0]["resource"].as_string(), "cpu");
+  EXPECT_EQ(out["warnings"].as_array()[1]["resource"].as_string(), "memory");
   EXPECT_EQ(out["warnings"].as_array()[0]["forecastPermille"].as_int(), 850);
 }
 

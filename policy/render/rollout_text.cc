@@ -41,12 +41,6 @@ std::string reach(const RolloutState& state, std::size_t index) {
   return cat(part(layer.canaries), " of the canary nodes, ", part(layer.others), " of the others");
 }
 
-std::string_view phase_text(Phase phase) {
-  constexpr std::array<std::string_view, 4> kTexts{"settled", "canary nodes take it", "canary nodes run it, soaking",
-                                                   "the other nodes take it"};
-  return kTexts[static_cast<std::size_t>(phase)];
-}
-
 void append_table(std::string& out, const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -63,6 +57,12 @@ void append_table(std::string& out, const std::vector<std::vector<std::string>>&
 }
 
 }  // namespace
+
+std::string_view rollout_phase_text(Phase phase) {
+  constexpr std::array<std::string_view, 4> kTexts{"settled", "canary nodes take it", "canary nodes run it, soaking",
+                                                   "the other nodes take it"};
+  return kTexts[static_cast<std::size_t>(phase)];
+}
 
 std::string revision_name(const RevisionBook& book, std::string_view hash) {
   const auto* found = find_revision(book, hash);
@@ -118,7 +118,7 @@ std::string render_text(const Stored& stored, base::WallTime now) {
       out += cat("in force on every node: revision ", revision_name(stored.book, state.target()), "\n");
     } else {
       out += cat("being rolled out: revision ", revision_name(stored.book, state.target()), ", ",
-                 phase_text(state.phase), ", for ", span(now - state.began), "\n");
+                 rollout_phase_text(state.phase), ", for ", span(now - state.began), "\n");
     }
     if (state.hold) {
       const std::string more = hold_text(*state.hold);

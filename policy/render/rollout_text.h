@@ -24,6 +24,9 @@ std::string_view event_reason(model::Reason reason);
 // "8 (7f3a…)", or the hash where it has no number.
 std::string revision_name(const RevisionBook& book, std::string_view hash);
 
+// "canary nodes take it".
+std::string_view rollout_phase_text(Phase phase);
+
 // What is in force where, and the revisions that can be gone back to; `now` gives their ages.
 std::string render_text(const Stored& stored, base::WallTime now);
 Json render_json(const Stored& stored);

@@ -19,7 +19,7 @@ struct Source {
   std::string revision;                 // its resourceVersion; "" where it does not exist
   std::optional<base::Duration> age;    // of what it says, where it says when that was
   std::optional<std::size_t> count;     // of several objects together
-  std::string_view gives;               // for people
+  std::string gives;                    // for people
   std::vector<std::string_view> terms;  // by their names in the JSON
   bool recorded = false;                // what it said was kept, not which revision it was
 };

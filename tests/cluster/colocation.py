@@ -79,6 +79,9 @@ def put_pod(api: Client, node: str, pod: dict) -> None:
         "metadata": {"name": pod["name"], "labels": {key: value for key, value in labels.items() if value}},
         "spec": {"nodeName": node, "containers": [{"name": "main", "image": "none", "resources": {"requests": requests, "limits": extended}}]},
     }
+    if "of" in pod:
+        owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": pod["of"], "uid": "00000000-0000-0000-0000-000000000001", "controller": True}
+        body["metadata"]["ownerReferences"] = [owner]
     must(api.request("POST", "/api/v1/namespaces/default/pods", body))
     must(api.request("PATCH", f"/api/v1/namespaces/default/pods/{pod['name']}/status", {"status": {"phase": pod["phase"]}}, content=MERGE))
 

@@ -11,10 +11,11 @@ expected ones a single number is milli-cores of CPU, a memory is in bytes, and t
                                       name: node C/M, system C/M, reclaimable C/M, host C/M and gone C/M (online, on the host and of a pod that is not there
                                       any more); age MINUTES
     online|batch|pod NAME on NODE …   a pod, requesting `cpu` cores, `batch-cpu` milli-cores or `request` C/M; with `uses C[/M]` it is in the reports;
-                                      qos, prio, phase, and numa: the places of its zones, by comma
+                                      qos, prio, phase, of: its StatefulSet, and numa: the places of its zones, by comma
     uses POD C/M, evict PODS, ends POD    what its agent reports of it, and as a kubelet leaves it
     annotate|label NODE KEY TEXT, tidemark WORDS    a TEXT of - takes it away
-    > NODE offers [mid|yarn] AMOUNT|nothing, > NODE origin AMOUNT, > NODE zone PLACE offers AMOUNT
+    > NODE offers [mid|yarn] AMOUNT|nothing, > NODE offers at most MILLI, > NODE origin AMOUNT, > NODE zone PLACE offers AMOUNT
+    > NODE may evict N                within an hour, as its NodeSLO tells its agent
     > NODE says REASON, > NODE rises to MILLI by at most MILLI a second
 """
 
@@ -163,7 +164,8 @@ class Scenario:
         prio, qos = fields.pop("prio", prio), fields.pop("qos", qos)
         asked = fields.pop("request", fields.pop("cpu", None))
         requests = measured(asked)["resources"] if asked else {BATCH: fields.pop("batch-cpu"), "kubernetes.io/batch-memory": "1Gi"}
-        colocation.put_pod(self.api, node, {"name": name, "prio": prio, "qos": qos, "requests": requests, "phase": fields.pop("phase", "Running")})
+        owner = {"of": f"{self.name}-{fields.pop('of')}"} if "of" in fields else {}
+        colocation.put_pod(self.api, node, {"name": name, "prio": prio, "qos": qos, "requests": requests, "phase": fields.pop("phase", "Running"), **owner})
         self.pods[name] = node
         if "numa" in fields:
             placed = json.dumps({"numaNodeResources": [{"node": int(place)} for place in fields.pop("numa").split(",")]})
@@ -230,6 +232,10 @@ class Scenario:
         node, verb, *rest = self.node(words[0]), *words[1:]
         if verb == "says":
             self.wait(lambda: rest[0] in explain(node, "-o", "json").stdout, lambda: explain(node).stdout)
+        elif rest[:2] == ["at", "most"]:
+            self.wait(lambda: (self.offered(node) or 0) <= int(rest[2]), lambda: f"{self.offered(node)}\n{explain(node).stdout}")
+        elif verb == "may":
+            self.wait(lambda: self.granted(node) == int(rest[1]), lambda: self.granted(node))
         elif verb == "rises":
             self.rises(node, int(rest[1]), int(rest[5]))
         else:
@@ -237,7 +243,7 @@ class Scenario:
             verb = rest.pop(0) if verb == "zone" else verb
             kind, amount = rest if len(rest) == 2 else ("batch", rest[0])
             found = {"origin": lambda: colocation.origin(self.api, node), "offers": lambda: self.carried(node, kind, place)}[verb]
-            self.wait(lambda: same(found() or {}, kind, amount), found)
+            self.wait(lambda: same(found() or {}, kind, amount), lambda: f"{found()}\n{explain(node).stdout}")
 
     def carried(self, node: str, kind: str, place: int | None) -> dict[str, str]:
         if place is not None:
@@ -247,6 +253,11 @@ class Scenario:
             text = must(self.api.request("GET", f"/api/v1/nodes/{node}"))["metadata"].get("annotations", {}).get("tidemark.io/yarn-offer")
             return {} if text is None else json.loads(text)["resources"]
         return colocation.offered(self.api, node)
+
+    def granted(self, node: str) -> int | None:
+        found = self.api.request("GET", f"{colocation.NODESLOS}/{node}")
+        told = (found.get("spec.extensions") or {}) if found.status == 200 else {}
+        return told.get("Object", {}).get("tidemark", {}).get("evictions", {}).get("perHour")
 
     def rises(self, node: str, wanted: int, a_second: int) -> None:
         """What is seen was decided before: since the beginning it can have grown by no more than this."""

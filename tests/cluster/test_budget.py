@@ -4,6 +4,7 @@ it sell again, and a manager that is started anew goes on where the one before s
 import json
 import os
 import subprocess
+import tempfile
 
 from cluster import colocation
 from cluster.colocation import BUDGETS, MERGE, SETTINGS, TIDEMARK_CONFIG, must
@@ -167,11 +168,18 @@ class Budgets(WithManager):
         wait_for(lambda: self.stored().get("night", {}).get("breaker") == {"phase": "closed"}, "a breaker that stays closed", component)
         self.assertEqual(0, self.phase(component))
 
+    def assert_explained(self, told_by: str, *words: str) -> None:
+        explained = json.loads(self.command("explain", "node", "budget-night-1", "-o", "json", *words))
+        self.assertRegex(explained["evictions"]["last"]["toldBy"], told_by)
+        if explained["evictions"]["last"]["backsOffSeconds"] > 0:  # a slow machine asks late
+            self.assertEqual(("TM-BUDGET-017", 3000), (explained["offer"]["backsOff"]["reason"]["id"], explained["publish"][BATCH_CPU]))
+
     def test_after_an_eviction_the_node_sells_nothing_new_for_a_while(self):
-        self.put_config({**CONFIG, "evictions": {"backOff": "8s"}})
+        self.put_config({**CONFIG, "evictions": {"backOff": "12s"}})
         self.put_batch("budget-stays", "budget-night-1", "stays", "3000")
         self.put_batch("budget-victim", "budget-night-1", "job")
-        component = self.run_manager(*FAST)
+        journal = self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-journal-"))
+        component = self.run_manager(*FAST, "--journal-dir", journal)
         for node in self.nodes:
             self.wait_offer(node, "17200", component)
         self.evict("budget-victim")
@@ -182,7 +190,15 @@ class Budgets(WithManager):
             if each["reason"] == "TidemarkBacksOff" and each["involvedObject"]["name"] == "budget-night-1"
         ]
         wait_for(told, "an event on the node", component)
-        self.assertIn("8 s in pool night", told()[0])
+        self.assertIn("12 s in pool night", told()[0])
+        self.assert_explained("^Event default/budget-night-1")
+
+        # Where that event is gone only the manager knows, and what it recorded.
+        must(self.api.request("DELETE", "/api/v1/namespaces/default/events", fieldSelector="involvedObject.name=budget-night-1"))
+        asked = json.loads(self.command("explain", "node", "budget-night-1", "-o", "json"))
+        self.assertIsNone(asked["evictions"]["last"])
+        self.assertTrue([note for note in asked["notes"] if "only the manager knows" in note], asked["notes"])
+        self.assert_explained("^the manager's journal$", "--journal-dir", journal)
         self.wait_offer("budget-night-1", "17200", component)
 
     def test_without_our_settings_it_only_counts(self):

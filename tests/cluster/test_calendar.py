@@ -206,9 +206,9 @@ class Preview(WithPools):
 
 class Forecast(WithPools):
     def test_a_window_over_busy_hours_is_warned_of_and_what_was_learned_is_kept(self):
-        busy = {**POOLS, "calendars": [{"name": "nights", "zone": "UTC", "entries": [{"name": "night", "cron": "0 22 * * *", "for": "8h", "cpu": 80}]}]}
+        busy = {**POOLS, "calendars": [{"name": "nights", "zone": "UTC", "entries": [{"name": "night", "cron": "0 22 * * *", "for": "8h", "cpu": 80, "memory": 75}]}]}
         hours = [850 if hour % 24 == 23 else 100 for hour in range(168)]
-        kept = {"metadata": {"name": colocation.FORECASTS}, "data": stored_forecast("web", hours)}
+        kept = {"metadata": {"name": colocation.FORECASTS}, "data": {**stored_forecast("web", hours), **stored_forecast("web/memory", [780 if each == 850 else 100 for each in hours])}}
         must(self.api.request("POST", colocation.SETTINGS, kept))
         must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(busy)}}))
         self.node("forecast-a", labels={"pool": "web"})
@@ -216,11 +216,14 @@ class Forecast(WithPools):
         self.wait_event("TidemarkForecastDisagrees", "window night", component)
         metrics = component.metrics()
         self.assertEqual(metrics['tidemark_forecast_known{pool="web"}'], 168)
-        self.assertIn(metrics['tidemark_forecast_disagreements{pool="web"}'], (7, 8), "each night; in two parts where one is under way")
+        self.assertIn(metrics['tidemark_forecast_disagreements{pool="web"}'], (14, 15, 16), "each night, of CPU and of memory; in two parts where one is under way")
         told = json.loads(tidemark("preview", "pool", "web", "-o", "json"))
         self.assertTrue(told["forecastKnown"])
         self.assertEqual({warning["reason"] for warning in told["warnings"]}, {"TM-LINE-006"})
-        self.assertIn("online work is expected to use 85 % of the pool, the line is at 80 %", tidemark("preview", "pool", "web"))
+        self.assertEqual({warning["resource"] for warning in told["warnings"]}, {"cpu", "memory"})
+        text = tidemark("preview", "pool", "web")
+        self.assertIn("online work is expected to use 85 % of the pool's cpu, the line is at 80 %", text)
+        self.assertIn("online work is expected to use 78 % of the pool's memory, the line is at 75 %", text)
         self.assertEqual(component.stop(), 0)
         data = must(self.api.request("GET", f"{colocation.SETTINGS}/{colocation.FORECASTS}")).get("data")
         self.assertEqual(set(data), set(kept["data"]), "a manager that has learned nothing yet takes nothing away")

@@ -1,5 +1,6 @@
 """What `/metrics` says on a real API server: the text is read as Prometheus reads it, and the numbers are those of the cluster."""
 
+import json
 import re
 import urllib.request
 from pathlib import Path
@@ -94,6 +95,7 @@ class Metrics(WithManager):
 
         # 32 − 12.8 − 2 − web's 6 = 11.2 cores, of which YARN holds 2.
         self.assertEqual(9.2, of("offered_cpu_cores", pool="default"))
+        self.assertEqual(9.2, of("offered_real_cpu_cores", pool="default"), "nothing is over-reported")
         self.assertEqual(32, of("capacity_cpu_cores", pool="default"))
         self.assertEqual(20, of("idle_cpu_cores", pool="default"))
         self.assertEqual(104 * GIB, of("idle_memory_bytes", pool="default"))
@@ -114,6 +116,16 @@ class Metrics(WithManager):
             self.assertGreaterEqual(peer("node_resource_run_plugin_status", plugin=plugin, status="succeeded", reason="ResourceCalculate"), 1)
         internal = {"node": "metered", "unit": "integer", "resource": "kubernetes.io/batch-cpu"}
         self.assertEqual(11.2, peer("node_extended_resource_allocatable_internal", **internal))
+
+    def test_what_is_real_is_shown_beside_what_is_told(self):
+        """9.2 cores as above; Kubernetes is told half as much again, of CPU."""
+        text = json.dumps({"schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"}, "ledger": {"kubernetes": {"overReport": {"cpuPercent": 150}}}})
+        must(self.api.request("POST", colocation.SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": text}}))
+        component = self.run_manager("--leader-elect=false")
+        of = lambda what: self.value(component, f"tidemark_manager_{what}", pool="default")
+        wait_for(lambda: of("offered_cpu_cores"), "an offer", component)
+        self.assertEqual((13.8, 9.2), (of("offered_cpu_cores"), of("offered_real_cpu_cores")))
+        self.assertEqual(of("offered_memory_bytes"), of("offered_real_memory_bytes"))
 
     def test_the_gain_grows_with_use_and_a_refused_node_says_why(self):
         component = self.run_manager("--leader-elect=false")

@@ -132,6 +132,8 @@ class Metrics(WithManager):
         self.order("observe", "monitored-observed")
         sold = {"name": "sold", "prio": "koord-batch", "qos": "BE", "phase": "Running", "requests": {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "1Gi"}}
         colocation.put_pod(self.api, "monitored-draining", sold)
+        colocation.put_pod(self.api, "monitored-draining", {**sold, "name": "done"})
+        colocation.must(self.api.request("PATCH", "/api/v1/namespaces/default/pods/done/status", {"status": {"phase": "Succeeded"}}, content=MERGE))
         self.order("off", "monitored-draining", "--drain=1h")
         for _ in range(3):  # somebody who writes the same number, until he is left alone with it
             wait_for(lambda: colocation.offered(self.api, "monitored-fought-for").get("kubernetes.io/batch-cpu") == "17200", "an offer", component)

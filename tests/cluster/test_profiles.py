@@ -127,6 +127,8 @@ class Profiles(WithApi):
         self.assertEqual(1, told["warmUp"]["pods"])
         self.assertGreater(told["warmUp"]["addedCpuMilli"], 6000)
         self.assertTrue({"TM-SAFE-010", "TM-SAFE-011"} & {each["id"] for each in told["safeguards"]})
+        [young] = told["youngPods"]
+        self.assertEqual(("default/web-1", WORKLOAD), (young["pod"], young["workload"]))
         self.assertIn("because pods warm up", tidemark("explain", "node", node).stdout)
 
     def test_recommendations_are_published_where_asked_for_and_nobody_elses_is_touched(self):

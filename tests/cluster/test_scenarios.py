@@ -20,7 +20,7 @@ class Scenarios(WithApi):
         self.addCleanup(self.api.request, "DELETE", f"{SETTINGS}/tidemark-state")
         colocation.put_settings(self.api, {"enable": True, "nodeConfigs": [each for scenario in scenarios for each in scenario.node_configs()]})
         pools, calendars = zip(*(each.config() for each in scenarios))
-        text = f"schema: 1\nmode: enforce\nrollout: {{pace: at-once}}\ncalendars:\n{''.join(calendars)}pools:\n{''.join(pools)}"
+        text = f"schema: 1\nmode: enforce\nrollout: {{pace: at-once}}\nprofiles: {{sampleEvery: 1s, storeEvery: 1s}}\ncalendars:\n{''.join(calendars)}pools:\n{''.join(pools)}"
         must(self.api.request("POST", SETTINGS, {"metadata": {"name": colocation.TIDEMARK_CONFIG}, "data": {"config.yaml": text}}))
         for each in scenarios:
             each.prepare(self.api)

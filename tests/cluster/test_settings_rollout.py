@@ -254,10 +254,11 @@ class Rollouts(WithManager):
         component = self.start(settings_text(nodesPerMinute=600, canarySoak="1h"))
         colocation.put_settings(self.api, reclaim(50))
         wait_for(lambda: self.with_percent(50) == set(self.canaries), "the canaries", component)
-        for name, milli in ((self.canaries[0], LEFT[50]), (self.others[0], LEFT[60])):
+        for name, milli, here in ((self.canaries[0], LEFT[50], "reached"), (self.others[0], LEFT[60], "kept")):
             told = json.loads(self.run_command("explain", "node", name, "-o", "json"))
             self.assertEqual(milli, told["kubernetes.io/batch-cpu"]["published"] if "kubernetes.io/batch-cpu" in told else told["batch-cpu"]["published"])
             self.assertEqual(self.look()[name][1], told["settings"])
+            self.assertEqual((here, here == "reached"), (told["revision"]["here"], told["revision"]["canary"]))
             self.assertTrue(any("is being rolled out" in note for note in told["notes"]), told["notes"])
 
 

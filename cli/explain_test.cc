@@ -1,0 +1,258 @@
+// What an explanation says beside the terms of the formulas, with a manager beside it: which revision of the settings
+// holds on the node, what evictions let it do, and which young pods count with what. Under simulated time.
+#include "cli/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "base/text.h"
+#include "cli/testing/failing_transport.h"
+#include "manager/testing/cluster.h"
+
+namespace tidemark::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using base::cat;
+using manager::testing::kConfigPath;
+using manager::testing::kMerge;
+
+constexpr std::string_view kPods = "/api/v1/namespaces/jobs/pods";
+
+class ExplainTest : public manager::testing::InMemoryCluster {
+ protected:
+  void SetUp() override {
+    InMemoryCluster::SetUp();
+    must("POST", "/api/v1/namespaces", name_only("jobs"));
+    below = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
+    between = std::make_unique<testing::FailingTransport>(loop, *below);
+    client = std::make_unique<kube::Client>(
+        loop, *between, [] { return std::string(); },
+        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
+    node("n1");
+    metric("n1", "2");
+  }
+  void tidemark(std::string_view config) {
+    const Json data = Json::object({{"config.yaml", Json(config)}});
+    Json map = name_only("tidemark-config");
+    map["data"] = data;
+    if (call("POST", kConfigPath, map).status == 409) {
+      must("PATCH", cat(kConfigPath, "/tidemark-config"), Json::object({{"data", data}}), kMerge);
+    }
+  }
+  void pod(std::string_view name, Json labels, const Json& requests, Json owners = Json::array()) {
+    Json object = name_only(name);
+    object["metadata"]["labels"] = std::move(labels);
+    object["metadata"]["ownerReferences"] = std::move(owners);
+    object["spec"] =
+        Json::object({{"nodeName", "n1"},
+                      {"containers",
+                       Json::array({Json::object(
+                           {{"name", "c"}, {"image", "i"}, {"resources", Json::object({{"requests", requests}})}})})}});
+    must("POST", kPods, object);
+    status(name, Json::object({{"phase", "Running"}, {"startTime", Json(base::format_rfc3339(clock.wall()))}}));
+  }
+  void batch(std::string_view name, std::string_view cores) {
+    pod(name, Json::object({{"koordinator.sh/qosClass", "BE"}, {"koordinator.sh/priority-class", "koord-batch"}}),
+        Json::object({{manager::testing::kBatchCpu, Json(cores)}, {"kubernetes.io/batch-memory", "1Gi"}}));
+  }
+  void status(std::string_view name, const Json& text) {
+    must("PATCH", cat(kPods, "/", name, "/status"), Json::object({{"status", text}}), kMerge);
+  }
+  // As the eviction API leaves it, until its kubelet is done with it.
+  void evict(std::string_view name) {
+    Json condition = Json::object({{"type", "DisruptionTarget"},
+                                   {"status", "True"},
+                                   {"reason", "EvictionByEvictionAPI"},
+                                   {"lastTransitionTime", Json(base::format_rfc3339(clock.wall()))}});
+    status(name, Json::object({{"conditions", Json::array({std::move(condition)})}}));
+  }
+  void gone(std::string_view name) { must("DELETE", cat(kPods, "/", name, "?gracePeriodSeconds=0"), nullptr); }
+  std::string text(std::string_view of, bool json = false) {
+    ExplainOptions options;
+    options.node = of;
+    options.json = json;
+    auto answer = net::testing::run_task(loop, clock, explain_node(loop, *client, options));
+    return answer ? *answer : answer.error().message;
+  }
+  Json told(std::string_view of = "n1") { return Json::parse(text(of, true)).value_or(Json()); }
+  static Json source(const Json& told, std::string_view begins) {
+    for (const Json& each : told.member("sources")->as_array()) {
+      if (each.text_at("object").starts_with(begins)) return each;
+    }
+    return {};
+  }
+  static std::int64_t offer(const Json& told) {
+    return told.at("publish", manager::testing::kBatchCpu)->get_int().value_or(-1);
+  }
+  static bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+  std::unique_ptr<kube::memory::LocalTransport> below;
+  std::unique_ptr<testing::FailingTransport> between;
+  std::unique_ptr<kube::Client> client;
+};
+
+// 32 cores, the line at 60 %: 19.2, of which the system uses 2. A pod that stays holds 3.
+TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
+  tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
+  batch("stays", "3000");
+  batch("victim", "1000");
+  start();
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_TRUE(says(text("n1"), "none of this node is known")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "only the manager knows: --journal-dir")) << "an honest answer to what cannot be seen";
+
+  evict("victim");
+  run_for(20s);
+  EXPECT_EQ(offered("n1"), "4k") << "what the pods hold, as the one that is evicted still does";
+  Json seen = told();
+  EXPECT_EQ(offer(seen), 4000);
+  EXPECT_EQ(seen.text_at("offer", "backsOff", "reason", "id"), "TM-BUDGET-017");
+  EXPECT_EQ(seen.text_at("evictions", "last", "toldBy").substr(0, 4), "Pod ") << "it tells as long as it is there";
+
+  gone("victim");
+  run_for(10s);
+  EXPECT_EQ(offered("n1"), "3k");
+  seen = told();
+  EXPECT_EQ(offer(seen), 3000);
+  EXPECT_EQ(seen.text_at("evictions", "last", "toldBy").substr(0, 14), "Event default/");
+  EXPECT_EQ(seen.at("evictions", "last", "secondsAgo")->get_int().value_or(0), 30);
+  EXPECT_EQ(seen.at("evictions", "last", "backsOffSeconds")->get_int().value_or(0), 90);
+  EXPECT_EQ(source(seen, "Event default/").at("ageSeconds")->get_int().value_or(0), 30);
+  EXPECT_TRUE(text("n1").starts_with("node n1: offers batch-cpu 3000m and ")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "17200m")) << "what the formula gives is told too";
+  EXPECT_TRUE(says(text("n1"), "evicted 30s ago (Event default/n1.")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "backs off for another 1m30s")) << text("n1");
+
+  run_for(91s);
+  metric("n1", "2");
+  run_for(1s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(offer(told()), 17200) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "more than the 2m0s that it backs off")) << text("n1");
+}
+
+TEST_F(ExplainTest, EventsThatCannotBeReadAreANoteAndNoAnswerTheLess) {
+  tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
+  start();
+  between->refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
+    if (request.target.find("/events") == std::string::npos) return std::nullopt;
+    return Error{ErrorKind::kDenied, "events are forbidden", 0, 0};
+  };
+  const std::string shown = text("n1");
+  EXPECT_TRUE(says(shown, "17200m")) << shown;
+  EXPECT_TRUE(says(shown, "so an eviction whose pod is gone is not seen: ")) << shown;
+}
+
+TEST_F(ExplainTest, WhatEvictionsLetThePoolDoIsSaidWithItsSource) {
+  tidemark(
+      "{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {breaker: {atLeast: 4, ratePercent: 10, "
+      "coolDown: 10m}}}");
+  start();
+  for (int i = 0; i < 4; ++i) {
+    batch(cat("victim-", i), "1000");
+    status(cat("victim-", i), Json::object({{"phase", "Failed"}, {"reason", "Evicted"}}));
+  }
+  run_for(66s);
+  EXPECT_EQ(offered("n1"), "0");
+  const Json seen = told();
+  EXPECT_EQ(offer(seen), 0);
+  EXPECT_EQ(seen.text_at("evictions", "breaker", "phase"), "open");
+  EXPECT_TRUE(seen.at("evictions", "stopped")->as_bool());
+  const Json budgets = source(seen, "ConfigMap koordinator-system/tidemark-budgets");
+  EXPECT_FALSE(budgets.text_at("revision").empty());
+  EXPECT_GE(budgets.at("ageSeconds")->get_int().value_or(-1), 0);
+  EXPECT_TRUE(says(text("n1"), "evictions of the pool: sells nothing new since ")) << text("n1");
+}
+
+TEST_F(ExplainTest, WhichRevisionHoldsOnANodeAndWhyThatOne) {
+  node("n2", Json::object({{"pool", "first"}}));
+  metric("n2", "2");
+  tidemark(
+      "{schema: 1, mode: enforce, rollout: {nodesPerMinute: 60, canarySoak: 1h}, pools: [{name: first, canary: true, "
+      "nodeSelector: {matchLabels: {pool: first}}}]}");
+  start();
+  EXPECT_EQ(told("n1").text_at("revision", "here"), "everywhere") << text("n1");
+  settings(Json::object({{"enable", true}, {"cpuReclaimThresholdPercent", 50}}));
+  run_for(30s);
+  EXPECT_EQ(offered("n1"), "17200");
+  EXPECT_EQ(offered("n2"), "14k") << "half of 32 without the 2 of the system";
+
+  const Json kept = told("n1");
+  const Json reached = told("n2");
+  EXPECT_EQ(offer(kept), 17200);
+  EXPECT_EQ(offer(reached), 14000);
+  EXPECT_EQ(kept.text_at("revision", "here"), "kept");
+  EXPECT_EQ(reached.text_at("revision", "here"), "reached");
+  EXPECT_FALSE(kept.at("revision", "canary")->as_bool());
+  EXPECT_TRUE(reached.at("revision", "canary")->as_bool());
+  EXPECT_EQ(kept.text_at("revision", "name").substr(0, 3), "1 (");
+  EXPECT_EQ(kept.text_at("revision", "rollingOut", "name").substr(0, 3), "2 (");
+  EXPECT_EQ(kept.text_at("revision", "rollingOut", "phase"), "soak");
+  const Json revisions = source(reached, "ConfigMap koordinator-system/tidemark-config-revisions");
+  EXPECT_FALSE(revisions.text_at("revision").empty());
+  EXPECT_GE(revisions.at("ageSeconds")->get_int().value_or(-1), 25);
+  EXPECT_TRUE(says(text("n1"), "kept here while 2 (")) << text("n1");
+  EXPECT_TRUE(says(text("n2"), "pool first, which takes new settings first")) << text("n2");
+  EXPECT_TRUE(says(text("n2"), "has reached this node; it is being rolled out: ")) << text("n2");
+}
+
+TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {
+  tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, profile: tidemark, warmUp: 10m}");
+  start();
+  const auto web = [this](std::string_view name) {
+    Json owner = Json::object(
+        {{"apiVersion", "apps/v1"}, {"kind", "StatefulSet"}, {"name", "web"}, {"uid", "1"}, {"controller", true}});
+    pod(name, Json::object({{"koordinator.sh/qosClass", "LS"}, {"koordinator.sh/priority-class", "koord-prod"}}),
+        Json::object({{"cpu", "8"}, {"memory", "8Gi"}}), Json::array({std::move(owner)}));
+  };
+  const auto report = [this](std::string_view name) {
+    const auto uses = [](std::string_view cores, std::string_view memory) {
+      return Json::object({{"resources", Json::object({{"cpu", Json(cores)}, {"memory", Json(memory)}})}});
+    };
+    Json of_pod = Json::object({{"name", Json(name)},
+                                {"namespace", "jobs"},
+                                {"priority", "koord-prod"},
+                                {"qos", "LS"},
+                                {"podUsage", uses("3", "1Gi")}});
+    must("PATCH", cat(manager::testing::kNodeMetricsPath, "/n1/status"),
+         Json::object({{"status", Json::object({{"updateTime", Json(base::format_rfc3339(clock.wall()))},
+                                                {"nodeMetric", Json::object({{"nodeUsage", uses("5", "5Gi")},
+                                                                             {"systemUsage", uses("2", "4Gi")}})},
+                                                {"podsMetric", Json::array({std::move(of_pod)})}})}}),
+         kMerge);
+  };
+  web("web-0");
+  Json young = told();
+  ASSERT_EQ(young.member("youngPods")->as_array().size(), 1U);
+  EXPECT_EQ(young.member("youngPods")->as_array()[0].text_at("reason", "id"), "TM-SAFE-010");
+  EXPECT_TRUE(says(text("n1"), "jobs/web-0: 1000 ‰ of its ramp left, requests 8000m and ")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "no history of jobs/StatefulSet/web at this hour")) << text("n1");
+
+  for (int minute = 0; minute < 60 * 25; ++minute) {
+    report("web-0");
+    run_for(1min);
+  }
+  EXPECT_TRUE(told().member("youngPods")->as_array().empty()) << "it is warm";
+  web("web-1");
+  run_for(5min);
+  young = told();
+  ASSERT_EQ(young.member("youngPods")->as_array().size(), 1U) << text("n1");
+  const Json& one = young.member("youngPods")->as_array()[0];
+  EXPECT_EQ(one.text_at("pod"), "jobs/web-1") << text("n1");
+  EXPECT_EQ(one.text_at("workload"), "jobs/StatefulSet/web");
+  EXPECT_EQ(one.at("leftPermille")->get_int().value_or(0), 500);
+  EXPECT_EQ(one.text_at("reason", "id"), "TM-SAFE-011");
+  const std::int64_t expected = one.at("expected", "cpu")->get_int().value_or(0);
+  EXPECT_TRUE(3000 <= expected && expected <= 3200) << expected << ": a twentieth of what it used at most";
+  const Json history = source(young, one.text_at("profile"));
+  ASSERT_TRUE(history.is_object()) << text("n1");
+  EXPECT_TRUE(history.text_at("object").starts_with("ConfigMap koordinator-system/tidemark-history-profiles-"));
+  EXPECT_FALSE(history.text_at("revision").empty());
+  EXPECT_TRUE(says(std::string(history.text_at("gives")), "jobs/StatefulSet/web"));
+}
+
+}  // namespace
+}  // namespace tidemark::cli

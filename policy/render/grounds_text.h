@@ -1,0 +1,66 @@
+// What an offer rests on beside the terms of its formulas: which revision of the settings is in force on the node and
+// why that one, what evictions let the node do, and the young pods that count with what they request. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "model/resources.h"
+#include "policy/budget/budget.h"
+#include "policy/rollout/stored.h"
+
+namespace tidemark::policy {
+
+struct SettingsGround {
+  enum class Place : std::uint8_t {
+    kUnknown,     // nobody stored what is in force where
+    kEverywhere,  // no other revision is in force anywhere
+    kReached,     // it is being rolled out, and has reached this node
+    kKept,        // a newer one is being rolled out, and has not reached this node
+  };
+  std::string hash;
+  std::string pool;
+  bool canary = false;  // the pool takes new settings first
+  Place place = Place::kUnknown;
+  std::string name;                     // "8 (7f3a…)"; "" where it is not stored
+  std::optional<base::WallTime> taken;  // when it was
+  std::string target;                   // the one that is being rolled out
+  Phase phase = Phase::kSettled;
+  std::optional<Hold> hold;
+};
+// Of the node, as the stored state has it. The state has a layer, and the book its revision.
+SettingsGround settings_ground(const Stored& stored, const RolloutState& state, std::string_view hash, bool canary);
+
+struct EvictionGround {
+  std::optional<Breaker> breaker;             // of the pool; nullopt: not stored, or not recorded
+  PoolGuard guard;                            // what comes of the pool's evictions
+  base::Duration back_off{0};                 // 0: the pool's nodes sell on after an eviction
+  std::optional<base::Duration> evicted_ago;  // offline work of the node, last; as far as anybody can tell
+  std::string told_by;                        // where that stands
+};
+
+struct YoungPod {
+  std::string name;      // "NAMESPACE/NAME"; "" where it was not kept
+  std::string workload;  // the same; "" too where it has none
+  model::Resources request;
+  std::int64_t left_permille = 0;            // of the ramp
+  std::optional<model::Resources> expected;  // by the history of its workload, at this hour
+  std::string profile;                       // the object that holds it
+};
+
+struct Grounds {
+  base::WallTime now;
+  SettingsGround settings;
+  EvictionGround evictions;
+  std::vector<YoungPod> young;
+};
+
+std::string render_text(const Grounds& grounds);
+// Members `pool`, `settings`, `revision`, `evictions` and `youngPods`.
+void add_json(Json& into, const Grounds& grounds);
+
+}  // namespace tidemark::policy

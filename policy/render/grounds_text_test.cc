@@ -1,0 +1,75 @@
+#include "policy/render/grounds_text.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/rollout/rollout.h"
+
+namespace tidemark::policy {
+namespace {
+
+using namespace std::chrono_literals;
+
+base::WallTime at(std::string_view text) {
+  return *base::parse_rfc3339(text);
+}
+
+// Revision 1 is in force on all nodes, 2 on the canaries, and somebody or something holds it there.
+Stored rolling_out() {
+  Stored stored;
+  stored.book = {{1, "aaaa", at("2026-11-20T08:00:00Z"), true, {}}, {2, "bbbb", at("2026-11-21T09:00:00Z"), false, {}}};
+  stored.state.emplace();
+  stored.state->layers = {{"aaaa", kAllNodes, kAllNodes}, {"bbbb", kAllNodes, ""}};
+  stored.state->phase = Phase::kSoak;
+  stored.state->hold = Hold{model::Reason::kRolloutEvictionSpike, at("2026-11-21T09:05:00Z"), {}, "web", 13, 12};
+  return stored;
+}
+
+TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) {
+  const Stored stored = rolling_out();
+  Grounds grounds;
+  grounds.settings = settings_ground(stored, *stored.state, "aaaa", false);
+  grounds.settings.pool = "web";
+  EXPECT_EQ(render_text(grounds),
+            "settings: aaaa, pool web\n"
+            "  revision 1 (aaaa), taken at 2026-11-20T08:00:00Z, kept here while 2 (bbbb) is being rolled out: canary "
+            "nodes run it, soaking\n"
+            "  held since 2026-11-21T09:05:00Z: held: a pool with the new settings evicts more than the limit "
+            "[TM-ROLLOUT-012]\n"
+            "evictions of the pool: sells what its settings give\n");
+  Json out = Json::object();
+  add_json(out, grounds);
+  EXPECT_EQ(out.text_at("settings"), "aaaa");
+  EXPECT_EQ(out.text_at("revision", "here"), "kept");
+  EXPECT_EQ(out.text_at("revision", "rollingOut", "name"), "2 (bbbb)");
+  EXPECT_EQ(out.text_at("revision", "held", "since"), "2026-11-21T09:05:00Z");
+  EXPECT_TRUE(out.at("evictions", "last")->is_null());
+
+  const auto reached = settings_ground(stored, *stored.state, "bbbb", true);
+  EXPECT_EQ(reached.place, SettingsGround::Place::kReached);
+  Stored settled = stored;
+  settled.state->layers.resize(1);
+  const auto everywhere = settings_ground(settled, *settled.state, "aaaa", true);
+  EXPECT_EQ(everywhere.place, SettingsGround::Place::kEverywhere);
+  EXPECT_EQ(everywhere.hold, std::nullopt);
+}
+
+TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
+  const auto last = [](base::Duration ago) {
+    Grounds grounds;
+    grounds.evictions.back_off = 2min;
+    grounds.evictions.evicted_ago = ago;
+    grounds.evictions.told_by = "Pod jobs/etl-1";
+    Json out = Json::object();
+    add_json(out, grounds);
+    return std::pair(render_text(grounds), out.at("evictions", "last", "backsOffSeconds")->get_int().value_or(-1));
+  };
+  const auto [during, left] = last(90s + 500ms);
+  EXPECT_NE(during.find("evicted 1m30s ago (Pod jobs/etl-1): backs off for another 29s"), std::string::npos) << during;
+  EXPECT_EQ(left, 30) << "rounded up: it is not over yet";
+  const auto [after, none] = last(121s);
+  EXPECT_NE(after.find("more than the 2m0s that it backs off"), std::string::npos) << after;
+  EXPECT_EQ(none, 0);
+}
+
+}  // namespace
+}  // namespace tidemark::policy

@@ -1,0 +1,129 @@
+"""`tidemark replay` in the hands of a person: the same bytes for the same record, a difference told field by field where a byte that matters is another."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "previous" / "31e1c13" / "journal" / "0000000000000001.tmj"
+MARK = b"TMJ\x01"
+START, DECISION = 1, 16  # the first byte of a payload
+
+
+def varint(value: int) -> bytes:
+    """As journal/record.h has signed numbers: zigzag, seven bits a byte."""
+    value <<= 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def checksum(content: bytes) -> int:
+    """FNV-1a."""
+    value = 0xCBF29CE484222325
+    for byte in content:
+        value = ((value ^ byte) * 0x100000001B3) & (2**64 - 1)
+    return value
+
+
+def frames(segment: bytes) -> list[bytes]:
+    found, at = [], 0
+    while at < len(segment):
+        assert segment[at : at + 4] == MARK
+        length = struct.unpack_from("<I", segment, at + 4)[0]
+        found.append(segment[at + 16 : at + 16 + length])
+        at += 16 + length
+    return found
+
+
+def segment(payloads: list[bytes]) -> bytes:
+    out = b""
+    for payload in payloads:
+        length = struct.pack("<I", len(payload))
+        out += MARK + length + struct.pack("<Q", checksum(length + payload)) + payload
+    return out
+
+
+class Replay(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="tidemark-replay-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.payloads = frames(GOLDEN.read_bytes())
+
+    def replay(self, *words: str) -> tuple[int, str]:
+        (self.folder / GOLDEN.name).write_bytes(segment(self.payloads))
+        done = subprocess.run(
+            [os.environ["TIDEMARK_BINARY"], "replay", "--journal-dir", str(self.folder), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual("", done.stderr)
+        return done.returncode, done.stdout
+
+    def last_of(self, node: str) -> int:
+        name = bytes([len(node)]) + node.encode()
+        return max(i for i, payload in enumerate(self.payloads) if payload[0] == DECISION and name in payload[:40])
+
+    def shrink(self, place: int) -> None:
+        """The node of the record has 31 cores, and had 32: its capacity, and what of it is allocatable."""
+        self.assertIn(varint(32000), self.payloads[place])
+        self.payloads[place] = self.payloads[place].replace(varint(32000), varint(31000), 1)
+
+    def test_the_same_record_gives_the_same_bytes(self):
+        self.assertEqual(GOLDEN.read_bytes(), segment(self.payloads), "the frames are what they are taken for")
+        decisions = sum(payload[0] == DECISION for payload in self.payloads)
+        code, text = self.replay()
+        self.assertEqual((0, f"{decisions} decisions made again: {decisions} the same, 0 otherwise, 0 not readable\n"), (code, text))
+        self.assertEqual((0, text), self.replay())
+        told = json.loads(self.replay("-o", "json")[1])
+        self.assertEqual(([], {}), (told["differences"], told["fields"]))
+
+    def test_a_byte_that_matters_is_a_difference_in_the_fields_that_it_matters_to(self):
+        """The line was at 60 %: of 32 cores 19.2, of 31 they are 18.6; the system used 2 and a pod 2."""
+        self.shrink(self.last_of("previous-plain"))
+        code, text = self.replay("-o", "json")
+        self.assertEqual(1, code)
+        told = json.loads(text)
+        self.assertEqual((1, 0), (told["differ"], told["unreadable"]))
+        [one] = told["differences"]
+        self.assertEqual("previous-plain", one["node"])
+        changes = {each["field"]: (each["before"], each["after"]) for each in one["changes"]}
+        self.assertEqual(("15200", "14600"), changes["kubernetes.io/batch-cpu.published"])
+        self.assertEqual(("15200", "14600"), changes["publish.kubernetes.io/batch-cpu"])
+        self.assertFalse([field for field in changes if "memory" in field], "no byte of its memory is another")
+        self.assertEqual({field: 1 for field in changes}, told["fields"])
+        self.assertFalse([note for note in told["notes"] if "report it" in note], "another version may come to something else")
+        text = self.replay()[1]
+        self.assertIn("kubernetes.io/batch-cpu.published: 15200 -> 14600\n", text)
+        self.assertIn(" 1 otherwise, 0 not readable\n", text)
+        self.assertEqual(1, self.replay("--limit=0")[0])
+        self.assertEqual(0, self.replay("--node=previous-idle")[0], "the other nodes are as they were")
+
+    def test_a_difference_by_the_same_version_is_a_fault_and_says_so(self):
+        policy = json.loads(self.replay("-o", "json")[1])["policy"]
+        start = self.payloads[0]
+        self.assertEqual((START, varint(3) + varint(2)), (start[0], start[1:3]), "schema and policy of its writer")
+        self.payloads[0] = start[:2] + varint(policy) + start[3:]
+        self.assertEqual(0, self.replay()[0])
+        self.shrink(self.last_of("previous-plain"))
+        code, text = self.replay()
+        self.assertEqual(1, code)
+        self.assertIn(f"1 of them were made by policy {policy}, which is this program's: the same should have come out. Please report it", text)
+
+    def test_a_byte_that_is_damaged_is_no_difference(self):
+        whole = segment(self.payloads)
+        damaged = bytearray(whole)
+        damaged[-1] ^= 0x55
+        (self.folder / GOLDEN.name).write_bytes(damaged)
+        done = subprocess.run([os.environ["TIDEMARK_BINARY"], "replay", "--journal-dir", str(self.folder)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(" the same, 0 otherwise, ", done.stdout)
+        self.assertIn("damaged bytes", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
