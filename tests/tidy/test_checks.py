@@ -131,6 +131,25 @@ class Checks(unittest.TestCase):
             with self.subTest(text):
                 self.broken(checks.bans, {place: text + "\n"}, f"{place}:1")
 
+    def test_nobody_starts_another_program(self):
+        for text in (
+            '::execvp(argv[0], argv);', 'execve("/bin/sh", a, e);', 'std::system("ls");', 'FILE* f = popen("ls", "r");', "posix_spawn(&pid, p, 0, 0, a, e);",
+            "::posix_spawnp(&pid, p, 0, 0, a, e);", "fexecve(fd, a, e);", "syscall(SYS_execveat, fd);",
+        ):
+            for place in ("agent/x.cc", "linux/x.cc", "net/x.cc", "base/x.h", "runtime/pods/x.cc", "main/x.cc"):
+                with self.subTest(text, place=place):
+                    self.broken(checks.bans, {place: text + "\n"}, f"{place}:1")
+        for text, place in {
+            "::execvp(argv[0], argv);": "runtime/shim/shim.cc", "::posix_spawn(&pid);": "runtime/containers.cc", 'system("ls");': "agent/x_test.cc",
+            "auto s = input.system();": "agent/x.cc", "sqlite3_exec(db);": "kube/x.cc", "const pid_t child = ::fork();": "linux/x.cc", "seen->system(1);": "agent/y.cc",
+            "Step::system(1);": "policy/x.cc",
+        }.items():
+            with self.subTest(text, place=place):
+                self.broken(checks.bans, {place: text + "\n"})
+
+    def test_the_agent_has_no_way_to_what_starts_programs(self):
+        self.assertFalse(layers.MAY_USE["agent"] & {"runtime", "embedded", "main", "cli"})
+
     def test_bans_free_places(self):
         for text, place in {
             "base::SystemClock clock;": "main/x.cc", "SystemClock c;": "base/clock.h", "Random::seed_from_system();": "main/x.cc",
