@@ -101,7 +101,8 @@ class RunningAgent final : public Agent {
         protect_(loop, {machine_->hierarchies, connections.kernel.writer(), condition_, connections.audit}, log_,
                  metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
-                  options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates}),
+                  options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
+                  measures_of(facilities_)}),
         killer_(machine_->hierarchies, connections.killing),
         events_(loop, connections.client, log_, metrics, "tidemark-agent"),
         losses_(loop, log_, metrics, options_.state_dir),
@@ -203,12 +204,10 @@ class RunningAgent final : public Agent {
     return config;
   }
 
-  // Nobody reads these two yet. Cycles an instruction take descriptors, and two counters from whoever profiles; waiting
-  // for processors takes a file of each process.
   static SamplerOptions sampler_options() {
     SamplerOptions options;
-    options.cpi.on = false;
-    options.run_queue = false;
+    options.cpi.on = is_read(Facility::kCpi);
+    options.run_queue = is_read(Facility::kRunQueue);
     return options;
   }
 

@@ -46,6 +46,7 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
     }
   }
   next_status_.trials = options_.trials;
+  next_status_.measures = options_.measures;
 }
 
 void ProtectController::use_node(NodeFacts facts) {
@@ -344,6 +345,12 @@ void ProtectController::fill_status(const policy::Stance& stance, const Enforced
     next.why = stance.order->why;
   }
   next.refused = enforced.refused + (oom_ ? oom_->report().refused : 0);
+  if (oom_) {
+    next.oom.refused = oom_->report().refused;
+    next.oom.foreign = oom_->report().foreign;
+    next.oom.may_lower = oom_->may_lower();
+  }
+  next.oom.trouble = oom_trouble_;
   next.left = enforced.left;
   next.unmet = static_cast<std::int64_t>(strategies_.unmet());
   next.trouble = trouble_;

@@ -43,6 +43,7 @@ struct ProtectOptions {
   std::string kubelet_dir = "/var/lib/kubelet";
   KnobTrials trials{};   // of the kernel, for the status
   FeatureGates gates{};  // of what nobody says anything of, only that is enforced which they let through
+  std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
 };
 
 // What lies outside, and outlives it.
