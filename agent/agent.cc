@@ -19,6 +19,7 @@
 #include "agent/protect/machinery.h"
 #include "agent/protect/node_facts.h"
 #include "agent/protect/protect_controller.h"
+#include "agent/record/last_action.h"
 #include "agent/record/recorder.h"
 #include "agent/report/node_metric_controller.h"
 #include "agent/report/node_size.h"
@@ -98,8 +99,8 @@ class RunningAgent final : public Agent {
                      {models_folder(), {options_.safety_margin_percent, policy::kColdStart}}),
         condition_(loop, connections.client, log_, options_.node_name),
         trial_(linux::probe_knobs(machine_->hierarchies, machine_->proc, "", connections.kernel)),
-        protect_(loop, {machine_->hierarchies, connections.kernel.writer(), condition_, connections.audit}, log_,
-                 metrics, find_out_machinery(see(), trial_, log_),
+        protect_(loop, {machine_->hierarchies, connections.kernel.writer(), condition_, audited(connections.audit)},
+                 log_, metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
                   options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
                   measures_of(facilities_)}),
@@ -110,7 +111,7 @@ class RunningAgent final : public Agent {
         take_back_(loop, connections.client.ahead(), log_, options_.node_name, options_.yarn_hold_back),
         ending_(loop,
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
-                 &take_back_, connections.audit},
+                 &take_back_, audited(connections.audit)},
                 log_, options_.audit_actor),
         disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
@@ -323,6 +324,13 @@ class RunningAgent final : public Agent {
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
+  std::function<void(model::AuditLine)> audited(std::function<void(model::AuditLine)> audit) {
+    return [this, audit = std::move(audit)](model::AuditLine line) {
+      last_action_.take(line, loop_.clock().monotonic());
+      if (audit) audit(std::move(line));
+    };
+  }
+
   void tell_refused(const TaskSnapshot& tasks) {
     std::vector<std::string> refused;
     for (const RefusedTask& each : tasks.refused) {
@@ -353,7 +361,8 @@ class RunningAgent final : public Agent {
                 {{"what", linux::to_string(event.kind)},
                  {"process", event.task},
                  {"group", event.group},
-                 {"task", owner == nullptr ? "" : base::cat(owner->task->ns, "/", owner->task->name)}});
+                 {"task", owner == nullptr ? "" : base::cat(owner->task->ns, "/", owner->task->name)},
+                 {"our_last_action", last_action_.text(loop_.clock().monotonic())}});
       metrics_
           .counter("tidemark_agent_kernel_incidents_total", "What the kernel's log told of, by kind.",
                    {{"reason", linux::to_string(event.kind)}})
@@ -383,6 +392,7 @@ class RunningAgent final : public Agent {
   NodeMetricController reports_;
   PredictionController predictions_;
   ConditionController condition_;
+  LastAction last_action_;
   Result<linux::KnobReport> trial_;
   ProtectController protect_;
   linux::KernelGroupKiller killer_;

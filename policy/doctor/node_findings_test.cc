@@ -384,9 +384,15 @@ class AnyNode : public ::testing::TestWithParam<int> {
     out.latched = coin();
     out.holds = coin();
     if (coin()) {
-      out.agent =
-          AgentFound{{}, coin(), coin() ? "no room" : "", coin() ? "ada" : "", "", amount(), amount(), amount(),
-                     {amount(), amount(), coin(), coin() ? "no room" : ""}};
+      out.agent = AgentFound{{},
+                             coin(),
+                             coin() ? "no room" : "",
+                             coin() ? "ada" : "",
+                             "",
+                             amount(),
+                             amount(),
+                             amount(),
+                             {amount(), amount(), coin(), coin() ? "no room" : ""}};
       if (coin()) out.agent->strategies.push_back({model::Strategy::kEviction, "observe", "", amount(), ""});
     }
     return out;

@@ -93,7 +93,8 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
       "                     fix: the agent's log names each file, and what the kernel said\n"
       "warn  files          2 files: somebody else keeps changing this file: it is left to him for a while "
       "[TM-AGENT-008]\n";
-  const std::string ordered = "ok    out of memory  3 processes of offline work and of what it depends on in their place\n";
+  const std::string ordered =
+      "ok    out of memory  3 processes of offline work and of what it depends on in their place\n";
   EXPECT_NE(text.find(ordered), std::string::npos) << text;
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
