@@ -302,10 +302,10 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kOomOnlyShown:
       return {oom_text(agent)};
     case NodeFact::kOomNotLowered:
-      return {cat(count_text(agent.oom.refused, "process"), " cannot be given a place",
+      return {cat(in_force_count_text(model::Strategy::kOomOrder, agent.oom.refused), " cannot be given a place",
                   agent.oom.may_lower ? "" : ": to lower what a runtime gave takes CAP_SYS_RESOURCE")};
     case NodeFact::kOomForeign:
-      return {cat("of another pid namespace: ", count_text(agent.oom.foreign, "process"))};
+      return {cat("of another pid namespace: ", in_force_count_text(model::Strategy::kOomOrder, agent.oom.foreign))};
     case NodeFact::kOomTrouble:
       return {cat("not everybody has a place: ", agent.oom.trouble)};
     case NodeFact::kMeasures:

@@ -114,7 +114,7 @@ TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
   found.agent->strategies[0].stance = "observe";
   found.agent->oom = {};
-  const std::string shown = "ok    out of memory  not enforced (observe): the kernel goes by what each process has\n";
+  const std::string shown = "ok   out of memory  not enforced (observe): the kernel goes by what each process has\n";
   EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);
 }
 

@@ -126,14 +126,18 @@ class Protection(Protecting):
         writer.join()
 
         self.assertEqual(THEIRS, self.reads(contested), "he has it")
-        written = [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
         places = {(str(file.parent)[str(file.parent).index(self.node.cgroup) :], file.name) for file in (*ours, contested)}
-        told = [(each["object"]["part"], each["reason"]) for each in written if (each["object"]["name"].strip("/"), each["object"]["part"]) in places and each["reason"] in DRIFT]
-        self.assertEqual(sorted([(file.name, REPAIRED) for file in ours] + [(contested.name, REPAIRED)] * 2 + [(contested.name, LEFT)]), sorted(told), "twice set again, and no third time")
+
+        def told() -> list[tuple[str, str]]:
+            lines = [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
+            return sorted((each["object"]["part"], each["reason"]) for each in lines if (each["object"]["name"].strip("/"), each["object"].get("part")) in places and each["reason"] in DRIFT)
+
+        wait_for(lambda: (contested.name, LEFT) in told(), "an audit that says so", self.agent, LIMIT_S)
+        self.assertEqual(sorted([(file.name, REPAIRED) for file in ours] + [(contested.name, REPAIRED)] * 2 + [(contested.name, LEFT)]), told(), "twice set again, and no third time")
         self.assertEqual(1, self.says()["left"])
         done = self.tidemark("doctor", "node", "-o", "json", "--kubelet-endpoint", self.node.kubelet, "--kubelet-cgroup-root", f"/{self.node.cgroup}")
         files = [each for each in json.loads(done.stdout)["findings"] if each["what"] == "files"]
-        self.assertIn("another writer", json.dumps(files), done.stdout + done.stderr)
+        self.assertIn(LEFT, json.dumps(files), done.stdout + done.stderr)
 
     @staticmethod
     def reads(file: Path) -> str:
