@@ -28,6 +28,8 @@ using testing::parsed;
 constexpr long kTimer = 2;
 // Suppression by processors chooses them anew each time: it grows with the processors, not with what runs on them.
 constexpr long kChoiceOfFour = 14;
+// Classes, for each offline pod.
+constexpr long kDivided = 10;
 
 class AgentSteady : public AgentTest {
  protected:
@@ -69,7 +71,7 @@ class AgentSteady : public AgentTest {
   }
 
   // So many allocations each second of a minute, after as long without a change.
-  std::vector<long> allocations_of(std::string_view threshold) {
+  std::vector<long> allocations_of(std::string_view threshold, std::string_view more = "") {
     node.proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
     node.proc.write("sys/kernel/random/boot_id", "b1\n");
     node.numa_tree.write("devices/system/cpu/online", "0-3\n");
@@ -86,7 +88,7 @@ class AgentSteady : public AgentTest {
     must("POST", kNodeSlos,
          parsed(base::cat(R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeSLO","metadata":{"name":"n1"},
                              "spec":{"resourceUsedThresholdWithBE":{"enable":true)",
-                          threshold, "}}}")));
+                          threshold, "}", more, "}}")));
     nodemetric();
     start(state.root());
     EXPECT_TRUE(
@@ -137,6 +139,19 @@ TEST_F(AgentSteady, SuppressionByProcessorsChoosesThemAnew) {
   const auto made = allocations_of("");
   EXPECT_GE(std::ranges::count(made, kTimer + kChoiceOfFour), kQuietSeconds) << ::testing::PrintToString(made);
   EXPECT_EQ(in_force(model::Strategy::kCpuSuppress), 1) << "of all offline pods together, on v2";
+}
+
+// Of our own settings. What each class has, and the quota of each of its tasks, is divided anew by a function of
+// values.
+TEST_F(AgentSteady, ClassesAreDividedAnewForEachOfflinePod) {
+  const auto made = allocations_of(R"(,"cpuSuppressPolicy":"cfsQuota")",
+                                   R"(,"extensions":{"Object":{"tidemark":{"schema":1,"agent":{
+      "modes":{"default":"enforce"},"classes":[{"name":"spark","order":20},{"name":"free","order":10}]}}}})");
+  const auto few = [](long each) { return each <= kTimer + kDivided * kPodsOfEach; };
+  const auto quiet = kQuietSeconds - 6;  // every ten seconds oomOrder looks for new processes
+  EXPECT_GE(std::ranges::count_if(made, few), quiet) << ::testing::PrintToString(made);
+  EXPECT_EQ(in_force(model::Strategy::kCpuSuppress), 1 + kPodsOfEach) << "of all of them, and of each";
+  EXPECT_EQ(in_force(model::Strategy::kClassWeights), kPodsOfEach);
 }
 
 }  // namespace
