@@ -98,8 +98,11 @@ class RunningAgent final : public Agent {
         predictions_(loop, connections.files, log_, metrics,
                      {models_folder(), {options_.safety_margin_percent, policy::kColdStart}}),
         condition_(loop, connections.client, log_, options_.node_name),
+        audit_(connections.audit),
         trial_(linux::probe_knobs(machine_->hierarchies, machine_->proc, "", connections.kernel)),
-        protect_(loop, {machine_->hierarchies, connections.kernel.writer(), condition_, audited(connections.audit)},
+        protect_(loop,
+                 {machine_->hierarchies, connections.kernel.writer(), condition_,
+                  [this](model::AuditLine line) { did(std::move(line)); }},
                  log_, metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
                   options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
@@ -111,7 +114,7 @@ class RunningAgent final : public Agent {
         take_back_(loop, connections.client.ahead(), log_, options_.node_name, options_.yarn_hold_back),
         ending_(loop,
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
-                 &take_back_, audited(connections.audit)},
+                 &take_back_, [this](model::AuditLine line) { did(std::move(line)); }},
                 log_, options_.audit_actor),
         disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
@@ -324,15 +327,14 @@ class RunningAgent final : public Agent {
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
-  std::function<void(model::AuditLine)> audited(std::function<void(model::AuditLine)> audit) {
-    return [this, audit = std::move(audit)](model::AuditLine line) {
-      last_action_.take(line, loop_.clock().monotonic());
-      if (audit) audit(std::move(line));
-    };
+  void did(model::AuditLine line) {
+    last_action_.take(line, loop_.clock().monotonic());
+    if (audit_) audit_(std::move(line));
   }
 
   void tell_refused(const TaskSnapshot& tasks) {
     std::vector<std::string> refused;
+    refused.reserve(tasks.refused.size());
     for (const RefusedTask& each : tasks.refused) {
       refused.push_back(base::cat(each.task->name, " claims ", base::in_quotes(each.task->path), ": ",
                                   to_string(each.why), each.owner ? base::cat(" (", each.owner->name, ")") : ""));
@@ -392,6 +394,7 @@ class RunningAgent final : public Agent {
   NodeMetricController reports_;
   PredictionController predictions_;
   ConditionController condition_;
+  std::function<void(model::AuditLine)> audit_;
   LastAction last_action_;
   Result<linux::KnobReport> trial_;
   ProtectController protect_;
