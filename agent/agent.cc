@@ -19,6 +19,7 @@
 #include "agent/protect/machinery.h"
 #include "agent/protect/node_facts.h"
 #include "agent/protect/protect_controller.h"
+#include "agent/record/last_action.h"
 #include "agent/record/recorder.h"
 #include "agent/report/node_metric_controller.h"
 #include "agent/report/node_size.h"
@@ -97,11 +98,15 @@ class RunningAgent final : public Agent {
         predictions_(loop, connections.files, log_, metrics,
                      {models_folder(), {options_.safety_margin_percent, policy::kColdStart}}),
         condition_(loop, connections.client, log_, options_.node_name),
+        audit_(connections.audit),
         trial_(linux::probe_knobs(machine_->hierarchies, machine_->proc, "", connections.kernel)),
-        protect_(loop, {machine_->hierarchies, connections.kernel.writer(), condition_, connections.audit}, log_,
-                 metrics, find_out_machinery(see(), trial_, log_),
+        protect_(loop,
+                 {machine_->hierarchies, connections.kernel.writer(), condition_,
+                  [this](model::AuditLine line) { did(std::move(line)); }},
+                 log_, metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
-                  options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates}),
+                  options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
+                  measures_of(facilities_)}),
         killer_(machine_->hierarchies, connections.killing),
         events_(loop, connections.client, log_, metrics, "tidemark-agent"),
         losses_(loop, log_, metrics, options_.state_dir),
@@ -109,7 +114,7 @@ class RunningAgent final : public Agent {
         take_back_(loop, connections.client.ahead(), log_, options_.node_name, options_.yarn_hold_back),
         ending_(loop,
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
-                 &take_back_, connections.audit},
+                 &take_back_, [this](model::AuditLine line) { did(std::move(line)); }},
                 log_, options_.audit_actor),
         disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
@@ -203,12 +208,10 @@ class RunningAgent final : public Agent {
     return config;
   }
 
-  // Nobody reads these two yet. Cycles an instruction take descriptors, and two counters from whoever profiles; waiting
-  // for processors takes a file of each process.
   static SamplerOptions sampler_options() {
     SamplerOptions options;
-    options.cpi.on = false;
-    options.run_queue = false;
+    options.cpi.on = is_read(Facility::kCpi);
+    options.run_queue = is_read(Facility::kRunQueue);
     return options;
   }
 
@@ -324,8 +327,14 @@ class RunningAgent final : public Agent {
     protect_.tell_eviction(eviction_.says(), lines_.says());
   }
 
+  void did(model::AuditLine line) {
+    last_action_.take(line, loop_.clock().monotonic());
+    if (audit_) audit_(std::move(line));
+  }
+
   void tell_refused(const TaskSnapshot& tasks) {
     std::vector<std::string> refused;
+    refused.reserve(tasks.refused.size());
     for (const RefusedTask& each : tasks.refused) {
       refused.push_back(base::cat(each.task->name, " claims ", base::in_quotes(each.task->path), ": ",
                                   to_string(each.why), each.owner ? base::cat(" (", each.owner->name, ")") : ""));
@@ -354,7 +363,8 @@ class RunningAgent final : public Agent {
                 {{"what", linux::to_string(event.kind)},
                  {"process", event.task},
                  {"group", event.group},
-                 {"task", owner == nullptr ? "" : base::cat(owner->task->ns, "/", owner->task->name)}});
+                 {"task", owner == nullptr ? "" : base::cat(owner->task->ns, "/", owner->task->name)},
+                 {"our_last_action", last_action_.text(loop_.clock().monotonic())}});
       metrics_
           .counter("tidemark_agent_kernel_incidents_total", "What the kernel's log told of, by kind.",
                    {{"reason", linux::to_string(event.kind)}})
@@ -384,6 +394,8 @@ class RunningAgent final : public Agent {
   NodeMetricController reports_;
   PredictionController predictions_;
   ConditionController condition_;
+  std::function<void(model::AuditLine)> audit_;
+  LastAction last_action_;
   Result<linux::KnobReport> trial_;
   ProtectController protect_;
   linux::KernelGroupKiller killer_;

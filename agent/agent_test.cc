@@ -129,6 +129,36 @@ TEST_F(AgentTest, WhatWasLearnedOutlivesIt) {
       << lines;  // the pod's, five classes', the node's and the system's
 }
 
+// A kill for want of memory beside what was limited right before: whoever reads the log sees both.
+TEST_F(AgentTest, WhatTheKernelSaysIsToldBesideOurLastAction) {
+  node.proc.write("kmsg", "");
+  node.proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
+  node.proc.write("sys/kernel/random/boot_id", "b1\n");
+  pod("", "web");
+  const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
+  node.group(group);
+  const auto complain = [&] {
+    std::ofstream(node.proc.path("kmsg"), std::ios::app)
+        << "6,1,1000,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/"
+        << group << ",task_memcg=/" << group << ",task=java,pid=42,uid=0\n";
+    lines.clear();
+    work(2s, {}, 100);
+  };
+  start();
+  work(2s, {}, 100);
+  complain();
+  EXPECT_NE(lines.find("task=default/web"), std::string::npos) << lines;
+  EXPECT_NE(lines.find(R"(our_last_action="none since its start")"), std::string::npos) << lines;
+  must("POST", kNodeSlos,
+       parsed(R"({"apiVersion":"slo.koordinator.sh/v1alpha1","kind":"NodeSLO","metadata":{"name":"n1"},
+      "spec":{"resourceUsedThresholdWithBE":{"enable":true,"cpuSuppressPolicy":"cfsQuota"}}})"));
+  node.cgroups.write("kubepods/besteffort/cpu.max", "max 100000\n");
+  pod("", "job", R"(,"labels":{"koordinator.sh/qosClass":"BE"})");
+  work(5s, {}, 100);
+  complain();
+  EXPECT_NE(lines.find("our_last_action=\"write kubepods/besteffort cpu.cfs_quota_us"), std::string::npos) << lines;
+}
+
 // For `tidemark incident`, days later.
 TEST_F(AgentTest, WhatWasMeasuredIsRecorded) {
   node.group("kubepods/burstable/podu1");

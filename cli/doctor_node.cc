@@ -1,5 +1,6 @@
 #include "cli/doctor_node.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "agent/protect/kept_objects.h"
 #include "agent/protect/machinery.h"
 #include "agent/protect/status.h"
+#include "agent/sampler/facilities.h"
 #include "agent/tasks/group_watch.h"
 #include "agent/tasks/kubelet_question.h"
 #include "base/text.h"
@@ -49,7 +51,8 @@ policy::AgentFound said_by(const agent::AgentStatus& status) {
   out.trouble = status.trouble;
   out.ordered_by = status.by;
   out.ordered_why = status.why;
-  out.refused = status.refused;
+  out.refused = std::max<std::int64_t>(status.refused - status.oom.refused, 0);  // the rest are no files
+  out.oom = status.oom;
   out.left = status.left;
   out.unmet = status.unmet;
   return out;
@@ -117,6 +120,7 @@ class Examination {
     found_.holds = (*status)->holding;
     found_.agent = said_by(**status);
     trials_ = std::move((*status)->trials);
+    found_.measures = std::move((*status)->measures);
   }
 
   void look_at_groups(const linux::Folder& proc) {
@@ -125,6 +129,7 @@ class Examination {
       found_.layout = layout_of(groups->layout());
       found_.group_pressure = found_.node_pressure && groups->home(linux::File::kCpuPressure) != nullptr;
       look_at_driver(*groups);
+      if (found_.measures.empty()) look_at_measures(*groups, proc);
     }
     report_.tried_by = TriedBy::kAgent;
     if (!trials_.any()) {
@@ -135,6 +140,13 @@ class Examination {
     if (!trials_.not_tried.empty()) report_.tried_by = TriedBy::kNobody;
     found_.knobs = std::move(trials_.found);
     found_.not_tried = std::move(trials_.not_tried);
+  }
+
+  // As an agent would that began now, by whoever asks: root of the machine sees what a pod may not.
+  void look_at_measures(const linux::Hierarchies& groups, const linux::Folder& proc) {
+    const auto numa = linux::Folder::open(options_.sys_root + "/devices/system/node");
+    found_.measures =
+        agent::measures_of(agent::probe_facilities({groups, proc, numa ? &*numa : nullptr, options_.kernel_log}));
   }
 
   void look_at_driver(const linux::Hierarchies& groups) {

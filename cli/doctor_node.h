@@ -23,6 +23,8 @@ struct DoctorOptions {
   std::string kubelet_root = "/";  // its cgroupRoot
   std::string kubelet_dir = "/var/lib/kubelet";
   std::string runtime_dir = "/var/lib/containerd";
+  std::string sys_root = "/sys";
+  std::string kernel_log = "/dev/kmsg";
 };
 
 // What lies outside, and outlives the examination.

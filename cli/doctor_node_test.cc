@@ -142,6 +142,38 @@ TEST_F(DoctorNode, WhatIsInForceIsTold) {
   }));
 }
 
+TEST_F(DoctorNode, ProcessesWithoutTheirPlaceAreNoFiles) {
+  agent::AgentStatus status;
+  status.strategies = {{model::Strategy::kOomOrder, "enforce", "TM-AGENT-001", 3, "3 groups"}};
+  status.refused = 2;
+  status.oom.refused = 2;
+  status.oom.may_lower = false;
+  agent_runs(status);
+  const DoctorReport report = examine();
+  EXPECT_EQ(of(report, NodeTopic::kFiles).fact, NodeFact::kFilesAsWanted);
+  EXPECT_EQ(of(report, NodeTopic::kOomOrder).fact, NodeFact::kOomNotLowered);
+  EXPECT_FALSE(report.bad());
+}
+
+TEST_F(DoctorNode, WhatIsMeasuredIsToldByTheAgentAndElseFoundOut) {
+  options.sys_root = state.root() + "/sys";
+  options.kernel_log = state.root() + "/no-kmsg";
+  proc.write("self/schedstat", "1 2 3\n");
+  const auto told = [&](std::string_view what) {
+    const auto found = of(examine(), NodeTopic::kMeasures).measures;
+    const auto at = std::ranges::find(found, what, &policy::MeasureFound::what);
+    return at == found.end() ? policy::MeasureFound() : *at;
+  };
+  EXPECT_TRUE(told("run queue").there);
+  EXPECT_FALSE(told("run queue").read);
+  EXPECT_FALSE(told("cpi").there) << "no group of this folder is one";
+  EXPECT_NE(told("kernel log").why.find("no-kmsg"), std::string::npos);
+  agent::AgentStatus status;
+  status.measures = {{"run queue", false, false, "not mounted there"}};
+  agent_runs(status);
+  EXPECT_EQ(told("run queue"), status.measures[0]) << "what the agent sees, not what root of the machine does";
+}
+
 TEST_F(DoctorNode, AnAgentOfAnOlderVersionTellsOfNoTrial) {
   agent_runs({});
   const DoctorReport report = examine();

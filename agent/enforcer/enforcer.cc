@@ -203,6 +203,20 @@ bool Enforcer::may_write(HeldFile& file, const linux::Group& group, Permit permi
   return widest ? linux::same_value(file.file, *version, *widest, *stands) : !file.ours;
 }
 
+// Nobody touched it since. Nearly every look ends here, so nothing is allocated for it.
+bool Enforcer::still_stands(const HeldGroup& group, HeldFile& file, const std::string& text) {
+  if (!file.ours || !file.stands || file.refused || file.contest.standing_back) return false;
+  const auto there = group.group->read(file.file, buffer_);
+  if (!there || !*there || !linux::same_value(file.file, *group.group->version(file.file), **there, text)) return false;
+  const base::MonotonicTime now = clock_.monotonic();
+  *file.stands = text;
+  file.next_look = now + kLookInterval;
+  if (file.contest != policy::ContestState()) {
+    file.contest = policy::step(file.contest, policy::ContestEvent::kNothing, {}, now).state;
+  }
+  return true;
+}
+
 void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
   auto at = groups_.find(std::string_view(write.group));
   if (at == groups_.end()) at = groups_.emplace(write.group, HeldGroup()).first;
@@ -222,6 +236,7 @@ void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
   const auto version = group.group->version(wanted);
   if (!version) return;
   auto text = text_of(wanted, *version, write.value, write.cpus);
+  if (same && text && still_stands(group, file, *text)) return;
   Pending pending{&group, &file, at->first, text.value_or(""), {}, write.reason, false};
   if (!text) {
     if (!std::exchange(file.refused, true)) tell(pending, "", Reason::kKnobRefused, std::move(text).error());

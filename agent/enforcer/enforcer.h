@@ -119,6 +119,7 @@ class Enforcer {
   static HeldFile& held(HeldGroup& group, linux::File file);
   bool open(const std::string& path, HeldGroup& group);
   void want(const policy::KnobWrite& write, Permit permit);
+  bool still_stands(const HeldGroup& group, HeldFile& file, const std::string& text);
   bool may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text);
   void want_back(const std::string& path, HeldGroup& group, HeldFile& file);
   bool find_out(const std::string& path, HeldGroup& group, HeldFile& file);

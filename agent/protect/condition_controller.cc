@@ -16,18 +16,26 @@ ConditionController::ConditionController(net::EventLoop& loop, kube::Writer& cli
     : loop_(loop), client_(client), log_(log), node_name_(std::move(node_name)), scope_(loop) {}
 
 void ConditionController::tell(const AgentStatus& status) {
-  const std::string_view reason = condition_reason(status);
-  Said said{reason == "Enforcing" || reason == "Holding" || status.off, std::string(reason), condition_message(status)};
   const base::MonotonicTime now = loop_.clock().monotonic();
   if (writing_ || (not_before_ && now < *not_before_)) return;
+  put_in_words(status);
   const bool old = written_at_ && now - *written_at_ >= kConditionRefresh;
-  if (said == written_ && !old) return;
+  if (said_ == written_ && !old) return;
   // The message counts files: with each pod that comes or goes it is another one, on every node of a cluster.
-  const bool only_words = written_ && written_->enforces == said.enforces && written_->reason == said.reason;
+  const bool only_words = written_ && written_->enforces == said_.enforces && written_->reason == said_.reason;
   if (only_words && written_at_ && now - *written_at_ < kConditionWordsPause) return;
-  if (!written_ || written_->enforces != said.enforces) turned_ = loop_.clock().wall();
+  if (!written_ || written_->enforces != said_.enforces) turned_ = loop_.clock().wall();
   writing_ = true;
-  scope_.spawn(write(std::move(said)));
+  scope_.spawn(write(said_));
+}
+
+// Each second it is the same that is to be said; when it was shown is no part of it.
+void ConditionController::put_in_words(const AgentStatus& status) {
+  if (told_) told_->at = status.at;
+  if (status == told_) return;
+  told_ = status;
+  const std::string_view reason = condition_reason(status);
+  said_ = {reason == "Enforcing" || reason == "Holding" || status.off, std::string(reason), condition_message(status)};
 }
 
 net::Task<void> ConditionController::write(Said said) {

@@ -29,12 +29,15 @@ class ConditionController {
     std::string reason, message;
     bool operator==(const Said&) const = default;
   };
+  void put_in_words(const AgentStatus& status);
   net::Task<void> write(Said said);
 
   net::EventLoop& loop_;
   kube::Writer& client_;
   base::Log log_;
   std::string node_name_;
+  std::optional<AgentStatus> told_;  // what `said_` says
+  Said said_;
   std::optional<Said> written_;
   base::WallTime turned_;  // when `enforces` became what it is
   std::optional<base::MonotonicTime> not_before_;

@@ -54,6 +54,14 @@ KnobTrials trials_of(const Result<linux::KnobReport>& trial) {
   return out;
 }
 
+std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities) {
+  std::vector<policy::MeasureFound> out;
+  for (const FacilityReport& each : facilities) {
+    out.push_back({std::string(to_string(each.facility)), each.there, is_read(each.facility), each.why});
+  }
+  return out;
+}
+
 Machinery find_out_machinery(const MachineSights& sights, const Result<linux::KnobReport>& trial,
                              const base::Log& log) {
   Machinery out;

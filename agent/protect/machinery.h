@@ -1,10 +1,13 @@
 // What this machine's kernel takes and how its processors lie, found out once at the start.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "agent/protect/status.h"
 #include "agent/protect/strategies.h"
+#include "agent/sampler/facilities.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "linux/cgroup/hierarchies.h"
@@ -24,6 +27,8 @@ struct MachineSights {
 Machinery find_out_machinery(const MachineSights& sights, const Result<linux::KnobReport>& trial, const base::Log& log);
 
 KnobTrials trials_of(const Result<linux::KnobReport>& trial);
+// What can be seen here and is, by agent/sampler/facilities.h.
+std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities);
 
 // Its CPU manager sets the processors of containers itself (the policy in `cpu_manager_state`).
 bool kubelet_is_static(const std::string& kubelet_dir);

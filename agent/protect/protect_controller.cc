@@ -35,16 +35,18 @@ ProtectController::ProtectController(net::EventLoop& loop, ProtectOutside outsid
       log_(log),
       metrics_(metrics),
       options_(std::move(options)),
+      run_latch_(run_latch(options_.places.run_dir)),
       strategies_(outside_.hierarchies, std::move(machinery)) {
   // A machine that was switched off before it was started anew is off from the first second.
-  const std::string run = run_latch(options_.places.run_dir);
-  if (const auto kept = read_latch(options_.places.latch_file); kept && !read_latch(run)) {
-    if (const auto set = set_latch(run, *kept); !set) {
+  if (const auto kept = read_latch(options_.places.latch_file); kept && !read_latch(run_latch_)) {
+    if (const auto set = set_latch(run_latch_, *kept); !set) {
       log_.warn("the switch of the machine cannot be copied", {{"error", set.error().message}});
       latch_not_copied_ = true;
       latch_ = kept;
     }
   }
+  next_status_.trials = options_.trials;
+  next_status_.measures = options_.measures;
 }
 
 void ProtectController::use_node(NodeFacts facts) {
@@ -112,7 +114,7 @@ bool ProtectController::begin() {
 }
 
 void ProtectController::look_at_latch() {
-  auto now = read_latch(run_latch(options_.places.run_dir));
+  auto now = read_latch(run_latch_);
   // Where no copy could be made the kept one is the switch.
   if (!now && latch_not_copied_) now = read_latch(options_.places.latch_file);
   if (now == latch_) return;
@@ -325,13 +327,16 @@ void ProtectController::tell_audit(model::AuditLine line, model::Reason reason, 
   outside_.audit(std::move(line));
 }
 
-void ProtectController::show(const policy::Stance& stance, const Enforced& enforced) {
-  AgentStatus next;
+// Each second most of it is what it was: it is written over, and nothing allocated.
+void ProtectController::fill_status(const policy::Stance& stance, const Enforced& enforced) {
+  AgentStatus& next = next_status_;
   next.pid = ::getpid();
   next.off = stance.off;
   next.latched = latch_.has_value();
   next.holding = holding_;
   next.peer_present = peer_present();
+  next.by.clear();
+  next.why.clear();
   if (latch_) {
     next.by = latch_->by;
     next.why = latch_->why;
@@ -340,43 +345,57 @@ void ProtectController::show(const policy::Stance& stance, const Enforced& enfor
     next.why = stance.order->why;
   }
   next.refused = enforced.refused + (oom_ ? oom_->report().refused : 0);
+  if (oom_) {
+    next.oom.refused = oom_->report().refused;
+    next.oom.foreign = oom_->report().foreign;
+    next.oom.may_lower = oom_->may_lower();
+  }
+  next.oom.trouble = oom_trouble_;
   next.left = enforced.left;
   next.unmet = static_cast<std::int64_t>(strategies_.unmet());
   next.trouble = trouble_;
   next.evict_lines = evict_lines_;
-  next.trials = options_.trials;
-  if (const auto rung = policy::priority_knob(strategies_.capabilities())) next.priority_by = policy::to_string(*rung);
+  const auto rung = policy::priority_knob(strategies_.capabilities());
+  next.priority_by = rung ? policy::to_string(*rung) : std::string_view();
   const bool may_suppress =
       stance.permits[static_cast<std::size_t>(model::Strategy::kCpuSuppress)] == policy::Permit::kEnforce;
+  next.offline_group.clear();
   if (may_suppress && groups_ != nullptr && groups_->kubepods() != nullptr) {
     next.offline_group = groups_->kubepods()->qos_path(linux::KubeQos::kBestEffort);
   }
+  next.strategies.resize(model::kStrategies.size());
   for (const model::Strategy strategy : model::kStrategies) {
     const auto index = static_cast<std::size_t>(strategy);
-    std::int64_t in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;
-    std::string says;
+    StrategyStatus& told = next.strategies[index];
+    told.strategy = strategy;
+    told.stance = policy::to_string(stance.permits[index]);
+    told.reason = model::reason_id(stance.reasons[index]);
+    told.in_force = enforcer_ ? enforcer_->in_force(strategy) : 0;
     switch (strategy) {
       case model::Strategy::kEviction:
-        says = eviction_says_;
+        told.says = eviction_says_;
         break;
       case model::Strategy::kOomOrder:
-        in_force = oom_ ? std::ssize(oom_->entries()) : 0;
-        says = oom_says();
+        told.in_force = oom_ ? std::ssize(oom_->entries()) : 0;
+        told.says = oom_says();
         break;
       default:
-        says = strategies_.says(strategy);
+        told.says = strategies_.says(strategy);
     }
-    next.strategies.push_back({strategy, std::string(policy::to_string(stance.permits[index])),
-                               std::string(model::reason_id(stance.reasons[index])), in_force, std::move(says)});
   }
+}
+
+void ProtectController::show(const policy::Stance& stance, const Enforced& enforced) {
+  fill_status(stance, enforced);
+  AgentStatus& next = next_status_;
   metrics_.show(next, strategies_.refused().size());
   metrics_.show(strategies_.suppress_plan().classes);
+  next.at = status_.at;
   outside_.condition.tell(next);
   const base::MonotonicTime now = loop_.clock().monotonic();
-  next.at = status_.at;
   if (next == status_ && shown_at_ && now - *shown_at_ < kShowAtLeast) return;
   next.at = loop_.clock().wall();
-  status_ = std::move(next);
+  status_ = next;
   shown_at_ = now;
   // Another process may have the folder, and tells there how it stands.
   if (!journal_) return;

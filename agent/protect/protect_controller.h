@@ -43,6 +43,7 @@ struct ProtectOptions {
   std::string kubelet_dir = "/var/lib/kubelet";
   KnobTrials trials{};   // of the kernel, for the status
   FeatureGates gates{};  // of what nobody says anything of, only that is enforced which they let through
+  std::vector<policy::MeasureFound> measures{};  // of the machine, for the status
 };
 
 // What lies outside, and outlives it.
@@ -103,6 +104,7 @@ class ProtectController {
   void tell_oom();
   void tell_audit(model::AuditLine line, model::Reason reason, const std::optional<Error>& error);
   std::string oom_says() const;
+  void fill_status(const policy::Stance& stance, const Enforced& enforced);
   void show(const policy::Stance& stance, const Enforced& enforced);
 
   net::EventLoop& loop_;
@@ -110,6 +112,7 @@ class ProtectController {
   base::Log log_;
   ProtectMetrics metrics_;
   ProtectOptions options_;
+  const std::string run_latch_;
   Strategies strategies_;
 
   std::optional<NodeFacts> facts_;
@@ -138,7 +141,7 @@ class ProtectController {
   std::string eviction_says_, evict_lines_;
   std::string trouble_;  // why nothing can be written
   ToldOnce told_refused_;
-  AgentStatus status_;
+  AgentStatus status_, next_status_;  // as it was shown last; as it stands now
   std::optional<base::MonotonicTime> shown_at_;
 };
 

@@ -31,6 +31,15 @@ std::optional<policy::Knob> knob_named(std::string_view name) {
   return std::nullopt;
 }
 
+void read_measures(const Json& json, AgentStatus& out) {
+  const Json* measures = json.member("measures");
+  if (measures == nullptr || !measures->is_array()) return;
+  for (const Json& each : measures->as_array()) {
+    out.measures.push_back(
+        {std::string(each.text_at("what")), flag(each, "there"), flag(each, "read"), std::string(each.text_at("why"))});
+  }
+}
+
 }  // namespace
 
 std::string status_json(const AgentStatus& status) {
@@ -62,13 +71,30 @@ std::string status_json(const AgentStatus& status) {
         .member("says", each.says)
         .end_object();
   }
-  json.end_array().member("knobsNotTried", status.trials.not_tried).key("knobs").begin_array();
+  json.end_array()
+      .key("oom")
+      .begin_object()
+      .member("refused", status.oom.refused)
+      .member("foreign", status.oom.foreign)
+      .member("mayLower", status.oom.may_lower)
+      .member("trouble", status.oom.trouble)
+      .end_object();
+  json.member("knobsNotTried", status.trials.not_tried).key("knobs").begin_array();
   for (const policy::KnobFound& each : status.trials.found) {
     json.begin_object()
         .member("knob", policy::to_string(each.knob))
         .member("exists", each.exists)
         .member("accepted", each.accepted)
         .member("effective", each.effective)
+        .member("why", each.why)
+        .end_object();
+  }
+  json.end_array().key("measures").begin_array();
+  for (const policy::MeasureFound& each : status.measures) {
+    json.begin_object()
+        .member("what", each.what)
+        .member("there", each.there)
+        .member("read", each.read)
         .member("why", each.why)
         .end_object();
   }
@@ -104,6 +130,11 @@ Result<AgentStatus> parse_status(std::string_view text) {
     out.strategies.push_back({*strategy, std::string(each.text_at("stance")), std::string(each.text_at("reason")),
                               number(each, "inForce"), std::string(each.text_at("says"))});
   }
+  if (const Json* oom = json.member("oom")) {
+    out.oom = {number(*oom, "refused"), number(*oom, "foreign"), flag(*oom, "mayLower"),
+               std::string(oom->text_at("trouble"))};
+  }
+  read_measures(json, out);
   out.trials.not_tried = json.text_at("knobsNotTried");
   const Json* knobs = json.member("knobs");
   if (knobs == nullptr || !knobs->is_array()) return out;

@@ -53,7 +53,9 @@ struct AgentStatus {
   std::string priority_by;    // the file that CPU priority is set with; "" where only weights are left
   std::string offline_group;  // of all BestEffort pods; "": there is none, or suppression may not write it
   std::vector<StrategyStatus> strategies;
-  KnobTrials trials;  // at its start; an older agent tells none
+  policy::OomFound oom;
+  KnobTrials trials;                           // at its start; an older agent tells none
+  std::vector<policy::MeasureFound> measures;  // the same
   bool operator==(const AgentStatus&) const = default;
 };
 

@@ -20,6 +20,8 @@ AgentStatus some() {
   out.offline_group = "kubepods/besteffort";
   out.strategies = {{model::Strategy::kCpuSuppress, "enforce", "TM-AGENT-001", 2, "19600 milli-cores"},
                     {model::Strategy::kBatchLimits, "observe", "TM-AGENT-002", 0, ""}};
+  out.oom = {2, 1, false, "no room"};
+  out.measures = {{"run queue", true, false, "/proc/self/schedstat"}, {"disks", false, true, "no diskstats"}};
   out.trials.found = {{policy::Knob::kCpuBvt, false, false, false, "no cpu.bvt_warp_ns in /x"},
                       {policy::Knob::kCpuIdle, true, true, true, ""}};
   return out;
@@ -54,6 +56,8 @@ TEST(AgentStatus, WhatAnotherVersionSaysOfItsTrialsIsPassedOver) {
   const auto older = parse_status(R"({"schema":1,"strategies":[]})");
   ASSERT_TRUE(older);
   EXPECT_FALSE(older->trials.any());
+  EXPECT_EQ(older->oom, policy::OomFound());
+  EXPECT_TRUE(older->measures.empty());
   const auto newer = parse_status(
       R"({"schema":1,"strategies":[],"knobs":[{"knob":"cpu.magic","exists":true},{"knob":"cpu.shares","exists":true}]})");
   ASSERT_TRUE(newer);

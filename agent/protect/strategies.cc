@@ -75,6 +75,7 @@ void Strategies::ask_seldom(const StrategyInputs& inputs) {
   for (auto* list : {&limited, &prioritised.intents, &weighted.intents}) {
     std::ranges::move(*list, std::back_inserter(steady_));
   }
+  say_steady();
 }
 
 bool Strategies::seldom_due(const StrategyInputs& inputs) {
@@ -103,7 +104,6 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
                       return each.task->kind != model::TaskKind::kHostApplication && policy::is_offline(*each.task) &&
                              !each.task->terminal();
                     });
-  std::vector<policy::Intent> wanted;
   if (over) {
     suppress_state_ = {};
     suppress_plan_ = {};
@@ -113,13 +113,13 @@ bool Strategies::ask_suppress(const StrategyInputs& inputs, base::MonotonicTime 
     const auto& seen = observer_.observe({inputs.facts, *inputs.measured, *inputs.tasks, *inputs.groups,
                                           machinery_.capabilities, inputs.kubelet_static, inputs.off, refuses_since},
                                          now);
-    auto step = policy::suppress(suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now);
+    auto step = policy::suppress(suppress_state_, seen, inputs.rules != nullptr ? *inputs.rules : unsaid_, now,
+                                 std::move(suppress_plan_));
     suppress_state_ = std::move(step.state);
     suppress_plan_ = std::move(step.plan);
-    wanted = std::move(suppress_plan_.intents);
   }
-  if (wanted == suppressing_) return false;
-  suppressing_ = std::move(wanted);
+  if (suppress_plan_.intents == suppressing_) return false;
+  suppressing_ = suppress_plan_.intents;
   return true;
 }
 
@@ -130,6 +130,7 @@ std::span<const policy::KnobWrite> Strategies::ask(const StrategyInputs& inputs,
     changed = true;
   }
   if (ask_suppress(inputs, now)) changed = true;
+  say_suppress();
   if (changed) compile();
   return writes_;
 }
@@ -149,29 +150,35 @@ void Strategies::compile() {
   }
 }
 
-std::string Strategies::says(model::Strategy strategy) const {
-  switch (strategy) {
-    case model::Strategy::kCpuSuppress: {
-      std::string out(model::reason_id(suppress_plan_.reason));
-      if (suppress_plan_.policy == policy::SuppressPolicy::kCfsQuota) {
-        out += base::cat(": ", suppress_plan_.quota_us, " us of 100 ms");
-      } else if (suppress_plan_.policy == policy::SuppressPolicy::kCpuset) {
-        out += base::cat(": ", suppress_plan_.cpus.size(), " processors");
-      }
-      return out;
-    }
-    case model::Strategy::kBatchLimits:
-      return limits_ == 0 ? "" : base::cat(limits_, " values");
-    case model::Strategy::kCpuPriority:
-      return priorities_ == 0 ? "" : base::cat(priorities_, " groups");
-    case model::Strategy::kClassWeights:
-      return weights_ == 0 ? "" : base::cat(weights_, " values");
-    case model::Strategy::kOomOrder:
-      return oom_plan_.wishes.empty() ? "" : base::cat(oom_plan_.wishes.size(), " groups");
-    case model::Strategy::kEviction:
-      return "";
+const std::string& Strategies::says(model::Strategy strategy) const {
+  return says_[at(strategy)];
+}
+
+// Of all but suppression, whenever they are asked.
+void Strategies::say_steady() {
+  const auto count = [&](model::Strategy strategy, std::size_t many, std::string_view what) {
+    says_[at(strategy)] = many == 0 ? "" : base::cat(many, " ", what);
+  };
+  count(model::Strategy::kBatchLimits, limits_, "values");
+  count(model::Strategy::kCpuPriority, priorities_, "groups");
+  count(model::Strategy::kClassWeights, weights_, "values");
+  count(model::Strategy::kOomOrder, oom_plan_.wishes.size(), "groups");
+}
+
+// Each second, and most of the time the same.
+void Strategies::say_suppress() {
+  const bool quota = suppress_plan_.policy == policy::SuppressPolicy::kCfsQuota;
+  const SaidSuppress now{suppress_plan_.reason, suppress_plan_.policy,
+                         quota ? suppress_plan_.quota_us : std::ssize(suppress_plan_.cpus)};
+  if (now == said_suppress_) return;
+  said_suppress_ = now;
+  std::string& out = says_[at(model::Strategy::kCpuSuppress)];
+  out = model::reason_id(now.reason);
+  if (quota) {
+    out += base::cat(": ", now.amount, " us of 100 ms");
+  } else if (now.policy == policy::SuppressPolicy::kCpuset) {
+    out += base::cat(": ", now.amount, " processors");
   }
-  return "";
 }
 
 }  // namespace tidemark::agent

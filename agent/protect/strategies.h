@@ -60,7 +60,7 @@ class Strategies {
   const std::vector<policy::PriorityPlan::Refused>& refused() const { return refused_; }  // pods, by their annotation
   std::size_t unmet() const { return unmet_; }  // wishes that no file of this kernel meets
   const policy::SuppressObservation& suppress_seen() const { return observer_.seen(); }
-  std::string says(model::Strategy strategy) const;  // what it decided last, in a few words
+  const std::string& says(model::Strategy strategy) const;  // what it decided last, in a few words
 
  private:
   struct Seen {
@@ -77,6 +77,8 @@ class Strategies {
   void ask_seldom(const StrategyInputs& inputs);
   bool ask_suppress(const StrategyInputs& inputs, base::MonotonicTime now);
   void compile();
+  void say_steady();
+  void say_suppress();
 
   Machinery machinery_;
   SuppressObserver observer_;
@@ -90,6 +92,14 @@ class Strategies {
   policy::SuppressState suppress_state_;
   policy::SuppressPlan suppress_plan_;
   std::vector<policy::Intent> suppressing_;
+  policy::ByStrategy<std::string> says_;
+  struct SaidSuppress {
+    model::Reason reason = model::Reason::kSuppressOff;
+    std::optional<policy::SuppressPolicy> policy;
+    std::int64_t amount = 0;
+    bool operator==(const SaidSuppress&) const = default;
+  };
+  std::optional<SaidSuppress> said_suppress_;
   policy::ByStrategy<bool> observed_{};
   std::vector<policy::KnobWrite> writes_;
 };

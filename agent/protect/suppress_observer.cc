@@ -18,6 +18,12 @@ std::optional<model::CpuMilli> milli(const Sample<std::int64_t>& micro, base::Mo
   return last ? std::optional(model::CpuMilli{*last / kMicroPerMilli}) : std::nullopt;
 }
 
+// Over the text that stands there: each second they are the same, and nothing is to be allocated for that.
+void put_at(std::vector<std::string>& texts, std::size_t at, const std::string& text) {
+  if (at == texts.size()) texts.emplace_back();
+  texts[at] = text;
+}
+
 linux::Controllers cpu_and_cpuset() {
   linux::Controllers out;
   out.set(static_cast<std::size_t>(linux::Controller::kCpu));
@@ -70,34 +76,50 @@ void SuppressObserver::take_tasks(const Inputs& inputs, base::MonotonicTime now)
 }
 
 void SuppressObserver::take_groups(const PodGroups& groups) {
-  seen_.groups.pods.clear();
-  seen_.groups.containers.clear();
   const linux::Kubepods* kubepods = groups.kubepods();
-  seen_.groups.besteffort = kubepods == nullptr ? "" : kubepods->qos_path(linux::KubeQos::kBestEffort);
+  if (kubepods == nullptr) {
+    seen_.groups.besteffort.clear();
+  } else {
+    seen_.groups.besteffort = kubepods->qos_path(linux::KubeQos::kBestEffort);
+  }
+  std::size_t pods = 0, containers = 0;
   for (const linux::LivePod& pod : groups.pods()) {
     if (pod.qos != linux::KubeQos::kBestEffort) continue;
-    seen_.groups.pods.push_back(pod.path);
-    for (const linux::LiveContainer& container : pod.containers) seen_.groups.containers.push_back(container.path);
+    put_at(seen_.groups.pods, pods++, pod.path);
+    for (const linux::LiveContainer& container : pod.containers) {
+      put_at(seen_.groups.containers, containers++, container.path);
+    }
   }
+  seen_.groups.pods.resize(pods);
+  seen_.groups.containers.resize(containers);
 }
 
 void SuppressObserver::take_besteffort(const PodGroups& groups) {
   seen_.besteffort_quota_us.reset();
-  seen_.besteffort_cpus.reset();
-  if (groups.kubepods() == nullptr) return;
+  if (!read_besteffort(groups)) seen_.besteffort_cpus.reset();
+}
+
+// Whether its processors are known.
+bool SuppressObserver::read_besteffort(const PodGroups& groups) {
+  if (groups.kubepods() == nullptr) return false;
   const std::string& path = seen_.groups.besteffort;
   if (!besteffort_ || besteffort_->path() != path || !besteffort_->alive()) {
     besteffort_.reset();
     auto opened = linux::Group::open(hierarchies_, path, cpu_and_cpuset());
-    if (!opened || !*opened) return;
+    if (!opened || !*opened) return false;
     besteffort_.emplace(std::move(**opened));
   }
   if (const auto quota = linux::read_value(*besteffort_, linux::File::kCpuQuota, buffer_); quota && *quota) {
     seen_.besteffort_quota_us = **quota;
   }
   const auto cpus = besteffort_->read(linux::File::kCpusetCpusEffective, buffer_);
-  if (!cpus || !*cpus) return;
-  if (const auto set = linux::CpuSet::parse(**cpus)) seen_.besteffort_cpus = cpus_of(*set);
+  if (!cpus || !*cpus) return false;
+  const auto set = linux::CpuSet::parse(**cpus);
+  if (!set) return false;
+  if (!seen_.besteffort_cpus) seen_.besteffort_cpus.emplace();
+  seen_.besteffort_cpus->clear();
+  for (int cpu = set->next(0); cpu >= 0; cpu = set->next(cpu + 1)) seen_.besteffort_cpus->push_back(cpu);
+  return true;
 }
 
 const policy::SuppressObservation& SuppressObserver::observe(const Inputs& inputs, base::MonotonicTime now) {

@@ -42,6 +42,7 @@ class SuppressObserver {
   void take_tasks(const Inputs& inputs, base::MonotonicTime now);
   void take_groups(const PodGroups& groups);
   void take_besteffort(const PodGroups& groups);
+  bool read_besteffort(const PodGroups& groups);
 
   const linux::Hierarchies& hierarchies_;
   linux::Buffer buffer_{4096};

@@ -167,6 +167,10 @@ std::vector<FacilityReport> probe_facilities(const FacilityPlaces& places) {
   return out;
 }
 
+bool is_read(Facility facility) {
+  return facility != Facility::kRunQueue && facility != Facility::kCpi;
+}
+
 bool is_there(const std::vector<FacilityReport>& reports, Facility facility) {
   const auto found = std::ranges::find(reports, facility, &FacilityReport::facility);
   return found != reports.end() && found->there;

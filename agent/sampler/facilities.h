@@ -47,6 +47,10 @@ struct FacilityPlaces {
 // One for each, in the order of Facility.
 std::vector<FacilityReport> probe_facilities(const FacilityPlaces&);
 
+// False: nothing needs it yet, and it is not read where it is there. Cycles an instruction take descriptors, and two
+// counters from whoever profiles; waiting for processors takes a file of each process.
+bool is_read(Facility);
+
 bool is_there(const std::vector<FacilityReport>&, Facility);
 
 }  // namespace tidemark::agent

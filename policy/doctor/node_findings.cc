@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "policy/stance/stance.h"
+
 namespace tidemark::policy {
 namespace {
 
@@ -158,6 +160,11 @@ NodeFinding pressure(const NodeFound& found) {
   return {NodeTopic::kPressure, NodeFact::kPressureTold, Severity::kOk};
 }
 
+const StrategyFound* strategy_of(const AgentFound& agent, model::Strategy strategy) {
+  const auto at = std::ranges::find(agent.strategies, strategy, &StrategyFound::strategy);
+  return at == agent.strategies.end() ? nullptr : &*at;
+}
+
 // Words of the agent itself: what it decides, and what the kernel's files make of it.
 void append_agent(const NodeFound& found, std::vector<NodeFinding>& out) {
   const auto say = [&](NodeTopic topic, NodeFact fact, Severity severity) {
@@ -179,6 +186,26 @@ void append_agent(const NodeFound& found, std::vector<NodeFinding>& out) {
   if (agent.left > 0) say(NodeTopic::kFiles, NodeFact::kFilesLeft, Severity::kWarn);
   if (agent.unmet > 0) say(NodeTopic::kFiles, NodeFact::kWishesUnmet, Severity::kWarn);
   if (out.size() == before) say(NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
+}
+
+// Whom the kernel ends first when it is out of memory. That nobody asked for it is no fault.
+void append_oom(const NodeFound& found, std::vector<NodeFinding>& out) {
+  const auto say = [&](NodeFact fact, Severity severity) {
+    NodeFinding one{NodeTopic::kOomOrder, fact, severity};
+    one.agent = found.agent;
+    out.push_back(std::move(one));
+  };
+  const StrategyFound* stands = found.agent ? strategy_of(*found.agent, model::Strategy::kOomOrder) : nullptr;
+  if (stands == nullptr) return say(NodeFact::kNoAgentSays, Severity::kOk);
+  const OomFound& oom = found.agent->oom;
+  const std::size_t before = out.size();
+  if (oom.refused > 0) say(NodeFact::kOomNotLowered, Severity::kWarn);
+  if (oom.foreign > 0) say(NodeFact::kOomForeign, Severity::kWarn);
+  // Of those the agent says it in words too.
+  if (!oom.trouble.empty() && oom.foreign == 0) say(NodeFact::kOomTrouble, Severity::kWarn);
+  if (out.size() > before) return;
+  const bool enforced = stands->stance == to_string(Permit::kEnforce);
+  say(enforced ? NodeFact::kOomOrdered : NodeFact::kOomOnlyShown, Severity::kOk);
 }
 
 NodeFinding either(NodeTopic topic, bool is, NodeFact yes, NodeFact no) {
@@ -226,6 +253,9 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
   out.push_back(either(NodeTopic::kLatch, found.latched, NodeFact::kLatched, NodeFact::kNotLatched));
   out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
   append_agent(found, out);
+  append_oom(found, out);
+  out.push_back({NodeTopic::kMeasures, NodeFact::kMeasures, Severity::kOk});
+  out.back().measures = found.measures;
   return out;
 }
 

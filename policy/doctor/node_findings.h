@@ -62,6 +62,24 @@ struct StrategyFound {
   bool operator==(const StrategyFound&) const = default;
 };
 
+// Of processes that are to have a place before a kernel that is out of memory, those that could not be given it.
+struct OomFound {
+  std::int64_t refused = 0;  // the kernel said no
+  std::int64_t foreign = 0;  // of another pid namespace: nobody can reach them by number
+  bool may_lower = true;     // the agent has CAP_SYS_RESOURCE
+  std::string trouble;       // why nothing, or not all, could be looked at or written; "" where there is none
+  bool operator==(const OomFound&) const = default;
+};
+
+// Something that an agent may see of the machine and of groups, as the agent names it.
+struct MeasureFound {
+  std::string what;
+  bool there = false;
+  bool read = true;  // false: also where it is there nobody reads it
+  std::string why;   // where it is, or why it is not
+  bool operator==(const MeasureFound&) const = default;
+};
+
 // What the agent that runs here says of its work: what the node's condition tells as well.
 struct AgentFound {
   std::vector<StrategyFound> strategies;
@@ -70,6 +88,7 @@ struct AgentFound {
   std::string ordered_by, ordered_why;  // "" where nobody ordered anything
   std::int64_t refused = 0, left = 0;   // files: by the kernel, to another writer
   std::int64_t unmet = 0;               // wishes that no file of this kernel meets
+  OomFound oom;
   bool operator==(const AgentFound&) const = default;
 };
 
@@ -89,6 +108,7 @@ struct NodeFound {
   bool latched = false;                  // switched off on the machine itself
   bool holds = false;                    // the agent ended unexpectedly several times
   std::optional<AgentFound> agent;       // nullopt: none runs here, or it says nothing
+  std::vector<MeasureFound> measures;
 };
 
 enum class Severity : std::uint8_t { kOk, kWarn, kBad };
@@ -112,8 +132,10 @@ enum class NodeTopic : std::uint8_t {
   kHold,
   kInForce,
   kFiles,
+  kOomOrder,
+  kMeasures,
 };
-inline constexpr std::size_t kNodeTopics = 18;
+inline constexpr std::size_t kNodeTopics = 20;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -175,7 +197,16 @@ enum class NodeFact : std::uint8_t {
   kFilesRefused,
   kFilesLeft,
   kWishesUnmet,
+
+  kOomOrdered,
+  kOomOnlyShown,  // not enforced
+  kOomNotLowered,
+  kOomForeign,
+  kOomTrouble,
+
+  kMeasures,
 };
+inline constexpr NodeFact kLastNodeFact = NodeFact::kMeasures;
 
 struct LinePair {
   std::int64_t ours = 0, kubelet = 0, capacity = 0;  // in use: bytes, inodes
@@ -193,7 +224,8 @@ struct NodeFinding {
   std::int64_t bytes = 0;               // of swap
   std::optional<GroupDriver> driver{};  // of the groups
   std::string said{};                   // why nothing was tried, or can be written, why the kubelet is silent
-  std::optional<AgentFound> agent{};    // of what is in force, and of files
+  std::optional<AgentFound> agent{};    // of what is in force, of files and of processes
+  std::vector<MeasureFound> measures{};
   bool operator==(const NodeFinding&) const = default;
 };
 

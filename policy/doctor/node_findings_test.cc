@@ -303,6 +303,35 @@ TEST(NodeFindings, WhatTheAgentThereSaysOfItsWork) {
   EXPECT_EQ(files[3].severity, Severity::kWarn);
 }
 
+TEST(NodeFindings, WhomTheKernelEndsFirst) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);
+  found.agent.emplace();
+  expect(found, NodeTopic::kOomOrder, NodeFact::kNoAgentSays, Severity::kOk);  // an older one knows no such strategy
+  found.agent->strategies = {{model::Strategy::kOomOrder, "observe", "TM-AGENT-002", 0, ""}};
+  expect(found, NodeTopic::kOomOrder, NodeFact::kOomOnlyShown, Severity::kOk);
+  found.agent->strategies[0].stance = "enforce";
+  expect(found, NodeTopic::kOomOrder, NodeFact::kOomOrdered, Severity::kOk);
+  found.agent->oom = {2, 0, false, ""};
+  expect(found, NodeTopic::kOomOrder, NodeFact::kOomNotLowered, Severity::kWarn);
+  expect(found, NodeTopic::kFiles, NodeFact::kFilesAsWanted, Severity::kOk);
+  found.agent->oom = {2, 3, false, "3 processes are of another pid namespace"};
+  const auto both = of(node_findings(found), NodeTopic::kOomOrder);
+  ASSERT_EQ(both.size(), 2u) << "each has a remedy of its own";
+  EXPECT_EQ(both[0].fact, NodeFact::kOomNotLowered);
+  EXPECT_EQ(both[1].fact, NodeFact::kOomForeign);
+  found.agent->oom = {0, 0, true, "no room"};
+  expect(found, NodeTopic::kOomOrder, NodeFact::kOomTrouble, Severity::kWarn);
+}
+
+// To see them; nothing depends on any.
+TEST(NodeFindings, WhatCanBeMeasuredIsToldAndNoFault) {
+  NodeFound found = sound();
+  found.measures = {{"cpi", false, false, "no PMU"}, {"run queue", true, false, "/proc/self/schedstat"}};
+  expect(found, NodeTopic::kMeasures, NodeFact::kMeasures, Severity::kOk);
+  EXPECT_EQ(only(found, NodeTopic::kMeasures).measures, found.measures);
+}
+
 TEST(NodeFindings, OfNothingKnownThereAreStillAnswers) {
   const auto findings = node_findings({});
   EXPECT_EQ(worst(findings), Severity::kBad);
@@ -355,8 +384,15 @@ class AnyNode : public ::testing::TestWithParam<int> {
     out.latched = coin();
     out.holds = coin();
     if (coin()) {
-      out.agent =
-          AgentFound{{}, coin(), coin() ? "no room" : "", coin() ? "ada" : "", "", amount(), amount(), amount()};
+      out.agent = AgentFound{{},
+                             coin(),
+                             coin() ? "no room" : "",
+                             coin() ? "ada" : "",
+                             "",
+                             amount(),
+                             amount(),
+                             amount(),
+                             {amount(), amount(), coin(), coin() ? "no room" : ""}};
       if (coin()) out.agent->strategies.push_back({model::Strategy::kEviction, "observe", "", amount(), ""});
     }
     return out;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "policy/render/overcommit_text.h"
 #include "policy/render/why.h"
+#include "policy/stance/stance.h"
 
 namespace tidemark::policy {
 namespace {
@@ -61,6 +62,10 @@ TopicWords words(NodeTopic topic) {
       return {"in force", "inForce"};
     case NodeTopic::kFiles:
       return {"files", "files"};
+    case NodeTopic::kOomOrder:
+      return {"out of memory", "oomOrder"};
+    case NodeTopic::kMeasures:
+      return {"measures", "measures"};
   }
   return {"unknown", "unknown"};
 }
@@ -170,6 +175,31 @@ std::vector<std::string> in_force_text(const AgentFound& agent) {
   return out;
 }
 
+std::string oom_text(const AgentFound& agent) {
+  const auto at = std::ranges::find(agent.strategies, model::Strategy::kOomOrder, &StrategyFound::strategy);
+  if (at == agent.strategies.end()) return "nothing is decided yet";
+  if (at->stance != to_string(Permit::kEnforce)) {
+    return cat("not enforced (", at->stance, "): the kernel goes by what each process has");
+  }
+  return cat(in_force_count_text(at->strategy, at->files), " of offline work and of what it depends on in their place");
+}
+
+// What is read in one line, and a line for each of the others.
+std::vector<std::string> measures_text(std::span<const MeasureFound> measures) {
+  std::vector<std::string> out(1);
+  for (const MeasureFound& each : measures) {
+    if (each.there && each.read) {
+      out.front() += cat(out.front().empty() ? "" : ", ", each.what);
+    } else if (each.there) {
+      out.push_back(cat(each.what, ": the machine has it (", each.why, "); nothing needs it, and it is not read"));
+    } else {
+      out.push_back(cat(each.what, ": not here: ", each.why));
+    }
+  }
+  if (out.front().empty()) out.front() = "none";
+  return out;
+}
+
 // One line, and further ones where it has some.
 std::vector<std::string> found_text(const NodeFinding& finding) {
   const auto knob = finding.knobs.empty() ? KnobFound{} : finding.knobs.front();
@@ -268,6 +298,18 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
       return {cat(count_text(agent.left, "file"), ": ", why(Reason::kAgentStandsBack))};
     case NodeFact::kWishesUnmet:
       return {cat("wanted, and met by no file here: ", agent.unmet)};
+    case NodeFact::kOomOrdered:
+    case NodeFact::kOomOnlyShown:
+      return {oom_text(agent)};
+    case NodeFact::kOomNotLowered:
+      return {cat(in_force_count_text(model::Strategy::kOomOrder, agent.oom.refused), " cannot be given a place",
+                  agent.oom.may_lower ? "" : ": to lower what a runtime gave takes CAP_SYS_RESOURCE")};
+    case NodeFact::kOomForeign:
+      return {cat("of another pid namespace: ", in_force_count_text(model::Strategy::kOomOrder, agent.oom.foreign))};
+    case NodeFact::kOomTrouble:
+      return {cat("not everybody has a place: ", agent.oom.trouble)};
+    case NodeFact::kMeasures:
+      return measures_text(finding.measures);
   }
   return {"unknown"};
 }
@@ -348,6 +390,13 @@ std::string fix_text(const NodeFinding& finding) {
       return "the agent's log names each file and what stands in it: find out who writes it, and let one of both";
     case NodeFact::kWishesUnmet:
       return "a kernel that has what is missing: CPU priority and kernel files above say what";
+    case NodeFact::kOomNotLowered:
+      return "give pods with tidemark.io/infrastructure a request for the memory that they use, then the kubelet puts "
+             "them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each";
+    case NodeFact::kOomForeign:
+      return "run the agent in the machine's pid namespace (hostPID)";
+    case NodeFact::kOomTrouble:
+      return "make room in its --run-dir; its log says more";
     default:
       return "";
   }

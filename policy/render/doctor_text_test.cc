@@ -67,6 +67,8 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    hold           no",
           "ok    in force       not known: no agent of ours runs here to say it",
           "ok    files          not known: no agent of ours runs here to say it",
+          "ok    out of memory  not known: no agent of ours runs here to say it",
+          "ok    measures       none",
           ""}));
 }
 
@@ -91,6 +93,42 @@ TEST(DoctorText, WhatTheAgentThereSaysOfItsWork) {
       "                     fix: the agent's log names each file, and what the kernel said\n"
       "warn  files          2 files: somebody else keeps changing this file: it is left to him for a while "
       "[TM-AGENT-008]\n";
+  const std::string ordered =
+      "ok    out of memory  3 processes of offline work and of what it depends on in their place\n";
+  EXPECT_NE(text.find(ordered), std::string::npos) << text;
+  EXPECT_NE(text.find(wanted), std::string::npos) << text;
+}
+
+TEST(DoctorText, WhoCannotBeGivenAPlaceBeforeAKernelOutOfMemory) {
+  NodeFound found = example();
+  found.agent.emplace();
+  found.agent->strategies = {{model::Strategy::kOomOrder, "enforce", "TM-AGENT-001", 3, ""}};
+  found.agent->oom = {1, 2, false, ""};
+  const std::string text = render_text(node_findings(found));
+  const std::string wanted =
+      "warn  out of memory  1 process cannot be given a place: to lower what a runtime gave takes CAP_SYS_RESOURCE\n"
+      "                     fix: give pods with tidemark.io/infrastructure a request for the memory that they use, "
+      "then the kubelet puts them after their tasks; or give the agent CAP_SYS_RESOURCE. Its log names each\n"
+      "warn  out of memory  of another pid namespace: 2 processes\n"
+      "                     fix: run the agent in the machine's pid namespace (hostPID)\n";
+  EXPECT_NE(text.find(wanted), std::string::npos) << text;
+  found.agent->strategies[0].stance = "observe";
+  found.agent->oom = {};
+  const std::string shown = "ok   out of memory  not enforced (observe): the kernel goes by what each process has\n";
+  EXPECT_NE(render_text(node_findings(found)).find(shown), std::string::npos);
+}
+
+TEST(DoctorText, WhatIsMeasuredAndWhatIsNot) {
+  NodeFound found = example();
+  found.measures = {{"cpu use", true, true, "cpu.stat"},
+                    {"run queue", true, false, "/proc/self/schedstat"},
+                    {"cpi", false, false, "this machine has no such counter"},
+                    {"disks", true, true, "/proc/diskstats"}};
+  const std::string wanted =
+      "ok   measures       cpu use, disks\n"
+      "                    run queue: the machine has it (/proc/self/schedstat); nothing needs it, and it is not read\n"
+      "                    cpi: not here: this machine has no such counter\n";
+  const std::string text = render_text(node_findings(found));
   EXPECT_NE(text.find(wanted), std::string::npos) << text;
 }
 
@@ -133,7 +171,7 @@ TEST(DoctorText, ForPrograms) {
 
 TEST(DoctorText, WhateverIsFoundIsSaid) {
   for (std::size_t topic = 0; topic < kNodeTopics; ++topic) {
-    for (int fact = 0; fact <= static_cast<int>(NodeFact::kWishesUnmet); ++fact) {
+    for (int fact = 0; fact <= static_cast<int>(kLastNodeFact); ++fact) {
       for (const Severity severity : {Severity::kOk, Severity::kWarn, Severity::kBad}) {
         NodeFinding one{static_cast<NodeTopic>(topic), static_cast<NodeFact>(fact), severity};
         const Json json = render_json({&one, 1});

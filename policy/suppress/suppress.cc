@@ -29,17 +29,29 @@ bool pods_are_known(const SuppressObservation& seen) {
   });
 }
 
-std::vector<Intent> intents_of(const SuppressState& state, const SuppressObservation& seen, Reason reason) {
-  std::vector<Intent> out;
-  if (!state.policy || seen.groups.besteffort.empty()) return out;
+// `out`: what stands there does not count; it is written over.
+std::vector<Intent> intents_of(const SuppressState& state, const SuppressObservation& seen, Reason reason,
+                               std::vector<Intent> out) {
+  std::size_t made = 0;
   const auto want = [&](const std::string& group) {
     const bool by_cpus = *state.policy == SuppressPolicy::kCpuset;
-    out.push_back({group, by_cpus ? Want::kCpus : Want::kCpuQuota, by_cpus ? 0 : state.quota_us,
-                   by_cpus ? state.cpus : std::vector<std::int32_t>(), model::Strategy::kCpuSuppress, reason});
+    if (made == out.size()) out.emplace_back();
+    Intent& intent = out[made++];
+    intent.group = group;
+    intent.want = by_cpus ? Want::kCpus : Want::kCpuQuota;
+    intent.value = by_cpus ? 0 : state.quota_us;
+    intent.cpus.clear();
+    if (by_cpus) intent.cpus = state.cpus;
+    intent.strategy = model::Strategy::kCpuSuppress;
+    intent.reason = reason;
   };
   const auto want_all = [&](std::span<const std::string> groups) {
     for (const std::string& each : groups) want(each);
   };
+  if (!state.policy || seen.groups.besteffort.empty()) {
+    out.clear();
+    return out;
+  }
   if (*state.policy == SuppressPolicy::kCfsQuota) {
     want(seen.groups.besteffort);
   } else if (seen.kubelet_static) {
@@ -51,6 +63,7 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
       want_all(seen.groups.containers);
     }
   }
+  out.resize(made);
   auto shares = share_intents(state.shares, seen, state.quota_us);
   out.insert(out.end(), std::make_move_iterator(shares.begin()), std::make_move_iterator(shares.end()));
   sort_by_group(out);
@@ -59,8 +72,14 @@ std::vector<Intent> intents_of(const SuppressState& state, const SuppressObserva
 
 class Step {
  public:
-  Step(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules, MonotonicTime now)
-      : before_(before), seen_(seen), rules_(rules), now_(now), policy_(rules.threshold.cpu_suppress_policy) {}
+  Step(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules, MonotonicTime now,
+       std::vector<Intent> spare)
+      : before_(before),
+        seen_(seen),
+        rules_(rules),
+        now_(now),
+        policy_(rules.threshold.cpu_suppress_policy),
+        spare_(std::move(spare)) {}
 
   SuppressStep run() {
     if (!rules_.threshold.enable && !seen_.node_off) return {};
@@ -182,7 +201,7 @@ class Step {
     plan_.policy = state_.policy;
     plan_.cpus = state_.cpus;
     plan_.quota_us = state_.quota_us;
-    plan_.intents = intents_of(state_, seen_, plan_.reason);
+    plan_.intents = intents_of(state_, seen_, plan_.reason, std::move(spare_));
     return {std::move(state_), std::move(plan_)};
   }
 
@@ -191,6 +210,7 @@ class Step {
   const NodeRules& rules_;
   const MonotonicTime now_;
   const SuppressPolicy policy_;
+  std::vector<Intent> spare_;
   SuppressState state_;
   SuppressPlan plan_;
 };
@@ -198,8 +218,8 @@ class Step {
 }  // namespace
 
 SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
-                      MonotonicTime now) {
-  return Step(before, seen, rules, now).run();
+                      MonotonicTime now, SuppressPlan spare) {
+  return Step(before, seen, rules, now, std::move(spare.intents)).run();
 }
 
 }  // namespace tidemark::policy

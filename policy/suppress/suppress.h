@@ -72,8 +72,9 @@ struct SuppressStep {
   SuppressPlan plan;
 };
 
-// Total.
+// Total. `spare`: an answer that nobody needs any more, for its memory alone: asked each second, the intents are the
+// same nearly always.
 SuppressStep suppress(const SuppressState& before, const SuppressObservation& seen, const NodeRules& rules,
-                      base::MonotonicTime now);
+                      base::MonotonicTime now, SuppressPlan spare = {});
 
 }  // namespace tidemark::policy

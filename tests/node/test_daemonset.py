@@ -187,6 +187,9 @@ class DaemonSet(unittest.TestCase):
         self.assertEqual([], [line for line in wrong if re.search(r"403|orbidden|denied|not permitted|Read-only|cannot be tried|No such file", line)])
         self.assertEqual(0, self.metrics()["tidemark_agent_readings_unreadable_total"])
         self.assertEqual(0, self.metrics()["tidemark_agent_journal_refused_total"])
+        # What it cannot have there it says: a runtime keeps devices from a pod that is not privileged.
+        self.assertEqual(0, self.metrics()['tidemark_agent_facility{component="kernel log"}'])
+        self.assertIn("the kernel's log is not followed", self.log())
 
     def test_it_has_what_it_needs_and_no_more(self):
         status = dict(line.split(":\t", 1) for line in (self.process() / "status").read_text().splitlines())

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import unittest
+from pathlib import Path
 
 from cluster import colocation
 from cluster.tidemark_process import wait_for
@@ -55,6 +56,11 @@ class Doctor(OnARealNode):
         self.assertEqual("none", self.of(told, "otherAgent")["found"])
         self.assertIn("cpuManagerPolicy none", self.of(told, "cpuManager")["found"])
         self.assertEqual("as they are wanted", self.of(told, "files")["found"])
+        self.assertEqual("not enforced (observe): the kernel goes by what each process has", self.of(told, "oomOrder")["found"], "nobody asked for it")
+        measures = self.of(told, "measures")["found"]
+        self.assertIn("run queue: " + ("the machine has it" if Path("/proc/self/schedstat").exists() else "not here"), measures)
+        self.assertRegex(measures, r"cpi: (not here: .|the machine has it)")
+        self.assertEqual("ok", self.of(told, "measures")["severity"], "nothing needs them")
         wait_for(lambda: (says := self.condition()) and all(each in self.of(self.told(), "inForce")["found"] for each in says), "what the condition says", self.agent, LIMIT_S)
 
     def condition(self) -> list[str]:

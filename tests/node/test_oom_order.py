@@ -1,5 +1,6 @@
 """Whom the kernel of a real node would end first when it is out of memory: set where the settings ask for it, on processes that a kubelet started, and taken back."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -56,6 +57,9 @@ class OomOrder(Protecting):
         after = wait_for(lambda: self.infrastructure_is_after_its_tasks() and "lowered" or refused in self.of_strategy()["says"] and "refused", "infrastructure lowered, or why not", self.agent, LIMIT_S)
         print(f"infrastructure at the place of its tasks: {after}", file=sys.stderr)
         self.assertGreater(self.of_strategy()["inForce"], 0)
+        told = self.doctor()
+        self.assertEqual({"lowered": ["ok"], "refused": ["warn"]}[after], [each["severity"] for each in told], told)
+        self.assertEqual(after == "refused", "CAP_SYS_RESOURCE" in (told[0]["fix"] or ""), told)
         self.say("observe")
         wait_for(lambda: {name: self.values(name) for name in before} == before, "everybody as the kubelet had it", self.agent, LIMIT_S)
 
@@ -71,6 +75,11 @@ class OomOrder(Protecting):
         self.tidemark("on", "--local", "--reason", "the test is over")
         self.say("observe")
         wait_for(lambda: self.values("native") == before, "as the kubelet had it", self.agent, LIMIT_S)
+
+    def doctor(self) -> list[dict]:
+        """What it says of the order."""
+        done = self.tidemark("doctor", "node", "-o", "json", "--kubelet-endpoint", self.node.kubelet, "--kubelet-cgroup-root", f"/{self.node.cgroup}")
+        return [each for each in json.loads(done.stdout)["findings"] if each["what"] == "oomOrder"]
 
     def infrastructure_is_after_its_tasks(self) -> bool:
         return all(LINE_MIN <= each <= LINE_MAX for each in self.values("shuffle"))

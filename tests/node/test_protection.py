@@ -4,8 +4,10 @@ import json
 import os
 import random
 import sys
+import threading
 import time
 import unittest
+from pathlib import Path
 
 from cluster.tidemark_process import wait_for
 from node.protecting import LIMIT_S, QUOTA_FLOOR_US, ROOM, Protecting
@@ -14,6 +16,9 @@ from support.node import pods
 
 KILLS = 10
 SURGE_MILLI = 700
+ALL_CPUS = f"0-{os.cpu_count() - 1}"  # suppression leaves two at least, and the machines of the tests have no more
+THEIRS = str(160 << 20)
+REPAIRED, LEFT = DRIFT = ("TM-AGENT-009", "TM-AGENT-008")
 SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
 
 
@@ -94,6 +99,49 @@ class Protection(Protecting):
         finally:
             self.tidemark("on", "--local", "--reason", "a test")
             type(self).agent = self.start()
+
+    def test_what_somebody_else_changes_is_set_again_and_who_goes_on_is_left_alone(self):
+        """A person, systemd or a kubelet once each; and one who does it ten times a second, against whom nobody wins."""
+        self.want(enable=True, cpuSuppressPolicy="cpuset", cpuSuppressThresholdPercent=95, cpuSuppressMinPercent=90)
+        container = next(each for each in self.pod_folder("cpu", "offline-1").iterdir() if each.is_dir() and self.reads(each / "cpu.shares") == "512")
+        below = str(container.relative_to(self.folder("cpu")))
+        ours = {container / "cpu.shares": "512", self.folder("memory", below) / "memory.limit_in_bytes": str(64 << 20), self.folder("cpuset", below) / "cpuset.cpus": ALL_CPUS}
+        wait_for(lambda: self.in_force("cpuSuppress") and all(self.reads(file) == value for file, value in ours.items()), "what is ours", self.agent, LIMIT_S)
+        contested = self.pod_folder("memory", "offline-2") / "memory.limit_in_bytes"
+        wait_for(lambda: self.reads(contested) == str(128 << 20), "the limit of two containers", self.agent, LIMIT_S)
+
+        over = threading.Event()
+        writer = threading.Thread(target=lambda: [contested.write_text(THEIRS) for _ in iter(lambda: over.wait(0.1), True)])
+        begin = time.monotonic()
+        for file, value in zip(ours, ("700", str(96 << 20), "0"), strict=True):
+            file.write_text(value)
+        writer.start()
+        self.addCleanup(writer.join)
+        self.addCleanup(over.set)
+        wait_for(lambda: all(self.reads(file) == value for file, value in ours.items()), "each file as it was wanted", self.agent, LIMIT_S)
+        print(f"drift: three files repaired within {time.monotonic() - begin:.1f} s", file=sys.stderr)
+        wait_for(lambda: self.agent.metrics()["tidemark_agent_files_left"] == 1, "one file left to the other writer", self.agent, LIMIT_S)
+        print(f"war: left to the other writer after {time.monotonic() - begin:.1f} s", file=sys.stderr)
+        over.set()
+        writer.join()
+
+        self.assertEqual(THEIRS, self.reads(contested), "he has it")
+        places = {(str(file.parent)[str(file.parent).index(self.node.cgroup) :], file.name) for file in (*ours, contested)}
+
+        def told() -> list[tuple[str, str]]:
+            lines = [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
+            return sorted((each["object"]["part"], each["reason"]) for each in lines if (each["object"]["name"].strip("/"), each["object"].get("part")) in places and each["reason"] in DRIFT)
+
+        wait_for(lambda: (contested.name, LEFT) in told(), "an audit that says so", self.agent, LIMIT_S)
+        self.assertEqual(sorted([(file.name, REPAIRED) for file in ours] + [(contested.name, REPAIRED)] * 2 + [(contested.name, LEFT)]), told(), "twice set again, and no third time")
+        self.assertEqual(1, self.says()["left"])
+        done = self.tidemark("doctor", "node", "-o", "json", "--kubelet-endpoint", self.node.kubelet, "--kubelet-cgroup-root", f"/{self.node.cgroup}")
+        files = [each for each in json.loads(done.stdout)["findings"] if each["what"] == "files"]
+        self.assertIn(LEFT, json.dumps(files), done.stdout + done.stderr)
+
+    @staticmethod
+    def reads(file: Path) -> str:
+        return file.read_text().strip()
 
     def test_killed_at_any_time_nothing_is_left_wrong(self):
         self.kill_at_any_time(KILLS, random.Random(os.environ.get("TIDEMARK_SEED", "1")))

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tidy import docs, headers, layers, std_includes
+from tidy import docs, headers, layers, std_includes, strategies
 from tidy.source import Tree, is_test, line_of, stem, top
 
 
@@ -339,6 +339,7 @@ CHECKS = {
     "documentation_links": docs.links_hold,
     "figures_in_step": figures,
     "metrics_told": metrics_told,
+    "strategies_tried": strategies.strategies_tried,
     "shared_flags": shared_flags,
 }
 

@@ -5,13 +5,21 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tidy import checks, docs, headers, layers, std_includes
+from tidy import checks, docs, headers, layers, std_includes, strategies
 from tidy.source import Tree
 
 README = "# base\n\n**What:** x.\n**Layer:** 0. **May use:** nothing of ours.\n"
 ROWS = (
-    "| `base/` | 0 | x | nothing of ours |\n| `policy/` | 2 | x, `y/` | base |\n"
+    "| `base/` | 0 | x | nothing of ours |\n| `model/` | 1 | x | base |\n| `policy/` | 2 | x, `y/` | model, base |\n"
     "| `cli/` | 5 | x | anything below |\n| `main/` | 6 | x | anything |\n"
+)
+STRATEGIES = (
+    '#include "model/node_strategy.h"\n\nnamespace tidemark::model {\nconst char* text(Strategy strategy) {\n  switch (strategy) {\n'
+    '    case Strategy::kCut:\n      return "cut";\n  }\n  return "";\n}\n}  // namespace tidemark::model\n'
+)
+TRIED = (
+    "# x\n\n## What was tried on which kernel\n\n| strategy | what | here |\n|---|---|---|\n"
+    "| `cut` | by `cpu.idle` | `CutOnMachine`, `model_test`, `model/node_strategy_test.cc` |\n| all | off | no: why |\n\n## Next\n\n| `gone` | |\n"
 )
 GOOD = {
     "ARCHITECTURE.md": ROWS,
@@ -23,7 +31,7 @@ GOOD = {
     "policy/CMakeLists.txt": "tidemark_module(policy)\n",
     "policy/README.md": "# policy\n\n**What:** x.\n**Layer:** 2. **May use:** model, base.\n",
     "policy/cut.h": '#pragma once\n#include "base/text.h"\nnamespace tidemark::policy {\nint cut(int now);\n}  // namespace tidemark::policy\n',
-    "policy/cut.cc": '#include "policy/cut.h"\nnamespace tidemark::policy {\nint cut(int now) {\n  return now;\n}\n}  // namespace tidemark::policy\n',
+    "policy/cut.cc": '#include "policy/cut.h"\n#include "model/node_strategy.h"\nnamespace tidemark::policy {\nint cut(int now) {\n  return now;\n}\n}  // namespace tidemark::policy\n',
     "cli/CMakeLists.txt": "tidemark_module(cli)\n",
     "cli/README.md": "# cli\n\n**What:** x.\n**Layer:** 5. **May use:** anything below.\n",
     "cli/explain.h": '#pragma once\nnamespace tidemark::cli {\nint explain();\n}  // namespace tidemark::cli\n',
@@ -31,6 +39,12 @@ GOOD = {
     "main/CMakeLists.txt": "add_executable(tidemark main.cc)\n",
     "main/README.md": "# main\n\n**What:** x.\n**Layer:** 6. **May use:** anything.\n",
     "main/main.cc": '#include "cli/explain.h"\nint main() {\n  return tidemark::cli::explain();\n}\n',
+    "model/CMakeLists.txt": "tidemark_module(model)\n",
+    "model/README.md": "# model\n\n**What:** x.\n**Layer:** 1. **May use:** base.\n",
+    "model/node_strategy.h": '#pragma once\n#include "base/text.h"\nnamespace tidemark::model {\nenum class Strategy { kCut };\n}  // namespace tidemark::model\n',
+    "model/node_strategy.cc": STRATEGIES,
+    "model/node_strategy_test.cc": '#include "model/node_strategy.h"\n\n#include <gtest/gtest.h>\n\nTEST(CutOnMachine, Cuts) {}\n',
+    "docs/guide/protection.md": TRIED,
     "docs/use.md": "[base](../base/README.md)\n\n```sh run\ntrue\n```\n\n```sh dev\n./dev test unit\n```\n",
 }
 
@@ -131,6 +145,37 @@ class Checks(unittest.TestCase):
             with self.subTest(text):
                 self.broken(checks.bans, {place: text + "\n"}, f"{place}:1")
 
+    def test_each_strategy_was_tried_somewhere(self):
+        check, page = strategies.strategies_tried, "docs/guide/protection.md"
+        self.broken(check, {"model/node_strategy.cc": STRATEGIES.replace("  }\n  return", '    case Strategy::kGrow:\n      return "grow";\n  }\n  return')}, "no row for grow")
+        self.broken(check, {"model/node_strategy.cc": "int x;\n"}, "tells no names")
+        for old, new, expected in (
+            ("| `cut` |", "| `mow` |", ("mow` is no strategy", "no row for cut")), ("`CutOnMachine`", "`CutOnMachines`", ("there is no test `CutOnMachines`",)),
+            ("`model_test`", "`linux_test`", ("there is no test `linux_test`",)), ("`model/node_strategy_test.cc`", "`tests/node/test_gone.py`", ("no test `tests/node/test_gone.py`",)),
+            ("no: why", "no", ("\"no\" without why",)), ("| off |", "| |", ("a cell that says nothing",)), ("## What was tried on which kernel", "## Tried", ("has no \"## What",)),
+        ):
+            with self.subTest(new):
+                self.broken(check, {page: TRIED.replace(old, new)}, *expected)
+
+    def test_nobody_starts_another_program(self):
+        for text in (
+            '::execvp(argv[0], argv);', 'execve("/bin/sh", a, e);', 'std::system("ls");', 'FILE* f = popen("ls", "r");', "posix_spawn(&pid, p, 0, 0, a, e);",
+            "::posix_spawnp(&pid, p, 0, 0, a, e);", "fexecve(fd, a, e);", "syscall(SYS_execveat, fd);",
+        ):
+            for place in ("agent/x.cc", "linux/x.cc", "net/x.cc", "base/x.h", "runtime/pods/x.cc", "main/x.cc"):
+                with self.subTest(text, place=place):
+                    self.broken(checks.bans, {place: text + "\n"}, f"{place}:1")
+        for text, place in {
+            "::execvp(argv[0], argv);": "runtime/shim/shim.cc", "::posix_spawn(&pid);": "runtime/containers.cc", 'system("ls");': "agent/x_test.cc",
+            "auto s = input.system();": "agent/x.cc", "sqlite3_exec(db);": "kube/x.cc", "const pid_t child = ::fork();": "linux/x.cc", "seen->system(1);": "agent/y.cc",
+            "Step::system(1);": "policy/x.cc",
+        }.items():
+            with self.subTest(text, place=place):
+                self.broken(checks.bans, {place: text + "\n"})
+
+    def test_the_agent_has_no_way_to_what_starts_programs(self):
+        self.assertFalse(layers.MAY_USE["agent"] & {"runtime", "embedded", "main", "cli"})
+
     def test_bans_free_places(self):
         for text, place in {
             "base::SystemClock clock;": "main/x.cc", "SystemClock c;": "base/clock.h", "Random::seed_from_system();": "main/x.cc",
@@ -230,10 +275,10 @@ class Checks(unittest.TestCase):
     def test_architecture_table(self):
         for row, wrong, words in (
             ("| `base/` | 0 |", "| `base/` | 1 |", "ARCHITECTURE.md:1: says base/ is layer 1"),
-            ("x, `y/` | base", "x, `y/` | base, net", "ARCHITECTURE.md:2: says policy/ may include base, net"),
-            ("anything below", "base", "ARCHITECTURE.md:3: says cli/ may include base"),
+            ("x, `y/` | model, base", "x, `y/` | model, base, net", "ARCHITECTURE.md:3: says policy/ may include model, base, net"),
+            ("anything below", "base", "ARCHITECTURE.md:4: says cli/ may include base"),
             ("| `main/` | 6 | x | anything |\n", "", "ARCHITECTURE.md: has no row for main/"),
-            ("| `main/`", "| `net/` | 2 | x | base |\n| `main/`", "ARCHITECTURE.md:4: net/ is not there"),
+            ("| `main/`", "| `net/` | 2 | x | base |\n| `main/`", "ARCHITECTURE.md:5: net/ is not there"),
         ):
             with self.subTest(words):
                 self.broken(checks.architecture_table, {"ARCHITECTURE.md": ROWS.replace(row, wrong)}, words)

@@ -1,0 +1,151 @@
+"""The agent as the chart's DaemonSet runs it, on a kernel with cgroup v2 that is mounted as systemd mounts it (nsdelegate): the folders and the capabilities of the chart and no
+others, a cgroup namespace of its own, the machine's processes. No runtime is in the guest: what it would do is done by hand, but for its seccomp and its filter of devices."""
+
+import json
+import os
+import re
+import unittest
+from pathlib import Path
+
+from driver.paths import ROOT
+from support import vm
+
+PATIENCE_S = 120
+BINARY = Path(os.environ["TIDEMARK_BINARY"])
+CHART = (ROOT / "deploy/chart/templates/agent_daemonset.yaml").read_text()
+# The machine's folder or file of each volume that a pod always has.
+HOST = {
+    "cgroup": "/sys/fs/cgroup", "run": "/run/tidemark", "state": "/var/lib/tidemark", "pod-logs": "/var/log/pods", "cpu-manager-state": "/var/lib/kubelet/cpu_manager_state",
+}
+CAPABILITY_BITS = {"DAC_OVERRIDE": 1, "KILL": 5}
+NO_EFFECT_SEEN = "accepted; not tried: move a process into"
+FLOOR_US = 2000  # contract 7.3
+UID, CONTAINER = "0e1c9f6e-0000-4000-8000-000000000001", "c" * 64
+POD_GROUP, OWN = f"kubepods/besteffort/pod{UID}", "kubepods/burstable/podagent/agent"
+WORK = f"{POD_GROUP}/{CONTAINER}"
+POD = {
+    "metadata": {"name": "job", "namespace": "default", "uid": UID, "labels": {"koordinator.sh/qosClass": "BE"}},
+    "spec": {
+        "nodeName": "n1", "containers": [{
+            "name": "main", "image": "x",
+            "resources": {each: {"kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": "64Mi"} for each in ("requests", "limits")},
+        }],
+    },
+    "status": {
+        "phase": "Running", "qosClass": "BestEffort",
+        "containerStatuses": [{"name": "main", "containerID": f"containerd://{CONTAINER}", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
+    },
+}
+NODE = {"metadata": {"name": "n1"}, "status": {each: {"cpu": "2", "memory": "500Mi"} for each in ("capacity", "allocatable")}}
+# Whatever runs there uses more than a hundredth of the memory: with the API server away, who is offline is killed for it.
+SLO = {
+    "metadata": {"name": "n1"}, "spec": {
+        "resourceUsedThresholdWithBE": {
+            "enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 90, "cpuSuppressMinPercent": 80, "memoryEvictThresholdPercent": 1,
+        },
+        "resourceQOSStrategy": {"beClass": {"cpuQOS": {"enable": True, "groupIdentity": -1}}},
+    },
+}
+KUBECONFIG = {
+    "apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+    "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "a", "user": {}}],  # where nobody listens
+}
+# Groups as a kubelet makes them, a process of another user in an offline pod's container, and what an agent before this one had heard.
+MACHINE = rf"""#!/bin/sh
+set -e
+mount -o remount,nsdelegate /sys/fs/cgroup
+cd /sys/fs/cgroup
+for group in kubepods kubepods/besteffort {POD_GROUP} kubepods/burstable kubepods/burstable/podagent; do
+  mkdir -p $group && echo "+cpu +cpuset +io +memory +pids" >$group/cgroup.subtree_control
+done
+mkdir {WORK} {OWN}
+sh -c "echo \$\$ >{WORK}/cgroup.procs; exec setpriv-real --reuid 1000 --regid 1000 --clear-groups sleep 1000" &
+mkdir -p /run/tidemark /var/lib/tidemark /var/log/pods /var/lib/kubelet
+cp /given/*.json /run/tidemark/
+echo '{{"policyName":"none","defaultCpuSet":"","checksum":1}}' >/var/lib/kubelet/cpu_manager_state
+sh -c "echo \$\$ >{OWN}/cgroup.procs; exec unshare-real --mount --cgroup --uts --ipc contain" >/agent.log 2>&1 &
+"""
+# What a runtime mounts, and then what the chart asks for.
+CONTAIN = r"""#!/bin/sh
+set -e
+mkdir /c && mount -t tmpfs c /c && cd /c
+mkdir -p proc sys dev bin etc usr
+cp -a /lib* /c/
+[ ! -e /usr/lib ] || cp -a /usr/lib usr/
+cp /bin/tidemark tidemark && cp /bin/setpriv-real bin/setpriv && cp /given/kubeconfig etc/kubeconfig
+bind() {
+  mkdir -p ".${2%/*}" && if [ -d "$1" ]; then mkdir -p ".$2"; else touch ".$2"; fi
+  mount --bind "$1" ".$2" && mount -o "remount,$3,bind" ".$2"
+}
+mount -t proc proc proc && bind /c/proc/sys /proc/sys ro
+mount -t sysfs -o ro sysfs sys
+mount -t tmpfs dev dev && mknod -m 666 dev/null c 1 3 && mknod -m 444 dev/urandom c 1 9
+MOUNTS
+mount -o remount,ro /c
+exec chroot /c /bin/setpriv --bounding-set CAPABILITIES --inh-caps -all --no-new-privs -- /tidemark agent --node-name n1 --kubeconfig /etc/kubeconfig --mode=enforce \
+  --pod-source=kubelet --kubelet-endpoint=http://127.0.0.1:1 --kubelet-dir=/host/kubelet --runtime-dir=/ --cgroup-root=/host/cgroup --pod-logs=/host/pod-logs --run-dir=/run/tidemark \
+  --latch-file=/var/lib/tidemark/latch --state-dir=/var/lib/tidemark/agent --metrics-addr=127.0.0.1:9316 --feature-gates=BEMemoryEvict=true
+"""
+# Each wait has an end; what did not come about is seen in what is told.
+SESSION = rf"""
+until_so() {{ n=0; until eval "$1"; do n=$((n + 1)); [ $n -le 150 ] || break; usleep 200000; done; }}
+told() {{ for file in {POD_GROUP}/cpu.idle {WORK}/memory.max {WORK}/cpu.weight kubepods/besteffort/cpu.max; do cat $file; done; }}
+machine || exit 3
+cd /sys/fs/cgroup
+until_so '[ "$(cat {WORK}/memory.max)" != max ] && [ "$(cut -d" " -f1 kubepods/besteffort/cpu.max)" != max ]'
+agent=$(pidof tidemark)
+told
+grep -E "Cap(Prm|Eff|Bnd)|NoNewPrivs" /proc/$agent/status
+[ "$(readlink /proc/$agent/ns/cgroup)" != "$(readlink /proc/1/ns/cgroup)" ] && echo "namespace: its own"
+tidemark off --local --reason test >/off.log 2>&1 || cat /off.log
+cat kubepods/besteffort/cpu.max
+tidemark on --local --reason test >/dev/null 2>&1
+until_so 'grep -q "agent killed" /agent.log'
+echo "left: $(cat {WORK}/cgroup.procs)"
+ls -d tidemark-probe* 2>/dev/null
+echo "-- status"; cat /run/tidemark/status.json
+echo "-- log"; cat /agent.log
+"""
+
+
+class Container(unittest.TestCase):
+    maxDiff = None
+
+    def test_it_has_what_it_needs(self):
+        capabilities = re.search(r"^ *add: \[([A-Z_, ]+)\]$", CHART, re.M)[1].split(", ")
+        mounts = re.findall(r"^        - \{name: (\S+), mountPath: ([^,}]+)(, readOnly: true)?\}$", CHART.split("volumeMounts:")[1].split("{{- if")[0], re.M)
+        self.assertEqual(set(HOST), {name for name, _, _ in mounts}, "this test does what the chart says")
+        binds = "\n".join(f"bind {HOST[name]} {place} {'ro' if read_only else 'rw'}" for name, place, read_only in mounts)
+        contain = CONTAIN.replace("MOUNTS", binds).replace("CAPABILITIES", ",".join(["-all", *(f"+{each.lower()}" for each in capabilities)]))
+        files = {
+            "/bin/machine": MACHINE.encode(), "/bin/contain": contain.encode(), "/bin/tidemark": BINARY, "/bin/setpriv-real": Path("/usr/bin/setpriv"),
+            "/bin/unshare-real": Path("/usr/bin/unshare"), "/given/node.json": json.dumps(NODE).encode(), "/given/nodeslo.json": json.dumps(SLO).encode(),
+            "/given/pods.json": json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD]}).encode(),
+            "/given/kubeconfig": json.dumps(KUBECONFIG).encode(),
+        }
+        done = vm.run(["sh", "-c", SESSION], files=files, deadline_s=PATIENCE_S)
+        out = done.text
+        self.assertEqual((0, b""), (done.code, done.stderr), out)
+        told, rest = out.split("-- status\n")
+        status, log = json.loads(rest.split("-- log\n")[0]), rest.split("-- log\n")[1]
+
+        idle, memory, weight, quota, *granted, own, least, left = told.splitlines()
+        self.assertEqual(("1", str(64 << 20), str(1 + (512 - 2) * 9999 // 262142)), (idle, memory, weight), out)  # contract 7.8 and 7.2
+        self.assertGreater(int(quota.split()[0]), FLOOR_US)
+        mask = f"{sum(1 << CAPABILITY_BITS[each] for each in capabilities):016x}"
+        self.assertEqual({"CapPrm": mask, "CapEff": mask, "CapBnd": mask, "NoNewPrivs": "1"}, dict(line.split(":\t") for line in granted))
+        self.assertEqual(("namespace: its own", f"{FLOOR_US} 100000"), (own, least))
+        self.assertEqual("left: ", left, "a process of another user is killed with its group")
+        self.assertIn("agent killed", log)
+        self.assertEqual((0, 0, ""), (status["refused"], status["left"], status["trouble"]))
+        wrong = [line for line in log.splitlines() if re.search(r"denied|not permitted|Read-only", line) and "what=cpi" not in line]
+        self.assertEqual([], wrong)
+        # A kernel lets nobody move processes who does not see both groups in his namespace: files are tried, what comes of them is not.
+        knobs = {each["knob"]: each for each in status["knobs"]}
+        for name in ("cpu.cfs_quota_us", "cpuset.cpus"):
+            self.assertTrue(knobs[name]["effective"], knobs[name])
+            self.assertIn(NO_EFFECT_SEEN, knobs[name]["why"])
+
+
+if __name__ == "__main__":
+    unittest.main()
