@@ -23,9 +23,7 @@ void draw_line(const OfferInput& input, Offer& offer) {
   auto& values = offer.strategy.values;
   const Calendar& calendar = input.calendar == nullptr ? kNone : *input.calendar;
   const auto [cpu, memory] = std::pair(values.cpu_reclaim_threshold_percent, values.memory_reclaim_threshold_percent);
-  offer.line = input.lines == nullptr
-                   ? water_line(calendar, cpu, memory, input.overrides, input.now)
-                   : input.lines->at(input.settings, calendar, cpu, memory, input.overrides, input.now);
+  offer.line = water_line(input.lines, input.settings, calendar, cpu, memory, input.overrides, input.now);
   values.cpu_reclaim_threshold_percent = offer.line->cpu.sell;
   values.memory_reclaim_threshold_percent = offer.line->memory.sell;
   if (offer.line->changes_at) sooner(offer.again_after, *offer.line->changes_at - input.now);
