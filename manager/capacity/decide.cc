@@ -156,7 +156,13 @@ static std::optional<base::WallTime> drain_of(const kube::Node& node, const Node
   }
   if (state.yarn == policy::NodeState::kDraining && state.order) input.order_ends = state.order->drain_until;
   if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
-    if (const auto offer = model::parse_yarn_offer(text->view())) input.told = drain_in_force(node, *offer, on.now);
+    if (const auto offer = model::parse_yarn_offer(text->view())) {
+      input.told = drain_in_force(node, *offer, on.now);
+      const bool grows = offer->offer == model::Resources() && *decision.yarn_offer != model::Resources();
+      const bool lifted = input.told && state.order && state.order->since >= *input.told;
+      // An offer may come up from nothing while a line comes down; by itself it is no sign that an order is over.
+      input.given_again = grows && !takes_back(state.yarn) && (lifted || !decision.offer.line);
+    }
   }
   return policy::yarn_drain(input);
 }
