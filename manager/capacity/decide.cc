@@ -12,6 +12,7 @@
 #include "manager/state/mark_write.h"
 #include "manager/state/oversold_taint.h"
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/quantity.h"
@@ -356,6 +357,7 @@ kube::NodeFields node_fields() {
                              model::kYarnOfferAnnotation,
                              model::kYarnReclaimAnnotation,
                              model::kYarnDrainAnnotation,
+                             model::kEndedTasksAnnotation,
                              model::kOversoldAnnotation,
                              kEpochAnnotation,
                              model::kNodeSettingsAnnotation,

@@ -240,7 +240,7 @@ OvercommitController::Decision OvercommitController::decide(const kube::Node& no
       &hooks_.expected,
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(model::NodeName(name), loop_.clock().wall()),
       &lines_,
-      hooks_.evicted ? hooks_.evicted(name) : std::nullopt};
+      hooks_.evicted ? hooks_.evicted(name) : policy::LastEvicted()};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {
