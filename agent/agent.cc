@@ -13,6 +13,7 @@
 #include "agent/evict/last_words.h"
 #include "agent/evict/loss_ledger.h"
 #include "agent/evict/take_back.h"
+#include "agent/evict/task_ends.h"
 #include "agent/prediction/prediction_controller.h"
 #include "agent/protect/condition_controller.h"
 #include "agent/protect/kept_objects.h"
@@ -116,11 +117,12 @@ class RunningAgent final : public Agent {
                 {connections.client, killer_, [this](const model::Task& task) { return tasks_->copilot_of(task); },
                  &take_back_, [this](model::AuditLine line) { did(std::move(line)); }},
                 log_, options_.audit_actor),
+        ends_(loop, connections.client, log_, options_.node_name),
         disks_(loop, connections.disks, log_, metrics,
                {options_.tasks.kubelet.dir, options_.tasks.kubelet.runtime_dir, options_.pod_logs}),
         evict_memory_(log_, options_.places.run_dir, boot_id(options_.places.proc_root)),
         lines_(log_),
-        eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_}, log_, metrics,
+        eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_, &ends_}, log_, metrics,
                   options_.feature_gates.evictions()),
         recorder_(loop, log_, metrics,
                   {options_.node_name, options_.state_dir, options_.record_megabytes * (std::int64_t{1} << 20)}),
@@ -141,6 +143,7 @@ class RunningAgent final : public Agent {
       if (after == nullptr) return;  // a node that is made anew is the same machine
       use_node(*after);
       take_back_.use_node(*after);
+      ends_.use_node(*after);
     });
     node_slo_.subscribe(
         [this](const kube::ObjectKey&, const kube::NodeSlo*, const kube::NodeSlo* after) { use_node_slo(after); });
@@ -188,6 +191,7 @@ class RunningAgent final : public Agent {
   net::Task<void> drain() override {
     draining_ = true;
     protect_.drain();
+    co_await ends_.drain(kLossesPatience);
     co_await losses_.drain(kLossesPatience);
     co_await recorder_.drain(kLossesPatience);
   }
@@ -300,6 +304,7 @@ class RunningAgent final : public Agent {
       protect_.observe(measured, tasks, tasks_->groups(), known);
       if (!known) continue;
       evict(measured, tasks);
+      ends_.observe(tasks, rules_.word.has_value() && options_.report);
       recorder_.observe({measured, tasks, protect_.stands(), protect_.suppress_seen(), protect_.classes()});
       observed_.take(measured, tasks);
       reports_.observe(observed_, capacity_);
@@ -404,6 +409,7 @@ class RunningAgent final : public Agent {
   LastWords last_words_;
   TakeBack take_back_;
   Ending ending_;
+  TaskEnds ends_;
   DiskWatch disks_;
   EvictMemory evict_memory_;
   EvictLines lines_;

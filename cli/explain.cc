@@ -127,17 +127,28 @@ void recall(const ExplainOptions& options, base::WallTime now, Read& read, std::
 // How long ago offline work of the node was evicted, and who says so: the later of what the journal and the API server
 // tell.
 void find_eviction(const Read& read, base::WallTime now, policy::EvictionGround& ground) {
-  if (read.evicted.at) {
-    ground.evicted_ago = now - *read.evicted.at;
-    ground.told_by = read.evicted.object;
+  if (const auto* told = read.evicted.latest()) {
+    ground.evicted_ago = now - told->at;
+    ground.told_by = told->object;
   }
-  if (read.manager && read.manager->evicted) {
-    const base::Duration ago = read.manager->now - *read.manager->evicted;
+  if (read.manager && read.manager->evicted.last()) {
+    const base::Duration ago = read.manager->now - *read.manager->evicted.last();
     if (!ground.evicted_ago || ago < *ground.evicted_ago) {
       ground.evicted_ago = ago;
       ground.told_by = "the manager's journal";
     }
   }
+}
+
+// The same by side, on the clock that the decision goes by.
+policy::LastEvicted evicted_by_side(const Read& read, base::WallTime now, base::MonotonicTime mono) {
+  policy::LastEvicted evicted = read.manager ? read.manager->evicted : policy::LastEvicted();
+  const auto take = [&](std::optional<base::MonotonicTime>& side, const std::optional<LastEviction::Told>& told) {
+    if (told) side = std::max(side, std::optional(mono + (told->at - now)));
+  };
+  take(evicted.kubernetes, read.evicted.kubernetes);
+  take(evicted.yarn, read.evicted.yarn);
+  return evicted;
 }
 
 std::vector<policy::YoungPod> young_of(const ExplainOptions& options, const model::NodeSnapshot& snapshot,
@@ -203,10 +214,9 @@ std::vector<policy::Source> sources_of(const ExplainOptions& options, const Read
   auto& budgets = add(map_name(options, model::kBudgetsName), revision_of(read.budgets_map),
                       "what evictions let the pool do", {"evictions", "offer"});
   if (read.budgets.state) budgets.age = now - read.budgets.state->looked;
-  if (read.evicted.at) {
-    add(read.evicted.object, read.evicted.revision, "when offline work of the node was evicted last",
-        {"evictions", "offer"})
-        .age = now - *read.evicted.at;
+  if (const auto* told = read.evicted.latest()) {
+    add(told->object, told->revision, "when offline work of the node was evicted last", {"evictions", "offer"}).age =
+        now - told->at;
   }
   if (read.manager) {
     auto& journal = add(base::cat("journal ", options.journal), "",
@@ -266,7 +276,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     around.mono = read.manager->now;
     around.least_ever = read.manager->least_ever;
   }
-  if (grounds.evictions.evicted_ago) around.evicted = around.mono + -*grounds.evictions.evicted_ago;
+  around.evicted = evicted_by_side(read, now, around.mono);
   const auto decision = manager::decide_node(node, around);
   grounds.evictions.guard = decision.standing.guard;
   const auto* budget = standing.budgets == nullptr ? nullptr : standing.budgets->pool(pool.name);

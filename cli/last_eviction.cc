@@ -7,10 +7,13 @@
 #include "kube/decode.h"
 #include "manager/evictions/eviction_watch.h"
 #include "manager/state/mark_write.h"
+#include "model/ended_tasks.h"
 
 namespace tidemark::cli {
 namespace {
 
+// So soon after YARN's work was evicted, an event of the manager tells of that.
+constexpr base::Duration kEventAfter = std::chrono::seconds(10);
 constexpr std::string_view kNodeEvents = "default";  // the namespace of events about what has none
 
 struct Event {
@@ -53,14 +56,31 @@ Result<Event> decode_event(std::string_view bytes) {
   return event;
 }
 
-void later(LastEviction& last, base::WallTime at, std::string object, std::string revision) {
-  if (last.at && *last.at >= at) return;
-  last.at = at;
-  last.object = std::move(object);
-  last.revision = std::move(revision);
+void later(std::optional<LastEviction::Told>& last, base::WallTime at, std::string object, std::string revision) {
+  if (last && last->at >= at) return;
+  last = {at, std::move(object), std::move(revision)};
+}
+
+void of_yarn(const kube::Node& node, base::WallTime now, LastEviction& last) {
+  const kube::Text* text = node.meta.annotations.find(model::kEndedTasksAnnotation);
+  if (text == nullptr) return;
+  const auto ends = model::parse_ended_tasks(text->view());
+  if (!ends) {
+    last.notes.push_back(base::cat(model::kEndedTasksAnnotation, ": ", ends.error().message));
+    return;
+  }
+  for (const model::EndedTasks& each : *ends) {
+    if (each.evicted == 0 || manager::class_is_off(node, each.work_class, now)) continue;
+    later(last.yarn, std::min(each.at, now), base::cat("Node ", node.meta.name), node.meta.resource_version);
+  }
 }
 
 }  // namespace
+
+const LastEviction::Told* LastEviction::latest() const {
+  if (kubernetes && (!yarn || yarn->at <= kubernetes->at)) return &*kubernetes;
+  return yarn ? &*yarn : nullptr;
+}
 
 net::Task<LastEviction> last_eviction(kube::Client& client, const kube::Node& node,
                                       std::span<const manager::PodEnd> ends, base::WallTime now, base::Duration limit) {
@@ -68,9 +88,10 @@ net::Task<LastEviction> last_eviction(kube::Client& client, const kube::Node& no
   for (const manager::PodEnd& end : ends) {
     if (!end.makes_back_off() || !end.when || node.unschedulable) continue;
     if (manager::class_is_off(node, end.work_class, now)) continue;
-    later(last, std::min(*end.when, now), base::cat("Pod ", end.meta.ns, "/", end.meta.name),
+    later(last.kubernetes, std::min(*end.when, now), base::cat("Pod ", end.meta.ns, "/", end.meta.name),
           end.meta.resource_version);
   }
+  if (!node.unschedulable) of_yarn(node, now, last);
   // Most pods that are evicted are gone soon. The manager writes an event for each eviction that makes it back off.
   std::vector<Event> events;
   kube::ListOptions list;
@@ -94,8 +115,10 @@ net::Task<LastEviction> last_eviction(kube::Client& client, const kube::Node& no
   }
   for (Event& event : events) {
     const bool of_this_node = event.uid.empty() || event.uid == node.meta.uid.view();
-    if (event.last && of_this_node) {
-      later(last, std::min(*event.last, now), base::cat("Event ", kNodeEvents, "/", event.name),
+    const auto& yarn = last.yarn;
+    const bool of_yarn = event.last && yarn && yarn->at <= *event.last && *event.last - yarn->at < kEventAfter;
+    if (event.last && of_this_node && !of_yarn) {
+      later(last.kubernetes, std::min(*event.last, now), base::cat("Event ", kNodeEvents, "/", event.name),
             std::move(event.revision));
     }
   }

@@ -214,8 +214,8 @@ policy::Grounds grounds_then(const manager::DecisionRecord& record, const manage
   grounds.settings.canary = pool.canary;
   grounds.evictions.guard = record.basis.guard;
   grounds.evictions.back_off = policy::back_off_of(pool);
-  if (record.basis.evicted) {
-    grounds.evictions.evicted_ago = record.basis.mono - *record.basis.evicted;
+  if (const auto evicted = record.basis.evicted.last()) {
+    grounds.evictions.evicted_ago = record.basis.mono - *evicted;
     grounds.evictions.told_by = "as the manager saw it";
   }
   for (const model::PodView& pod : record.snapshot.pods) {

@@ -30,7 +30,7 @@ Result<std::string> explain_node_at(const LookBack& options);
 struct Remembered {
   policy::OfferState state;
   std::optional<model::Resources> least_ever;
-  std::optional<base::MonotonicTime> evicted;
+  policy::LastEvicted evicted;
   base::MonotonicTime now;  // of the clock that these are of
   base::WallTime decided;
   std::string who;  // and when, for people

@@ -51,7 +51,7 @@ class LookBackTest : public ::testing::Test {
       auto basis = manager::testing::draw_basis(random, kStart + i * 1min);
       if (i == 2) {  // what the manager alone knows is told of the last one
         basis.mono = kMono;
-        basis.evicted = kMono + -20s;
+        basis.evicted.kubernetes = kMono + -20s;
         basis.guard = {true, true};
         basis.state.motion = {};
         basis.kubernetes.taken_back = basis.yarn.taken_back = false;
@@ -166,7 +166,7 @@ TEST_F(LookBackTest, AManagersMemoryIsItsLastDecisionUnlessAnotherLedSince) {
   const auto seen = remembered_of(folder, "n1", kStart + 5min);
   ASSERT_TRUE(seen) << seen.error().message;
   EXPECT_EQ(seen->now, kMono + 3min);
-  EXPECT_EQ(*seen->evicted, kMono + -20s);
+  EXPECT_EQ(seen->evicted.kubernetes, kMono + -20s);
   EXPECT_EQ(seen->decided, kStart + 2min);
   EXPECT_EQ(seen->who, "one at 2025-12-18T00:02:00Z");
   EXPECT_FALSE(remembered_of(folder, "n2", kStart + 5min));

@@ -525,6 +525,7 @@ class RunningManager final : public Manager {
     nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
       const bool marked = after != nullptr && mark_changed(before, *after);
       contests_.node_changed(key.name, before, after);
+      evictions_.node_changed(before, after);
       object_contests_.node_changed(key.name, before, after);
       queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : workers_.urgency_of(key.name));
       if (state_may_change(before, after)) states_.node_changed(key.name);

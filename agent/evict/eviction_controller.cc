@@ -122,6 +122,8 @@ void EvictionController::know_again(const EvictionInputs& inputs) {
                         asked,        seen.cpu,
                         seen.memory,  one.lost_core_seconds,
                         false,        one.killed};
+    const bool counted = one.stage == EvictStage::kLeaving || one.stage == EvictStage::kKilled;
+    if (outside_.ends != nullptr) outside_.ends->asked(*listed->task, counted);
   }
 }
 
@@ -150,6 +152,7 @@ void EvictionController::order(const policy::EvictOrder& order, const EvictionIn
     return;
   }
   going_[key] = {task, order.gap, loop_.clock().wall(), seen.cpu, seen.memory, order.lost_core_seconds};
+  if (outside_.ends != nullptr) outside_.ends->asked(*task);
   scope_.spawn(ask(task, order.gap, order.grace));
 }
 
@@ -176,6 +179,7 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
     outcome = co_await outside_.hands.ask(*task, gap.reason, grace);
   }
   answers_.push_back({policy::evict_key(*task), outcome});
+  sum_up(*task, outcome);
   const Reason reason = reason_of(outcome);
   const bool accepted = outcome == EvictOutcome::kAccepted || outcome == EvictOutcome::kPreempted;
   if (const auto going = going_.find(policy::evict_key(*task)); going != going_.end()) {
@@ -201,6 +205,13 @@ net::Task<void> EvictionController::ask(TaskPointer task, policy::Gap gap, base:
       .add();
 }
 
+void EvictionController::sum_up(const model::Task& task, EvictOutcome outcome) {
+  if (outside_.ends == nullptr) return;
+  if (outcome == EvictOutcome::kAccepted || outcome == EvictOutcome::kPreempted) outside_.ends->evicted(task);
+  if (outcome == EvictOutcome::kReplaced) outside_.ends->replaced(task);
+  if (outcome == EvictOutcome::kUnreachable || outcome == EvictOutcome::kForbidden) outside_.ends->stays(task);
+}
+
 net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reason by) {
   const auto killed = co_await outside_.hands.kill(*task, by);
   killing_.erase(policy::evict_key(*task));
@@ -215,6 +226,7 @@ net::Task<void> EvictionController::kill(TaskPointer task, std::string why, Reas
     }
   }
   if (nobody) co_return;
+  if (dead) sum_up(*task, EvictOutcome::kAccepted);
   if (dead) {
     log_.warn("killed", {{"namespace", task->ns},
                          {"name", task->name},

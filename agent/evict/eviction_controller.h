@@ -16,6 +16,7 @@
 #include "agent/evict/hands.h"
 #include "agent/evict/last_words.h"
 #include "agent/evict/loss_ledger.h"
+#include "agent/evict/task_ends.h"
 #include "agent/tasks/task_list.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -34,6 +35,7 @@ struct EvictionOutside {
   LossLedger* losses = nullptr;           // null: none is kept
   LastWords* last_words = nullptr;        // the same
   EvictMemory* memory = nullptr;          // null: the next agent begins anew
+  TaskEnds* ends = nullptr;               // null: nobody sums them up
 };
 
 struct EvictionInputs {
@@ -73,6 +75,7 @@ class EvictionController {
   void only_tell(const policy::EvictOrder& order, const model::Task& task);
   net::Task<void> ask(TaskPointer task, policy::Gap gap, base::Duration grace);
   net::Task<void> kill(TaskPointer task, std::string why, model::Reason by);
+  void sum_up(const model::Task& task, policy::EvictOutcome outcome);
   void know_again(const EvictionInputs& inputs);
   void forget_others();
   void ended(const policy::Leaving& leaving, base::MonotonicTime now);

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/take_back.h"
@@ -58,10 +59,11 @@ std::vector<std::int32_t> cpus_of(const linux::CpuSet& set) {
 kube::NodeFields node_facts_fields() {
   kube::NodeFields fields;
   fields.meta.labels = {model::kStateLabel};
-  fields.meta.annotations = {
-      model::kRawAllocatableAnnotation, model::kStateDetailAnnotation,        model::kReservationAnnotation,
-      model::kSystemQosAnnotation,      model::kNormalizationRatioAnnotation, model::kOriginAllocatableAnnotation,
-      model::kOversoldAnnotation,       model::kYarnTakeBackAnnotation,       model::kYarnTakenBackAnnotation};
+  fields.meta.annotations = {model::kRawAllocatableAnnotation,     model::kStateDetailAnnotation,
+                             model::kReservationAnnotation,        model::kSystemQosAnnotation,
+                             model::kNormalizationRatioAnnotation, model::kOriginAllocatableAnnotation,
+                             model::kOversoldAnnotation,           model::kYarnTakeBackAnnotation,
+                             model::kYarnTakenBackAnnotation,      model::kEndedTasksAnnotation};
   fields.info = false;
   fields.condition_messages = {kIsolationCondition};
   return fields;

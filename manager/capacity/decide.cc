@@ -12,6 +12,7 @@
 #include "manager/state/mark_write.h"
 #include "manager/state/oversold_taint.h"
 #include "model/annotations.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "model/oversold.h"
 #include "model/quantity.h"
@@ -160,7 +161,13 @@ static std::optional<base::WallTime> drain_of(const kube::Node& node, const Node
   }
   if (state.yarn == policy::NodeState::kDraining && state.order) input.order_ends = state.order->drain_until;
   if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
-    if (const auto offer = model::parse_yarn_offer(text->view())) input.told = drain_in_force(node, *offer, on.now);
+    if (const auto offer = model::parse_yarn_offer(text->view())) {
+      input.told = drain_in_force(node, *offer, on.now);
+      const bool grows = offer->offer == model::Resources() && *decision.yarn_offer != model::Resources();
+      const bool lifted = input.told && state.order && state.order->since >= *input.told;
+      // An offer may come up from nothing while a line comes down; by itself it is no sign that an order is over.
+      input.given_again = grows && !takes_back(state.yarn) && (lifted || !decision.offer.line);
+    }
   }
   return policy::yarn_drain(input);
 }
@@ -191,22 +198,22 @@ NodeDecision decide(model::NodeSnapshot snapshot, DecisionBasis basis, const Rev
   auto strategy = policy::strategy_for(settings, on.labels, on.strategy_annotation);
   if (pool.calendar) decision.calendar = &revision.tidemark.calendars[*pool.calendar];
   policy::OfferInput input{.node = decision.snapshot,
-                                 .strategy = std::move(strategy),
-                                 .pool = pool,
-                                 .calendar = decision.calendar,
-                                 .overrides = on.overrides,
-                                 .origin_on_node = on.origin,
-                                 .least_ever = on.least_ever,
-                                 .kubernetes = on.kubernetes,
-                                 .yarn = on.yarn,
-                                 .now = on.now,
-                                 .mono = on.mono,
-                                 .yarn_obeys = on.yarn_obeys,
-                                 .guard = on.guard,
-                                 .evicted = on.evicted,
-                                 .yarn_book_mark = on.yarn_book_mark,
-                                 .lines = lines,
-                                 .settings = revision.hash};
+                           .strategy = std::move(strategy),
+                           .pool = pool,
+                           .calendar = decision.calendar,
+                           .overrides = on.overrides,
+                           .origin_on_node = on.origin,
+                           .least_ever = on.least_ever,
+                           .kubernetes = on.kubernetes,
+                           .yarn = on.yarn,
+                           .now = on.now,
+                           .mono = on.mono,
+                           .yarn_obeys = on.yarn_obeys,
+                           .guard = on.guard,
+                           .evicted = on.evicted,
+                           .yarn_book_mark = on.yarn_book_mark,
+                           .lines = lines,
+                           .settings = revision.hash};
   auto step = policy::offer(on.state, std::move(input));
   decision.offer = std::move(step.offer);
   decision.state = std::move(step.state);
@@ -288,7 +295,8 @@ NodeDecision decide_node(const kube::Node& node, const NodeSurroundings& around)
   basis.yarn.taken_back = takes_back(state.yarn);
   const auto kubernetes_off = policy::classes_off(state, basis.kubernetes);
   const auto yarn_off = policy::classes_off(state, basis.yarn);
-  basis.kubernetes.taken_off = policy::taken_off(basis.state.kubernetes_off, basis.kubernetes.told, kubernetes_off.taken());
+  basis.kubernetes.taken_off =
+      policy::taken_off(basis.state.kubernetes_off, basis.kubernetes.told, kubernetes_off.taken());
   basis.yarn.taken_off = policy::taken_off(basis.state.yarn_off, basis.yarn.told, yarn_off.taken());
   note_what_others_read(node, conversion.notes);
   if (const auto annotation = strategy_annotation(node)) basis.strategy_annotation = *annotation;
@@ -353,6 +361,7 @@ kube::NodeFields node_fields() {
                              model::kYarnOfferAnnotation,
                              model::kYarnReclaimAnnotation,
                              model::kYarnDrainAnnotation,
+                             model::kEndedTasksAnnotation,
                              model::kOversoldAnnotation,
                              kEpochAnnotation,
                              model::kNodeSettingsAnnotation,

@@ -47,7 +47,7 @@ struct NodeSurroundings {
   const ExpectedUse* expected = nullptr;            // null: nobody knows of any
   std::optional<model::Resources> least_ever = {};  // the least that it could offer at this hour lately
   policy::LineMemo* lines = nullptr;                // of whoever decides many nodes
-  std::optional<base::MonotonicTime> evicted = {};  // when offline work of the node was, last
+  policy::LastEvicted evicted = {};                 // offline work of the node
 };
 
 // Which states of its objects a decision rests on, as the API server counts them; "" where there is none.
@@ -75,8 +75,8 @@ struct DecisionBasis {
   bool yarn_obeys = false;
   policy::PoolGuard guard;  // of the pool's evictions
   ObjectRevisions revisions;
-  std::uint64_t yarn_book_mark = 0;            // of its text, and of the last sign of life of its operator
-  std::optional<base::MonotonicTime> evicted;  // when offline work of the node was, last
+  std::uint64_t yarn_book_mark = 0;  // of its text, and of the last sign of life of its operator
+  policy::LastEvicted evicted;       // offline work of the node
   bool operator==(const DecisionBasis&) const = default;
 };
 

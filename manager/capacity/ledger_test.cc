@@ -87,6 +87,9 @@ class LedgerTest : public testing::InMemoryCluster {
     policy::StateCommand command;
     command.wish = policy::Wish::kOff;
     command.only = only;
+    order(command);
+  }
+  void order(policy::StateCommand command) {
     command.by = "ann@ops";
     const std::string bytes = read_node("n1").dump();
     kube::Interner interner;
@@ -466,6 +469,43 @@ TEST_F(LedgerTest, WhereNeitherTheBookNorTheOfferCanBeReadYarnKeepsWhatWasLeftTo
   annotate(model::kThirdPartyAllocationsAnnotation, nullptr);
   run_for(30s);
   EXPECT_EQ(offered("n1"), "13200") << "an unreadable text is not nothing";
+}
+
+// The end of the order ends what YARN holds. Lifted just after it, what was told of it goes with no offer any more.
+TEST_F(LedgerTest, AfterAnOrderToDrainIsLiftedNothingDrains) {
+  const auto drain = [&] {
+    const auto text = std::string(read_node("n1").text_at("metadata", "annotations", model::kYarnDrainAnnotation));
+    return text.empty() ? std::nullopt : std::optional(*model::parse_yarn_drain(text));
+  };
+  ledger("{mode: shared}\ndrain: {yarn: end}");
+  book(0);
+  start();
+  run_for(5s);
+  ASSERT_TRUE(yarn_offer());
+  ASSERT_GT(yarn_cpu(), 0);
+  policy::StateCommand off;
+  off.wish = policy::Wish::kOff;
+  off.drain = 5min;
+  pod("works", "1000", true);  // so that it drains to the end of its time
+  order(off);
+  run_for(5s);
+  ASSERT_TRUE(drain());
+  EXPECT_EQ(drain()->generation, yarn_offer()->generation);
+  EXPECT_EQ(yarn_cpu(), 0);
+  while (clock.wall() < drain()->by + 20s) {
+    metric("n1", "2");
+    run_for(5s);
+  }
+  ASSERT_TRUE(drain()) << "whoever ends it may come a bit later";
+  policy::StateCommand on;
+  on.wish = policy::Wish::kOn;
+  order(on);
+  for (int i = 0; i < 6; ++i) {
+    metric("n1", "2");
+    run_for(5s);
+    if (yarn_cpu() > 0) EXPECT_FALSE(drain()) << "with an offer of " << yarn_cpu() << " milli-cores";
+  }
+  EXPECT_GT(yarn_cpu(), 0);
 }
 
 // Within the lead before its window closes YARN hears when what is then too much ends; with each offer of that time.

@@ -240,7 +240,7 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
       &hooks_.expected,
       hooks_.least == nullptr ? std::nullopt : hooks_.least->at(node_name, loop_.clock().wall()),
       &lines_,
-      hooks_.evicted ? hooks_.evicted(key.name) : std::nullopt};
+      hooks_.evicted ? hooks_.evicted(key.name) : policy::LastEvicted()};
   decision.node = decide_node(node, around);
   for (const PodProjection* pod : pods) decision.batch_requests += pod->batch_request;
   if (!caches_.whole()) {
@@ -292,7 +292,8 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
   const auto since_write =
       writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());
   const policy::WriteThresholds thresholds = within_sense(decision);
-  const auto needed = policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
+  const auto needed =
+      policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
   if (needed.write || !decision.plan().origin) return needed;
   const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
   if (cuts_at_once) {

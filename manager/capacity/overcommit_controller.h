@@ -79,7 +79,7 @@ struct OvercommitHooks {
   LeastOffers* least = nullptr;  // what nodes could offer lately; null: nobody learns it
   Reclaims* reclaims = nullptr;  // what work is to be given back; null: nobody is told
   // When offline work of a node was evicted, last; null: nobody looks.
-  std::function<std::optional<base::MonotonicTime>(std::string_view node)> evicted = {};
+  std::function<policy::LastEvicted(std::string_view node)> evicted = {};
 };
 
 class OvercommitController {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "manager/testing/cluster.h"
+#include "model/ended_tasks.h"
 #include "model/names.h"
 #include "policy/budget/stored.h"
 
@@ -92,6 +93,18 @@ class BudgetsTest : public testing::InMemoryCluster {
     return replica.metric(
         cat("tidemark_tasks_ended_total{class=\"", work_class, "\",pool=\"default\",reason=\"", reason, "\"}"));
   }
+  // As the agent of the node tells of YARN's containers: all that it told so far, and this.
+  void tells(std::string_view name, std::int64_t evicted, std::int64_t finished = 0, std::string_view job = "") {
+    auto& ends = told_[std::string(name)];
+    ends.push_back({clock.wall(), "spark", std::string(job), evicted, finished});
+    must("PATCH", cat("/api/v1/nodes/", name),
+         Json::object(
+             {{"metadata", Json::object({{"annotations", Json::object({{model::kEndedTasksAnnotation,
+                                                                        Json(model::format_ended_tasks(ends))}})}})}}),
+         kMerge);
+  }
+  std::map<std::string, std::vector<model::EndedTasks>> told_;
+
   void spike() {
     for (int i = 0; i < 4; ++i) {
       pod(cat("victim-", i), "n2", "1000", cat("job-", i));
@@ -315,6 +328,112 @@ TEST_F(BudgetsTest, AJobThatIsEvictedOftenIsNamed) {
   ASSERT_EQ(stored().pools.size(), 1U);
   EXPECT_EQ(stored().pools[0].jobs, (std::vector<std::string>{"jobs/greedy"}));
   EXPECT_EQ(stored().pools[0].breaker.phase, policy::BreakerPhase::kClosed);
+}
+
+// ---- of YARN, as agents tell it ----
+
+TEST_F(BudgetsTest, WhatAgentsTellOfYarnsTasksCountsOnceEach) {
+  tidemark(", classes: [{name: spark, order: 1}]");
+  auto& manager = start();
+  run_for(1s);
+  tells("n1", 0, 12);
+  run_for(1min);
+  tells("n1", 1, 0, "yarn/application_1_0001");
+  run_for(1s);
+  metric("n1", "5");  // the node changes, what it tells does not
+  must("PATCH", "/api/v1/nodes/n1", *Json::parse(R"({"metadata":{"labels":{"rack":"b"}}})"), kMerge);
+  run_for(1s);
+  EXPECT_EQ(counted(manager, "finished", "spark"), 12);
+  EXPECT_EQ(counted(manager, "agent", "spark"), 1);
+  run_for(11min);
+  EXPECT_EQ(day(), (policy::Ended{1, 12}));
+  const auto map = budgets();
+  const auto book = *policy::decode_counts(map->text_at("data", "counts.json"));
+  EXPECT_TRUE(book.jobs.contains({"default", "yarn/application_1_0001"}));
+  EXPECT_EQ(policy::of_day(book, "default", "spark", clock.wall()), (policy::Ended{1, 12}));
+
+  // While nobody is there one more is told: of three entries one is new to the next leader.
+  replicas.clear();
+  run_for(10s);
+  tells("n1", 1);
+  run_for(10s);
+  auto& next = start("two");
+  run_for(11min);
+  EXPECT_EQ(counted(next, "finished", "spark"), 0);
+  EXPECT_EQ(counted(next, "agent", "spark"), 1);
+  EXPECT_EQ(day(), (policy::Ended{2, 12}));
+}
+
+TEST_F(BudgetsTest, ASpikeOfYarnsEvictionsStopsThePool) {
+  tidemark();
+  auto& manager = start();
+  pod("stays", "n1", "3000");
+  run_for(1s);
+  tells("n2", 3, 7);
+  run_for(6s);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0) << "three of ten";
+  tells("n1", 1, 90);
+  run_for(6s);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0)
+      << "4 of 101: what finished is counted as well";
+  tells("n1", 8);
+  run_for(6s);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 1) << "12 of 109";
+  EXPECT_EQ(stored().pools[0].breaker.seen, (policy::Ended{12, 97}));
+  EXPECT_EQ(offered("n1"), "3k");
+}
+
+TEST_F(BudgetsTest, WhatSomebodyWantsAwayOfYarnsWorkIsNoSign) {
+  tidemark(", classes: [{name: spark, order: 1}]");
+  auto& manager = start();
+  run_for(1s);
+  must("PATCH", "/api/v1/nodes/n2", *Json::parse(R"({"spec":{"unschedulable":true}})"), kMerge);
+  run_for(1s);
+  tells("n2", 20);
+  run_for(6s);
+  EXPECT_EQ(counted(manager, "drained", "spark"), 20);
+  EXPECT_EQ(counted(manager, "agent", "spark"), 0);
+  EXPECT_EQ(manager.metric("tidemark_pool_breaker_phase{pool=\"default\"}"), 0);
+}
+
+TEST_F(BudgetsTest, AfterAnEvictionOfYarnsWorkItsNodeBacksOff) {
+  Json map = name_only("tidemark-config");
+  map["data"] = Json::object(
+      {{"config.yaml", "{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 40s}}"}});
+  must("POST", kConfigPath, map);
+  start();
+  pod("stays", "n1", "3000");
+  run_for(1s);
+  const std::string before = offered("n1");
+  EXPECT_NE(before, "3k");
+  tells("n1", 0, 5);
+  run_for(2s);
+  EXPECT_EQ(offered("n1"), before) << "what finished is no reason";
+  tells("n1", 1);
+  run_for(2s);
+  EXPECT_EQ(offered("n1"), "3k");
+  EXPECT_EQ(offered("n2"), before) << "only that node";
+  run_for(20s);
+  replicas.clear();
+  start("two");
+  run_for(5s);
+  EXPECT_EQ(offered("n1"), "3k") << "who leads next goes on";
+  run_for(20s);
+  EXPECT_EQ(offered("n1"), before);
+}
+
+TEST_F(BudgetsTest, WhatAnAgentTellsAndNobodyCanReadIsPassedOver) {
+  tidemark();
+  auto& manager = start();
+  run_for(1s);
+  must("PATCH", "/api/v1/nodes/n1",
+       *Json::parse(R"({"metadata":{"annotations":{"tidemark.io/ended-tasks":"{\"schema\":1,\"ends\":[{}]}"}}})"),
+       kMerge);
+  run_for(6s);
+  EXPECT_EQ(manager.metric("tidemark_ended_tasks_unread_total"), 1);
+  tells("n1", 2);
+  run_for(1s);
+  EXPECT_EQ(counted(manager, "agent", "other"), 2);
 }
 
 // ---- grants ----

@@ -1,14 +1,21 @@
 #include "manager/evictions/eviction_limits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace tidemark::manager {
 namespace {
 
 constexpr int kTooMany = 429;  // as the API server answers for a disruption budget
+
+std::string uid_of(std::string_view pod) {
+  const auto object = Json::parse(pod);
+  return object ? std::string(object->text_at("metadata", "uid")) : "";
+}
 
 std::int64_t not_counted(std::int64_t times, std::int64_t counted_since) {
   return std::max<std::int64_t>(times - std::max<std::int64_t>(counted_since, 0), 0);
@@ -33,7 +40,10 @@ std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod
   if (const auto at = jobs.find(key); at != jobs.end()) job = policy::of_job(at->second, context_.clock.wall());
   const std::int64_t counted = job.hour;
   const auto let = let_.find(key);
-  const std::int64_t more = let == let_.end() ? 0 : not_counted(let->second.times, counted - let->second.counted);
+  const std::string name = base::cat(end->meta.ns, "/", end->meta.name, "/", uid_of(pod));
+  if (let != let_.end() && let->second.pods.contains(name)) return std::nullopt;
+  const std::int64_t more =
+      let == let_.end() ? 0 : not_counted(std::ssize(let->second.pods), counted - let->second.counted);
   job.hour += more;
   job.day += more;
   const auto allowance = policy::allowance(job, pool->settings.job_per_hour);
@@ -43,10 +53,10 @@ std::optional<policy::EvictionRefusal> EvictionLimits::take(std::string_view pod
                                    base::cat(allowance.allowed)};
   }
   if (let == let_.end()) {
-    let_.emplace(key, Let{now, counted, 1});
+    let_.emplace(key, Let{now, counted, {name}});
   } else {
     let->second.last = now;
-    ++let->second.times;
+    let->second.pods.insert(name);
   }
   return std::nullopt;
 }

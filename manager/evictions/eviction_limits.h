@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -43,11 +45,12 @@ class EvictionLimits {
   std::optional<policy::EvictionRefusal> take(std::string_view pod);
 
  private:
-  // Let through `times` since the book had `counted` evictions of the job, for the last time at `last`.
+  // Let through since the book had `counted` evictions of the job, for the last time at `last`: each pod once, however
+  // often its node asks.
   struct Let {
     base::MonotonicTime last;
     std::int64_t counted = 0;
-    std::int64_t times = 0;
+    std::set<std::string> pods;
   };
 
   EvictionLimitsContext context_;

@@ -18,9 +18,12 @@ using policy::EvictionDenial;
 class EvictionLimitsTest : public ::testing::Test {
  protected:
   std::string evict(std::string_view job, std::string_view node = "n1") {
-    const auto refused =
-        limits_.take(cat(R"({"metadata":{"namespace":"team","name":"p","labels":{"tidemark.io/job":")", job,
-                         R"("}},"spec":{"nodeName":")", node, R"(","containers":[{"name":"c"}]}})"));
+    return evict_pod(cat("p", ++pods_), job, node);
+  }
+  std::string evict_pod(std::string_view pod, std::string_view job, std::string_view node = "n1") {
+    const auto refused = limits_.take(cat(R"({"metadata":{"namespace":"team","name":")", pod, R"(","uid":"u-)", pod,
+                                          R"(","labels":{"tidemark.io/job":")", job, R"("}},"spec":{"nodeName":")",
+                                          node, R"(","containers":[{"name":"c"}]}})"));
     if (refused) EXPECT_EQ(refused->http_code, 429);
     return refused ? cat(policy::to_string(refused->why), ": ", refused->found, "; ", refused->wanted) : "goes";
   }
@@ -29,6 +32,7 @@ class EvictionLimitsTest : public ::testing::Test {
     policy::count(book_, {"night", "", cat("team/", job), true}, clock_.wall(), clock_.wall());
   }
 
+  int pods_ = 0;
   base::testing::Clock clock_;
   kube::Interner interner_;
   policy::EvictionBook book_;
@@ -73,6 +77,20 @@ TEST_F(EvictionLimitsTest, WhatIsCountedAtOnceDoesNotCountTwice) {
   is_counted("sort");
   EXPECT_EQ(evict("sort"), "goes") << "the first is one, not two";
   EXPECT_EQ(evict("sort").substr(0, 9), "JobBudget");
+}
+
+// Its agent heard no answer, or the API server asks again: one eviction, and the limit leaves the others what is
+// theirs.
+TEST_F(EvictionLimitsTest, OnePodThatIsAskedForAgainCountsOnce) {
+  job_per_hour_ = 2;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(evict_pod("mine", "sort"), "goes") << i;
+  EXPECT_EQ(evict_pod("other", "sort"), "goes") << "the second of two";
+  EXPECT_EQ(evict_pod("third", "sort").substr(0, 9), "JobBudget");
+  EXPECT_EQ(evict_pod("mine", "sort"), "goes") << "it was let through";
+  is_counted("sort");
+  is_counted("sort");
+  clock_.advance(kEvictionCounted);
+  EXPECT_EQ(evict_pod("mine", "sort").substr(0, 9), "JobBudget") << "that one is over";
 }
 
 TEST_F(EvictionLimitsTest, AJobThatWasEvictedOftenMayLoseLess) {

@@ -1,4 +1,5 @@
-// How many pods, online ones too, were evicted on which node within the last hour: what holds a roll-out of settings.
+// How many tasks, online pods too, were evicted on which node within the last hour: what holds a roll-out of settings.
+// Not what somebody wanted to go.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,7 @@
 #include "manager/evictions/eviction_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tidemark::manager {
 namespace {
@@ -24,7 +25,6 @@ struct Kind {
   std::string_view reason;  // in the metric
 };
 
-// `emptied`: somebody wants the node, or the class of work on it, to be empty.
 Kind kind_of(EndedBy by, bool emptied) {
   switch (by) {
     case EndedBy::kItself:
@@ -43,6 +43,14 @@ Kind kind_of(EndedBy by, bool emptied) {
   return {Counts::kNeither, "node"};
 }
 
+// Long after an agent has stopped telling of it, and that is what counts may be missing at a start.
+constexpr base::Duration kToldMax = policy::kMinutesKept;
+
+std::optional<std::string_view> ends_on(const kube::Node* node) {
+  const kube::Text* text = node == nullptr ? nullptr : node->meta.annotations.find(model::kEndedTasksAnnotation);
+  return text == nullptr ? std::nullopt : std::optional(text->view());
+}
+
 bool told_while_running(const PodEnd& end) {
   return end.by == EndedBy::kEvictionApi || end.by == EndedBy::kScheduler;
 }
@@ -53,6 +61,8 @@ EvictionWatch::EvictionWatch(EvictionContext context, const base::Log& log, base
     : context_(std::move(context)),
       ended_(context_.loop, context_.reader, context_.watcher, log, context_.metrics, random, ended_pods(),
              [&interner = context_.interner](std::string_view bytes) { return decode_pod_end(bytes, interner); }),
+      unread_(context_.metrics.counter("tidemark_ended_tasks_unread_total",
+                                       "What agents told of tasks that ended, and that could not be read.")),
       scope_(context_.loop) {
   ended_.subscribe([this](const kube::ObjectKey&, const PodEnd* before, const PodEnd* after) {
     if (before == nullptr && after != nullptr) over(*after, !ended_.synced());
@@ -77,35 +87,87 @@ void EvictionWatch::running_changed(const PodEnd* before, const PodEnd* after, b
   if (before != nullptr && told_while_running(*before)) return;
   const base::WallTime now = context_.loop.clock().wall();
   const base::WallTime when = listed ? std::min(after->when.value_or(now), now) : now;
-  tally_.evicted(after->node, when);
+  // Before nodes are listed nobody knows what is wanted of them.
+  const bool tallied = begun_ || context_.nodes.synced();
+  if (tallied) tally(*after, when);
   back_off(*after, when, !listed);
   if (!begun_) {
-    if (early_.size() < kEarlyMax) early_.emplace_back(*after, when);
+    if (early_.size() < kEarlyMax) early_.push_back({*after, when, tallied});
   } else if (!listed || when > from_) {
     count_end(*after, when);
   }
 }
 
-bool EvictionWatch::emptied(const kube::Node& node, const PodEnd& end) const {
-  return node.unschedulable || context_.class_off(node, end.work_class);
+void EvictionWatch::tally(const PodEnd& end, base::WallTime when) {
+  const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
+  const bool wanted = end.by == EndedBy::kEvictionApi && node != nullptr && emptied(*node, end.work_class);
+  if (!wanted) tally_.evicted(end.node, when);
+}
+
+bool EvictionWatch::emptied(const kube::Node& node, std::string_view work_class) const {
+  return node.unschedulable || context_.class_off(node, work_class);
 }
 
 void EvictionWatch::back_off(const PodEnd& end, base::WallTime when, bool just_now) {
   if (!end.makes_back_off()) return;
-  const base::Duration ago = just_now ? base::Duration(0) : context_.loop.clock().wall() - when;
   const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
-  if (ago >= policy::kBackOffMax || node == nullptr || emptied(*node, end)) return;
-  const base::MonotonicTime now = context_.loop.clock().monotonic();
-  const base::MonotonicTime then = now + (base::Duration(0) - ago);
-  std::erase_if(last_, [&](const auto& each) { return now - each.second >= policy::kBackOffMax; });
-  auto& last = last_.emplace(std::string(end.node), then).first->second;
-  last = std::max(last, then);
-  if (just_now && context_.evicted) context_.evicted(*node);
+  if (node == nullptr || emptied(*node, end.work_class)) return;
+  back_off(*node, &policy::LastEvicted::kubernetes, when, just_now);
 }
 
-std::optional<base::MonotonicTime> EvictionWatch::evicted_last(std::string_view node) const {
+void EvictionWatch::back_off(const kube::Node& node, std::optional<base::MonotonicTime> policy::LastEvicted::* side,
+                             base::WallTime when, bool just_now) {
+  const base::Duration ago = just_now ? base::Duration(0) : context_.loop.clock().wall() - when;
+  if (ago >= policy::kBackOffMax) return;
+  const base::MonotonicTime now = context_.loop.clock().monotonic();
+  const auto is_old = [&](const std::optional<base::MonotonicTime>& each) {
+    return !each || now - *each >= policy::kBackOffMax;
+  };
+  std::erase_if(last_, [&](const auto& each) { return is_old(each.second.kubernetes) && is_old(each.second.yarn); });
+  auto& last = last_[std::string(node.meta.name)].*side;
+  last = std::max(last, std::optional(now + (base::Duration(0) - ago)));
+  if (just_now && context_.evicted) context_.evicted(node);
+}
+
+policy::LastEvicted EvictionWatch::evicted_last(std::string_view node) const {
   const auto found = last_.find(node);
-  return found == last_.end() ? std::nullopt : std::optional(found->second);
+  return found == last_.end() ? policy::LastEvicted() : found->second;
+}
+
+void EvictionWatch::node_changed(const kube::Node* before, const kube::Node* after) {
+  if (begun_ && after != nullptr && ends_on(after) != ends_on(before)) read_ends(*after, before == nullptr);
+}
+
+void EvictionWatch::read_ends(const kube::Node& node, bool listed) {
+  const auto text = ends_on(&node);
+  if (!text) return;
+  const auto ends = model::parse_ended_tasks(*text);
+  if (!ends) {
+    unread_.add();
+    return;
+  }
+  if (ends->empty()) return;
+  const base::WallTime now = context_.loop.clock().wall();
+  std::erase_if(read_up_to_, [&](const auto& each) { return now - each.second >= kToldMax; });
+  const auto [place, first] = read_up_to_.try_emplace(std::string(node.meta.name));
+  // A clock that was set back: what is told from now on is new.
+  const base::WallTime read = std::exchange(place->second, ends->back().at);
+  for (const model::EndedTasks& each : *ends) {
+    if (each.at <= read || now - each.at >= kToldMax) continue;
+    const base::WallTime when = std::min(each.at, now);
+    if (!first || each.at > from_) count_told(node, each, when);
+    if (each.evicted == 0 || emptied(node, each.work_class)) continue;
+    for (std::int64_t i = 0; i < each.evicted; ++i) tally_.evicted(node.meta.name, when);
+    back_off(node, &policy::LastEvicted::yarn, when, !listed && each.at == ends->back().at);
+  }
+}
+
+void EvictionWatch::count_told(const kube::Node& node, const model::EndedTasks& told, base::WallTime when) {
+  if (told.finished > 0) count(node, {.times = told.finished}, told.work_class, "finished", when, true);
+  if (told.evicted == 0) return;
+  const bool wanted = emptied(node, told.work_class);
+  count(node, {.job = told.job, .evicted = !wanted, .times = told.evicted}, told.work_class,
+        wanted ? "drained" : "agent", when, !wanted);
 }
 
 void EvictionWatch::begin(policy::EvictionBook book) {
@@ -118,10 +180,12 @@ void EvictionWatch::begin(policy::EvictionBook book) {
     const base::WallTime when = std::min(end.when.value_or(now), now);
     if (!told_while_running(end) && when > from_) count_end(end, when);
   });
-  for (const auto& [end, when] : early_) {
+  for (const auto& [end, when, tallied] : early_) {
+    if (!tallied) tally(end, when);
     if (when > from_) count_end(end, when);
   }
   early_ = {};
+  context_.nodes.for_each([&](const kube::ObjectKey&, const kube::Node& node) { read_ends(node, true); });
 }
 
 const policy::EvictionBook& EvictionWatch::book() {
@@ -135,22 +199,24 @@ void EvictionWatch::count_end(const PodEnd& end, base::WallTime when) {
   if (!end.offline) return;
   const kube::Node* node = context_.nodes.find({"", std::string(end.node)});
   if (node == nullptr) return;
-  const Kind kind = kind_of(end.by, emptied(*node, end));
-  policy::TaskEnd task;
-  task.pool = context_.pool_of(*node);
+  const Kind kind = kind_of(end.by, emptied(*node, end.work_class));
+  count(*node, {.job = end.job_name(), .evicted = kind.counts == Counts::kEvicted}, end.work_class, kind.reason, when,
+        kind.counts != Counts::kNeither);
+}
+
+// A task of that class ended; `in_rate`: it counts for the pool.
+void EvictionWatch::count(const kube::Node& node, policy::TaskEnd task, std::string_view work_class,
+                          std::string_view reason, base::WallTime when, bool in_rate) {
+  task.pool = context_.pool_of(node);
   task.work_class = policy::kUnnamed;
-  if (!end.work_class.empty()) {
-    task.work_class = context_.known_class(*node, end.work_class) ? end.work_class.view() : policy::kOther;
-  }
-  task.job = end.job_name();
-  task.evicted = kind.counts == Counts::kEvicted;
+  if (!work_class.empty()) task.work_class = context_.known_class(node, work_class) ? work_class : policy::kOther;
   if (context_.shows()) {
     context_.metrics
         .counter("tidemark_tasks_ended_total", "Offline tasks that ended, by what ended them.",
-                 {{"pool", task.pool}, {"class", task.work_class}, {"reason", kind.reason}})
-        .add();
+                 {{"pool", task.pool}, {"class", task.work_class}, {"reason", reason}})
+        .add(static_cast<std::uint64_t>(task.times));
   }
-  if (kind.counts != Counts::kNeither) policy::count(book_, task, when, context_.loop.clock().wall());
+  if (in_rate) policy::count(book_, task, when, context_.loop.clock().wall());
 }
 
 std::optional<std::vector<policy::PoolEvictions>> EvictionWatch::count(

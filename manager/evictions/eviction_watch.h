@@ -4,9 +4,11 @@
 //   evicted by its kubelet, or ended by itself    seen when the pod is over, in a cache of ended pods of its own
 //   evicted by the API, or by the scheduler       seen when it is told so, in the cache of running pods: many such pods
 //                                                 are gone before they are over
+//   a task of YARN's, evicted or ended by itself  told by the node's agent, on its Node (model/ended_tasks.h)
 //
-// Each way counts what the other does not, so nothing is remembered to count it once. What happened while this process
-// was away is counted by its own time where the pod is still there.
+// Each way counts what the others do not, so of pods nothing is remembered to count them once; of what an agent tells,
+// up to when it was read. What happened while this process was away is counted by its own time where the pod is still
+// there, or its node tells of it still.
 #pragma once
 
 #include <functional>
@@ -14,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -25,8 +26,10 @@
 #include "kube/objects.h"
 #include "manager/evictions/eviction_tally.h"
 #include "manager/evictions/pod_end.h"
+#include "model/ended_tasks.h"
 #include "net/loop.h"
 #include "policy/budget/book.h"
+#include "policy/offer/offer.h"
 
 namespace tidemark::manager {
 
@@ -58,14 +61,17 @@ class EvictionWatch {
   // A running pod changed. `end` of what its status says of its end; null where it says nothing.
   void running_changed(const PodEnd* before, const PodEnd* after, bool listed);
 
+  // What its agent tells of tasks that leave no object behind.
+  void node_changed(const kube::Node* before, const kube::Node* after);
+
   // Goes on from what was counted before; the nodes and the settings must be there, so that a pool can be told.
   void begin(policy::EvictionBook book);
   // What there is up to now. Empty until begin().
   const policy::EvictionBook& book();
 
-  // When offline work was evicted from the node, last (PodEnd::makes_back_off). nullopt: never, or longer ago than
-  // anybody backs off.
-  std::optional<base::MonotonicTime> evicted_last(std::string_view node) const;
+  // When offline work was evicted from the node, last: pods (PodEnd::makes_back_off), and YARN's containers by the word
+  // of its agent.
+  policy::LastEvicted evicted_last(std::string_view node) const;
 
   // For a roll-out. nullopt while the pods that ended are not listed.
   std::optional<std::vector<policy::PoolEvictions>> count(
@@ -73,19 +79,34 @@ class EvictionWatch {
 
  private:
   void over(const PodEnd& end, bool listed);
+  void tally(const PodEnd& end, base::WallTime when);
+  void read_ends(const kube::Node& node, bool listed);
+  void count_told(const kube::Node& node, const model::EndedTasks& told, base::WallTime when);
   void count_end(const PodEnd& end, base::WallTime when);
+  void count(const kube::Node& node, policy::TaskEnd task, std::string_view work_class, std::string_view reason,
+             base::WallTime when, bool in_rate);
   void back_off(const PodEnd& end, base::WallTime when, bool just_now);
-  bool emptied(const kube::Node& node, const PodEnd& end) const;
+  void back_off(const kube::Node& node, std::optional<base::MonotonicTime> policy::LastEvicted::* side,
+                base::WallTime when, bool just_now);
+  // Somebody wants the node, or the class of work on it, to be empty.
+  bool emptied(const kube::Node& node, std::string_view work_class) const;
 
   EvictionContext context_;
   EvictionTally tally_;
-  std::map<std::string, base::MonotonicTime, std::less<>> last_;  // by node
+  std::map<std::string, policy::LastEvicted, std::less<>> last_;   // by node
+  std::map<std::string, base::WallTime, std::less<>> read_up_to_;  // by node: what its agent told, by the node's clock
   kube::Informer<PodEnd> ended_;
+  base::Counter& unread_;
   bool begun_ = false;
   policy::EvictionBook book_;
-  base::WallTime from_;                                   // what ended before is in the book that it began with
-  std::vector<std::pair<PodEnd, base::WallTime>> early_;  // told before it began
-  net::Scope scope_;                                      // last: its tasks use everything above
+  base::WallTime from_;  // what ended before is in the book that it began with
+  struct Early {
+    PodEnd end;
+    base::WallTime when;
+    bool tallied = false;
+  };
+  std::vector<Early> early_;  // told before it began
+  net::Scope scope_;          // last: its tasks use everything above
 };
 
 }  // namespace tidemark::manager

@@ -58,7 +58,8 @@ void basis_fields(auto& a, auto& basis, std::int64_t schema) {
     mark(a, yarn_book_mark);
   }
   if (schema >= kRecordSchemaArbitrate) io(a, state.arbitrate);
-  if (schema >= kRecordSchemaBackOff) io(a, evicted);
+  if (schema >= kRecordSchemaBackOff) io(a, evicted.kubernetes);
+  if (schema >= kRecordSchemaYarnEvicted) io(a, evicted.yarn);
   static_cast<void>(now);  // at the head of the record
   static_cast<void>(labels);
   static_cast<void>(annotation);

@@ -22,7 +22,7 @@
 
 namespace tidemark::manager {
 
-inline constexpr std::int64_t kRecordSchema = 8;  // of what is written
+inline constexpr std::int64_t kRecordSchema = 9;  // of what is written
 // What is read: the schema before, and those since the build that tests go back to (tests/golden/previous).
 inline constexpr std::int64_t kRecordSchemaOldest = 2;
 inline constexpr std::int64_t kRecordSchemaOverrides = 2;  // the first one with overrides, and with least_ever
@@ -31,8 +31,9 @@ inline constexpr std::int64_t kRecordSchemaRevisions = 4;  // the first one with
 inline constexpr std::int64_t kRecordSchemaClasses = 5;    // the first one with classes of work in the books
 inline constexpr std::int64_t kRecordSchemaBookAge =
     6;  // with the age of YARN's book, and what classes that are off took
-inline constexpr std::int64_t kRecordSchemaArbitrate = 7;  // the first one with what two schedulers sold too much
-inline constexpr std::int64_t kRecordSchemaBackOff = 8;    // the first one with the node's last eviction
+inline constexpr std::int64_t kRecordSchemaArbitrate = 7;    // the first one with what two schedulers sold too much
+inline constexpr std::int64_t kRecordSchemaBackOff = 8;      // the first one with the node's last eviction
+inline constexpr std::int64_t kRecordSchemaYarnEvicted = 9;  // the first one with that of YARN's work
 // Another number wherever the same input may give another outcome: then `replay` shows a difference instead of an
 // error. decision_record_test tells when.
 inline constexpr std::int64_t kPolicyVersion = 6;

@@ -166,7 +166,8 @@ void reads_older_records() {
     }
     if (Schema < kRecordSchemaRevisions) known.revisions = {};
     without_what_was_taken_off(known);
-    known.evicted.reset();
+    known.evicted.yarn.reset();
+    if (Schema < kRecordSchemaBackOff) known.evicted = {};
     if (Schema < kRecordSchemaClasses) {
       without_classes(known.kubernetes);
       without_classes(known.yarn);
@@ -200,6 +201,7 @@ void reads_older_records() {
       mark(writer, basis.yarn_book_mark);
     }
     if (Schema >= kRecordSchemaArbitrate) io(writer, basis.state.arbitrate);
+    if (Schema >= kRecordSchemaBackOff) io(writer, basis.evicted.kubernetes);
     writer.text(outcome);
     entry.payload = payload;
     const DecisionDone done;
@@ -220,13 +222,14 @@ void reads_older_records() {
 }
 
 TEST(DecisionRecord, OlderSchemasAreReadToo) {
-  static_assert(kRecordSchema == 8 && kRecordSchemaOldest == 2, "each older one has its line here");
+  static_assert(kRecordSchema == 9 && kRecordSchemaOldest == 2, "each older one has its line here");
   reads_older_records<2>();
   reads_older_records<3>();
   reads_older_records<4>();
   reads_older_records<5>();
   reads_older_records<6>();
   reads_older_records<7>();
+  reads_older_records<8>();
   auto start = start_record();
   start.schema = kRecordSchemaOldest - 1;
   EXPECT_FALSE(RecordedDecisions::make(journal::Segment::parse(segment_of({}, start))));
@@ -337,7 +340,7 @@ TEST(DecisionRecord, ThePolicyVersionIsThatOfTheOutcomes) {
     hash.add(bytes);
   }
   EXPECT_EQ(kPolicyVersion, 6);
-  EXPECT_EQ(hash.hex(), "c6c9d600fe16090f");
+  EXPECT_EQ(hash.hex(), "9222f378d204a13c");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ struct Replica {
                    .nodes = nodes,
                    .pool_of = [](const kube::Node&) { return std::string(); },
                    .known_class = [](const kube::Node&, std::string_view) { return false; },
-                   .class_off = [](const kube::Node&, std::string_view) { return false; },
+                   .class_off = [this](const kube::Node&, std::string_view name) { return class_off == name; },
                    .shows = [] { return false; }},
                   log, base::Random(4)),
         recorder(loop, client, log, metrics, "test"),
@@ -93,6 +93,7 @@ struct Replica {
   }
 
   bool leading;
+  std::string class_off = "transcode";
   base::Registry metrics;
   kube::Interner interner;
   kube::memory::LocalTransport transport;
@@ -384,6 +385,29 @@ TEST_F(RolloutControllerTest, ASpikeOfEvictionsHoldsItAndAResumeGoesOn) {
   ask(resume);
   run_for(90s);
   EXPECT_EQ(running(replica), "61:23");
+}
+
+// An order to be off has work evicted: that says nothing about the settings that are rolled out meanwhile.
+TEST_F(RolloutControllerTest, WhatSomebodyWantsAwayHoldsNoRollOut) {
+  auto& replica = start();
+  const auto api_evicts = [&](std::string_view work_class) {
+    PodEnd end;
+    end.node = replica.interner.intern("canary-1");
+    end.work_class = replica.interner.intern(work_class);
+    end.offline = true;
+    end.by = EndedBy::kEvictionApi;
+    replica.evictions.running_changed(nullptr, &end, false);
+  };
+  slo(reclaim(61));
+  run_for(5s);
+  for (int i = 0; i < 20; ++i) api_evicts("transcode");
+  run_for(10s);
+  EXPECT_EQ(replica.metrics.gauge("tidemark_settings_held", "").value(), 0);
+  for (int i = 0; i < 4; ++i) api_evicts("spark");
+  run_for(6s);
+  EXPECT_EQ(replica.metrics.gauge("tidemark_settings_held", "").value(), 1);
+  ASSERT_TRUE(stored().state->hold.has_value());
+  EXPECT_EQ(stored().state->hold->evictions, 4);
 }
 
 TEST_F(RolloutControllerTest, UndoneItIsWhatItWasOnEveryNodeAtOnce) {

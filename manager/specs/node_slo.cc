@@ -107,8 +107,7 @@ std::optional<policy::SloCalendar> slo_calendar(const kube::Node& node, const Re
   const auto strategy = strategy_of_node(node, *settings.colocation.config, pool.profile);
   const auto [cpu, memory] =
       std::pair(strategy.values.cpu_reclaim_threshold_percent, strategy.values.memory_reclaim_threshold_percent);
-  auto line = lines == nullptr ? policy::water_line(calendar, cpu, memory, overriding, now)
-                               : lines->at(settings.hash, calendar, cpu, memory, overriding, now);
+  auto line = policy::water_line(lines, settings.hash, calendar, cpu, memory, overriding, now);
   return policy::SloCalendar{calendar, std::move(line), std::move(overriding)};
 }
 

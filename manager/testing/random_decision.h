@@ -154,8 +154,12 @@ inline DecisionBasis draw_basis(base::Random& random, base::WallTime now) {
   basis.yarn = draw_book(random);
   basis.yarn_obeys = random.below(2) == 0;
   basis.yarn_book_mark = random.below(4) == 0 ? ~std::uint64_t{0} : random.below(3);
-  if (random.below(4) == 0) basis.evicted = basis.mono + -std::chrono::seconds(random.below(300));
+  const auto evicted = [&](std::optional<base::MonotonicTime>& last) {
+    if (random.below(4) == 0) last = basis.mono + -std::chrono::seconds(random.below(300));
+  };
+  evicted(basis.evicted.kubernetes);
   basis.guard = {random.below(4) == 0, random.below(4) == 0};
+  evicted(basis.evicted.yarn);
   return basis;
 }
 

@@ -46,8 +46,8 @@ std::string cut(std::string_view name) {
 
 void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::WallTime now) {
   when = std::min(when, now);
-  if (now - when >= kDayKept || end.pool.empty()) return;
-  const Ended one{end.evicted ? 1 : 0, end.evicted ? 0 : 1};
+  if (now - when >= kDayKept || end.pool.empty() || end.times <= 0) return;
+  const Ended one{end.evicted ? end.times : 0, end.evicted ? 0 : end.times};
   const std::string pool = cut(end.pool);
   if (now - when < kMinutesKept && (book.minutes.contains(pool) || book.minutes.size() < kPoolSeriesMax)) {
     add(book.minutes[pool], index_of(when, kMinute), one);
@@ -61,7 +61,7 @@ void count(EvictionBook& book, const TaskEnd& end, base::WallTime when, base::Wa
   if (!end.evicted || end.job.empty()) return;
   const PoolAnd job{pool, cut(end.job)};
   if (!book.jobs.contains(job) && book.jobs.size() >= kJobSeriesMax) {
-    book.left_out = std::min(book.left_out + 1, kCountMax);
+    book.left_out = std::min(book.left_out + end.times, kCountMax);
     return;
   }
   add(book.jobs[job], index_of(when, kSlot), one);

@@ -64,10 +64,11 @@ struct EvictionBook {
 };
 
 struct TaskEnd {
-  std::string pool;
-  std::string work_class;
-  std::string job;
+  std::string pool = {};
+  std::string work_class = {};
+  std::string job = {};
   bool evicted = false;
+  std::int64_t times = 1;  // so many alike
 };
 
 // `when` later than `now`, or before what is kept, counts now, or not at all.

@@ -36,7 +36,7 @@ class Scenario {
       const std::string name = words.next();
       const auto many = *base::parse_int(words.next());
       const std::string job = words.empty() ? "" : words.next();
-      for (std::int64_t i = 0; i < many; ++i) count(book_, {name, "spark", job, verb == "evicted"}, now_, now_);
+      count(book_, {name, "spark", job, verb == "evicted", many}, now_, now_);
     } else if (verb == "resume") {
       requests_.push_back({cat("r", ++asked_), words.next(), "", now_});
     } else if (verb == "restart") {  // what is stored is all that is left

@@ -271,4 +271,10 @@ const LinePlan& LineMemo::at(std::string_view settings, const Calendar& calendar
   return lines_.back().plan;
 }
 
+LinePlan water_line(LineMemo* memo, std::string_view settings, const Calendar& calendar, std::int64_t base_cpu,
+                    std::int64_t base_memory, const LineOverrides& overrides, WallTime now) {
+  if (memo == nullptr) return water_line(calendar, base_cpu, base_memory, overrides, now);
+  return memo->at(settings, calendar, base_cpu, base_memory, overrides, now);
+}
+
 }  // namespace tidemark::policy

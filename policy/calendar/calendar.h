@@ -186,4 +186,8 @@ class LineMemo {
   std::vector<Line> lines_;
 };
 
+// By `memo`, where whoever asks has one; `settings`: the hash of those that the calendar is of.
+LinePlan water_line(LineMemo* memo, std::string_view settings, const Calendar& calendar, std::int64_t base_cpu,
+                    std::int64_t base_memory, const LineOverrides& overrides, base::WallTime now);
+
 }  // namespace tidemark::policy

@@ -11,7 +11,7 @@ bool is_recent(base::WallTime by, base::WallTime now) {
 
 std::optional<base::WallTime> yarn_drain(const DrainInput& input) {
   if (!input.wanted) return std::nullopt;
-  if (input.told && is_recent(*input.told, input.now)) return input.told;
+  if (input.told && !input.given_again && is_recent(*input.told, input.now)) return input.told;
   std::optional<base::WallTime> by = input.line_comes_down;
   if (input.order_ends && (!by || *input.order_ends < *by)) by = input.order_ends;
   return by;

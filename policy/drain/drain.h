@@ -3,7 +3,8 @@
 //
 //   by = the earlier of   the moment at which the water line has come down   (policy/calendar, within its `lead`)
 //                         the end of the order to drain                      (policy/state)
-//      = as it was told, for kDrainKept after that moment: whoever ends them may come a bit later
+//      = as it was told, for kDrainKept after that moment: whoever ends them may come a bit later. Not where YARN is
+//        given again what an order took
 //
 // Until then nothing new is let in, as ever; a cut that has another cause (what online work uses) ends nobody.
 #pragma once
@@ -24,6 +25,7 @@ struct DrainInput {
   std::optional<base::WallTime> line_comes_down;  // nullopt: it does not, within its lead
   std::optional<base::WallTime> order_ends;       // of an order to drain YARN's side
   std::optional<base::WallTime> told;             // what the node carries with the offer that is in force
+  bool given_again = false;                       // that offer was nothing by an order, and something is offered now
   base::WallTime now;
 };
 

@@ -46,6 +46,16 @@ TEST(YarnDrain, WhatWasToldStandsForTwoMinutesAfterItsMoment) {
   EXPECT_EQ(yarn_drain(input), std::nullopt);
 }
 
+// It would stand with the offer that is made now, and end what is beyond that one.
+TEST(YarnDrain, WhatIsGivenAgainAfterAnOrderDrainsNoMore) {
+  DrainInput input = wanted();
+  input.told = kNow;
+  input.given_again = true;
+  EXPECT_EQ(yarn_drain(input), std::nullopt);
+  input.line_comes_down = kNow + 5min;
+  EXPECT_EQ(yarn_drain(input), kNow + 5min);
+}
+
 // The calendar was edited, or the order lifted.
 TEST(YarnDrain, WhatWasToldOfAMomentToComeIsTakenBack) {
   DrainInput input = wanted();

@@ -23,9 +23,7 @@ void draw_line(const OfferInput& input, Offer& offer) {
   auto& values = offer.strategy.values;
   const Calendar& calendar = input.calendar == nullptr ? kNone : *input.calendar;
   const auto [cpu, memory] = std::pair(values.cpu_reclaim_threshold_percent, values.memory_reclaim_threshold_percent);
-  offer.line = input.lines == nullptr
-                   ? water_line(calendar, cpu, memory, input.overrides, input.now)
-                   : input.lines->at(input.settings, calendar, cpu, memory, input.overrides, input.now);
+  offer.line = water_line(input.lines, input.settings, calendar, cpu, memory, input.overrides, input.now);
   values.cpu_reclaim_threshold_percent = offer.line->cpu.sell;
   values.memory_reclaim_threshold_percent = offer.line->memory.sell;
   if (offer.line->changes_at) sooner(offer.again_after, *offer.line->changes_at - input.now);
@@ -296,26 +294,33 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
 }
 
 // How much longer; not at all: nullopt.
-std::optional<base::Duration> backs_off_for(const OfferInput& input) {
+std::optional<base::Duration> backs_off_for(const OfferInput& input, std::optional<base::MonotonicTime> evicted) {
   const base::Duration pause = back_off_of(input.pool);
-  if (!input.evicted || *input.evicted > input.mono) return std::nullopt;
-  const base::Duration left = pause - (input.mono - *input.evicted);
+  if (!evicted || *evicted > input.mono) return std::nullopt;
+  const base::Duration left = pause - (input.mono - *evicted);
   return left > base::Duration(0) ? std::optional(left) : std::nullopt;
 }
 
 void apply_back_off(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (offer.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
-  const auto left = backs_off_for(input);
-  if (!left) return;
-  sooner(offer.again_after, *left);
+  const auto kubernetes_left = backs_off_for(input, input.evicted.kubernetes);
+  const auto yarn_left = backs_off_for(input, input.evicted.yarn);
+  if (!kubernetes_left && !yarn_left) return;
+  for (const auto& left : {kubernetes_left, yarn_left}) {
+    if (left) sooner(offer.again_after, *left);
+  }
   const Resources origin = *plan.origin;
+  const auto published = plan.publish;
   const auto yarn = offer.yarn_offer;
   StopTerms terms = sell_nothing_new(input, ledger, offer);
   if (offer.rejected) terms.wanted = offer.rejected->wanted;
-  if (ledger.class_aware && yarn) {
+  if (ledger.class_aware && yarn && !yarn_left) {
     plan.origin = origin;
     offer.yarn_offer = yarn;
+  } else if (ledger.class_aware && yarn && !kubernetes_left) {
+    plan.origin = origin;
+    plan.publish = published;
   }
   comes_back_slowly(state, plan);
   offer.backs_off = terms;

@@ -13,6 +13,7 @@
 // unchanged.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -32,6 +33,13 @@
 
 namespace tidemark::policy {
 
+// When offline work of a node was evicted, last, by side; nullopt: never, or longer ago than anybody backs off.
+struct LastEvicted {
+  std::optional<base::MonotonicTime> kubernetes, yarn;
+  std::optional<base::MonotonicTime> last() const { return std::max(kubernetes, yarn); }
+  bool operator==(const LastEvicted&) const = default;
+};
+
 struct OfferInput {
   const model::NodeSnapshot& node;
   NodeStrategy strategy;
@@ -50,11 +58,11 @@ struct OfferInput {
   // Somebody on YARN's side takes our offers on this node. Where nobody does, YARN is told what the peer's formula
   // leaves to it: nothing over-reported, and no strict ledger, which needs both sides to obey.
   bool yarn_obeys = false;
-  PoolGuard guard = {};                             // what the pool's evictions let it do
-  std::optional<base::MonotonicTime> evicted = {};  // when offline work of the node was, last
-  std::uint64_t yarn_book_mark = 0;                 // of the text of YARN's book, with its operator's sign of life
-  LineMemo* lines = nullptr;                        // of whoever decides many nodes
-  std::string_view settings = {};                   // the hash of those that the calendar is of, for `lines`
+  PoolGuard guard = {};              // what the pool's evictions let it do
+  LastEvicted evicted = {};          // offline work of the node
+  std::uint64_t yarn_book_mark = 0;  // of the text of YARN's book, with its operator's sign of life
+  LineMemo* lines = nullptr;         // of whoever decides many nodes
+  std::string_view settings = {};    // the hash of those that the calendar is of, for `lines`
 };
 
 // The pool sells nothing new:
@@ -62,7 +70,7 @@ struct OfferInput {
 //   kubernetes' = min(kubernetes, what its pods hold)    origin' = min(origin, what its pods hold + what YARN holds)
 //
 // Where nobody says what YARN holds, its part does not grow. Mid does not grow. The same of a node that backs off; in a
-// class-aware ledger of its Kubernetes' part alone: what is evicted there may be what YARN is given.
+// class-aware ledger only of the side that lost work: what is evicted there may be what the other one is given.
 struct StopTerms {
   model::Resources sold;    // by Kubernetes' pods
   model::Resources yarn;    // held by YARN

@@ -56,8 +56,8 @@ class Scenario {
       kubernetes_.sold = {{0, testing::amounts(words.next())}};
     } else if (verb == "spike") {  // the pool's evictions: spike stops, spike over
       guard_.stopped = words.next() == "stops";
-    } else if (verb == "evicted") {  // offline work of the node, now
-      evicted_ = mono_;
+    } else if (verb == "evicted") {  // offline work of the node, now; "evicted yarn": a container of YARN
+      (words.empty() || words.next() != "yarn" ? evicted_.kubernetes : evicted_.yarn) = mono_;
     } else if (verb == "back-off") {
       pool_.budget.back_off = testing::duration(words.next());
     } else if (verb == "over-report") {  // over-report given-up, over-report back
@@ -116,8 +116,13 @@ class Scenario {
   }
   void ledger(Words& words) {
     pool_.ledger.mode = words.next() == "strict" ? LedgerMode::kStrict : LedgerMode::kShared;
+    pool_.ledger.class_aware = false;
     while (!words.empty()) {
       const std::string what = words.next();
+      if (what == "class-aware") {
+        pool_.ledger.class_aware = true;
+        continue;
+      }
       if (what == "over-report") {
         pool_.ledger.kubernetes.over_report.cpu_percent = std::stoll(words.next());
         pool_.ledger.yarn.over_report.cpu_percent = std::stoll(words.next());
@@ -220,7 +225,7 @@ class Scenario {
   bool yarn_obeys_ = false;
   OfferState state_;
   PoolGuard guard_;
-  std::optional<base::MonotonicTime> evicted_;
+  LastEvicted evicted_;
   base::WallTime now_ = kStart;
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };

@@ -30,15 +30,20 @@ CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 POOLS = {
     "previous-plain": {}, "previous-web": {"pool": "web"}, "previous-night": {"pool": "night"}, "previous-idle": {"pool": "idle"},
     "previous-off": {}, "previous-seen": {}, "previous-spike": {"pool": "spike"},
+    "previous-shared": {"pool": "shared"}, "previous-draining": {"pool": "shared"}, "previous-oversold": {"pool": "oversold"},
 }
 NODES = tuple(POOLS)
 SELLS = ("previous-plain", "previous-web", "previous-night")
-WORKS = (*SELLS, "previous-spike")
+WORKS = (*SELLS, "previous-spike", "previous-shared", "previous-draining", "previous-oversold")
+# What YARN's containers hold there, in milli-cores, as its operator says; with the pods it is more than the last one has to give.
+YARN = {"previous-shared": 2000, "previous-draining": 1000, "previous-oversold": 16000}
+BOOK, OFFER, DRAIN, OVERSOLD = "tidemark.io/yarn-book", "tidemark.io/yarn-offer", "tidemark.io/yarn-drain", "tidemark.io/oversold"
 VICTIMS = ("greedy", "greedy", "greedy", "other")  # the job of each pod that is evicted from the pool `spike`
 ORDERS = (
     ("off", "node", "previous-off", "--now", "--reason=a disk is changed", "--yes"),
     ("observe", "node", "previous-seen", "--reason=only looked at", "--yes"),
     ("off", "pool", "idle", "--now", "--reason=not yet", "--yes"),
+    ("off", "node", "previous-draining", "--drain=5h", "--reason=a long drain", "--yes"),
     ("override", "pool", "web", "--cpu=50", "--for=5h", "--reason=a fire drill", "--yes"),
 )
 BY = "--by=ann@ops"
@@ -55,12 +60,14 @@ def tidemark_config() -> dict:
 
     return {
         "schema": 1, "mode": "enforce", "rollout": {"pace": "at-once"},
-        "classes": [{"name": "spark", "order": 1}],
+        "classes": [{"name": "transcode", "order": 1}, {"name": "spark", "order": 2}],
         "calendars": [{"name": "always", "zone": "UTC", "lead": "0s", "entries": [{"name": "all-day", "cron": "0 0 * * *", "for": "24h", "cpu": 70}]}],
         "pools": [
             pool("web", calendar="always", business="search"),
             pool("night", profile="tidemark", motion={"deadBandPermille": 10, "slewPermillePerMinute": 1000, "hold": "10m"}, warmUp="0s"),
             pool("idle"),
+            pool("shared", ledger={"mode": "strict", "classAware": True}, drain={"yarn": "end"}),
+            pool("oversold", arbitrate={"enabled": True, "overAfter": "1s"}),
             pool("spike", evictions={"perJobHour": 3, "perPoolHour": 50, "breaker": {"atLeast": len(VICTIMS), "ratePercent": 10, "coolDown": "6h"}}),
         ],
         "profiles": {"learn": True, "sampleEvery": "1s", "storeEvery": "1s", "recommendations": {"publish": True, "knownHours": 1, "marginPercent": 0, "every": "1s"}},
@@ -98,6 +105,23 @@ def put_inputs(api) -> None:
         colocation.put_pod(api, node, {"name": f"batch-{node}", "prio": "koord-batch", "qos": "BE", "requests": requests, "phase": "Running"})
 
 
+def put_books(api) -> bool:
+    """As YARN's operator: what containers hold, and that its ResourceManager acts on the offer that stands there. Whether it did before."""
+    confirmed = True
+    for node, milli in YARN.items():
+        annotations = must(api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations") or {}
+        offer = json.loads(annotations.get(OFFER, "{}"))
+        book = {
+            "schema": 1, "generation": offer.get("generation", 0), "sold": [{"class": "spark", "resources": {"kubernetes.io/batch-cpu": str(milli), "kubernetes.io/batch-memory": "2Gi"}}],
+            "confirmed": offer.get("resources", {"kubernetes.io/batch-cpu": "0", "kubernetes.io/batch-memory": "0"}),
+        }
+        if annotations.get(BOOK) != (text := json.dumps(book)):
+            must(api.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"annotations": {BOOK: text}}}, content=MERGE))
+            confirmed = False
+        confirmed = confirmed and bool(offer)
+    return confirmed
+
+
 def run(binary: str, journal: Path, *more: str, leads: bool = True) -> Component:
     component = Component(
         "manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--metrics-addr=127.0.0.1:0", "--kube-api-qps=200", "--kube-api-burst=200",
@@ -124,6 +148,7 @@ def leave_everything(api, binary: str, component: Component) -> None:
         return all(has(node) for node in NODES)
 
     wait_for(offered, "offers on every node", component, 120)
+    wait_for(lambda: put_books(api), "offers to YARN", component, 120)
     colocation.put_settings(api, {"enable": True, "cpuReclaimThresholdPercent": RECLAIM[1]})
     for words in ORDERS:
         done = subprocess.run(
@@ -152,6 +177,12 @@ def leave_everything(api, binary: str, component: Component) -> None:
     for i in range(len(VICTIMS)):
         api.request("DELETE", f"{PODS}/victim-{i}", gracePeriodSeconds=0)
     wait_for(lambda: colocation.offered(api, "previous-spike").get("kubernetes.io/batch-cpu") == "3k", "what is sold and no more", component)
+    def shared() -> bool:
+        confirmed = put_books(api)
+        words = {node: must(api.request("GET", f"/api/v1/nodes/{node}")).get("metadata.annotations") or {} for node in YARN}
+        return confirmed and DRAIN in words["previous-draining"] and OVERSOLD in words["previous-oversold"]
+
+    wait_for(shared, "a drain of YARN's work, and the mark of what is oversold", component, 120)
     wait_for(lambda: "greedy" in str(must(api.request("GET", f"{SETTINGS}/{colocation.BUDGETS}")).get("data", {})), "the counts stored", component, 120)
     wait_settled(component)
 
@@ -345,6 +376,8 @@ def record(binary: str, commit: str) -> None:
         component.stop()
         if other is not None:
             other.stop()
+    for beside in (each for each in (folder / "journal").iterdir() if each.suffix != ".tmj"):
+        beside.unlink()  # the lock, and an audit
     written = {"recorded": colocation.time_stamp(), "objects": everything(api)}
     (folder / "objects.json").write_text(json.dumps(written, indent=1, sort_keys=True) + "\n")
     take_away(api)

@@ -240,8 +240,8 @@ class NodeCondition(WithIdentity):
         must(self.patch({"status": {"conditions": [PRESSURE, CONDITION, READY]}}, MERGE))  # another order is no change
         self.assertEqual({kind: each for kind, each in before.items() if kind != "TidemarkIsolation"}, {kind: each for kind, each in self.conditions().items() if kind != "TidemarkIsolation"})
 
-    def test_no_label_and_but_one_annotation_may_change_by_the_status(self):
-        """The sub-resource takes metadata along: it is how the manager writes annotations beside the numbers, and how an agent asks YARN's operator."""
+    def test_no_label_and_but_two_annotations_may_change_by_the_status(self):
+        """The sub-resource takes metadata along: it is how the manager writes annotations beside the numbers, and how an agent asks YARN's operator, and tells how tasks ended."""
         before = self.node()["metadata"]
         asked = {"tidemark.io/yarn-take-back": "{}"}
         for metadata in ({"labels": {"tidemark.io/state": "off"}}, {"labels": {"pool": None}}, {"labels": None}, {"finalizers": ["a/b"]}, {"ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": OTHER, "uid": "u"}]},
@@ -250,8 +250,8 @@ class NodeCondition(WithIdentity):
                 self.held(self.patch({"metadata": metadata}, MERGE), "node-condition", "no label or other metadata")
         for annotations in ({"note": "c"}, {"x": "y"}, {"note": None}, None, {**asked, "x": "y"}, {"tidemark.io/yarn-taken-back": "{}"}):
             with self.subTest(annotations):
-                self.held(self.patch({"metadata": {"annotations": annotations}}, MERGE), "node-condition", "tidemark.io/yarn-take-back alone")
-        for annotations in (asked, {"tidemark.io/yarn-take-back": "{ }"}, dict.fromkeys(asked)):
+                self.held(self.patch({"metadata": {"annotations": annotations}}, MERGE), "node-condition", "tidemark.io/yarn-take-back and tidemark.io/ended-tasks alone")
+        for annotations in (asked, {"tidemark.io/yarn-take-back": "{ }"}, {"tidemark.io/ended-tasks": "{}"}, dict.fromkeys((*asked, "tidemark.io/ended-tasks"))):
             must(self.patch({"metadata": {"annotations": annotations}}, MERGE))
         self.assertEqual({**before, "managedFields": 0, "resourceVersion": 0}, {**self.node()["metadata"], "managedFields": 0, "resourceVersion": 0})
 

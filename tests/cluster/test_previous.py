@@ -30,6 +30,7 @@ class TakenOver:
 
     commit: str
     wanted_metrics: dict[str, float] = {}
+    whys = ("a disk is changed", "only looked at", "not yet", "a fire drill")
 
     def setUp(self):
         previous.take_away(self.api)
@@ -105,7 +106,7 @@ class TakenOver:
         self.assertEqual([1, 2], [each["number"] for each in revisions["revisions"]])
         self.assertEqual(len(self.nodes), self.told("explain", "workload", "default/Deployment/web")["podsNow"])
         states = tidemark("report", "states", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"]).stdout
-        for why in ("a disk is changed", "only looked at", "not yet", "a fire drill"):
+        for why in self.whys:
             self.assertIn(why, states)
         self.also_taken_over()
         recommended = previous.everything(self.api)[previous.RECOMMENDATIONS]
@@ -140,6 +141,34 @@ class Since9ebc1dc(TakenOver, WithManager):
     """Without budgets; the journal and the least offers had another form."""
 
     commit = "9ebc1dc"
+
+
+class SinceA740928(TakenOver, WithManager):
+    """With YARN's side: books and offers, an order that drains, a node that both schedulers oversold."""
+
+    commit = "a740928"
+    whys = (*TakenOver.whys, "a long drain")
+    wanted_metrics = {
+        'tidemark_pool_breaker_phase{pool="spike"}': 1, "tidemark_budgets_held": 0, 'tidemark_history_records{component="least"}': 1,
+        'tidemark_pool_jobs_exhausted{pool="spike"}': 1,
+    }
+
+    def words(self, nodes: dict[str, dict]) -> dict:
+        """What YARN's operator and Kubernetes' scheduler go by; an offer's number is of who makes it."""
+        found = {}
+        for name in previous.YARN:
+            notes = nodes[name]["metadata"]["annotations"]
+            drain = json.loads(notes.get(previous.DRAIN, "{}")).get("by")
+            found[name] = (amounts(json.loads(notes[previous.OFFER])["resources"]), drain, previous.OVERSOLD in notes, [each["key"] for each in nodes[name]["spec"].get("taints", [])])
+        return found
+
+    def also_taken_over(self) -> None:
+        wanted = self.words({each["metadata"]["name"]: each for each in self.objects["/api/v1/nodes"]})
+        self.assertIsNotNone(wanted["previous-draining"][1])
+        self.assertTrue(wanted["previous-oversold"][2])
+        self.assertEqual(wanted, self.words(self.nodes_now()[0]))
+        pools = {pool["pool"]: pool for pool in self.told("report", "budgets")["pools"]}
+        self.assertEqual("open", pools["spike"]["breaker"]["phase"])
 
 
 class Since31e1c13(TakenOver, WithManager):

@@ -8,19 +8,43 @@ import sys
 import time
 import unittest
 
-from cluster.tidemark_process import wait_for
+from cluster.colocation import SETTINGS, TIDEMARK_CONFIG, must
+from cluster.tidemark_process import Component, wait_for
 from support.yarn import until
 from yarn.preempting import TAKE_BACK, TAKEN_BACK, WithOperator
-from yarn.sharing import MASTER_MIB, TASK_MIB, TERMINATED, tearDownModule  # noqa: F401
+from yarn.sharing import API, MASTER_MIB, TASK_MIB, TERMINATED, tearDownModule  # noqa: F401
 
 PREEMPTED = -102
+ENDED = "tidemark.io/ended-tasks"
+# The manager looks on, what this node offers is the test's; YARN's operator goes by these too.
+OBSERVED = {"schema": 1, "mode": {"capacity": "observe", "nodeSlo": "observe", "agent": "enforce", "yarn": "enforce"}, "rollout": {"pace": "at-once"}, "evictions": {"backOff": "2m", "breaker": {"atLeast": 1, "ratePercent": 1}}}
 ANSWER_LIMIT_S = 3  # docs/guide/yarn.md: after that the copilot stops it
 
 
 class Preemption(WithOperator):
+    def start_manager(self) -> Component:
+        must(API.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
+        must(API.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(OBSERVED)}}), 201)
+        self.addCleanup(API.request, "DELETE", f"{SETTINGS}/{TIDEMARK_CONFIG}")
+        manager = Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--controllers=noderesource")
+        self.addCleanup(manager.stop)
+        wait_for(manager.ready, "a ready manager", manager)
+        return manager
+
+    def told(self) -> list[dict]:
+        """What the agent tells of containers that ended."""
+        return json.loads(self.annotations().get(ENDED, '{"ends":[]}'))["ends"]
+
+    def evicted(self, of: str) -> int:
+        return sum(each.get("evicted", 0) for each in self.told() if each.get("job") == f"yarn/{of}")
+
     def test_the_newest_goes_and_its_master_hears_of_a_pre_emption(self):
         master, tasks = self.hold_memory(3)
         job = self.yarn.jobs[-1]
+        manager = self.start_manager()
+        agents = 'tidemark_tasks_ended_total{class="unnamed",pool="default",reason="agent"}'
+        self.assertEqual(0, manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}', 0))
+        before = manager.metrics().get(agents, 0)  # of tests before this one, which the node tells of still
         begin = self.draw_until_one_goes(tasks)
         print(f"memory above its line: a container is gone {time.monotonic() - begin:.1f} s after the line was first drawn, by way of the ResourceManager, read by a test that looks every 50 ms", file=sys.stderr)
         self.all_have_ended()
@@ -35,6 +59,12 @@ class Preemption(WithOperator):
         self.assertEqual(([gone[0]], []), (answer["gone"], answer["stayed"]))
         self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_taken_back_total"])
         self.assertIn("TM-YARN-014", self.operator.log)
+        # The manager hears of it from the agent: the pool has one evicted of one, and the node backs off.
+        wait_for(lambda: self.evicted(job.id) == 1, "an agent that tells of it", self.agent)
+        wait_for(lambda: manager.metrics().get(agents) == before + 1, "a manager that counts it, once", manager)
+        wait_for(lambda: manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}') == 1, "a breaker that is open", manager)
+        backs_off = lambda: [each for each in API.get("/api/v1/namespaces/default/events").get("items", []) if (each["reason"], each["involvedObject"]["name"]) == ("TidemarkBacksOff", self.node.name)]
+        wait_for(backs_off, "a node that backs off", manager)
         # What is left is held back, so that nothing new comes in its place at once; nobody else ends by any total.
         self.assertEqual(answer["keepMiB"], self.nm.total()[0])
         self.assertEqual(2 * TASK_MIB + MASTER_MIB, answer["keepMiB"])
@@ -52,6 +82,7 @@ class Preemption(WithOperator):
         gone = sorted(set(tasks) - set(self.copilot.running()))
         self.assertEqual(TERMINATED, job.wait_told(gone[0]).status)
         self.assertEqual("TM-EVICT-015", self.loss_of(gone[0])["ended"])
+        wait_for(lambda: self.evicted(job.id) == len(gone), "an agent that tells of each that was told to end, once", self.agent)
 
 
 if __name__ == "__main__":

@@ -155,7 +155,8 @@ class Life {
     if (one_in(16)) kubernetes_.taken_back = !kubernetes_.taken_back;
     if (one_in(16)) yarn_.taken_back = !yarn_.taken_back;
     if (one_in(2)) yarn_.confirmed = yarn_.told;
-    if (one_in(8)) evicted_ = mono_;
+    if (one_in(8)) evicted_.kubernetes = mono_;
+    if (one_in(8)) evicted_.yarn = mono_;
     if (one_in(8)) guard_ = {one_in(2), one_in(2)};
     least_ever_ = one_in(2) ? std::optional(amount()) : std::nullopt;
     if (one_in(40)) state_ = OfferState();  // another process
@@ -196,6 +197,10 @@ class Life {
             plan.publish.batch_memory.value_or(model::MemoryBytes{})};
   }
 
+  bool backs_off(std::optional<base::MonotonicTime> evicted) const {
+    return evicted && mono_ - *evicted < back_off_of(pool_);
+  }
+
   std::string sound(const Offer& offer) const {
     const OvercommitPlan& plan = offer.plan;
     if (negative(batch_of(plan))) return "a negative amount of Kubernetes";
@@ -210,7 +215,15 @@ class Life {
     }
     if (!offer.ledger) return above(batch_of(plan), *plan.origin) ? "Kubernetes above the origin" : "";
     if (offer.backs_off) {
-      if (kubernetes_.sold && above(batch_of(plan), offer.backs_off->sold)) return "sells straight after an eviction";
+      // With a class-aware ledger only the side that lost work, where YARN has an offer of its own.
+      const bool apart = pool_.ledger.class_aware && offer.yarn_offer;
+      if ((!apart || backs_off(evicted_.kubernetes)) && kubernetes_.sold &&
+          above(batch_of(plan), offer.backs_off->sold)) {
+        return "sells straight after an eviction";
+      }
+      if ((!apart || backs_off(evicted_.yarn)) && offer.yarn_offer && above(*offer.yarn_offer, offer.backs_off->yarn)) {
+        return "YARN sells straight after an eviction";
+      }
       if (offer.stopped) return "stopped, and backs off";
     }
     const model::Resources ceiling = offer.stopped     ? offer.stopped->wanted
@@ -316,7 +329,7 @@ class Life {
   std::uint64_t yarn_book_mark_ = 0;
   OfferState state_;
   PoolGuard guard_;
-  std::optional<base::MonotonicTime> evicted_;
+  LastEvicted evicted_;
   base::WallTime now_ = *base::parse_rfc3339("2026-11-21T20:00:00Z");
   base::MonotonicTime mono_{std::chrono::hours(1)};
 };

@@ -1,0 +1,44 @@
+// What of another scheduler's tasks on a node (YARN's containers) ended lately, as its agent tells whoever sells the
+// node: a pod says by itself how it ended, these leave no object behind.
+//
+//   annotation  tidemark.io/ended-tasks    of the agent, on its own node
+//               {"schema":1,"ends":[
+//                 {"at":"2026-03-01T02:00:00.000000Z","class":"spark","finished":12},
+//                 {"at":"2026-03-01T02:03:10.000000Z","class":"spark","job":"yarn/application_1_0001","evicted":1}]}
+//
+// Each is told in one entry, and an entry stands for kEndedTasksKept: who reads it every time counts what is later than
+// what it read last. What is told together has one time, and no two writes have the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace tidemark::model {
+
+inline constexpr std::string_view kEndedTasksAnnotation = "tidemark.io/ended-tasks";
+// Longer than counts of a manager that starts anew may be old.
+inline constexpr base::Duration kEndedTasksKept = std::chrono::minutes(15);
+inline constexpr std::size_t kEndedTasksMax = 64;             // entries
+inline constexpr std::int64_t kEndedTasksCountMax = 100'000;  // of one entry
+inline constexpr std::size_t kEndedTasksNameMax = 320;        // bytes of a class or a job; longer ones are cut
+
+struct EndedTasks {
+  base::WallTime at;  // by the node's clock
+  std::string work_class;
+  std::string job;  // of evicted ones, with its source: "yarn/application_1_0001"; "": nobody says
+  std::int64_t evicted = 0;
+  std::int64_t finished = 0;
+  bool operator==(const EndedTasks&) const = default;
+};
+// The oldest first; of more than kEndedTasksMax the last ones.
+std::string format_ended_tasks(const std::vector<EndedTasks>& ends);
+// In the order of their times. Keys that are not known are passed over.
+Result<std::vector<EndedTasks>> parse_ended_tasks(std::string_view annotation);
+
+}  // namespace tidemark::model
