@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/testing/failing_transport.h"
 #include "manager/testing/cluster.h"
+#include "model/ended_tasks.h"
 
 namespace tidemark::cli {
 namespace {
@@ -132,6 +133,27 @@ TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
   EXPECT_EQ(offered("n1"), "17200");
   EXPECT_EQ(offer(told()), 17200) << text("n1");
   EXPECT_TRUE(says(text("n1"), "more than the 2m0s that it backs off")) << text("n1");
+}
+
+// YARN's containers are no pods: the node's agent tells of them on the Node. The event that the manager writes of it is
+// not taken for another eviction.
+TEST_F(ExplainTest, AnEvictionOfYarnsWorkIsToldByTheNode) {
+  tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
+  batch("stays", "3000");
+  start();
+  EXPECT_EQ(offered("n1"), "17200");
+  const std::string ended = model::format_ended_tasks({{clock.wall(), "", "yarn/application_1_0001", 1, 0}});
+  must("PATCH", "/api/v1/nodes/n1",
+       Json::object({{"metadata",
+                      Json::object({{"annotations", Json::object({{model::kEndedTasksAnnotation, Json(ended)}})}})}}),
+       kMerge);
+  run_for(20s);
+  EXPECT_EQ(offered("n1"), "3k");
+  const Json seen = told();
+  EXPECT_EQ(offer(seen), 3000) << text("n1");
+  EXPECT_EQ(seen.text_at("offer", "backsOff", "reason", "id"), "TM-BUDGET-017");
+  EXPECT_EQ(seen.text_at("evictions", "last", "toldBy"), "Node n1");
+  EXPECT_EQ(seen.at("evictions", "last", "secondsAgo")->get_int().value_or(0), 20);
 }
 
 TEST_F(ExplainTest, EventsThatCannotBeReadAreANoteAndNoAnswerTheLess) {

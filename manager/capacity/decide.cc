@@ -77,11 +77,12 @@ policy::SoldNow sold_on(std::span<const PodProjection* const> pods, const kube::
                         const model::NodeSnapshot& snapshot) {
   const auto some = [](model::Resources amount) { return amount.cpu.value > 0 || amount.memory.value > 0; };
   policy::SoldNow sold;
+  sold.k8s = false;
   std::string_view last;  // pods of one class often lie side by side, and most are of none
   for (const PodProjection* pod : pods) {
     if (!pod->sold) continue;
     const std::string_view work_class = pod->work_class;
-    if (!sold.k8s || work_class != last) sold.classes.emplace_back(work_class);
+    if (!*sold.k8s || work_class != last) sold.classes.emplace_back(work_class);
     sold.k8s = true;
     last = work_class;
   }
