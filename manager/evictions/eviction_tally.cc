@@ -7,10 +7,10 @@ namespace {
 constexpr std::size_t kSeenMax = 100'000;  // more than that in an hour are a spike in any case
 }  // namespace
 
-void EvictionTally::evicted(std::string_view node, base::WallTime when) {
+void EvictionTally::evicted(std::string_view node, base::WallTime when, std::int64_t times) {
   if (node.empty()) return;
   if (seen_.size() >= kSeenMax) seen_.pop_front();
-  seen_.push_back({when, std::string(node)});
+  seen_.push_back({when, std::string(node), times});
 }
 
 std::vector<policy::PoolEvictions> EvictionTally::count(
@@ -20,7 +20,7 @@ std::vector<policy::PoolEvictions> EvictionTally::count(
   for (const Seen& each : seen_) {
     if (now - each.when >= window) continue;
     const std::string pool = pool_of(each.node);
-    if (!pool.empty()) ++pools[pool];
+    if (!pool.empty()) pools[pool] += each.times;
   }
   std::vector<policy::PoolEvictions> found;
   for (const auto& [pool, evictions] : pools) found.push_back({pool, evictions});

@@ -2,6 +2,7 @@
 // Not what somebody wanted to go.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
@@ -17,7 +18,7 @@ class EvictionTally {
  public:
   static constexpr base::Duration kKept = std::chrono::hours(1);
 
-  void evicted(std::string_view node, base::WallTime when);
+  void evicted(std::string_view node, base::WallTime when, std::int64_t times = 1);
 
   // In the window that ends now, a pool each. A node without a pool (gone meanwhile) counts nowhere.
   std::vector<policy::PoolEvictions> count(base::WallTime now, base::Duration window,
@@ -27,6 +28,7 @@ class EvictionTally {
   struct Seen {
     base::WallTime when;
     std::string node;
+    std::int64_t times = 1;
   };
   std::deque<Seen> seen_;
 };

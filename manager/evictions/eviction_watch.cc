@@ -157,7 +157,7 @@ void EvictionWatch::read_ends(const kube::Node& node, bool listed) {
     const base::WallTime when = std::min(each.at, now);
     if (!first || each.at > from_) count_told(node, each, when);
     if (each.evicted == 0 || emptied(node, each.work_class)) continue;
-    for (std::int64_t i = 0; i < each.evicted; ++i) tally_.evicted(node.meta.name, when);
+    tally_.evicted(node.meta.name, when, each.evicted);
     back_off(node, &policy::LastEvicted::yarn, when, !listed && each.at == ends->back().at);
   }
 }

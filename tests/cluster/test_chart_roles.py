@@ -413,11 +413,12 @@ class Roles(WithManager):
         self.api.request("PATCH", node, {"spec": {"taints": [theirs]}}, content=MERGE)
         kubeconfig = chart.kubeconfig_of(ACCOUNT, self.folder)
 
-        def patch(body: dict) -> subprocess.CompletedProcess:
-            return chart.run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(kubeconfig), "patch", "node", "roles-5", "--type=merge", "-p", json.dumps(body)])
+        def patch(body: dict, *flags: str) -> subprocess.CompletedProcess:
+            return chart.run([os.environ["TIDEMARK_KUBECTL"], "--kubeconfig", str(kubeconfig), "patch", "node", "roles-5", "--type=merge", "-p", json.dumps(body), *flags])
 
-        def refused() -> bool:  # the API server hears of a policy a moment after it was made
-            return "Forbidden" in patch({"spec": {"unschedulable": True}}).stderr
+        def refused() -> bool:
+            """The API server hears of a policy a moment after it was made. What it took before that would be no change the next time: nothing is kept."""
+            return "Forbidden" in patch({"spec": {"unschedulable": True}}, "--dry-run=server").stderr
 
         wait_for(refused, "a policy that holds")
         for what, body in {
@@ -499,11 +500,11 @@ class Roles(WithManager):
         colocation.must(self.api.request("PATCH", node, {"spec": {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]}, "metadata": {"labels": {"a": "b"}}}, content=MERGE))
         own = self.as_yarn_operator()
 
-        def refusal(body: dict) -> str:
-            answer = own.request("PATCH", node, body, content=MERGE)
+        def refusal(body: dict, **query: str) -> str:
+            answer = own.request("PATCH", node, body, content=MERGE, **query)
             return answer.get("message") if answer.status == 403 else ""
 
-        wait_for(lambda: refusal({"spec": {"unschedulable": True}}), "a policy that holds")
+        wait_for(lambda: refusal({"spec": {"unschedulable": True}}, dryRun="All"), "a policy that holds")  # not kept: the next time it would be no change
         for what, body in {
             "no taint": {"spec": {"taints": None}}, "a taint": {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, "cordoned": {"spec": {"unschedulable": True}},
             "a label": {"metadata": {"labels": {"tidemark.io/state": "off"}}}, "no label": {"metadata": {"labels": {"a": None}}}, "a finalizer": {"metadata": {"finalizers": ["a/b"]}},

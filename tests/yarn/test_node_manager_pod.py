@@ -207,8 +207,12 @@ class NodeManagerPod(unittest.TestCase):
         self.offer()
         copilot = self.copilot()
         job, names = self.submit(copilot, "sleep 1000", 1)
-        mine = set().union(*self.everywhere(names[1]))
-        self.assertTrue(mine and mine <= self.inside(pod), "in cpu and memory it is beside the pod, elsewhere in it")
+
+        def is_the_pods() -> bool:  # of what is short-lived, one look may have what the next has not
+            mine = set().union(*self.everywhere(names[1]))
+            return bool(mine) and mine <= self.inside(pod)
+
+        until("in cpu and memory it is beside the pod, elsewhere in it", is_the_pods)
         self.end_pod(pod)
         self.assertEqual(set(), set().union(*self.everywhere(names[1])))
         job.end()
