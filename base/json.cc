@@ -65,7 +65,7 @@ class JsonTreeReader {
       }
       case JsonReader::Type::kString: {
         std::string_view text;
-        const bool read = reader_.scan_string(text);
+        const bool read = reader_.string_view(text);
         out = text;
         return read;
       }

@@ -193,7 +193,9 @@ class JsonReader {
   bool enter(char open);
   bool next_member(std::string_view& key);
   bool next_element();
+  bool compact_member(bool first, std::string_view& key);
   bool scan_string(std::string_view& out);
+  bool scan_special_string(const char* special, std::string_view& out);  // with escapes or beyond ASCII, or wrong
   void skip_blanks();
   bool literal(std::string_view word);
   bool number_follows() const;

@@ -144,10 +144,6 @@ bool Decoder::in_bytes(std::string_view text) const {
   return !before(text.data(), bytes_.data()) && before(text.data(), bytes_.data() + bytes_.size());
 }
 
-std::string_view Decoder::stable(std::string_view key) const {
-  return in_bytes(key) ? key : std::string_view("(escaped)");
-}
-
 void Decoder::view_in(std::string& room, std::string_view& out) {
   std::string_view read = out;  // null leaves it as it is
   if (!reader_.string_view(read)) return;
@@ -165,7 +161,8 @@ std::string Decoder::path() const {
       out += base::cat("[", *index, "]");
       continue;
     }
-    const std::string_view key = std::get<std::string_view>(path_[i]);
+    std::string_view key = std::get<std::string_view>(path_[i]);
+    if (!in_bytes(key)) key = "(escaped)";
     // Keys of labels and the like have dots and slashes of their own.
     if (key.find_first_of("./\" ") != std::string_view::npos || !base::valid_utf8(key)) {
       out += base::cat("[", base::in_quotes(key), "]");

@@ -38,7 +38,7 @@ class Decoder {
   template <class OnMember>
   void object(OnMember&& on_member) {
     reader_.object([&](std::string_view key) {
-      push(Step{stable(key)});
+      push(Step{key});
       on_member(key);
       pop();
     });
@@ -84,8 +84,6 @@ class Decoder {
  private:
   using Step = std::variant<std::string_view, std::size_t>;
   bool in_bytes(std::string_view text) const;
-  // A key with escapes lies in the reader's scratch space and would not last.
-  std::string_view stable(std::string_view key) const;
   void push(Step step) {
     if (depth_ < kPathMax) path_[depth_] = step;
     ++depth_;
@@ -98,7 +96,8 @@ class Decoder {
   std::string_view bytes_;
   base::JsonReader reader_;
   Interner& interner_;
-  std::array<Step, kPathMax> path_;
+  std::array<Step, kPathMax>
+      path_;  // a key that has escapes lay in the reader's scratch space: not to be read any more
   std::size_t depth_ = 0;
   std::string error_;
 };

@@ -3,8 +3,8 @@
 #include <bit>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 namespace tidemark::kube {
@@ -19,42 +19,75 @@ struct Masks {
   std::uint64_t closes = 0;
 };
 
-#if defined(__SSE2__)
-Masks classify(const char* at) {
-  Masks masks;
-  for (unsigned part = 0; part < kBlock / 16; ++part) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::size_t{part} * 16));
-    const auto equal = [](__m128i a, char b) {
-      return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, _mm_set1_epi8(b)))));
-    };
-    // '[' and '{' differ by one bit, and so do ']' and '}'.
-    const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
-    masks.quotes |= equal(bytes, '"') << (part * 16);
-    masks.backslashes |= equal(bytes, '\\') << (part * 16);
-    masks.opens |= equal(folded, '{') << (part * 16);
-    masks.closes |= equal(folded, '}') << (part * 16);
-  }
-  return masks;
-}
+// How a block is looked at: in small steps on any machine, and in wide ones where the processor has them.
+struct Portable {
+  static Masks classify(const char* at) {
+    Masks masks;
+#if defined(__x86_64__)
+    for (unsigned part = 0; part < kBlock / 16; ++part) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::size_t{part} * 16));
+      const auto equal = [](__m128i a, char b) {
+        return static_cast<std::uint64_t>(
+            static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, _mm_set1_epi8(b)))));
+      };
+      // '[' and '{' differ by one bit, and so do ']' and '}'.
+      const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+      masks.quotes |= equal(bytes, '"') << (part * 16);
+      masks.backslashes |= equal(bytes, '\\') << (part * 16);
+      masks.opens |= equal(folded, '{') << (part * 16);
+      masks.closes |= equal(folded, '}') << (part * 16);
+    }
 #else
-Masks classify(const char* at) {
-  Masks masks;
-  for (unsigned i = 0; i < kBlock; ++i) {
-    const std::uint64_t bit = std::uint64_t{1} << i;
-    masks.quotes |= at[i] == '"' ? bit : 0;
-    masks.backslashes |= at[i] == '\\' ? bit : 0;
-    masks.opens |= (at[i] | 0x20) == '{' ? bit : 0;
-    masks.closes |= (at[i] | 0x20) == '}' ? bit : 0;
+    for (unsigned i = 0; i < kBlock; ++i) {
+      const std::uint64_t bit = std::uint64_t{1} << i;
+      masks.quotes |= at[i] == '"' ? bit : 0;
+      masks.backslashes |= at[i] == '\\' ? bit : 0;
+      masks.opens |= (at[i] | 0x20) == '{' ? bit : 0;
+      masks.closes |= (at[i] | 0x20) == '}' ? bit : 0;
+    }
+#endif
+    return masks;
   }
-  return masks;
+
+  // Bit i becomes the parity of bits 0…i: set from an opening quote up to the byte before the closing one.
+  static std::uint64_t prefix_parity(std::uint64_t bits) {
+    for (unsigned step = 1; step < kBlock; step *= 2) bits ^= bits << step;
+    return bits;
+  }
+};
+
+#if defined(__x86_64__)
+#define TM_WIDE [[gnu::target("avx2,pclmul,popcnt")]]
+struct Wide {
+  TM_WIDE static std::uint64_t equal(__m256i low, __m256i high, char wanted) {
+    const __m256i each = _mm256_set1_epi8(wanted);
+    const auto bits = [](int mask) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(mask)); };
+    return bits(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, each))) |
+           bits(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, each))) << 32;
+  }
+  TM_WIDE static Masks classify(const char* at) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + kBlock / 2));
+    const __m256i fold = _mm256_set1_epi8(0x20);
+    const __m256i folded_low = _mm256_or_si256(low, fold);
+    const __m256i folded_high = _mm256_or_si256(high, fold);
+    return {equal(low, high, '"'), equal(low, high, '\\'), equal(folded_low, folded_high, '{'),
+            equal(folded_low, folded_high, '}')};
+  }
+  // A product without carries of all ones: bit i of it is the sum of bits 0…i.
+  TM_WIDE static std::uint64_t prefix_parity(std::uint64_t bits) {
+    const __m128i product =
+        _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<std::int64_t>(bits)), _mm_set1_epi8(-1), 0);
+    return static_cast<std::uint64_t>(_mm_cvtsi128_si64(product));
+  }
+};
+
+bool has_wide() {
+  static const bool has =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("popcnt");
+  return has;
 }
 #endif
-
-// Bit i becomes the parity of bits 0…i: set from an opening quote up to the byte before the closing one.
-std::uint64_t prefix_parity(std::uint64_t bits) {
-  for (unsigned step = 1; step < kBlock; step *= 2) bits ^= bits << step;
-  return bits;
-}
 
 // The bytes that follow a backslash which is not itself escaped. `carry` comes from and goes to the neighbouring
 // blocks.
@@ -94,13 +127,14 @@ bool JsonSplitter::close(std::size_t at) {
   return depth_ <= 0;
 }
 
-std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes) {
-  std::size_t at = 0;
+// Whole blocks from the beginning of `bytes`; `at` is behind the last one that was looked at.
+template <class Machine>
+[[gnu::always_inline]] inline std::optional<std::size_t> JsonSplitter::blocks(std::string_view bytes, std::size_t& at) {
   for (; bytes.size() - at >= kBlock; at += kBlock) {
-    const Masks masks = classify(bytes.data() + at);
+    const Masks masks = Machine::classify(bytes.data() + at);
     std::uint64_t quotes = masks.quotes;
     if (masks.backslashes != 0 || escaped_) quotes &= ~escaped_bytes(masks.backslashes, escaped_);
-    const std::uint64_t inside = prefix_parity(quotes) ^ (in_string_ ? ~std::uint64_t{0} : 0);
+    const std::uint64_t inside = Machine::prefix_parity(quotes) ^ (in_string_ ? ~std::uint64_t{0} : 0);
     in_string_ = (inside >> (kBlock - 1)) != 0;
     const std::uint64_t opens = masks.opens & ~inside;
     const std::uint64_t closes = masks.closes & ~inside;
@@ -118,6 +152,23 @@ std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes) {
       }
     }
   }
+  return std::nullopt;
+}
+
+#if defined(__x86_64__)
+TM_WIDE std::optional<std::size_t> JsonSplitter::wide_blocks(std::string_view bytes, std::size_t& at) {
+  return blocks<Wide>(bytes, at);
+}
+#endif
+
+std::optional<std::size_t> JsonSplitter::feed(std::string_view bytes, Steps steps) {
+  std::size_t at = 0;
+#if defined(__x86_64__)
+  const auto end = steps == Steps::kWidest && has_wide() ? wide_blocks(bytes, at) : blocks<Portable>(bytes, at);
+#else
+  const auto end = blocks<Portable>(bytes, at);
+#endif
+  if (end) return end;
   for (; at < bytes.size(); ++at) {
     const char c = bytes[at];
     // As above: a backslash takes the meaning of a quote or a backslash behind it, and of nothing else.

@@ -13,7 +13,8 @@ class JsonSplitter {
  public:
   // `bytes` go on where the last call ended. The answer is how many of them belong to the value; nullopt: all, and it
   // is not over. After an answer the splitter is ready for the next value.
-  std::optional<std::size_t> feed(std::string_view bytes);
+  enum class Steps { kWidest, kSmall };  // small ones are for tests: they are what a processor without AVX2 does
+  std::optional<std::size_t> feed(std::string_view bytes, Steps steps = Steps::kWidest);
   // Objects and arrays right within the value that ended last: where the first byte of the last one is and its end is,
   // counted from the value's own first byte. Known as the value's end is found, so that who wants them need not look
   // again.
@@ -27,6 +28,9 @@ class JsonSplitter {
   bool idle() const { return depth_ == 0 && !in_string_ && !escaped_; }
 
  private:
+  template <class Machine>
+  std::optional<std::size_t> blocks(std::string_view bytes, std::size_t& at);
+  std::optional<std::size_t> wide_blocks(std::string_view bytes, std::size_t& at);
   std::optional<std::size_t> finish_at(std::size_t length);
   void open(std::size_t at);
   bool close(std::size_t at);  // the value ends here

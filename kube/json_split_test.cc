@@ -70,6 +70,8 @@ TEST(JsonSplitter, AgreesWithTheReader) {
     ASSERT_EQ(*length, length_by_reader(text)) << text;
     ASSERT_TRUE(splitter.idle());
     expect_same(splitter.inner(), inner_by_reader(text), text);
+    ASSERT_EQ(splitter.feed(text, JsonSplitter::Steps::kSmall), length) << text;
+    expect_same(splitter.inner(), inner_by_reader(text), text);
   }
 }
 
@@ -99,8 +101,11 @@ TEST(JsonSplitter, PiecesDoNotMatterForGarbageEither) {
     std::string text;
     for (std::uint64_t i = random.below(300); i > 0; --i) text += kAlphabet[random.below(kAlphabet.size())];
     JsonSplitter whole;
+    JsonSplitter in_small_steps;
     JsonSplitter bytewise;
     const auto length = whole.feed(text);
+    ASSERT_EQ(in_small_steps.feed(text, JsonSplitter::Steps::kSmall), length) << text;
+    ASSERT_EQ(in_small_steps.idle(), whole.idle()) << text;
     std::optional<std::size_t> stepped;
     for (std::size_t i = 0; i < text.size() && !stepped; ++i) {
       if (bytewise.feed(std::string_view(text).substr(i, 1))) stepped = i + 1;

@@ -213,7 +213,38 @@ std::string format_origin(Resources batch) {
   return out;
 }
 
+namespace {
+
+// The origin as managers write it, nearly always: format_origin() with numbers that have no suffix. It is read for
+// every report of every node; whatever looks otherwise is nullopt, and is read as the JSON that it is.
+std::optional<Resources> plain_origin(std::string_view text) {
+  constexpr std::size_t kDigitsMax = 15;
+  const auto passed = [&text](std::string_view wanted) {
+    if (!text.starts_with(wanted)) return false;
+    text.remove_prefix(wanted.size());
+    return true;
+  };
+  const auto number = [&text](std::int64_t& out) {
+    std::size_t digits = 0;
+    for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
+      if (digits == kDigitsMax) return false;
+      out = out * 10 + (text[digits] - '0');
+    }
+    text.remove_prefix(digits);
+    return digits > 0;
+  };
+  Resources origin;
+  if (!passed(R"({"resources":{"kubernetes.io/batch-cpu":")") || !number(origin.cpu.value) ||
+      !passed(R"(","kubernetes.io/batch-memory":")") || !number(origin.memory.value) || text != R"("}})") {
+    return std::nullopt;
+  }
+  return origin;
+}
+
+}  // namespace
+
 Result<Resources> parse_origin(std::string_view annotation) {
+  if (const auto plain = plain_origin(annotation)) return *plain;
   TM_TRY(const Json root, parse_object(annotation));
   TM_TRY(const Json* resources, resource_list(root));
   return batch_resources(*resources);

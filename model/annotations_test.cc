@@ -67,6 +67,30 @@ TEST(Origin, IsWrittenInCanonicalQuantitiesAndReadBack) {
   EXPECT_EQ(parse_origin(format_origin(origin)), origin);
 }
 
+// The same amounts as this program writes them, and as anybody else may.
+TEST(Origin, IsReadWhateverItsTextLooksLike) {
+  const Resources origin{{10500}, {60344290509}};
+  for (
+      const std::string text : {
+          R"({"resources":{"kubernetes.io/batch-cpu":"10500","kubernetes.io/batch-memory":"60344290509"}})",
+          R"({"resources":{"kubernetes.io/batch-memory":"60344290509","kubernetes.io/batch-cpu":"10500"}})",
+          R"( {"resources": {"kubernetes.io/batch-cpu": 10500, "kubernetes.io/batch-memory": "60344290509"}})",
+          R"({"resources":{"kubernetes.io/batch-cpu":"10.5k","kubernetes.io/batch-memory":"60344290509"}})",
+          R"({"resources":{"kubernetes.io/batch-cpu":"0000000000000000010500","kubernetes.io/batch-memory":"60344290509"}})",
+          R"({"resources":{"kubernetes.io/batch-cpu":"10500","kubernetes.io/batch-memory":"60344290509","other":"1"}})",
+      }) {
+    EXPECT_EQ(parse_origin(text), origin) << text;
+  }
+  for (const std::string text : {
+           R"({"resources":{"kubernetes.io/batch-cpu":"10500","kubernetes.io/batch-memory":"60344290509"}}x)",
+           R"({"resources":{"kubernetes.io/batch-cpu":"10500","kubernetes.io/batch-memory":"60344290509"})",
+           R"({"resources":{"kubernetes.io/batch-cpu":"","kubernetes.io/batch-memory":"60344290509"}})",
+           R"({"resources":{"kubernetes.io/batch-cpu":"1x","kubernetes.io/batch-memory":"60344290509"}})",
+       }) {
+    EXPECT_FALSE(parse_origin(text).has_value()) << text;
+  }
+}
+
 TEST(NumaNodes, AsOftenAndInTheOrderInWhichTheyAreListed) {
   using Nodes = std::vector<std::int32_t>;
   EXPECT_EQ(parse_numa_nodes(

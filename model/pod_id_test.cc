@@ -17,6 +17,12 @@ TEST(PodId, IsTheHashThatOthersMake) {
   const PodId none("", "");  // 697E4796AFF38A08 C2FCD4B637E098F6
   EXPECT_EQ(none.low, 0x088af3af96477e69u);
   EXPECT_EQ(none.high, 0xf698e037b6d4fcc2u);
+  // What is over after whole words of eight bytes, and texts longer than a name of Kubernetes can be.
+  EXPECT_EQ(PodId("abc", "1234").low, 0x14d38710149aa660u);
+  EXPECT_EQ(PodId("abc", "12345").low, 0x26c0fb76e4f1ce9au);
+  EXPECT_EQ(PodId("kube", std::string(312, 'a')).low, 0x87b506e7301a55dfu);
+  EXPECT_EQ(PodId("kube", std::string(313, 'a')).low, 0x0ac66552efc4ed36u);
+  EXPECT_EQ(PodId("kube", std::string(1000, 'a')).high, 0xc854379440f7c8b3u);
   for (std::size_t split = 1; split < 20; ++split) {
     const std::string ns(split, 'n');
     EXPECT_NE(PodId(ns, "web-0"), PodId(ns, "web-1"));

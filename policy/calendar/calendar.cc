@@ -87,32 +87,40 @@ Timeline::Timeline(const Calendar& calendar, std::int64_t base_cpu, std::int64_t
   const std::int64_t from_s = seconds(from);
   const std::int64_t to_s =
       std::max(from_s, seconds(to)) + seconds(std::clamp(calendar.lead, Duration(0), kLeadMax)) + 1;
-  for (std::size_t entry = 0; entry < calendar_.entries.size(); ++entry) lay_out(entry, from_s, to_s);
-  std::sort(occurrences_.begin(), occurrences_.end(), [](const Occurrence& a, const Occurrence& b) {
-    return std::tie(a.start_s, a.end_s, a.entry) < std::tie(b.start_s, b.end_s, b.entry);
-  });
-  for (const auto& each : occurrences_) {
-    const auto& entry = calendar_.entries[each.entry];
-    corners_s_.insert(corners_s_.end(), {each.start_s, each.start_s + seconds(entry.ramp_up),
-                                         each.end_s - seconds(entry.ramp_down), each.end_s});
+  spans_.resize(calendar_.entries.size());
+  for (std::size_t index = 0; index < calendar_.entries.size(); ++index) {
+    const CalendarEntry& entry = calendar_.entries[index];
+    spans_[index] = lay_out(entry, from_s, to_s);
+    for (const Span& each : spans_[index]) {
+      corners_s_.insert(corners_s_.end(), {each.start_s, each.start_s + seconds(entry.ramp_up),
+                                           each.end_s - seconds(entry.ramp_down), each.end_s});
+    }
   }
   for (const auto& each : overrides_) corners_s_.push_back(seconds(each.until));
   std::sort(corners_s_.begin(), corners_s_.end());
   corners_s_.erase(std::unique(corners_s_.begin(), corners_s_.end()), corners_s_.end());
+  if (from.since_epoch < to.since_epoch && lead_s() > 0) look_ahead();
 }
 
-// All that touch [from, to), and the next after it, so that `changes_at` sees it.
-void Timeline::lay_out(std::size_t index, std::int64_t from_s, std::int64_t to_s) {
-  const CalendarEntry& entry = calendar_.entries[index];
+// All of an entry that touch [from, to), and the next after it, so that `changes_at` sees it; in order, and none of
+// them begins before the one before it ends.
+std::vector<Timeline::Span> Timeline::lay_out(const CalendarEntry& entry, std::int64_t from_s,
+                                              std::int64_t to_s) const {
+  std::vector<Span> spans;
   const std::int64_t longest_s = seconds(kWindowMax);
   const auto add = [&](std::int64_t start_s, std::int64_t end_s) {
-    if (end_s > start_s && end_s > from_s && on_this_day(entry.on, calendar_.holidays, calendar_.zone, start_s)) {
-      occurrences_.push_back({start_s, end_s, index});
+    if (end_s <= start_s) return;
+    if (!on_this_day(entry.on, calendar_.holidays, calendar_.zone, start_s)) return;
+    if (!spans.empty() && start_s < spans.back().end_s) {  // it begins again while it lasts: it goes on
+      spans.back().end_s = std::max(spans.back().end_s, end_s);
+    } else {
+      spans.push_back({start_s, end_s});
     }
   };
   if (const auto* dates = std::get_if<FixedDates>(&entry.when)) {
     add(calendar_.zone.moment(dates->from_local_s), calendar_.zone.moment(dates->to_local_s));
-    return;
+    std::erase_if(spans, [&](const Span& each) { return each.end_s <= from_s; });
+    return spans;
   }
   const auto& recurring = std::get<Recurring>(entry.when);
   auto starts = recurring.start.between(calendar_.zone, from_s - longest_s, to_s);
@@ -124,37 +132,45 @@ void Timeline::lay_out(std::size_t index, std::int64_t from_s, std::int64_t to_s
     if (on_this_day(entry.on, calendar_.holidays, calendar_.zone, *next)) break;
     after_s = *next;
   }
+  std::optional<std::int64_t> end_s;  // the next one by `until`, as long as it lies ahead
   for (const std::int64_t start_s : starts) {
     if (const auto* length = std::get_if<Duration>(&recurring.end)) {
       add(start_s, start_s + std::min(seconds(*length), longest_s));
-    } else if (const auto end = std::get<Cron>(recurring.end).next(calendar_.zone, start_s)) {
-      add(start_s, std::min(*end, start_s + longest_s));
+      continue;
     }
+    if (!end_s || *end_s <= start_s) end_s = std::get<Cron>(recurring.end).next(calendar_.zone, start_s);
+    if (!end_s) break;  // it never comes
+    add(start_s, std::min(*end_s, start_s + longest_s));
   }
+  std::erase_if(spans, [&](const Span& each) { return each.end_s <= from_s; });
+  return spans;
 }
 
-Timeline::Hold Timeline::hold_at(std::optional<std::int64_t> LinePercent::* side, std::int64_t base,
-                                 std::int64_t now_s) const {
+Timeline::Hold Timeline::hold_at(Side side, std::int64_t now_s) const {
   Hold hold;
   LineTerms& terms = hold.terms;
-  terms.base = base;
-  terms.hold = base;
+  terms.base = base_of(side);
+  terms.hold = terms.base;
 
   std::vector<Layer> layers;
-  for (const auto& each : occurrences_) {
-    if (each.start_s > now_s) break;
+  for (std::size_t index = 0; index < spans_.size(); ++index) {
+    const auto& spans = spans_[index];
+    const auto after = std::upper_bound(spans.begin(), spans.end(), now_s,
+                                        [](std::int64_t at_s, const Span& each) { return at_s < each.start_s; });
+    if (after == spans.begin()) continue;
+    const Span& each = *(after - 1);
     if (each.end_s <= now_s) continue;
-    const auto& entry = calendar_.entries[each.entry];
+    const auto& entry = calendar_.entries[index];
     auto line = entry.line.*side;
-    if (!line && entry.kind == EntryKind::kFreeze) line = base;
+    if (!line && entry.kind == EntryKind::kFreeze) line = terms.base;
     if (!line) continue;
     const std::int64_t up = share(now_s - each.start_s, seconds(entry.ramp_up));
     const std::int64_t down = share(each.end_s - now_s, seconds(entry.ramp_down));
     LinePhase phase = entry.kind == EntryKind::kFreeze ? LinePhase::kFrozen : LinePhase::kOpen;
     if (entry.kind == EntryKind::kWindow && up < kWhole) phase = LinePhase::kRampingUp;
     if (entry.kind == EntryKind::kWindow && down < kWhole) phase = LinePhase::kRampingDown;
-    layers.push_back({std::clamp<std::int64_t>(*line, 0, kPercentMax), std::min(up, down), phase, each.entry,
-                      entry.kind, entry.priority});
+    layers.push_back({std::clamp<std::int64_t>(*line, 0, kPercentMax), std::min(up, down), phase, index, entry.kind,
+                      entry.priority});
   }
   // Weakest first; among equals the lower line comes last and so is the stronger.
   std::sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) {
@@ -177,25 +193,41 @@ Timeline::Hold Timeline::hold_at(std::optional<std::int64_t> LinePercent::* side
   return hold;
 }
 
-// Between two corners a line with one ramp is straight: its least lies at a corner, or right before one where it jumps
-// up. Where several ramps lie over each other it is bent, and looked at minute by minute.
-LineTerms Timeline::terms_at(std::optional<std::int64_t> LinePercent::* side, std::int64_t base,
-                             std::int64_t now_s) const {
-  LineTerms terms = hold_at(side, base, now_s).terms;
+// The least of [from, to], between which no corner lies. A line with one ramp is straight there: its least lies at an
+// end, or right before the last where it jumps up. Where several ramps lie over each other it is bent, and looked at
+// minute by minute.
+std::int64_t Timeline::least_of(Side side, std::int64_t from_s, std::int64_t to_s) const {
+  const Hold first = hold_at(side, from_s);
+  std::int64_t least = first.terms.hold;
+  const auto consider = [&](std::int64_t at_s) { least = std::min(least, hold_at(side, at_s).terms.hold); };
+  for (std::int64_t at_s = from_s + kRampLook_s; first.ramps > 1 && at_s < to_s; at_s += kRampLook_s) consider(at_s);
+  consider(to_s - 1);
+  consider(to_s);
+  return least;
+}
+
+// Whoever looks at a week every five minutes, and ahead from each of them, would look at each corner again and again.
+void Timeline::look_ahead() {
+  for (const Side side : {&LinePercent::cpu, &LinePercent::memory}) {
+    auto& least = side == &LinePercent::cpu ? least_cpu_ : least_memory_;
+    for (std::size_t i = 0; i + 1 < corners_s_.size(); ++i) {
+      least.push_back(least_of(side, corners_s_[i], corners_s_[i + 1]));
+    }
+  }
+}
+
+LineTerms Timeline::terms_at(Side side, std::int64_t now_s) const {
+  LineTerms terms = hold_at(side, now_s).terms;
   terms.sell = terms.hold;
   const std::int64_t end_s = now_s + lead_s();
-  const auto consider = [&](std::int64_t at_s) {
-    const Hold hold = hold_at(side, base, at_s);
-    terms.sell = std::min(terms.sell, hold.terms.hold);
-    return hold.ramps;
-  };
+  const auto& known = side == &LinePercent::cpu ? least_cpu_ : least_memory_;
   auto corner = std::upper_bound(corners_s_.begin(), corners_s_.end(), now_s);
   for (std::int64_t from_s = now_s; from_s < end_s;) {
-    const std::int64_t to_s = corner == corners_s_.end() ? end_s : std::min(*corner++, end_s);
-    const bool bent = consider(from_s) > 1;
-    for (std::int64_t at_s = from_s + kRampLook_s; bent && at_s < to_s; at_s += kRampLook_s) consider(at_s);
-    consider(to_s - 1);
-    consider(to_s);
+    const auto before = static_cast<std::size_t>(corner - corners_s_.begin());  // corners up to from_s
+    const std::int64_t to_s = corner == corners_s_.end() ? end_s : std::min(*corner, end_s);
+    const bool whole = before > 0 && before <= known.size() && corners_s_[before - 1] == from_s && to_s == *corner;
+    terms.sell = std::min(terms.sell, whole ? known[before - 1] : least_of(side, from_s, to_s));
+    if (corner != corners_s_.end()) ++corner;
     from_s = to_s;
   }
   if (terms.sell < terms.hold) terms.reason = Reason::kLineDraining;
@@ -209,8 +241,8 @@ std::int64_t Timeline::lead_s() const {
 LinePlan Timeline::at(WallTime now) const {
   const std::int64_t now_s = seconds(now);
   LinePlan plan;
-  plan.cpu = terms_at(&LinePercent::cpu, base_cpu_, now_s);
-  plan.memory = terms_at(&LinePercent::memory, base_memory_, now_s);
+  plan.cpu = terms_at(&LinePercent::cpu, now_s);
+  plan.memory = terms_at(&LinePercent::memory, now_s);
 
   // The next corner, or the moment at which `lead` reaches one. In between only a ramp moves.
   const std::int64_t lead_s = this->lead_s();
@@ -222,7 +254,7 @@ LinePlan Timeline::at(WallTime now) const {
   consider(now_s, 0);
   consider(now_s + lead_s, lead_s);
   const auto ramps = [&](std::int64_t at_s) {
-    return hold_at(&LinePercent::cpu, 0, at_s).ramps + hold_at(&LinePercent::memory, 0, at_s).ramps > 0;
+    return hold_at(&LinePercent::cpu, at_s).ramps + hold_at(&LinePercent::memory, at_s).ramps > 0;
   };
   if (next && *next > now_s + kRampLook_s && (ramps(now_s) || ramps(now_s + lead_s))) next = now_s + kRampLook_s;
   if (next) plan.changes_at = WallTime{std::chrono::seconds(*next)};
@@ -232,17 +264,17 @@ LinePlan Timeline::at(WallTime now) const {
 std::optional<WallTime> Timeline::comes_down_at(WallTime now) const {
   const std::int64_t now_s = seconds(now);
   std::optional<std::int64_t> first;
-  const auto look = [&](std::optional<std::int64_t> LinePercent::* side, std::int64_t base) {
-    const LineTerms terms = terms_at(side, base, now_s);
+  const auto look = [&](Side side) {
+    const LineTerms terms = terms_at(side, now_s);
     if (terms.sell >= terms.hold) return;
     const auto from = std::upper_bound(corners_s_.begin(), corners_s_.end(), now_s);
     const auto to = std::upper_bound(from, corners_s_.end(), now_s + lead_s());
     const auto down =
-        std::find_if(from, to, [&](std::int64_t at_s) { return hold_at(side, base, at_s).terms.hold <= terms.sell; });
+        std::find_if(from, to, [&](std::int64_t at_s) { return hold_at(side, at_s).terms.hold <= terms.sell; });
     if (down != to && (!first || *down < *first)) first = *down;
   };
-  look(&LinePercent::cpu, base_cpu_);
-  look(&LinePercent::memory, base_memory_);
+  look(&LinePercent::cpu);
+  look(&LinePercent::memory);
   return first ? std::optional(WallTime{std::chrono::seconds(*first)}) : std::nullopt;
 }
 

@@ -9,7 +9,8 @@
 //     `ramp_down`
 //
 // Among equals the lower line is the stronger, of overrides too. A freeze without a line of its own means the base
-// line. An override has no ramps, and outranks everything, freezes included: it is somebody's word for a while.
+// line. An entry that begins again while it lasts goes on. An override has no ramps, and outranks everything, freezes
+// included: it is somebody's word for a while.
 //
 //   hold(t) = line at t                                   what running work may use
 //   sell(t) = least hold in [t, t + lead]                 what may be offered to new work
@@ -118,8 +119,9 @@ struct LinePlan {
 
 inline constexpr base::Duration kWindowMax = std::chrono::hours(24 * 31);
 inline constexpr base::Duration kLeadMax = std::chrono::hours(24 * 7);
-inline constexpr std::size_t kStartsADayMax = 24;  // of one recurring entry
-inline constexpr std::size_t kEntriesMax = 200;    // of one calendar
+inline constexpr std::size_t kStartsADayMax = 24;      // of one recurring entry
+inline constexpr std::size_t kAllStartsADayMax = 400;  // of all of one calendar
+inline constexpr std::size_t kEntriesMax = 200;        // of one calendar
 
 // The calendar between two moments, worked out once and then asked often.
 class Timeline {
@@ -132,27 +134,32 @@ class Timeline {
   std::optional<base::WallTime> comes_down_at(base::WallTime now) const;
 
  private:
-  struct Occurrence {
+  using Side = std::optional<std::int64_t> LinePercent::*;
+  struct Span {
     std::int64_t start_s;
     std::int64_t end_s;
-    std::size_t entry;
   };
   struct Layer;
-  void lay_out(std::size_t entry, std::int64_t from_s, std::int64_t to_s);
-  LineTerms terms_at(std::optional<std::int64_t> LinePercent::* side, std::int64_t base, std::int64_t now_s) const;
   struct Hold {
     LineTerms terms;
     int ramps = 0;  // how many entries are on their way up or down
   };
   std::int64_t lead_s() const;
-  Hold hold_at(std::optional<std::int64_t> LinePercent::* side, std::int64_t base, std::int64_t now_s) const;
+  std::int64_t base_of(Side side) const { return side == &LinePercent::cpu ? base_cpu_ : base_memory_; }
+  std::vector<Span> lay_out(const CalendarEntry& entry, std::int64_t from_s, std::int64_t to_s) const;
+  void look_ahead();
+  std::int64_t least_of(Side side, std::int64_t from_s, std::int64_t to_s) const;
+  LineTerms terms_at(Side side, std::int64_t now_s) const;
+  Hold hold_at(Side side, std::int64_t now_s) const;
 
   const Calendar& calendar_;
   std::int64_t base_cpu_;
   std::int64_t base_memory_;
   LineOverrides overrides_;
-  std::vector<Occurrence> occurrences_;  // by start
-  std::vector<std::int64_t> corners_s_;  // where a line may bend or jump; sorted
+  std::vector<std::vector<Span>> spans_;  // when each entry is in force
+  std::vector<std::int64_t> corners_s_;   // where a line may bend or jump; sorted
+  std::vector<std::int64_t> least_cpu_;   // from each corner up to the next; empty where few will ask
+  std::vector<std::int64_t> least_memory_;
 };
 
 // When the line will have come down to what may be sold now: a window closes, a freeze begins, an override ends. The

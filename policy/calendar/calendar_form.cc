@@ -46,9 +46,13 @@ std::optional<Cron> read_cron(Form& form, std::string_view key) {
   std::string text;
   form.text(key, text);
   auto cron = Cron::parse(text);
-  if (cron) return *cron;
-  if (!text.empty()) form.problem(key, cron.error().message);
-  return std::nullopt;
+  if (!cron) {
+    if (!text.empty()) form.problem(key, cron.error().message);
+    return std::nullopt;
+  }
+  if (!cron->next(TimeZone::utc(), 0))
+    form.problem(key, base::cat(base::in_quotes(text), " is never: there is no such day"));
+  return *cron;
 }
 
 void read_dates(Form& form, CalendarEntry& entry) {
@@ -162,6 +166,15 @@ Calendar read_calendar(const Json& item, const std::string& place, const Zones& 
   form.list("entries", kEntriesMax, [&](const Json& each, const std::string& at) {
     calendar.entries.push_back(read_entry(each, at, entry_names, problems));
   });
+  std::size_t starts_a_day = 0;
+  for (const CalendarEntry& entry : calendar.entries) {
+    if (const auto* recurring = std::get_if<Recurring>(&entry.when)) {
+      starts_a_day += std::min(recurring->start.times_a_day(), kStartsADayMax);  // more was refused above
+    }
+  }
+  if (starts_a_day > kAllStartsADayMax) {
+    form.problem("entries", base::cat("begin up to ", starts_a_day, " times a day; at most ", kAllStartsADayMax));
+  }
   form.finish();
   return calendar;
 }

@@ -225,6 +225,39 @@ TEST(CalendarProperty, WithinBoundsAndNeverSoldAboveWhatWillHold) {
   }
 }
 
+TEST(Calendar, AnEntryThatBeginsAgainWhileItLastsGoesOn) {
+  Calendar calendar;
+  CalendarEntry entry;
+  entry.when = Recurring{*Cron::parse("0 * * * *"), std::chrono::minutes(90)};
+  entry.line.cpu = 80;
+  entry.ramp_up = entry.ramp_down = std::chrono::minutes(30);
+  calendar.entries = {entry};
+  for (int minute = 0; minute < 180; ++minute) {
+    const auto now = WallTime{std::chrono::seconds(1'790'000'000) + std::chrono::minutes(minute)};
+    ASSERT_EQ(water_line(calendar, 60, 65, {}, now).cpu.hold, 80) << minute;
+  }
+}
+
+// The largest that is let through: the preview of a week, and a look a second, stay a matter of moments.
+TEST(Calendar, ALargeOneIsNoHeap) {
+  Calendar calendar;
+  calendar.lead = kLeadMax;
+  for (std::size_t i = 0; i < kEntriesMax; ++i) {
+    CalendarEntry entry;
+    entry.name = cat("entry-", i);
+    entry.when = Recurring{*Cron::parse(cat(i % 60, " ", i % 12, ",", i % 12 + 12, " * * *")),
+                           i % 2 == 0 ? std::variant<base::Duration, Cron>(kWindowMax) : *Cron::parse("0 0 30 2 *")};
+    if (i % 5 == 0) std::get<Recurring>(entry.when).end = std::chrono::minutes(30);
+    entry.line.cpu = static_cast<std::int64_t>(i % 101);
+    entry.ramp_up = entry.ramp_down = std::chrono::minutes(i % 90);
+    calendar.entries.push_back(std::move(entry));
+  }
+  const auto now = WallTime{std::chrono::seconds(1'790'000'000)};
+  const auto points = preview(calendar, 60, 65, {}, now);
+  ASSERT_EQ(points.front().at, now);
+  EXPECT_EQ(points.front().plan.cpu, water_line(calendar, 60, 65, {}, now).cpu);
+}
+
 TEST(CalendarProperty, NothingChangesBeforeChangesAt) {
   const std::vector<TimeZone> zones{TimeZone::utc(), zone("Europe/Berlin")};
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

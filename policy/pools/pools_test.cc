@@ -507,6 +507,16 @@ calendar: wanted none or nights, found "night"; did you mean nights?
 ledger.yarn.minPercent: kubernetes and yarn are guaranteed 110 % together)");
 }
 
+TEST(TidemarkConfigText, ACalendarThatIsNeverOrAllTheTimeIsRefused) {
+  std::string text = "schema: 1\nmode: observe\ncalendars:\n- name: busy\n  zone: UTC\n  entries:\n";
+  for (int i = 0; i < 17; ++i) text += base::cat("  - {name: e", i, ", cron: \"0 * * * *\", for: 30m, cpu: 80}\n");
+  EXPECT_EQ(refusal(text), "calendars[0] (busy).entries: begin up to 408 times a day; at most 400");
+  EXPECT_EQ(refusal("schema: 1\nmode: observe\ncalendars: [{name: a, zone: UTC, entries: [{name: leap, cron: \"0 0 30 "
+                    "2 *\", for: 1h, "
+                    "cpu: 80}]}]\n"),
+            "calendars[0] (a).entries[0] (leap).cron: \"0 0 30 2 *\" is never: there is no such day");
+}
+
 TEST(TidemarkConfigText, TheZonesThatATextNamesAreKnownBeforeItIsRead) {
   EXPECT_EQ(
       zone_names(
