@@ -298,9 +298,10 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
         "starts now would do");
   }
   if (grounds.evictions.back_off > base::Duration(0) && !grounds.evictions.evicted_ago && !read.manager) {
-    notes.push_back(base::cat(
-        "no eviction that the node backs off from is told by its pods or its events (", manager::kBacksOffEvent,
-        "); of one whose pod and event are gone only the manager knows: --journal-dir reads its journal"));
+    notes.push_back(
+        base::cat("no eviction that the node backs off from is told by its pods or its events (",
+                  manager::kBacksOffEvent, ", ", manager::kYarnBacksOffEvent,
+                  "); of one whose pod and event are gone only the manager knows: --journal-dir reads its journal"));
   }
   if (!overrides) notes.push_back(base::cat("overrides of the water line: ", overrides.error().message));
   if (!read.budgets.problem.empty()) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "cli/last_eviction.h"
 #include "cli/testing/failing_transport.h"
 #include "manager/testing/cluster.h"
 #include "model/ended_tasks.h"
@@ -154,6 +155,50 @@ TEST_F(ExplainTest, AnEvictionOfYarnsWorkIsToldByTheNode) {
   EXPECT_EQ(seen.text_at("offer", "backsOff", "reason", "id"), "TM-BUDGET-017");
   EXPECT_EQ(seen.text_at("evictions", "last", "toldBy"), "Node n1");
   EXPECT_EQ(seen.at("evictions", "last", "secondsAgo")->get_int().value_or(0), 20);
+}
+
+// Events tell to the second, agents to the millisecond, and the clock of a node may be ahead: whose work it was stands
+// in the event, and is nobody's guess.
+TEST_F(ExplainTest, WhoseWorkWasEvictedIsToldByTheEvents) {
+  tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, evictions: {backOff: 2m}}");
+  batch("stays", "3000");
+  start();
+  run_for(700ms);
+  const auto ended_at = clock.wall() + base::Duration(2s);
+  must("PATCH", "/api/v1/nodes/n1",
+       Json::object(
+           {{"metadata", Json::object({{"annotations",
+                                        Json::object({{model::kEndedTasksAnnotation,
+                                                       Json(model::format_ended_tasks(
+                                                           {{ended_at, "", "yarn/application_1_0001", 1, 0}}))}})}})}}),
+       kMerge);
+  run_for(20s);
+  const auto found = [&] {
+    kube::Interner interner;
+    const Json object = must("GET", "/api/v1/nodes/n1", nullptr);
+    const auto node = kube::decode_node(object.dump(), manager::node_fields(), interner).value();
+    return net::testing::run_task(loop, clock, last_eviction(*client, node, {}, clock.wall(), 10s));
+  };
+  LastEviction last = found();
+  EXPECT_FALSE(last.kubernetes) << last.kubernetes->object;
+  ASSERT_TRUE(last.yarn);
+
+  batch("victim", "1000");
+  run_for(10s);
+  evict("victim");
+  run_for(1s);
+  gone("victim");
+  run_for(10s);
+  must("PATCH", "/api/v1/nodes/n1",
+       Json::object(
+           {{"metadata", Json::object({{"annotations", Json::object({{model::kEndedTasksAnnotation, Json()}})}})}}),
+       kMerge);
+  last = found();
+  ASSERT_TRUE(last.kubernetes);
+  EXPECT_TRUE(last.kubernetes->object.starts_with("Event ")) << last.kubernetes->object;
+  ASSERT_TRUE(last.yarn) << "the annotation is gone, its event is there";
+  EXPECT_TRUE(last.yarn->object.starts_with("Event ")) << last.yarn->object;
+  EXPECT_NE(last.yarn->object, last.kubernetes->object);
 }
 
 TEST_F(ExplainTest, EventsThatCannotBeReadAreANoteAndNoAnswerTheLess) {

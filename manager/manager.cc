@@ -140,6 +140,11 @@ class RunningManager final : public Manager {
         profiles_.look();
       });
     }
+    if (elector_ == nullptr) {  // whoever is not one of several leads, unless it only looks on
+      metrics_.gauge("tidemark_leader", "1 while this process holds the lease.").set(only_observes() ? 0 : 1);
+    }
+    metrics_.gauge("tidemark_manager_only_observes", "1 where the whole manager only observes (--mode=observe).")
+        .set(only_observes() ? 1 : 0);
     options_.webhooks.gates = webhook_gates(options_.feature_gates);
     options_.webhooks.gates.catch_up &= options_.controllers.colocation_profile;
     if (!only_observes() && options_.webhooks.mode == WebhookMode::kOn && options_.webhooks.gates.served) {
@@ -429,16 +434,17 @@ class RunningManager final : public Manager {
             .class_off = [this](const kube::Node& node,
                                 std::string_view name) { return class_is_off(node, name, loop_.clock().wall()); },
             .shows = [this] { return only_observes() || may_write(); },
-            .evicted = [this](const kube::Node& node) { tell_back_off(node); }};
+            .evicted = [this](const kube::Node& node, policy::LedgerSide side) { tell_back_off(node, side); }};
   }
 
-  void tell_back_off(const kube::Node& node) {
+  void tell_back_off(const kube::Node& node, policy::LedgerSide side) {
     queue_.add(std::string(node.meta.name));
     const policy::Pool& pool = settings_.pool_of(node);
     const base::Duration pause = policy::back_off_of(pool);
     if (pause == base::Duration(0) || !may_write()) return;
     recorder_.record({"v1", "Node", "", std::string(node.meta.name), std::string(node.meta.uid)},
-                     kube::EventSeverity::kNormal, kBacksOffEvent,
+                     kube::EventSeverity::kNormal,
+                     side == policy::LedgerSide::kYarn ? kYarnBacksOffEvent : kBacksOffEvent,
                      base::cat(model::reason_sentence(model::Reason::kBudgetBackOff), " (",
                                std::chrono::ceil<std::chrono::seconds>(pause).count(), " s in pool ", pool.name, ")"));
   }
@@ -504,6 +510,7 @@ class RunningManager final : public Manager {
             .nodes = &nodes_,
             .evictions = &evictions_,
             .leading = [this] { return may_write(); },
+            .writes = [this](const kube::Node& node) { return !specs_held(node, &policy::PoolModes::capacity); },
             .config_namespace = options_.config_namespace,
             .config_name = options_.config_name,
             .write_limit = write_limit(options_),

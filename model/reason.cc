@@ -118,6 +118,8 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kWriteState, "TM-WRITE-011", "the node drains or is off: what it offers is taken back"},
     ReasonInfo{Reason::kWriteStopped, "TM-WRITE-012", "evictions of the pool spiked: the offer is cut to what is sold"},
     ReasonInfo{Reason::kWriteAsked, "TM-WRITE-013", "somebody asked for it on the command line"},
+    ReasonInfo{Reason::kWriteBackedOff, "TM-WRITE-014",
+               "work was evicted from the node: the offer is cut to what is sold"},
 
     ReasonInfo{Reason::kMotionFirst, "TM-MOTION-001", "the first value: there is nothing to move from"},
     ReasonInfo{Reason::kMotionSteady, "TM-MOTION-002", "as much as before"},

@@ -109,6 +109,7 @@ enum class Reason : std::uint16_t {
   kWriteState,
   kWriteStopped,
   kWriteAsked,
+  kWriteBackedOff,
 
   // How fast an offer may move.
   kMotionFirst,

@@ -70,6 +70,9 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
   NodeFigures figures;
   figures.reason = basis.not_written.value_or(plan.reason);
   figures.capacity = node.capacity;
+  const bool switched_off =
+      plan.reason == model::Reason::kDisabledByCluster || plan.reason == model::Reason::kDisabledForNode;
+  figures.silent = !basis.reports && !basis.not_written && !switched_off;
   // What is held stays on the node as it is.
   const bool stays = plan.action == policy::PlanAction::kHold || basis.not_written;
   const auto& offer = stays ? node.published : plan.publish;
@@ -107,6 +110,7 @@ NodeFigures figures_of(const model::NodeSnapshot& node, const policy::Overcommit
 void Figures::add(Pool& pool, const NodeFigures& figures, int sign) {
   const auto each = [sign](Resources& sum, const Resources& part) { sum = sign > 0 ? sum + part : sum - part; };
   pool.nodes += sign;
+  pool.silent += figures.silent ? sign : 0;
   each(pool.capacity, figures.capacity);
   each(pool.offered, figures.offered);
   each(pool.offered_real, figures.offered_real);
@@ -202,6 +206,9 @@ std::string Figures::text() const {
                 static_cast<double>(count));
     }
   }
+  pools("tidemark_manager_nodes_silent", "gauge",
+        "Nodes that do not report, of those that are not switched off and are not only observed.",
+        [](const Pool& pool) { return static_cast<double>(pool.silent); });
   pools("tidemark_manager_offered_cpu_cores", "gauge", "Batch that Kubernetes is told it may use.",
         [&](const Pool& pool) { return cores(pool.offered.cpu); });
   pools("tidemark_manager_offered_memory_bytes", "gauge", "Batch that Kubernetes is told it may use.",

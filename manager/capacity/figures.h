@@ -38,6 +38,7 @@ struct NodeFigures {
   model::Resources used;
   model::Resources idle;
   model::Reason reason = model::Reason::kMetricMissing;
+  bool silent = false;  // it would be offered something, and does not report
   // What the formulas gave, before ratio and third parties; nullopt where nothing was calculated.
   std::optional<model::Resources> batch;
   std::optional<model::Resources> mid;
@@ -49,7 +50,7 @@ struct FigureBasis {
   model::Resources batch_requests;  // of the pods on the node that hold something
   // Why the plan is not written to the node, if so: then what the node carries is what is offered there.
   std::optional<model::Reason> not_written;
-  bool reports = true;  // false: the node's last report is too old to say how it is there
+  bool reports = true;  // false: the node's last report is too old to say how it is there, or there is none
 };
 NodeFigures figures_of(const model::NodeSnapshot& node, const policy::OvercommitPlan& plan, const FigureBasis& basis);
 
@@ -73,6 +74,7 @@ class Figures {
  private:
   struct Pool {
     std::int64_t nodes = 0;
+    std::int64_t silent = 0;
     std::string business;  // whose nodes these are; empty: nobody said
     model::Resources capacity, offered, offered_real, sold_kubernetes, sold_yarn, used, idle;
     std::map<model::Reason, std::int64_t> by_reason;

@@ -65,6 +65,26 @@ TEST(Figures, ANodeThatMovesOrGoesLeavesNothingBehindButItsGain) {
   EXPECT_EQ(value(figures, R"(tidemark_manager_capacity_memory_bytes{pool="a"})"), "1073741824");
 }
 
+TEST(Figures, ANodeThatDoesNotReportIsSilentUnlessNobodyAsksIt) {
+  model::NodeSnapshot node;
+  node.capacity = {CpuMilli{32000}, MemoryBytes{100}};
+  policy::OvercommitPlan plan;
+  plan.reason = model::Reason::kPublished;  // held by motion
+  EXPECT_FALSE(figures_of(node, plan, {{}, std::nullopt, true}).silent);
+  EXPECT_TRUE(figures_of(node, plan, {{}, std::nullopt, false}).silent);
+  EXPECT_FALSE(figures_of(node, plan, {{}, model::Reason::kStateByManager, false}).silent) << "it is only observed";
+  plan.reason = model::Reason::kDisabledForNode;
+  EXPECT_FALSE(figures_of(node, plan, {{}, std::nullopt, false}).silent);
+  plan.reason = model::Reason::kMetricMissing;
+  const auto silent = figures_of(node, plan, {{}, std::nullopt, false});
+  Figures figures;
+  figures.observe(model::NodeName("n1"), "a", "", silent, base::MonotonicTime{1h}, true);
+  figures.observe(model::NodeName("n2"), "a", "", silent, base::MonotonicTime{1h}, true);
+  EXPECT_EQ(value(figures, R"(tidemark_manager_nodes_silent{pool="a"})"), "2");
+  figures.forget(model::NodeName("n1"));
+  EXPECT_EQ(value(figures, R"(tidemark_manager_nodes_silent{pool="a"})"), "1");
+}
+
 TEST(Figures, ThePeersSeriesArePerNodeInItsUnits) {
   Figures figures;
   NodeFigures node = using_cores(0);

@@ -287,7 +287,7 @@ policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& de
     return {true, model::Reason::kWriteState};
   }
   if ((decision.offer.stopped || decision.offer.backs_off) && lowers(decision.plan().publish, published)) {
-    return {true, model::Reason::kWriteStopped};
+    return {true, decision.offer.stopped ? model::Reason::kWriteStopped : model::Reason::kWriteBackedOff};
   }
   const auto since_write =
       writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());

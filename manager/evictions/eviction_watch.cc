@@ -126,7 +126,9 @@ void EvictionWatch::back_off(const kube::Node& node, std::optional<base::Monoton
   std::erase_if(last_, [&](const auto& each) { return is_old(each.second.kubernetes) && is_old(each.second.yarn); });
   auto& last = last_[std::string(node.meta.name)].*side;
   last = std::max(last, std::optional(now + (base::Duration(0) - ago)));
-  if (just_now && context_.evicted) context_.evicted(node);
+  if (!just_now || !context_.evicted) return;
+  context_.evicted(node,
+                   side == &policy::LastEvicted::yarn ? policy::LedgerSide::kYarn : policy::LedgerSide::kKubernetes);
 }
 
 policy::LastEvicted EvictionWatch::evicted_last(std::string_view node) const {
@@ -152,13 +154,15 @@ void EvictionWatch::read_ends(const kube::Node& node, bool listed) {
   const auto [place, first] = read_up_to_.try_emplace(std::string(node.meta.name));
   // A clock that was set back: what is told from now on is new.
   const base::WallTime read = std::exchange(place->second, ends->back().at);
+  const auto last =
+      std::ranges::find_if(ends->rbegin(), ends->rend(), [](const auto& each) { return each.evicted > 0; });
   for (const model::EndedTasks& each : *ends) {
     if (each.at <= read || now - each.at >= kToldMax) continue;
     const base::WallTime when = std::min(each.at, now);
     if (!first || each.at > from_) count_told(node, each, when);
     if (each.evicted == 0 || emptied(node, each.work_class)) continue;
     tally_.evicted(node.meta.name, when, each.evicted);
-    back_off(node, &policy::LastEvicted::yarn, when, !listed && each.at == ends->back().at);
+    back_off(node, &policy::LastEvicted::yarn, when, !listed && each.at == last->at);
   }
 }
 

@@ -33,8 +33,9 @@
 
 namespace tidemark::manager {
 
-// Of the event on a Node that backs off.
+// Of the events on a Node that backs off: pods were evicted from it, or YARN's work.
 inline constexpr std::string_view kBacksOffEvent = "TidemarkBacksOff";
+inline constexpr std::string_view kYarnBacksOffEvent = "TidemarkYarnBacksOff";
 
 struct EvictionContext {
   net::EventLoop& loop;
@@ -48,7 +49,7 @@ struct EvictionContext {
   std::function<bool(const kube::Node&, std::string_view work_class)> class_off;  // by somebody's order
   std::function<bool()> shows;  // whether it is told in metrics: by one of several replicas
   // Offline work was evicted from it just now (EvictionWatch::evicted_last); of what ended before nobody is told.
-  std::function<void(const kube::Node&)> evicted = {};
+  std::function<void(const kube::Node&, policy::LedgerSide)> evicted = {};
 };
 
 class EvictionWatch {

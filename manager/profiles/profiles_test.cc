@@ -253,6 +253,21 @@ TEST_F(ProfilesTest, SwitchedOffItTakesItsRecommendationsAwayAndNobodyElses) {
   EXPECT_EQ(left.member("items")->as_array()[0].text_at("metadata", "name"), "deployment-api");
 }
 
+TEST_F(ProfilesTest, WhatAManagerBeforeLeftThereIsTakenAwayWhereNobodyPublishesNow) {
+  tidemark(kTidemark);
+  Json ours = recommendation_object({"shop", "Deployment", "web"});
+  must("POST", kShopRecommendations, ours);
+  Json foreign = recommendation_object({"shop", "Deployment", "api"});
+  foreign["metadata"]["labels"] = Json::object();
+  must("POST", kShopRecommendations, foreign);
+  auto& one = start();
+  run_for(2min);
+  const Json left = must("GET", kRecommendationsPath, nullptr);
+  ASSERT_EQ(left.member("items")->as_array().size(), 1U);
+  EXPECT_EQ(left.member("items")->as_array()[0].text_at("metadata", "name"), "deployment-api");
+  EXPECT_EQ(one.metric("tidemark_recommendation_errors_total"), 0);
+}
+
 TEST_F(ProfilesTest, WhatOthersHoldDoesNotKeepTheRestWaiting) {
   ProfileBook book;
   for (const char* name : {"api", "db", "web"}) {

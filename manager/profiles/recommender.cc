@@ -108,16 +108,21 @@ void Recommender::start() {
 }
 
 net::Task<void> Recommender::run() {
-  bool published = false;
+  bool published = true;  // by whoever led before, for all that is known
   while (true) {
     const policy::ProfileSettings settings = context_.settings();
     const bool publish = settings.learn && settings.recommendations.publish;
     if (!context_.leading() || (!publish && !published)) {
-      published = false;
+      published = published || !context_.leading();
       co_await context_.loop.sleep(kIdle);
       continue;
     }
     auto done = co_await round(publish);
+    // Where nobody publishes there need be no such kind, and no right to it.
+    if (!done && !publish && (done.error().kind == ErrorKind::kNotFound || done.error().kind == ErrorKind::kDenied)) {
+      published = false;
+      continue;
+    }
     if (!done) {
       errors_.add();
       log_.warn("recommendations are not all as they should be; trying again", {{"error", done.error()}});

@@ -362,7 +362,7 @@ void RolloutController::show() {
     ++all;
     const Revision& here = for_node(node);
     if (!state_.layers.empty() && here.hash != state_.target()) ++behind;
-    if (node.meta.annotations.get(model::kConfigHashAnnotation) != here.hash) ++unconfirmed;
+    if (node.meta.annotations.get(model::kConfigHashAnnotation) != here.hash && context_.writes(node)) ++unconfirmed;
     ++pools[policy::pool_of(here.tidemark, node.meta.labels).name];
   });
   nodes_.set(static_cast<double>(all));

@@ -46,6 +46,8 @@ struct SettingsContext {
   const kube::Informer<kube::Node>* nodes = nullptr;  // whose labels say the pool; null where there are none
   EvictionWatch* evictions = nullptr;                 // null: nobody looks
   std::function<bool()> leading;
+  // Whether anything is written to the node: one that is only observed, or left to another manager, is told nothing.
+  std::function<bool(const kube::Node&)> writes = [](const kube::Node&) { return true; };
   std::string config_namespace;
   std::string config_name;
   base::Duration write_limit = std::chrono::seconds(4);

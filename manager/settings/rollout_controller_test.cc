@@ -85,6 +85,7 @@ struct Replica {
             .nodes = &nodes,
             .evictions = &evictions,
             .leading = [this] { return leading; },
+            .writes = [this](const kube::Node& node) { return node.meta.name.view() != only_observed; },
             .config_namespace = "ns",
             .config_name = "slo"};
   }
@@ -93,6 +94,7 @@ struct Replica {
   }
 
   bool leading;
+  std::string only_observed;
   std::string class_off = "transcode";
   base::Registry metrics;
   kube::Interner interner;
@@ -218,6 +220,16 @@ class RolloutControllerTest : public ::testing::Test {
   int serial = 0;
   bool refuse_writes = false;
 };
+
+TEST_F(RolloutControllerTest, WhoeverIsToldNothingIsNotWaitedFor) {
+  Replica& replica = start();
+  run_for(1min);
+  base::Gauge& unconfirmed = replica.metrics.gauge("tidemark_settings_nodes_unconfirmed", "");
+  EXPECT_EQ(unconfirmed.value(), 23) << "nobody writes hashes here";
+  replica.only_observed = "n-7";
+  run_for(1min);
+  EXPECT_EQ(unconfirmed.value(), 22);
+}
 
 TEST_F(RolloutControllerTest, AnEditGoesToTheCanariesThenToTheRestAndTheStoreSaysSo) {
   auto& replica = start();

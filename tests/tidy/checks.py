@@ -299,6 +299,21 @@ def metrics_told(tree: Tree) -> list[str]:
     return missing + stale
 
 
+REASONS = "model/testdata/reasons.txt"
+REASONS_PAGE = "docs/guide/reasons.md"
+_REASON = re.compile(r"^(TM-[A-Z]+-\d{3})  (.+)$", re.M)
+_REASON_TOLD = re.compile(r"^\| `(TM-[A-Z]+-\d{3})` \| (.+) \|$", re.M)
+
+
+def reasons_told(tree: Tree) -> list[str]:
+    """Every reason has a row of the page that says what it says, and every row is of one."""
+    page = tree.text(REASONS_PAGE) if REASONS_PAGE in tree.files else ""
+    told = {match[1]: (match[2], line_of(page, match.start())) for match in _REASON_TOLD.finditer(page)}
+    made = {match[1]: match[2].strip() for match in _REASON.finditer(tree.text(REASONS) if REASONS in tree.files else "")}
+    wrong = [f"{REASONS_PAGE}:{line}: no reason {reason} says so: take the row out, or mend it" for reason, (said, line) in told.items() if made.get(reason) != said]
+    return wrong + [f"{REASONS}: {reason} has no row in {REASONS_PAGE}: | `{reason}` | {said} |" for reason, said in made.items() if reason not in told]
+
+
 _FLAG = re.compile(r'\bflags_?\s*\.(?:text|boolean|integer|number|duration|choice|list)\(\s*"([a-z0-9-]+)"')
 SHARED_FLAGS = "main/shared_flags.cc"
 
@@ -339,6 +354,7 @@ CHECKS = {
     "documentation_links": docs.links_hold,
     "figures_in_step": figures,
     "metrics_told": metrics_told,
+    "reasons_told": reasons_told,
     "strategies_tried": strategies.strategies_tried,
     "shared_flags": shared_flags,
 }

@@ -333,6 +333,13 @@ class Checks(unittest.TestCase):
         self.broken(checks.metrics_told, {**code, checks.METRICS_PAGE: page})
         self.broken(checks.metrics_told, {checks.METRICS_PAGE: page}, "docs/guide/metrics.md:3: no code has the metric")
 
+    def test_reasons_and_their_page_agree(self):
+        listed = {checks.REASONS: "TM-NODE-001  calculated\n"}
+        self.broken(checks.reasons_told, listed, "model/testdata/reasons.txt: TM-NODE-001 has no row in docs/guide/reasons.md: | `TM-NODE-001` | calculated |")
+        self.broken(checks.reasons_told, {**listed, checks.REASONS_PAGE: "| `TM-NODE-001` | calculated |\n"})
+        self.broken(checks.reasons_told, {**listed, checks.REASONS_PAGE: "| `TM-NODE-001` | guessed |\n"}, "docs/guide/reasons.md:1: no reason TM-NODE-001 says so")
+        self.broken(checks.reasons_told, {checks.REASONS_PAGE: "| `TM-NODE-001` | calculated |\n"}, "docs/guide/reasons.md:1: no reason TM-NODE-001")
+
     def test_shared_flags(self):
         one = 'void f() {\n  flags.choice("output", form);\n}\n'
         self.broken(checks.shared_flags, {checks.SHARED_FLAGS: one, "main/a_command.cc": one}, "main/a_command.cc:2: --output is declared in main/shared_flags.cc")
