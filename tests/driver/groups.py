@@ -40,7 +40,7 @@ NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "pr
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
 SIDE_BY_SIDE = {"cluster", "yarn"}  # on several clusters; the others measure, or drive an API server of ours in memory
 # Of those, what wants the machine to itself, and is run after the others: what evicts by how much of it is in use, and what takes away the runs of others.
-ALONE = {"yarn": {"test_leftovers.py", "test_node_manager_pod.py", "test_preemption.py", "test_shared_node.py"}}
+ALONE = {"yarn": {"test_leftovers.py", "test_preemption.py", "test_shared_node.py"}}
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is

@@ -29,7 +29,8 @@ import time
 from support.yarn import Yarn, until
 with Yarn(groups="yarn") as yarn:
     yarn.submit("sleep 1000")
-    container = until("its container runs", lambda: next((name for name in yarn.groups.containers() if not name.endswith("_000001") and len(yarn.nodes[0].processes(name)) == 2), ""))
+    sleeps = lambda name: len(pids := yarn.nodes[0].processes(name)) == 2 and any(yarn.processes().get(pid, "").strip() == "sleep 1000" for pid in pids)  # before that its shell has others
+    container = until("its container runs", lambda: next((name for name in yarn.groups.containers() if not name.endswith("_000001") and sleeps(name)), ""))
     frozen = yarn.groups.folder("freezer") / "frozen"
     frozen.mkdir()
     for pid in yarn.nodes[0].processes(container):
