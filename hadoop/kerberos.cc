@@ -102,7 +102,13 @@ Kerberos::Kerberos(net::EventLoop& loop, base::Log log, StartHelper start, Confi
       start_(std::move(start)),
       config_(config),
       backoff_(config_.restart, random),
-      scope_(loop) {}
+      scope_(loop) {
+  if (config_.metrics == nullptr) return;
+  ticket_ends_ = &config_.metrics->gauge("tidemark_kerberos_ticket_end_seconds",
+                                         "When the ticket of the last login ends, in seconds since 1970.");
+  logins_ = &config_.metrics->counter("tidemark_kerberos_logins_total", "Logins at a KDC.");
+  failed_logins_ = &config_.metrics->counter("tidemark_kerberos_failed_logins_total", "Logins that did not work.");
+}
 
 Kerberos::~Kerberos() = default;
 
@@ -228,11 +234,14 @@ void Kerberos::on_note(const HelperAnswer& note) {
       break;
     case HelperAnswer::Note::kLoggedIn:
       backoff_.reset();
+      if (logins_ != nullptr) logins_->add();
+      if (ticket_ends_ != nullptr) ticket_ends_->set(static_cast<double>(note.until_s));
       log_.info("kerberos: logged in",
                 {{"principal", note.principal},
                  {"until", base::format_rfc3339(base::WallTime{std::chrono::seconds(note.until_s)})}});
       break;
     case HelperAnswer::Note::kLoginFailed:
+      if (failed_logins_ != nullptr) failed_logins_->add();
       if (!note.done) log_.warn("kerberos: not logged in", {{"why", note.done.error().message}});
       break;
     case HelperAnswer::Note::kNone:

@@ -14,6 +14,7 @@
 #include "base/flags.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "hadoop/gss.h"
@@ -54,6 +55,7 @@ class Kerberos : public Gss {
     // Of what it answers at once. One that does not is frozen, and is replaced.
     base::Duration at_once_limit = std::chrono::seconds(5);
     base::BackoffConfig restart = {.initial = std::chrono::milliseconds(200), .max = std::chrono::seconds(30)};
+    base::Registry* metrics = nullptr;  // outlives it; nullptr: nobody looks how long its ticket lives
   };
   Kerberos(net::EventLoop& loop, base::Log log, StartHelper start, Config config, base::Random random);
   ~Kerberos() override;
@@ -100,6 +102,9 @@ class Kerberos : public Gss {
   std::uint64_t last_request_ = 0;
   std::uint64_t last_context_ = 0;
   std::uint64_t starts_ = 0;
+  base::Gauge* ticket_ends_ = nullptr;  // all three, or none
+  base::Counter* logins_ = nullptr;
+  base::Counter* failed_logins_ = nullptr;
   bool greeted_ = false;
   bool pinging_ = false;
   std::optional<Error> why_not_;

@@ -144,7 +144,10 @@ TEST_F(KerberosTest, ItIsStartedWhenItIsFirstAskedAndEndedWithUs) {
 }
 
 TEST_F(KerberosTest, WhatItRefusesIsToldAndItsNotesAreLines) {
-  Kerberos gss(loop, log, [this] { return start(); }, quick(), base::Random(1));
+  base::Registry metrics;
+  Kerberos::Config config = quick();
+  config.metrics = &metrics;
+  Kerberos gss(loop, log, [this] { return start(); }, config, base::Random(1));
   answer = [&](Helper& helper, const HelperRequest& request) {
     HelperAnswer note;
     note.note = Note::kLoginFailed;
@@ -164,10 +167,14 @@ TEST_F(KerberosTest, WhatItRefusesIsToldAndItsNotesAreLines) {
   HelperAnswer good;
   good.note = Note::kLoggedIn;
   good.principal = "me@R";
-  good.until_s = 0;
+  good.until_s = 1700000000;
   say(helpers.front(), good);
-  ASSERT_TRUE(until([&] { return said.find("logged in principal=me@R until=1970-01-01T00:00:00") != said.npos; }))
+  ASSERT_TRUE(until([&] { return said.find("logged in principal=me@R until=2023-11-14T22:13:20") != said.npos; }))
       << said;
+  const std::string told = metrics.text();
+  EXPECT_TRUE(told.contains("tidemark_kerberos_ticket_end_seconds 1.7e+09\n")) << told;
+  EXPECT_TRUE(told.contains("tidemark_kerberos_logins_total 1\n")) << told;
+  EXPECT_TRUE(told.contains("tidemark_kerberos_failed_logins_total 1\n")) << told;
 }
 
 TEST_F(KerberosTest, AContextThatIsGoneIsForgotten) {

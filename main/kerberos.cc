@@ -122,11 +122,12 @@ Result<hadoop::StartedHelper> start(net::EventLoop& loop, const hadoop::Kerberos
 
 }  // namespace
 
-void speak_kerberos(hadoop::RmCluster& cluster, const hadoop::KerberosOptions& options, const base::Log& log) {
+void speak_kerberos(hadoop::RmCluster& cluster, const hadoop::KerberosOptions& options, const base::Log& log,
+                    base::Registry* metrics) {
   if (!cluster.security) return;
-  cluster.make_gss = [options, log](net::EventLoop& loop) -> std::shared_ptr<hadoop::Gss> {
+  cluster.make_gss = [options, log, metrics](net::EventLoop& loop) -> std::shared_ptr<hadoop::Gss> {
     return std::make_shared<hadoop::Kerberos>(
-        loop, log, [&loop, options] { return start(loop, options); }, hadoop::Kerberos::Config{},
+        loop, log, [&loop, options] { return start(loop, options); }, hadoop::Kerberos::Config{.metrics = metrics},
         base::Random(base::Random::seed_from_system()));
   };
 }

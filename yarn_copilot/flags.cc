@@ -7,6 +7,8 @@
 namespace tidemark::yarn_copilot {
 namespace {
 
+constexpr std::int64_t kDiskMibMax = 1'000'000;
+
 Result<std::vector<std::string>> read_local_dirs(std::span<const std::string> texts) {
   for (const std::string& each : texts) {
     if (!each.starts_with('/')) {
@@ -72,6 +74,15 @@ void declare_flags(base::Flags& flags, CopilotOptions& options) {
       .placeholder("MIB");
   flags.duration("local-dirs-grace", options.local_dirs_grace, seconds(0), kGraceMax,
                  "so long after it was asked such a container is killed");
+  flags
+      .integer("disk-read-limit-mib", options.disk_read_mib, 0, kDiskMibMax,
+               "MiB a second that containers may read from each disk of those folders, all together; the limit goes "
+               "with the copilot. With cgroup v1 it wants --adopt. 0: none")
+      .placeholder("MIB");
+  flags
+      .integer("disk-write-limit-mib", options.disk_write_mib, 0, kDiskMibMax,
+               "the same of what they write; with cgroup v1 of what does not go by way of the page cache")
+      .placeholder("MIB");
   flags.text("cgroup-root-dir", options.cgroup_root, "where the machine's cgroups are mounted")
       .placeholder("DIR")
       .alias("cgroup-root");

@@ -35,6 +35,7 @@ constexpr std::int64_t kSharesPerCore = 1024;
 constexpr int kAdoptRounds = 10;
 constexpr pid_t kInit = 1;
 constexpr linux::Controllers kOnlyCpuset(1U << static_cast<unsigned>(linux::Controller::kCpuset));
+constexpr linux::Controllers kOnlyIo(1U << static_cast<unsigned>(linux::Controller::kIo));
 
 bool only_cpuset(const linux::Hierarchy& one) {
   return one.version == linux::Version::kV1 && one.controllers == kOnlyCpuset;
@@ -134,8 +135,14 @@ std::string_view to_string(EndedBy by) {
 }
 
 Machine::Machine(const linux::Hierarchies& hierarchies, const linux::Hierarchies& others, const linux::Folder& proc,
-                 linux::KillRim& rim, std::string parent, bool adopts)
-    : hierarchies_(hierarchies), others_(others), proc_(proc), rim_(rim), parent_(std::move(parent)), adopts_(adopts) {}
+                 linux::KillRim& rim, std::string parent, bool adopts, bool one_of_disks)
+    : hierarchies_(hierarchies),
+      others_(others),
+      proc_(proc),
+      rim_(rim),
+      parent_(std::move(parent)),
+      adopts_(adopts),
+      shared_(one_of_disks ? kOnlyCpuset | kOnlyIo : kOnlyCpuset) {}
 
 std::string Machine::group_of(std::string_view id) const {
   return base::cat(parent_, "/", id);
@@ -257,14 +264,19 @@ std::vector<std::string> Machine::groups() const {
 }
 
 Result<void> Machine::make(const std::string& group) const {
-  TM_TRY_VOID(linux::make_group(hierarchies_, group, kOnlyCpuset));
+  TM_TRY_VOID(linux::make_group(hierarchies_, group, shared_));
+  if (shared_ != kOnlyCpuset) TM_TRY_VOID(linux::make_group(hierarchies_, parent_, kOnlyCpuset));
   return linux::make_group(others_, group);
+}
+
+bool Machine::is_shared(const linux::Hierarchy& one) const {
+  return one.version == linux::Version::kV1 && (one.controllers & ~shared_).none();
 }
 
 std::vector<std::string> Machine::process_files(const std::string& group) const {
   std::vector<std::string> out;
   for (const linux::Hierarchy& one : hierarchies_.all()) {
-    if (!only_cpuset(one)) out.push_back(base::cat(one.path, "/", group, "/cgroup.procs"));
+    if (!is_shared(one)) out.push_back(base::cat(one.path, "/", group, "/cgroup.procs"));
   }
   for (std::string& file : linux::process_files(others_, group)) out.push_back(std::move(file));
   return out;
@@ -291,7 +303,8 @@ Result<std::size_t> Machine::gather(const std::string& group, const std::set<pid
   bool made = false;
   std::vector<std::string> files = process_files(group);
   for (const linux::Hierarchy& one : hierarchies_.all()) {
-    if (only_cpuset(one)) files.push_back(base::cat(one.path, "/", above_parent(), "/cgroup.procs"));
+    if (!is_shared(one)) continue;
+    files.push_back(base::cat(one.path, "/", only_cpuset(one) ? above_parent() : parent_, "/cgroup.procs"));
   }
   for (const std::string& file : files) {
     TM_TRY(const std::set<pid_t> there, processes_in(file, buffer));

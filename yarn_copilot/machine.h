@@ -49,9 +49,10 @@ class Machine {
  public:
   // `others`: the hierarchies beside those, which nothing is read from. All of them, `proc` and `rim` outlive it.
   // `parent`: the group of all containers, from the root of a hierarchy. `adopts`: groups are made later than their
-  // containers.
+  // containers. `one_of_disks`: in a hierarchy of v1 of disks alone they are all in `parent` itself, which has no limit
+  // for what is below it.
   Machine(const linux::Hierarchies& hierarchies, const linux::Hierarchies& others, const linux::Folder& proc,
-          linux::KillRim& rim, std::string parent, bool adopts);
+          linux::KillRim& rim, std::string parent, bool adopts, bool one_of_disks = false);
 
   const std::string& parent() const { return parent_; }
   std::string group_of(std::string_view id) const;  // whether or not it is there
@@ -93,6 +94,7 @@ class Machine {
   Result<Ended> end(const std::string& id, bool ask) const;
   Result<void> give(const std::string& id, model::Resources holds, linux::Buffer& buffer) const;
   Result<void> make(const std::string& group) const;
+  bool is_shared(const linux::Hierarchy& one) const;
   std::vector<std::string> process_files(const std::string& group) const;
   std::string_view above_parent() const;
   Result<void> remove_if_empty(const std::string& group) const;
@@ -106,6 +108,7 @@ class Machine {
   linux::KillRim& rim_;
   std::string parent_;
   bool adopts_;
+  linux::Controllers shared_;  // hierarchies of these alone have no group for each
   linux::Buffer buffer_;
 };
 

@@ -22,6 +22,7 @@
 #include "yarn_copilot/application_book.h"
 #include "yarn_copilot/container_list.h"
 #include "yarn_copilot/containers.h"
+#include "yarn_copilot/disk_limit.h"
 #include "yarn_copilot/ends.h"
 #include "yarn_copilot/local_limit.h"
 #include "yarn_copilot/machine.h"
@@ -75,6 +76,15 @@ Result<SeenGroups> see_groups(const CopilotOptions& options) {
   return SeenGroups{std::move(hierarchies), std::move(others)};
 }
 
+linux::IoLimit disk_limit_of(const CopilotOptions& options) {
+  const auto bytes = [](std::int64_t mib) { return mib > 0 ? std::optional(mib << 20) : std::nullopt; };
+  return {bytes(options.disk_read_mib), bytes(options.disk_write_mib)};
+}
+
+bool limits_disks(const CopilotOptions& options) {
+  return disk_limit_of(options) != linux::IoLimit();
+}
+
 bool is_there(const linux::Hierarchies& hierarchies, std::string_view path) {
   const auto group = linux::Group::open(hierarchies, path);
   return group && *group;
@@ -117,16 +127,19 @@ class RunningCopilot final : public YarnCopilot {
         client_(loop, &rim.workers, std::move(client)),
         manager_(client_),
         list_(loop, manager_, log, metrics, {.age_max = options_.list_age, .limit = options_.node_manager_limit}),
-        machine_(hierarchies_, others_, proc_, rim.killing, std::move(group), options_.adopt),
+        machine_(hierarchies_, others_, proc_, rim.killing, std::move(group), options_.adopt, limits_disks(options_)),
         applications_(loop, rim.workers, log, metrics, base::Random(rim.seed), {.managers = std::move(rim.managers)}),
         containers_(loop, list_, machine_, applications_, log),
         ends_(loop, machine_, log, metrics, rim.audit),
         local_(loop, containers_, ends_, log, metrics,
                {options_.local_dirs, options_.local_dirs_limit_mib << 20, options_.local_dirs_grace}),
+        disks_(loop, hierarchies_, machine_.parent(), log, metrics, rim.audit,
+               {options_.local_dirs, disk_limit_of(options_), options_.sys_root}),
         troubles_(loop, containers_, options_.queues, log, metrics),
         api_(loop, {containers_, ends_, machine_, metrics, rim.audit, &local_}, log,
              {.users = std::move(users), .queues = options_.queues}),
         adoption_(loop, containers_, machine_, log, metrics),
+        limiting_(loop),
         scope_(loop) {}
 
   Result<void> listen() {
@@ -150,6 +163,7 @@ class RunningCopilot final : public YarnCopilot {
                           {"cgroups", linux::to_string(hierarchies_.layout())}});
     scope_.spawn(troubles_.run());
     if (!options_.local_dirs.empty()) scope_.spawn(local_.run());
+    if (limits_disks(options_)) limiting_.spawn(disks_.run());
     scope_.spawn(options_.adopt ? adoption_.run() : first_look());
     return {};
   }
@@ -160,6 +174,8 @@ class RunningCopilot final : public YarnCopilot {
   std::string metrics_address() const override { return admin_ ? admin_->address() : ""; }
   net::Task<void> drain() override {
     if (server_) co_await server_->drain(kDrainLimit);
+    limiting_.clear();  // or it would be in force again
+    co_await disks_.put_back();
   }
 
  private:
@@ -181,11 +197,13 @@ class RunningCopilot final : public YarnCopilot {
   Containers containers_;
   Ends ends_;
   LocalLimit local_;
+  DiskLimit disks_;
   TroubleWatch troubles_;
   Api api_;
   Adoption adoption_;
   std::unique_ptr<net::HttpServer> server_;
   std::unique_ptr<net::HttpServer> admin_;
+  net::Scope limiting_;
   net::Scope scope_;
 };
 
@@ -202,6 +220,11 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
   if (options.local_dirs.empty() && options.local_dirs_limit_mib > 0) {
     return fail(ErrorKind::kInvalid, "--local-dirs-limit-mib: of which folders? --nm-local-dirs names none");
   }
+  if (limits_disks(options) && options.local_dirs.empty()) {
+    return fail(ErrorKind::kInvalid,
+                "--disk-read-limit-mib and --disk-write-limit-mib: on which disks? --nm-local-dirs "
+                "names no folder");
+  }
   if (!options.socket.starts_with('/')) {
     return fail(ErrorKind::kInvalid, "--server-endpoint: wanted an absolute path, found ",
                 base::in_quotes(options.socket));
@@ -209,6 +232,11 @@ Result<std::unique_ptr<YarnCopilot>> YarnCopilot::make(net::EventLoop& loop, Rim
   TM_TRY(auto client, node_manager_config(options));
   TM_TRY(auto users, users_of(options.users));
   TM_TRY(auto groups, see_groups(options));
+  if (limits_disks(options) && !options.adopt && DiskLimit::wants_one_group(groups.hierarchies)) {
+    return fail(ErrorKind::kUnsupported,
+                "--disk-read-limit-mib and --disk-write-limit-mib: with cgroup v1 a limit holds "
+                "who is in the group itself, and --adopt puts containers there");
+  }
   TM_TRY(auto proc, linux::Folder::open(options.proc_root));
   TM_TRY(auto group, group_of(options, groups.hierarchies));
   auto out = std::make_unique<RunningCopilot>(loop, std::move(rim), log, metrics, std::move(options), std::move(groups),

@@ -42,9 +42,12 @@ struct CopilotOptions {
   std::vector<std::string> local_dirs;    // of the NodeManager; none: nobody looks what containers have there
   std::int64_t local_dirs_limit_mib = 0;  // 0: nobody ends for it
   base::Duration local_dirs_grace = std::chrono::seconds(10);
+  std::int64_t disk_read_mib = 0;  // a second, from each of their disks, all containers together; 0: no limit
+  std::int64_t disk_write_mib = 0;
   bool adopt = false;  // groups for containers that have none
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
+  std::string sys_root = "/sys";
   std::string hadoop_conf_dir;  // where ResourceManagers are; "": applications are not asked for
   std::string user;             // the caller; "": as the peer's operator, which names none
   hadoop::KerberosOptions kerberos;

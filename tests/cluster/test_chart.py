@@ -37,9 +37,10 @@ EVERYTHING = {
     },
     "yarnCopilot": {
         "enabled": True, "nodeManagerEndpoint": "https://localhost:8044", "socket": "/run/copilot/yarn.sock", "group": "kube/besteffort/yarn", "adopt": True, "allowUsers": [4711, 4712],
-        "hadoopConfDir": "/etc/hadoop/conf", "localDirs": ["/d1/yarn", "/d2/yarn"], "localDirsLimitMiB": 1000000, "queueClasses": ["etl=transcode", "root.adhoc=query"], "metricsHost": "127.0.0.1", "metricsPort": 9998, "logLevel": "debug", "logFormat": "text",
+        "hadoopConfDir": "/etc/hadoop/conf", "localDirs": ["/d1/yarn", "/d2/yarn"], "localDirsLimitMiB": 1000000, "diskReadLimitMiB": 200, "diskWriteLimitMiB": 100, "queueClasses": ["etl=transcode", "root.adhoc=query"], "metricsHost": "127.0.0.1", "metricsPort": 9998, "logLevel": "debug", "logFormat": "text",
         "extraArgs": ["--list-age=2s"], "maxUnavailable": 3, "resources": {"limits": {"memory": "1Gi"}}, "nodeSelector": {"a": "b"}, "tolerations": [], "affinity": {"podAntiAffinity": {}},
         "podAnnotations": {"x": "y"}, "podLabels": {"z": "1"},
+        "kerberos": {"keytabSecret": "copilot-keytab", "principal": "tidemark/_HOST@EXAMPLE.COM", "krb5Conf": "[libdefaults]\n  default_realm = EXAMPLE.COM\n"},
     },
     "nodeManager": {
         "enabled": True, "image": {"repository": "registry.example/node-manager", "tag": "3", "pullPolicy": "Always"}, "command": ["/bin/run"], "javaOptions": "-Xmx1g",
@@ -164,9 +165,13 @@ class Chart(unittest.TestCase):
                 self.assertIn(named, done.stderr)
         done = helm("template", RELEASE, CHART, values={"serviceAccount": {"create": False}})
         self.assertIn("serviceAccount.name must say whose account it is", done.stderr)
-        done = helm("template", RELEASE, CHART, values={"yarnCopilot": {"enabled": True, "localDirsLimitMiB": 5}})
-        self.assertNotEqual(0, done.returncode)
-        self.assertIn("yarnCopilot.localDirsLimitMiB: of which folders?", done.stderr)
+        for values, why in (
+            ({"localDirsLimitMiB": 5}, "yarnCopilot.localDirsLimitMiB: of which folders?"), ({"diskWriteLimitMiB": 5}, ".diskWriteLimitMiB: on which disks?"),
+            ({"kerberos": {"keytabSecret": "x"}}, "wants to know the realm and the ResourceManagers"), ({"kerberos": {"principal": "x"}}, "principal is one of a keytab"),
+        ):
+            done = helm("template", RELEASE, CHART, values={"yarnCopilot": {"enabled": True, **values}})
+            self.assertNotEqual(0, done.returncode)
+            self.assertIn(why, done.stderr)
 
     def test_the_pods_are_held_to_the_restricted_standard(self):
         """Pod Security Standards, level `restricted`, by the API server's own reading of them."""
@@ -309,14 +314,17 @@ class Chart(unittest.TestCase):
         told = must(chart.run([os.environ["TIDEMARK_BINARY"], "yarn-copilot", "--help"]))
         self.assertEqual([], [flag for flag in sorted({flag.split("=")[0] for flag in container["args"]}) if flag not in told])
         for wanted in ("--server-endpoint=/host/copilot/yarn.sock", "--allow-users=4711,4712", "--queue-class=etl=transcode", "--adopt=true", "--hadoop-conf-dir=/host/hadoop-conf", "--list-age=2s",
-                       "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--local-dirs-limit-mib=1000000"):
+                       "--nm-local-dirs=/host/local/d1/yarn,/host/local/d2/yarn", "--local-dirs-limit-mib=1000000", "--disk-read-limit-mib=200", "--disk-write-limit-mib=100",
+                       "--kerberos-keytab=/etc/tidemark-keytab/keytab", "--kerberos-principal=tidemark/_HOST@EXAMPLE.COM"):
             self.assertIn(wanted, container["args"])
+        self.assertEqual([{"name": "KRB5_CONFIG", "value": "/etc/tidemark-krb5/krb5.conf"}], container["env"])
         mounted = {each["mountPath"] for each in container["volumeMounts"]}
-        self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/host/local/d1/yarn", "/host/local/d2/yarn", "/var/lib/tidemark/yarn-copilot"}, mounted)
+        self.assertEqual({"/host/cgroup", "/host/copilot", "/host/hadoop-conf", "/host/local/d1/yarn", "/host/local/d2/yarn", "/etc/tidemark-keytab", "/etc/tidemark-krb5", "/var/lib/tidemark/yarn-copilot"}, mounted)
         # As it begins there, but for the folders of the machine.
         folder = self.enterContext(tempfile.TemporaryDirectory())
         (Path(folder) / "yarn-site.xml").write_text(SITE)
-        here = {"--server-endpoint": f"{folder}/yarn.sock", "--cgroup-root-dir": "/sys/fs/cgroup", "--hadoop-conf-dir": folder, "--audit-file": f"{folder}/audit.jsonl", "--metrics-addr": "127.0.0.1:0", "--adopt": "false"}
+        here = {"--server-endpoint": f"{folder}/yarn.sock", "--cgroup-root-dir": "/sys/fs/cgroup", "--hadoop-conf-dir": folder, "--audit-file": f"{folder}/audit.jsonl", "--metrics-addr": "127.0.0.1:0", "--adopt": "false",
+                "--disk-read-limit-mib": "0", "--disk-write-limit-mib": "0"}  # which want it, on a machine with cgroup v1
         component = Component(*chart.command_here(container, here))
         self.components = [component]
         wait_for(lambda: "serving socket=" in component.log, "an open socket", component)

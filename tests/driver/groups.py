@@ -38,7 +38,9 @@ BESIDE_CLUSTER = {"node": node, "yarn": yarn, "long": yarn}  # what they want be
 MAY_LACK = {"long"}  # its tests that want what cannot be made here skip, the others run
 NEED_DEPLOY_TOOLS = {"node": ["helm"], "yarn": ["helm"], "cluster": ["helm", "promtool"]}
 NEED_UNIT_PROGRAMS = {"unit", "vm"}
-SIDE_BY_SIDE = {"cluster"}  # on several clusters; the others measure, or drive an API server of ours in memory
+SIDE_BY_SIDE = {"cluster", "yarn"}  # on several clusters; the others measure, or drive an API server of ours in memory
+# Of those, what wants the machine to itself, and is run after the others: what evicts by how much of it is in use, and what takes away the runs of others.
+ALONE = {"yarn": {"test_leftovers.py", "test_preemption.py", "test_shared_node.py"}}
 PROGRAM_LIMIT_S = {"long": 7200.0}
 PROGRAM_LIMIT_DEFAULT_S = 600.0
 # Groups that drive programs of others by the wall clock. Where CI runs, what fails there is run once more, and what then passes is
@@ -155,17 +157,21 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         return
     if not built:
         return
-    surroundings = _surroundings(run, group, CLUSTERS if group in SIDE_BY_SIDE and len(programs) + len(files) > 1 else 1)
+    together = [file for file in files if file.name not in ALONE.get(group, ())] if group in SIDE_BY_SIDE else []
+    surroundings = _surroundings(run, group, CLUSTERS if group in SIDE_BY_SIDE and len(programs) + len(together) > 1 else 1)
     if surroundings is None:
         return
     clusters, environment = surroundings
+    ending = processes.cleaned_up(BESIDE_CLUSTER[group].clear_away) if group in BESIDE_CLUSTER else nullcontext()
     if group in SIDE_BY_SIDE:
-        with run.timed(group):
-            _side_by_side(run, group, programs, files, clusters, environment)
-        run.fixtures.stop(all_but=1)
+        with ending:
+            with run.timed(group):
+                _side_by_side(run, group, programs, together, clusters, environment)
+            run.fixtures.stop(all_but=1)
+            with run.timed(group):
+                _alone(run, group, [file for file in files if file not in together], clusters[:1], environment)
         return
     say(f"{group}: {len(programs)} programs, {len(files)} Python files")
-    ending = processes.cleaned_up(BESIDE_CLUSTER[group].clear_away) if group in BESIDE_CLUSTER else nullcontext()
     with run.timed(group), ending:  # one after the other: they share the cluster, and some of them kill it
         if suite:
             with _scratch() as scratch:
@@ -225,15 +231,18 @@ def _skip(run: Run, group: str, remedy: str) -> None:
 
 def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: list[Fixture], environment: dict[str, str]) -> None:
     """Files are dealt to several clusters. On each they run one after the other: some of them kill what they run on."""
+    if not programs and not files:
+        return
 
     def job(name: str, cases: Callable[[dict[str, str]], list[Case]]) -> lanes.Job:
         return lanes.Job(name, lambda lane: run.tried(group, [lane], lambda: cases({**environment, **lane.environment})))
 
     jobs = {name: job(name, lambda its_own, name=name, path=path: _run_gtest(group, name, path, its_own)) for name, path in programs}
     jobs |= {file.name: job(file.name, lambda its_own, file=file: _run_python(group, file, its_own)) for file in files}
-    if not run.only:
+    docs = group == "cluster" and not run.only
+    if docs:
         jobs["docs"] = lanes.Job("docs", lambda lane: _cluster_docs(lane.environment))
-    say(f"{group}: {len(programs)} programs, {len(files)} Python files{'' if run.only else ' and the docs'} on {len(clusters)} cluster(s)")
+    say(f"{group}: {len(programs)} programs, {len(files)} Python files{' and the docs' if docs else ''} on {len(clusters)} cluster(s)")
 
     def done(number: int, each: lanes.Job, cases: list[Case], seconds: float) -> None:
         say(f"{group} {number}: {each.name:<30} {seconds:6.1f} s  {results.tally(cases)}")
@@ -241,6 +250,13 @@ def _side_by_side(run: Run, group: str, programs, files: list[Path], clusters: l
 
     order = lanes.longest_first(jobs, lanes.table(ROOT / "tests" / group))
     lanes.deal(group, [jobs[name] for name in order], clusters, done)
+
+
+def _alone(run: Run, group: str, files: list[Path], clusters: list[Fixture], environment: dict[str, str]) -> None:
+    for file in files:
+        begin, before = time.monotonic(), len(run.cases)
+        run.attempt(group, clusters, partial(_run_python, group, file, environment))
+        say(f"{group}: {file.name:<32} {time.monotonic() - begin:6.1f} s  {results.tally(run.cases[before:])}")
 
 
 def _unit(run: Run, built: bool) -> None:

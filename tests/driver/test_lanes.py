@@ -134,19 +134,26 @@ class Order(unittest.TestCase):
         self.assertEqual(["new", "b", "c", "a"], longest_first(["a", "b", "c", "new"], table))
 
     def test_every_line_of_the_table_names_a_file_that_is_there(self):
-        folder = ROOT / "tests" / "cluster"
-        named = longest_first([line.split()[0] for line in lanes.table(folder).splitlines() if line and line[0] != "#"], "")
-        self.assertIn("test_faults.py", named)
-        self.assertEqual([], [name for name in named if name != "docs" and not (folder / name).exists()])
+        for group, known in (("cluster", "test_faults.py"), ("yarn", "test_operator.py")):
+            folder = ROOT / "tests" / group
+            named = longest_first([line.split()[0] for line in lanes.table(folder).splitlines() if line and line[0] != "#"], "")
+            self.assertIn(known, named)
+            self.assertEqual([], [name for name in named if name != "docs" and not (folder / name).exists()])
+
+    def test_who_is_alone_is_there_and_in_a_group_of_lanes(self):
+        self.assertEqual(set(), set(groups.ALONE) - groups.SIDE_BY_SIDE)
+        self.assertEqual([], [name for group, names in groups.ALONE.items() for name in names if not (ROOT / "tests" / group / name).exists()])
 
 
 class Group(unittest.TestCase):
-    """The group `cluster` with everything around it replaced: who gets which files, and that all cases arrive."""
+    """The groups `cluster` and `yarn` with everything around them replaced: who gets which files, and that all cases arrive."""
 
-    def run_group(self, files: list[str], only: str = "", promtool=lambda: {}) -> tuple[groups.Run, list[int], list]:
+    def run_group(self, files: list[str], only: str = "", promtool=lambda: {}, name: str = "cluster") -> tuple[groups.Run, list[int], list]:
         run, counts, ran = groups.Run(only=only), [], []
         run.fixtures = mock.Mock()
         run.fixtures.start = lambda count: counts.append(count) or [FakeLane(str(number)) for number in range(count)]
+        yarn = mock.Mock()
+        yarn.provide.return_value = ({"JAVA": "java"}, "")
 
         def python(group, file, environment):
             ran.append((file.name, environment["ON"], environment["HELM"]))
@@ -157,8 +164,9 @@ class Group(unittest.TestCase):
             mock.patch.object(groups, "_python_files", lambda _: [Path(file) for file in files]), mock.patch.object(groups, "_run_python", python),
             mock.patch.dict(groups.deploy_tools.PROVIDE, {"helm": lambda: {"HELM": "helm"}, "promtool": promtool}),
             mock.patch.object(groups, "_cluster_docs", lambda environment: [Case("cluster", "docs", "README.md:1", PASSED)]),
+            mock.patch.dict(groups.BESIDE_CLUSTER, {"yarn": yarn}),
         ):
-            groups._run_group(run, "cluster", True)
+            groups._run_group(run, name, True)
         self.assertIn(mock.call.stop(all_but=1), run.fixtures.method_calls)
         return run, counts, ran
 
@@ -174,6 +182,16 @@ class Group(unittest.TestCase):
         run, _, ran = self.run_group(["test_0.py", "test_1.py"], promtool=mock.Mock(side_effect=Failed("as root: apt-get update")))
         self.assertEqual([("cluster deploy-tools promtool", "as root: apt-get update")], [(case.title, case.detail) for case in run.cases if case.outcome == FAILED])
         self.assertEqual([("test_0.py", "helm"), ("test_1.py", "helm")], sorted((name, helm) for name, _, helm in ran))
+
+    def test_who_wants_the_machine_alone_comes_after_the_others_on_the_first_cluster(self):
+        alone, others = sorted(groups.ALONE["yarn"]), [f"test_{i}.py" for i in range(8)]
+        run, counts, ran = self.run_group([*alone, *others], name="yarn")
+        self.assertEqual([cluster.CLUSTERS], counts)
+        self.assertEqual(sorted(others), sorted(name for name, _, _ in ran[: len(others)]))
+        self.assertEqual([(name, "0") for name in alone], [(name, on) for name, on, _ in ran[len(others) :]])
+        self.assertEqual(sorted([*alone, *others]), sorted(case.program for case in run.cases), "and no docs, which are another group's")
+        _, counts, ran = self.run_group([*alone, *others], alone[1].removesuffix(".py"), name="yarn")
+        self.assertEqual(([1], [alone[1]]), (counts, [name for name, _, _ in ran]))
 
     def test_one_file_is_not_worth_a_second_cluster(self):
         _, counts, ran = self.run_group(["test_0.py"])

@@ -1,35 +1,14 @@
 """The fixture's containers in cgroups: where they lie, who is in there, and that nothing is left of the groups."""
 
-import os
 import secrets
-import signal
-import subprocess
-import sys
 import unittest
 from pathlib import Path
 
 from support.node import cgroups
-from support.yarn import Totals, Yarn, groups, leftovers, until
+from support.yarn import Totals, Yarn, groups, until
 
 PLACE = "kubepods/besteffort/hadoop-yarn"
 MASTER_MIB, TASK_MIB = 256, 128
-PATIENCE_S = 60
-
-# Starts a YARN with a container that is frozen, says where it is, and stays until it is killed.
-KILLED = """
-import time
-from support.yarn import Yarn, until
-with Yarn(groups="yarn") as yarn:
-    yarn.submit("sleep 1000")
-    container = until("its container runs", lambda: next((name for name in yarn.groups.containers() if not name.endswith("_000001") and len(yarn.nodes[0].processes(name)) == 2), ""))
-    frozen = yarn.groups.folder("freezer") / "frozen"
-    frozen.mkdir()
-    for pid in yarn.nodes[0].processes(container):
-        (frozen / "cgroup.procs").write_text(str(pid))
-    (frozen / "freezer.state").write_text("FROZEN")
-    print(yarn.layout.folder, yarn.groups.path, container, flush=True)
-    time.sleep(1000)
-"""
 
 
 def number(group: Path, file: str) -> int:
@@ -92,22 +71,6 @@ class Ending(unittest.TestCase):
         self.assertEqual([], cgroups.there(made.groups.path))
         self.assertEqual(len(cgroups.hierarchies()), len(cgroups.there(parent)))
         self.assertFalse(made.layout.folder.exists())
-
-    def test_what_a_killed_run_leaves_is_taken_away_by_the_next_also_what_is_frozen(self):
-        child = subprocess.Popen(
-            [sys.executable, "-c", KILLED], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
-        )
-        self.addCleanup(child.stdout.close)
-        self.addCleanup(child.wait)
-        self.addCleanup(child.kill)
-        folder, path, container = (child.stdout.readline().split() or self.fail("it did not start"))
-        group = next(each for each in cgroups.there(f"{path}/{container}"))
-        child.send_signal(signal.SIGKILL)
-        child.wait(PATIENCE_S)
-        self.assertEqual(2, len(groups.pids(group)), "a container outlives it")
-        self.assertIn(folder, leftovers.clear_away()[0])
-        self.assertEqual(([], {}, False), (cgroups.there(path.split("/")[0]), leftovers.processes_of(Path(folder)), Path(folder).exists()))
 
 
 if __name__ == "__main__":

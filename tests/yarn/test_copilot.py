@@ -5,6 +5,7 @@ import os
 import secrets
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from yarn.over_socket import Copilot, OverSocket
 SITE = Totals(memory_mib=2048, vcores=6)
 MASTER_MIB, TASK_MIB = 256, 128
 FILL_MIB = 128  # a job's own files are some MiB
+WRITE_MIB_S = 8
 
 
 class WithoutGroups(unittest.TestCase):
@@ -159,6 +161,34 @@ class WithoutGroups(unittest.TestCase):
         self.assertIn("by=group", copilot.log)
         self.assertEqual(set(), self.processes_of(tasks[0]))
         wait_for(lambda: not cpu.exists() and not memory.exists(), "its group gone", copilot)
+
+    @unittest.skipIf(groups.why_not(), groups.why_not())
+    def test_all_of_them_together_write_no_faster_than_they_may(self):
+        name = f"tidemark-test-{secrets.token_hex(4)}"
+        self.addCleanup(lambda: self.assertEqual([], cgroups.remove(name)))
+        cgroups.make(name)
+        copilot = self.begin("--adopt", f"--yarn-container-cgroup-path={name}/hadoop-yarn", f"--nm-local-dirs={self.node.local}", f"--disk-write-limit-mib={WRITE_MIB_S}")
+        _, tasks = self.start_job("while :; do dd if=/dev/zero of=fill bs=1M count=16 oflag=direct conv=notrunc status=none; done", 2)
+        group = next(place for place in cgroups.hierarchies() if place.name == "blkio") / name / "hadoop-yarn"
+        wait_for(lambda: set().union(*map(self.processes_of, tasks)) & (there := groups.pids(group)) and all(self.processes_of(task) & there for task in tasks), "both where they are limited", copilot)
+
+        def mib_s(seconds: float) -> float:
+            before, begin = self.written(group), time.monotonic()
+            time.sleep(seconds)
+            return (self.written(group) - before) / 2**20 / (time.monotonic() - begin)
+
+        mib_s(1)  # what was on its way
+        limited = mib_s(4)
+        self.assertLess(limited, 1.3 * WRITE_MIB_S)
+        self.assertGreater(limited, 1, "they write")
+        self.assertEqual(0, copilot.stop())
+        self.assertEqual("", (group / "blkio.throttle.write_bps_device").read_text().strip(), "the limit goes with the copilot")
+        self.assertGreater(free := mib_s(3), 2 * WRITE_MIB_S, "and was what held them")
+        print(f"two containers wrote {limited:.1f} MiB/s where {WRITE_MIB_S} were allowed, and {free:.0f} MiB/s after that")
+
+    @staticmethod
+    def written(group: Path) -> int:
+        return sum(int(line.split()[2]) for line in (group / "blkio.throttle.io_service_bytes").read_text().splitlines() if " Write " in line)
 
     def test_a_stop_asks_first_and_kills_who_stays(self):
         deaf = Path(self.enterContext(tempfile.TemporaryDirectory())) / "deaf"

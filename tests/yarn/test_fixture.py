@@ -1,27 +1,11 @@
 """The fixture itself: who is killed, frozen and started again, who lives through that, and that nothing is left."""
 
-import os
-import signal
-import subprocess
-import sys
 import unittest
 from pathlib import Path
 
 from support.yarn import Totals, Yarn, leftovers, until
 
 TOTALS = [Totals(1024, 2), Totals(1536, 3)]
-PATIENCE_S = 60
-
-# Starts a YARN with a container, says where it is, and stays until it is killed.
-KILLED = """
-import time
-from support.yarn import Yarn, until
-with Yarn() as yarn:
-    job = yarn.submit("sleep 1000")
-    until("its container runs", lambda: any(line.strip() == "sleep 1000" for line in yarn.processes().values()))  # RUNNING is said before there is a process
-    print(yarn.layout.folder, flush=True)
-    time.sleep(1000)
-"""
 
 
 def asleep(folder: Path) -> list[int]:
@@ -76,24 +60,6 @@ class Ending(unittest.TestCase):
             self.assertLess(4, len(made.processes()))
         self.assertEqual({}, made.processes())
         self.assertFalse(made.layout.folder.exists())
-
-    def test_what_a_killed_run_leaves_is_taken_away_by_the_next(self):
-        child = subprocess.Popen(
-            [sys.executable, "-c", KILLED], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])},
-        )
-        self.addCleanup(child.stdout.close)
-        self.addCleanup(child.wait)
-        self.addCleanup(child.kill)
-        folder = Path(child.stdout.readline().strip() or "/nonexistent")
-        self.assertTrue(folder.exists(), "it did not start")
-        leftovers.clear_away()
-        self.assertTrue(folder.exists(), "one that runs is left alone")
-        child.send_signal(signal.SIGKILL)
-        child.wait(PATIENCE_S)
-        self.assertEqual(1, len(asleep(folder)), "a container outlives it")
-        self.assertIn(str(folder), leftovers.clear_away()[0])
-        self.assertEqual(({}, False), (leftovers.processes_of(folder), folder.exists()))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ import signal
 import time
 import unittest
 from contextlib import suppress
+from pathlib import Path
 
 from support.yarn import Totals, Yarn, frameworks, until
 
 SITE = Totals(memory_mib=4096, vcores=16)
 AT_ONCE, NEVER_MS = 0, 2**31 - 1
 TIMES = 4
+MAPS, TASKS = 10, 12
 LIMIT_S = 120
 
 
@@ -49,11 +51,17 @@ class Frameworks(unittest.TestCase):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(2)
 
+    def gate(self) -> Path:
+        """The job is there until it is opened: how fast a machine is says not how much of it is left for who takes containers away."""
+        return self.yarn.layout.scratch / f"gate-{len(self.yarn.jobs)}"
+
     def test_a_pre_empted_map_is_run_again_and_counts_as_no_failure(self):
-        job = frameworks.map_reduce(self.yarn, 24, 4)
+        gate = self.gate()
+        job = frameworks.map_reduce(self.yarn, MAPS, 0, map_memory_mib=512, until=gate)
         self.preempt(job, TIMES)
+        gate.touch()
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"])
-        self.assertEqual(24, job.sum())
+        self.assertEqual(MAPS, job.sum())
         until("its client knows", job.counters)
         counters = job.counters()
         self.assertEqual(None, counters.get("Failed map tasks"), counters)
@@ -62,23 +70,29 @@ class Frameworks(unittest.TestCase):
 
     def test_a_killed_map_counts_as_a_failure(self):
         """Four of one map end the job."""
-        job = frameworks.map_reduce(self.yarn, 24, 4)
+        gate = self.gate()
+        job = frameworks.map_reduce(self.yarn, MAPS, 0, map_memory_mib=512, until=gate)
         self.kill(1)
+        gate.touch()
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"])
         until("its client knows", job.counters)
         self.assertEqual(1, job.counters()["Failed map tasks"])
 
     def test_a_pre_empted_executor_is_replaced_and_counts_as_no_failure(self):
-        job = frameworks.spark(self.yarn, 40, 1, executors=3)
+        gate = self.gate()
+        job = frameworks.spark(self.yarn, TASKS, 0, executors=3, until=gate)
         self.preempt(job, TIMES)
+        gate.touch()
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"], job.tail())
         self.assertEqual(set(), job.failed(), job.tail())
         self.assertTrue(job.preempted())  # of one that was given and not yet taken it is not told
 
     def test_a_killed_executor_counts_as_a_failure(self):
         """Twice as many as there are executors end the application; a task that was on four of them does."""
-        job = frameworks.spark(self.yarn, 40, 1, executors=3)
+        gate = self.gate()
+        job = frameworks.spark(self.yarn, TASKS, 0, executors=3, until=gate)
         self.kill(1)
+        gate.touch()
         self.assertEqual("SUCCEEDED", job.wait_for("FINISHED", LIMIT_S)["finalStatus"], job.tail())
         self.assertEqual((0, 1), (len(job.preempted()), len(job.failed())), job.tail())
 

@@ -3,6 +3,7 @@ them is killed or frozen, and what is seen of that from outside."""
 
 import itertools
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -22,8 +23,11 @@ MASTER_MIB, TASK_MIB = 256, 1024
 # Each has room for what runs, and none is what a NodeManager begins with.
 TOTALS = [(3, 3000), (2, 2000), (3, 2500), (2, 2800)]
 LIMIT_S = 90
-CHECK_S, LAG_S = 14, 3  # of the checker; a total that is so late is a mistake
-AT_ONCE_S = 3 * POLL_S
+# A total that is so late is a mistake, on a machine where one that nothing is in the way of comes within the poll. On a slower one (the first call of a
+# ResourceManager that has just become active, in a JVM that has compiled nothing yet) all of this is longer, by how long such a total takes there.
+LAG_S, AT_ONCE_S = 3, 3 * POLL_S
+CHECK_S = 11  # of the checker, without the lag
+ONE_AFTER_THE_OTHER_S = 10  # at least, for who waits for a ResourceManager that does not answer before it tells the next one
 DEFAULT, OTHER = "__default_yarn_cluster__", "other"
 CLUSTER_ID = "yarn.hadoop.apache.org/cluster-id"
 
@@ -127,9 +131,9 @@ class Ha(Operating):
         self.assertGreater(looking.looks, 100)
         self.assertEqual({}, {name: least for name, least in looking.least_mib.items() if least < self.holds[name]}, self.holds)
 
-    def check(self) -> subprocess.Popen:
+    def check(self, lag_s: int) -> subprocess.Popen:
         child = subprocess.Popen(
-            [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={CHECK_S}s", f"--lag={LAG_S}s",
+            [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={CHECK_S + lag_s}s", f"--lag={lag_s}s",
              "--hadoop-conf-dir", str(self.configuration), "--yarn-poll=500ms"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
@@ -149,13 +153,15 @@ class Ha(Operating):
         wait_for(right, f"{memory_mib} MiB and {vcores} vcores of all nodes at the one that is active", self.operator, limit_s=LIMIT_S)
 
     def test_one_that_is_killed_while_totals_change(self):
-        looking, check = self.look(), self.check()
+        slower = max(0, self.follows(1536, 2) - POLL_S)
+        looking, check = self.look(), self.check(math.ceil(LAG_S + 3 * slower))
         changing = Changing(self.of_pair)
         self.addCleanup(changing.end)
         changing.start()
         wait_for(lambda: changing.changes > 5, "changes", self.operator)
         active = self.yarn.rm.active_one()
         other = self.yarn.rm.other(active)
+        registered = sum(nm.registrations() for nm in self.yarn.nodes)
         active.kill()
         killed = time.monotonic()
         wait_for(lambda: self.count("clusters_away") == 1, "a cluster that is away", self.operator)
@@ -165,7 +171,10 @@ class Ha(Operating):
         changing.end()
         self.wait_totals(changing.last[1], changing.last[0])
         print(f"killed: the other active after {taken_over - killed:.1f} s, the last total right after {time.monotonic() - killed:.1f} s")
-        self.assertEqual((0, 1, 0), (self.count("clusters_away"), self.count("failovers_total"), self.count("set_again_total")))
+        self.assertEqual((0, 1), (self.count("clusters_away"), self.count("failovers_total")))
+        # Who registers twice, since its first call was answered too late, has its old total again.
+        more_than_once = sum(nm.registrations() for nm in self.yarn.nodes) - registered - len(self.yarn.nodes)
+        self.assertLessEqual(self.count("set_again_total"), more_than_once)
         out, error = check.communicate(timeout=60)
         report = json.loads(out or "{}")
         self.assertEqual((0, True), (check.returncode, report.get("clean")), f"{out}\n{error}")
@@ -215,15 +224,16 @@ class Ha(Operating):
     def test_while_one_cluster_is_away_the_other_follows_at_once(self):
         rm = self.other.rm
         self.addCleanup(rm.resume)
+        at_once_s = min(ONE_AFTER_THE_OTHER_S - 1, AT_ONCE_S + 3 * max(0, self.follows(2560, 3) - POLL_S))
         rm.freeze()
-        self.assertLess(self.follows(1536, 2), AT_ONCE_S)
+        self.assertLess(self.follows(1536, 2), at_once_s)
         rm.resume()
         rm.kill()
         self.addCleanup(lambda: rm.alive or rm.start())
         wait_for(lambda: self.up() == {DEFAULT: 1, OTHER: 0}, "the one that is away", self.operator)
         self.assertEqual((1, True), (self.count("clusters_away"), self.operator.ready()))
         self.assertRegex(self.operator.log, rf" {OTHER} its ResourceManager does not answer")
-        self.assertLess(self.follows(2048, 3), AT_ONCE_S)
+        self.assertLess(self.follows(2048, 3), at_once_s)
         self.annotate("yarn-2", origin(2000, 1024))
         rm.start()
         self.wait_total(2, 1024, 2, self.operator)

@@ -14,7 +14,7 @@ from pathlib import Path
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.tidemark_process import Component, wait_for
-from support.yarn import Totals, Yarn, kerberos, settings, until
+from support.yarn import Totals, Yarn, YarnPair, kerberos, settings, until
 from yarn.recording_proxy import RecordingProxy
 
 NODE = "kerberized"
@@ -28,7 +28,9 @@ def origin(cpu_milli: int, memory_mib: int) -> dict[str, str]:
     return {colocation.ORIGIN: json.dumps({"resources": {"kubernetes.io/batch-cpu": str(cpu_milli), "kubernetes.io/batch-memory": f"{memory_mib}Mi"}})}
 
 
-class Kerberos(unittest.TestCase):
+class WithKerberos(unittest.TestCase):
+    YARN: type[Yarn] = Yarn
+
     @classmethod
     def setUpClass(cls):
         cls.api = colocation.client()
@@ -37,7 +39,7 @@ class Kerberos(unittest.TestCase):
         servers = {name: cls.kdc.add(f"{name}/{kerberos.HOST}") for name in ("rm", "nm")}
         cls.keytab = cls.kdc.add("tidemark")
         cls.short_keytab = cls.kdc.add("shortlived", f"{LIFE_S} seconds")
-        cls.yarn = cls.enterClassContext(Yarn(
+        cls.yarn = cls.enterClassContext(cls.YARN(
             [SITE], core=kerberos.core("authentication,integrity,privacy"), site=kerberos.site(servers["rm"], servers["nm"], "tidemark,shortlived"),
             java=kerberos.java(cls.kdc),
         ))
@@ -47,19 +49,6 @@ class Kerberos(unittest.TestCase):
         ready = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": None, "lastTransitionTime": None}]}}
         must(cls.api.request("PATCH", f"/api/v1/nodes/{NODE}/status", ready, content=MERGE))
         cls.given = 0
-
-    def folder(self, protection: str = "privacy", ports: settings.Ports | None = None, **more: str) -> Path:
-        """What the operator reads: as the ResourceManager, but for how it is called."""
-        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-conf-")))
-        at = ports or self.yarn.rm.ports
-        site = {**kerberos.site(Path("/none"), Path("/none"), ""), "yarn.resourcemanager.address": f"127.0.0.1:{at.client}", "yarn.resourcemanager.admin.address": f"127.0.0.1:{at.admin}"}
-        settings.write(folder, core_site={**kerberos.core(protection), **more}, yarn_site=site)
-        return folder
-
-    def proxied(self) -> tuple[RecordingProxy, settings.Ports]:
-        proxy = self.enterContext(RecordingProxy())
-        at = self.yarn.rm.ports
-        return proxy, settings.Ports(proxy.to(at.client), 0, 0, proxy.to(at.admin), 0)
 
     def begin(self, folder: Path, *more: str, keytab: Path | None = None, principal: str | None = None) -> Component:
         os.environ["KRB5_CONFIG"], os.environ["KRB5CCNAME"] = str(self.kdc.krb5_conf), self.kdc.environment["KRB5CCNAME"]
@@ -77,6 +66,21 @@ class Kerberos(unittest.TestCase):
         wanted = (1024 + self.given, 2)
         must(self.api.request("PATCH", f"/api/v1/nodes/{NODE}", {"metadata": {"annotations": origin(2000, wanted[0])}}, content=MERGE))
         wait_for(lambda: self.nm.total() == wanted, f"a total of {wanted}", operator)
+
+
+class Kerberos(WithKerberos):
+    def folder(self, protection: str = "privacy", ports: settings.Ports | None = None, **more: str) -> Path:
+        """What the operator reads: as the ResourceManager, but for how it is called."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="tidemark-conf-")))
+        at = ports or self.yarn.rm.ports
+        site = {**kerberos.site(Path("/none"), Path("/none"), ""), "yarn.resourcemanager.address": f"127.0.0.1:{at.client}", "yarn.resourcemanager.admin.address": f"127.0.0.1:{at.admin}"}
+        settings.write(folder, core_site={**kerberos.core(protection), **more}, yarn_site=site)
+        return folder
+
+    def proxied(self) -> tuple[RecordingProxy, settings.Ports]:
+        proxy = self.enterContext(RecordingProxy())
+        at = self.yarn.rm.ports
+        return proxy, settings.Ports(proxy.to(at.client), 0, 0, proxy.to(at.admin), 0)
 
     def explain(self, folder: Path, *flags: str, cache: str | None = None, code: int = 0) -> str:
         environment = {**self.kdc.environment, **({"KRB5CCNAME": cache} if cache else {})}
@@ -114,6 +118,9 @@ class Kerberos(unittest.TestCase):
         before, begin = self.kdc.logins_of("shortlived"), time.monotonic()
         wait_for(lambda: time.monotonic() - begin > 3 * LIFE_S and operator.log.count("kerberos: logged in") >= 4, "three lives of a ticket", operator)
         self.assertGreaterEqual(self.kdc.logins_of("shortlived") - before, 3)
+        metrics = operator.metrics()
+        self.assertGreaterEqual(metrics["tidemark_kerberos_logins_total"], 4)
+        self.assertLess(abs(metrics["tidemark_kerberos_ticket_end_seconds"] - time.time()), 2 * LIFE_S)
         self.assertLess(operator.log.count("kerberos: logged in"), 8)  # after four fifths of each life, not all the time
         connections = proxy.connections()
         proxy.cut()
@@ -186,6 +193,27 @@ class Kerberos(unittest.TestCase):
         other = self.folder(**{"hadoop.rpc.protection": "privacy"})
         (other / "yarn-site.xml").write_text((other / "yarn-site.xml").read_text().replace("rm/_HOST@", "yarn/_HOST@"))
         self.assertRegex(self.explain(other, f"--kerberos-keytab={self.keytab}"), r"the server calls itself rm/localhost, and yarn.resourcemanager.principal expects yarn/localhost")
+
+
+class Pair(WithKerberos):
+    """ResourceManagers in HA, each with its own connection and its own handshake."""
+
+    YARN = YarnPair
+
+    def test_who_takes_over_is_told_too_with_the_ticket_that_is_there(self):
+        operator = self.begin(self.yarn.configuration)
+        self.give(operator)
+        for member in self.yarn.rm.members:
+            member.wait_there()
+        active = self.yarn.rm.active_one()
+        other = self.yarn.rm.other(active)
+        logins = operator.metrics()["tidemark_kerberos_logins_total"]
+        active.kill()
+        other.until("the other is active", other.active)
+        until("its NodeManager is there", lambda: self.nm.seen().get("state") == "RUNNING")
+        self.give(operator)
+        self.assertEqual((1, logins), (operator.metrics()["tidemark_yarn_operator_failovers_total"], operator.metrics()["tidemark_kerberos_logins_total"]))
+        self.assertEqual(0, operator.stop(), operator.log)
 
 
 class WithoutKerberos(unittest.TestCase):

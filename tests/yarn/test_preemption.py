@@ -19,9 +19,14 @@ ENDED = "tidemark.io/ended-tasks"
 # The manager looks on, what this node offers is the test's; YARN's operator goes by these too.
 OBSERVED = {"schema": 1, "mode": {"capacity": "observe", "nodeSlo": "observe", "agent": "enforce", "yarn": "enforce"}, "rollout": {"pace": "at-once"}, "evictions": {"backOff": "2m", "breaker": {"atLeast": 1, "ratePercent": 1}}}
 ANSWER_LIMIT_S = 3  # docs/guide/yarn.md: after that the copilot stops it
+HOLD_BACK_S = 30  # a minute by itself
 
 
 class Preemption(WithOperator):
+    @classmethod
+    def more_flags(cls) -> list[str]:
+        return [*super().more_flags(), f"--yarn-hold-back={HOLD_BACK_S}s"]
+
     def start_manager(self) -> Component:
         must(API.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
         must(API.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(OBSERVED)}}), 201)
@@ -57,6 +62,9 @@ class Preemption(WithOperator):
         self.assertEqual(1, self.evictions("TM-EVICT-022"))
         answer = json.loads(self.annotations()[TAKEN_BACK])
         self.assertEqual(([gone[0]], []), (answer["gone"], answer["stayed"]))
+        # What is left is held back, so that nothing new comes in its place at once.
+        self.assertEqual(answer["keepMiB"], self.nm.total()[0])
+        self.assertEqual(2 * TASK_MIB + MASTER_MIB, answer["keepMiB"])
         self.assertEqual(1, self.operator.metrics()["tidemark_yarn_operator_taken_back_total"])
         self.assertIn("TM-YARN-014", self.operator.log)
         # The manager hears of it from the agent: the pool has one evicted of one, and the node backs off.
@@ -65,9 +73,7 @@ class Preemption(WithOperator):
         wait_for(lambda: manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}') == 1, "a breaker that is open", manager)
         backs_off = lambda: [each for each in API.get("/api/v1/namespaces/default/events").get("items", []) if (each["reason"], each["involvedObject"]["name"]) == ("TidemarkBacksOff", self.node.name)]
         wait_for(backs_off, "a node that backs off", manager)
-        # What is left is held back, so that nothing new comes in its place at once; nobody else ends by any total.
-        self.assertEqual(answer["keepMiB"], self.nm.total()[0])
-        self.assertEqual(2 * TASK_MIB + MASTER_MIB, answer["keepMiB"])
+        # Nobody else ends by any total.
         until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores), 90)
         self.assertEqual(3, len(set(self.copilot.running()) & {master, *tasks}))
 

@@ -50,7 +50,8 @@ class Spark(Job):
         return set(re.findall(r"Container from a bad node: (container_\w+)", self.masters()))
 
 
-def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256, master_memory_mib: int = 512) -> MapReduce:
+def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256, master_memory_mib: int = 512, until: Path | None = None) -> MapReduce:
+    """With `until` no map ends before that file is there."""
     name = f"job-{len(yarn.jobs)}"
     classes = _compile("SleepingMaps", yarn.jars, yarn.layout.folder / "classes-map-reduce")
     output = yarn.layout.scratch / f"{name}-output"
@@ -63,11 +64,12 @@ def map_reduce(yarn: Yarn, maps: int, seconds: int, *, map_memory_mib: int = 256
             "mapreduce.task.io.sort.mb": "16",  # of a hundred, which is not in so small a heap
         },
     )
-    words = ["-cp", f"{yarn.configuration}:{classes}:{yarn.jars}/*", "SleepingMaps", str(maps), str(seconds), str(output)]
+    words = ["-cp", f"{yarn.configuration}:{classes}:{yarn.jars}/*", "SleepingMaps", str(maps), str(seconds), str(output), *([str(until)] if until else [])]
     return yarn.add(lambda *arguments: MapReduce(*arguments, output=output), _client(yarn, name, words))
 
 
-def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mib: int = 512) -> Spark:
+def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mib: int = 512, until: Path | None = None) -> Spark:
+    """With `until` no task ends before that file is there."""
     name = f"job-{len(yarn.jobs)}"
     jars = Path(os.environ["TIDEMARK_SPARK_JARS"])
     classes = _compile("SleepingTasks", jars, yarn.layout.folder / "classes-spark")
@@ -82,7 +84,7 @@ def spark(yarn: Yarn, tasks: int, seconds: int, *, executors: int = 2, memory_mi
     words = ["-cp", f"{yarn.configuration}:{jars}/*", "org.apache.spark.deploy.SparkSubmit", "--master", "yarn", "--deploy-mode", "cluster", "--class", "SleepingTasks"]
     words += ["--num-executors", str(executors), "--executor-memory", f"{memory_mib}m", "--driver-memory", f"{memory_mib}m"]
     words += [word for key, value in conf.items() for word in ("--conf", f"{key}={value}")]
-    return yarn.add(Spark, _client(yarn, name, [*words, str(jar), str(tasks), str(seconds)]))
+    return yarn.add(Spark, _client(yarn, name, [*words, str(jar), str(tasks), str(seconds), *([str(until)] if until else [])]))
 
 
 def _client(yarn: Yarn, name: str, words: list[str]) -> Server:

@@ -94,7 +94,9 @@ class YarnPair(Yarn):
         shutil.rmtree(data, ignore_errors=True)
         settings.write(file.parent)
         settings.write_zookeeper(file, data, door)
-        self.zookeeper = ZooKeeper(door, [*self._command("zookeeper", "ZooKeeper"), str(file)], self._environment("zookeeper"), self.layout.logs / "zookeeper.log")
+        # Only a machine that loses power could lose what is not synchronized, and on a slow disk each election would wait for that.
+        environment = settings.environment(self.layout, self.java, "zookeeper", [*self._java, "-Dzookeeper.forceSync=no"])
+        self.zookeeper = ZooKeeper(door, [*self._command("zookeeper", "ZooKeeper"), str(file)], environment, self.layout.logs / "zookeeper.log")
         self._servers = [self.zookeeper]
         self.zookeeper.start()  # who does not find it gives up soon
         return [*self.rm.members]

@@ -181,10 +181,11 @@ def write_zookeeper(file: Path, data: Path, port: int) -> None:
 
 
 def java_options(layout: Layout) -> list[str]:
-    """Of every JVM, of those in containers too: nothing is written into the machine's /tmp or somebody's home, and a short life begins soon."""
+    """Of every JVM, of those in containers too: nothing is written into the machine's /tmp or somebody's home, and a short life begins soon: a sixth of it
+    would be the proof that Hadoop's classes are well formed."""
     return [
         *OPENED, f"-Duser.home={layout.home}", f"-Djava.io.tmpdir={layout.scratch}", "-Djava.net.preferIPv4Stack=true", "-XX:-UsePerfData", "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
+        "-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote",
     ]
 
 

@@ -1,7 +1,8 @@
 // MapReduce, with what every job has by itself: MAPS maps that each sleep SECONDS and say one, and a reduce that adds
-// them up into the file OUTPUT/part-r-00000.   SleepingMaps MAPS SECONDS OUTPUT
+// them up into the file OUTPUT/part-r-00000. With FILE no map ends before it is there.   SleepingMaps MAPS SECONDS OUTPUT [FILE]
 import java.io.DataInput;
 import java.io.DataOutput;
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +22,7 @@ import org.apache.hadoop.mapreduce.TaskAttemptContext;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 
 public final class SleepingMaps {
-  private static final String MAPS = "sleeping.maps", SECONDS = "sleeping.seconds";
+  private static final String MAPS = "sleeping.maps", SECONDS = "sleeping.seconds", FILE = "sleeping.file";
 
   public static final class Nothing extends InputSplit implements Writable {
     @Override public long getLength() { return 0; }
@@ -58,6 +59,8 @@ public final class SleepingMaps {
   public static final class Sleeper extends Mapper<NullWritable, NullWritable, NullWritable, IntWritable> {
     @Override protected void map(NullWritable key, NullWritable value, Context context) throws IOException, InterruptedException {
       Thread.sleep(1000L * context.getConfiguration().getInt(SECONDS, 1));
+      String file = context.getConfiguration().get(FILE, "");
+      while (!file.isEmpty() && !new File(file).exists()) Thread.sleep(100);
       context.write(key, new IntWritable(1));
     }
   }
@@ -74,6 +77,7 @@ public final class SleepingMaps {
     Configuration configuration = new Configuration();
     configuration.setInt(MAPS, Integer.parseInt(arguments[0]));
     configuration.setInt(SECONDS, Integer.parseInt(arguments[1]));
+    if (arguments.length > 3) configuration.set(FILE, arguments[3]);
     Job job = Job.getInstance(configuration, "sleeping maps");
     job.setInputFormatClass(Nothings.class);
     job.setMapperClass(Sleeper.class);
