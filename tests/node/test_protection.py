@@ -19,7 +19,7 @@ SURGE_MILLI = 700
 THEIRS = str(160 << 20)
 REPAIRED, LEFT = DRIFT = ("TM-AGENT-009", "TM-AGENT-008")
 SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
-OFF_S = 2.0  # docs/guide/protection.md: from the mark to the least
+OFF_S = 2.0  # from the mark to the least
 OF_SYSTEMD = ("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes")  # what it knows of a pod's slice and a container's scope, and says anew
 LATER = pods.Work("offline-3", pods.BEST_EFFORT, 5, 6, labels=OFFLINE, batch=BATCH)
 LIMITED_S = 2.0  # some second for a group to be found and a pass to come by; as much again for a busy machine
