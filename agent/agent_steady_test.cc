@@ -1,7 +1,6 @@
 // An agent passes over its node every second for months. A pass that finds nothing to do, from the kernel's files to
 // those that stand as they are wanted, allocates nothing but a timer to wait for the next one.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -72,8 +71,7 @@ class AgentSteady : public AgentTest {
 
   // So many allocations each second of a minute, after as long without a change.
   std::vector<long> allocations_of(std::string_view threshold, std::string_view more = "") {
-    node.proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
-    node.proc.write("sys/kernel/random/boot_id", "b1\n");
+    this_process();
     node.numa_tree.write("devices/system/cpu/online", "0-3\n");
     for (int cpu = 0; cpu < 4; ++cpu) {
       const std::string topology = base::cat("devices/system/cpu/cpu", cpu, "/topology/");

@@ -1,7 +1,6 @@
 #include "agent/agent.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -132,8 +131,7 @@ TEST_F(AgentTest, WhatWasLearnedOutlivesIt) {
 // A kill for want of memory beside what was limited right before: whoever reads the log sees both.
 TEST_F(AgentTest, WhatTheKernelSaysIsToldBesideOurLastAction) {
   node.proc.write("kmsg", "");
-  node.proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
-  node.proc.write("sys/kernel/random/boot_id", "b1\n");
+  this_process();
   pod("", "web");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
   node.group(group);
@@ -204,7 +202,7 @@ TEST_F(AgentTest, UntilSomebodySaidWhatRunsHereNothingIsToldOrLearned) {
 
 // For whoever asks on the machine (`tidemark doctor node`).
 TEST_F(AgentTest, WhatItsTrialOfTheKernelShowedIsInItsStatus) {
-  node.proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
+  this_process();
   start();
   work(3s, {}, 100);
   const auto status = read_status(run.root() + "/run");

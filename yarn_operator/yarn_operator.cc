@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "kube/annotation_patch.h"
 #include "kube/informer.h"
 #include "kube/recorder.h"
 #include "model/annotations.h"
@@ -302,22 +302,13 @@ class RunningOperator final : public YarnOperator {
   }
 
   net::Task<void> answer_agent(std::string node, model::TakenBack answer) {
-    std::string body;
-    base::JsonWriter(body)
-        .begin_object()
-        .key("metadata")
-        .begin_object()
-        .key("annotations")
-        .begin_object()
-        .member(model::kYarnTakenBackAnnotation, model::format_taken_back(answer))
-        .end_object()
-        .end_object()
-        .end_object();
     kube::WriteOptions options;
     options.note.reason = model::reason_id(Reason::kYarnTakenBack);
     const UnderWay mine(under_way_);
-    const auto patched = co_await client_.patch(kube::kNodes, node, kube::PatchType::kMerge, std::move(body),
-                                                std::move(options), kPatchLimit);
+    const auto patched = co_await client_.patch(
+        kube::kNodes, node, kube::PatchType::kMerge,
+        kube::annotation_patch(model::kYarnTakenBackAnnotation, model::format_taken_back(answer)), std::move(options),
+        kPatchLimit);
     if (!patched) log_.warn("an agent is not answered", {{"node", node}, {"why", patched.error().message}});
   }
 

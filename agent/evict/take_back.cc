@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "kube/annotation_patch.h"
 #include "policy/state/order.h"
 
 namespace tidemark::agent {
@@ -110,22 +110,13 @@ net::Task<void> TakeBack::write() {
     asked.push_back(waiting);
   }
   if (request.containers.empty()) co_return;
-  std::string body;
-  base::JsonWriter(body)
-      .begin_object()
-      .key("metadata")
-      .begin_object()
-      .key("annotations")
-      .begin_object()
-      .member(model::kYarnTakeBackAnnotation, model::format_take_back(request))
-      .end_object()
-      .end_object()
-      .end_object();
   kube::WriteOptions options;
   options.subresource = "status";  // an agent has no right to a Node but to its status
   options.note.reason = model::reason_id(why_);
-  const auto written = co_await writer_.patch(kube::kNodes, node_name_, kube::PatchType::kMerge, std::move(body),
-                                              std::move(options), kTakeBackLimit);
+  const auto written =
+      co_await writer_.patch(kube::kNodes, node_name_, kube::PatchType::kMerge,
+                             kube::annotation_patch(model::kYarnTakeBackAnnotation, model::format_take_back(request)),
+                             std::move(options), kTakeBackLimit);
   if (written) co_return;
   log_.warn("YARN's operator cannot be asked", {{"error", written.error().message}});
   for (const auto& waiting : asked) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "kube/annotation_patch.h"
 #include "model/reason.h"
 #include "policy/evict/evict.h"
 
@@ -145,22 +145,12 @@ std::vector<model::EndedTasks> TaskEnds::with_pending() {
 }
 
 net::Task<void> TaskEnds::write(std::vector<model::EndedTasks> ends, base::Duration limit) {
-  std::string body;
-  base::JsonWriter(body)
-      .begin_object()
-      .key("metadata")
-      .begin_object()
-      .key("annotations")
-      .begin_object()
-      .member(model::kEndedTasksAnnotation, model::format_ended_tasks(ends))
-      .end_object()
-      .end_object()
-      .end_object();
   kube::WriteOptions options;
   options.subresource = "status";  // an agent has no right to a Node but to its status
   options.note.reason = model::reason_id(model::Reason::kEvictGone);
-  const auto written = co_await writer_.patch(kube::kNodes, node_name_, kube::PatchType::kMerge, std::move(body),
-                                              std::move(options), limit);
+  const auto written = co_await writer_.patch(
+      kube::kNodes, node_name_, kube::PatchType::kMerge,
+      kube::annotation_patch(model::kEndedTasksAnnotation, model::format_ended_tasks(ends)), std::move(options), limit);
   writing_ = false;
   const base::MonotonicTime now = loop_.clock().monotonic();
   // Also where nobody knows whether it arrived: what is told again stands under the same time.

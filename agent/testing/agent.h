@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -165,6 +166,12 @@ class AgentTest : public ::testing::Test {
         {"aggregateDurationSeconds":60,"reportIntervalSeconds":30,"nodeAggregatePolicy":{"durations":["1m0s"]}}}})");
     object["metadata"]["name"] = Json(name);
     must("POST", kNodeMetrics, object);
+  }
+
+  // What an agent reads of itself and of the life of its machine, before it tries the kernel or writes to it.
+  void this_process() {
+    node.proc.write("self/stat", base::cat(::getpid(), " (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n"));
+    node.proc.write("sys/kernel/random/boot_id", "b1\n");
   }
 
   void pod(std::string_view uid, std::string_view name, std::string_view more_metadata = "") {

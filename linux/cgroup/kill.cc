@@ -273,6 +273,15 @@ Result<KillReport> Ender::kill() {
       killed += static_cast<std::size_t>(std::ranges::count_if(told, [&](pid_t pid) { return !stay.contains(pid); }));
     }
   }
+  // Signalled often enough: what is there still is dying, or cannot.
+  std::vector<pid_t> dying;
+  const std::vector<Fd> processes = open_some(members.pids, dying);
+  if (!trouble_ && !processes.empty()) {
+    rim_.wait(processes, kKillLastPatience);
+    const std::size_t before = members.count();
+    TM_TRY(members, look());
+    killed += before - std::min(before, members.count());
+  }
   return outcome(killed, members);
 }
 

@@ -26,7 +26,10 @@ namespace tidemark::linux {
 
 inline constexpr int kKillRounds = 6;
 inline constexpr base::Duration kKillRoundPatience = std::chrono::milliseconds(50);  // for those it signalled to end
-inline constexpr std::size_t kKillProcessesARound = 256;                             // descriptors held at a time
+// In the end, for whoever was signalled and is there still: it gives its memory back, gibibytes of it on a busy
+// machine.
+inline constexpr base::Duration kKillLastPatience = std::chrono::seconds(3);
+inline constexpr std::size_t kKillProcessesARound = 256;  // descriptors held at a time
 // Of one hierarchy. What lies deeper, or past so many, is not looked at, and counts as left.
 inline constexpr std::size_t kKillGroupsMax = 4096;
 inline constexpr int kKillDepthMax = 32;
@@ -43,7 +46,7 @@ class GroupKiller {
   // `path` from the root of each hierarchy; where no hierarchy has it, nobody is left. Both refuse the root, a path
   // that leads up, and a group that holds process 1 or the caller: then nobody is signalled. An error of kill() means
   // that some are left and why; kDenied where they are of another pid namespace. It blocks for kKillRounds ×
-  // kKillRoundPatience at most, and what the kernel takes for its files.
+  // kKillRoundPatience and kKillLastPatience at most, and what the kernel takes for its files.
   virtual Result<KillReport> kill(const std::string& path) = 0;
   // SIGTERM to each, once.
   virtual Result<KillReport> ask(const std::string& path) = 0;

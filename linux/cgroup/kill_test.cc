@@ -138,6 +138,18 @@ TEST_F(KillTest, WhatCannotDieIsToldAndTheGroupIsThawed) {
   EXPECT_EQ(state("top"), "THAWED");
 }
 
+// A process that holds much is dead for all others long before its memory is free: that is no kill that failed.
+TEST_F(KillTest, WhoTakesLongToDieIsWaitedForAndNotForEver) {
+  make_v1({"top"});
+  add_v1(11, "top");
+  add_v1(12, "top");
+  rim.processes[11].gives_back = kKillRounds * kKillRoundPatience + kKillLastPatience;
+  EXPECT_EQ(kill("top").value(), (KillReport{2, 0}));
+  add_v1(13, "top");
+  rim.processes[13].gives_back = kKillRounds * kKillRoundPatience + 2 * kKillLastPatience;
+  EXPECT_EQ(kill("top").value(), (KillReport{0, 1}));
+}
+
 TEST_F(KillTest, ABrokenFreezerStopsNothing) {
   make_v1({"top"});
   add_v1(11, "top");

@@ -26,10 +26,12 @@ class KillFolder final : public KillRim, private GroupWriter {
   struct Process {
     std::vector<std::string> groups;  // by path from the root of the tree: "cpu/top/low"
     bool hears_sigterm = true;
-    bool stuck = false;    // in the kernel: no signal ends it
-    bool forks = false;    // while it is signalled and not frozen, another one of its kind comes
-    bool doomed = false;   // frozen, with SIGKILL waiting for it
-    bool foreign = false;  // of another pid namespace
+    bool stuck = false;            // in the kernel: no signal ends it
+    base::Duration gives_back{0};  // what SIGKILL takes to end it: for all of its memory
+    bool dying = false;            // it does so
+    bool forks = false;            // while it is signalled and not frozen, another one of its kind comes
+    bool doomed = false;           // frozen, with SIGKILL waiting for it
+    bool foreign = false;          // of another pid namespace
   };
 
   explicit KillFolder(Tree& tree) : tree_(tree) {}
@@ -78,11 +80,20 @@ class KillFolder final : public KillRim, private GroupWriter {
       return true;
     }
     if (at->second.forks) processes[next_++] = at->second;
-    if (!at->second.stuck) processes.erase(pid);
+    at->second.dying = at->second.gives_back > base::Duration::zero();
+    if (!at->second.stuck && !at->second.dying) processes.erase(pid);
     show();
     return true;
   }
-  void wait(std::span<const Fd>, base::Duration) override {}
+  void wait(std::span<const Fd>, base::Duration at_most) override {
+    for (auto& [pid, process] : processes) {
+      if (process.dying) process.gives_back -= at_most;
+    }
+    std::erase_if(processes, [](const auto& each) {
+      return each.second.dying && each.second.gives_back <= base::Duration::zero();
+    });
+    show();
+  }
 
  private:
   Result<std::optional<std::size_t>> put(const Group& group, File file, std::string_view text) override {
@@ -101,7 +112,7 @@ class KillFolder final : public KillRim, private GroupWriter {
       });
     }
     std::erase_if(processes, [&](const auto& each) {
-      return each.second.doomed && !each.second.stuck && !is_frozen(each.second);
+      return each.second.doomed && !each.second.stuck && !each.second.dying && !is_frozen(each.second);
     });
     show();
     return text.size();

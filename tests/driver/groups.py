@@ -182,7 +182,10 @@ def _run_group(run: Run, group: str, built: bool) -> None:
         for name, path in programs:
             run.attempt(group, clusters, partial(_run_gtest, group, name, path, environment))
         for file in files:
-            run.attempt(group, clusters, partial(_run_python, group, file, environment))
+            begin = time.monotonic()
+            cases = run.tried(group, clusters, partial(_run_python, group, file, environment))
+            run.add(cases)
+            say(f"{group}: {file.name:<30} {time.monotonic() - begin:6.1f} s  {results.tally(cases)}")
 
 
 def _surroundings(run: Run, group: str, count: int) -> tuple[list[Fixture], dict[str, str]] | None:

@@ -6,6 +6,7 @@ The report is a JSON list of [name, outcome, detail]; subTest failures count as 
 import importlib.util
 import json
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -14,6 +15,14 @@ class Collect(unittest.TextTestResult):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.cases: list[tuple[str, str, str]] = []
+        self._ended = time.monotonic()
+
+    def stopTest(self, test):
+        """With the seconds since the case before: what a class begins with counts for its first."""
+        super().stopTest(test)
+        now = time.monotonic()
+        self.stream.writeln(f"    {now - self._ended:.1f} s")
+        self._ended = now
 
     def _add(self, test, outcome: str, detail: str = "") -> None:
         identity = test.id() if hasattr(test, "id") else str(test)

@@ -10,16 +10,20 @@ import unittest
 from pathlib import Path
 
 from cluster.tidemark_process import wait_for
-from node.protecting import LIMIT_S, QUOTA_FLOOR_US, ROOM, Protecting
+from node.protecting import BATCH, LIMIT_S, OFFLINE, QUOTA_FLOOR_US, ROOM, Protecting
 from node.test_agent import tearDownModule  # noqa: F401
 from support.node import pods
 
 KILLS = 10
 SURGE_MILLI = 700
-ALL_CPUS = f"0-{os.cpu_count() - 1}"  # suppression leaves two at least, and the machines of the tests have no more
 THEIRS = str(160 << 20)
 REPAIRED, LEFT = DRIFT = ("TM-AGENT-009", "TM-AGENT-008")
 SURGE_US = 40000  # so much of a period has to be there for offline work before a surge shows
+OFF_S = 2.0  # from the mark to the least
+OF_SYSTEMD = ("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes")  # what it knows of a pod's slice and a container's scope, and says anew
+LATER = pods.Work("offline-3", pods.BEST_EFFORT, 5, 6, labels=OFFLINE, batch=BATCH)
+LIMITED_S = 2.0  # some second for a group to be found and a pass to come by; as much again for a busy machine
+STAYS_S = 3  # passes of an agent that leaves files alone
 
 
 class Protection(Protecting):
@@ -33,6 +37,36 @@ class Protection(Protecting):
             self.assertEqual(containers, len(limited), "each container, and not the pause container")
             self.assertEqual(["512"] * containers, [(each / "cpu.shares").read_text().strip() for each in limited])
         self.assertEqual("-1", (self.pod_folder("cpu", "plain") / "cpu.cfs_quota_us").read_text().strip())
+
+    def test_what_starts_is_limited_at_once(self):
+        """The pod, from when its group is made: whatever two schedulers sold, nobody takes more for longer. (Its containers have their own parts when the kubelet lists them.)"""
+        made, limited, over = {}, {}, threading.Event()
+
+        def look() -> None:
+            while not over.wait(0.01):
+                for file in self.folder("memory", "besteffort").glob("pod*/memory.limit_in_bytes"):
+                    try:
+                        limit = file.read_text().strip()
+                    except OSError:  # gone meanwhile
+                        continue
+                    made.setdefault(file, time.monotonic())
+                    if limit == str(BATCH["batch-memory"]):
+                        limited.setdefault(file, time.monotonic())
+
+        watch = threading.Thread(target=look)
+        watch.start()
+        try:
+            wait_for(lambda: limited, "those that run", self.agent, LIMIT_S)
+            there = set(made)
+            self.node.run([LATER])
+            self.addCleanup(self.node.end, [LATER.name])
+            file = next(iter(wait_for(lambda: set(limited) - there, "a limit", self.agent, LIMIT_S)))
+        finally:
+            over.set()
+            watch.join()
+        took = limited[file] - made[file]
+        print(f"limited {took:.2f} s after its group was made", file=sys.stderr)
+        self.assertLess(took, LIMITED_S)
 
     def test_offline_pods_run_when_nobody_else_wants_to_and_the_kubelet_goes_on(self):
         if not (self.folder("cpu", "besteffort") / "cpu.idle").exists():
@@ -62,14 +96,19 @@ class Protection(Protecting):
 
     def test_off_by_the_mark_holds_offline_work_to_its_least_and_on_gives_it_back(self):
         self.want(**ROOM)
-        wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "a quota for offline work", self.agent, LIMIT_S)
-        begin = time.monotonic()
-        self.order("off")
-        wait_for(lambda: self.quota() == QUOTA_FLOOR_US, "the least", self.agent, LIMIT_S)
-        print(f"off: the least {time.monotonic() - begin:.2f} s after the mark was written, read by a test that looks every 50 ms", file=sys.stderr)
-        wait_for(lambda: self.condition().get("reason") == "Off", "a condition that says so", self.agent, LIMIT_S)
-        self.order("on")
+        took = []
+        for mark in range(3):  # the middle one counts: other work of this machine may have the processors for a second
+            wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least for offline work", self.agent, LIMIT_S)
+            begin = time.monotonic()
+            self.order("off")
+            wait_for(lambda: self.quota() == QUOTA_FLOOR_US, "the least", self.agent, LIMIT_S)
+            took.append(time.monotonic() - begin)
+            if mark == 0:
+                wait_for(lambda: self.condition().get("reason") == "Off", "a condition that says so", self.agent, LIMIT_S)
+            self.order("on")
         wait_for(lambda: self.quota() > QUOTA_FLOOR_US, "more than the least", self.agent, LIMIT_S)
+        print(f"off: the least {', '.join(f'{each:.2f}' for each in took)} s after the mark was written, read by a test that looks every 50 ms", file=sys.stderr)
+        self.assertLess(sorted(took)[1], OFF_S)
 
     def test_observing_shows_and_writes_nothing(self):
         self.want(**ROOM)
@@ -101,43 +140,86 @@ class Protection(Protecting):
             type(self).agent = self.start()
 
     def test_what_somebody_else_changes_is_set_again_and_who_goes_on_is_left_alone(self):
-        """A person, systemd or a kubelet once each; and one who does it ten times a second, against whom nobody wins."""
+        """A person, once. What `systemctl daemon-reload` does where the groups are systemd's: everything that they were made with said anew, from the top down, all at
+        once; twice it is repaired (systemd itself runs on no node of the tests). And one who does it ten times a second, against whom nobody wins."""
+        self.order("observe")
+        wait_for(lambda: sum(self.in_force(each) for each in ("cpuSuppress", "batchLimits", "cpuPriority")) == 0, "everything put back", self.agent, LIMIT_S)
+        places = [*self.folder("cpu", "besteffort").rglob("cpu.*"), *self.folder("memory", "besteffort").rglob("memory.limit_in_bytes")]
+        made = {file: self.reads(file) for file in sorted(places, key=lambda file: len(file.parts)) if file.name in OF_SYSTEMD}
+        lives, heard = self.lives(), len(self.audit())
+        self.order(None)
         self.want(enable=True, cpuSuppressPolicy="cpuset", cpuSuppressThresholdPercent=95, cpuSuppressMinPercent=90)
-        container = next(each for each in self.pod_folder("cpu", "offline-1").iterdir() if each.is_dir() and self.reads(each / "cpu.shares") == "512")
-        below = str(container.relative_to(self.folder("cpu")))
-        ours = {container / "cpu.shares": "512", self.folder("memory", below) / "memory.limit_in_bytes": str(64 << 20), self.folder("cpuset", below) / "cpuset.cpus": ALL_CPUS}
-        wait_for(lambda: self.in_force("cpuSuppress") and all(self.reads(file) == value for file, value in ours.items()), "what is ours", self.agent, LIMIT_S)
+        wait_for(lambda: self.in_force("cpuSuppress") and all(self.limited(name, count) for name, count in (("offline-1", 1), ("offline-2", 2))), "what is ours", self.agent, LIMIT_S)
         contested = self.pod_folder("memory", "offline-2") / "memory.limit_in_bytes"
-        wait_for(lambda: self.reads(contested) == str(128 << 20), "the limit of two containers", self.agent, LIMIT_S)
+        # Of an idle group the kernel takes no shares, from nobody.
+        idle = {file for file in made if file.name == "cpu.shares" and file.with_name("cpu.idle").exists() and self.reads(file.with_name("cpu.idle")) == "1"}
+        of_systemd = [file for file in made if file not in idle | {contested}]
+        ours = {file: self.reads(file) for file in of_systemd if self.reads(file) != made[file]}
+        self.assertEqual(3 * 3 + 2 * 2 - 1, len(ours), "memory, quota and shares of three containers; memory and quota of two pods, but for what is contested")
+        container = next(file.parent for file in ours if file.name == "cpu.shares")
+        processors = self.folder("cpuset", str(container.relative_to(self.folder("cpu")))) / "cpuset.cpus"
+        wanted = {**ours, processors: self.reads(processors)}
+
+        def reload() -> None:
+            for file in of_systemd:
+                file.write_text(made[file])
+
+        def repaired() -> bool:
+            return all(self.reads(file) == value for file, value in wanted.items())
 
         over = threading.Event()
         writer = threading.Thread(target=lambda: [contested.write_text(THEIRS) for _ in iter(lambda: over.wait(0.1), True)])
         begin = time.monotonic()
-        for file, value in zip(ours, ("700", str(96 << 20), "0"), strict=True):
-            file.write_text(value)
+        self.addCleanup(self.begins_anew)
+        processors.write_text("0")
+        reload()
         writer.start()
         self.addCleanup(writer.join)
         self.addCleanup(over.set)
-        wait_for(lambda: all(self.reads(file) == value for file, value in ours.items()), "each file as it was wanted", self.agent, LIMIT_S)
-        print(f"drift: three files repaired within {time.monotonic() - begin:.1f} s", file=sys.stderr)
-        wait_for(lambda: self.agent.metrics()["tidemark_agent_files_left"] == 1, "one file left to the other writer", self.agent, LIMIT_S)
-        print(f"war: left to the other writer after {time.monotonic() - begin:.1f} s", file=sys.stderr)
+        for which in ("first", "second"):
+            wait_for(repaired, "each file as it was wanted", self.agent, LIMIT_S)
+            print(f"{which} reload: {len(wanted)} files set again by {time.monotonic() - begin:.1f} s", file=sys.stderr)
+            self.assertEqual([], [each for each in self.drift(ours, heard) if each[1] == LEFT])
+            reload()
+        wait_for(lambda: self.agent.metrics()["tidemark_agent_files_left"] == len(ours) + 1, "files left to the other writers", self.agent, LIMIT_S)
+        print(f"war: left to the other writers after {time.monotonic() - begin:.1f} s", file=sys.stderr)
         over.set()
         writer.join()
+        end = time.monotonic() + STAYS_S
+        while time.monotonic() < end:
+            self.assertEqual({file: made[file] for file in ours} | {contested: THEIRS}, {file: self.reads(file) for file in (*ours, contested)}, "they have it")
+            time.sleep(0.2)
 
-        self.assertEqual(THEIRS, self.reads(contested), "he has it")
-        places = {(str(file.parent)[str(file.parent).index(self.node.cgroup) :], file.name) for file in (*ours, contested)}
-
-        def told() -> list[tuple[str, str]]:
-            lines = [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
-            return sorted((each["object"]["part"], each["reason"]) for each in lines if (each["object"]["name"].strip("/"), each["object"].get("part")) in places and each["reason"] in DRIFT)
-
-        wait_for(lambda: (contested.name, LEFT) in told(), "an audit that says so", self.agent, LIMIT_S)
-        self.assertEqual(sorted([(file.name, REPAIRED) for file in ours] + [(contested.name, REPAIRED)] * 2 + [(contested.name, LEFT)]), told(), "twice set again, and no third time")
-        self.assertEqual(1, self.says()["left"])
+        files = [*ours, contested]
+        wait_for(lambda: len([each for each in self.drift(files, heard) if each[1] == LEFT]) == len(files), "an audit that says so", self.agent, LIMIT_S)
+        self.assertEqual(sorted([(file.name, REPAIRED) for file in files] * 2 + [(file.name, LEFT) for file in files]), self.drift(files, heard), "twice set again, and no third time")
+        self.assertEqual([(processors.name, REPAIRED)], self.drift([processors], heard))
+        self.assertEqual(len(files), self.says()["left"])
         done = self.tidemark("doctor", "node", "-o", "json", "--kubelet-endpoint", self.node.kubelet, "--kubelet-cgroup-root", f"/{self.node.cgroup}")
         files = [each for each in json.loads(done.stdout)["findings"] if each["what"] == "files"]
         self.assertIn(LEFT, json.dumps(files), done.stdout + done.stderr)
+        self.assertEqual(lives, self.lives(), "nobody ended for it")
+
+    def audit(self) -> list[dict]:
+        return [json.loads(line) for line in (Path(self.state) / "learned/audit.jsonl").read_text().splitlines()]
+
+    def drift(self, files, heard: int) -> list[tuple[str, str]]:
+        """What the audit says of these files since then."""
+        places = {(str(file.parent)[str(file.parent).index(self.node.cgroup) :], file.name) for file in files}
+        told = [each for each in self.audit()[heard:] if each["reason"] in DRIFT]
+        return sorted((each["object"]["part"], each["reason"]) for each in told if (each["object"]["name"].strip("/"), each["object"].get("part")) in places)
+
+    def limited(self, name: str, containers: int) -> bool:
+        """The pod, and each of its containers."""
+        memory, cpu = self.pod_folder("memory", name), self.pod_folder("cpu", name)
+        limits = [self.reads(each / "memory.limit_in_bytes") for each in memory.iterdir() if each.is_dir()]
+        shares = [self.reads(each / "cpu.shares") for each in cpu.iterdir() if each.is_dir()]
+        return self.reads(memory / "memory.limit_in_bytes") == str(containers * (64 << 20)) and limits.count(str(64 << 20)) == shares.count("512") == containers
+
+    def begins_anew(self) -> None:
+        """One that remembers no other writer."""
+        self.agent.stop()
+        type(self).agent = self.start()
 
     @staticmethod
     def reads(file: Path) -> str:
