@@ -20,6 +20,9 @@ namespace {
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kFileBytesMax = 64 * 1024;
 constexpr base::Duration kAuthorityLifetime = std::chrono::hours(24 * 3650);
+// A machine may begin with its clock ahead, and set it back: by hours where its hardware clock has the local time. What
+// was issued before must be valid then too.
+constexpr base::Duration kClockSetBack = std::chrono::hours(24 * 365);
 
 // With all that lead to it; only the last is the owner's alone.
 Result<void> make_folder(std::string path) {
@@ -61,7 +64,8 @@ Result<net::CertificateAuthority> open_authority(const std::string& data_dir, ba
   TM_TRY(const auto certificate, read_if_there(certificate_path));
   TM_TRY(const auto key, read_if_there(key_path));
   if (certificate && key) return net::CertificateAuthority{*certificate, *key};
-  TM_TRY(auto made, net::make_certificate_authority("tidemark embedded", now, kAuthorityLifetime));
+  TM_TRY(auto made, net::make_certificate_authority("tidemark embedded", now + -kClockSetBack,
+                                                    kClockSetBack + kAuthorityLifetime));
   TM_TRY_VOID(write_file(key_path, made.key_pem, 0600));
   TM_TRY_VOID(write_file(certificate_path, made.certificate_pem, 0644));
   return made;
@@ -95,12 +99,12 @@ Result<Credentials> open_credentials(const std::string& data_dir, std::string_vi
   request.common_name = "tidemark-apiserver";
   request.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
   request.ip_addresses = {"127.0.0.1", "::1"};
-  request.lifetime = kAuthorityLifetime;  // the process may run for years
+  request.lifetime = kClockSetBack + kAuthorityLifetime;  // the process may run for years
   std::string_view host = listen.substr(0, listen.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (host.empty()) host = "::";
   if (net::ip_address(host, 0) && host != "127.0.0.1" && host != "::1") request.ip_addresses.emplace_back(host);
-  TM_TRY(credentials.server, net::issue_certificate(credentials.authority, request, now));
+  TM_TRY(credentials.server, net::issue_certificate(credentials.authority, request, now + -kClockSetBack));
   TM_TRY(credentials.token, open_token(data_dir));
   return credentials;
 }

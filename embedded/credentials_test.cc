@@ -109,6 +109,18 @@ TEST_F(CredentialsTest, TheServersCertificateIsGoodForTheAddressItListensOn) {
   EXPECT_FALSE(good_for("localhost:6443", "192.0.2.7"));
 }
 
+// A machine whose clock was ahead when it began, by its hardware's local time, sets it back.
+TEST_F(CredentialsTest, WhatWasIssuedIsValidAlsoWhereTheClockIsSetBack) {
+  const auto made = open_credentials(folder, "127.0.0.1:6443", clock.wall());
+  ASSERT_TRUE(made);
+  for (const std::string& pem : {made->authority.certificate_pem, made->server.certificate_pem}) {
+    const auto facts = net::read_certificate(pem);
+    ASSERT_TRUE(facts);
+    EXPECT_LE(facts->not_before, clock.wall() + -std::chrono::hours(24 * 300));
+    EXPECT_GE(facts->not_after, clock.wall() + std::chrono::hours(24 * 3000));
+  }
+}
+
 TEST_F(CredentialsTest, AllFoldersAboveAreMadeToo) {
   for (const char* deep : {"/a/b/c", "/d//e/"}) {
     const auto made = open_credentials(outer + deep, "127.0.0.1:0", clock.wall());

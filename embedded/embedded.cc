@@ -130,6 +130,7 @@ Result<void> complete(EmbeddedOptions& options, const base::Log& log) {
   agent.tasks.kubelet.dir = folder;
   agent.tasks.kubelet.runtime_dir = folder;
   agent.tasks.cgroup_driver = "cgroupfs";
+  TM_TRY_VOID(agent.tasks.config(agent.node_name));  // the agent begins later, and would only log it
   TM_TRY_VOID(check_settings(options.settings, options.manager.config_namespace));
   if (::geteuid() != 0 && agent.mode == "enforce") {
     log.warn("not run by root: pods have no groups and no limits, and what is decided for them is only shown");
@@ -309,6 +310,11 @@ void declare_flags(base::Flags& flags, EmbeddedOptions& options) {
             "file with the ConfigMaps slo-controller-config and tidemark-config, followed; without it what is idle is "
             "sold by defaults")
       .placeholder("FILE");
+  flags
+      .list("copilot", options.agent.tasks.copilots,
+            "sockets of copilots, each with the group below which its containers are: of YARN's on this machine, "
+            "POD-GROUP/kubepods/besteffort/hadoop-yarn, where offline work is held")
+      .placeholder("SOCKET=GROUP");
   runtime::declare_flags(flags, options.runtime);
 }
 

@@ -40,15 +40,22 @@ class EmbeddedConcurrentTest : public ::testing::Test {
     std::filesystem::remove_all(folder);
   }
 
-  void start(bool pods = false) {
+  // One that shows no groups, with pods.
+  EmbeddedOptions machine() const {
     EmbeddedOptions options;
-    options.pods = pods;
+    options.pods = true;
     options.runtime.node_name = "here";
     options.runtime.metrics_address = options.agent.metrics_address = "0";
     options.agent.places = {folder + "/none", "/proc", folder + "/run", folder + "/off"};
     options.data_dir = folder + "/data";
     options.listen = "127.0.0.1:0";
     options.manager.metrics_address = "127.0.0.1:0";
+    return options;
+  }
+
+  void start(bool pods = false) {
+    EmbeddedOptions options = machine();
+    options.pods = pods;
     auto started = Embedded::start(loop, log, metrics, 1, std::move(options),
                                    [](const Error& error) { ADD_FAILURE() << error.message; });
     ASSERT_TRUE(started) << started.error().message;
@@ -118,6 +125,19 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
         loop, client->get(kube::kConfigMaps, "koordinator-system", "slo-controller-config", kCallLimit), kGuard);
     EXPECT_TRUE(settings) << "sold by defaults: " << settings.error().message;
     stop();
+  }
+}
+
+// The agent begins later than the server: what it would refuse is said before anything is served.
+TEST_F(EmbeddedConcurrentTest, ACopilotThatCannotBeAskedIsRefusedAtTheStart) {
+  const std::string socket = folder + "/copilot.sock";
+  for (const std::string& wrong : {socket, socket + "=", socket + "=/up/../.."}) {
+    EmbeddedOptions options = machine();
+    options.agent.tasks.copilots = {wrong};
+    const auto refused = Embedded::start(loop, log, metrics, 1, std::move(options), [](const Error&) {});
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_TRUE(refused.error().message.starts_with("--copilot ")) << refused.error().message;
+    EXPECT_FALSE(std::filesystem::exists(folder + "/data"));
   }
 }
 

@@ -16,6 +16,7 @@
 #include "kube/informer.h"
 #include "kube/intern.h"
 #include "linux/cgroup/hierarchies.h"
+#include "linux/cgroup/make.h"
 #include "linux/kernel_files.h"
 #include "linux/proc/memory_info.h"
 #include "net/admin.h"
@@ -46,7 +47,8 @@ struct Kept {
 // What a machine lets us do with groups.
 struct Groups {
   std::optional<linux::Hierarchies> hierarchies;
-  std::unique_ptr<PodGroups> pods;  // null: `why_not`
+  std::optional<linux::Hierarchies> others;  // nothing of ours is in them, but of a copilot that adopts below our group
+  std::unique_ptr<PodGroups> pods;           // null: `why_not`
   Fd lock;
   std::string why_not;
 };
@@ -75,6 +77,7 @@ Result<std::unique_ptr<Groups>> open_groups(const RuntimeOptions& options, linux
     return out;
   }
   out->hierarchies.emplace(std::move(*seen));
+  TM_TRY(out->others, linux::Hierarchies::discover_others(options.cgroup_root, mounts.value_or("")));
   auto pods = std::make_unique<PodGroups>(*out->hierarchies, killing, options.group);
   if (const auto made = pods->make(allocatable); !made) {
     out->why_not = made.error().message;
@@ -175,9 +178,9 @@ class Running final : public Runtime {
   net::Task<void> drain() override {
     const bool any_runs = std::ranges::any_of(workers_, [](const auto& each) { return each.second->runs(); });
     if (!any_runs && known_ && groups_->pods) {
-      if (const auto gone = groups_->pods->remove_all(); !gone) {
-        log_.warn("groups are there still", {{"error", gone.error().message}});
-      }
+      auto gone = groups_->pods->remove_all();
+      if (gone) gone = linux::remove_group(*groups_->others, options_.group);
+      if (!gone) log_.warn("groups are there still", {{"error", gone.error().message}});
     }
     co_return;
   }

@@ -23,6 +23,7 @@
 #include "kube/memory/server.h"
 #include "linux/cgroup/group.h"
 #include "linux/cgroup/limit.h"
+#include "linux/cgroup/make.h"
 #include "linux/testing/own_group.h"
 #include "net/http_client.h"
 #include "net/testing/loop.h"
@@ -338,10 +339,20 @@ TEST_F(RuntimeTest, PodsHaveGroupsOfTheirOwnWhereTheMachineHasSome) {
   remove("held", 1);
   until([&] { return pods().empty(); });
   EXPECT_FALSE((*group)->alive()) << "with what it left running";
-  runtime.reset();
-  for (const linux::Hierarchy& one : hierarchies->all()) {
-    linux::testing::remove_groups(base::cat(one.path, "/", own.name(), "/here"));
+
+  // A copilot that adopts has its groups in every hierarchy, and leaves the one above them.
+  const auto all = linux::Hierarchies::discover_others(linux::testing::kMachineRoot, text);
+  ASSERT_TRUE(all);
+  const std::string adopted = base::cat(own.name(), "/here/kubepods/besteffort/hadoop-yarn");
+  ASSERT_TRUE(linux::make_group(*hierarchies, adopted) && linux::make_group(*all, adopted));
+  net::testing::run_task(loop, runtime->drain(), 60s);
+  for (const linux::Hierarchies* each : {&*hierarchies, &*all}) {
+    for (const linux::Hierarchy& one : each->all()) {
+      EXPECT_FALSE(std::filesystem::exists(base::cat(one.path, "/", own.name(), "/here"))) << one.path;
+      linux::testing::remove_groups(base::cat(one.path, "/", own.name()));
+    }
   }
+  runtime.reset();
 }
 
 TEST_F(RuntimeTest, SettingTheClockEndsNobodyAndKeepsNobodyFromEnding) {

@@ -126,13 +126,19 @@ std::string_view sentence_of(std::string_view id) {
 std::vector<TopRow> evicted_by(std::span<const std::string_view> lines) {
   std::vector<TopRow> out;
   for (const std::string_view line : lines) {
-    if (!line.contains(R"("eviction")")) continue;  // most lines are others', and are not parsed
+    const bool pods = line.contains(R"("eviction")");
+    if (!pods && !line.contains(R"("CopilotTask")")) continue;  // most lines are others', and are not parsed
     const auto read = model::parse_audit_line(line);
     if (!read || read->lost > 0) continue;
     const model::AuditLine& deed = read->line;
-    if (deed.part != "eviction" || deed.kind != "Pod" || deed.outcome != model::AuditOutcome::kDone) continue;
+    const bool of_copilot = deed.kind == "CopilotTask";
+    if (!of_copilot && (deed.part != "eviction" || deed.kind != "Pod")) continue;
+    if (deed.outcome != model::AuditOutcome::kDone) continue;
+    std::string name = of_copilot ? deed.name : cat(deed.ns, "/", deed.name);
+    // One that was told to end and killed after its grace has two lines.
+    if (of_copilot && std::ranges::find(out, name, &TopRow::name) != out.end()) continue;
     const std::string_view sentence = sentence_of(deed.reason);
-    out.push_back({cat(deed.ns, "/", deed.name), base::format_rfc3339(deed.time),
+    out.push_back({std::move(name), base::format_rfc3339(deed.time),
                    sentence.empty() ? deed.reason : cat(sentence, " [", deed.reason, "]")});
     if (out.size() == kTopEvictedMax) break;
   }

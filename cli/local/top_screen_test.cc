@@ -138,5 +138,25 @@ TEST(TopEvictedTest, ByTheAudit) {
   EXPECT_GT(rows[0].why.size(), 20u);
 }
 
+// As agent/evict writes them: a container of YARN that did not listen has two lines, one that its copilot could not be
+// asked for has none that is done.
+TEST(TopEvictedTest, ContainersOfACopilotOnceEach) {
+  const auto line = [](std::string_view time, std::string_view verb, std::string_view name, std::string_view outcome) {
+    return base::cat(R"({"schema":1,"time":"2026-11-23T)", time, R"(:00.000000Z","actor":"agent big","verb":")", verb,
+                     R"(","object":{"kind":"CopilotTask","name":")", name,
+                     R"("},"old":null,"new":null,"reason":"TM-EVICT-001","config":null,"trace":null,"outcome":")",
+                     outcome, R"(","milliseconds":1})");
+  };
+  const std::string texts[] = {
+      line("12:02", "stop", "container_3", "unknown"), line("12:01", "kill", "container_1", "done"),
+      line("12:00", "stop", "container_2", "done"), line("11:59", "stop", "container_1", "done")};
+  const std::vector<std::string_view> lines(std::begin(texts), std::end(texts));
+  const auto rows = evicted_by(lines);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].name, "container_1");
+  EXPECT_EQ(rows[0].what, "2026-11-23T12:01:00Z");
+  EXPECT_EQ(rows[1].name, "container_2");
+}
+
 }  // namespace
 }  // namespace tidemark::cli

@@ -22,8 +22,9 @@ PACKAGES = [
 # that runs containers may have them from elsewhere, and Debian's would push those out.
 NODE = {"containerd": "containerd", "runc": "runc", "busybox-static": "busybox"}
 VM = {"qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox"}
+HADOOP = {"openjdk-17-jdk-headless": "javac", "maven": "mvn"}
 YARN = {
-    "openjdk-17-jdk-headless": "javac", "maven": "mvn",
+    **HADOOP,
     "krb5-kdc": "krb5kdc", "krb5-admin-server": "kadmin.local", "krb5-user": "kinit",  # a KDC of a test's own: the machine's is not started
 }
 # The same of a release for another architecture: it is started once, in emulation.

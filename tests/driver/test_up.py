@@ -39,7 +39,8 @@ class Flags(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
         for words, said in {
             ("--sconds", "3"): "unknown flag `--sconds`", ("--once=yes",): "unknown flag `--once=yes`", ("--listen",): "`--listen` wants a value",
-            ("--seconds", "1"): "from 2 to 3600, found `1`", ("--seconds=soon",): "found `soon`", ("--yarn",): "unknown flag `--yarn`",
+            ("--seconds", "1"): "from 2 to 3600, found `1`", ("--seconds=soon",): "found `soon`", ("--yarn=3",): "unknown flag `--yarn=3`",
+            ("--yarn", "--samples"): "one of both",
         }.items():
             with self.subTest(words), self.assertRaises(WrongUse) as raised:
                 up.parse(list(words))
@@ -63,6 +64,9 @@ class Folder(unittest.TestCase):
         with up._ours(self.data):
             up.plot_file(self.data).write_text("<svg/>")
         self.assertEqual([up.plot_file(self.data)], list(self.data.iterdir()))
+        with up._ours(self.data):
+            self.assertFalse(up.plot_file(self.data).exists(), "that of another run")
+            up.plot_file(self.data).write_text("<svg/>")
         with mock.patch.object(up, "DATA", self.data), up._ours(self.data):
             self.assertFalse(up.plot_file(self.data).exists())
 

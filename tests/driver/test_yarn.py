@@ -79,10 +79,12 @@ class Providing(unittest.TestCase):
         self.assertEqual(("/jars", ""), (environment["TIDEMARK_HADOOP_JARS"], remedy))
         self.assertNotIn("TIDEMARK_KUBELET", environment)
 
-    def test_a_resource_manager_alone_needs_neither_spark_nor_a_node(self):
+    def test_a_resource_manager_alone_needs_neither_spark_nor_a_node_nor_a_kdc(self):
         self.java, self.jars = "/java", True
         with mock.patch.object(maven_jars.SPARK, "provide", side_effect=AssertionError), mock.patch.object(yarn.node, "provide", side_effect=AssertionError):
+            self.there = set()
             self.assertEqual(({"TIDEMARK_JAVA": "/java", "TIDEMARK_HADOOP_JARS": "/jars"}, ""), yarn.java_and_hadoop())
+        self.setup.assert_called_once_with([])
 
     def test_the_group_is_skipped_by_name_with_the_remedy(self):
         run = groups.Run()

@@ -14,17 +14,20 @@ from pathlib import Path
 
 from driver import build, go_programs, kubernetes, packages, processes, samples
 from driver.console import Failed, WrongUse, say, step
-from driver.demo import plain_groups, plot, service, show, table
+from driver.demo import on_yarn, plain_groups, plot, service, show, table
 from driver.demo.on_tidemark import OnTidemark
+from driver.demo.on_yarn import OnYarn
 from driver.paths import BUILD, ROOT
 from support import owners
 from support.node import cgroups
+from support.yarn import leftovers
 
 START_S = 30
 STOP_S = 120
 DATA = BUILD / "up"
 GROUPS = "groups"  # in the data folder: the groups of the run that it is of
 SECONDS, SECONDS_MAX = 15, 3600
+TIDEMARK = f"{BUILD.relative_to(ROOT)}/tidemark"
 
 
 @dataclass
@@ -34,6 +37,7 @@ class Options:
     seconds: int = SECONDS
     once: bool = False
     samples: bool = False
+    yarn: bool = False
     stop: bool = False
 
 
@@ -41,7 +45,7 @@ def parse(arguments: list[str]) -> Options:
     options, rest = Options(), list(arguments)
     while rest:
         name, equals, value = rest.pop(0).partition("=")
-        if name in ("--once", "--samples", "--stop") and not equals:
+        if name in ("--once", "--samples", "--yarn", "--stop") and not equals:
             setattr(options, name[2:], True)
             continue
         if name not in ("--listen", "--data-dir", "--seconds"):
@@ -58,6 +62,8 @@ def parse(arguments: list[str]) -> Options:
             options.seconds = int(value)
         else:
             raise WrongUse(f"`--seconds` wants a number of seconds from 2 to {SECONDS_MAX}, found `{value}`")
+    if options.samples and options.yarn:
+        raise WrongUse("`--samples` shows nodes without a machine, and `--yarn` runs on this one: one of both")
     return options
 
 
@@ -69,6 +75,8 @@ def run(arguments: list[str]) -> int:
     build.build("dev", ["tidemark"] if options.samples else ["tidemark", "tidemark_load"])
     if options.samples:
         return _samples(options)
+    if options.yarn:
+        OnYarn.provide()
     with _ours(options.data):
         return _example(options)
 
@@ -99,7 +107,7 @@ def _ours(data: Path):
         if not owners.gone(data):
             raise Failed(f"./dev up runs already on {data}. To end it: ./dev up --stop")
         say("taking away what an earlier ./dev up has left")
-    elif data != DATA and data.exists() and any(data.iterdir()):
+    elif data != DATA and data.exists() and any(file != plot_file(data) for file in data.iterdir()):
         raise Failed(f"{data} holds something else; ./dev up wants a folder of its own")
     _clear(data)
     data.mkdir(parents=True, mode=0o700)
@@ -112,7 +120,8 @@ def _ours(data: Path):
 
 
 def _clear(data: Path, keep: list[str] = ()) -> None:
-    """Groups of the run with whoever is in them, then its files."""
+    """Groups of the run with whoever is in them, then its files. Of YARN also who was in no group yet."""
+    leftovers.clear_away()
     if (data / GROUPS).exists():
         for name in (data / GROUPS).read_text().split():
             if cgroups.there(name):
@@ -151,12 +160,19 @@ def _example(options: Options) -> int:
     names = [f"tidemark-demo-{secrets.token_hex(4)}" for _ in range(2)]
     (options.data / GROUPS).write_text(" ".join(names))
     up = OnTidemark(BUILD / "tidemark", options.data, names[0], options.listen)
+    yarn = OnYarn(up) if options.yarn else None
+    if yarn:
+        up.add_flags(*yarn.up_flags())
     load = dict(build.listed("dev", "benches"))["interference"]
     with ExitStack() as stack:
         stack.callback(up.stop)
+        if yarn:
+            stack.callback(yarn.stop)
         try:
             groups = stack.enter_context(plain_groups.PlainGroups(names[1]))
         except Failed as why:
+            if yarn:
+                raise Failed(f"--yarn wants groups for its containers. {why}")
             say(f"no comparison here: {why}. What `tidemark up` does without groups: it runs tasks without limits, and observes")
             up.start()
         else:
@@ -166,23 +182,28 @@ def _example(options: Options) -> int:
             print(table.text(stages))
             plot_file(options.data).write_text(plot.svg(stages, show.cores(), f"{rate:.0f} requests a second, {options.seconds} s each"))
             print(f"drawn in {plot_file(options.data)}\n")
+            if yarn:
+                with step("the offline jobs end; what they had is YARN's"):
+                    up.end_tasks(keep=("web", "load"))
+                on_yarn.show(yarn)
         if options.once:
             return 0
         print(ways_on(options.data, up.kubeconfig), flush=True)
+        if yarn:
+            print(on_yarn.ways_on(yarn, TIDEMARK), flush=True)
         say("up until Ctrl-C, or ./dev up --stop")
         up.server.wait()
         raise Failed(f"`tidemark up` ended by itself with {up.server.returncode}:\n{up.log()[-4000:]}")
 
 
 def ways_on(data: Path, kubeconfig: Path) -> str:
-    tidemark = f"{BUILD.relative_to(ROOT)}/tidemark"
     return "\n".join([
         "In another terminal:",
         f"  export TIDEMARK_DATA_DIR={data}",
-        f"  {tidemark} local top                                        # who has the machine, who is limited and why",
-        f"  {tidemark} local ps                                         # every task; crunch-… have bought what they use, filler-… have not",
-        f"  {tidemark} local run --cpu=0.5 --wait -- sha256sum /etc/os-release",
-        f"  {tidemark} local logs load -f                               # the latencies of each second",
+        f"  {TIDEMARK} local top                                        # who has the machine, who is limited and why",
+        f"  {TIDEMARK} local ps                                         # every task",
+        f"  {TIDEMARK} local run --cpu=0.5 --wait -- sha256sum /etc/os-release",
+        f"  {TIDEMARK} local logs load -f                               # the latencies of each second",
         "",
         way_in(kubeconfig, kubernetes.built().get("kubectl") or shutil.which("kubectl")),
         "",

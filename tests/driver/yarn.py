@@ -20,7 +20,7 @@ SYSTEM_PROGRAMS = "/usr/sbin:/sbin"  # where a KDC is, and no user's PATH leads
 
 def provide() -> tuple[dict[str, str], str]:
     """The environment of the tests, or why there can be no YARN here, with the remedy."""
-    hadoop, remedy = java_and_hadoop()
+    hadoop, remedy = java_and_hadoop(packages.YARN)
     if remedy:
         return {}, remedy
     try:
@@ -33,10 +33,10 @@ def provide() -> tuple[dict[str, str], str]:
     return {**shared, **hadoop, "TIDEMARK_SPARK_JARS": str(spark), "TIDEMARK_TEST_KEPT_LOGS": str(LOGS / "yarn")}, ""
 
 
-def java_and_hadoop() -> tuple[dict[str, str], str]:
-    """The part of it that a ResourceManager alone needs."""
+def java_and_hadoop(wanted: dict[str, str] = packages.HADOOP) -> tuple[dict[str, str], str]:
+    """The part of it that a ResourceManager and a NodeManager alone need."""
     try:
-        packages.setup([package for package, program in packages.YARN.items() if _lacks(program)])
+        packages.setup([package for package, program in wanted.items() if _lacks(program)])
         java = find_java()
         if java is None:
             raise Failed(f"wanted Java {JAVA_MAJOR} with its compiler, found none on the PATH and none in {JVMS}")

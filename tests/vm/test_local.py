@@ -23,6 +23,36 @@ while pidof tidemark; do sleep 0.2; done
 [ ! -e /sys/fs/cgroup/tidemark ] && echo "nothing is left"
 """
 
+# The clock is set ahead and far back, behind the start, while tasks run, begin and end. Only here can it be: that of the machine is everybody's.
+CLOCK_SESSION = r"""
+ifconfig lo up
+cat >/settings.yaml <<'YAML'
+kind: ConfigMap
+metadata: {name: slo-controller-config}
+data:
+  colocation-config: '{"enable": true, "metricReportIntervalSeconds": 2, "metricAggregateDurationSeconds": 10}'
+YAML
+tidemark up --data-dir=/d --listen=127.0.0.1:0 --node-name=guest --settings=/settings.yaml >/up.log 2>&1 &
+until timeout 10 tidemark local ps --data-dir=/d 2>/dev/null; do sleep 0.2; done
+timeout 60 tidemark local run --data-dir=/d --qos=LS --cpu=100m --memory=32Mi --name=web -- sh -c 'echo web begins; exec sleep 100000'
+timeout 60 tidemark local run --data-dir=/d --class=free --name=steady -- sh -c 'echo steady begins; until [ -e /go ]; do sleep 0.1; done; exit 5'
+for name in web steady; do until timeout 10 tidemark local ps --data-dir=/d | grep "^$name .*Running"; do sleep 0.2; done; done
+begun=$(date +%s)
+for days in 2 -2; do
+  date -s "@$((begun + days * 86400))"
+  timeout 60 tidemark local run --data-dir=/d --class=free --wait --name="at$days" -- sh -c 'echo hello; exit 3'
+  echo "after a jump to $days days it ended with $?"
+  timeout 10 tidemark local ps --data-dir=/d | grep -c Running
+  until timeout 10 tidemark local top --data-dir=/d --once -o json | grep -q "measuredSecondsAgo.: [0-9]\{1,2\},*$"; do sleep 0.5; done
+  echo "measured after $days days"
+done
+touch /go
+until timeout 10 tidemark local ps -a --data-dir=/d | grep '^steady .*Failed exit 5'; do sleep 0.2; done
+timeout 10 tidemark local logs --data-dir=/d web
+timeout 10 tidemark local logs --data-dir=/d steady
+timeout 30 tidemark local stop --data-dir=/d web --wait --now && echo "web is stopped"
+"""
+
 
 class Local(unittest.TestCase):
     def test_batch_work_runs_is_limited_and_leaves_nothing(self):
@@ -32,6 +62,15 @@ class Local(unittest.TestCase):
         self.assertRegex(out, r"(?m)^0::/tidemark/kubepods/besteffort/pod[^/]+/[0-9a-f]{64}$")
         self.assertIn("first ended with 7\n", out)
         self.assertIn("nothing is left\n", out)
+
+    def test_a_clock_that_jumps_ends_nobody_and_keeps_nobody_from_ending(self):
+        done = vm.run(["sh", "-c", CLOCK_SESSION], files={"/bin/tidemark": BINARY}, deadline_s=2 * PATIENCE_S)
+        out = done.stdout.decode(errors="replace")
+        self.assertEqual(0, done.code, out + done.stderr.decode(errors="replace"))
+        for days in (2, -2):
+            self.assertIn(f"after a jump to {days} days it ended with 3\n2\nmeasured after {days} days\n", out)
+        self.assertEqual((1, 1), (out.count("web begins\n"), out.count("steady begins\n")), out)
+        self.assertIn("web is stopped\n", out)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,10 @@ class OnTidemark:
         self.server: subprocess.Popen | None = None
         self.kubeconfig: Path | None = None
 
+    def add_flags(self, *flags: str) -> None:
+        """Before it is started."""
+        self._command += flags
+
     def start(self) -> None:
         self.data.mkdir(parents=True, exist_ok=True)
         self.data.chmod(0o700)

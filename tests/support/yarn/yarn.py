@@ -221,9 +221,14 @@ class Yarn:
             "container_memory": memory_mib, "container_vcores": vcores, "master_memory": master_memory_mib, "master_vcores": 1, "appname": name, "queue": queue,
         }
         words = [word for key, value in arguments.items() for word in (f"-{key}", str(value))]
-        client = Server(name, [*self._command("client", "Client"), *words], self._environment("client"), self.layout.logs / f"{name}.log")
+        command, environment = self.client()
+        client = Server(name, [*command, *words], environment, self.layout.logs / f"{name}.log")
         client.launch()
         return self.add(Job, client)
+
+    def client(self) -> tuple[list[str], dict[str, str]]:
+        """Command and environment of the distributed shell's client, for whoever types one."""
+        return self._command("client", "Client"), self._environment("client")
 
     def add(self, kind, client: Server):
         """One that a client has begun; of another framework (frameworks.py) as well."""
