@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ class EmbeddedConcurrentTest : public ::testing::Test {
   void start(bool pods = false) {
     EmbeddedOptions options = machine();
     options.pods = pods;
+    start(std::move(options));
+  }
+  void start(EmbeddedOptions options) {
     auto started = Embedded::start(loop, log, metrics, 1, std::move(options),
                                    [](const Error& error) { ADD_FAILURE() << error.message; });
     ASSERT_TRUE(started) << started.error().message;
@@ -126,6 +130,23 @@ TEST_F(EmbeddedConcurrentTest, AMachineWithoutGroupsIsANodeToo) {
     EXPECT_TRUE(settings) << "sold by defaults: " << settings.error().message;
     stop();
   }
+}
+
+// A calendar alone in the file of settings does not keep the machine from being sold.
+TEST_F(EmbeddedConcurrentTest, AFileThatDoesNotSayWhatIsSoldLeavesThatToTheDefaults) {
+  const std::string file = folder + "/settings.yaml";
+  std::ofstream(file)
+      << "kind: ConfigMap\nmetadata: {name: tidemark-config}\ndata: {config.yaml: \"{schema: 1, mode: enforce}\"}\n";
+  EmbeddedOptions options = machine();
+  options.settings = file;
+  start(std::move(options));
+  ASSERT_FALSE(HasFatalFailure());
+  for (const char* name : {"slo-controller-config", "tidemark-config"}) {
+    const auto found =
+        net::testing::run_task(loop, client->get(kube::kConfigMaps, "koordinator-system", name, kCallLimit), kGuard);
+    EXPECT_TRUE(found) << name << ": " << found.error().message;
+  }
+  stop();
 }
 
 // The agent begins later than the server: what it would refuse is said before anything is served.

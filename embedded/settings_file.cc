@@ -111,16 +111,26 @@ net::Task<Result<void>> SettingsFile::put(std::vector<Json> maps) {
   co_return Result<void>();
 }
 
+// Once: from then on they are the owner's.
+net::Task<Result<void>> SettingsFile::make_defaults() {
+  kube::WriteOptions options;
+  options.ns = namespace_;
+  const auto made =
+      co_await client_.create(kube::kConfigMaps, default_settings().dump(), std::move(options), "", kCallLimit);
+  if (!made && made.error().kind != ErrorKind::kAlreadyExists) co_return std::unexpected(made.error());
+  co_return Result<void>();
+}
+
 net::Task<Result<void>> SettingsFile::begin() {
-  if (path_.empty()) {
-    kube::WriteOptions options;
-    options.ns = namespace_;
-    const auto made =
-        co_await client_.create(kube::kConfigMaps, default_settings().dump(), std::move(options), "", kCallLimit);
-    if (!made && made.error().kind != ErrorKind::kAlreadyExists) co_return std::unexpected(made.error());
-    co_return Result<void>();
+  Read read;
+  if (!path_.empty()) {
+    TM_CO_TRY(read, read_file(path_, namespace_));
   }
-  TM_CO_TRY(auto read, read_file(path_, namespace_));
+  const bool says_what_is_sold =
+      std::ranges::any_of(read.maps, [](const Json& map) { return map.text_at("metadata", "name") == kSloConfig; });
+  if (!says_what_is_sold) {
+    TM_CO_TRY_VOID(co_await make_defaults());
+  }
   TM_CO_TRY_VOID(co_await put(std::move(read.maps)));
   seen_ = std::move(read.text);
   co_return Result<void>();

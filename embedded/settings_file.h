@@ -29,13 +29,14 @@ class SettingsFile {
   SettingsFile(net::EventLoop& loop, kube::Client& client, base::Log log, std::string path,
                std::string config_namespace);
 
-  // What the file says is in force, or the defaults where there was nothing before.
+  // What the file says is in force; the defaults where it does not say what is sold, and nothing was there before.
   net::Task<Result<void>> begin();
   // Follows the file; one that cannot be used leaves what is in force, and the log says why.
   net::Task<void> run();
 
  private:
   net::Task<Result<void>> put(std::vector<Json> maps);
+  net::Task<Result<void>> make_defaults();
 
   net::EventLoop& loop_;
   kube::Client& client_;
