@@ -141,6 +141,7 @@ TEST_F(EmbeddedConcurrentTest, AFileThatDoesNotSayWhatIsSoldLeavesThatToTheDefau
   options.settings = file;
   start(std::move(options));
   ASSERT_FALSE(HasFatalFailure());
+  net::testing::run_task(loop, wait_for(kube::kNodes, "here"), kGuard);  // it comes after the settings
   for (const char* name : {"slo-controller-config", "tidemark-config"}) {
     const auto found =
         net::testing::run_task(loop, client->get(kube::kConfigMaps, "koordinator-system", name, kCallLimit), kGuard);
