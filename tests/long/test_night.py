@@ -3,9 +3,7 @@ one away, and in the morning all is as it was. A checker of the ledger looks on 
 
 import json
 import os
-import subprocess
 import sys
-import threading
 import time
 import unittest
 from pathlib import Path
@@ -17,6 +15,7 @@ from cluster.tidemark_process import wait_for
 from node.evicting import offline
 from support.node import pods
 from support.yarn import ENDED, Totals, frameworks, until
+from yarn.looking_on import LookingOn
 from yarn.preempting import WithOperator
 from yarn.sharing import LIMIT_S, tearDownModule, test_eviction  # noqa: F401
 
@@ -25,7 +24,7 @@ KILLED = ("TM-EVICT-015", "TM-EVICT-018")
 EVICTIONS = 3
 JOBS_LIMIT_S = 600
 SURGE_MILLI, SURGE_US = 800, 40000  # used, and so much of a period has to be there for offline work before that shows
-SLICE_S, LAG_S = 15, 3  # of the checker; a total that is so late is a mistake
+LAG_S = 3  # of the checker: a total that is so late is a mistake
 
 
 class Night(WithOperator):
@@ -48,18 +47,9 @@ class Night(WithOperator):
 
     def setUp(self):
         super().setUp()
-        self.reports: list[tuple[int, str]] = []
-        self.morning = threading.Event()
-        self.checker = threading.Thread(target=self.look_on)
-        self.checker.start()
-        self.addCleanup(self.checker.join)
-        self.addCleanup(self.morning.set)
-
-    def look_on(self) -> None:
-        words = [os.environ["TIDEMARK_BINARY"], "check", "ledger", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "-o", "json", f"--for={SLICE_S}s", f"--lag={LAG_S}s"]
-        while not self.morning.is_set():
-            done = subprocess.run([*words, "--hadoop-conf-dir", str(self.yarn.configuration), "--yarn-poll=500ms", f"--millicores-per-vcore={self.VCORE_MILLI}"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-            self.reports.append((done.returncode, done.stdout or done.stderr))
+        self.looking = LookingOn(self.yarn.configuration, self.VCORE_MILLI, LAG_S)
+        self.looking.start()
+        self.addCleanup(self.looking.end)
 
     def quota(self) -> int:
         """Over offline pods and YARN's containers."""
@@ -105,11 +95,10 @@ class Night(WithOperator):
         self.say({"enable": False})
         wait_for(lambda: self.quota() == -1, "no quota", self.agent, LIMIT_S)
         until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores), 90)
-        self.morning.set()
-        self.checker.join()
-        self.assertGreater(len(self.reports), 2)
-        self.assertEqual([], [said for code, said in self.reports if code != 0 or not json.loads(said)["clean"]])
-        print(f"{len(self.reports)} reports of the checker, all clean; {self.evictions('TM-EVICT-022'):.0f} containers pre-empted", file=sys.stderr)
+        self.looking.end()
+        self.assertGreater(len(self.looking.reports), 2)
+        self.assertEqual([], self.looking.mistakes())
+        print(f"{len(self.looking.reports)} reports of the checker, all clean; {self.evictions('TM-EVICT-022'):.0f} containers pre-empted", file=sys.stderr)
 
 
 if __name__ == "__main__":
