@@ -67,7 +67,9 @@ std::string other_writer_of(KeptObject object, std::string_view bytes) {
 
 ObjectContests::ObjectContests(net::EventLoop& loop, ObjectContestContext context, const base::Log& log,
                                base::Registry& metrics)
-    : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {}
+    : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {
+  for (std::size_t i = 0; i < kKeptObjects; ++i) contested(object_at(i)).set(0);  // an alert goes by it
+}
 
 void ObjectContests::begin() {
   begun_ = true;
@@ -164,6 +166,12 @@ void ObjectContests::returns(KeptObject object, const std::string& name, Entry& 
   context_.look_at(name);
 }
 
+base::Gauge& ObjectContests::contested(KeptObject object) {
+  return metrics_.gauge("tidemark_manager_contested_objects",
+                        "Nodes whose object is left to another writer, by kind of object.",
+                        {{"component", info_of(object).component}});
+}
+
 // True where the whole pool came under, or left, the rule.
 bool ObjectContests::count(KeptObject object, const std::string& pool, int by) {
   std::int64_t& nodes = standing_back_[static_cast<std::size_t>(object)][pool];
@@ -171,10 +179,7 @@ bool ObjectContests::count(KeptObject object, const std::string& pool, int by) {
   nodes += by;
   std::int64_t all = 0;
   for (const auto& [each, standing] : standing_back_[static_cast<std::size_t>(object)]) all += standing;
-  metrics_
-      .gauge("tidemark_manager_contested_objects", "Nodes whose object is left to another writer, by kind of object.",
-             {{"component", info_of(object).component}})
-      .set(static_cast<double>(all));
+  contested(object).set(static_cast<double>(all));
   return before != (nodes >= kNodesForPool);
 }
 

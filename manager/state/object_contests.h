@@ -93,6 +93,7 @@ class ObjectContests {
   };
   using Entries = std::unordered_map<std::string, Entry>;
   Entries& of(KeptObject object) { return entries_[static_cast<std::size_t>(object)]; }
+  base::Gauge& contested(KeptObject object);
   void stands_back(KeptObject object, const kube::Node& node, Entry& entry);
   void returns(KeptObject object, const std::string& name, Entry& entry, model::Reason reason);
   bool count(KeptObject object, const std::string& pool, int by);
