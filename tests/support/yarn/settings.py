@@ -127,6 +127,8 @@ def _shared(layout: Layout, jars: Path) -> dict[str, str]:
         # By themselves a second, and half a minute until a ResourceManager that is away is looked for again: most of a test would be waiting for those.
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "250", "yarn.resourcemanager.connect.retry-interval.ms": "1000",
         "yarn.webapp.ui2.enable": "false",  # its files are in no jar
+        # By themselves of all ResourceManagers of one user on a machine, who take each other's away while they begin.
+        "yarn.node-attribute.fs-store.root-dir": f"file://{layout.scratch}/node-attribute", "yarn.node-labels.fs-store.root-dir": f"file://{layout.scratch}/node-labels",
     }
 
 
