@@ -71,7 +71,7 @@ class Preemption(WithOperator):
         wait_for(lambda: self.evicted(job.id) == 1, "an agent that tells of it", self.agent)
         wait_for(lambda: manager.metrics().get(agents) == before + 1, "a manager that counts it, once", manager)
         wait_for(lambda: manager.metrics().get('tidemark_pool_breaker_phase{pool="default"}') == 1, "a breaker that is open", manager)
-        backs_off = lambda: [each for each in API.get("/api/v1/namespaces/default/events").get("items", []) if (each["reason"], each["involvedObject"]["name"]) == ("TidemarkBacksOff", self.node.name)]
+        backs_off = lambda: [each for each in API.get("/api/v1/namespaces/default/events").get("items", []) if (each["reason"], each["involvedObject"]["name"]) == ("TidemarkYarnBacksOff", self.node.name)]
         wait_for(backs_off, "a node that backs off", manager)
         # Nobody else ends by any total.
         until("all of it is handed out again", lambda: self.nm.total() == (self.SITE.memory_mib, self.SITE.vcores), 90)
