@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from cluster.colocation import SETTINGS, TIDEMARK_CONFIG, must
+from cluster.colocation import SETTINGS, TIDEMARK_CONFIG, delete_settings, must
 from cluster.tidemark_process import Component, wait_for
 from support.yarn import until
 from yarn.preempting import TAKE_BACK, TAKEN_BACK, WithOperator
@@ -30,7 +30,7 @@ class Preemption(WithOperator):
     def start_manager(self) -> Component:
         must(API.request("POST", "/api/v1/namespaces", {"metadata": {"name": "koordinator-system"}}), 201, 409)
         must(API.request("POST", SETTINGS, {"metadata": {"name": TIDEMARK_CONFIG}, "data": {"config.yaml": json.dumps(OBSERVED)}}), 201)
-        self.addCleanup(API.request, "DELETE", f"{SETTINGS}/{TIDEMARK_CONFIG}")
+        self.addCleanup(delete_settings, API)  # and what is stored of evictions: whoever tries again begins anew
         manager = Component("manager", "--kubeconfig", os.environ["TIDEMARK_TEST_KUBECONFIG"], "--leader-elect=false", "--metrics-addr=127.0.0.1:0", "--controllers=noderesource")
         self.addCleanup(manager.stop)
         wait_for(manager.ready, "a ready manager", manager)
