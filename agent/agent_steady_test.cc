@@ -9,7 +9,7 @@
 
 #include "agent/protect/status.h"
 #include "agent/testing/agent.h"
-#include "agent/testing/allocations.h"
+#include "base/testing/allocations.h"
 #include "base/text.h"
 
 namespace tidemark::agent {
@@ -100,9 +100,9 @@ class AgentSteady : public AgentTest {
       }
       node_ms += 400;
       node.cpu_ticks({node_ms / 10, 0});
-      const long before = testing::allocations();
+      const long before = base::testing::allocations();
       net::testing::run_for(loop, node.clock, 1s);
-      made.push_back(testing::allocations() - before);
+      made.push_back(base::testing::allocations() - before);
     }
     return made;
   }

@@ -7,69 +7,42 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/testing/failing_transport.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "net/testing/loop.h"
+#include "cli/testing/api_in_memory.h"
 
 namespace tidemark::cli {
 namespace {
 
 using namespace std::chrono_literals;
 
-class CheckLedgerTest : public ::testing::Test {
+class CheckLedgerTest : public testing::ApiInMemory {
  protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    between = std::make_unique<testing::FailingTransport>(loop, *transport);
-    client = std::make_unique<kube::Client>(
-        loop, *between, [] { return std::string(); },
-        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
+  CheckLedgerTest() {
     options.length = 10s;
     options.watch.limit = 500ms;
     options.audit.lag = 0s;
-    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
-  }
-  void call(std::string_view method, std::string_view target, std::string body) {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = std::move(body);
-    request.headers.set("content-type", method == "PATCH" ? "application/merge-patch+json" : "application/json");
-    const auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
-    ASSERT_TRUE(response);
-    ASSERT_LT(response->status, 300) << response->body;
   }
   void node(const std::string& name, std::string_view batch_cpu) {
     call("POST", "/api/v1/nodes", base::cat(R"({"metadata":{"name":")", name, R"("}})"));
     call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
          base::cat(R"({"status":{"allocatable":{"cpu":"32","kubernetes.io/batch-cpu":")", batch_cpu, R"("}}})"));
   }
-  Result<CheckReport> check() { return net::testing::run_task(loop, clock, check_ledger(loop, *client, options)); }
+  Result<CheckReport> check() { return net::testing::run_task(loop, clock, check_ledger(loop, client, options)); }
   // The server is away in this time.
   void away(base::Duration from, base::Duration to) {
     const base::MonotonicTime start = clock.monotonic();
-    between->refuses = [this, start, from, to](const net::HttpRequest&) -> std::optional<Error> {
+    between.refuses = [this, start, from, to](const net::HttpRequest&) -> std::optional<Error> {
       const base::Duration since = clock.monotonic() - start;
       if (since < from || since >= to) return std::nullopt;
       return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
     };
   }
 
-  base::testing::Clock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> transport;
-  std::unique_ptr<testing::FailingTransport> between;
-  std::unique_ptr<kube::Client> client;
   CheckOptions options;
 };
 
 TEST_F(CheckLedgerTest, WhatFailsThrowsNothingAwayThatWasSeenAndItsTimeIsTold) {
   node("n", "20000");  // and no report at all
-  between->streams_break_at = clock.monotonic() + 4s;
+  between.streams_break_at = clock.monotonic() + 4s;
   away(4s, 7s);
   options.json = true;
   const auto report = check();
@@ -100,7 +73,7 @@ TEST_F(CheckLedgerTest, WhatComesAndGoesIsSeenToTheEvent) {
     request.target = "/api/v1/nodes/n/status";
     request.body = base::cat(R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":")", batch_cpu, R"("}}})");
     request.headers.set("content-type", "application/merge-patch+json");
-    const auto answer = co_await transport->fetch(std::move(request), 10s);
+    const auto answer = co_await transport.fetch(std::move(request), 10s);
     EXPECT_TRUE(answer && answer->status == 200);
   };
   auto change = [&]() -> net::Task<void> {
@@ -133,7 +106,7 @@ TEST_F(CheckLedgerTest, SettingsCountFromTheMomentThatTheyAreThere) {
     request.target = "/api/v1/namespaces/koordinator-system/configmaps";
     request.body = R"({"metadata":{"name":"tidemark-config"},"data":{"config.yaml":"profile: tidemark"}})";
     request.headers.set("content-type", "application/json");
-    const auto answer = co_await transport->fetch(std::move(request), 10s);
+    const auto answer = co_await transport.fetch(std::move(request), 10s);
     EXPECT_TRUE(answer && answer->status == 201);
   };
   net::Scope scope(loop);
@@ -151,11 +124,11 @@ TEST_F(CheckLedgerTest, ManyPagesAreReadEachInItsTime) {
   node("z", "20000");
   options.length = 0s;
   options.watch.limit = 500ms;
-  between->delay = 300ms;
+  between.delay = 300ms;
   auto report = check();
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_NE(report->text.find("NOT CLEAN: 1201 nodes, "), std::string::npos) << report->text;
-  between->delay = 700ms;
+  between.delay = 700ms;
   EXPECT_FALSE(check());
 }
 
@@ -177,7 +150,7 @@ TEST_F(CheckLedgerTest, WhereNoLookSucceedsItIsAnError) {
   EXPECT_NE(never.error().message.find("the server went away"), std::string::npos) << never.error().message;
 
   // What no other look would mend is told at once.
-  between->refuses = nullptr;
+  between.refuses = nullptr;
   call("POST", "/api/v1/namespaces/koordinator-system/configmaps",
        R"({"metadata":{"name":"slo-controller-config"},"data":{"colocation-config":"{"}})");
   const base::MonotonicTime begun = clock.monotonic();

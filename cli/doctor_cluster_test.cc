@@ -12,9 +12,7 @@
 
 #include "base/text.h"
 #include "cli/peer_pods.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "net/testing/loop.h"
+#include "cli/testing/api_in_memory.h"
 
 namespace tidemark::cli {
 namespace {
@@ -25,54 +23,19 @@ using policy::ClusterFact;
 constexpr std::string_view kMetrics = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics";
 constexpr std::string_view kPods = "/api/v1/pods";
 
-// Answers some paths itself.
-class Behind final : public net::HttpTransport {
- public:
-  explicit Behind(net::HttpTransport& below) : below_(below) {}
-
-  std::map<std::string, std::pair<int, std::string>, std::less<>> answers;  // by path
-  std::vector<std::string> asked;                                           // of those, in order
-
-  net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
-    const std::string path = request.target.substr(0, request.target.find('?'));
-    const auto found = answers.find(path);
-    if (found == answers.end()) co_return co_await below_.fetch(std::move(request), limit);
-    asked.push_back(path);
-    net::HttpResponse response;
-    response.status = found->second.first;
-    response.body = found->second.second;
-    co_return response;
-  }
-  net::Task<Result<std::unique_ptr<net::HttpStream>>> open(net::HttpRequest request, base::Duration limit) override {
-    return below_.open(std::move(request), limit);
-  }
-
- private:
-  net::HttpTransport& below_;
-};
-
-class DoctorCluster : public ::testing::Test {
+class DoctorCluster : public testing::ApiInMemory {
  protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    local = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
-    behind = std::make_unique<Behind>(*local);
-    client = std::make_unique<kube::Client>(
-        loop, *behind, [] { return std::string(); },
-        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test", .read_only = true},
-        base::Random(1));
-    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
-  }
-  void call(std::string_view method, std::string_view target, std::string body,
-            std::string_view type = "application/json") {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = std::move(body);
-    request.headers.set("content-type", type);
-    const auto response = net::testing::run_task(loop, clock, local->fetch(std::move(request), 10s));
-    ASSERT_TRUE(response);
-    EXPECT_LT(response->status, 300) << response->body;
+  DoctorCluster() : ApiInMemory("koordinator-system", true) {
+    between.answers = [this](const net::HttpRequest& request) -> std::optional<net::HttpResponse> {
+      const std::string path = request.target.substr(0, request.target.find('?'));
+      const auto found = answers.find(path);
+      if (found == answers.end()) return std::nullopt;
+      asked.push_back(path);
+      net::HttpResponse response;
+      response.status = found->second.first;
+      response.body = found->second.second;
+      return response;
+    };
   }
   // With 100 GiB. `agent`: the reason of its condition; "" for none.
   void node(const std::string& name, std::string_view agent = "Enforcing", std::string_view more = "",
@@ -88,7 +51,7 @@ class DoctorCluster : public ::testing::Test {
                    R"(],"nodeInfo":{"kernelVersion":"6.1.0-18","osImage":"Debian 12","architecture":"amd64",)",
                    R"("containerRuntimeVersion":"containerd://1.7.2","kubeletVersion":"v1.31.4","machineID":"",)",
                    R"("systemUUID":"","bootID":"","kubeProxyVersion":"","operatingSystem":"linux"})", more, "}}"),
-         "application/merge-patch+json");
+         testing::kMerge);
   }
   void map(std::string_view name, std::string_view key, std::string_view text) {
     const Json data = Json::object({{std::string(key), Json(text)}});
@@ -102,7 +65,7 @@ class DoctorCluster : public ::testing::Test {
     call("PATCH", base::cat("/api/v1/namespaces/koordinator-system/pods/", name, "/status"),
          base::cat(R"({"status":{"phase":"Running","containerStatuses":[{"name":")", container,
                    R"(","image":"i","imageID":"","ready":true,"restartCount":0,"state":{"running":{}}}]}})"),
-         "application/merge-patch+json");
+         testing::kMerge);
   }
   void reports(std::map<std::string, base::Duration> ago) {
     std::string items;
@@ -110,16 +73,16 @@ class DoctorCluster : public ::testing::Test {
       items += base::cat(items.empty() ? "" : ",", R"({"metadata":{"name":")", name, R"("},"status":{"updateTime":")",
                          base::format_rfc3339(clock.wall() + -before), R"("}})");
     }
-    behind->answers[std::string(kMetrics)] = {
+    answers[std::string(kMetrics)] = {
         200, base::cat(R"({"kind":"NodeMetricList","metadata":{"resourceVersion":"1"},"items":[)", items, "]}")};
   }
   static std::string configz_of(std::string_view name) { return base::cat("/api/v1/nodes/", name, "/proxy/configz"); }
   void kubelet(std::string_view name, std::string_view config) {
-    behind->answers[configz_of(name)] = {200, base::cat(R"({"kubeletconfig":)", config, "}")};
+    answers[configz_of(name)] = {200, base::cat(R"({"kubeletconfig":)", config, "}")};
   }
 
   ClusterDoctorReport examine() {
-    auto report = net::testing::run_task(loop, clock, examine_cluster(loop, *client, options));
+    auto report = net::testing::run_task(loop, clock, examine_cluster(loop, client, options));
     EXPECT_TRUE(report) << report.error().message;
     return report ? std::move(*report) : ClusterDoctorReport();
   }
@@ -136,13 +99,8 @@ class DoctorCluster : public ::testing::Test {
   }
   using Names = std::vector<std::string>;
 
-  base::testing::Clock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> local;
-  std::unique_ptr<Behind> behind;
-  std::unique_ptr<kube::Client> client;
+  std::map<std::string, std::pair<int, std::string>, std::less<>> answers;  // of whoever stands behind, by path
+  std::vector<std::string> asked;                                           // of those, in order
   ClusterDoctorOptions options;
 };
 
@@ -185,7 +143,7 @@ TEST_F(DoctorCluster, KoordinatorsPodsAreFoundByWhatRunsInThem) {
 TEST_F(DoctorCluster, PodsThatMayNotBeListedAreAFinding) {
   node("n1");
   node("n2", "", R"(,"allocatable":{"kubernetes.io/batch-cpu":"4000"})");
-  behind->answers[std::string(kPods)] = {403, R"({"kind":"Status","code":403,"message":"pods is forbidden"})"};
+  answers[std::string(kPods)] = {403, R"({"kind":"Status","code":403,"message":"pods is forbidden"})"};
   const auto report = examine();
   EXPECT_NE(the(report, ClusterFact::kPeerUnknown).said.find("pods is forbidden"), std::string::npos);
   EXPECT_EQ(names(the(report, ClusterFact::kOffersGuardUnknown)), Names{"n2"});
@@ -221,7 +179,7 @@ TEST_F(DoctorCluster, KubeletsAreAskedThroughTheApiServer) {
   for (const char* name : {"n1", "n2", "n3"}) node(name);
   kubelet("n1", R"({"cgroupDriver":"systemd","cpuManagerPolicy":"static","evictionHard":{"memory.available":"10%"}})");
   kubelet("n2", R"({"cgroupDriver":"cgroupfs","evictionHard":{"memory.available":"1%"},"failSwapOn":false})");
-  behind->answers[configz_of("n3")] = {503, R"({"kind":"Status","code":503,"message":"no route to n3"})"};
+  answers[configz_of("n3")] = {503, R"({"kind":"Status","code":503,"message":"no route to n3"})"};
   const auto report = examine();
   EXPECT_EQ(the(report, ClusterFact::kKubeletsTell).nodes, 2);
   EXPECT_NE(the(report, ClusterFact::kKubeletsSilent).said.find("no route to n3"), std::string::npos);
@@ -236,13 +194,13 @@ TEST_F(DoctorCluster, KubeletsAreAskedThroughTheApiServer) {
 TEST_F(DoctorCluster, ARefusalEndsTheAskingAndIsToldOnce) {
   for (int i = 0; i < 100; ++i) {
     node(base::cat("n", i));
-    behind->answers[configz_of(base::cat("n", i))] = {
+    answers[configz_of(base::cat("n", i))] = {
         403, R"({"kind":"Status","code":403,"message":"cannot get resource nodes/proxy"})"};
   }
   options.kubelets.reset();
   const auto report = examine();
   EXPECT_NE(the(report, ClusterFact::kKubeletsRefuse).said.find("nodes/proxy"), std::string::npos);
-  EXPECT_LE(behind->asked.size(), 8u) << "those that were under way";
+  EXPECT_LE(asked.size(), 8u) << "those that were under way";
   EXPECT_FALSE(report.bad());
 }
 
@@ -258,8 +216,8 @@ TEST_F(DoctorCluster, OnlySomeOfManyAlikeAreAsked) {
 }
 
 TEST_F(DoctorCluster, NodesThatMayNotBeListedAreAnError) {
-  behind->answers["/api/v1/nodes"] = {403, R"({"kind":"Status","code":403,"message":"nodes is forbidden"})"};
-  const auto report = net::testing::run_task(loop, clock, examine_cluster(loop, *client, options));
+  answers["/api/v1/nodes"] = {403, R"({"kind":"Status","code":403,"message":"nodes is forbidden"})"};
+  const auto report = net::testing::run_task(loop, clock, examine_cluster(loop, client, options));
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("nodes is forbidden"), std::string::npos);
 }

@@ -9,11 +9,8 @@
 #include "base/text.h"
 #include "cli/classes.h"
 #include "cli/order_wait.h"
-#include "cli/testing/failing_transport.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
+#include "cli/testing/api_in_memory.h"
 #include "model/reason.h"
-#include "net/testing/loop.h"
 #include "policy/state/desired.h"
 
 namespace tidemark::cli {
@@ -21,35 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kMerge = "application/merge-patch+json";
 constexpr std::string_view kMaps = "/api/v1/namespaces/koordinator-system/configmaps";
 
-class OrderTest : public ::testing::Test {
+class OrderTest : public testing::ApiInMemory {
  protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
-    between = std::make_unique<testing::FailingTransport>(loop, *transport);
-    client = std::make_unique<kube::Client>(
-        loop, *between, [] { return std::string(); },
-        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
-    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
-  }
-
-  Json call(std::string_view method, std::string_view target, std::string body = "",
-            std::string_view type = "application/json", int wanted = 0) {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = std::move(body);
-    if (!request.body.empty()) request.headers.set("content-type", type);
-    auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
-    EXPECT_TRUE(response);
-    if (wanted != 0) EXPECT_EQ(response->status, wanted) << response->body;
-    if (wanted == 0) EXPECT_LT(response->status, 300) << response->body;
-    return *Json::parse(response->body);
-  }
-
   // A node that sells 8 cores and 80 bytes.
   void node(const std::string& name, std::string_view meta = R"("labels":{"zone":"a"},"annotations":{"x":"y"})") {
     call("POST", "/api/v1/nodes",
@@ -57,7 +29,7 @@ class OrderTest : public ::testing::Test {
     const std::string amounts =
         R"({"cpu":"32","memory":"128Gi","kubernetes.io/batch-cpu":"8000","kubernetes.io/batch-memory":"80"})";
     call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
-         base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"), kMerge);
+         base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"), testing::kMerge);
   }
   Json read(const std::string& name) { return call("GET", "/api/v1/nodes/" + name); }
   std::string label(const std::string& name) {
@@ -77,19 +49,11 @@ class OrderTest : public ::testing::Test {
     return options;
   }
   Result<OrderReport> give(OrderOptions options) {
-    return net::testing::run_task(loop, clock, give_order(loop, *client, std::move(options), nullptr));
+    return net::testing::run_task(loop, clock, give_order(loop, client, std::move(options), nullptr));
   }
   static std::size_t count(const OrderReport& report, OrderOutcome outcome) {
     return static_cast<std::size_t>(std::ranges::count(report.nodes, outcome, &OrderedNode::outcome));
   }
-
-  base::testing::Clock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> transport;
-  std::unique_ptr<testing::FailingTransport> between;
-  std::unique_ptr<kube::Client> client;
 };
 
 TEST_F(OrderTest, OffStopsSellingAtOnceAndIsStoredForNodesThatJoinLater) {
@@ -150,7 +114,7 @@ TEST_F(OrderTest, OfANodeThatIsLeftToAnotherWithItsPoolTheRemedyIsSaid) {
     call("PATCH", "/api/v1/nodes/" + name + "/status",
          base::cat(R"({"status":{"conditions":[{"type":"TidemarkCoLocation","status":"False","reason":"SecondWriter",)",
                    R"("message":")", message, R"("}]}})"),
-         kMerge);
+         testing::kMerge);
   };
   condition("n1", base::cat(model::reason_sentence(model::Reason::kContestPool), " (pool web)"));
   condition("n2", "on; left to another writer, and only observed: NodeSLO (as in pool web)");
@@ -177,7 +141,7 @@ TEST_F(OrderTest, ADryRunWritesNothing) {
   EXPECT_EQ(count(*report, OrderOutcome::kWritten), 1u);
   EXPECT_EQ(report->nodes[0].state.strictest(), policy::NodeState::kOff);
   EXPECT_EQ(read("n").text_at("metadata", "resourceVersion"), before);
-  call("GET", base::cat(kMaps, "/tidemark-state"), "", "", 404);
+  EXPECT_EQ(ask("GET", base::cat(kMaps, "/tidemark-state")).status, 404);
 }
 
 TEST_F(OrderTest, SwitchingTheClusterOnLeavesANodeOffThatWasOffBefore) {
@@ -203,10 +167,10 @@ TEST_F(OrderTest, OfTwoOperatorsAtOnceTheLaterOrderWinsOnEveryNode) {
   {
     net::Scope scope(loop);
     auto give_off = [&]() -> net::Task<void> {
-      off = co_await give_order(loop, *client, order(policy::Wish::kOff), nullptr);
+      off = co_await give_order(loop, client, order(policy::Wish::kOff), nullptr);
     };
     auto give_on = [&]() -> net::Task<void> {
-      on = co_await give_order(loop, *client, order(policy::Wish::kOn), nullptr);
+      on = co_await give_order(loop, client, order(policy::Wish::kOn), nullptr);
     };
     scope.spawn(give_off());
     scope.spawn(give_on());
@@ -234,7 +198,7 @@ TEST_F(OrderTest, AStoreThatCannotBeReadIsReplacedAndToldOneOfANewerVersionIsNot
   ASSERT_TRUE(report);
   EXPECT_EQ(report->notes.size(), 1u);
   EXPECT_EQ(label("n"), "off");
-  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{\"schema\":2}"}})", kMerge);
+  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{\"schema\":2}"}})", testing::kMerge);
   const auto refused = give(order(policy::Wish::kOn));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
@@ -275,7 +239,7 @@ TEST_F(OrderTest, WhatIsLostOfTheStoreIsTakenFromWhatNodesCarry) {
   EXPECT_EQ(desired->pool("night")->orders[0].why, "of the night");
 
   // Unreadable is as good as lost.
-  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{broken"}})", kMerge);
+  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{broken"}})", testing::kMerge);
   const std::int64_t before = desired->generation;
   night.command.wish = policy::Wish::kOn;
   ASSERT_TRUE(give(night));
@@ -288,7 +252,7 @@ TEST_F(OrderTest, WhatIsLostOfTheStoreIsTakenFromWhatNodesCarry) {
 // Of 520 nodes the list breaks after the first page: what was taken is finished, and both are told.
 TEST_F(OrderTest, AListThatBreaksHidesNothingOfWhatWasDone) {
   for (int i = 0; i < 520; ++i) node(base::cat("n", i));
-  between->refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
+  between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
     if (request.target.find("continue=") == std::string::npos) return std::nullopt;
     return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
   };
@@ -306,7 +270,7 @@ TEST_F(OrderTest, AListThatBreaksHidesNothingOfWhatWasDone) {
   EXPECT_NE(render_json(*report, options).text_at("incomplete").find("the server went away"), std::string_view::npos);
 
   // Where nothing was done it is an error.
-  between->refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
+  between.refuses = [](const net::HttpRequest& request) -> std::optional<Error> {
     if (!request.target.starts_with("/api/v1/nodes")) return std::nullopt;
     return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
   };
@@ -317,7 +281,7 @@ TEST_F(OrderTest, AListThatBreaksHidesNothingOfWhatWasDone) {
   // So it is where what was ordered before is gone, unless the whole cluster is switched off.
   call("DELETE", base::cat(kMaps, "/tidemark-state"));
   EXPECT_FALSE(give(order(policy::Wish::kOn)));
-  call("GET", base::cat(kMaps, "/tidemark-state"), "", "", 404);
+  EXPECT_EQ(ask("GET", base::cat(kMaps, "/tidemark-state")).status, 404);
 }
 
 TEST_F(OrderTest, APoolIsWhatTheSettingsSay) {
@@ -344,7 +308,7 @@ TEST_F(OrderTest, AClassMustBeThere) {
   node("n", "");
   auto options = order(policy::Wish::kOff, {"n"});
   options.command.only.classes = {"sparc"};
-  const auto check = [&] { return net::testing::run_task(loop, clock, check_classes(loop, *client, options)); };
+  const auto check = [&] { return net::testing::run_task(loop, clock, check_classes(loop, client, options)); };
   auto checked = check();
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().kind, ErrorKind::kNotFound);
@@ -361,14 +325,15 @@ TEST_F(OrderTest, AClassMustBeThere) {
   ASSERT_FALSE(give(options)->failed());
   // One that is gone from the settings is switched on where it is off, and not switched off.
   call("PATCH", base::cat(kMaps, "/tidemark-config"),
-       R"({"data":{"config.yaml":"schema: 1\nmode: enforce\nclasses:\n- {name: training, order: 2}\n"}})", kMerge);
+       R"({"data":{"config.yaml":"schema: 1\nmode: enforce\nclasses:\n- {name: training, order: 2}\n"}})",
+       testing::kMerge);
   EXPECT_FALSE(check());
   options.command.wish = policy::Wish::kOn;
   EXPECT_EQ(check().value_or("?"), "");
   ASSERT_FALSE(give(options)->failed());
   EXPECT_FALSE(check()) << "it is off nowhere any more";
   // Settings that cannot be read hold nobody up.
-  call("PATCH", base::cat(kMaps, "/tidemark-config"), R"({"data":{"config.yaml":"schema: 9\n"}})", kMerge);
+  call("PATCH", base::cat(kMaps, "/tidemark-config"), R"({"data":{"config.yaml":"schema: 9\n"}})", testing::kMerge);
   options.command.wish = policy::Wish::kOff;
   EXPECT_NE(check().value_or("").find("is not known"), std::string::npos);
 }
@@ -403,7 +368,7 @@ TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
   {
     net::Scope scope(loop);
     auto wait = [&]() -> net::Task<void> {
-      waited = co_await wait_for_order(loop, *client, log, base::Random(2), *report, options, 30min,
+      waited = co_await wait_for_order(loop, client, log, base::Random(2), *report, options, 30min,
                                        [&](const WaitProgress& progress) { seen.push_back(progress); });
     };
     scope.spawn(wait());
@@ -418,9 +383,10 @@ TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
   EXPECT_EQ(seen[1].reached, 1u);
 
   // A manager that goes on writing amounts is told.
-  call("PATCH", "/api/v1/nodes/n/status", R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":"500"}}})", kMerge);
+  call("PATCH", "/api/v1/nodes/n/status", R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":"500"}}})",
+       testing::kMerge);
   const auto late = net::testing::run_task(
-      loop, clock, wait_for_order(loop, *client, log, base::Random(3), *report, options, 5s, nullptr));
+      loop, clock, wait_for_order(loop, client, log, base::Random(3), *report, options, 5s, nullptr));
   EXPECT_FALSE(late.reached);
   EXPECT_EQ(late.last.offering, 1u);
   EXPECT_EQ(late.not_reached, std::vector<std::string>{"n"});
@@ -432,7 +398,7 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
     call("PATCH", "/api/v1/nodes/n/status",
          base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
                    R"("}]}})"),
-         kMerge);
+         testing::kMerge);
   };
   say("Enforcing");
   auto options = order(policy::Wish::kOff);
@@ -440,7 +406,7 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
   ASSERT_TRUE(report);
   const auto waiting = [&] {
     return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, *client, log, base::Random(2), *report, options, 5s, nullptr));
+                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 5s, nullptr));
   };
   const auto early = waiting();
   EXPECT_FALSE(early.reached);
@@ -469,7 +435,7 @@ TEST_F(OrderTest, WaitingForAClassEndsWhenItsDrainingIsOver) {
   ASSERT_TRUE(report);
   const auto waiting = [&] {
     return net::testing::run_task(loop, clock,
-                                  wait_for_order(loop, *client, log, base::Random(2), *report, options, 4min, nullptr));
+                                  wait_for_order(loop, client, log, base::Random(2), *report, options, 4min, nullptr));
   };
   const auto early = waiting();
   EXPECT_FALSE(early.reached);

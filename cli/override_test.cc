@@ -7,9 +7,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "net/testing/loop.h"
+#include "cli/testing/api_in_memory.h"
 
 namespace tidemark::cli {
 namespace {
@@ -31,33 +29,16 @@ pools:
   calendar: nights
 )";
 
-class OverrideTest : public ::testing::Test {
+class OverrideTest : public testing::ApiInMemory {
  protected:
-  void SetUp() override {
+  OverrideTest() {
     clock.advance(12h);  // 2026-01-01T12:00:00Z
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "ann");
-    client = std::make_unique<kube::Client>(
-        loop, *transport, [] { return std::string(); },
-        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
-    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"koordinator-system"}})");
     Json map = Json::object({{"metadata", Json::object({{"name", "tidemark-config"}})}});
     map["data"] = Json::object({{"config.yaml", Json(kConfig)}});
     call("POST", kMaps, map.dump());
     for (const char* name : {"n1", "n2"}) {
       call("POST", "/api/v1/nodes", base::cat(R"({"metadata":{"name":")", name, R"(","labels":{"pool":"web"}}})"));
     }
-  }
-  Json call(std::string_view method, std::string_view target, std::string body = "") {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = std::move(body);
-    if (!request.body.empty()) request.headers.set("content-type", "application/json");
-    auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
-    EXPECT_TRUE(response);
-    EXPECT_LT(response->status, 300) << response->body;
-    return *Json::parse(response->body);
   }
   OverrideOptions order(std::string pool, std::optional<policy::LinePercent> line, base::Duration lasts = 2h) {
     OverrideOptions options;
@@ -66,7 +47,7 @@ class OverrideTest : public ::testing::Test {
     return options;
   }
   Result<OverrideReport> give(OverrideOptions options) {
-    return net::testing::run_task(loop, clock, give_override(loop, *client, std::move(options)));
+    return net::testing::run_task(loop, clock, give_override(loop, client, std::move(options)));
   }
   std::string text(OverrideOptions options) {
     const auto report = give(std::move(options));
@@ -75,13 +56,6 @@ class OverrideTest : public ::testing::Test {
   std::string stored() {
     return std::string(call("GET", base::cat(kMaps, "/tidemark-state")).text_at("data", "overrides.json"));
   }
-
-  base::testing::Clock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> transport;
-  std::unique_ptr<kube::Client> client;
 };
 
 TEST_F(OverrideTest, TellsWhereTheLineGoesAndStoresIt) {
@@ -109,7 +83,7 @@ TEST_F(OverrideTest, ADryRunWritesNothing) {
   options.dry_run = true;
   EXPECT_NE(text(options).find("(dry run, nothing was written): cpu 40 %"), std::string::npos);
   const auto state =
-      net::testing::run_task(loop, clock, client->get(kube::kConfigMaps, "koordinator-system", "tidemark-state", 1s));
+      net::testing::run_task(loop, clock, client.get(kube::kConfigMaps, "koordinator-system", "tidemark-state", 1s));
   EXPECT_FALSE(state);
 }
 

@@ -10,10 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/testing/failing_transport.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "net/testing/loop.h"
+#include "cli/testing/api_in_memory.h"
 #include "policy/rollout/stored.h"
 
 namespace tidemark::cli {
@@ -21,27 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class PlanTest : public ::testing::Test {
+class PlanTest : public testing::ApiInMemory {
  protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    between = std::make_unique<testing::FailingTransport>(loop, *transport);
-    client = std::make_unique<kube::Client>(
-        loop, *between, [] { return std::string(); },
-        kube::ClientConfig{.queries_per_second = 10'000, .burst = 10'000, .user_agent = "test"}, base::Random(1));
-    create("namespaces", Json::object({{"metadata", Json::object({{"name", "koordinator-system"}})}}));
-  }
-  void create(std::string_view where, const Json& body) {
-    net::HttpRequest request;
-    request.method = "POST";
-    request.target = base::cat("/api/v1/", where);
-    request.body = body.dump();
-    request.headers.set("content-type", "application/json");
-    const auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
-    ASSERT_TRUE(response);
-    ASSERT_EQ(response->status, 201) << response->body;
-  }
+  void create(std::string_view where, const Json& body) { call("POST", base::cat("/api/v1/", where), body.dump()); }
   void node(const std::string& name) {
     create("nodes", Json::object({{"metadata", Json::object({{"name", Json(name)}})}}));
   }
@@ -57,19 +36,11 @@ class PlanTest : public ::testing::Test {
     PlanOptions options;
     options.text = manifest.dump();
     options.json = true;
-    const auto report = net::testing::run_task(loop, clock, plan_settings(loop, *client, options));
+    const auto report = net::testing::run_task(loop, clock, plan_settings(loop, client, options));
     EXPECT_TRUE(report) << report.error().message;
     EXPECT_TRUE(report && report->good) << report->text;
     return report ? *Json::parse(report->text) : Json();
   }
-
-  base::testing::Clock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> transport;
-  std::unique_ptr<testing::FailingTransport> between;
-  std::unique_ptr<kube::Client> client;
 };
 
 policy::SettingsTexts texts(int suppress_percent) {

@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/testing/failing_transport.h"
-#include "kube/memory/local_transport.h"
-#include "kube/memory/server.h"
-#include "net/testing/loop.h"
+#include "cli/testing/api_in_memory.h"
 #include "policy/rollout/stored.h"
 
 namespace tidemark::cli {
@@ -22,18 +19,12 @@ using base::cat;
 
 constexpr std::string_view kMaps = "/api/v1/namespaces/ns/configmaps";
 
-class SettingsCommandsTest : public ::testing::Test {
+class SettingsCommandsTest : public testing::ApiInMemory {
  protected:
-  void SetUp() override {
-    server = std::move(*kube::memory::Server::open(loop, log, {}, nullptr));
-    transport = std::make_unique<kube::memory::LocalTransport>(loop, server->handler(), "test");
-    between = std::make_unique<testing::FailingTransport>(loop, *transport);
-    client = std::make_unique<kube::Client>(
-        loop, *between, [] { return std::string(); }, kube::ClientConfig(), base::Random(1));
+  SettingsCommandsTest() : ApiInMemory("ns") {
     options.config_namespace = "ns";
     options.config_name = "slo";
     change.id = "request-1";
-    call("POST", "/api/v1/namespaces", R"({"metadata":{"name":"ns"}})");
     put("slo", {{"colocation-config", R"({"enable":true,"cpuReclaimThresholdPercent":80})"}, {"new-key", "x"}});
     put("tidemark-config", {{"config.yaml", "schema: 1\nmode: enforce\n"}});
   }
@@ -58,29 +49,19 @@ class SettingsCommandsTest : public ::testing::Test {
     for (const auto& [key, text] : policy::stored_changes({}, book, state)) data[key] = *text;
     put("tidemark-config-revisions", data);
   }
-  int call(std::string_view method, std::string_view target, std::string body,
-           std::string_view type = "application/json") {
-    net::HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = std::move(body);
-    request.headers.set("content-type", type);
-    auto response = net::testing::run_task(loop, clock, transport->fetch(std::move(request), 10s));
-    answer = response ? response->body : "";
-    return response ? response->status : 0;
-  }
   void put(std::string_view name, const std::map<std::string, std::string>& data) {
     Json map = Json::object({{"metadata", Json::object({{"name", Json(name)}})}, {"data", Json::object()}});
     for (const auto& [key, text] : data) map["data"][key] = Json(text);
-    ASSERT_EQ(call("POST", kMaps, map.dump()), 201) << answer;
+    call("POST", kMaps, map.dump());
   }
   void patch(std::string_view name, const std::map<std::string, std::string>& data) {
     Json map = Json::object({{"data", Json::object()}});
     for (const auto& [key, text] : data) map["data"][key] = Json(text);
-    ASSERT_EQ(call("PATCH", cat(kMaps, "/", name), map.dump(), "application/merge-patch+json"), 200) << answer;
+    call("PATCH", cat(kMaps, "/", name), map.dump(), testing::kMerge);
   }
   Json data_of(std::string_view name) {
-    return call("GET", cat(kMaps, "/", name), "") == 200 ? *Json::parse(answer)->at("data") : Json();
+    const auto response = ask("GET", cat(kMaps, "/", name));
+    return response.status == 200 ? *Json::parse(response.body)->at("data") : Json();
   }
   std::string text(net::Task<Result<std::string>> task) {
     auto result = net::testing::run_task(loop, clock, std::move(task));
@@ -93,25 +74,17 @@ class SettingsCommandsTest : public ::testing::Test {
   }
   bool says(const std::string& whole, std::string_view part) { return whole.find(part) != std::string::npos; }
 
-  base::testing::Clock clock;
-  net::EventLoop loop{clock};
-  base::Log log{clock, {base::LogLevel::kError, base::LogFormat::kText, [](std::string_view) {}}};
-  std::unique_ptr<kube::memory::Server> server;
-  std::unique_ptr<kube::memory::LocalTransport> transport;
-  std::unique_ptr<testing::FailingTransport> between;
-  std::unique_ptr<kube::Client> client;
   SettingsOptions options;
   ChangeOptions change;
-  std::string answer;
   std::optional<bool> happened;  // of the last command
 };
 
 TEST_F(SettingsCommandsTest, WithoutAStoreTheySayWhy) {
-  const std::string listed = text(list_revisions(loop, *client, options));
+  const std::string listed = text(list_revisions(loop, client, options));
   EXPECT_TRUE(says(listed, "error: there is no ConfigMap ns/tidemark-config-revisions")) << listed;
   std::vector<net::Task<Result<ChangeReport>>> asked;
-  asked.push_back(undo_config(loop, *client, options, change, 0));
-  asked.push_back(hold_config(loop, *client, options, change, 0s));
+  asked.push_back(undo_config(loop, client, options, change, 0));
+  asked.push_back(hold_config(loop, client, options, change, 0s));
   for (auto& ask : asked) {
     const std::string told = text(std::move(ask));
     EXPECT_TRUE(says(told, "error: there is no ConfigMap ns/tidemark-config-revisions")) << told;
@@ -120,27 +93,27 @@ TEST_F(SettingsCommandsTest, WithoutAStoreTheySayWhy) {
 
 TEST_F(SettingsCommandsTest, TheListShowsWhatIsInForceWhere) {
   store(false);
-  const std::string told = text(list_revisions(loop, *client, options));
+  const std::string told = text(list_revisions(loop, client, options));
   EXPECT_TRUE(says(told, "being rolled out: revision 2 (")) << told;
   EXPECT_TRUE(says(told, "all of the canary nodes, none of the others")) << told;
   EXPECT_TRUE(says(told, "nodes that no newer one reached")) << told;
   options.json = true;
-  const Json json = *Json::parse(text(list_revisions(loop, *client, options)));
+  const Json json = *Json::parse(text(list_revisions(loop, client, options)));
   EXPECT_EQ(json.at("revisions")->as_array().size(), 2U);
   EXPECT_EQ(json.text_at("state", "phase"), "soak");
 }
 
 TEST_F(SettingsCommandsTest, WithoutYesAndWithDryRunNothingIsWritten) {
   store(true);
-  const std::string told = text(undo_config(loop, *client, options, change, 0));
+  const std::string told = text(undo_config(loop, client, options, change, 0));
   EXPECT_TRUE(says(told, "nothing was changed: say --yes")) << told;
   EXPECT_TRUE(says(told, "-   \"cpuReclaimThresholdPercent\": 80")) << told;
   EXPECT_TRUE(says(told, "+   \"cpuReclaimThresholdPercent\": 60")) << told;
   EXPECT_TRUE(says(told, "slo new-key (goes)")) << told;
   EXPECT_TRUE(says(told, "tidemark-config config.yaml (goes)")) << told;
   change.dry_run = true;
-  EXPECT_FALSE(says(text(undo_config(loop, *client, options, change, 0)), "error"));
-  EXPECT_FALSE(says(text(hold_config(loop, *client, options, change, 0s)), "error"));
+  EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 0)), "error"));
+  EXPECT_FALSE(says(text(hold_config(loop, client, options, change, 0s)), "error"));
   EXPECT_EQ(data_of("tidemark-config-revisions").member("request"), nullptr);
   EXPECT_NE(data_of("slo").member("new-key"), nullptr);
 }
@@ -149,7 +122,7 @@ TEST_F(SettingsCommandsTest, UndoBringsBothConfigMapsBackAndLeavesItsRequest) {
   store(true);
   change.yes = true;
   change.reason = "the fleet burns";
-  const std::string told = text(undo_config(loop, *client, options, change, 0));
+  const std::string told = text(undo_config(loop, client, options, change, 0));
   EXPECT_TRUE(says(told, "back to revision 1 (")) << told;
   EXPECT_EQ(data_of("slo"),
             *Json::parse(R"({"colocation-config":"{\"enable\":true,\"cpuReclaimThresholdPercent\":60}"})"));
@@ -162,12 +135,12 @@ TEST_F(SettingsCommandsTest, UndoBringsBothConfigMapsBackAndLeavesItsRequest) {
 
   // And forward again: a ConfigMap that is gone is made.
   change.id = "request-2";
-  EXPECT_FALSE(says(text(undo_config(loop, *client, options, change, 2)), "error"));
+  EXPECT_FALSE(says(text(undo_config(loop, client, options, change, 2)), "error"));
   EXPECT_EQ(data_of("tidemark-config").text_at("config.yaml"), "schema: 1\nmode: enforce\n");
   EXPECT_EQ(data_of("slo").text_at("new-key"), "x");
   EXPECT_EQ(happened, std::nullopt) << "nobody asked to wait";
-  call("GET", cat(kMaps, "/tidemark-config"), "");
-  EXPECT_EQ(Json::parse(answer)->text_at("metadata", "labels", "koordinator.sh/configmap-type"), "tidemark-config")
+  EXPECT_EQ(call("GET", cat(kMaps, "/tidemark-config")).text_at("metadata", "labels", "koordinator.sh/configmap-type"),
+            "tidemark-config")
       << "the webhook that checks edits goes by it";
 }
 
@@ -175,12 +148,12 @@ TEST_F(SettingsCommandsTest, WhatDoesNotComeAboutWithinTheWaitIsToldApart) {
   store(true);
   change.yes = true;
   change.wait = 3s;
-  std::string told = text(undo_config(loop, *client, options, change, 0));
+  std::string told = text(undo_config(loop, client, options, change, 0));
   EXPECT_EQ(happened, false);
   EXPECT_TRUE(says(told, "the ConfigMaps are written, but it is not in force after 3s")) << told;
 
   options.json = true;
-  const Json json = *Json::parse(text(hold_config(loop, *client, options, change, 0s)));
+  const Json json = *Json::parse(text(hold_config(loop, client, options, change, 0s)));
   EXPECT_EQ(happened, false);
   EXPECT_FALSE(json.at("happened")->as_bool());
 }
@@ -191,12 +164,12 @@ TEST_F(SettingsCommandsTest, AnErrorWhileWaitingDoesNotHideWhatWasWritten) {
   change.wait = 3s;
   options.limit = 1s;
   bool written = false;
-  between->refuses = [&](const net::HttpRequest& request) -> std::optional<Error> {
+  between.refuses = [&](const net::HttpRequest& request) -> std::optional<Error> {
     if (written) return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
     written = request.method == "PATCH";
     return std::nullopt;
   };
-  std::string told = text(hold_config(loop, *client, options, change, 0s));
+  std::string told = text(hold_config(loop, client, options, change, 0s));
   EXPECT_EQ(happened, false) << told;
   EXPECT_TRUE(says(told, "the request is left; whether it is in force could not be seen: ")) << told;
   EXPECT_TRUE(says(told, "the server went away")) << told;
@@ -204,7 +177,7 @@ TEST_F(SettingsCommandsTest, AnErrorWhileWaitingDoesNotHideWhatWasWritten) {
   // It comes back in time, and a manager has taken the request.
   written = false;
   int refused = 0;
-  between->refuses = [&](const net::HttpRequest& request) -> std::optional<Error> {
+  between.refuses = [&](const net::HttpRequest& request) -> std::optional<Error> {
     if (written && ++refused < 20) return Error{ErrorKind::kUnavailable, "the server went away", 0, 0};
     written = request.method == "PATCH";
     return std::nullopt;
@@ -215,7 +188,7 @@ TEST_F(SettingsCommandsTest, AnErrorWhileWaitingDoesNotHideWhatWasWritten) {
   patch("tidemark-config-revisions", {{"state", policy::encode_state(state)}});
   written = false;
   change.wait = 60s;
-  told = text(hold_config(loop, *client, options, change, 0s));
+  told = text(hold_config(loop, client, options, change, 0s));
   EXPECT_EQ(happened, true) << told;
   EXPECT_GE(refused, 20);
 }
@@ -223,18 +196,18 @@ TEST_F(SettingsCommandsTest, AnErrorWhileWaitingDoesNotHideWhatWasWritten) {
 TEST_F(SettingsCommandsTest, UndoOfARollOutUnderWayGoesBackToWhereItBegan) {
   store(false);
   change.dry_run = true;
-  EXPECT_TRUE(says(text(undo_config(loop, *client, options, change, 0)), "back to revision 1 ("));
-  const std::string stays = text(undo_config(loop, *client, options, change, 2));
+  EXPECT_TRUE(says(text(undo_config(loop, client, options, change, 0)), "back to revision 1 ("));
+  const std::string stays = text(undo_config(loop, client, options, change, 2));
   EXPECT_TRUE(says(stays, "never in force everywhere")) << stays;
   EXPECT_TRUE(says(stays, "the ConfigMaps hold it already")) << stays;
-  const std::string missing = text(undo_config(loop, *client, options, change, 7));
+  const std::string missing = text(undo_config(loop, client, options, change, 7));
   EXPECT_TRUE(says(missing, "revision 7 is not kept; there are: 1, 2")) << missing;
 }
 
 TEST_F(SettingsCommandsTest, HoldAndResumeAreRequestsThatAManagerFinds) {
   store(false);
   change.wait = 3s;
-  const std::string told = text(hold_config(loop, *client, options, change, 2h));
+  const std::string told = text(hold_config(loop, client, options, change, 2h));
   EXPECT_TRUE(says(told, "the request is left, but it is not in force after 3s: does a manager run?")) << told;
   EXPECT_EQ(happened, false);
   auto request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
@@ -243,11 +216,11 @@ TEST_F(SettingsCommandsTest, HoldAndResumeAreRequestsThatAManagerFinds) {
   ASSERT_TRUE(request->until.has_value());
 
   change.wait = 0s;
-  EXPECT_TRUE(says(text(resume_config(loop, *client, options, change, true)), "say --yes"));
-  EXPECT_FALSE(says(text(resume_config(loop, *client, options, change, false)), "error"));
+  EXPECT_TRUE(says(text(resume_config(loop, client, options, change, true)), "say --yes"));
+  EXPECT_FALSE(says(text(resume_config(loop, client, options, change, false)), "error"));
   options.json = true;
   change.yes = true;
-  const Json json = *Json::parse(text(resume_config(loop, *client, options, change, true)));
+  const Json json = *Json::parse(text(resume_config(loop, client, options, change, true)));
   EXPECT_EQ(json.text_at("verb"), "resume");
   request = policy::decode_request(data_of("tidemark-config-revisions").text_at("request"));
   EXPECT_EQ(request->verb, policy::RolloutRequest::Verb::kResume);

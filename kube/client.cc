@@ -441,6 +441,7 @@ struct Client::Impl {
     std::string field_selector;
     std::string resource_version;
     std::int64_t page_size = 0;
+    bool read_ahead = false;
   };
 
   net::HttpRequest page_request(const ListCall& what, std::string_view continue_token, bool whole) const {
@@ -455,17 +456,26 @@ struct Client::Impl {
     return request("GET", target.take(), {}, {});
   }
 
+  using Page = net::OneShot<Result<std::string>>;
+  net::Task<void> fetch_page(net::HttpRequest request, base::Duration limit, Page& into) {
+    into.give(co_await call(std::move(request), Repeat::kAlways, limit));
+  }
+
   net::Task<Result<std::string>> list_pages(ListCall what, std::function<Result<void>(std::string_view)> on_page,
                                             std::function<void()> on_restart, base::Duration limit) {
     const base::MonotonicTime deadline = now() + limit;
     std::string continue_token;
     int restarts = 0;
+    std::optional<Page> next;  // the next page, asked for before this one was read
+    net::Scope fetching(loop);
     while (true) {
       // The last try asks for everything at once: with pages it would expire for ever on a server that compacts fast.
-      auto page = co_await call(page_request(what, continue_token, restarts == kListRestartsMax), Repeat::kAlways,
-                                deadline - now());
+      const bool whole = restarts == kListRestartsMax;
+      auto page = next ? co_await *next
+                       : co_await call(page_request(what, continue_token, whole), Repeat::kAlways, deadline - now());
+      next.reset();
       if (!page) {
-        if (page.error().kind != ErrorKind::kGone || continue_token.empty() || restarts == kListRestartsMax) {
+        if (page.error().kind != ErrorKind::kGone || continue_token.empty() || whole) {
           co_return base::fail(std::move(page).error());
         }
         ++restarts;
@@ -475,12 +485,18 @@ struct Client::Impl {
       }
       auto meta = read_list_meta(*page);
       if (!meta) co_return base::fail(std::move(meta).error().within("GET " + what.path));
+      const bool repeats = !meta->continue_token.empty() && meta->continue_token == continue_token;
+      continue_token = std::move(meta->continue_token);
+      if (what.read_ahead && !continue_token.empty() && !repeats) {
+        fetching.spawn(fetch_page(page_request(what, continue_token, whole), deadline - now(), next.emplace(loop)));
+        // Reading holds the loop. In the next round the request begins, in the one after it is on its way.
+        for (int round = 0; round < 2; ++round) co_await loop.sleep(base::Duration(0));
+      }
       if (auto taken = on_page(*page); !taken) co_return base::fail(std::move(taken).error());
-      if (meta->continue_token.empty()) co_return std::move(meta->resource_version);
-      if (meta->continue_token == continue_token) {
+      if (continue_token.empty()) co_return std::move(meta->resource_version);
+      if (repeats) {
         co_return base::fail(ErrorKind::kInternal, "GET ", what.path, ": the server hands out the same page again");
       }
-      continue_token = std::move(meta->continue_token);
     }
   }
 };
@@ -529,8 +545,12 @@ net::Task<Result<std::string>> Client::get(const Resource& resource, std::string
 net::Task<Result<std::string>> Client::list(const Resource& resource, ListOptions options,
                                             std::function<Result<void>(std::string_view page)> on_page,
                                             std::function<void()> on_restart, base::Duration limit) {
-  Impl::ListCall what{resource_path(resource, options.ns, {}), std::move(options.label_selector),
-                      std::move(options.field_selector), std::move(options.resource_version), options.page_size};
+  Impl::ListCall what{resource_path(resource, options.ns, {}),
+                      std::move(options.label_selector),
+                      std::move(options.field_selector),
+                      std::move(options.resource_version),
+                      options.page_size,
+                      options.read_ahead};
   return impl_->list_pages(std::move(what), std::move(on_page), std::move(on_restart), limit);
 }
 

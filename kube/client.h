@@ -35,6 +35,8 @@ struct ListOptions {
   std::string label_selector;
   std::string field_selector;
   int page_size = 500;
+  // The server makes the next page while this one is read: sooner, and one page more is held.
+  bool read_ahead = false;
   std::string resource_version;  // "" is the newest (quorum), "0" is any the watch cache has
 };
 

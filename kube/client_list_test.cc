@@ -1,6 +1,7 @@
 // The client: lists in pages.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class ListTest : public ClientTest {
         kPods, std::move(options),
         [this](std::string_view text) -> Result<void> {
           pages.emplace_back(text);
+          sent_before.push_back(transport.sent.size());
           if (pages.size() == refuse_page) return base::fail(ErrorKind::kExhausted, "the cache is full");
           return {};
         },
@@ -35,7 +37,13 @@ class ListTest : public ClientTest {
         },
         limit));
   }
+  static ListOptions ahead() {
+    ListOptions options;
+    options.read_ahead = true;
+    return options;
+  }
   std::vector<std::string> pages;
+  std::vector<std::size_t> sent_before;  // requests, when a page was read
   int restarts = 0;
   std::size_t refuse_page = 0;
 };
@@ -107,6 +115,42 @@ TEST_F(ListTest, APageThatBreaksIsFetchedAgain) {
   EXPECT_EQ(list().value(), "7");
   EXPECT_EQ(pages.size(), 2u);
   EXPECT_EQ(request(2).target, request(1).target);
+}
+
+TEST_F(ListTest, ReadsAhead) {
+  const std::deque<testing::Answer> all = {
+      {.body = page("7", "c1", "1")}, {.body = page("7", "c2", "2")}, {.body = page("7", "", "3")}};
+  transport.answers = all;
+  EXPECT_EQ(list().value(), "7");
+  EXPECT_EQ(sent_before, (std::vector<std::size_t>{1, 2, 3}));
+  sent_before.clear();
+  pages.clear();
+  transport.sent.clear();
+  transport.answers = all;
+  EXPECT_EQ(list(ahead()).value(), "7");
+  EXPECT_EQ(sent_before, (std::vector<std::size_t>{2, 3, 3})) << "the next page is under way while one is read";
+  EXPECT_EQ(pages.size(), 3U);
+}
+
+TEST_F(ListTest, ReadingAheadStartsOverWhereTheTokenExpired) {
+  transport.answers = {
+      {.body = page("7", "c1", "1")}, kExpired, {.body = page("9", "c3", "2")}, {.body = page("9", "", "3")}};
+  EXPECT_EQ(list(ahead()).value(), "9");
+  EXPECT_EQ(restarts, 1);
+  EXPECT_EQ(pages.size(), 2U);
+}
+
+TEST_F(ListTest, ARefusedPageEndsWhatWasAskedForAhead) {
+  transport.answers = {{.body = page("7", "c1", "1")}, {.body = page("7", "c2", "1"), .delay = 4s}};
+  refuse_page = 1;
+  EXPECT_EQ(list(ahead()).error().message, "the cache is full");
+  EXPECT_EQ(pages.size(), 1U);
+}
+
+TEST_F(ListTest, AServerThatGoesInCirclesIsLeftAheadToo) {
+  transport.answers = {{.body = page("7", "c1", "1")}};
+  EXPECT_EQ(list(ahead()).error().kind, ErrorKind::kInternal);
+  EXPECT_EQ(transport.sent.size(), 2U);
 }
 
 TEST_F(ListTest, GarbageIsAnError) {

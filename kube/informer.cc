@@ -171,6 +171,7 @@ struct InformerCore::Impl {
     options.label_selector = config.label_selector;
     options.field_selector = config.field_selector;
     options.page_size = config.page_size;
+    options.read_ahead = config.read_ahead;
     pass_over_budget = false;
     auto revision = co_await reader.list(
         config.resource, std::move(options), [this](std::string_view page) { return take_page(page); },

@@ -51,6 +51,7 @@ struct InformerConfig {
   std::string label_selector;
   std::string field_selector;
   int page_size = 500;
+  bool read_ahead = false;  // as ListOptions
   std::size_t bytes_max = 256 * 1024 * 1024;
   static constexpr std::size_t kGrowthShare = 16;  // one part in so many
   base::Duration list_limit = std::chrono::minutes(2);

@@ -1,12 +1,11 @@
 // An agent reads every second for months: a pass over a group that it has read before allocates nothing.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "base/testing/allocations.h"
 #include "linux/cgroup/cpu.h"
 #include "linux/cgroup/io.h"
 #include "linux/cgroup/limit.h"
@@ -21,23 +20,6 @@
 #include "linux/proc/process.h"
 #include "linux/psi.h"
 #include "linux/testing/tree.h"
-
-namespace {
-thread_local long allocations = 0;
-}  // namespace
-
-// Counts what the whole test program allocates; only differences are looked at.
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  std::abort();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace tidemark::linux {
 namespace {
@@ -55,9 +37,7 @@ struct Steady : ::testing::Test {
   template <class Pass>
   long of(Pass pass) {
     pass();
-    const long before = allocations;
-    pass();
-    return allocations - before;
+    return base::testing::allocated_by(pass);
   }
 };
 

@@ -85,7 +85,7 @@ class RunningManager final : public Manager {
             loop, client, recorder_, interner_, nodes_, log_, metrics, random.fork(), options_.config_namespace,
             [this] { return may_write(); }, [this] { enqueue_all(); }),
         contests_(loop, contest_context(client), log_, metrics),
-        object_contests_(loop, object_contest_context(client), log_, metrics),
+        object_contests_(loop, contest_context(client), log_, metrics),
         states_(loop, state_context(client), log_, metrics, random.fork()),
         lanes_(client),
         zones_(loop, lanes_, topologies_, leadership(), interner_, log_, metrics, write_limit(options_),
@@ -234,6 +234,9 @@ class RunningManager final : public Manager {
   // A pod that ended holds nothing, and one without a node concerns none.
   static kube::InformerConfig pod_informer() {
     kube::InformerConfig config = informer(kube::kPods);
+    // By far the longest list: with pages of this size the client's budget is not what a start waits for.
+    config.page_size = 1000;
+    config.read_ahead = true;
     config.field_selector = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
     return config;
   }
@@ -354,18 +357,6 @@ class RunningManager final : public Manager {
             [this](const std::string& node) { look_at(node); },
             [this] { enqueue_all(); },
             options_.contest};
-  }
-
-  ObjectContestContext object_contest_context(kube::Client& client) {
-    auto of_amounts = contest_context(client);
-    return {of_amounts.reader,
-            of_amounts.recorder,
-            of_amounts.nodes,
-            std::move(of_amounts.leading),
-            std::move(of_amounts.pool_of),
-            std::move(of_amounts.look_at),
-            std::move(of_amounts.look_at_all),
-            of_amounts.config};
   }
 
   StateContext state_context(kube::Client& client) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -38,8 +39,10 @@ std::uint32_t from_epoll(std::uint32_t events) {
 
 // Waits to the nanosecond where the kernel can (5.11), else rounds up to milliseconds: waking early would spin.
 int wait_for_events(int epoll_fd, epoll_event* events, int events_max, std::optional<base::Duration> limit) {
-  static thread_local bool pwait2_missing = false;
-  if (!pwait2_missing) {
+  // Of the kernel, so the same for all loops; no thread_local, of which one byte alone is what mold 1.10 lays out
+  // wrong.
+  static std::atomic<bool> pwait2_missing = false;
+  if (!pwait2_missing.load(std::memory_order_relaxed)) {
     timespec time{};
     if (limit) {
       time.tv_sec = limit->count() / 1'000'000'000;
@@ -48,7 +51,7 @@ int wait_for_events(int epoll_fd, epoll_event* events, int events_max, std::opti
     const int count = epoll_pwait2(epoll_fd, events, events_max, limit ? &time : nullptr, nullptr);
     // EPERM: an old seccomp profile that does not know the call.
     if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count;
-    pwait2_missing = true;
+    pwait2_missing.store(true, std::memory_order_relaxed);
   }
   int milliseconds = -1;
   if (limit) {

@@ -1,34 +1,16 @@
 // What the agent decides every second for months allocates nothing once it has seen who is there.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "base/testing/allocations.h"
 #include "policy/prediction/models.h"
 #include "policy/prediction/prediction.h"
 #include "policy/usage/report.h"
 #include "policy/usage/report_due.h"
 #include "policy/usage/usage_history.h"
-
-namespace {
-thread_local long allocations = 0;
-}  // namespace
-
-// Counts what the whole test program allocates; only differences are looked at.
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  std::abort();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);  // NOLINT(clang-analyzer-cplusplus.NewDelete): the analyzer takes a moved vector's for ours
-}
 
 namespace tidemark::policy {
 namespace {
@@ -36,13 +18,7 @@ namespace {
 using base::MonotonicTime;
 using std::chrono::seconds;
 
-// How many allocations a call makes.
-template <class Call>
-long allocated_by(Call call) {
-  const long before = allocations;
-  call();
-  return allocations - before;
-}
+using base::testing::allocated_by;
 
 TEST(Steady, TheCounterCounts) {
   EXPECT_GT(allocated_by([] { std::string(100, 'x').swap(*std::make_unique<std::string>()); }), 0);

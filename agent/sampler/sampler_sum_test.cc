@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "agent/sampler/sampler.h"
-#include "agent/testing/allocations.h"
 #include "agent/testing/kernel_node.h"
 #include "base/random.h"
+#include "base/testing/allocations.h"
 
 namespace tidemark::agent {
 namespace {
@@ -233,9 +233,9 @@ TEST(SamplerSum, APassAllocatesNothing) {
     sampler.set_accounts(accounts);
     for (int at = 0; at < 200; ++at) {
       node.clock.advance(seconds(1));
-      const long before = testing::allocations();
+      const long before = base::testing::allocations();
       sampler.pass();
-      const long made = testing::allocations() - before;
+      const long made = base::testing::allocations() - before;
       if (at >= 130) EXPECT_EQ(made, 0) << linux::to_string(layout) << " pass " << at;
     }
     EXPECT_EQ(sampler.measured().pass.unreadable, 0) << sampler.measured().pass.an_error;

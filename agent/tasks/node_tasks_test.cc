@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "agent/tasks/task_flags.h"
-#include "agent/testing/allocations.h"
 #include "agent/testing/copilot.h"
 #include "agent/testing/node.h"
+#include "base/testing/allocations.h"
 #include "net/testing/certificates.h"
 
 namespace tidemark::agent {
@@ -162,9 +162,9 @@ TEST_F(NodeTasksTest, NothingNewAllocatesNothing) {
   begin();
   ASSERT_TRUE(tasks->use_node_slo(R"({"hostApplications":[{"name":"nginx","qos":"LS"}]})"));
   const auto before = tasks->snapshot();
-  const long allocated = testing::allocations();
+  const long allocated = base::testing::allocations();
   EXPECT_EQ(tasks->snapshot().get(), before.get());
-  EXPECT_EQ(testing::allocations() - allocated, 0);
+  EXPECT_EQ(base::testing::allocations() - allocated, 0);
 }
 
 }  // namespace

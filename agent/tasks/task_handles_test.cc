@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "agent/tasks/task_list.h"
-#include "agent/testing/allocations.h"
 #include "agent/testing/provider.h"
+#include "base/testing/allocations.h"
 
 namespace tidemark::agent {
 namespace {
@@ -64,11 +64,11 @@ TEST_F(TaskHandles, WhatIsListedTwiceWithoutAGroupIsListedOnce) {
 TEST_F(TaskHandles, NothingNewAllocatesNothing) {
   pods.say({"a kubepods/poda", "b kubepods/podb"});
   const auto before = list.snapshot();
-  const long allocated = testing::allocations();
+  const long allocated = base::testing::allocations();
   for (int i = 0; i < 100; ++i) {
     if (list.snapshot() != before) FAIL() << "another snapshot of the same";
   }
-  EXPECT_EQ(testing::allocations() - allocated, 0);
+  EXPECT_EQ(base::testing::allocations() - allocated, 0);
 }
 
 TEST_F(TaskHandles, ASnapshotStaysWhatItIs) {

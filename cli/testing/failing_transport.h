@@ -1,4 +1,4 @@
-// A transport that goes to another one, late, or fails where a test says so.
+// A transport that goes to another one, late, or fails or answers itself where a test says so.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,13 @@ class FailingTransport final : public net::HttpTransport {
   FailingTransport(net::EventLoop& loop, net::HttpTransport& below) : loop_(loop), below_(below) {}
 
   std::function<std::optional<Error>(const net::HttpRequest&)> refuses;
+  std::function<std::optional<net::HttpResponse>(const net::HttpRequest&)> answers;
   std::optional<base::MonotonicTime> streams_break_at;  // those that are open then
   base::Duration delay{0};                              // of each answer
 
   net::Task<Result<net::HttpResponse>> fetch(net::HttpRequest request, base::Duration limit) override {
     if (auto error = ask(request)) co_return std::unexpected(std::move(*error));
+    if (auto own = answers ? answers(request) : std::nullopt) co_return std::move(*own);
     if (delay >= limit) {
       co_await loop_.sleep(limit);
       co_return fail(ErrorKind::kDeadline, "no answer");

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kube/convert.h"
 #include "manager/state/mark_write.h"
+#include "manager/state/other_writer.h"
 #include "model/names.h"
 
 namespace tidemark::manager {
@@ -15,8 +16,6 @@ namespace {
 using model::Reason;
 using policy::ContestEvent;
 
-constexpr std::string_view kOurFieldManager = "tidemark";
-constexpr std::string_view kUnnamed = "somebody who is not named";
 constexpr base::Duration kReadLimit = std::chrono::seconds(4);
 
 constexpr std::string_view kAmountFields[] = {"f:kubernetes.io/batch-cpu", "f:kubernetes.io/batch-memory",
@@ -41,22 +40,8 @@ bool same_mark(const kube::Node& a, const kube::Node& b) {
 
 }  // namespace
 
-std::string other_writer(std::string_view node_bytes) {
-  const auto node = Json::parse(node_bytes);
-  const Json* managed = node ? node->at("metadata", "managedFields") : nullptr;
-  if (managed == nullptr || !managed->is_array()) return "";
-  std::string found;
-  std::string_view latest;
-  for (const Json& entry : managed->as_array()) {
-    const std::string_view manager = entry.text_at("manager");
-    const Json* fields = entry.member("fieldsV1");
-    if (manager == kOurFieldManager || fields == nullptr || !owns_amounts(*fields)) continue;
-    const std::string_view time = entry.text_at("time");  // RFC 3339 in UTC: sorts as text
-    if (!found.empty() && time < latest) continue;
-    latest = time;
-    found = base::cat(manager, " (", entry.text_at("operation"), ")");
-  }
-  return found;
+std::string writer_of_amounts(std::string_view node_bytes) {
+  return other_writer(node_bytes, owns_amounts);
 }
 
 Contests::Contests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics)
@@ -190,17 +175,17 @@ void Contests::returns(const std::string& name, Entry& entry, Reason reason) {
 // True where the whole pool came under, or left, the rule.
 bool Contests::count(const std::string& pool, int by) {
   std::int64_t& nodes = standing_back_[pool];
-  const bool before = nodes >= kNodesForPool;
+  const bool before = nodes >= kContestNodesForPool;
   nodes += by;
   contested(pool).set(static_cast<double>(nodes));
-  return before != (nodes >= kNodesForPool);
+  return before != (nodes >= kContestNodesForPool);
 }
 
 net::Task<void> Contests::find_writer(std::string name) {
   auto bytes = co_await context_.reader.get(kube::kNodes, "", name, kReadLimit);
   const auto found = entries_.find(name);
   if (!bytes || found == entries_.end()) co_return;
-  found->second.writer = other_writer(*bytes);  // "": the server keeps no managedFields of this node
+  found->second.writer = writer_of_amounts(*bytes);  // "": the server keeps no managedFields of this node
   if (!found->second.writer.empty()) {
     log_.error("the other writer of a node's amounts", {{"node", name}, {"writer", found->second.writer}});
   }
@@ -217,7 +202,7 @@ Contests::Held Contests::look(const kube::Node& node) {
     entry.contest = std::move(step.state);
     if (entry.contest.standing_back) {
       held.reason = Reason::kContestStanding;
-      held.why = entry.writer.empty() ? kUnnamed : entry.writer;
+      held.why = entry.writer.empty() ? kUnnamedWriter : entry.writer;
       held.again_after = step.again_after;
       return held;
     }
@@ -226,7 +211,7 @@ Contests::Held Contests::look(const kube::Node& node) {
   if (standing_back_.empty()) return held;
   const std::string pool = context_.pool_of(node);
   const auto counted = standing_back_.find(pool);
-  if (counted != standing_back_.end() && counted->second >= kNodesForPool) {
+  if (counted != standing_back_.end() && counted->second >= kContestNodesForPool) {
     held.reason = Reason::kContestPool;
     held.why = base::cat("pool ", pool);
   }

@@ -30,7 +30,10 @@
 namespace tidemark::manager {
 
 // The other one who wrote a batch or mid amount of the node last: "koord-manager (Update)"; "" where nobody is named.
-std::string other_writer(std::string_view node_bytes);
+std::string writer_of_amounts(std::string_view node_bytes);
+
+// So many nodes of a pool left to another writer, and the whole pool is.
+inline constexpr std::int64_t kContestNodesForPool = 3;
 
 struct ContestContext {
   kube::Reader& reader;
@@ -45,9 +48,6 @@ struct ContestContext {
 
 class Contests {
  public:
-  // So many nodes of a pool left to another writer, and the whole pool is only observed.
-  static constexpr std::int64_t kNodesForPool = 3;
-
   Contests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics);
 
   void before_write(const model::NodeName& node, const model::ExtendedResources& amounts);

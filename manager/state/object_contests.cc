@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "manager/state/mark_write.h"
+#include "manager/state/other_writer.h"
 #include "manager/state/standing.h"
 #include "model/names.h"
 
@@ -14,8 +15,6 @@ namespace {
 using model::Reason;
 using policy::ContestEvent;
 
-constexpr std::string_view kOurFieldManager = "tidemark";
-constexpr std::string_view kUnnamed = "somebody who is not named";
 constexpr base::Duration kReadLimit = std::chrono::seconds(4);
 constexpr base::Duration kBeginAgain = std::chrono::seconds(1);
 
@@ -46,26 +45,14 @@ bool ordered_on(const kube::Node& before, const kube::Node& after, std::int64_t 
   return state.order && state.strictest() == policy::NodeState::kOn && marks.generation > generation;
 }
 
-}  // namespace
-
-std::string other_writer_of(KeptObject object, std::string_view bytes) {
-  const auto tree = Json::parse(bytes);
-  const Json* managed = tree ? tree->at("metadata", "managedFields") : nullptr;
-  if (managed == nullptr || !managed->is_array()) return "";
-  std::string found;
-  std::string_view latest;
-  for (const Json& entry : managed->as_array()) {
-    const std::string_view manager = entry.text_at("manager");
-    if (manager == kOurFieldManager || entry.at("fieldsV1", info_of(object).fields) == nullptr) continue;
-    const std::string_view time = entry.text_at("time");  // RFC 3339 in UTC: sorts as text
-    if (!found.empty() && time < latest) continue;
-    latest = time;
-    found = base::cat(manager, " (", entry.text_at("operation"), ")");
-  }
-  return found;
+// The other one who wrote what we keep of the object last; "" where nobody is named.
+std::string writer_of(KeptObject object, std::string_view bytes) {
+  return other_writer(bytes, [object](const Json& fields) { return fields.member(info_of(object).fields) != nullptr; });
 }
 
-ObjectContests::ObjectContests(net::EventLoop& loop, ObjectContestContext context, const base::Log& log,
+}  // namespace
+
+ObjectContests::ObjectContests(net::EventLoop& loop, ContestContext context, const base::Log& log,
                                base::Registry& metrics)
     : loop_(loop), context_(std::move(context)), log_(log), metrics_(metrics), scope_(loop) {
   for (std::size_t i = 0; i < kKeptObjects; ++i) contested(object_at(i)).set(0);  // an alert goes by it
@@ -131,7 +118,7 @@ ObjectContests::Held ObjectContests::look(KeptObject object, const model::NodeNa
 bool ObjectContests::pool_left(KeptObject object, const std::string& pool) const {
   const auto& counts = standing_back_[static_cast<std::size_t>(object)];
   const auto found = counts.find(pool);
-  return found != counts.end() && found->second >= kNodesForPool;
+  return found != counts.end() && found->second >= kContestNodesForPool;
 }
 
 void ObjectContests::stands_back(KeptObject object, const kube::Node& node, Entry& entry) {
@@ -175,12 +162,12 @@ base::Gauge& ObjectContests::contested(KeptObject object) {
 // True where the whole pool came under, or left, the rule.
 bool ObjectContests::count(KeptObject object, const std::string& pool, int by) {
   std::int64_t& nodes = standing_back_[static_cast<std::size_t>(object)][pool];
-  const bool before = nodes >= kNodesForPool;
+  const bool before = nodes >= kContestNodesForPool;
   nodes += by;
   std::int64_t all = 0;
   for (const auto& [each, standing] : standing_back_[static_cast<std::size_t>(object)]) all += standing;
   contested(object).set(static_cast<double>(all));
-  return before != (nodes >= kNodesForPool);
+  return before != (nodes >= kContestNodesForPool);
 }
 
 net::Task<void> ObjectContests::find_writer(KeptObject object, std::string name) {
@@ -188,8 +175,8 @@ net::Task<void> ObjectContests::find_writer(KeptObject object, std::string name)
   const auto found = of(object).find(name);
   if (found == of(object).end() || !found->second.contest.standing_back) co_return;
   Entry& entry = found->second;
-  if (bytes) entry.writer = other_writer_of(object, *bytes);
-  if (entry.writer.empty()) entry.writer = kUnnamed;  // or the server keeps no managedFields
+  if (bytes) entry.writer = writer_of(object, *bytes);
+  if (entry.writer.empty()) entry.writer = kUnnamedWriter;  // or the server keeps no managedFields
   const std::string_view kind = info_of(object).resource.kind;
   log_.error("the other writer of an object", {{"kind", kind}, {"node", name}, {"writer", entry.writer}});
   if (const kube::Node* node = context_.nodes.find({"", name})) {
@@ -245,7 +232,7 @@ void ObjectContests::take_over() {
       const auto end = rest.find(");");
       entry.writer = rest.substr(0, end);
       if (end == std::string_view::npos && entry.writer.ends_with(')')) entry.writer.pop_back();
-      if (entry.writer == kUnnamed) entry.writer.clear();  // to be asked again
+      if (entry.writer == kUnnamedWriter) entry.writer.clear();  // to be asked again
       stands_back(object_at(i), node, entry);
     }
   });
@@ -268,7 +255,7 @@ std::string ObjectContests::left(const kube::Node& node) const {
     std::string why;
     const auto found = entries_[i].find(name);
     if (found != entries_[i].end() && found->second.contest.standing_back) {
-      why = base::cat("by ", found->second.writer.empty() ? kUnnamed : std::string_view(found->second.writer));
+      why = base::cat("by ", found->second.writer.empty() ? kUnnamedWriter : std::string_view(found->second.writer));
     } else if (const std::string pool = context_.pool_of(node); pool_left(object_at(i), pool)) {
       why = base::cat("as in pool ", pool);
     } else {

@@ -22,6 +22,7 @@
 #include "kube/informer.h"
 #include "kube/objects.h"
 #include "kube/recorder.h"
+#include "manager/state/contests.h"
 #include "model/names.h"
 #include "model/reason.h"
 #include "net/loop.h"
@@ -32,32 +33,15 @@ namespace tidemark::manager {
 enum class KeptObject : std::uint8_t { kNodeSlo, kNodeMetric, kZones };
 inline constexpr std::size_t kKeptObjects = 3;
 
-// The other one who wrote what we keep of the object last, as contests.h other_writer().
-std::string other_writer_of(KeptObject object, std::string_view bytes);
-
 struct ObjectSeen {
   std::uint64_t content = 0;   // a hash of what is ours to say
   std::uint64_t revision = 0;  // of the object, as it is in the cache
   bool differs = false;        // we would write it
 };
 
-struct ObjectContestContext {
-  kube::Reader& reader;
-  kube::EventRecorder& recorder;
-  const kube::Informer<kube::Node>& nodes;
-  std::function<bool()> leading;
-  std::function<std::string(const kube::Node&)> pool_of;
-  std::function<void(const std::string& node)> look_at;  // what holds of the node has changed
-  std::function<void()> look_at_all;
-  policy::ContestConfig config = {};
-};
-
 class ObjectContests {
  public:
-  // So many nodes of a pool whose object is left to another writer, and the objects of the whole pool are.
-  static constexpr std::int64_t kNodesForPool = 3;
-
-  ObjectContests(net::EventLoop& loop, ObjectContestContext context, const base::Log& log, base::Registry& metrics);
+  ObjectContests(net::EventLoop& loop, ContestContext context, const base::Log& log, base::Registry& metrics);
 
   // Around each write of ours. One whose answer never came may have been applied: until the next nothing is known of
   // what we left there, so nothing counts.
@@ -101,7 +85,7 @@ class ObjectContests {
   net::Task<void> find_writer(KeptObject object, std::string name);
 
   net::EventLoop& loop_;
-  ObjectContestContext context_;
+  ContestContext context_;
   bool begun_ = false;
   base::Log log_;
   base::Registry& metrics_;

@@ -441,9 +441,9 @@ TEST(OtherWriter, IsReadFromManagedFields) {
     {"manager":"koord-manager","operation":"Update","time":"2026-11-21T10:00:05Z","subresource":"status",
      "fieldsV1":{"f:status":{"f:allocatable":{"f:kubernetes.io/batch-cpu":{}}}}},
     {"manager":"tidemark","operation":"Update","time":"2026-11-21T10:00:07Z","fieldsV1":{"f:status":{"f:allocatable":{"f:kubernetes.io/batch-memory":{}}}}}]}})";
-  EXPECT_EQ(other_writer(node), "koord-manager (Update)");
-  EXPECT_EQ(other_writer(R"({"metadata":{}})"), "");
-  EXPECT_EQ(other_writer("no node"), "");
+  EXPECT_EQ(writer_of_amounts(node), "koord-manager (Update)");
+  EXPECT_EQ(writer_of_amounts(R"({"metadata":{}})"), "");
+  EXPECT_EQ(writer_of_amounts("no node"), "");
 }
 
 TEST_F(StateTest, AnOrderEndsStandingBack) {
