@@ -50,8 +50,7 @@ class DoctorCluster : public testing::ApiInMemory {
          base::cat(R"({"status":{"capacity":{"memory":"100Gi"},"conditions":[{"type":"Ready","status":"True"})", said,
                    R"(],"nodeInfo":{"kernelVersion":"6.1.0-18","osImage":"Debian 12","architecture":"amd64",)",
                    R"("containerRuntimeVersion":"containerd://1.7.2","kubeletVersion":"v1.31.4","machineID":"",)",
-                   R"("systemUUID":"","bootID":"","kubeProxyVersion":"","operatingSystem":"linux"})", more, "}}"),
-         testing::kMerge);
+                   R"("systemUUID":"","bootID":"","kubeProxyVersion":"","operatingSystem":"linux"})", more, "}}"));
   }
   void map(std::string_view name, std::string_view key, std::string_view text) {
     const Json data = Json::object({{std::string(key), Json(text)}});
@@ -64,8 +63,7 @@ class DoctorCluster : public testing::ApiInMemory {
                    container, R"(","image":")", image, R"("}]}})"));
     call("PATCH", base::cat("/api/v1/namespaces/koordinator-system/pods/", name, "/status"),
          base::cat(R"({"status":{"phase":"Running","containerStatuses":[{"name":")", container,
-                   R"(","image":"i","imageID":"","ready":true,"restartCount":0,"state":{"running":{}}}]}})"),
-         testing::kMerge);
+                   R"(","image":"i","imageID":"","ready":true,"restartCount":0,"state":{"running":{}}}]}})"));
   }
   void reports(std::map<std::string, base::Duration> ago) {
     std::string items;

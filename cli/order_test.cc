@@ -29,7 +29,7 @@ class OrderTest : public testing::ApiInMemory {
     const std::string amounts =
         R"({"cpu":"32","memory":"128Gi","kubernetes.io/batch-cpu":"8000","kubernetes.io/batch-memory":"80"})";
     call("PATCH", base::cat("/api/v1/nodes/", name, "/status"),
-         base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"), testing::kMerge);
+         base::cat(R"({"status":{"capacity":)", amounts, R"(,"allocatable":)", amounts, "}}"));
   }
   Json read(const std::string& name) { return call("GET", "/api/v1/nodes/" + name); }
   std::string label(const std::string& name) {
@@ -113,8 +113,7 @@ TEST_F(OrderTest, OfANodeThatIsLeftToAnotherWithItsPoolTheRemedyIsSaid) {
   const auto condition = [&](const std::string& name, const std::string& message) {
     call("PATCH", "/api/v1/nodes/" + name + "/status",
          base::cat(R"({"status":{"conditions":[{"type":"TidemarkCoLocation","status":"False","reason":"SecondWriter",)",
-                   R"("message":")", message, R"("}]}})"),
-         testing::kMerge);
+                   R"("message":")", message, R"("}]}})"));
   };
   condition("n1", base::cat(model::reason_sentence(model::Reason::kContestPool), " (pool web)"));
   condition("n2", "on; left to another writer, and only observed: NodeSLO (as in pool web)");
@@ -198,7 +197,7 @@ TEST_F(OrderTest, AStoreThatCannotBeReadIsReplacedAndToldOneOfANewerVersionIsNot
   ASSERT_TRUE(report);
   EXPECT_EQ(report->notes.size(), 1u);
   EXPECT_EQ(label("n"), "off");
-  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{\"schema\":2}"}})", testing::kMerge);
+  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{\"schema\":2}"}})");
   const auto refused = give(order(policy::Wish::kOn));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
@@ -239,7 +238,7 @@ TEST_F(OrderTest, WhatIsLostOfTheStoreIsTakenFromWhatNodesCarry) {
   EXPECT_EQ(desired->pool("night")->orders[0].why, "of the night");
 
   // Unreadable is as good as lost.
-  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{broken"}})", testing::kMerge);
+  call("PATCH", base::cat(kMaps, "/tidemark-state"), R"({"data":{"state.json":"{broken"}})");
   const std::int64_t before = desired->generation;
   night.command.wish = policy::Wish::kOn;
   ASSERT_TRUE(give(night));
@@ -325,15 +324,14 @@ TEST_F(OrderTest, AClassMustBeThere) {
   ASSERT_FALSE(give(options)->failed());
   // One that is gone from the settings is switched on where it is off, and not switched off.
   call("PATCH", base::cat(kMaps, "/tidemark-config"),
-       R"({"data":{"config.yaml":"schema: 1\nmode: enforce\nclasses:\n- {name: training, order: 2}\n"}})",
-       testing::kMerge);
+       R"({"data":{"config.yaml":"schema: 1\nmode: enforce\nclasses:\n- {name: training, order: 2}\n"}})");
   EXPECT_FALSE(check());
   options.command.wish = policy::Wish::kOn;
   EXPECT_EQ(check().value_or("?"), "");
   ASSERT_FALSE(give(options)->failed());
   EXPECT_FALSE(check()) << "it is off nowhere any more";
   // Settings that cannot be read hold nobody up.
-  call("PATCH", base::cat(kMaps, "/tidemark-config"), R"({"data":{"config.yaml":"schema: 9\n"}})", testing::kMerge);
+  call("PATCH", base::cat(kMaps, "/tidemark-config"), R"({"data":{"config.yaml":"schema: 9\n"}})");
   options.command.wish = policy::Wish::kOff;
   EXPECT_NE(check().value_or("").find("is not known"), std::string::npos);
 }
@@ -383,8 +381,7 @@ TEST_F(OrderTest, WaitingEndsWhenDrainingIsOverAlsoWithoutAManager) {
   EXPECT_EQ(seen[1].reached, 1u);
 
   // A manager that goes on writing amounts is told.
-  call("PATCH", "/api/v1/nodes/n/status", R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":"500"}}})",
-       testing::kMerge);
+  call("PATCH", "/api/v1/nodes/n/status", R"({"status":{"allocatable":{"kubernetes.io/batch-cpu":"500"}}})");
   const auto late = net::testing::run_task(
       loop, clock, wait_for_order(loop, client, log, base::Random(3), *report, options, 5s, nullptr));
   EXPECT_FALSE(late.reached);
@@ -397,8 +394,7 @@ TEST_F(OrderTest, WaitingEndsWhenTheAgentSaysThatItObeys) {
   const auto say = [&](std::string_view reason) {
     call("PATCH", "/api/v1/nodes/n/status",
          base::cat(R"({"status":{"conditions":[{"type":"TidemarkIsolation","status":"True","reason":")", reason,
-                   R"("}]}})"),
-         testing::kMerge);
+                   R"("}]}})"));
   };
   say("Enforcing");
   auto options = order(policy::Wish::kOff);

@@ -57,7 +57,7 @@ class SettingsCommandsTest : public testing::ApiInMemory {
   void patch(std::string_view name, const std::map<std::string, std::string>& data) {
     Json map = Json::object({{"data", Json::object()}});
     for (const auto& [key, text] : data) map["data"][key] = Json(text);
-    call("PATCH", cat(kMaps, "/", name), map.dump(), testing::kMerge);
+    call("PATCH", cat(kMaps, "/", name), map.dump());
   }
   Json data_of(std::string_view name) {
     const auto response = ask("GET", cat(kMaps, "/", name));

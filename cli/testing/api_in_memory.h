@@ -21,8 +21,6 @@
 
 namespace tidemark::cli::testing {
 
-inline constexpr std::string_view kMerge = "application/merge-patch+json";
-
 class ApiInMemory : public ::testing::Test {
  protected:
   // `ns`: of the settings; it is there.
@@ -34,22 +32,22 @@ class ApiInMemory : public ::testing::Test {
     call("POST", "/api/v1/namespaces", base::cat(R"({"metadata":{"name":")", ns, R"("}})"));
   }
 
-  // As somebody else than the command; no failure of `between` is in the way.
-  net::HttpResponse ask(std::string_view method, std::string_view target, std::string body = "",
-                        std::string_view type = "application/json") {
+  // As somebody else than the command; no failure of `between` is in the way. A PATCH is a merge.
+  net::HttpResponse ask(std::string_view method, std::string_view target, std::string body = "") {
     net::HttpRequest request;
     request.method = method;
     request.target = target;
     request.body = std::move(body);
-    if (!request.body.empty()) request.headers.set("content-type", type);
+    if (!request.body.empty()) {
+      request.headers.set("content-type", method == "PATCH" ? "application/merge-patch+json" : "application/json");
+    }
     auto response = net::testing::run_task(loop, clock, transport.fetch(std::move(request), std::chrono::seconds(10)));
     EXPECT_TRUE(response) << method << " " << target;
     return response ? std::move(*response) : net::HttpResponse{};
   }
   // The same where it has to succeed.
-  Json call(std::string_view method, std::string_view target, std::string body = "",
-            std::string_view type = "application/json") {
-    const auto response = ask(method, target, std::move(body), type);
+  Json call(std::string_view method, std::string_view target, std::string body = "") {
+    const auto response = ask(method, target, std::move(body));
     EXPECT_LT(response.status, 300) << method << " " << target << ": " << response.body;
     auto answer = Json::parse(response.body);
     return answer ? std::move(*answer) : Json();

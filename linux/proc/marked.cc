@@ -99,18 +99,51 @@ bool waits(const Seen& one, const std::vector<Seen>& seen) {
   return started;
 }
 
-Result<std::vector<MarkedProcess>> find_one(const Folder& proc, std::string_view variable, std::string_view value,
-                                            pid_t self) {
-  Buffer buffer;
-  TM_TRY(MarkedProcesses found, find_marked(proc, variable, self, buffer));
-  const auto at = found.find(value);
-  return at == found.end() ? std::vector<MarkedProcess>() : std::move(at->second);
+MarkedProcesses by_value(const std::vector<Seen>& seen, const std::map<pid_t, std::string>& sessions) {
+  MarkedProcesses out;
+  for (const Seen& each : seen) {
+    const auto session = sessions.find(each.stat.session);
+    const std::string& value = !each.value.empty() || session == sessions.end() ? each.value : session->second;
+    if (value.empty()) continue;
+    MarkedProcess process = each.stat.use;
+    process.pid = each.pid;
+    process.waits = !each.value.empty() && waits(each, seen);
+    out[value].push_back(process);
+  }
+  for (auto& [_, processes] : out) std::ranges::sort(processes, {}, &MarkedProcess::pid);
+  return out;
 }
+
+// One container under several looks in a row. A session that was its own in one of them still is in the next: of one
+// whose leader and all others with the mark were killed while it forked, only that is left to know the new one by.
+class OneContainer {
+ public:
+  OneContainer(const Folder& proc, std::string_view variable, std::string_view value, pid_t self)
+      : proc_(proc), variable_(variable), value_(value), self_(self) {}
+
+  Result<std::vector<MarkedProcess>> find() {
+    TM_TRY(const std::vector<Seen> seen, look(proc_, variable_, self_, buffer_));
+    auto sessions = sessions_of(seen);
+    for (const pid_t known : known_) sessions.emplace(known, value_);
+    for (const auto& [session, value] : sessions) {
+      if (value == value_) known_.insert(session);
+    }
+    auto found = by_value(seen, sessions);
+    const auto at = found.find(value_);
+    return at == found.end() ? std::vector<MarkedProcess>() : std::move(at->second);
+  }
+
+ private:
+  const Folder& proc_;
+  std::string variable_, value_;
+  pid_t self_;
+  std::set<pid_t> known_;
+  Buffer buffer_;
+};
 
 // Those that are held, and were then seen to be of that container still: a number that was given to somebody else
 // meanwhile is not signalled.
-Result<std::vector<std::pair<pid_t, Fd>>> hold(const Folder& proc, std::string_view variable, std::string_view value,
-                                               std::vector<pid_t> pids, KillRim& rim) {
+Result<std::vector<std::pair<pid_t, Fd>>> hold(OneContainer& container, std::vector<pid_t> pids, KillRim& rim) {
   std::vector<std::pair<pid_t, Fd>> held;
   if (pids.size() > kKillProcessesARound) pids.resize(kKillProcessesARound);
   for (const pid_t pid : pids) {
@@ -118,7 +151,7 @@ Result<std::vector<std::pair<pid_t, Fd>>> hold(const Folder& proc, std::string_v
     if (process) held.emplace_back(pid, *std::move(process));
   }
   if (held.empty()) return held;
-  TM_TRY(const auto still, find_one(proc, variable, value, rim.self()));
+  TM_TRY(const auto still, container.find());
   std::erase_if(
       held, [&](const auto& each) { return std::ranges::find(still, each.first, &MarkedProcess::pid) == still.end(); });
   return held;
@@ -190,27 +223,16 @@ std::string_view variable_in(std::string_view environment, std::string_view name
 
 Result<MarkedProcesses> find_marked(const Folder& proc, std::string_view variable, pid_t self, Buffer& buffer) {
   TM_TRY(const std::vector<Seen> seen, look(proc, variable, self, buffer));
-  const auto sessions = sessions_of(seen);
-  MarkedProcesses out;
-  for (const Seen& each : seen) {
-    const auto session = sessions.find(each.stat.session);
-    const std::string& value = !each.value.empty() || session == sessions.end() ? each.value : session->second;
-    if (value.empty()) continue;
-    MarkedProcess process = each.stat.use;
-    process.pid = each.pid;
-    process.waits = !each.value.empty() && waits(each, seen);
-    out[value].push_back(process);
-  }
-  for (auto& [_, processes] : out) std::ranges::sort(processes, {}, &MarkedProcess::pid);
-  return out;
+  return by_value(seen, sessions_of(seen));
 }
 
 Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, std::string_view value, KillRim& rim) {
+  OneContainer container(proc, variable, value, rim.self());
   KillReport report;
   std::optional<Error> trouble;
   std::set<pid_t> waiting;
   for (int round = 0; round < kKillRounds; ++round) {
-    TM_TRY(const auto found, find_one(proc, variable, value, rim.self()));
+    TM_TRY(const auto found, container.find());
     if (found.empty()) break;
     std::vector<pid_t> pids;
     for (const MarkedProcess& each : found) {
@@ -223,7 +245,7 @@ Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, st
       pids.clear();
       for (const MarkedProcess& each : found) pids.push_back(each.pid);
     }
-    TM_TRY(auto held, hold(proc, variable, value, std::move(pids), rim));
+    TM_TRY(auto held, hold(container, std::move(pids), rim));
     if (only_waiting && !last) {
       std::vector<Fd> ending;
       for (auto& [_, process] : held) ending.push_back(std::move(process));
@@ -235,7 +257,7 @@ Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, st
     report.killed += done.told.size();
     rim.wait(done.told, kKillRoundPatience);
   }
-  TM_TRY(const auto left, find_one(proc, variable, value, rim.self()));
+  TM_TRY(const auto left, container.find());
   report.left = left.size();
   report.killed -= std::min(report.killed, report.left);
   if (trouble && report.left > 0) return fail(*std::move(trouble));
@@ -244,14 +266,15 @@ Result<KillReport> kill_marked(const Folder& proc, std::string_view variable, st
 
 Result<KillReport> signal_marked(const Folder& proc, std::string_view variable, std::string_view value, int signal,
                                  KillRim& rim) {
-  TM_TRY(const auto found, find_one(proc, variable, value, rim.self()));
+  OneContainer container(proc, variable, value, rim.self());
+  TM_TRY(const auto found, container.find());
   std::vector<pid_t> pids;
   for (const MarkedProcess& each : found) {
     if (!each.waits) pids.push_back(each.pid);
   }
-  TM_TRY(auto held, hold(proc, variable, value, std::move(pids), rim));
+  TM_TRY(auto held, hold(container, std::move(pids), rim));
   Signalled done = signal_all(std::move(held), signal, rim);
-  TM_TRY(const auto left, find_one(proc, variable, value, rim.self()));
+  TM_TRY(const auto left, container.find());
   if (done.trouble && done.told.empty()) return fail(*std::move(done.trouble));
   return KillReport{done.told.size(), left.size()};
 }

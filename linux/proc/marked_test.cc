@@ -8,6 +8,10 @@
 
 #include <csignal>
 #include <fstream>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -161,6 +165,48 @@ TEST(VariableIn, IsTheWholeNameAndTheFirst) {
   EXPECT_EQ(variable_in("AB=2\0B="s, "A"), "");
   EXPECT_EQ(variable_in("AB=2\0A=3"s, "A"), "3");
   EXPECT_EQ(variable_in("", "A"), "");
+}
+
+// Processes of folders, ended by SIGKILL; what ends may have forked just before.
+class ForkingRim final : public KillRim {
+ public:
+  explicit ForkingRim(Processes& processes) : processes_(processes) {}
+  std::function<void()> forks;  // once, while the first is signalled
+
+  GroupWriter& writer() override { return writer_; }
+  pid_t self() const override { return kSelf; }
+  Result<std::optional<Fd>> open_process(pid_t pid) override {
+    Fd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    held_[fd.get()] = pid;
+    return fd;
+  }
+  Result<bool> signal(const Fd& process, int) override {
+    processes_.remove(base::cat(held_.at(process.get())));
+    if (forks) std::exchange(forks, nullptr)();
+    return true;
+  }
+  void wait(std::span<const Fd>, base::Duration) override {}
+
+ private:
+  Processes& processes_;
+  KernelWriter writer_;
+  std::map<int, pid_t> held_;
+};
+
+TEST(MarkedProcesses, WhatForksWithoutAMarkWhileItsSessionIsKilledIsEndedToo) {
+  Processes processes;
+  processes.add(10, 10, environment("container_a"));
+  processes.add(11, 10, "");
+  processes.add(20, 20, "");
+  ForkingRim rim(processes);
+  rim.forks = [&] { processes.add(12, 10, ""); };
+  const auto proc = Folder::open(processes.root()).value();
+  const auto killed = kill_marked(proc, kVariable, "container_a", rim);
+  ASSERT_TRUE(killed) << killed.error().message;
+  EXPECT_EQ(*killed, (KillReport{3, 0}));
+  Buffer buffer;
+  EXPECT_FALSE(*proc.read("12/stat", buffer));
+  EXPECT_TRUE(*proc.read("20/stat", buffer));
 }
 
 // On this machine: a script that waits, as a NodeManager's does, and notes the exit code of what it waits for: a shell
