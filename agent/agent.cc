@@ -93,7 +93,7 @@ class RunningAgent final : public Agent {
         task_metrics_(metrics, tasks_->providers()),
         sampler_({machine_->hierarchies, machine_->proc, machine_->numa ? &*machine_->numa : nullptr,
                   is_there(facilities_, Facility::kRunQueue)},
-                 sampler_options(), loop.clock()),
+                 sampler_options(options_.feature_gates), loop.clock()),
         reports_(loop, connections.client, interner_, log_, metrics, random.fork(),
                  {options_.node_name, options_.report, is_there(facilities_, Facility::kHotPageCache), options_.alone}),
         predictions_(loop, connections.files, log_, metrics,
@@ -107,7 +107,7 @@ class RunningAgent final : public Agent {
                  log_, metrics, find_out_machinery(see(), trial_, log_),
                  {options_.places, options_.mode == "observe" ? policy::Mode::kObserve : policy::Mode::kEnforce,
                   options_.audit_actor, options_.tasks.kubelet.dir, trials_of(trial_), options_.feature_gates,
-                  measures_of(facilities_)}),
+                  measures_of(facilities_, options_.feature_gates)}),
         killer_(machine_->hierarchies, connections.killing),
         events_(loop, connections.client, log_, metrics, "tidemark-agent"),
         losses_(loop, log_, metrics, options_.state_dir),
@@ -212,10 +212,9 @@ class RunningAgent final : public Agent {
     return config;
   }
 
-  static SamplerOptions sampler_options() {
+  static SamplerOptions sampler_options(const FeatureGates& gates) {
     SamplerOptions options;
-    options.cpi.on = is_read(Facility::kCpi);
-    options.run_queue = is_read(Facility::kRunQueue);
+    options.cpi.on = is_read(Facility::kCpi, gates);
     return options;
   }
 

@@ -165,16 +165,23 @@ TEST_F(AgentTest, APassThatTakesLongerThanASecondLeavesOthersTheirTurn) {
 }
 
 // It is read for nobody yet, and a file of each process is dear.
-TEST_F(AgentTest, WaitingForProcessorsIsNotRead) {
+TEST_F(AgentTest, WaitingForProcessorsIsReadOfOnlineWork) {
   node.proc.write("self/schedstat", "1 1 1\n");
   pod("", "web");
+  pod("", "batch", R"(,"labels":{"koordinator.sh/qosClass":"BE"})");
   const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
-  node.group(group);
-  node.processes(group, "7\n");
-  node.proc.write("7/schedstat", "no numbers\n");
+  const std::string below = base::cat("kubepods/besteffort/pod", uid_of("batch"));
+  for (const auto& [each, pid] : {std::pair(group, 7), std::pair(below, 8)}) {
+    node.group(each);
+    node.processes(each, base::cat(pid, "\n"));
+    node.proc.write(base::cat(pid, "/schedstat"), pid == 7 ? "1 1 1\n" : "no numbers\n");
+  }
   start();
   work(30s, {{group, 500}}, 800);
-  EXPECT_EQ(metric("tidemark_agent_readings_unreadable_total"), 0) << lines;
+  EXPECT_EQ(metric("tidemark_agent_readings_unreadable_total"), 0) << "of offline work nobody asks\n" << lines;
+  node.proc.write("7/schedstat", "no numbers\n");
+  work(20s, {{group, 500}}, 800);
+  EXPECT_GT(metric("tidemark_agent_readings_unreadable_total"), 0) << "it is read";
 }
 
 }  // namespace

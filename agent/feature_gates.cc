@@ -32,7 +32,7 @@ constexpr base::FeatureGate kGates[] = {
     {"OOMScoreAdj"},
     {"GPUEnvInject"},
     {"RDMADeviceInject"},
-    {"CPICollector"},
+    {kCpiGate, false, true},
     {"Libpfm4"},
     {"PSICollector"},
     {"ResctrlCollector"},

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/feature_gates.h"
 #include "base/result.h"
@@ -10,6 +11,8 @@
 #include "policy/evict/gap.h"
 
 namespace tidemark::agent {
+
+inline constexpr std::string_view kCpiGate = "CPICollector";
 
 class FeatureGates : public base::FeatureGates {
  public:

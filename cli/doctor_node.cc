@@ -146,7 +146,7 @@ class Examination {
   void look_at_measures(const linux::Hierarchies& groups, const linux::Folder& proc) {
     const auto numa = linux::Folder::open(options_.sys_root + "/devices/system/node");
     found_.measures =
-        agent::measures_of(agent::probe_facilities({groups, proc, numa ? &*numa : nullptr, options_.kernel_log}));
+        agent::measures_of(agent::probe_facilities({groups, proc, numa ? &*numa : nullptr, options_.kernel_log}), {});
   }
 
   void look_at_driver(const linux::Hierarchies& groups) {

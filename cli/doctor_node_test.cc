@@ -165,7 +165,8 @@ TEST_F(DoctorNode, WhatIsMeasuredIsToldByTheAgentAndElseFoundOut) {
     return at == found.end() ? policy::MeasureFound() : *at;
   };
   EXPECT_TRUE(told("run queue").there);
-  EXPECT_FALSE(told("run queue").read);
+  EXPECT_TRUE(told("run queue").read);
+  EXPECT_FALSE(told("cpi").read) << "somebody has to ask for it";
   EXPECT_FALSE(told("cpi").there) << "no group of this folder is one";
   EXPECT_NE(told("kernel log").why.find("no-kmsg"), std::string::npos);
   agent::AgentStatus status;

@@ -36,6 +36,8 @@ void write(base::JsonWriter& json, const TaskRecord& task) {
   some(json, "cpuPressure", task.cpu_pressure);
   some(json, "memoryPressure", task.memory_pressure);
   some(json, "ioPressure", task.io_pressure);
+  some(json, "runQueue", task.run_queue);
+  some(json, "cpi", task.cpi);
   some(json, "limitHits", task.limit_hits);
   some(json, "oomKills", task.oom_kills);
   if (task.ended) json.member("ended", true);
@@ -178,6 +180,8 @@ class Parser {
                               {"cpuPressure", &task.cpu_pressure},
                               {"memoryPressure", &task.memory_pressure},
                               {"ioPressure", &task.io_pressure},
+                              {"runQueue", &task.run_queue},
+                              {"cpi", &task.cpi},
                               {"limitHits", &task.limit_hits},
                               {"oomKills", &task.oom_kills}};
     json_.object([&](std::string_view key) {

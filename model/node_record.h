@@ -7,11 +7,11 @@
 //    "pressure":{"cpu":12,"memory":0,"io":3},"tasksPressure":true,"disk":{"tasks":1048576,"offline":524288},
 //    "classes":[{"class":"spark","used":900,"share":1200,"satisfaction":450}],
 //    "tasks":[{"source":"kubernetes","namespace":"shop","name":"web-0","task":"UID","group":"kubepods/burstable",
-//              "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80}],
+//              "cpu":800,"cpuPeak":1900,"memory":536870912,"throttled":120,"cpuPressure":80,"runQueue":60,"cpi":1450}],
 //    "events":[{"time":"…","what":"oom kill","process":"java","task":"shop/web-0","limit":"shop/web-0"}]}
 //
 // `time` is the end of the stretch. CPU is in thousandths of a core, shares and pressures in thousandths of the time,
-// memory in bytes, disks in bytes a second. What a task has none of is left out; what nobody measured of the node too.
+// memory in bytes, disks in bytes a second, cycles an instruction in thousandths. What a task has none of is left out; what nobody measured of the node too.
 // Quiet tasks, which nothing held back, stand in lines that are `whole` only.
 #pragma once
 
@@ -42,7 +42,11 @@ struct TaskRecord {
   std::int64_t memory_bytes = 0;
   std::int64_t throttled_permille = 0;  // of the periods of its quota, or of the container that is held back most
   std::int64_t cpu_pressure = 0, memory_pressure = 0, io_pressure = 0;  // some of it waited
-  std::int64_t limit_hits = 0;                                          // of its memory
+  // How many first threads of its processes were ready to run and had no processor, on average and in thousandths; of
+  // online work. Told by each process, so also where the kernel tells no pressure of groups.
+  std::int64_t run_queue = 0;
+  std::int64_t cpi = 0;         // of online work, where the machine counts and the agent was told to
+  std::int64_t limit_hits = 0;  // of its memory
   std::int64_t oom_kills = 0;
   bool ended = false;  // its group went away in this stretch
   bool operator==(const TaskRecord&) const = default;

@@ -54,10 +54,10 @@ KnobTrials trials_of(const Result<linux::KnobReport>& trial) {
   return out;
 }
 
-std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities) {
+std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities, const FeatureGates& gates) {
   std::vector<policy::MeasureFound> out;
   for (const FacilityReport& each : facilities) {
-    out.push_back({std::string(to_string(each.facility)), each.there, is_read(each.facility), each.why});
+    out.push_back({std::string(to_string(each.facility)), each.there, is_read(each.facility, gates), each.why});
   }
   return out;
 }

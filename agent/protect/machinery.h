@@ -28,7 +28,7 @@ Machinery find_out_machinery(const MachineSights& sights, const Result<linux::Kn
 
 KnobTrials trials_of(const Result<linux::KnobReport>& trial);
 // What can be seen here and is, by agent/sampler/facilities.h.
-std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities);
+std::vector<policy::MeasureFound> measures_of(std::span<const FacilityReport> facilities, const FeatureGates& gates);
 
 // Its CPU manager sets the processors of containers itself (the policy in `cpu_manager_state`).
 bool kubelet_is_static(const std::string& kubelet_dir);

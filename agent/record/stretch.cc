@@ -101,7 +101,7 @@ void Stretch::Pressure::begin_anew() {
 void Stretch::Account::begin_anew() {
   measured = false;
   cpu = {};
-  memory = periods = throttled = worst_container = 0;
+  memory = periods = throttled = worst_container = waited_ns = watched_ns = cycles = instructions = 0;
   pressure.begin_anew();
   limit_hits.begin_anew();
   oom_kills.begin_anew();
@@ -133,6 +133,14 @@ void Stretch::take_account(const AccountMeasured& read, base::MonotonicTime now)
     if (!is_fresh(throttling, now)) continue;
     into.worst_container =
         std::max(into.worst_container, permille_of(throttling.value.throttled_periods, throttling.value.periods));
+  }
+  if (is_fresh(read.run_queue, now)) {
+    into.waited_ns += read.run_queue.value.waited_ns;
+    into.watched_ns += read.run_queue.over.count();
+  }
+  if (is_fresh(read.cpi, now)) {
+    into.cycles += read.cpi.value.cycles;
+    into.instructions += read.cpi.value.instructions;
   }
   tasks_pressure_ = tasks_pressure_ || is_fresh(read.pressure.cpu, now);
   into.pressure.add(read.pressure, now);
@@ -221,10 +229,12 @@ std::optional<model::TaskRecord> Stretch::record_of(const ListedTask& listed, bo
   out.cpu_pressure = from.pressure.cpu.permille();
   out.memory_pressure = from.pressure.memory.permille();
   out.io_pressure = from.pressure.io.permille();
+  out.run_queue = from.watched_ns > 0 ? from.waited_ns * kPermille / from.watched_ns : 0;
+  out.cpi = CpiUse{from.cycles, from.instructions}.cpi_milli();
   out.limit_hits = from.limit_hits.grown();
   out.oom_kills = from.oom_kills.grown();
   const bool quiet = out.throttled_permille == 0 && out.limit_hits == 0 && out.oom_kills == 0 &&
-                     std::max({out.cpu_pressure, out.memory_pressure, out.io_pressure}) < kQuietPressurePermille;
+                     std::max({out.cpu_pressure, out.memory_pressure, out.io_pressure, out.run_queue}) < kQuietPressurePermille;
   if (quiet && from.told && !whole) return std::nullopt;
   from.told = true;
   out.source = task.identity.source;

@@ -2,6 +2,7 @@
 //
 //   CPU and memory         the average of the passes, and the largest
 //   pressure, kills        what the kernel's own counts grew by: nothing between two passes is missed
+//   waits in a run queue   what the first threads of its processes waited, over the time that was looked at
 //   held back by a quota   the share of its periods, of the task's own group or of the container that it was worst for
 //
 // A count that was there when a group was first seen is history and counts for nothing. A task stands in the first line
@@ -77,6 +78,8 @@ class Stretch {
     Mean cpu;
     std::int64_t memory = 0;
     std::int64_t periods = 0, throttled = 0, worst_container = 0;
+    std::int64_t waited_ns = 0, watched_ns = 0;  // in a run queue
+    std::int64_t cycles = 0, instructions = 0;
     Pressure pressure;
     Growth limit_hits, oom_kills;
     void begin_anew();

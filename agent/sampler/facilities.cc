@@ -167,8 +167,8 @@ std::vector<FacilityReport> probe_facilities(const FacilityPlaces& places) {
   return out;
 }
 
-bool is_read(Facility facility) {
-  return facility != Facility::kRunQueue && facility != Facility::kCpi;
+bool is_read(Facility facility, const FeatureGates& gates) {
+  return facility != Facility::kCpi || gates.enabled(kCpiGate);
 }
 
 bool is_there(const std::vector<FacilityReport>& reports, Facility facility) {

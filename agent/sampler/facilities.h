@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/feature_gates.h"
 #include "linux/cgroup/hierarchies.h"
 #include "linux/kernel_files.h"
 
@@ -47,9 +48,9 @@ struct FacilityPlaces {
 // One for each, in the order of Facility.
 std::vector<FacilityReport> probe_facilities(const FacilityPlaces&);
 
-// False: nothing needs it yet, and it is not read where it is there. Cycles an instruction take descriptors, and two
-// counters from whoever profiles; waiting for processors takes a file of each process.
-bool is_read(Facility);
+// False: it is not read where it is there. Cycles an instruction take descriptors, and two counters from whoever
+// profiles, so somebody has to want them.
+bool is_read(Facility, const FeatureGates&);
 
 bool is_there(const std::vector<FacilityReport>&, Facility);
 

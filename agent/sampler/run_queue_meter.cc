@@ -45,10 +45,11 @@ void RunQueueMeter::finish(const Pass& pass, Sample<RunQueueUse>& out) {
       while (before != before_.end() && before->pid < now.pid) ++before;
       if (before == before_.end()) break;
       const std::int64_t ran = now.ran_ns - before->ran_ns, waited = now.waited_ns - before->waited_ns;
-      // One thread runs and waits no longer than time went by; else another process has the number now.
-      if (before->pid != now.pid || ran < 0 || waited < 0 || ran > most || waited > most - ran) continue;
+      // One thread runs no longer than time went by; else another process has the number now.
+      if (before->pid != now.pid || ran < 0 || waited < 0 || ran > most) continue;
       use.ran_ns += ran;
-      use.waited_ns += waited;
+      // A wait is booked when it is over, also what of it lies before the reading before.
+      use.waited_ns += std::min(waited, most - ran);
       ++use.processes;
     }
     out.put(use, pass.report.at, over);

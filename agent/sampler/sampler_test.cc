@@ -378,8 +378,9 @@ TEST_P(SamplerTest, EventsOfMemoryGoOnWhileContainersComeAndGo) {
 TEST_P(SamplerTest, WaitingForAProcessorOfOnlineAccounts) {
   node.group("pod1");
   node.group("pod1/a");
-  node.processes("pod1/a", "7\n8\n9\n");
+  node.processes("pod1/a", "7\n8\n9\n10\n");
   node.schedstat(7, 0, 0);
+  node.schedstat(10, 0, 0);
   node.schedstat(8, 5 * kNs, 5 * kNs);
   AccountSpec spec = account(kPod, "pod1", {{"a", "pod1/a"}});
   spec.online = true;
@@ -387,14 +388,16 @@ TEST_P(SamplerTest, WaitingForAProcessorOfOnlineAccounts) {
   sampler->pass();
   EXPECT_EQ(of(kPod).run_queue.validity, Validity::kNotYet);
   node.schedstat(7, kNs / 10, kNs / 20);
-  node.schedstat(8, 6 * kNs, 100 * kNs);  // another process with its number: no thread waits longer than time goes by
+  node.schedstat(8, 6 * kNs, 100 * kNs);  // a wait that began long before, and is over now
+  node.schedstat(10, 40 * kNs, kNs);      // another process with its number: no thread runs longer than time goes by
   node.schedstat(9, kNs, kNs);            // was not there before
   for (int at = 0; at < 10; ++at) pass_after();
   const RunQueueUse use = of(kPod).run_queue.value;
   EXPECT_EQ(of(kPod).run_queue.validity, Validity::kGood);
-  EXPECT_EQ(use.processes, 1);
-  EXPECT_EQ(use.ran_ns, kNs / 10);
-  EXPECT_EQ(use.waited_ns, kNs / 20);
+  EXPECT_EQ(use.processes, 2);
+  EXPECT_EQ(use.ran_ns, kNs / 10 + kNs);
+  EXPECT_GE(use.waited_ns, kNs / 20 + 8 * kNs) << "what is left of the nine seconds";
+  EXPECT_LE(use.waited_ns, kNs / 20 + 8 * kNs + kNs / 10);
   EXPECT_EQ(use.left_out, 0);
 }
 

@@ -205,16 +205,18 @@ class Judge {
       add(by_ours ? Fact::kHeldByOurs : Fact::kHeldByOwn, record,
           {task.throttled_permille, 0, 0, by_ours.value_or("")});
     }
-    if (task.cpu_pressure < kWaitPermille) return;
+    // Where the kernel tells no pressure of groups, what its processes tell: less, since of their first threads alone.
+    const std::int64_t waited = record.tasks_pressure ? task.cpu_pressure : task.run_queue;
+    if (waited < kWaitPermille) return;
     const std::int64_t cores = record.cpus * kMilliPerCore;
     const std::int64_t offline = record.offline_milli.value_or(0);
-    const Numbers numbers{task.cpu_pressure, offline, cores};
+    const Numbers numbers{waited, offline, cores};
     if (task.offline) {
       const auto limit = record.offline_limit_milli;
       const bool at_limit =
           limit && share_permille(record.offline_peak_milli.value_or(offline), *limit) >= kAtLimitPermille;
       if (at_limit) {
-        add(Fact::kOfflineLimited, record, {task.cpu_pressure, *limit, cores});
+        add(Fact::kOfflineLimited, record, {waited, *limit, cores});
       } else if (!held) {
         add(Fact::kCpuAlone, record, numbers);
       }

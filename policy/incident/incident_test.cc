@@ -228,6 +228,11 @@ TEST_F(IncidentTest, MemoryAndDisks) {
 TEST_F(IncidentTest, WhatIsNotRecordedIsNotDenied) {
   for (NodeRecord& each : records) each.tasks_pressure = false;
   EXPECT_EQ(says(), "cannotTell: pressureUnknown");
+  task_in(3).run_queue = 300;
+  line(3).offline_milli = 3000;
+  EXPECT_EQ(says(), "likely: cpuBeside, pressureUnknown") << "processes tell it where groups do not";
+  task_in(3).run_queue = 0;
+  line(3).offline_milli = 0;
   for (NodeRecord& each : records) each.tasks_pressure = true;
   lost = 3;
   EXPECT_EQ(says(), "cannotTell: linesLost, quiet");
@@ -311,6 +316,16 @@ record of n1, lines that end at (UTC)
 what Tidemark did on the node in that time
   12:01:10  write kubepods/besteffort cpu.cfs_quota_us -1 -> 400000  TM-SUPPRESS-001
 )");
+}
+
+TEST_F(IncidentTest, ColumnsThatFewRecordsHaveStandWhereOneHasThem) {
+  const std::string plain = render_text(judge(1min, 2min));
+  EXPECT_FALSE(plain.contains("QUEUE") || plain.contains("CPI"));
+  task_in(3).run_queue = 150;
+  task_in(3).cpi = 1450;
+  const std::string page = render_text(judge(1min, 2min));
+  EXPECT_TRUE(page.contains("IO WAIT  QUEUE    CPI\n")) << page;
+  EXPECT_TRUE(page.contains("0.0 %   0.15   1.45\n")) << page;
 }
 
 TEST_F(IncidentTest, ALongTimeStaysOnePage) {

@@ -180,7 +180,12 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-std::string row_text(const IncidentMoment& moment) {
+// Columns that most records have nothing for.
+struct MoreColumns {
+  bool queue = false, cpi = false;
+};
+
+std::string row_text(const IncidentMoment& moment, const MoreColumns& more) {
   const auto share = [&](std::int64_t permille) {
     return !moment.listed ? std::string("-") : moment.quiet ? std::string("<1 %") : percent(permille);
   };
@@ -189,7 +194,9 @@ std::string row_text(const IncidentMoment& moment) {
              padded(cores(moment.limit_milli), 9),
              padded(told ? cat(cores(moment.task.cpu_milli), "/", cores(moment.task.cpu_peak_milli)) : "-", 14),
              padded(share(moment.task.throttled_permille), 9), padded(share(moment.task.cpu_pressure), 9),
-             padded(share(moment.task.memory_pressure), 9), padded(share(moment.task.io_pressure), 9), "\n");
+             padded(share(moment.task.memory_pressure), 9), padded(share(moment.task.io_pressure), 9),
+             more.queue ? padded(told ? cores(moment.task.run_queue) : "-", 7) : "",
+             more.cpi ? padded(told && moment.task.cpi > 0 ? cores(moment.task.cpi) : "-", 7) : "", "\n");
 }
 
 // Where there are more lines than a page has: those in which it was worst, in order.
@@ -199,7 +206,8 @@ std::vector<const IncidentMoment*> shown(const std::vector<IncidentMoment>& mome
   if (out.size() <= kIncidentRowsMax) return out;
   const auto bad = [](const IncidentMoment* one) {
     const model::TaskRecord& task = one->task;
-    return std::max({task.throttled_permille, task.cpu_pressure, task.memory_pressure, task.io_pressure}) +
+    return std::max({task.throttled_permille, task.cpu_pressure, task.memory_pressure, task.io_pressure,
+                     task.run_queue}) +
            (task.oom_kills > 0 ? std::int64_t{1'000'000} : 0);
   };
   std::ranges::sort(out, [&](const IncidentMoment* a, const IncidentMoment* b) {
@@ -212,10 +220,13 @@ std::vector<const IncidentMoment*> shown(const std::vector<IncidentMoment>& mome
 
 std::string moments_text(const IncidentReport& report) {
   if (report.moments.empty()) return {};
+  const MoreColumns more{std::ranges::any_of(report.moments, [](const auto& one) { return one.task.run_queue > 0; }),
+                         std::ranges::any_of(report.moments, [](const auto& one) { return one.task.cpi > 0; })};
   std::string out = cat("\nrecord of ", report.node, ", lines that end at (UTC)\n            ",
-                        "CORES  OFFLINE    LIMIT   ITS CPU/PEAK    HELD  CPU WAIT MEM WAIT  IO WAIT\n");
+                        "CORES  OFFLINE    LIMIT   ITS CPU/PEAK    HELD  CPU WAIT MEM WAIT  IO WAIT",
+                        more.queue ? "  QUEUE" : "", more.cpi ? "    CPI" : "", "\n");
   const auto rows = shown(report.moments);
-  for (const IncidentMoment* each : rows) out += row_text(*each);
+  for (const IncidentMoment* each : rows) out += row_text(*each, more);
   if (rows.size() < report.moments.size()) {
     out += cat("  and ", report.moments.size() - rows.size(), " in which it was held back less; -o json has all\n");
   }
