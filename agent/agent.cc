@@ -125,7 +125,8 @@ class RunningAgent final : public Agent {
         eviction_(loop, {ending_, &events_, &losses_, &last_words_, &evict_memory_, &ends_}, log_, metrics,
                   options_.feature_gates.evictions()),
         recorder_(loop, log_, metrics,
-                  {options_.node_name, options_.state_dir, options_.record_megabytes * (std::int64_t{1} << 20)}),
+                  {options_.node_name, options_.state_dir, options_.record_megabytes * (std::int64_t{1} << 20),
+                   [this](const model::NodeRecord& line) { tell_kills(line); }}),
         pass_seconds_(metrics.histogram("tidemark_agent_pass_seconds", "One pass over all groups of the node.",
                                         {500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3})),
         late_passes_(metrics.counter("tidemark_agent_passes_skipped_total",
@@ -369,10 +370,26 @@ class RunningAgent final : public Agent {
                  {"group", event.group},
                  {"task", owner == nullptr ? "" : base::cat(owner->task->ns, "/", owner->task->name)},
                  {"our_last_action", last_action_.text(loop_.clock().monotonic())}});
-      metrics_
-          .counter("tidemark_agent_kernel_incidents_total", "What the kernel's log told of, by kind.",
-                   {{"reason", linux::to_string(event.kind)}})
-          .add();
+      incidents(linux::to_string(event.kind)).add();
+    }
+  }
+
+  base::Counter& incidents(std::string_view kind) {
+    return metrics_.counter("tidemark_agent_kernel_incidents_total",
+                            "What the kernel's log told of, by kind; without one, kills that groups count.",
+                            {{"reason", kind}});
+  }
+
+  // Without the kernel's log, which would have said it at once and of which process: what groups count of kills.
+  void tell_kills(const model::NodeRecord& line) {
+    if (kernel_) return;
+    for (const model::TaskRecord& task : line.tasks) {
+      if (task.oom_kills == 0) continue;
+      log_.warn("the kernel ended processes for want of memory",
+                {{"task", base::cat(task.ns, "/", task.name)},
+                 {"kills", task.oom_kills},
+                 {"our_last_action", last_action_.text(loop_.clock().monotonic())}});
+      incidents(linux::to_string(linux::KernelIncidentKind::kOomKill)).add(static_cast<double>(task.oom_kills));
     }
   }
 

@@ -157,6 +157,24 @@ TEST_F(AgentTest, WhatTheKernelSaysIsToldBesideOurLastAction) {
   EXPECT_NE(lines.find("our_last_action=\"write kubepods/besteffort cpu.cfs_quota_us"), std::string::npos) << lines;
 }
 
+TEST_F(AgentTest, WithoutTheKernelsLogKillsAreToldByGroups) {
+  pod("", "web");
+  const std::string group = base::cat("kubepods/burstable/pod", uid_of("web"));
+  node.group(group);
+  const auto kills = [&](int number) {
+    node.cgroups.write(group + "/memory.events", base::cat("low 0\nhigh 0\nmax 3\noom 1\noom_kill ", number, "\n"));
+  };
+  kills(2);  // of the time before
+  linux::testing::Tree state;
+  start(state.root());
+  work(40s, {{group, 500}}, 800);
+  EXPECT_EQ(lines.find("for want of memory"), std::string::npos) << lines;
+  kills(5);
+  work(40s, {{group, 500}}, 800);
+  EXPECT_NE(lines.find("for want of memory task=default/web kills=3 our_last_action="), std::string::npos) << lines;
+  EXPECT_EQ(metric("tidemark_agent_kernel_incidents_total{reason=\"oom kill\"}"), 3);
+}
+
 // For `tidemark incident`, days later.
 TEST_F(AgentTest, WhatWasMeasuredIsRecorded) {
   node.group("kubepods/burstable/podu1");

@@ -11,8 +11,8 @@
 //    "events":[{"time":"…","what":"oom kill","process":"java","task":"shop/web-0","limit":"shop/web-0"}]}
 //
 // `time` is the end of the stretch. CPU is in thousandths of a core, shares and pressures in thousandths of the time,
-// memory in bytes, disks in bytes a second, cycles an instruction in thousandths. What a task has none of is left out; what nobody measured of the node too.
-// Quiet tasks, which nothing held back, stand in lines that are `whole` only.
+// memory in bytes, disks in bytes a second, cycles an instruction in thousandths. What a task has none of is left out;
+// what nobody measured of the node too. Quiet tasks, which nothing held back, stand in lines that are `whole` only.
 #pragma once
 
 #include <cstddef>

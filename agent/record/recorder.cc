@@ -6,7 +6,7 @@
 namespace tidemark::agent {
 
 Recorder::Recorder(net::EventLoop& loop, const base::Log& log, base::Registry& metrics, const RecorderOptions& options)
-    : loop_(loop), stretch_(options.node) {
+    : loop_(loop), on_line_(options.on_line), stretch_(options.node) {
   if (options.state_dir.empty()) return;
   backlog_ = journal::keep_lines(
       loop, log,
@@ -33,7 +33,9 @@ void Recorder::observe(const KernelEvent& event, const TaskSnapshot& tasks) {
 
 void Recorder::write(bool whole) {
   const base::MonotonicTime now = loop_.clock().monotonic();
-  backlog_->add({to_line(stretch_.end(loop_.clock().wall(), now - *began_, whole)), {}});
+  const model::NodeRecord line = stretch_.end(loop_.clock().wall(), now - *began_, whole);
+  backlog_->add({to_line(line), {}});
+  if (on_line_) on_line_(line);
   began_ = now;
   ++lines_;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct RecorderOptions {
   std::string node;
   std::string state_dir;  // there already; "": nothing is kept
   std::int64_t bytes_max = std::int64_t{64} << 20;
+  std::function<void(const model::NodeRecord&)> on_line{};  // each, as it is written
 };
 
 class Recorder {
@@ -46,6 +48,7 @@ class Recorder {
   void write(bool whole);
 
   net::EventLoop& loop_;
+  std::function<void(const model::NodeRecord&)> on_line_;
   Stretch stretch_;
   std::optional<base::MonotonicTime> began_;
   int lines_ = 0;

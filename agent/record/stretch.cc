@@ -233,8 +233,9 @@ std::optional<model::TaskRecord> Stretch::record_of(const ListedTask& listed, bo
   out.cpi = CpiUse{from.cycles, from.instructions}.cpi_milli();
   out.limit_hits = from.limit_hits.grown();
   out.oom_kills = from.oom_kills.grown();
-  const bool quiet = out.throttled_permille == 0 && out.limit_hits == 0 && out.oom_kills == 0 &&
-                     std::max({out.cpu_pressure, out.memory_pressure, out.io_pressure, out.run_queue}) < kQuietPressurePermille;
+  const bool quiet =
+      out.throttled_permille == 0 && out.limit_hits == 0 && out.oom_kills == 0 &&
+      std::max({out.cpu_pressure, out.memory_pressure, out.io_pressure, out.run_queue}) < kQuietPressurePermille;
   if (quiet && from.told && !whole) return std::nullopt;
   from.told = true;
   out.source = task.identity.source;
