@@ -156,10 +156,7 @@ std::vector<policy::YoungPod> young_of(const ExplainOptions& options, const mode
   std::vector<policy::YoungPod> young;
   for (const model::PodView& view : snapshot.pods) {
     if (!view.warm_up) continue;
-    policy::YoungPod& each = young.emplace_back();
-    each.request = view.request;
-    each.left_permille = view.warm_up->left_permille;
-    each.expected = view.warm_up->expected;
+    policy::YoungPod& each = young.emplace_back(policy::young_pod(view, snapshot));
     const auto pod = std::ranges::find(pods, view.id, &manager::PodProjection::id);
     if (pod == pods.end()) continue;
     each.name = base::cat(pod->meta.ns, "/", pod->meta.name);

@@ -311,7 +311,9 @@ TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {
   EXPECT_EQ(one.text_at("pod"), "jobs/web-1") << text("n1");
   EXPECT_EQ(one.text_at("workload"), "jobs/StatefulSet/web");
   EXPECT_EQ(one.at("leftPermille")->get_int().value_or(0), 500);
-  EXPECT_EQ(one.text_at("reason", "id"), "TM-SAFE-011");
+  EXPECT_EQ(one.text_at("reason", "id"), "TM-SAFE-010") << "it counts with its request as long as nobody measured it";
+  EXPECT_EQ(young.member("safeguards")->as_array().back().text_at("id"), "TM-SAFE-010") << "and the formula says so";
+  EXPECT_TRUE(says(text("n1"), "not reported yet: ")) << text("n1");
   const std::int64_t expected = one.at("expected", "cpu")->get_int().value_or(0);
   EXPECT_TRUE(3000 <= expected && expected <= 3200) << expected << ": a twentieth of what it used at most";
   const Json history = source(young, one.text_at("profile"));
@@ -319,6 +321,11 @@ TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {
   EXPECT_TRUE(history.text_at("object").starts_with("ConfigMap koordinator-system/tidemark-history-profiles-"));
   EXPECT_FALSE(history.text_at("revision").empty());
   EXPECT_TRUE(says(std::string(history.text_at("gives")), "jobs/StatefulSet/web"));
+
+  report("web-1");
+  const Json seen = told();
+  EXPECT_EQ(seen.member("youngPods")->as_array()[0].text_at("reason", "id"), "TM-SAFE-011") << text("n1");
+  EXPECT_EQ(seen.member("safeguards")->as_array().back().text_at("id"), "TM-SAFE-011");
 }
 
 }  // namespace

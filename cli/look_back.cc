@@ -219,11 +219,7 @@ policy::Grounds grounds_then(const manager::DecisionRecord& record, const manage
     grounds.evictions.told_by = "as the manager saw it";
   }
   for (const model::PodView& pod : record.snapshot.pods) {
-    if (!pod.warm_up) continue;
-    policy::YoungPod& young = grounds.young.emplace_back();
-    young.request = pod.request;
-    young.left_permille = pod.warm_up->left_permille;
-    young.expected = pod.warm_up->expected;
+    if (pod.warm_up) grounds.young.push_back(policy::young_pod(pod, record.snapshot));
   }
   return grounds;
 }

@@ -1,5 +1,6 @@
 #include "policy/render/grounds_text.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -71,6 +72,11 @@ std::string evictions_text(const EvictionGround& evictions, base::WallTime now) 
   return out + cat("backs off for another ", span(left), "\n");
 }
 
+// As measure() of policy/overcommit counts it.
+model::Reason counted_by(const YoungPod& pod) {
+  return pod.expected && pod.reported ? model::Reason::kSafeWarmUpProfile : model::Reason::kSafeWarmUpRequest;
+}
+
 std::string young_text(const std::vector<YoungPod>& young) {
   if (young.empty()) return "";
   std::string out = "young pods:\n";
@@ -81,11 +87,10 @@ std::string young_text(const std::vector<YoungPod>& young) {
     if (pod.expected) {
       out += cat(", about to use ", amount_text(pod.expected->cpu), " and ", amount_text(pod.expected->memory));
       if (!pod.workload.empty()) out += cat(" as ", pod.workload, " does at this hour (", pod.profile, ")");
-      out += cat(": ", why(model::Reason::kSafeWarmUpProfile), "\n");
-    } else {
-      if (!pod.workload.empty()) out += cat(", no history of ", pod.workload, " at this hour");
-      out += cat(": ", why(model::Reason::kSafeWarmUpRequest), "\n");
+    } else if (!pod.workload.empty()) {
+      out += cat(", no history of ", pod.workload, " at this hour");
     }
+    out += cat(pod.reported ? "" : ", not reported yet", ": ", why(counted_by(pod)), "\n");
   }
   return out;
 }
@@ -134,14 +139,14 @@ Json evictions_json(const EvictionGround& evictions) {
 Json young_json(const std::vector<YoungPod>& young) {
   Json out = Json::array();
   for (const YoungPod& pod : young) {
-    const auto reason = pod.expected ? model::Reason::kSafeWarmUpProfile : model::Reason::kSafeWarmUpRequest;
     out.as_array().push_back(Json::object({{"pod", text_or_null(pod.name)},
                                            {"workload", text_or_null(pod.workload)},
                                            {"leftPermille", pod.left_permille},
                                            {"request", resources_json(pod.request)},
                                            {"expected", pod.expected ? resources_json(*pod.expected) : Json(nullptr)},
                                            {"profile", text_or_null(pod.profile)},
-                                           {"reason", why_json(reason)}}));
+                                           {"reported", Json(pod.reported)},
+                                           {"reason", why_json(counted_by(pod))}}));
   }
   return out;
 }
@@ -163,6 +168,18 @@ SettingsGround settings_ground(const Stored& stored, const RolloutState& state, 
     ground.hold = state.hold;
   }
   return ground;
+}
+
+YoungPod young_pod(const model::PodView& pod, const model::NodeSnapshot& node) {
+  YoungPod young;
+  young.request = pod.request;
+  if (pod.warm_up) {
+    young.left_permille = pod.warm_up->left_permille;
+    young.expected = pod.warm_up->expected;
+  }
+  young.reported =
+      node.metric && std::ranges::find(node.metric->pods, pod.id, &model::PodUsage::id) != node.metric->pods.end();
+  return young;
 }
 
 std::string render_text(const Grounds& grounds) {

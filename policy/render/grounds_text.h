@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/node.h"
+#include "model/pod.h"
 #include "model/resources.h"
 #include "policy/budget/budget.h"
 #include "policy/rollout/stored.h"
@@ -50,7 +52,10 @@ struct YoungPod {
   std::int64_t left_permille = 0;            // of the ramp
   std::optional<model::Resources> expected;  // by the history of its workload, at this hour
   std::string profile;                       // the object that holds it
+  bool reported = false;                     // without a report it counts with its request, whatever was expected
 };
+// What a node's snapshot says of one of its pods that warm up; who it is it does not say.
+YoungPod young_pod(const model::PodView& pod, const model::NodeSnapshot& node);
 
 struct Grounds {
   base::WallTime now;

@@ -71,5 +71,26 @@ TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
   EXPECT_EQ(none, 0);
 }
 
+TEST(GroundsText, AYoungPodCountsByItsHistoryOnlyOnceItWasReported) {
+  model::PodView pod{.id = {"jobs", "web-1"}, .request = {model::CpuMilli{8000}, model::MemoryBytes{1 << 30}}};
+  pod.warm_up = {500, model::Resources{model::CpuMilli{3000}, model::MemoryBytes{1 << 20}}};
+  model::NodeSnapshot node;
+  node.metric.emplace();
+  const auto told = [&] {
+    Grounds grounds;
+    grounds.young = {young_pod(pod, node)};
+    Json out = Json::object();
+    add_json(out, grounds);
+    return std::pair(render_text(grounds), std::string(out.member("youngPods")->as_array()[0].text_at("reason", "id")));
+  };
+  const auto [before, by_request] = told();
+  EXPECT_NE(before.find("about to use 3000m and 1048576 (1.0 MiB), not reported yet: "), std::string::npos) << before;
+  EXPECT_EQ(by_request, "TM-SAFE-010") << "policy/overcommit counts it with its request";
+  node.metric->pods.push_back({pod.id, {}, model::PriorityClass::kProd, model::Qos::kLs});
+  const auto [after, by_history] = told();
+  EXPECT_EQ(after.find("not reported yet"), std::string::npos) << after;
+  EXPECT_EQ(by_history, "TM-SAFE-011");
+}
+
 }  // namespace
 }  // namespace tidemark::policy
