@@ -276,6 +276,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   around.evicted = evicted_by_side(read, now, around.mono);
   const auto decision = manager::decide_node(node, around);
   grounds.evictions.guard = decision.standing.guard;
+  grounds.evictions.known = !read.budgets.newer;
   const auto* budget = standing.budgets == nullptr ? nullptr : standing.budgets->pool(pool.name);
   if (budget != nullptr) grounds.evictions.breaker = budget->breaker;
   grounds.young = young_of(options, decision.snapshot, read.on.pods);

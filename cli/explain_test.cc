@@ -12,6 +12,7 @@
 #include "cli/testing/failing_transport.h"
 #include "manager/testing/cluster.h"
 #include "model/ended_tasks.h"
+#include "model/names.h"
 
 namespace tidemark::cli {
 namespace {
@@ -264,6 +265,22 @@ TEST_F(ExplainTest, WhichRevisionHoldsOnANodeAndWhyThatOne) {
   EXPECT_TRUE(says(text("n1"), "kept here while 2 (")) << text("n1");
   EXPECT_TRUE(says(text("n2"), "pool first, which takes new settings first")) << text("n2");
   EXPECT_TRUE(says(text("n2"), "has reached this node; it is being rolled out: ")) << text("n2");
+}
+
+// Its manager only cuts then, and nobody here knows whether the pool may sell.
+TEST_F(ExplainTest, WhatANewerVersionStoredOfEvictionsIsToldAsNotKnown) {
+  tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}}");
+  start();
+  EXPECT_TRUE(says(text("n1"), "evictions of the pool: sells what its settings give\n")) << text("n1");
+  const Json newer = Json::object({{"state.json", Json(R"({"schema":2,"pools":{"default":"open"}})")}});
+  must("PATCH", cat(kConfigPath, "/", model::kBudgetsName), Json::object({{"data", newer}}), kMerge);
+  run_for(10s);
+  const std::string told_now = text("n1");
+  EXPECT_TRUE(says(told_now, "evictions of the pool: a newer version counts them")) << told_now;
+  EXPECT_FALSE(says(told_now, "sells what its settings give")) << told_now;
+  EXPECT_FALSE(told().at("evictions", "known")->as_bool());
+  metric("n1", "1");
+  EXPECT_EQ(offer(told()), 17200) << "and the offer that it shows does not grow with what is free";
 }
 
 TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {

@@ -53,10 +53,12 @@ std::string settings_text(const SettingsGround& settings) {
 
 std::string evictions_text(const EvictionGround& evictions, base::WallTime now) {
   std::string out = "evictions of the pool: ";
-  if (evictions.breaker) {
+  if (!evictions.known) {
+    out += "a newer version counts them, and what they allow is not known here: offers are only cut";
+  } else if (evictions.breaker) {
     out += breaker_text(*evictions.breaker, now);
   } else {
-    out += evictions.guard.stopped ? "sells nothing new" : "sells what its settings give";
+    out += evictions.guard.stopped ? "sells nothing new" : "nothing is stopped for them";
   }
   if (evictions.guard.truthful) out += cat("; ", why(model::Reason::kBudgetOverReportGivenUp));
   out += "\n";
@@ -122,7 +124,8 @@ Json settings_json(const SettingsGround& settings) {
 }
 
 Json evictions_json(const EvictionGround& evictions) {
-  Json out = Json::object({{"breaker", evictions.breaker ? breaker_json(*evictions.breaker) : Json(nullptr)},
+  Json out = Json::object({{"known", Json(evictions.known)},
+                           {"breaker", evictions.breaker ? breaker_json(*evictions.breaker) : Json(nullptr)},
                            {"stopped", Json(evictions.guard.stopped)},
                            {"overReportGivenUp", Json(evictions.guard.truthful)},
                            {"backOffSeconds", seconds(evictions.back_off)}});

@@ -40,6 +40,7 @@ SettingsGround settings_ground(const Stored& stored, const RolloutState& state, 
 struct EvictionGround {
   std::optional<Breaker> breaker;             // of the pool; nullopt: not stored, or not recorded
   PoolGuard guard;                            // what comes of the pool's evictions
+  bool known = true;                          // false: a newer version counts them, and offers are only cut
   base::Duration back_off{0};                 // 0: the pool's nodes sell on after an eviction
   std::optional<base::Duration> evicted_ago;  // offline work of the node, last; as far as anybody can tell
   std::string told_by;                        // where that stands

@@ -35,7 +35,7 @@ TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) 
             "nodes run it, soaking\n"
             "  held since 2026-11-21T09:05:00Z: held: a pool with the new settings evicts more than the limit "
             "[TM-ROLLOUT-012]\n"
-            "evictions of the pool: sells what its settings give\n");
+            "evictions of the pool: nothing is stopped for them\n");
   Json out = Json::object();
   add_json(out, grounds);
   EXPECT_EQ(out.text_at("settings"), "aaaa");
@@ -69,6 +69,20 @@ TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
   const auto [after, none] = last(121s);
   EXPECT_NE(after.find("more than the 2m0s that it backs off"), std::string::npos) << after;
   EXPECT_EQ(none, 0);
+}
+
+TEST(GroundsText, WhatANewerVersionCountsIsNotGuessed) {
+  Grounds grounds;
+  grounds.evictions.breaker.emplace();  // closed, by the part of it that could be read
+  grounds.evictions.known = false;
+  const std::string told = render_text(grounds);
+  EXPECT_NE(told.find("evictions of the pool: a newer version counts them, and what they allow is not known here: "
+                      "offers are only cut\n"),
+            std::string::npos)
+      << told;
+  Json out = Json::object();
+  add_json(out, grounds);
+  EXPECT_FALSE(out.at("evictions", "known")->as_bool());
 }
 
 TEST(GroundsText, AYoungPodCountsByItsHistoryOnlyOnceItWasReported) {
