@@ -274,6 +274,7 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     around.least_ever = read.manager->least_ever;
   }
   around.evicted = evicted_by_side(read, now, around.mono);
+  grounds.evictions.side = around.evicted.last_side();
   const auto decision = manager::decide_node(node, around);
   grounds.evictions.guard = decision.standing.guard;
   grounds.evictions.known = !read.budgets.newer;
@@ -313,7 +314,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   const bool taken_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
   const auto& shown = taken_back ? decision.offer.plan : decision.plan();
   if (taken_back) notes.emplace_back("the numbers above are what the settings would give if the node were on");
-  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides};
+  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides,
+                                 policy::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
   if (options.json) {
     Json out = policy::render_json(shown, decision.snapshot, decision.strategy());
     out["state"] = policy::render_json(decision.standing.state);

@@ -126,7 +126,8 @@ TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
   EXPECT_EQ(source(seen, "Event default/").at("ageSeconds")->get_int().value_or(0), 30);
   EXPECT_TRUE(text("n1").starts_with("node n1: offers batch-cpu 3000m and ")) << text("n1");
   EXPECT_TRUE(says(text("n1"), "17200m")) << "what the formula gives is told too";
-  EXPECT_TRUE(says(text("n1"), "evicted 30s ago (Event default/n1.")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "work of Kubernetes on this node was evicted 30s ago (Event default/n1.")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "  kubernetes lost work: backs off for another 1m30s\n")) << text("n1");
   EXPECT_TRUE(says(text("n1"), "backs off for another 1m30s")) << text("n1");
 
   run_for(91s);
@@ -155,6 +156,8 @@ TEST_F(ExplainTest, AnEvictionOfYarnsWorkIsToldByTheNode) {
   EXPECT_EQ(offer(seen), 3000) << text("n1");
   EXPECT_EQ(seen.text_at("offer", "backsOff", "reason", "id"), "TM-BUDGET-017");
   EXPECT_EQ(seen.text_at("evictions", "last", "toldBy"), "Node n1");
+  EXPECT_EQ(seen.text_at("evictions", "last", "side"), "yarn");
+  EXPECT_EQ(seen.at("offer", "backsOff", "secondsLeft")->dump(), R"({"yarn":100})");
   EXPECT_EQ(seen.at("evictions", "last", "secondsAgo")->get_int().value_or(0), 20);
 }
 

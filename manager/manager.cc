@@ -442,10 +442,11 @@ class RunningManager final : public Manager {
     const policy::Pool& pool = settings_.pool_of(node);
     const base::Duration pause = policy::back_off_of(pool);
     if (pause == base::Duration(0) || !may_write()) return;
+    const bool yarn = side == policy::LedgerSide::kYarn;
     recorder_.record({"v1", "Node", "", std::string(node.meta.name), std::string(node.meta.uid)},
-                     kube::EventSeverity::kNormal,
-                     side == policy::LedgerSide::kYarn ? kYarnBacksOffEvent : kBacksOffEvent,
-                     base::cat(model::reason_sentence(model::Reason::kBudgetBackOff), " (",
+                     kube::EventSeverity::kNormal, yarn ? kYarnBacksOffEvent : kBacksOffEvent,
+                     base::cat(model::reason_sentence(model::Reason::kBudgetBackOff), " (work of ",
+                               yarn ? "YARN" : "Kubernetes", "; ",
                                std::chrono::ceil<std::chrono::seconds>(pause).count(), " s in pool ", pool.name, ")"));
   }
 

@@ -26,6 +26,10 @@ std::int64_t seconds(base::Duration length) {
   return std::chrono::floor<std::chrono::seconds>(length).count();
 }
 
+std::string_view side_name(LedgerSide side) {
+  return side == LedgerSide::kYarn ? "YARN" : "Kubernetes";
+}
+
 std::string settings_text(const SettingsGround& settings) {
   std::string out = cat("settings: ", settings.hash, ", pool ", settings.pool,
                         settings.canary ? ", which takes new settings first" : "", "\n");
@@ -68,8 +72,8 @@ std::string evictions_text(const EvictionGround& evictions, base::WallTime now) 
            cat("  after an eviction a node backs off for ", span(evictions.back_off), "; none of this node is known\n");
   }
   const base::Duration left = evictions.back_off - *evictions.evicted_ago;
-  out +=
-      cat("  offline work of the node was evicted ", span(*evictions.evicted_ago), " ago (", evictions.told_by, "): ");
+  out += cat("  offline work of ", side_name(evictions.side), " on this node was evicted ",
+             span(*evictions.evicted_ago), " ago (", evictions.told_by, "): ");
   if (left <= base::Duration(0)) return out + cat("more than the ", span(evictions.back_off), " that it backs off\n");
   return out + cat("backs off for another ", span(left), "\n");
 }
@@ -133,6 +137,7 @@ Json evictions_json(const EvictionGround& evictions) {
   if (evictions.evicted_ago) {
     const base::Duration left = std::max(evictions.back_off - *evictions.evicted_ago, base::Duration(0));
     out["last"] = Json::object({{"secondsAgo", seconds(*evictions.evicted_ago)},
+                                {"side", Json(evictions.side == LedgerSide::kYarn ? "yarn" : "kubernetes")},
                                 {"toldBy", Json(evictions.told_by)},
                                 {"backsOffSeconds", std::chrono::ceil<std::chrono::seconds>(left).count()}});
   }

@@ -13,6 +13,7 @@
 #include "model/pod.h"
 #include "model/resources.h"
 #include "policy/budget/budget.h"
+#include "policy/ledger/ledger.h"
 #include "policy/rollout/stored.h"
 
 namespace tidemark::policy {
@@ -43,6 +44,7 @@ struct EvictionGround {
   bool known = true;                          // false: a newer version counts them, and offers are only cut
   base::Duration back_off{0};                 // 0: the pool's nodes sell on after an eviction
   std::optional<base::Duration> evicted_ago;  // offline work of the node, last; as far as anybody can tell
+  LedgerSide side = LedgerSide::kKubernetes;  // whose work that was
   std::string told_by;                        // where that stands
 };
 
