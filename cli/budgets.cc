@@ -66,6 +66,7 @@ net::Task<Result<std::string>> report_budgets(net::EventLoop& loop, kube::Client
     if (out.empty()) out = "no task ended within the last day\n";
     if (!options.json && stored.counts) out += cat("as of ", base::format_rfc3339(book.until), "\n");
   }
+  if (!options.json && stored.newer) out += cat("note: ", manager::kBudgetsNewer, "\n");
   if (!options.json && !stored.problem.empty()) out += cat("note: ", stored.problem, "\n");
   co_return out;
 }

@@ -156,10 +156,7 @@ std::vector<policy::YoungPod> young_of(const ExplainOptions& options, const mode
   std::vector<policy::YoungPod> young;
   for (const model::PodView& view : snapshot.pods) {
     if (!view.warm_up) continue;
-    policy::YoungPod& each = young.emplace_back();
-    each.request = view.request;
-    each.left_permille = view.warm_up->left_permille;
-    each.expected = view.warm_up->expected;
+    policy::YoungPod& each = young.emplace_back(policy::young_pod(view, snapshot));
     const auto pod = std::ranges::find(pods, view.id, &manager::PodProjection::id);
     if (pod == pods.end()) continue;
     each.name = base::cat(pod->meta.ns, "/", pod->meta.name);
@@ -277,8 +274,10 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
     around.least_ever = read.manager->least_ever;
   }
   around.evicted = evicted_by_side(read, now, around.mono);
+  grounds.evictions.side = around.evicted.last_side();
   const auto decision = manager::decide_node(node, around);
   grounds.evictions.guard = decision.standing.guard;
+  grounds.evictions.known = !read.budgets.newer;
   const auto* budget = standing.budgets == nullptr ? nullptr : standing.budgets->pool(pool.name);
   if (budget != nullptr) grounds.evictions.breaker = budget->breaker;
   grounds.young = young_of(options, decision.snapshot, read.on.pods);
@@ -315,7 +314,8 @@ net::Task<Result<std::string>> explain_node(net::EventLoop& loop, kube::Client& 
   const bool taken_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
   const auto& shown = taken_back ? decision.offer.plan : decision.plan();
   if (taken_back) notes.emplace_back("the numbers above are what the settings would give if the node were on");
-  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides};
+  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides,
+                                 policy::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
   if (options.json) {
     Json out = policy::render_json(shown, decision.snapshot, decision.strategy());
     out["state"] = policy::render_json(decision.standing.state);

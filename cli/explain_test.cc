@@ -12,6 +12,7 @@
 #include "cli/testing/failing_transport.h"
 #include "manager/testing/cluster.h"
 #include "model/ended_tasks.h"
+#include "model/names.h"
 
 namespace tidemark::cli {
 namespace {
@@ -125,7 +126,8 @@ TEST_F(ExplainTest, ANodeThatBacksOffIsExplainedAsItIs) {
   EXPECT_EQ(source(seen, "Event default/").at("ageSeconds")->get_int().value_or(0), 30);
   EXPECT_TRUE(text("n1").starts_with("node n1: offers batch-cpu 3000m and ")) << text("n1");
   EXPECT_TRUE(says(text("n1"), "17200m")) << "what the formula gives is told too";
-  EXPECT_TRUE(says(text("n1"), "evicted 30s ago (Event default/n1.")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "work of Kubernetes on this node was evicted 30s ago (Event default/n1.")) << text("n1");
+  EXPECT_TRUE(says(text("n1"), "  kubernetes lost work: backs off for another 1m30s\n")) << text("n1");
   EXPECT_TRUE(says(text("n1"), "backs off for another 1m30s")) << text("n1");
 
   run_for(91s);
@@ -154,6 +156,8 @@ TEST_F(ExplainTest, AnEvictionOfYarnsWorkIsToldByTheNode) {
   EXPECT_EQ(offer(seen), 3000) << text("n1");
   EXPECT_EQ(seen.text_at("offer", "backsOff", "reason", "id"), "TM-BUDGET-017");
   EXPECT_EQ(seen.text_at("evictions", "last", "toldBy"), "Node n1");
+  EXPECT_EQ(seen.text_at("evictions", "last", "side"), "yarn");
+  EXPECT_EQ(seen.at("offer", "backsOff", "secondsLeft")->dump(), R"({"yarn":100})");
   EXPECT_EQ(seen.at("evictions", "last", "secondsAgo")->get_int().value_or(0), 20);
 }
 
@@ -266,6 +270,22 @@ TEST_F(ExplainTest, WhichRevisionHoldsOnANodeAndWhyThatOne) {
   EXPECT_TRUE(says(text("n2"), "has reached this node; it is being rolled out: ")) << text("n2");
 }
 
+// Its manager only cuts then, and nobody here knows whether the pool may sell.
+TEST_F(ExplainTest, WhatANewerVersionStoredOfEvictionsIsToldAsNotKnown) {
+  tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}}");
+  start();
+  EXPECT_TRUE(says(text("n1"), "evictions of the pool: sells what its settings give\n")) << text("n1");
+  const Json newer = Json::object({{"state.json", Json(R"({"schema":2,"pools":{"default":"open"}})")}});
+  must("PATCH", cat(kConfigPath, "/", model::kBudgetsName), Json::object({{"data", newer}}), kMerge);
+  run_for(10s);
+  const std::string told_now = text("n1");
+  EXPECT_TRUE(says(told_now, "evictions of the pool: a newer version counts them")) << told_now;
+  EXPECT_FALSE(says(told_now, "sells what its settings give")) << told_now;
+  EXPECT_FALSE(told().at("evictions", "known")->as_bool());
+  metric("n1", "1");
+  EXPECT_EQ(offer(told()), 17200) << "and the offer that it shows does not grow with what is free";
+}
+
 TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {
   tidemark("{schema: 1, mode: enforce, rollout: {pace: at-once}, profile: tidemark, warmUp: 10m}");
   start();
@@ -311,7 +331,9 @@ TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {
   EXPECT_EQ(one.text_at("pod"), "jobs/web-1") << text("n1");
   EXPECT_EQ(one.text_at("workload"), "jobs/StatefulSet/web");
   EXPECT_EQ(one.at("leftPermille")->get_int().value_or(0), 500);
-  EXPECT_EQ(one.text_at("reason", "id"), "TM-SAFE-011");
+  EXPECT_EQ(one.text_at("reason", "id"), "TM-SAFE-010") << "it counts with its request as long as nobody measured it";
+  EXPECT_EQ(young.member("safeguards")->as_array().back().text_at("id"), "TM-SAFE-010") << "and the formula says so";
+  EXPECT_TRUE(says(text("n1"), "not reported yet: ")) << text("n1");
   const std::int64_t expected = one.at("expected", "cpu")->get_int().value_or(0);
   EXPECT_TRUE(3000 <= expected && expected <= 3200) << expected << ": a twentieth of what it used at most";
   const Json history = source(young, one.text_at("profile"));
@@ -319,6 +341,11 @@ TEST_F(ExplainTest, AYoungPodIsNamedWithTheHistoryThatItCountsBy) {
   EXPECT_TRUE(history.text_at("object").starts_with("ConfigMap koordinator-system/tidemark-history-profiles-"));
   EXPECT_FALSE(history.text_at("revision").empty());
   EXPECT_TRUE(says(std::string(history.text_at("gives")), "jobs/StatefulSet/web"));
+
+  report("web-1");
+  const Json seen = told();
+  EXPECT_EQ(seen.member("youngPods")->as_array()[0].text_at("reason", "id"), "TM-SAFE-011") << text("n1");
+  EXPECT_EQ(seen.member("safeguards")->as_array().back().text_at("id"), "TM-SAFE-011");
 }
 
 }  // namespace

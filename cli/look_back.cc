@@ -92,7 +92,8 @@ std::vector<policy::Source> sources_then(const manager::DecisionRecord& record, 
 
 std::string explanation(const manager::NodeDecision& decision, const policy::Grounds& grounds,
                         const std::vector<policy::Source>& sources, const std::vector<std::string>& notes, bool json) {
-  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides};
+  const policy::OfferNames names{decision.strategy().profile, decision.calendar, &decision.basis.overrides,
+                                 policy::back_off_left(*decision.pool, decision.basis.evicted, decision.basis.mono)};
   if (json) {
     Json out = policy::render_json(decision.offer.plan, decision.snapshot, decision.strategy());
     policy::add_json(out, grounds);
@@ -216,14 +217,11 @@ policy::Grounds grounds_then(const manager::DecisionRecord& record, const manage
   grounds.evictions.back_off = policy::back_off_of(pool);
   if (const auto evicted = record.basis.evicted.last()) {
     grounds.evictions.evicted_ago = record.basis.mono - *evicted;
+    grounds.evictions.side = record.basis.evicted.last_side();
     grounds.evictions.told_by = "as the manager saw it";
   }
   for (const model::PodView& pod : record.snapshot.pods) {
-    if (!pod.warm_up) continue;
-    policy::YoungPod& young = grounds.young.emplace_back();
-    young.request = pod.request;
-    young.left_permille = pod.warm_up->left_permille;
-    young.expected = pod.warm_up->expected;
+    if (pod.warm_up) grounds.young.push_back(policy::young_pod(pod, record.snapshot));
   }
   return grounds;
 }

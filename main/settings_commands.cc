@@ -93,7 +93,9 @@ int run_list(const std::vector<std::string>& args) {
 }
 
 int run_undo(const std::vector<std::string>& args) {
-  Command command("undo", "Brings earlier settings back: those that a roll-out began from, or the last ones before.");
+  Command command("undo",
+                  "Brings earlier settings back: those that a roll-out began from, or the last ones before. For good: "
+                  "an end would write back, with nobody looking, what was just undone.");
   std::int64_t to = 0;
   command.declare_change();
   command.flags()
@@ -118,7 +120,9 @@ int run_hold(const std::vector<std::string>& args) {
 }
 
 int run_resume(const std::vector<std::string>& args) {
-  Command command("resume", "Lets a held roll-out of settings go on, or a pool that evictions stopped sell again.");
+  Command command("resume",
+                  "Lets a held roll-out of settings go on, or a pool that evictions stopped sell again. For good: to "
+                  "stand still again, hold again.");
   bool now = false;
   command.declare_change();
   command.flags().boolean("now", now, "every node takes the new settings at once");

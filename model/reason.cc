@@ -100,8 +100,10 @@ constexpr ReasonInfo kReasons[] = {
     ReasonInfo{Reason::kSafeZoneThirdParty, "TM-SAFE-008",
                "what third parties hold is taken off the zones in equal parts"},
     ReasonInfo{Reason::kSafeNumaOnce, "TM-SAFE-009", "a NUMA node that a pod lists twice counts once"},
-    ReasonInfo{Reason::kSafeWarmUpRequest, "TM-SAFE-010",
-               "online pods that are still warming up count with their request: nothing is known of their workload"},
+    ReasonInfo{
+        Reason::kSafeWarmUpRequest, "TM-SAFE-010",
+        "online pods that are still warming up count with their request, or their use where that is more: nothing "
+        "is known of their workload, or nothing was reported of them yet"},
     ReasonInfo{Reason::kSafeWarmUpProfile, "TM-SAFE-011",
                "online pods that are still warming up count from their request down to what their workload uses"},
 

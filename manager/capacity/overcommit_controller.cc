@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "manager/capacity/capacity_due.h"
 #include "manager/capacity/capacity_patch.h"
+#include "manager/capacity/yarn_offer.h"
 #include "manager/state/oversold_taint.h"
 #include "model/names.h"
 #include "policy/offer/zones_follow.h"
@@ -16,9 +18,6 @@ namespace {
 
 // A node whose status changes in the very moment of each write is put back into the queue after so many tries.
 constexpr int kTriesMax = 3;
-
-// Each node is looked at so often at least. It also keeps sums with settings, which know no upper end, within range.
-constexpr std::chrono::hours kLookAgainMax(24);
 
 WriteEnd end_of(const Result<std::string>& written) {
   if (written) return WriteEnd::kDone;
@@ -51,74 +50,6 @@ bool still_reports(const NodeDecision& decision, base::WallTime now) {
   return base::Duration(age_ns) <= std::chrono::minutes(limit);
 }
 
-std::optional<model::YarnOffer> yarn_offer_on(const kube::Node& node) {
-  const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
-  if (text == nullptr) return std::nullopt;
-  auto offer = model::parse_yarn_offer(text->view());
-  return offer ? std::optional(std::move(*offer)) : std::nullopt;
-}
-
-// What is told with an offer: of one that goes with another, or cannot be read, nothing is in force.
-std::vector<model::Reclaim> reclaim_with(const kube::Node& node, const model::YarnOffer& offer) {
-  const auto* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
-  if (text == nullptr) return {};
-  auto reclaim = model::parse_yarn_reclaim(text->view());
-  if (!reclaim || reclaim->generation != offer.generation) return {};
-  return std::move(reclaim->classes);
-}
-
-// The largest that the node carries, in our offer or in the operator's book.
-std::int64_t yarn_generation(const kube::Node& node) {
-  std::int64_t largest = 0;
-  if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
-    if (const auto offer = model::parse_yarn_offer(text->view())) largest = offer->generation;
-  }
-  if (const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation)) {
-    if (const auto book = model::parse_yarn_book(text->view())) largest = std::max(largest, book->generation);
-  }
-  return largest;
-}
-
-// The offer that the node carries, as it is once all of it is known; nullopt: it says so already.
-std::optional<model::YarnOffer> settled_yarn_offer(const kube::Node& node) {
-  const auto* offer_text = node.meta.annotations.find(model::kYarnOfferAnnotation);
-  const auto* book_text = node.meta.annotations.find(model::kYarnBookAnnotation);
-  if (offer_text == nullptr || book_text == nullptr) return std::nullopt;
-  const auto offer = model::parse_yarn_offer(offer_text->view());
-  const auto book = model::parse_yarn_book(book_text->view());
-  if (!offer || !book) return std::nullopt;
-  const auto settled = policy::settled_offer(*book, *offer);
-  if (!settled) return std::nullopt;
-  const auto up_to = [](const model::YarnOffer& of) {
-    return model::ExtendedResources{of.up_to.cpu, of.up_to.memory, {}, {}};
-  };
-  return policy::needs_cut_write(up_to(*offer), up_to(*settled)).write ? settled : std::nullopt;
-}
-
-// Whether YARN must hear of another offer. It rides on the same write as Kubernetes' amounts, so that no moment has the
-// growth of one side without the cut of the other.
-policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
-  if (decision.plan().action == policy::PlanAction::kHold) return {};
-  const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
-  if (!decision.yarn_offer) {
-    if (text == nullptr && !node.meta.annotations.has(model::kYarnReclaimAnnotation)) return {};
-    return {true, model::Reason::kWriteDisappears};
-  }
-  const auto told = yarn_offer_on(node);
-  if (!told) return {true, model::Reason::kWriteAppears};
-  if (policy::worth_telling(reclaim_with(node, *told), policy::told(decision.yarn_reclaim))) {
-    return {true, model::Reason::kLedgerReclaim};
-  }
-  if (drain_in_force(node, *told, decision.basis.now) != decision.yarn_drain) {
-    return {true, model::Reason::kLineDraining};
-  }
-  const model::ExtendedResources is{told->offer.cpu, told->offer.memory, {}, {}};
-  const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
-  if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
-  if (told->offer == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
-  return policy::needs_write(is, wanted, base::Duration(0), decision.strategy().values);
-}
-
 std::string_view action_word(policy::PlanAction action) {
   switch (action) {
     case policy::PlanAction::kPublish:
@@ -143,29 +74,6 @@ model::ExtendedResources in_full(const CapacityWrite& write, const model::Extend
     all.mid_memory = carried.mid_memory;
   }
   return all;
-}
-
-model::ExtendedResources as_extended(const model::Resources& batch) {
-  return {batch.cpu, batch.memory, std::nullopt, std::nullopt};
-}
-
-template <class Amount>
-bool less_or_gone(const std::optional<Amount>& wanted, const std::optional<Amount>& carried) {
-  return carried && (!wanted || *wanted < *carried);
-}
-
-// Some amount is to be lower than the node carries it, or to go.
-bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResources& carried) {
-  return less_or_gone(wanted.batch_cpu, carried.batch_cpu) || less_or_gone(wanted.batch_memory, carried.batch_memory) ||
-         less_or_gone(wanted.mid_cpu, carried.mid_cpu) || less_or_gone(wanted.mid_memory, carried.mid_memory);
-}
-
-// A node's own annotation is held to no range: below these each look at the node would be a write.
-policy::WriteThresholds within_sense(const NodeDecision& decision) {
-  policy::WriteThresholds thresholds(decision.strategy().values);
-  thresholds.refresh_s = std::max<std::int64_t>(thresholds.refresh_s, 1);
-  thresholds.difference = std::max(thresholds.difference, 0.0);
-  return thresholds;
 }
 
 // A node is looked at once in many seconds, so its pods are in no cache by then: all are asked of memory at once, and
@@ -248,10 +156,11 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
     policy::keep_cuts_only(decision.node.obeyed.plan, decision.node.snapshot);
     decision.node.keep_yarn_from_growing();
   }
-  decision.again_after = look_again(decision.node);
+  decision.again_after = look_again(decision.node, loop_.clock().wall());
   decision.config_hash = revision.hash;
   if (!decision.node.writes()) return decision;
-  decision.write = worth_a_write(decision.node);
+  decision.write =
+      worth_a_write(decision.node, writes_.since(node_name, leadership_.epoch(), loop_.clock().monotonic()));
   // The mark goes with the amounts, and for it alone they are written as well.
   if (decision.write.reason != model::Reason::kWriteState && decision.node.oversold() != has_oversold_mark(node) &&
       decision.node.plan().action != policy::PlanAction::kHold) {
@@ -274,64 +183,6 @@ OvercommitController::Decision OvercommitController::decide(const model::NodeNam
     decision.write = {true, model::Reason::kWriteSettings};
   }
   return decision;
-}
-
-policy::WriteDecision OvercommitController::worth_a_write(const NodeDecision& decision) const {
-  if (decision.plan().action == policy::PlanAction::kHold) return {};
-  const auto& published = decision.snapshot.published;
-  const bool takes_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
-  if (takes_back &&
-      (lowers(decision.plan().publish, published) ||
-       (decision.snapshot.origin && decision.plan().origin && *decision.snapshot.origin != model::Resources{} &&
-        *decision.plan().origin == model::Resources{}))) {
-    return {true, model::Reason::kWriteState};
-  }
-  if ((decision.offer.stopped || decision.offer.backs_off) && lowers(decision.plan().publish, published)) {
-    return {true, decision.offer.stopped ? model::Reason::kWriteStopped : model::Reason::kWriteBackedOff};
-  }
-  const auto since_write =
-      writes_.since(model::NodeName(decision.snapshot.name), leadership_.epoch(), loop_.clock().monotonic());
-  const policy::WriteThresholds thresholds = within_sense(decision);
-  const auto needed =
-      policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
-  if (needed.write || !decision.plan().origin) return needed;
-  const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
-  if (cuts_at_once) {
-    const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
-    if (cut.write) return cut;
-    if (decision.snapshot.origin) {
-      const auto less =
-          policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
-      if (less.write) return less;
-    }
-  }
-
-  // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
-  // too.
-  if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
-  return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
-                             base::Duration(0), thresholds);
-}
-
-std::optional<base::Duration> OvercommitController::look_again(const NodeDecision& decision) const {
-  if (!decision.strategy().enabled) return decision.standing.state.again_after;
-  const auto& values = decision.strategy().values;
-  // The contract refreshes a node once its last write is older than this.
-  using std::chrono::minutes, std::chrono::seconds;
-  constexpr std::int64_t kMaxS = seconds(kLookAgainMax).count();
-  base::Duration next = seconds(std::clamp<std::int64_t>(values.update_time_threshold_s, 1, kMaxS) + 1);
-  if (decision.snapshot.metric && decision.snapshot.metric->update_time) {
-    const minutes degrade(std::clamp<std::int64_t>(values.degrade_time_minutes, 0, minutes(kLookAgainMax).count()));
-    std::int64_t age_ns = 0;
-    const bool far = __builtin_sub_overflow(loop_.clock().wall().since_epoch.count(),
-                                            decision.snapshot.metric->update_time->since_epoch.count(), &age_ns);
-    const base::Duration left = degrade + seconds(1) - base::Duration(age_ns);
-    if (!far && left > base::Duration(0)) next = std::min(next, left);
-  }
-  if (decision.offer.again_after) next = std::clamp<base::Duration>(*decision.offer.again_after, seconds(1), next);
-  // When an order ends, or draining is over, to the moment.
-  if (decision.standing.state.again_after) next = std::min(next, *decision.standing.state.again_after);
-  return next;
 }
 
 net::Task<Result<kube::Node>> OvercommitController::read_again(model::NodeName node_name, bool ahead) {
@@ -416,7 +267,7 @@ net::Task<Result<OvercommitController::Outcome>> OvercommitController::reconcile
 
 OvercommitController::Settled OvercommitController::settled(Done done, const Decision& decision) {
   const policy::ZonesPlan& zones = decision.node.plan().zones;
-  Settled out{{done, decision.again_after}, zones, within_sense(decision.node)};
+  Settled out{{done, decision.again_after}, zones, write_thresholds(decision.node)};
   if (decision.node.strategy().profile != policy::Profile::kTidemark && zones.reason != model::Reason::kZonesScaled &&
       zones.reason != model::Reason::kZonesHeld) {
     return out;
@@ -440,43 +291,6 @@ void OvercommitController::forget(const model::NodeName& node_name) {
   journal_.forget(node_name);
 }
 
-// YARN's part of a write.
-void OvercommitController::tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts,
-                                     CapacityWrite& write) const {
-  using policy::AnnotationAction;
-  const auto told = yarn_offer_on(node);
-  auto reclaim = policy::told(decision.yarn_reclaim);
-  const auto no_reclaim =
-      node.meta.annotations.has(model::kYarnReclaimAnnotation) ? AnnotationAction::kRemove : AnnotationAction::kKeep;
-  if (!decision.yarn_offer) {
-    if (!amounts) return;
-    if (node.meta.annotations.has(model::kYarnOfferAnnotation)) write.yarn_action = AnnotationAction::kRemove;
-    write.yarn_reclaim_action = no_reclaim;
-    if (node.meta.annotations.has(model::kYarnDrainAnnotation)) write.yarn_drain_action = AnnotationAction::kRemove;
-    return;
-  }
-  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(reclaim_with(node, *told), reclaim) &&
-      drain_in_force(node, *told, decision.basis.now) == decision.yarn_drain) {
-    // The same offer keeps its number: nobody has to confirm it again.
-    if (const auto offer = settled_yarn_offer(node)) {
-      write.yarn_action = AnnotationAction::kSet;
-      write.yarn_offer = *offer;
-    }
-    return;
-  }
-  write.yarn_action = AnnotationAction::kSet;
-  write.yarn_offer =
-      policy::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), loop_.clock().wall());
-  write.yarn_reclaim_action = reclaim.empty() ? no_reclaim : AnnotationAction::kSet;
-  write.yarn_reclaim = {write.yarn_offer.generation, std::move(reclaim)};
-  if (decision.yarn_drain) {
-    write.yarn_drain_action = AnnotationAction::kSet;
-    write.yarn_drain = {write.yarn_offer.generation, *decision.yarn_drain};
-  } else if (node.meta.annotations.has(model::kYarnDrainAnnotation)) {
-    write.yarn_drain_action = AnnotationAction::kRemove;
-  }
-}
-
 CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decision& decision,
                                              std::int64_t epoch) const {
   CapacityWrite write;
@@ -491,7 +305,7 @@ CapacityWrite OvercommitController::write_of(const kube::Node& node, const Decis
   if (ratio.annotate) write.normalization = policy::ratio_text(*ratio.ratio_percent);
   write.amplification_action = decision.node.plan().amplification.action;
   write.amplification = decision.node.plan().amplification.text;
-  tell_yarn(node, decision.node, amounts, write);
+  tell_yarn(node, decision.node, amounts, loop_.clock().wall(), write);
   if (amounts && decision.node.oversold() != has_oversold_mark(node)) {
     write.oversold_action =
         decision.node.oversold() ? policy::AnnotationAction::kSet : policy::AnnotationAction::kRemove;

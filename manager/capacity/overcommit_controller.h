@@ -123,7 +123,6 @@ class OvercommitController {
   };
   Decision decide(const model::NodeName& node_name, const kube::Node& node, const Revision& revision,
                   bool repair) const;
-  policy::WriteDecision worth_a_write(const NodeDecision& decision) const;
   struct Settled {
     Outcome outcome;
     policy::ZonesPlan zones;  // with kUnchanged and kWritten
@@ -132,7 +131,6 @@ class OvercommitController {
   };
   static Settled settled(Done done, const Decision& decision);
   net::Task<Result<Settled>> settle_node(model::NodeName node_name);
-  std::optional<base::Duration> look_again(const NodeDecision& decision) const;
   void observe(const model::NodeName& node, const Decision& decision);
   void count_plugins(const NodeDecision& decision);
   void count_reconcile(std::string_view what, bool succeeded);
@@ -140,7 +138,6 @@ class OvercommitController {
   void remember(const model::NodeName& node_name, const policy::OfferState& state);
   void forget(const model::NodeName& node_name);
   CapacityWrite write_of(const kube::Node& node, const Decision& decision, std::int64_t epoch) const;
-  void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, CapacityWrite& write) const;
   net::Task<Result<kube::Node>> read_again(model::NodeName node_name, bool ahead);
   LeftAs left_as(const kube::Node& node) const;
 

@@ -293,32 +293,23 @@ void apply_stop(const OfferInput& input, const LedgerConfig& ledger, OfferState&
   offer.stopped = terms;
 }
 
-// How much longer; not at all: nullopt.
-std::optional<base::Duration> backs_off_for(const OfferInput& input, std::optional<base::MonotonicTime> evicted) {
-  const base::Duration pause = back_off_of(input.pool);
-  if (!evicted || *evicted > input.mono) return std::nullopt;
-  const base::Duration left = pause - (input.mono - *evicted);
-  return left > base::Duration(0) ? std::optional(left) : std::nullopt;
-}
-
 void apply_back_off(const OfferInput& input, const LedgerConfig& ledger, OfferState& state, Offer& offer) {
   OvercommitPlan& plan = offer.plan;
   if (offer.stopped || plan.action != PlanAction::kPublish || !plan.origin) return;
-  const auto kubernetes_left = backs_off_for(input, input.evicted.kubernetes);
-  const auto yarn_left = backs_off_for(input, input.evicted.yarn);
-  if (!kubernetes_left && !yarn_left) return;
-  for (const auto& left : {kubernetes_left, yarn_left}) {
-    if (left) sooner(offer.again_after, *left);
+  const BackOffLeft left = back_off_left(input.pool, input.evicted, input.mono);
+  if (!left.any()) return;
+  for (const auto& side : {left.kubernetes, left.yarn}) {
+    if (side) sooner(offer.again_after, *side);
   }
   const Resources origin = *plan.origin;
   const auto published = plan.publish;
   const auto yarn = offer.yarn_offer;
   StopTerms terms = sell_nothing_new(input, ledger, offer);
   if (offer.rejected) terms.wanted = offer.rejected->wanted;
-  if (ledger.class_aware && yarn && !yarn_left) {
+  if (ledger.class_aware && yarn && !left.yarn) {
     plan.origin = origin;
     offer.yarn_offer = yarn;
-  } else if (ledger.class_aware && yarn && !kubernetes_left) {
+  } else if (ledger.class_aware && yarn && !left.kubernetes) {
     plan.origin = origin;
     plan.publish = published;
   }
@@ -378,6 +369,15 @@ OfferStep offer(const OfferState& state, OfferInput input) {
   apply_back_off(input, ledger, out.state, offer);
   apply_zones(input, formula, offer);
   return out;
+}
+
+BackOffLeft back_off_left(const Pool& pool, const LastEvicted& evicted, base::MonotonicTime now) {
+  const base::Duration pause = back_off_of(pool);
+  const auto left = [&](std::optional<base::MonotonicTime> at) -> std::optional<base::Duration> {
+    if (!at || *at > now || now - *at >= pause) return std::nullopt;
+    return pause - (now - *at);
+  };
+  return {left(evicted.kubernetes), left(evicted.yarn)};
 }
 
 model::Resources kubernetes_real(const Pool& pool, const Calendar* calendar, const PoolGuard& guard,

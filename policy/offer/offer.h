@@ -37,6 +37,8 @@ namespace tidemark::policy {
 struct LastEvicted {
   std::optional<base::MonotonicTime> kubernetes, yarn;
   std::optional<base::MonotonicTime> last() const { return std::max(kubernetes, yarn); }
+  // Whose work that was; of no meaning where there was none.
+  LedgerSide last_side() const { return yarn > kubernetes ? LedgerSide::kYarn : LedgerSide::kKubernetes; }
   bool operator==(const LastEvicted&) const = default;
 };
 
@@ -117,6 +119,13 @@ struct OfferStep {
 // Total, and bounded like its parts: nothing is negative, and with profile tidemark no more is offered than the
 // formulas give while the node's reports are fresh.
 OfferStep offer(const OfferState& state, OfferInput input);
+
+// For how much longer a node backs off because of what was evicted of each side's work; nullopt: not because of that.
+struct BackOffLeft {
+  std::optional<base::Duration> kubernetes, yarn;
+  bool any() const { return kubernetes || yarn; }
+};
+BackOffLeft back_off_left(const Pool& pool, const LastEvicted& evicted, base::MonotonicTime now);
 
 // What there is of so much that Kubernetes is told, by what its side over-reports now.
 model::Resources kubernetes_real(const Pool& pool, const Calendar* calendar, const PoolGuard& guard,

@@ -1,5 +1,6 @@
 #include "policy/render/grounds_text.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,6 +24,10 @@ std::string span(base::Duration length) {
 
 std::int64_t seconds(base::Duration length) {
   return std::chrono::floor<std::chrono::seconds>(length).count();
+}
+
+std::string_view side_name(LedgerSide side) {
+  return side == LedgerSide::kYarn ? "YARN" : "Kubernetes";
 }
 
 std::string settings_text(const SettingsGround& settings) {
@@ -52,10 +57,12 @@ std::string settings_text(const SettingsGround& settings) {
 
 std::string evictions_text(const EvictionGround& evictions, base::WallTime now) {
   std::string out = "evictions of the pool: ";
-  if (evictions.breaker) {
+  if (!evictions.known) {
+    out += "a newer version counts them, and what they allow is not known here: offers are only cut";
+  } else if (evictions.breaker) {
     out += breaker_text(*evictions.breaker, now);
   } else {
-    out += evictions.guard.stopped ? "sells nothing new" : "sells what its settings give";
+    out += evictions.guard.stopped ? "sells nothing new" : "nothing is stopped for them";
   }
   if (evictions.guard.truthful) out += cat("; ", why(model::Reason::kBudgetOverReportGivenUp));
   out += "\n";
@@ -65,10 +72,15 @@ std::string evictions_text(const EvictionGround& evictions, base::WallTime now) 
            cat("  after an eviction a node backs off for ", span(evictions.back_off), "; none of this node is known\n");
   }
   const base::Duration left = evictions.back_off - *evictions.evicted_ago;
-  out +=
-      cat("  offline work of the node was evicted ", span(*evictions.evicted_ago), " ago (", evictions.told_by, "): ");
+  out += cat("  offline work of ", side_name(evictions.side), " on this node was evicted ",
+             span(*evictions.evicted_ago), " ago (", evictions.told_by, "): ");
   if (left <= base::Duration(0)) return out + cat("more than the ", span(evictions.back_off), " that it backs off\n");
   return out + cat("backs off for another ", span(left), "\n");
+}
+
+// As measure() of policy/overcommit counts it.
+model::Reason counted_by(const YoungPod& pod) {
+  return pod.expected && pod.reported ? model::Reason::kSafeWarmUpProfile : model::Reason::kSafeWarmUpRequest;
 }
 
 std::string young_text(const std::vector<YoungPod>& young) {
@@ -81,11 +93,10 @@ std::string young_text(const std::vector<YoungPod>& young) {
     if (pod.expected) {
       out += cat(", about to use ", amount_text(pod.expected->cpu), " and ", amount_text(pod.expected->memory));
       if (!pod.workload.empty()) out += cat(" as ", pod.workload, " does at this hour (", pod.profile, ")");
-      out += cat(": ", why(model::Reason::kSafeWarmUpProfile), "\n");
-    } else {
-      if (!pod.workload.empty()) out += cat(", no history of ", pod.workload, " at this hour");
-      out += cat(": ", why(model::Reason::kSafeWarmUpRequest), "\n");
+    } else if (!pod.workload.empty()) {
+      out += cat(", no history of ", pod.workload, " at this hour");
     }
+    out += cat(pod.reported ? "" : ", not reported yet", ": ", why(counted_by(pod)), "\n");
   }
   return out;
 }
@@ -117,7 +128,8 @@ Json settings_json(const SettingsGround& settings) {
 }
 
 Json evictions_json(const EvictionGround& evictions) {
-  Json out = Json::object({{"breaker", evictions.breaker ? breaker_json(*evictions.breaker) : Json(nullptr)},
+  Json out = Json::object({{"known", Json(evictions.known)},
+                           {"breaker", evictions.breaker ? breaker_json(*evictions.breaker) : Json(nullptr)},
                            {"stopped", Json(evictions.guard.stopped)},
                            {"overReportGivenUp", Json(evictions.guard.truthful)},
                            {"backOffSeconds", seconds(evictions.back_off)}});
@@ -125,6 +137,7 @@ Json evictions_json(const EvictionGround& evictions) {
   if (evictions.evicted_ago) {
     const base::Duration left = std::max(evictions.back_off - *evictions.evicted_ago, base::Duration(0));
     out["last"] = Json::object({{"secondsAgo", seconds(*evictions.evicted_ago)},
+                                {"side", Json(evictions.side == LedgerSide::kYarn ? "yarn" : "kubernetes")},
                                 {"toldBy", Json(evictions.told_by)},
                                 {"backsOffSeconds", std::chrono::ceil<std::chrono::seconds>(left).count()}});
   }
@@ -134,14 +147,14 @@ Json evictions_json(const EvictionGround& evictions) {
 Json young_json(const std::vector<YoungPod>& young) {
   Json out = Json::array();
   for (const YoungPod& pod : young) {
-    const auto reason = pod.expected ? model::Reason::kSafeWarmUpProfile : model::Reason::kSafeWarmUpRequest;
     out.as_array().push_back(Json::object({{"pod", text_or_null(pod.name)},
                                            {"workload", text_or_null(pod.workload)},
                                            {"leftPermille", pod.left_permille},
                                            {"request", resources_json(pod.request)},
                                            {"expected", pod.expected ? resources_json(*pod.expected) : Json(nullptr)},
                                            {"profile", text_or_null(pod.profile)},
-                                           {"reason", why_json(reason)}}));
+                                           {"reported", Json(pod.reported)},
+                                           {"reason", why_json(counted_by(pod))}}));
   }
   return out;
 }
@@ -163,6 +176,18 @@ SettingsGround settings_ground(const Stored& stored, const RolloutState& state, 
     ground.hold = state.hold;
   }
   return ground;
+}
+
+YoungPod young_pod(const model::PodView& pod, const model::NodeSnapshot& node) {
+  YoungPod young;
+  young.request = pod.request;
+  if (pod.warm_up) {
+    young.left_permille = pod.warm_up->left_permille;
+    young.expected = pod.warm_up->expected;
+  }
+  young.reported =
+      node.metric && std::ranges::find(node.metric->pods, pod.id, &model::PodUsage::id) != node.metric->pods.end();
+  return young;
 }
 
 std::string render_text(const Grounds& grounds) {

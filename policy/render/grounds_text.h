@@ -9,8 +9,11 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/node.h"
+#include "model/pod.h"
 #include "model/resources.h"
 #include "policy/budget/budget.h"
+#include "policy/ledger/ledger.h"
 #include "policy/rollout/stored.h"
 
 namespace tidemark::policy {
@@ -38,8 +41,10 @@ SettingsGround settings_ground(const Stored& stored, const RolloutState& state, 
 struct EvictionGround {
   std::optional<Breaker> breaker;             // of the pool; nullopt: not stored, or not recorded
   PoolGuard guard;                            // what comes of the pool's evictions
+  bool known = true;                          // false: a newer version counts them, and offers are only cut
   base::Duration back_off{0};                 // 0: the pool's nodes sell on after an eviction
   std::optional<base::Duration> evicted_ago;  // offline work of the node, last; as far as anybody can tell
+  LedgerSide side = LedgerSide::kKubernetes;  // whose work that was
   std::string told_by;                        // where that stands
 };
 
@@ -50,7 +55,10 @@ struct YoungPod {
   std::int64_t left_permille = 0;            // of the ramp
   std::optional<model::Resources> expected;  // by the history of its workload, at this hour
   std::string profile;                       // the object that holds it
+  bool reported = false;                     // without a report it counts with its request, whatever was expected
 };
+// What a node's snapshot says of one of its pods that warm up; who it is it does not say.
+YoungPod young_pod(const model::PodView& pod, const model::NodeSnapshot& node);
 
 struct Grounds {
   base::WallTime now;

@@ -35,7 +35,7 @@ TEST(GroundsText, ARevisionThatIsKeptSaysWhichIsRolledOutAndWhyThatStandsStill) 
             "nodes run it, soaking\n"
             "  held since 2026-11-21T09:05:00Z: held: a pool with the new settings evicts more than the limit "
             "[TM-ROLLOUT-012]\n"
-            "evictions of the pool: sells what its settings give\n");
+            "evictions of the pool: nothing is stopped for them\n");
   Json out = Json::object();
   add_json(out, grounds);
   EXPECT_EQ(out.text_at("settings"), "aaaa");
@@ -69,6 +69,41 @@ TEST(GroundsText, ABackOffSaysHowMuchOfItIsLeftAndNeverLessThanNothing) {
   const auto [after, none] = last(121s);
   EXPECT_NE(after.find("more than the 2m0s that it backs off"), std::string::npos) << after;
   EXPECT_EQ(none, 0);
+}
+
+TEST(GroundsText, WhatANewerVersionCountsIsNotGuessed) {
+  Grounds grounds;
+  grounds.evictions.breaker.emplace();  // closed, by the part of it that could be read
+  grounds.evictions.known = false;
+  const std::string told = render_text(grounds);
+  EXPECT_NE(told.find("evictions of the pool: a newer version counts them, and what they allow is not known here: "
+                      "offers are only cut\n"),
+            std::string::npos)
+      << told;
+  Json out = Json::object();
+  add_json(out, grounds);
+  EXPECT_FALSE(out.at("evictions", "known")->as_bool());
+}
+
+TEST(GroundsText, AYoungPodCountsByItsHistoryOnlyOnceItWasReported) {
+  model::PodView pod{.id = {"jobs", "web-1"}, .request = {model::CpuMilli{8000}, model::MemoryBytes{1 << 30}}};
+  pod.warm_up = {500, model::Resources{model::CpuMilli{3000}, model::MemoryBytes{1 << 20}}};
+  model::NodeSnapshot node;
+  node.metric.emplace();
+  const auto told = [&] {
+    Grounds grounds;
+    grounds.young = {young_pod(pod, node)};
+    Json out = Json::object();
+    add_json(out, grounds);
+    return std::pair(render_text(grounds), std::string(out.member("youngPods")->as_array()[0].text_at("reason", "id")));
+  };
+  const auto [before, by_request] = told();
+  EXPECT_NE(before.find("about to use 3000m and 1048576 (1.0 MiB), not reported yet: "), std::string::npos) << before;
+  EXPECT_EQ(by_request, "TM-SAFE-010") << "policy/overcommit counts it with its request";
+  node.metric->pods.push_back({pod.id, {}, model::PriorityClass::kProd, model::Qos::kLs});
+  const auto [after, by_history] = told();
+  EXPECT_EQ(after.find("not reported yet"), std::string::npos) << after;
+  EXPECT_EQ(by_history, "TM-SAFE-011");
 }
 
 }  // namespace

@@ -153,12 +153,35 @@ std::string arbitrate_text(const ArbitratePlan& verdict) {
          cat("  memory: ", amount_text(verdict.held->memory), " held of ", amount_text(verdict.gives.memory), "\n");
 }
 
+// Rounded up: it is not over yet.
+std::chrono::seconds whole(base::Duration left) {
+  return std::chrono::ceil<std::chrono::seconds>(left);
+}
+
 std::string stop_text(model::Reason reason, const StopTerms& terms) {
   std::string out = cat("evictions: ", why(reason), "\n");
   out += cat("  cpu: ", amount_text(terms.sold.cpu), " sold to pods, ", amount_text(terms.yarn.cpu), " held by yarn, ",
              amount_text(terms.wanted.cpu), " without the stop\n");
   out += cat("  memory: ", amount_text(terms.sold.memory), " sold to pods, ", amount_text(terms.yarn.memory),
              " held by yarn, ", amount_text(terms.wanted.memory), " without the stop\n");
+  return out;
+}
+
+std::string back_off_text(const BackOffLeft& left) {
+  std::string out;
+  const auto add = [&out](std::string_view side, const std::optional<base::Duration>& more) {
+    if (more)
+      out += cat("  ", side, " lost work: backs off for another ", base::format_go_duration(whole(*more)), "\n");
+  };
+  add("kubernetes", left.kubernetes);
+  add("yarn", left.yarn);
+  return out;
+}
+
+Json back_off_json(const BackOffLeft& left) {
+  Json out = Json::object();
+  if (left.kubernetes) out["kubernetes"] = Json(whole(*left.kubernetes).count());
+  if (left.yarn) out["yarn"] = Json(whole(*left.yarn).count());
   return out;
 }
 
@@ -203,7 +226,9 @@ std::string render_text(const Offer& offer, const OfferNames& names) {
   }
   if (offer.arbitrate) out += arbitrate_text(*offer.arbitrate);
   if (offer.stopped) out += stop_text(model::Reason::kBudgetStopped, *offer.stopped);
-  if (offer.backs_off) out += stop_text(model::Reason::kBudgetBackOff, *offer.backs_off);
+  if (offer.backs_off) {
+    out += stop_text(model::Reason::kBudgetBackOff, *offer.backs_off) + back_off_text(names.backs_off);
+  }
   return out;
 }
 
@@ -239,7 +264,10 @@ Json render_json(const Offer& offer, const OfferNames& names) {
     out["arbitration"]["held"] = verdict.held ? resources_json(*verdict.held) : Json(nullptr);
   }
   if (offer.stopped) out["stopped"] = stop_json(model::Reason::kBudgetStopped, *offer.stopped);
-  if (offer.backs_off) out["backsOff"] = stop_json(model::Reason::kBudgetBackOff, *offer.backs_off);
+  if (offer.backs_off) {
+    out["backsOff"] = stop_json(model::Reason::kBudgetBackOff, *offer.backs_off);
+    if (names.backs_off.any()) out["backsOff"]["secondsLeft"] = back_off_json(names.backs_off);
+  }
   return out;
 }
 

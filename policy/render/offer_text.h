@@ -14,6 +14,7 @@ struct OfferNames {
   Profile profile = Profile::kKoordinator;
   const Calendar* calendar = nullptr;
   const LineOverrides* overrides = nullptr;  // that the line was drawn with
+  BackOffLeft backs_off{};                   // whose evicted work makes the node back off
 };
 
 // Lines for a terminal; nothing of a pool that has no settings of its own.

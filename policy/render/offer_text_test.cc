@@ -111,5 +111,24 @@ TEST(OfferText, TheSameForPrograms) {
   EXPECT_EQ(out["ledger"]["kubernetes"]["cpu"]["offer"].as_int(), 6000);
 }
 
+TEST(OfferText, ABackOffNamesTheSideWhoseWorkWasEvictedAndHowMuchOfItIsLeft) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  Pool pool;
+  pool.budget.back_off = seconds(120);
+  const base::MonotonicTime now{seconds(1000)};
+  LastEvicted evicted;
+  evicted.yarn = now + milliseconds(-30'500);
+  evicted.kubernetes = now + seconds(-120);  // over
+  Offer offer;
+  offer.backs_off.emplace();
+  const OfferNames names{.backs_off = back_off_left(pool, evicted, now)};
+  const std::string text = render_text(offer, names);
+  EXPECT_NE(text.find("  yarn lost work: backs off for another 1m30s\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("kubernetes lost work"), std::string::npos) << text;
+  const Json json = render_json(offer, names);
+  EXPECT_EQ(json.at("backsOff", "secondsLeft")->dump(), R"({"yarn":90})");
+}
+
 }  // namespace
 }  // namespace tidemark::policy

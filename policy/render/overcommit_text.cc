@@ -102,15 +102,32 @@ std::string warm_up_remark(const WarmUpTerms& warm_up) {
   return text;
 }
 
+// Above the water line lies what is never sold. A line above the top of the node is no margin: by the peer's rules more
+// is sold than there is, and `profile: tidemark` goes no higher than the top.
+template <class Amount>
+void add_margin(Table& table, Amount margin, std::int64_t threshold_percent, Profile profile) {
+  constexpr std::int64_t kWhole = 100;
+  constexpr std::string_view kMargin = "margin above the water line";
+  if (threshold_percent <= kWhole) {
+    table.add('-', std::string(kMargin), amount_text(margin),
+              base::cat("100 % - ", threshold_percent, " % of capacity"));
+  } else if (profile == Profile::kTidemark) {
+    table.add('-', std::string(kMargin), amount_text(margin),
+              base::cat("none: the water line at ", threshold_percent, " % of capacity counts as 100 %"));
+  } else {
+    table.add('+', "sold beyond capacity", amount_text(Amount{0} - margin),
+              base::cat("the water line is at ", threshold_percent, " % of capacity"));
+  }
+}
+
 template <class Amount>
 void render_batch(std::string& out, std::string_view title, const BatchTerms<Amount>& terms, std::int64_t threshold,
-                  const std::optional<Amount>& offers, const std::optional<Amount>& now_on_node,
+                  Profile profile, const std::optional<Amount>& offers, const std::optional<Amount>& now_on_node,
                   const model::NodeSnapshot& node, const WarmUpTerms& warm_up, Amount model::Resources::* side) {
   out += base::cat("\n", title, "\n");
   Table table;
   table.add(' ', "capacity", amount_text(terms.capacity));
-  table.add('-', "margin above the water line", amount_text(terms.margin),
-            base::cat("100 % - ", threshold, " % of capacity"));
+  add_margin(table, terms.margin, threshold, profile);
   table.add(
       '-', "reserved", amount_text(terms.reserved),
       base::cat(why(terms.reserved_by), "; system ", amount_text(terms.system_used), ", kubelet ",
@@ -221,10 +238,11 @@ std::string render_amounts(const OvercommitPlan& plan, const model::NodeSnapshot
   const PluginSet& plugins = strategy.plugins;
   std::string out;
   if (plugins.batch_resource) {
-    render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent,
+    render_batch(out, model::kBatchCpu, plan.batch_cpu, strategy.values.cpu_reclaim_threshold_percent, strategy.profile,
                  plan.publish.batch_cpu, node.published.batch_cpu, node, plan.warm_up, &model::Resources::cpu);
     render_batch(out, model::kBatchMemory, plan.batch_memory, strategy.values.memory_reclaim_threshold_percent,
-                 plan.publish.batch_memory, node.published.batch_memory, node, plan.warm_up, &model::Resources::memory);
+                 strategy.profile, plan.publish.batch_memory, node.published.batch_memory, node, plan.warm_up,
+                 &model::Resources::memory);
   }
   if (plugins.mid_resource) {
     render_mid(out, model::kMidCpu, plan.mid_cpu, node.published.mid_cpu);

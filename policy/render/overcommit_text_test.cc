@@ -71,6 +71,23 @@ TEST(OvercommitText, ShowsEachTermWithItsSignItsAmountAndItsReason) {
   EXPECT_EQ(line_with(text, "offered to Kubernetes"), "= offered to Kubernetes 4300m on the node now: 7800m");
 }
 
+TEST(OvercommitText, AWaterLineAboveTheTopOfTheNodeIsNoMargin) {
+  const auto node = example();
+  auto strategy = enabled();
+  const auto told = [&](std::int64_t percent, Profile profile) {
+    strategy.values.cpu_reclaim_threshold_percent = percent;
+    strategy.profile = profile;
+    const std::string text = render_text(overcommit(node, strategy, kNow), node, strategy);
+    return text.substr(text.find("\n", text.find("capacity")) + 1);
+  };
+  EXPECT_EQ(line_with(told(100, Profile::kKoordinator), "margin"),
+            "- margin above the water line 0m 100 % - 100 % of capacity");
+  EXPECT_EQ(line_with(told(120, Profile::kKoordinator), "sold beyond capacity"),
+            "+ sold beyond capacity 6400m the water line is at 120 % of capacity");
+  EXPECT_EQ(line_with(told(120, Profile::kTidemark), "margin"),
+            "- margin above the water line 0m none: the water line at 120 % of capacity counts as 100 %");
+}
+
 TEST(OvercommitText, TheAmountsOfATermAddUpInTheTextAsTheyDoInThePlan) {
   const auto node = example();
   const auto plan = overcommit(node, enabled(), kNow);

@@ -1,11 +1,15 @@
-"""What somebody takes away or overwrites is back at once on a real API server, while hundreds of other writes wait for the budget."""
+"""What somebody takes away or overwrites is back at once on a real API server, while hundreds of other writes wait for the budget. How soon is told by the API
+server's watch (node_states.py), and printed.
+"""
 
 import json
+import sys
 import time
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.manager_case import WithManager
+from cluster.node_states import NodeStates
 from cluster.tidemark_process import Component, wait_for
 
 BATCH_CPU, BATCH_MEMORY, MID_CPU = "kubernetes.io/batch-cpu", "kubernetes.io/batch-memory", "kubernetes.io/mid-cpu"
@@ -13,10 +17,17 @@ CAPACITY = {"cpu": "32", "memory": "128Gi", "pods": "110"}
 USED = {"resources": {"cpu": "2", "memory": "4Gi"}}
 STATUS = {"nodeMetric": {"nodeUsage": USED, "systemUsage": USED}, "podsMetric": [], "prodReclaimableMetric": {"resource": {"resources": {}}}}
 OTHERS = 500
-# The line of waiting writes is good for more than ten seconds: what is repaired sooner went ahead of it. How soon (a second of
-# the event) is held under simulated time in manager/capacity/repair_test.cc.
+# The line of waiting writes is good for more than ten seconds: what is repaired sooner went ahead of it. The promise, a second of the event, is held under
+# simulated time in manager/capacity/repair_test.cc; what a real server shows is in docs/guide/manager.md.
 WITHIN_S = 5.0
 SLOW = ("--kube-api-qps=10", "--kube-api-burst=10")
+
+
+def numbers(node: dict) -> tuple:
+    """What the manager leaves a node with: both sides of the status, and the origin."""
+    pick = lambda amounts: {name: amount for name, amount in amounts.items() if name.startswith("kubernetes.io/")}
+    status = node.get("status", {})
+    return pick(status.get("capacity", {})), pick(status.get("allocatable", {})), node["metadata"].get("annotations", {}).get(colocation.ORIGIN)
 
 
 class Repair(WithManager):
@@ -31,9 +42,7 @@ class Repair(WithManager):
         return name
 
     def carried(self, node: str) -> tuple:
-        read = must(self.api.request("GET", f"/api/v1/nodes/{node}"))
-        pick = lambda amounts: {name: amount for name, amount in amounts.items() if name.startswith("kubernetes.io/")}
-        return pick(read.get("status.capacity", {})), pick(read.get("status.allocatable", {})), read.get("metadata.annotations", {}).get(colocation.ORIGIN)
+        return numbers(must(self.api.request("GET", f"/api/v1/nodes/{node}")).json)
 
     def change(self, node: str, status: dict | None = None, annotations: dict | None = None) -> None:
         if status is not None:
@@ -63,19 +72,24 @@ class Repair(WithManager):
             "origin taken away": {"annotations": {colocation.ORIGIN: None}},
             "origin overwritten": {"annotations": {colocation.ORIGIN: json.dumps({"resources": {BATCH_CPU: "1", BATCH_MEMORY: "1"}})}},
         }
-        took = {}
         for victim, (what, damage) in zip(victims, damages.items(), strict=True):
-            self.assertGreater(self.waiting(component), 20, f"the line is over before {what}: this proves nothing")
-            self.change(victim, **damage)
-            began = time.monotonic()
-            wait_for(lambda: self.carried(victim) == whole, f"repair after: {what}", component, limit_s=60)
-            took[what] = time.monotonic() - began
-            self.assertGreater(self.waiting(component), 20, f"the line was over when it was repaired: {what}")
-        self.assertEqual({}, {what: seconds for what, seconds in took.items() if seconds > WITHIN_S})
+            self.comes_back(victim, what, whole, component, lambda: self.change(victim, **damage))
 
-        # Made anew under the same name, as a kubelet registers it: with what the machine has.
-        must(self.api.request("DELETE", f"/api/v1/nodes/{victim}"))
-        must(self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": victim}, "status": {"capacity": CAPACITY, "allocatable": CAPACITY}}))
-        began = time.monotonic()
-        wait_for(lambda: self.carried(victim)[1] == whole[1], "the offer of the node made anew", component, limit_s=60)
-        self.assertLess(time.monotonic() - began, WITHIN_S)
+        def made_anew() -> None:
+            """Under the same name, as a kubelet registers it: with what the machine has."""
+            must(self.api.request("DELETE", f"/api/v1/nodes/{victim}"))
+            must(self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": victim}, "status": {"capacity": CAPACITY, "allocatable": CAPACITY}}))
+
+        self.comes_back(victim, "made anew", whole, component, made_anew)
+
+    def comes_back(self, node: str, what: str, whole: tuple, component: Component, event) -> None:
+        self.assertGreater(self.waiting(component), 20, f"the line is over before {what}: this proves nothing")
+        with NodeStates(node, lambda seen: numbers(seen) == whole) as states:
+            asked = time.monotonic()
+            event()
+            wait_for(lambda: states.losses() and states.losses()[-1][1], f"repair after: {what}", component, limit_s=60)
+        self.assertGreater(self.waiting(component), 20, f"the line was over when it was repaired: {what}")
+        # Whoever reads late may be told of both at once: the time since the request is the one that bounds it from above.
+        [(lost, back), *_] = reversed(states.losses())
+        print(f"{what}: lost for {(back - lost) * 1000:.0f} ms, whole {(back - asked) * 1000:.0f} ms after it was asked for", file=sys.stderr)
+        self.assertLess(back - asked, WITHIN_S, what)

@@ -1,21 +1,19 @@
 """The manager beside a real kubelet: what that does to batch resources in its node's status, and how soon they are back where something took them away.
 
-An event counts from the moment at which the API server's watch shows the node without its numbers, and is over when the watch shows them whole: both by the
-clock of one process that does nothing but read that watch. All of it happens while a line of other writes waits for the manager's budget.
+A loss lasts as long as the API server's watch shows the node without its numbers (cluster/node_states.py). All of it happens while a line of other writes waits for
+the manager's budget.
 """
 
 import json
 import sys
-import threading
-import time
 import unittest
 from pathlib import Path
 
 from cluster import colocation
 from cluster.colocation import MERGE, must
 from cluster.manager_case import WithManager
+from cluster.node_states import NodeStates
 from cluster.tidemark_process import Component, wait_for
-from contract.client import Broken
 from node.test_node import API, new_node, tearDownModule  # noqa: F401
 from support.node import pods
 
@@ -34,46 +32,6 @@ def numbers(node: dict) -> tuple:
     """What the manager leaves a node with: both sides of the status, and the origin."""
     status, annotations = node.get("status", {}), node["metadata"].get("annotations", {})
     return (*(status.get(side, {}).get(name) for side in ("capacity", "allocatable") for name in BATCH), annotations.get(colocation.ORIGIN))
-
-
-class States:
-    """Every state that the node goes through, each with the moment at which the watch told of it."""
-
-    def __init__(self, node: str):
-        self._api = colocation.client()
-        version = must(self._api.get("/api/v1/nodes", limit="1"))["metadata.resourceVersion"]
-        self._watch = self._api.watch("/api/v1/nodes", fieldSelector=f"metadata.name={node}", resourceVersion=version)
-        self.seen: list[tuple[float, str, dict]] = []
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        try:
-            while event := self._watch.event():
-                self.seen.append((time.monotonic(), event["type"], event["object"]))
-        except (Broken, OSError, ValueError, AttributeError):
-            pass  # closed; http.client trips over its own end
-
-    def close(self) -> None:
-        self._watch.close()
-        self._thread.join(10)
-        self._api.close()
-
-    def reach(self, version: str) -> bool:
-        return any(int(node["metadata"]["resourceVersion"]) >= int(version) for _, _, node in list(self.seen))
-
-    def losses(self) -> list[tuple[float, float | None]]:
-        """When one of the numbers was missing or 0, and when all were there again; None: not yet."""
-        found: list[tuple[float, float | None]] = []
-        for moment, kind, node in list(self.seen):
-            if kind == "DELETED":
-                continue  # a node that is not there has nothing to carry
-            lost, whole = bool(found) and found[-1][1] is None, not {None, "0"} & set(numbers(node))
-            if lost and whole:
-                found[-1] = (found[-1][0], moment)
-            elif not lost and not whole:
-                found.append((moment, None))
-        return found
 
 
 class BesideAKubelet(WithManager):
@@ -125,14 +83,11 @@ class BesideAKubelet(WithManager):
 
     def after(self, what: str, event) -> list[float]:
         """How long each loss lasted that came of the event."""
-        states = States(self.node.name)
-        try:
+        with NodeStates(self.node.name, lambda node: not {None, "0"} & set(numbers(node))) as states:
             event()
             version = self.read()["metadata"]["resourceVersion"]
             wait_for(lambda: states.reach(version), f"the watch to tell of: {what}", self.manager, LIMIT_S)
             wait_for(lambda: all(end for _, end in states.losses()), f"the end of each loss after: {what}", self.manager, LIMIT_S)
-        finally:
-            states.close()
         self.assertGreater(len(states.seen), 0, f"nothing was written: {what}")
         self.assertGreater(self.waiting(), 20, f"the line was over before {what} was: this proves nothing")
         self.assertEqual(self.work, self.containers(), f"work that holds batch resources goes on: {what}")

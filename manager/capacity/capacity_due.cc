@@ -1,0 +1,89 @@
+#include "manager/capacity/capacity_due.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tidemark::manager {
+namespace {
+
+model::ExtendedResources as_extended(const model::Resources& batch) {
+  return {batch.cpu, batch.memory, std::nullopt, std::nullopt};
+}
+
+template <class Amount>
+bool less_or_gone(const std::optional<Amount>& wanted, const std::optional<Amount>& carried) {
+  return carried && (!wanted || *wanted < *carried);
+}
+
+// Some amount is to be lower than the node carries it, or to go.
+bool lowers(const model::ExtendedResources& wanted, const model::ExtendedResources& carried) {
+  return less_or_gone(wanted.batch_cpu, carried.batch_cpu) || less_or_gone(wanted.batch_memory, carried.batch_memory) ||
+         less_or_gone(wanted.mid_cpu, carried.mid_cpu) || less_or_gone(wanted.mid_memory, carried.mid_memory);
+}
+
+}  // namespace
+
+policy::WriteThresholds write_thresholds(const NodeDecision& decision) {
+  policy::WriteThresholds thresholds(decision.strategy().values);
+  thresholds.refresh_s = std::max<std::int64_t>(thresholds.refresh_s, 1);
+  thresholds.difference = std::max(thresholds.difference, 0.0);
+  return thresholds;
+}
+
+policy::WriteDecision worth_a_write(const NodeDecision& decision, std::optional<base::Duration> since_write) {
+  if (decision.plan().action == policy::PlanAction::kHold) return {};
+  const auto& published = decision.snapshot.published;
+  const bool takes_back = decision.standing.state.strictest() >= policy::NodeState::kDraining;
+  if (takes_back &&
+      (lowers(decision.plan().publish, published) ||
+       (decision.snapshot.origin && decision.plan().origin && *decision.snapshot.origin != model::Resources{} &&
+        *decision.plan().origin == model::Resources{}))) {
+    return {true, model::Reason::kWriteState};
+  }
+  if ((decision.offer.stopped || decision.offer.backs_off) && lowers(decision.plan().publish, published)) {
+    return {true, decision.offer.stopped ? model::Reason::kWriteStopped : model::Reason::kWriteBackedOff};
+  }
+  const policy::WriteThresholds thresholds = write_thresholds(decision);
+  const auto needed =
+      policy::needs_write(decision.snapshot.published, decision.plan().publish, since_write, thresholds);
+  if (needed.write || !decision.plan().origin) return needed;
+  const bool cuts_at_once = decision.strategy().profile == policy::Profile::kTidemark;
+  if (cuts_at_once) {
+    const auto cut = policy::needs_cut_write(decision.snapshot.published, decision.plan().publish);
+    if (cut.write) return cut;
+    if (decision.snapshot.origin) {
+      const auto less =
+          policy::needs_cut_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin));
+      if (less.write) return less;
+    }
+  }
+
+  // What batch may use can move while what Kubernetes gets of it stands still (YARN holds all): YARN must hear of it
+  // too.
+  if (!decision.snapshot.origin) return {true, model::Reason::kWriteAppears};
+  return policy::needs_write(as_extended(*decision.snapshot.origin), as_extended(*decision.plan().origin),
+                             base::Duration(0), thresholds);
+}
+
+std::optional<base::Duration> look_again(const NodeDecision& decision, base::WallTime now) {
+  if (!decision.strategy().enabled) return decision.standing.state.again_after;
+  const auto& values = decision.strategy().values;
+  // The contract refreshes a node once its last write is older than this.
+  using std::chrono::minutes, std::chrono::seconds;
+  constexpr std::int64_t kMaxS = seconds(kLookAgainMax).count();
+  base::Duration next = seconds(std::clamp<std::int64_t>(values.update_time_threshold_s, 1, kMaxS) + 1);
+  if (decision.snapshot.metric && decision.snapshot.metric->update_time) {
+    const minutes degrade(std::clamp<std::int64_t>(values.degrade_time_minutes, 0, minutes(kLookAgainMax).count()));
+    std::int64_t age_ns = 0;
+    const bool far = __builtin_sub_overflow(now.since_epoch.count(),
+                                            decision.snapshot.metric->update_time->since_epoch.count(), &age_ns);
+    const base::Duration left = degrade + seconds(1) - base::Duration(age_ns);
+    if (!far && left > base::Duration(0)) next = std::min(next, left);
+  }
+  if (decision.offer.again_after) next = std::clamp<base::Duration>(*decision.offer.again_after, seconds(1), next);
+  // When an order ends, or draining is over, to the moment.
+  if (decision.standing.state.again_after) next = std::min(next, *decision.standing.state.again_after);
+  return next;
+}
+
+}  // namespace tidemark::manager

@@ -1,0 +1,117 @@
+#include "manager/capacity/yarn_offer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "model/names.h"
+
+namespace tidemark::manager {
+namespace {
+
+std::optional<model::YarnOffer> yarn_offer_on(const kube::Node& node) {
+  const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
+  if (text == nullptr) return std::nullopt;
+  auto offer = model::parse_yarn_offer(text->view());
+  return offer ? std::optional(std::move(*offer)) : std::nullopt;
+}
+
+// What is told with an offer: of one that goes with another, or cannot be read, nothing is in force.
+std::vector<model::Reclaim> reclaim_with(const kube::Node& node, const model::YarnOffer& offer) {
+  const auto* text = node.meta.annotations.find(model::kYarnReclaimAnnotation);
+  if (text == nullptr) return {};
+  auto reclaim = model::parse_yarn_reclaim(text->view());
+  if (!reclaim || reclaim->generation != offer.generation) return {};
+  return std::move(reclaim->classes);
+}
+
+// The largest that the node carries, in our offer or in the operator's book.
+std::int64_t yarn_generation(const kube::Node& node) {
+  std::int64_t largest = 0;
+  if (const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation)) {
+    if (const auto offer = model::parse_yarn_offer(text->view())) largest = offer->generation;
+  }
+  if (const auto* text = node.meta.annotations.find(model::kYarnBookAnnotation)) {
+    if (const auto book = model::parse_yarn_book(text->view())) largest = std::max(largest, book->generation);
+  }
+  return largest;
+}
+
+// The offer that the node carries, as it is once all of it is known; nullopt: it says so already.
+std::optional<model::YarnOffer> settled_yarn_offer(const kube::Node& node) {
+  const auto* offer_text = node.meta.annotations.find(model::kYarnOfferAnnotation);
+  const auto* book_text = node.meta.annotations.find(model::kYarnBookAnnotation);
+  if (offer_text == nullptr || book_text == nullptr) return std::nullopt;
+  const auto offer = model::parse_yarn_offer(offer_text->view());
+  const auto book = model::parse_yarn_book(book_text->view());
+  if (!offer || !book) return std::nullopt;
+  const auto settled = policy::settled_offer(*book, *offer);
+  if (!settled) return std::nullopt;
+  const auto up_to = [](const model::YarnOffer& of) {
+    return model::ExtendedResources{of.up_to.cpu, of.up_to.memory, {}, {}};
+  };
+  return policy::needs_cut_write(up_to(*offer), up_to(*settled)).write ? settled : std::nullopt;
+}
+
+}  // namespace
+
+policy::WriteDecision yarn_needs_write(const kube::Node& node, const NodeDecision& decision) {
+  if (decision.plan().action == policy::PlanAction::kHold) return {};
+  const auto* text = node.meta.annotations.find(model::kYarnOfferAnnotation);
+  if (!decision.yarn_offer) {
+    if (text == nullptr && !node.meta.annotations.has(model::kYarnReclaimAnnotation)) return {};
+    return {true, model::Reason::kWriteDisappears};
+  }
+  const auto told = yarn_offer_on(node);
+  if (!told) return {true, model::Reason::kWriteAppears};
+  if (policy::worth_telling(reclaim_with(node, *told), policy::told(decision.yarn_reclaim))) {
+    return {true, model::Reason::kLedgerReclaim};
+  }
+  if (drain_in_force(node, *told, decision.basis.now) != decision.yarn_drain) {
+    return {true, model::Reason::kLineDraining};
+  }
+  const model::ExtendedResources is{told->offer.cpu, told->offer.memory, {}, {}};
+  const model::ExtendedResources wanted{decision.yarn_offer->cpu, decision.yarn_offer->memory, {}, {}};
+  if (const auto cut = policy::needs_cut_write(is, wanted); cut.write) return cut;
+  if (told->offer == *decision.yarn_offer && settled_yarn_offer(node)) return {true, model::Reason::kWriteCut};
+  return policy::needs_write(is, wanted, base::Duration(0), decision.strategy().values);
+}
+
+void tell_yarn(const kube::Node& node, const NodeDecision& decision, bool amounts, base::WallTime now,
+               CapacityWrite& write) {
+  using policy::AnnotationAction;
+  const auto told = yarn_offer_on(node);
+  auto reclaim = policy::told(decision.yarn_reclaim);
+  const auto no_reclaim =
+      node.meta.annotations.has(model::kYarnReclaimAnnotation) ? AnnotationAction::kRemove : AnnotationAction::kKeep;
+  if (!decision.yarn_offer) {
+    if (!amounts) return;
+    if (node.meta.annotations.has(model::kYarnOfferAnnotation)) write.yarn_action = AnnotationAction::kRemove;
+    write.yarn_reclaim_action = no_reclaim;
+    if (node.meta.annotations.has(model::kYarnDrainAnnotation)) write.yarn_drain_action = AnnotationAction::kRemove;
+    return;
+  }
+  if (told && *decision.yarn_offer == told->offer && !policy::worth_telling(reclaim_with(node, *told), reclaim) &&
+      drain_in_force(node, *told, decision.basis.now) == decision.yarn_drain) {
+    // The same offer keeps its number: nobody has to confirm it again.
+    if (const auto offer = settled_yarn_offer(node)) {
+      write.yarn_action = AnnotationAction::kSet;
+      write.yarn_offer = *offer;
+    }
+    return;
+  }
+  write.yarn_action = AnnotationAction::kSet;
+  write.yarn_offer = policy::next_offer(decision.basis.yarn, *decision.yarn_offer, yarn_generation(node), now);
+  write.yarn_reclaim_action = reclaim.empty() ? no_reclaim : AnnotationAction::kSet;
+  write.yarn_reclaim = {write.yarn_offer.generation, std::move(reclaim)};
+  if (decision.yarn_drain) {
+    write.yarn_drain_action = AnnotationAction::kSet;
+    write.yarn_drain = {write.yarn_offer.generation, *decision.yarn_drain};
+  } else if (node.meta.annotations.has(model::kYarnDrainAnnotation)) {
+    write.yarn_drain_action = AnnotationAction::kRemove;
+  }
+}
+
+}  // namespace tidemark::manager

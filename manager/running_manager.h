@@ -1,0 +1,137 @@
+// The manager as it runs: its parts, what each is given of the others (wiring.cc), and its life from the first list to
+// the last write (manager.cc). Nobody but these two files includes it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kube/informer.h"
+#include "kube/node_resource_topology.h"
+#include "kube/objects.h"
+#include "kube/recorder.h"
+#include "kube/work_queue.h"
+#include "manager/capacity/capacity_workers.h"
+#include "manager/capacity/least_offers.h"
+#include "manager/capacity/overcommit_controller.h"
+#include "manager/capacity/pod_projection.h"
+#include "manager/capacity/topology_controller.h"
+#include "manager/capacity/waiting_pods.h"
+#include "manager/capacity/write_lanes.h"
+#include "manager/evictions/budget_controller.h"
+#include "manager/evictions/eviction_limits.h"
+#include "manager/evictions/eviction_watch.h"
+#include "manager/evictions/node_grants.h"
+#include "manager/forecast/forecast_controller.h"
+#include "manager/manager.h"
+#include "manager/profiles/profiles.h"
+#include "manager/profiles/recommender.h"
+#include "manager/settings/settings.h"
+#include "manager/specs/node_specs.h"
+#include "manager/state/contests.h"
+#include "manager/state/object_contests.h"
+#include "manager/state/state_controller.h"
+#include "manager/state/state_source.h"
+#include "net/admin.h"
+
+namespace tidemark::manager {
+
+class RunningManager final : public Manager {
+ public:
+  RunningManager(net::EventLoop& loop, kube::Client& client, base::Log log, base::Registry& metrics,
+                 base::Random random, ManagerOptions options, const std::string& identity);
+  Result<void> prepare(kube::Client& client, kube::Client& election, base::Random random, std::string identity);
+
+  void start() override;
+  std::string not_ready() const override;
+  std::string metrics_address() const override { return admin_ ? admin_->address() : ""; }
+  std::string health_address() const override { return health_ ? health_->address() : ""; }
+  net::Task<void> drain() override;
+
+ private:
+  // ---- its life ----
+
+  bool only_observes() const { return options_.mode == "observe"; }
+  bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
+  OvercommitCaches caches() const { return {nodes_, pods_, node_metrics_, topologies_}; }
+  // A write must be over before a successor may start, which is lease_duration − renew_deadline after we stop.
+  static base::Duration write_limit(const ManagerOptions& options);
+  // What is worked out when somebody asks for the metrics.
+  std::string sampled();
+  net::Task<void> wait_for_caches();
+  void enqueue_all();
+  void look_at(const std::string& node);
+  net::Task<void> work_on_states();
+  // How much waits counts in class-aware ledgers alone.
+  void look_at_ledgers(bool class_aware);
+  net::Task<void> look_again();
+  net::Task<void> work(kube::WorkQueue::Urgency least);
+
+  // ---- what each part is given of the others ----
+
+  // What a node's state rests on beside the node.
+  StandingInputs standing_inputs(const kube::Node& node);
+  Standing standing_of(const kube::Node& node);
+  // Whether the node's NodeSLO, or NodeMetric, stays as it is.
+  bool specs_held(const kube::Node& node, policy::Mode policy::PoolModes::* mode);
+  const policy::ProfileSettings& profile_settings() const { return settings_.newest().tidemark.profiles; }
+  OvercommitHooks overcommit_hooks();
+  ProfilesContext profiles_context(kube::Client& client);
+  RecommenderContext recommender_context(kube::Client& client);
+  ContestContext contest_context(kube::Client& client);
+  StateContext state_context(kube::Client& client);
+  NodeSpecsOptions specs_options();
+  HistoryContext history_context(kube::Client& client);
+  ForecastContext forecast_context(kube::Client& client);
+  EvictionContext eviction_context(kube::Client& client);
+  void tell_back_off(const kube::Node& node, policy::LedgerSide side);
+  BudgetContext budget_context(kube::Client& client);
+  EvictionLimitsContext limits_context();
+  GrantContext grant_context();
+  SettingsContext settings_context(kube::Client& client);
+  Leadership leadership();
+  void subscribe();
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  base::Log log_;
+  base::Registry& metrics_;
+  ManagerOptions options_;
+  kube::Interner interner_;
+  kube::Informer<kube::Node> nodes_;
+  kube::Informer<PodProjection> pods_;
+  kube::Informer<kube::NodeMetric> node_metrics_;
+  kube::Informer<kube::NodeResourceTopology> topologies_;
+  kube::WorkQueue queue_;
+  kube::EventRecorder recorder_;
+  EvictionWatch evictions_;
+  Settings settings_;
+  WaitingPods waiting_;
+  BudgetController budgets_;
+  EvictionLimits limits_;
+  StateSource orders_;
+  Contests contests_;
+  ObjectContests object_contests_;
+  StateController states_;
+  WriteLanes lanes_;
+  TopologyController zones_;
+  DecisionJournal journal_;
+  LeastOffers least_;
+  Reclaims reclaims_;
+  OvercommitController controller_;
+  CapacityWorkers workers_;
+  ForecastController forecasts_;
+  NodeSpecs specs_;
+  Profiles profiles_;
+  Recommender recommender_;
+  NodeGrants grants_;
+  std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<Webhooks> webhooks_;  // null where they are off
+  std::unique_ptr<net::HttpServer> admin_;
+  std::unique_ptr<net::HttpServer> health_;
+  bool draining_ = false;
+  net::Event all_synced_;
+  net::Scope scope_;  // last: its tasks use everything above
+};
+
+}  // namespace tidemark::manager

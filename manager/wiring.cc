@@ -1,0 +1,313 @@
+// What each part of the manager is given of the others: no part knows another, they meet here.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/convert.h"
+#include "manager/capacity/decide.h"
+#include "manager/forecast/forecast_pools.h"
+#include "manager/running_manager.h"
+#include "manager/state/mark_write.h"
+#include "manager/state/node_changes.h"
+#include "model/names.h"
+#include "model/reason.h"
+
+namespace tidemark::manager {
+namespace {
+
+constexpr double kStateBudgetShare = 0.3;  // of the requests a second
+
+}  // namespace
+
+StandingInputs RunningManager::standing_inputs(const kube::Node& node) {
+  StandingInputs inputs = orders_.inputs();
+  inputs.sold_known = caches().whole();
+  budgets_.enter(inputs);
+  if (only_observes()) {
+    inputs.only_watched = model::Reason::kStateByManager;
+    return inputs;
+  }
+  auto held = contests_.look(node);
+  inputs.only_watched = held.reason;
+  inputs.watched_why = std::move(held.why);
+  inputs.watched_again_after = held.again_after;
+  inputs.objects_left = object_contests_.left(node);
+  return inputs;
+}
+
+Standing RunningManager::standing_of(const kube::Node& node) {
+  policy::SoldNow sold;
+  const auto pods = pods_.by_index(kPodsByNode, std::string(node.meta.name));
+  sold = sold_on(pods, node, kube::to_node_snapshot(node, {}, nullptr, nullptr).snapshot);
+  return stand(node, settings_.for_node(node).tidemark, &policy::PoolModes::capacity, standing_inputs(node), sold,
+               loop_.clock().wall());
+}
+
+bool RunningManager::specs_held(const kube::Node& node, policy::Mode policy::PoolModes::* mode) {
+  return !stand(node, settings_.for_node(node).tidemark, mode, standing_inputs(node), {}, loop_.clock().wall())
+              .writes();
+}
+
+OvercommitHooks RunningManager::overcommit_hooks() {
+  return {[this](const kube::Node& node) { return standing_inputs(node); },
+          [this] { return &waiting_.state(); },
+          [this] { return only_observes() || may_write(); },
+          [this](const model::NodeName& node, const model::ExtendedResources& amounts) {
+            contests_.before_write(node, amounts);
+          },
+          [this](const model::NodeName& node, WriteEnd end) {
+            if (end == WriteEnd::kUnknown) return contests_.lost_write(node);
+            contests_.after_write(node, end == WriteEnd::kDone);
+          },
+          [this](const kube::Node& node) { return specs_.told(node); },
+          [this](std::string_view workload) { return profiles_.expected(workload); },
+          &least_,
+          &reclaims_,
+          [this](std::string_view node) { return evictions_.evicted_last(node); }};
+}
+
+ProfilesContext RunningManager::profiles_context(kube::Client& client) {
+  return {loop_,
+          client,
+          recorder_,
+          metrics_,
+          leadership(),
+          pods_,
+          [this]() -> const policy::ProfileSettings& { return profile_settings(); },
+          options_.config_namespace,
+          write_limit(options_)};
+}
+
+RecommenderContext RunningManager::recommender_context(kube::Client& client) {
+  return {loop_,
+          client,
+          client,
+          metrics_,
+          [this] { return may_write(); },
+          pods_,
+          profiles_.book(),
+          [this] { return profiles_.all_read(); },
+          [this]() -> const policy::ProfileSettings& { return profile_settings(); },
+          write_limit(options_)};
+}
+
+ContestContext RunningManager::contest_context(kube::Client& client) {
+  return {client,
+          recorder_,
+          nodes_,
+          [this] { return may_write(); },
+          [this](const kube::Node& node) { return settings_.pool_of(node).name; },
+          [this](const std::string& node) { look_at(node); },
+          [this] { enqueue_all(); },
+          options_.contest};
+}
+
+StateContext RunningManager::state_context(kube::Client& client) {
+  return {client,
+          recorder_,
+          interner_,
+          nodes_,
+          [this](const kube::Node& node) { return standing_of(node); },
+          [this] { return may_write(); },
+          [this] { return only_observes() || may_write(); },
+          options_.queries_per_second * kStateBudgetShare,
+          write_limit(options_)};
+}
+
+NodeSpecsOptions RunningManager::specs_options() {
+  return {options_.queries_per_second,
+          options_.query_burst,
+          options_.workers,
+          write_limit(options_),
+          [this] { return may_write(); },
+          options_.controllers.node_slo,
+          options_.controllers.node_metric,
+          [this](const kube::Node& node, policy::Mode policy::PoolModes::* mode) { return specs_held(node, mode); },
+          [this] { return orders_.overrides(); },
+          &recorder_,
+          [this](const kube::Node& node) {
+            if (node.meta.annotations.get(model::kConfigHashAnnotation) != settings_.for_node(node).hash) {
+              queue_.add(std::string(node.meta.name));
+            }
+          },
+          [this](const kube::Node& node) {
+            return policy::KnownTold{grants_.told(node), reclaims_.of(node.meta.name.view())};
+          },
+          &object_contests_};
+}
+
+HistoryContext RunningManager::history_context(kube::Client& client) {
+  return {loop_, client, client, recorder_, metrics_, leadership(), options_.config_namespace, write_limit(options_)};
+}
+
+ForecastContext RunningManager::forecast_context(kube::Client& client) {
+  return {loop_, history_context(client), [this] { return forecast_pools(nodes_, settings_); },
+          [this] {
+            std::map<std::string, OnlineUse, std::less<>> use;
+            for (const auto& [pool, permille] : controller_.figures().online_permille()) {
+              use.emplace(pool, OnlineUse{permille.cpu, permille.memory});
+            }
+            return use;
+          },
+          [this] { return orders_.overrides(); }};
+}
+
+EvictionContext RunningManager::eviction_context(kube::Client& client) {
+  return {.loop = loop_,
+          .reader = client,
+          .watcher = client,
+          .interner = interner_,
+          .metrics = metrics_,
+          .nodes = nodes_,
+          .pool_of = [this](const kube::Node& node) { return settings_.pool_of(node).name; },
+          .known_class =
+              [this](const kube::Node& node, std::string_view name) {
+                const auto& classes = settings_.for_node(node).tidemark.classes;
+                return std::ranges::find(classes, name, &policy::WorkClass::name) != classes.end();
+              },
+          .class_off = [this](const kube::Node& node,
+                              std::string_view name) { return class_is_off(node, name, loop_.clock().wall()); },
+          .shows = [this] { return only_observes() || may_write(); },
+          .evicted = [this](const kube::Node& node, policy::LedgerSide side) { tell_back_off(node, side); }};
+}
+
+void RunningManager::tell_back_off(const kube::Node& node, policy::LedgerSide side) {
+  queue_.add(std::string(node.meta.name));
+  const policy::Pool& pool = settings_.pool_of(node);
+  const base::Duration pause = policy::back_off_of(pool);
+  if (pause == base::Duration(0) || !may_write()) return;
+  const bool yarn = side == policy::LedgerSide::kYarn;
+  recorder_.record(
+      {"v1", "Node", "", std::string(node.meta.name), std::string(node.meta.uid)}, kube::EventSeverity::kNormal,
+      yarn ? kYarnBacksOffEvent : kBacksOffEvent,
+      base::cat(model::reason_sentence(model::Reason::kBudgetBackOff), " (work of ", yarn ? "YARN" : "Kubernetes", "; ",
+                std::chrono::ceil<std::chrono::seconds>(pause).count(), " s in pool ", pool.name, ")"));
+}
+
+BudgetContext RunningManager::budget_context(kube::Client& client) {
+  // Of nodes that no roll-out treats first.
+  const auto in_force = [this]() -> const Revision& { return settings_.for_node(model::NodeName()); };
+  return {.loop = loop_,
+          .reader = client,
+          .watcher = client,
+          .writer = client,
+          .recorder = recorder_,
+          .interner = interner_,
+          .metrics = metrics_,
+          .evictions = evictions_,
+          .config = [in_force]() -> const policy::TidemarkConfig& { return in_force().tidemark; },
+          .asked_for = [in_force] { return in_force().texts.tidemark.has_value(); },
+          .leading = [this] { return may_write(); },
+          .on_change = [this] { enqueue_all(); },
+          .config_namespace = options_.config_namespace,
+          .write_limit = write_limit(options_)};
+}
+
+EvictionLimitsContext RunningManager::limits_context() {
+  return {.clock = loop_.clock(),
+          .interner = interner_,
+          .book = [this]() -> const policy::EvictionBook& { return evictions_.book(); },
+          .state = [this]() -> const policy::BudgetState& { return budgets_.state(); },
+          .pool_of = [this](std::string_view name, std::string_view work_class) -> std::optional<policy::BudgetPool> {
+            const kube::Node* node = nodes_.find({"", std::string(name)});
+            if (node == nullptr || !settings_.for_node(model::NodeName()).texts.tidemark) return std::nullopt;
+            if (class_is_off(*node, work_class, loop_.clock().wall())) return std::nullopt;
+            const policy::Pool& pool = settings_.pool_of(*node);
+            return policy::BudgetPool{pool.name, pool.budget};
+          }};
+}
+
+GrantContext RunningManager::grant_context() {
+  return {.loop = loop_,
+          .nodes = nodes_,
+          .metrics = metrics_,
+          .pool_of = [this](const kube::Node& node) -> const policy::Pool& { return settings_.pool_of(node); },
+          .asked_for = [this] { return settings_.for_node(model::NodeName()).texts.tidemark.has_value(); },
+          .leading = [this] { return may_write(); },
+          .synced = [this] { return all_synced_.is_set() && specs_.slos().synced(); },
+          .carried =
+              [this](const std::function<void(const std::string&, const policy::NodeGrant&)>& each) {
+                specs_.slos().for_each([&](const kube::ObjectKey& key, const NodeSloProjection& slo) {
+                  if (slo.told.grant) each(key.name, *slo.told.grant);
+                });
+              },
+          .look_at = [this](const std::string& node) { specs_.look_at(node); }};
+}
+
+SettingsContext RunningManager::settings_context(kube::Client& client) {
+  return {.loop = loop_,
+          .reader = client,
+          .watcher = client,
+          .writer = client,
+          .recorder = recorder_,
+          .interner = interner_,
+          .metrics = metrics_,
+          .nodes = &nodes_,
+          .evictions = &evictions_,
+          .leading = [this] { return may_write(); },
+          .writes = [this](const kube::Node& node) { return !specs_held(node, &policy::PoolModes::capacity); },
+          .config_namespace = options_.config_namespace,
+          .config_name = options_.config_name,
+          .write_limit = write_limit(options_),
+          .zones = options_.zones};
+}
+
+Leadership RunningManager::leadership() {
+  return {[this] { return may_write(); },
+          [this]() -> std::optional<std::int64_t> {
+            if (elector_ == nullptr) return std::nullopt;
+            return elector_->epoch();
+          },
+          [this](std::int64_t seen) {
+            if (elector_ != nullptr) elector_->raise_epoch(seen);
+          }};
+}
+
+void RunningManager::subscribe() {
+  nodes_.subscribe([this](const kube::ObjectKey& key, const kube::Node* before, const kube::Node* after) {
+    const bool marked = after != nullptr && mark_changed(before, *after);
+    contests_.node_changed(key.name, before, after);
+    evictions_.node_changed(before, after);
+    object_contests_.node_changed(key.name, before, after);
+    queue_.add(key.name, marked ? kube::WorkQueue::Urgency::kUrgent : workers_.urgency_of(key.name));
+    if (state_may_change(before, after)) states_.node_changed(key.name);
+    if (marked) specs_.look_at(key.name);
+    if (after == nullptr) zones_.forget_writes_of(model::NodeName(key.name));
+  });
+  pods_.subscribe([this](const kube::ObjectKey& key, const PodProjection* before, const PodProjection* after) {
+    if (before == nullptr || after == nullptr) waiting_.bound(key, after);
+    evictions_.running_changed(before == nullptr ? nullptr : before->end.get(),
+                               after == nullptr ? nullptr : after->end.get(), !pods_.synced());
+    // Draining is over when the last of what is sold ends.
+    if (before != nullptr && before->sold) states_.look_at(std::string(before->node_name));
+    if (before != nullptr && !before->node_name.empty()) queue_.add(std::string(before->node_name));
+    if (after != nullptr && !after->node_name.empty()) queue_.add(std::string(after->node_name));
+  });
+  node_metrics_.subscribe(
+      [this](const kube::ObjectKey& key, const kube::NodeMetric* before, const kube::NodeMetric* after) {
+        profiles_.metric_changed(before, after);
+        if (after == nullptr) {
+          controller_.forget_writes_of(model::NodeName(key.name));
+          zones_.forget_writes_of(model::NodeName(key.name));
+        }
+        queue_.add(key.name);
+      });
+  topologies_.subscribe(
+      [this](const kube::ObjectKey& key, const kube::NodeResourceTopology*, const kube::NodeResourceTopology*) {
+        queue_.add(key.name, workers_.urgency_of(key.name));
+      });
+  settings_.subscribe([this](const SettingsChange& change) {
+    profiles_.look();
+    grants_.look();
+    if (change.node) {
+      look_at(change.node->value);
+    } else {
+      enqueue_all();
+    }
+  });
+}
+
+}  // namespace tidemark::manager

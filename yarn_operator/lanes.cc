@@ -1,0 +1,190 @@
+// The loop of one YARN cluster: looks at it, ends what is due there, and tells it what it may hand out.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "kube/annotation_patch.h"
+#include "model/annotations.h"
+#include "model/names.h"
+#include "yarn_operator/running_operator.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+using model::Reason;
+
+// After an update: has the scheduler taken it? And at a failover.
+constexpr base::Duration kLookAgain = std::chrono::seconds(1);
+
+}  // namespace
+
+net::Task<void> RunningOperator::follow(Lane& lane) {
+  base::MonotonicTime next_look = loop_.clock().monotonic();
+  while (true) {
+    if (loop_.clock().monotonic() >= next_look) {
+      note(lane, co_await lane.link.refresh());
+      // While nobody answers the next one may be active by now; and to one that is, nodes come one after another.
+      const bool soon = lane.away || lane.link.begins();
+      next_look = loop_.clock().monotonic() + (soon ? std::min(options_.poll, kLookAgain) : options_.poll);
+      map_old_ = true;
+      annotate_.set();
+    }
+    if (lane.link.synced() && listed() && may_write()) co_await take_back_of(lane);
+    std::optional<base::Duration> next_drain;
+    if (lane.link.synced() && !lane.away && listed() && may_write()) next_drain = co_await end_what_is_due(lane);
+    if (lane.link.synced() && !lane.away && listed()) {
+      std::vector<Wanted> wanted = wanted_of(lane.link.id());
+      note_closed(lane, lane.link.closed(wanted));
+      note_class(lane);
+      if (may_write()) {
+        const UnderWay mine(under_way_);
+        auto told = co_await lane.link.tell(std::move(wanted));
+        if (!told) lane.log.warn("totals were not taken", {{"why", told.error().message}});
+        if (told) tell_set_again(told->set_again);
+        if (!told || told->told > 0) next_look = std::min(next_look, loop_.clock().monotonic() + kLookAgain);
+      }
+    }
+    base::Duration wait = next_look - loop_.clock().monotonic();
+    if (next_drain) wait = std::min(wait, *next_drain);
+    if (wait > base::Duration(0) && co_await lane.wake.wait_for(wait)) co_await loop_.sleep(kGather);
+    lane.wake.clear();
+  }
+}
+
+RunningOperator::WhatIsDue RunningOperator::what_is_due(const Lane& lane) {
+  const std::vector<Wanted> wanted = wanted_of(lane.link.id());
+  const NodeOf node_of = [this](const std::string& name) { return nodes_.find({"", name}); };
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  Dues reclaims = reclaims_due(wanted, node_of, lane.link.work_class(), options_.totals);
+  const std::size_t asked = reclaims.due.size();
+  return {drains_.to_try(drains_due(wanted, node_of, loop_.clock().wall()), now),
+          reclaims_.to_try(std::move(reclaims), now), asked};
+}
+
+net::Task<std::optional<base::Duration>> RunningOperator::end_what_is_due(Lane& lane) {
+  const UnderWay mine(under_way_);
+  WhatIsDue found = what_is_due(lane);
+  if (found.none() || !co_await lane.link.refresh() || !may_write()) co_return found.drains.next;
+  found = what_is_due(lane);  // an order may have been taken back meanwhile
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  auto drains = drains_.begin(found.drains.due, lane.link, now);
+  if (co_await end(lane, std::move(drains.shrinks))) drained_.add(drains.first);
+  auto reclaims =
+      reclaims_.begin(found.reclaims.due, lane.link, now, lane.reclaims.room(found.asked_to_give_back, now));
+  lane.reclaims.began(reclaims.first);
+  if (co_await end(lane, std::move(reclaims.shrinks))) reclaimed_.add(reclaims.first);
+  co_return found.drains.next;
+}
+
+net::Task<bool> RunningOperator::end(Lane& lane, std::vector<Shrink> shrinks) {
+  if (shrinks.empty()) co_return false;
+  const auto told = co_await lane.link.shrink(std::move(shrinks));
+  if (!told) lane.log.warn("what is due is not ended", {{"why", told.error().message}});
+  co_return told.has_value();
+}
+
+net::Task<void> RunningOperator::take_back_of(Lane& lane) {
+  std::vector<Taking> takings = takings_of(lane.link.id());
+  if (takings.empty()) co_return;
+  const UnderWay mine(under_way_);
+  std::map<std::string, std::string> reasons;
+  for (const Taking& each : takings) reasons[each.node] = each.request.reason;
+  for (const Taken& each : co_await take_back(loop_, lane.link, std::move(takings), [this] { return may_write(); })) {
+    const model::TakenBack& answer = each.answer;
+    take_backs_.answered(each.node, answer);
+    taken_back_.add(answer.gone.size());
+    not_taken_back_.add(answer.stayed.size());
+    lane.log.info("containers were wanted back", {{"node", each.node},
+                                                  {"generation", std::to_string(answer.generation)},
+                                                  {"gone", base::join(answer.gone, " ")},
+                                                  {"stayed", base::join(answer.stayed, " ")},
+                                                  {"refused", answer.refused},
+                                                  {"reason", reasons.at(each.node)}});
+    scope_.spawn(answer_agent(each.node, answer));
+  }
+}
+
+std::vector<Taking> RunningOperator::takings_of(const std::string& cluster) {
+  std::vector<Taking> takings;
+  for (const auto& [name, nm] : map().nm_of) {
+    const kube::Node* node = nm.cluster == cluster ? nodes_.find({"", name}) : nullptr;
+    if (node == nullptr) continue;
+    auto request = take_backs_.open_request(*node);
+    const auto total = request ? total_of(*node) : std::nullopt;
+    if (total && total->send)
+      takings.push_back({name, nm.id, *std::move(request), total->vcores, loop_.clock().wall()});
+  }
+  return takings;
+}
+
+net::Task<void> RunningOperator::answer_agent(std::string node, model::TakenBack answer) {
+  kube::WriteOptions options;
+  options.note.reason = model::reason_id(Reason::kYarnTakenBack);
+  const UnderWay mine(under_way_);
+  const auto patched =
+      co_await client_.patch(kube::kNodes, node, kube::PatchType::kMerge,
+                             kube::annotation_patch(model::kYarnTakenBackAnnotation, model::format_taken_back(answer)),
+                             std::move(options), kPatchLimit);
+  if (!patched) log_.warn("an agent is not answered", {{"node", node}, {"why", patched.error().message}});
+}
+
+void RunningOperator::note(Lane& lane, const Result<void>& seen) {
+  if (seen && lane.away) lane.log.info("its ResourceManager answers again");
+  if (!seen && !lane.away) lane.log.warn("its ResourceManager does not answer", {{"why", seen.error().message}});
+  lane.away = !seen;
+  away_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->away; })));
+}
+
+void RunningOperator::note_closed(Lane& lane, bool closed) {
+  if (closed && !lane.closed) {
+    lane.log.warn("no node has room for a container", {{"reason", model::reason_id(Reason::kYarnClosed)},
+                                                       {"means", model::reason_sentence(Reason::kYarnClosed)}});
+  }
+  if (!closed && lane.closed) lane.log.info("a node has room for a container again");
+  lane.closed = closed;
+  closed_.set(static_cast<double>(std::ranges::count_if(lanes_, [](const auto& each) { return each->closed; })));
+}
+
+void RunningOperator::note_class(Lane& lane) {
+  const std::string& name = lane.link.work_class();
+  const bool unknown = !name.empty() && !pool_modes_.names_class(name);
+  if (unknown && !lane.classless) {
+    lane.log.warn("the class of its work is none of `classes` of tidemark-config: the least timely of all",
+                  {{"class", name}, {"file", lane.link.class_place()}, {"property", kClassProperty}});
+  }
+  lane.classless = unknown;
+}
+
+void RunningOperator::tell_set_again(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const kube::Node* node = nodes_.find({"", name});
+    if (node == nullptr) continue;
+    recorder_.record(
+        {"v1", "Node", "", name, std::string(node->meta.uid)}, kube::EventSeverity::kWarning, "TidemarkYarnSetAgain",
+        base::cat(model::reason_sentence(Reason::kYarnForeign), " [", model::reason_id(Reason::kYarnForeign), "]"));
+  }
+}
+
+std::vector<Wanted> RunningOperator::wanted_of(const std::string& cluster) {
+  std::vector<Wanted> wanted;
+  for (const auto& [name, nm] : map().nm_of) {
+    if (nm.cluster != cluster) continue;
+    const kube::Node* node = nodes_.find({"", name});
+    if (node == nullptr) continue;
+    const auto total = total_of(*node);
+    if (!total || !total->send) continue;
+    const std::int64_t generation = total->reason == Reason::kYarnOffered ? offer_generation(*node) : 0;
+    Wanted& each =
+        wanted.emplace_back(Wanted{name, nm.id, {total->memory_mib, total->vcores, {}}, total->reason, generation});
+    const auto keep = take_backs_.keep_mib(*node, loop_.clock().wall());
+    const auto kept = keep ? total_of(*node, keep) : std::nullopt;
+    if (!kept || kept->memory_mib == total->memory_mib) continue;
+    each.counts_as = std::exchange(each.total, {kept->memory_mib, kept->vcores, {}});
+    each.reason = kept->reason;
+  }
+  return wanted;
+}
+
+}  // namespace tidemark::yarn_operator

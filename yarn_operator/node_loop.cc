@@ -1,0 +1,140 @@
+// The loop of what is written onto nodes: what YARN's containers hold of each, and YARN's book of it.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "model/annotations.h"
+#include "model/names.h"
+#include "yarn_operator/running_operator.h"
+
+namespace tidemark::yarn_operator {
+namespace {
+
+// Writes in a row that nobody answered: each of the others would wait as long, and the log would name every node.
+constexpr int kInVainMax = 3;
+
+}  // namespace
+
+std::optional<model::Resources> RunningOperator::held_by_yarn(const kube::Node& object) {
+  const std::string node(object.meta.name);
+  const base::MonotonicTime now = loop_.clock().monotonic();
+  const auto mapped = map().nm_of.find(node);
+  if (mapped != map_.nm_of.end()) {
+    const ClusterLink* link = link_of(mapped->second.cluster);
+    if (link == nullptr || !link->synced()) return std::nullopt;
+    const hadoop::NodeReport* report = link->find(mapped->second.id);
+    if (report != nullptr && hadoop::is_active(report->state)) {
+      auto batch = policy::batch_of_yarn(report->used.memory_mib, report->used.vcores, options_.totals);
+      if (link->may_hold_more(report->id)) {
+        const auto before = held_.find(node);
+        batch = model::max(batch, before == held_.end() ? held_as_written(object) : before->second.batch);
+      }
+      held_[node] = {batch, now};
+      return batch;
+    }
+  } else if (std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->link.synced(); })) {
+    return std::nullopt;
+  }
+  const auto [last, first_time] = held_.try_emplace(node, Held{held_as_written(object), now});
+  if (now - last->second.seen < options_.lost_hold) return std::nullopt;
+  return model::Resources();
+}
+
+net::Task<void> RunningOperator::annotate() {
+  while (true) {
+    co_await annotate_.wait_for(options_.poll);
+    annotate_.clear();
+    co_await loop_.sleep(kGather);
+    if (!listed() || !may_write()) continue;
+    int in_vain = 0;
+    for (const std::string& name : nodes_to_annotate()) {
+      if (!may_write() || in_vain == kInVainMax) break;
+      in_vain = co_await annotate_one(name) ? 0 : in_vain + 1;
+    }
+  }
+}
+
+std::vector<std::string> RunningOperator::nodes_to_annotate() {
+  std::vector<std::string> names, urgent;
+  const NodeMap& found = map();
+  nodes_.for_each([&](const kube::ObjectKey& key, const kube::Node& node) {
+    const std::string_view written = node.meta.annotations.get(model::kThirdPartyAllocationsAnnotation);
+    if (!found.nm_of.contains(key.name) && !node.meta.annotations.has(model::kYarnBookAnnotation) &&
+        !node.meta.annotations.has(model::kYarnTakenBackAnnotation) &&
+        written.find(model::kYarnThirdParty) == std::string_view::npos) {
+      return;
+    }
+    const auto write = node_write(node, sight_of(node), loop_.clock().wall());
+    if (write) (write->urgent ? urgent : names).push_back(key.name);
+  });
+  const auto is_gone = [&](const auto& each) { return nodes_.find({"", each.first}) == nullptr; };
+  std::erase_if(held_, is_gone);
+  std::erase_if(written_, is_gone);
+  take_backs_.forget(is_gone);
+  for (ShrinkBook* book : {&drains_, &reclaims_}) {
+    book->forget([&](const std::string& name) { return nodes_.find({"", name}) == nullptr; });
+  }
+  urgent.insert(urgent.end(), names.begin(), names.end());
+  return urgent;
+}
+
+NodeSight RunningOperator::sight_of(const kube::Node& node) {
+  const std::string name(node.meta.name);
+  NodeSight sight;
+  sight.held = held_by_yarn(node);
+  const auto mapped = map().nm_of.find(name);
+  const ClusterLink* link = mapped == map_.nm_of.end() ? nullptr : link_of(mapped->second.cluster);
+  if (link == nullptr ? sight.held.has_value() : link->synced()) {
+    const auto total = link == nullptr ? std::nullopt : total_of(node);
+    sight.hears = total && total->send;
+  }
+  if (options_.totals.rounding == policy::YarnRounding::kPeer) {
+    sight.book = NodeSight::Book::kRemove;  // its numbers are no offer's
+    return sight;
+  }
+  if (link == nullptr) {
+    if (sight.held) sight.book = NodeSight::Book::kRemove;
+    return sight;
+  }
+  if (!link->synced()) return sight;
+  sight.book = NodeSight::Book::kWrite;
+  if (const ActsOn* acts = link->acts_on(mapped->second.id)) {
+    sight.of_book.in_force = {acts->generation, worth(acts->total.memory_mib, acts->total.vcores)};
+  }
+  sight.of_book.work_class = link->work_class();
+  sight.of_book.long_unknown = loop_.clock().monotonic() - *link->seen() >= kSoldHold;
+  if (const auto& waiting = link->waiting()) sight.of_book.waiting = worth(waiting->memory_mib, waiting->vcores);
+  if (const auto share = share_of(node, {}, policy::Mode::kEnforce, {}, loop_.clock().wall()); share && share->origin) {
+    sight.of_book.origin = *share->origin;
+  }
+  const auto last = written_.find(name);
+  sight.renew_due = last == written_.end() || loop_.clock().monotonic() - last->second >= kRenewAfter;
+  return sight;
+}
+
+model::Resources RunningOperator::worth(std::int64_t memory_mib, std::int64_t vcores) const {
+  return policy::batch_of_yarn(memory_mib, vcores, options_.totals);
+}
+
+net::Task<bool> RunningOperator::annotate_one(std::string name) {
+  const kube::Node* node = nodes_.find({"", name});
+  if (node == nullptr) co_return true;
+  auto write = node_write(*node, sight_of(*node), loop_.clock().wall());
+  if (!write) co_return true;
+  kube::WriteOptions options;
+  options.note = {model::reason_id(write->reason), std::move(write->before)};
+  const UnderWay mine(under_way_);
+  const auto patched =
+      co_await client_.patch(kube::kNodes, name, kube::PatchType::kMerge, std::move(write->body), options, kPatchLimit);
+  if (patched) written_[name] = loop_.clock().monotonic();
+  // A conflict is another writer's turn: the watch brings what he wrote, and the next pass starts from that.
+  if (patched || patched.error().kind == ErrorKind::kConflict || patched.error().kind == ErrorKind::kNotFound) {
+    co_return true;
+  }
+  log_.warn("what YARN holds of a node is not written", {{"node", name}, {"why", patched.error().message}});
+  const ErrorKind kind = patched.error().kind;
+  const bool nobody = kind == ErrorKind::kUnavailable || kind == ErrorKind::kDeadline;
+  co_return !nobody;
+}
+
+}  // namespace tidemark::yarn_operator

@@ -1,0 +1,164 @@
+// The operator as it runs: its parts, and its loops: one for each YARN cluster (lanes.cc), one for what is written onto
+// nodes (node_loop.cc); what both go by, and how it begins and ends, is in yarn_operator.cc. Nobody else includes it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/informer.h"
+#include "kube/recorder.h"
+#include "net/admin.h"
+#include "yarn_operator/cluster_link.h"
+#include "yarn_operator/dues.h"
+#include "yarn_operator/node_map.h"
+#include "yarn_operator/node_words.h"
+#include "yarn_operator/objects.h"
+#include "yarn_operator/pool_modes.h"
+#include "yarn_operator/shrink_book.h"
+#include "yarn_operator/take_back.h"
+#include "yarn_operator/take_back_book.h"
+#include "yarn_operator/yarn_operator.h"
+
+namespace tidemark::yarn_operator {
+
+inline constexpr base::Duration kGather =
+    std::chrono::milliseconds(50);                                      // changes that come together are told together
+inline constexpr base::Duration kPatchLimit = std::chrono::seconds(4);  // as kTellLimit of cluster_link.cc
+
+class RunningOperator final : public YarnOperator {
+ public:
+  RunningOperator(net::EventLoop& loop, Rim rim, std::vector<YarnCluster> clusters, base::Log log,
+                  base::Registry& metrics, base::Random random, OperatorOptions options);
+  Result<void> prepare(kube::Client& election, base::Random random);
+
+  void start() override;
+  std::string not_ready() const override;
+  std::string metrics_address() const override { return admin_ ? admin_->address() : ""; }
+  net::Task<void> drain() override;
+
+ private:
+  struct Lane {
+    Lane(net::EventLoop& loop, Rim& rim, YarnCluster cluster, base::Log named, base::Registry& metrics,
+         base::Random random)
+        : log(named),
+          link(loop, rim.workers, std::move(cluster), std::move(named), metrics, random, rim.audit, rim.actor),
+          wake(loop) {}
+    base::Log log;
+    ClusterLink link;
+    net::Event wake;
+    bool away = false;
+    bool closed = false;
+    bool classless = false;  // the settings do not name the class of its work
+    Pace reclaims;
+  };
+  struct UnderWay {
+    explicit UnderWay(int& all) : count(all) { ++count; }
+    ~UnderWay() { --count; }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+    int& count;
+  };
+  // What a NodeManager's containers were seen to hold last.
+  struct Held {
+    model::Resources batch;
+    base::MonotonicTime seen;
+  };
+  struct WhatIsDue {
+    Dues drains;
+    Dues reclaims;
+    std::size_t asked_to_give_back = 0;  // nodes, those that are done with it too
+    bool none() const { return drains.due.empty() && reclaims.due.empty(); }
+  };
+
+  bool only_observes() const { return options_.mode == "observe"; }
+  bool may_write() const { return !only_observes() && !draining_ && (elector_ == nullptr || elector_->leading()); }
+  bool listed() const { return nodes_.synced() && pods_.synced() && pool_modes_.synced(); }
+  void changed();
+
+  // ---- what the loops go by ----
+
+  const NodeMap& map();
+  void tell_mismatch(const std::string& name, const std::string& why);
+  // `keep_mib`: where containers were taken back, and the rest is held back for a moment.
+  std::optional<policy::YarnTotal> total_of(const kube::Node& node,
+                                            std::optional<std::int64_t> keep_mib = std::nullopt);
+  void unreadable(const std::string& node, const std::string& why);
+  const ClusterLink* link_of(const std::string& cluster) const;
+  // Of the work of the YARN cluster that the node is in.
+  std::string_view class_on(const kube::Node& node);
+  std::string figures() const;
+
+  // ---- the loop of one cluster ----
+
+  net::Task<void> follow(Lane& lane);
+  WhatIsDue what_is_due(const Lane& lane);
+  // What drains and reclaims leave no room for. The next totals of their nodes follow at once. Answers how long until
+  // another one is due.
+  net::Task<std::optional<base::Duration>> end_what_is_due(Lane& lane);
+  net::Task<bool> end(Lane& lane, std::vector<Shrink> shrinks);
+  // What agents want back. Their nodes' next totals follow at once.
+  net::Task<void> take_back_of(Lane& lane);
+  std::vector<Taking> takings_of(const std::string& cluster);
+  net::Task<void> answer_agent(std::string node, model::TakenBack answer);
+  void note(Lane& lane, const Result<void>& seen);
+  void note_closed(Lane& lane, bool closed);
+  // It may be named in a moment: no reason to stop.
+  void note_class(Lane& lane);
+  void tell_set_again(const std::vector<std::string>& names);
+  std::vector<Wanted> wanted_of(const std::string& cluster);
+
+  // ---- the loop of what is written onto nodes ----
+
+  // nullopt: nobody knows now, and what is written stays.
+  std::optional<model::Resources> held_by_yarn(const kube::Node& object);
+  net::Task<void> annotate();
+  // Those with a NodeManager, and those that had one. First those whose offer came into force: capacity that one side
+  // gave up waits for it.
+  std::vector<std::string> nodes_to_annotate();
+  NodeSight sight_of(const kube::Node& node);
+  model::Resources worth(std::int64_t memory_mib, std::int64_t vcores) const;
+  // False: nobody answers.
+  net::Task<bool> annotate_one(std::string name);
+
+  net::EventLoop& loop_;
+  kube::Client& client_;
+  base::Log log_;
+  base::Registry& metrics_;
+  const OperatorOptions options_;
+  kube::Interner interner_;
+  kube::Informer<kube::Node> nodes_;
+  kube::Informer<PodRow> pods_;
+  PoolModes pool_modes_;
+  kube::EventRecorder recorder_;
+  std::unique_ptr<kube::LeaderElector> elector_;
+  base::Gauge& wrong_;
+  base::Gauge& mapped_;
+  base::Gauge& away_;
+  base::Gauge& closed_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  NodeMap map_;
+  bool map_old_ = true;
+  std::map<std::string, std::string> unreadable_;
+  std::map<std::string, Held> held_;                    // by node
+  std::map<std::string, base::MonotonicTime> written_;  // by node: when it was written last
+  base::Counter& taken_back_;
+  base::Counter& not_taken_back_;
+  base::Counter& drained_;
+  base::Counter& reclaimed_;
+  TakeBackBook take_backs_;
+  ShrinkBook drains_;
+  ShrinkBook reclaims_;
+  net::Event annotate_;
+  int under_way_ = 0;
+  bool draining_ = false;
+  std::unique_ptr<net::HttpServer> admin_;
+  std::unique_ptr<net::HttpServer> health_;
+  net::Scope scope_;
+};
+
+}  // namespace tidemark::yarn_operator
