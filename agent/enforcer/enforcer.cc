@@ -51,6 +51,13 @@ std::string as_written(File file, const std::string& shown) {
   return file == File::kCpuQuota ? shown.substr(0, shown.find(' ')) : shown;
 }
 
+// nullopt: of this file nobody can say which value leaves more.
+std::optional<bool> narrows(File file, linux::Version version, const std::string& from, const std::string& to) {
+  const auto widest = linux::loosest(file, version, from, to);
+  if (!widest) return std::nullopt;
+  return linux::same_value(file, version, *widest, from);
+}
+
 Permit permit_of(const Permits& permits, model::Strategy strategy) {
   return permits[static_cast<std::size_t>(strategy)];
 }
@@ -198,9 +205,46 @@ bool Enforcer::may_write(HeldFile& file, const linux::Group& group, Permit permi
   const auto stands = file.stands ? file.stands : read(group, file.file);
   const auto version = group.version(file.file);
   if (!stands || !version) return false;
-  const auto widest = linux::loosest(file.file, *version, *stands, text);
   // Of what has no order a group that was never touched is put under what is wanted, and others stay.
-  return widest ? linux::same_value(file.file, *version, *widest, *stands) : !file.ours;
+  return narrows(file.file, *version, *stands, text).value_or(!file.ours);
+}
+
+// A file that is left to somebody else. An order narrows it all the same; what stands there by that order, and he did
+// not touch since, is written over as any value of ours is.
+bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& group, const std::string& text) {
+  const base::MonotonicTime now = clock_.monotonic();
+  file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
+  const auto version = group.version(file.file);
+  auto there = read(group, file.file);
+  const bool changed =
+      there && version && file.foreign && !linux::same_value(file.file, *version, *there, *file.foreign);
+  file.contest =
+      policy::step(file.contest, changed ? policy::ContestEvent::kForeign : policy::ContestEvent::kNothing, {}, now)
+          .state;
+  if (!there || !version) return false;
+  if (changed) {
+    file.foreign = there;
+    file.ours = false;
+  }
+  file.stands = *there;
+  if (!file.left()) return !linux::same_value(file.file, *version, *there, text);
+  if (!off_ || !narrows(file.file, *version, *there, text).value_or(false)) return false;
+  if (linux::same_value(file.file, *version, *there, text)) return false;
+  // What he wants is what it goes back to.
+  if (auto kept = journal_.found_now(file.id, *there); !kept) {
+    enforced_.journal = std::move(kept).error();
+    return false;
+  }
+  return true;
+}
+
+// An order is not obeyed at the next look, but now.
+void Enforcer::look_at_left() {
+  for (auto& [path, group] : groups_) {
+    for (HeldFile& file : group.files) {
+      if (file.left()) file.next_look = clock_.monotonic();
+    }
+  }
 }
 
 // Nobody touched it since. Nearly every look ends here, so nothing is allocated for it.
@@ -249,17 +293,7 @@ void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
   }
   if (!find_out(at->first, group, file)) return;
   if (!may_write(file, *group.group, permit, *text)) return;
-  if (file.contest.standing_back) {
-    const auto there = read(*group.group, wanted);
-    const bool changed = there && file.foreign && !linux::same_value(wanted, *version, *there, *file.foreign);
-    auto step =
-        policy::step(file.contest, changed ? policy::ContestEvent::kForeign : policy::ContestEvent::kNothing, {}, now);
-    file.contest = std::move(step.state);
-    if (changed) file.foreign = there;
-    file.next_look = now + kLookInterval;
-    if (file.contest.standing_back || !there) return;
-    file.stands = there;
-  }
+  if (file.contest.standing_back && !may_write_beside_another(file, *group.group, *text)) return;
   pending.over = *file.stands;
   pending_.push_back(std::move(pending));
 }
@@ -270,7 +304,7 @@ void Enforcer::want_back(const std::string& path, HeldGroup& group, HeldFile& fi
   // It comes back when the group is not idle any more.
   if (file.file == File::kCpuShares && weight_is_hidden(group)) return;
   const FoundFile& known = journal_.files().at(file.id);
-  if (file.contest.standing_back) {
+  if (file.left()) {
     tell(path, file.file, file.strategy, file.foreign.value_or(""), "", Reason::kAgentNotOurs);
     return cross_out(file);
   }
@@ -319,7 +353,8 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   file.contest = std::move(step.state);
   file.foreign = foreign;
   if (file.contest.standing_back) {
-    file.next_look = now + kLookInterval;
+    file.ours = false;
+    file.next_look = now + (off_ ? kNarrowAgain : kLookInterval);
     return tell(pending, foreign, Reason::kAgentStandsBack);
   }
   if (auto kept = journal_.found_now(file.id, foreign); !kept) {
@@ -350,6 +385,10 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
       file.stands = pending.text;
       if (file.file == File::kCpuIdle) weight_goes(pending);
       file.next_look = now + kLookInterval;
+      if (file.contest.standing_back) {
+        file.foreign = pending.text;
+        file.next_look = now + kNarrowAgain;
+      }
       if (file.contest != policy::ContestState()) {
         file.contest = policy::step(file.contest, policy::ContestEvent::kNothing, {}, now).state;
       }
@@ -430,7 +469,7 @@ void Enforcer::count() {
   enforced_.in_force = enforced_.left = enforced_.refused = 0;
   for (const auto& [path, group] : groups_) {
     for (const HeldFile& file : group.files) {
-      if (file.contest.standing_back) {
+      if (file.left()) {
         ++enforced_.left;
       } else if (file.refused) {
         ++enforced_.refused;
@@ -450,11 +489,12 @@ std::int64_t Enforcer::in_force(model::Strategy strategy) const {
   return out;
 }
 
-const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits) {
+const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off) {
   // What recall() told comes with the first answer.
   if (turn_++ > 0) enforced_.deeds.clear();
   enforced_.put_back = 0;
   enforced_.journal.reset();
+  if (std::exchange(off_, off) != off && off) look_at_left();
   for (const policy::KnobWrite& write : wanted) {
     const Permit permit = permit_of(permits, write.strategy);
     if (permit != Permit::kPutBack) want(write, permit);

@@ -3,7 +3,8 @@
 //   before the first write of a file   what stands in it goes to the journal (found_journal.h)
 //   before every write                 what is going to be written does
 //   every write                        only over what stood there by our hand, or was found there
-//   somebody else set the file         set again, and again; then it is left to him for a while (policy/contest)
+//   somebody else set the file         set again, and again; then it is left to him for a while (policy/contest), but
+//                                      for what holds offline work while an order says so: each second
 //   not wanted any more                what was found is written, only over a value of ours
 //
 // For one thread. Nothing here decides what is right for a group.
@@ -41,6 +42,8 @@ using Permits = std::array<Permit, model::kStrategies.size()>;
 
 // So often each file that is in force is looked at, where nothing new is wanted of it.
 inline constexpr base::Duration kLookInterval = std::chrono::seconds(10);
+// While an order holds offline work, a file that is left to somebody else is looked at so often, and narrowed again.
+inline constexpr base::Duration kNarrowAgain = std::chrono::seconds(1);
 // A value that a kernel refused is tried again after this. (v1 goes on counting a removed group for a moment.)
 inline constexpr base::Duration kRefusedPause = std::chrono::seconds(1);
 
@@ -72,8 +75,9 @@ class Enforcer {
   Enforcer(const Enforcer&) = delete;
   Enforcer& operator=(const Enforcer&) = delete;
 
-  // `wanted` is everything that is wanted, one at most for each file of a group. The answer holds until the next call.
-  const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits);
+  // `wanted` is everything that is wanted, one at most for each file of a group. `off`: somebody ordered offline work
+  // to be held, and another writer does not outrank him. The answer holds until the next call.
+  const Enforced& carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off = false);
 
   // In these groups nothing is put back: somebody whom it would let loose runs there.
   void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
@@ -93,8 +97,10 @@ class Enforcer {
     std::vector<std::int32_t> cpus;
     base::MonotonicTime next_look;
     policy::ContestState contest;
-    std::optional<std::string> foreign;  // what somebody else put, seen last
+    std::optional<std::string> foreign;  // what somebody else put, seen last; what stood there last, where left to him
     bool refused = false;
+    // Somebody else has it. False where an order had it narrowed over him: that is ours until he comes again.
+    bool left() const { return contest.standing_back && !ours; }
   };
   struct HeldGroup {
     std::optional<linux::Group> group;
@@ -121,6 +127,8 @@ class Enforcer {
   void want(const policy::KnobWrite& write, Permit permit);
   bool still_stands(const HeldGroup& group, HeldFile& file, const std::string& text);
   bool may_write(HeldFile& file, const linux::Group& group, Permit permit, const std::string& text);
+  bool may_write_beside_another(HeldFile& file, const linux::Group& group, const std::string& text);
+  void look_at_left();
   void want_back(const std::string& path, HeldGroup& group, HeldFile& file);
   bool find_out(const std::string& path, HeldGroup& group, HeldFile& file);
   std::optional<std::string> read(const linux::Group& group, linux::File file);
@@ -147,6 +155,7 @@ class Enforcer {
   Groups groups_;
   std::set<std::string, std::less<>> kept_;
   std::uint64_t turn_ = 0;
+  bool off_ = false;
   std::vector<Pending> pending_;
   std::vector<Pending> again_;  // over what somebody else put there meanwhile
   std::vector<std::uint32_t> over_;

@@ -113,6 +113,21 @@ class EnforcerOn : public ::testing::TestWithParam<Where> {
   const Enforced& carry_out(const std::vector<KnobWrite>& wanted, const Permits& permits = all(Permit::kEnforce)) {
     return enforcer->carry_out(wanted, permits);
   }
+  const Enforced& carry_out_off(const std::vector<KnobWrite>& wanted) {
+    return enforcer->carry_out(wanted, all(Permit::kEnforce), true);
+  }
+  // Somebody sets the quota of `be` again and again, until it is his.
+  void leave_quota_to_another(std::string_view his) {
+    const auto wanted = std::vector{quota_of("be", 120'000)};
+    carry_out(wanted);
+    for (int times = 0; times < 3; ++times) {
+      foreign("be", File::kCpuQuota, his);
+      clock.advance(kLookInterval);
+      carry_out(wanted);
+    }
+    ASSERT_EQ(carry_out(wanted).left, 1);
+    ASSERT_EQ(value("be", File::kCpuQuota), quota(his));
+  }
 
   std::string value(std::string_view below, File file) {
     const auto group = linux::Group::open(*hierarchies, path(below));
@@ -293,6 +308,52 @@ TEST_P(EnforcerOn, WhatSomebodyElseChangedIsSetAgainAndThenLeftToHim) {
   clock.advance(10min);
   carry_out(wanted);
   EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "he was silent for ten minutes";
+}
+
+// Whoever orders `off` wants offline work held, whoever else writes the file.
+TEST_P(EnforcerOn, AnOrderNarrowsAlsoWhatIsLeftToSomebodyElse) {
+  start();
+  leave_quota_to_another("50000");
+  const auto least = std::vector{quota_of("be", 2'000)};
+  EXPECT_EQ(carry_out_off(least).left, 0);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000")) << "at once, not at the next look";
+  foreign("be", File::kCpuQuota, "70000");
+  carry_out_off(least);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("70000")) << "once a second at most";
+  clock.advance(kNarrowAgain);
+  carry_out_off(least);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000"));
+  foreign("be", File::kCpuQuota, "1000");
+  for (int second = 0; second < 20; ++second) {
+    clock.advance(1s);
+    EXPECT_EQ(carry_out_off(least).left, 1);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("1000")) << "narrower is no matter";
+}
+
+TEST_P(EnforcerOn, AfterTheOrderWhatItNarrowedIsOursUntilTheOtherComesAgain) {
+  start();
+  leave_quota_to_another("50000");
+  const auto wanted = std::vector{quota_of("be", 120'000)};
+  carry_out_off({quota_of("be", 2'000)});
+  EXPECT_EQ(carry_out(wanted).left, 0);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000")) << "nobody is kept at the least";
+  foreign("be", File::kCpuQuota, "60000");
+  clock.advance(kLookInterval);
+  EXPECT_EQ(carry_out(wanted).left, 1);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("60000"));
+}
+
+TEST_P(EnforcerOn, WhatAnOrderNarrowedOverSomebodyElseGoesBackToHisValue) {
+  start();
+  leave_quota_to_another("50000");
+  carry_out_off({quota_of("be", 2'000)});
+  start();
+  carry_out_off({quota_of("be", 2'000)});
+  ASSERT_EQ(value("be", File::kCpuQuota), quota("2000"));
+  carry_out({});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("50000"));
+  EXPECT_TRUE(journal->files().empty());
 }
 
 TEST_P(EnforcerOn, ItGoesBackToWhatSomebodyElseWantedLast) {

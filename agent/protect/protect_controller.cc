@@ -189,7 +189,7 @@ void ProtectController::decide() {
   // Switched off before it is known by which file: what an agent before this one set is not given up for another one.
   const bool by_which = rules_ || enforcer_->in_force(model::Strategy::kCpuSuppress) == 0;
   if ((strategies_.suppress_plan().holds || !by_which) && suppress == Permit::kEnforce) suppress = Permit::kKeep;
-  const Enforced& enforced = enforcer_->carry_out(wanted, permits);
+  const Enforced& enforced = enforcer_->carry_out(wanted, permits, stands.off);
   tell(enforced);
   order_oom(now);
   show(stands, enforced);

@@ -261,6 +261,25 @@ TEST_F(Protect, TheSwitchOnTheMachineIsObeyedBeforeItIsKnownWhatRuns) {
   EXPECT_EQ(quota(), 320'000);
 }
 
+// As `systemctl daemon-reload` does, three times within five minutes.
+TEST_F(Protect, OffHoldsOfflineWorkAlsoWhereItsQuotaIsLeftToAnotherWriter) {
+  start();
+  say_all(kQuota80);
+  seconds(2);
+  for (int reload = 0; reload < 3; ++reload) {
+    node.cgroups.write("cpu/kubepods/besteffort/cpu.cfs_quota_us", "-1\n");
+    seconds(11);
+  }
+  ASSERT_EQ(guard->status().left, 1);
+  ASSERT_EQ(quota(), -1);
+  say_node(R"("tidemark.io/state":"off")");
+  EXPECT_EQ(quota(), policy::kSuppressQuotaMin_us) << "with the mark, not when the other is silent";
+  EXPECT_EQ(guard->status().left, 0);
+  say_node();
+  seconds(30);
+  EXPECT_GT(quota(), policy::kSuppressQuotaMin_us);
+}
+
 TEST_F(Protect, ObservingTakesEverythingBackAndGoesOnDeciding) {
   start();
   say_all(kQuota80);
