@@ -489,6 +489,13 @@ std::int64_t Enforcer::in_force(model::Strategy strategy) const {
   return out;
 }
 
+bool Enforcer::stands(std::string_view path, File file) const {
+  const auto group = groups_.find(path);
+  if (group == groups_.end()) return false;
+  const auto held = std::ranges::find(group->second.files, file, &HeldFile::file);
+  return held != group->second.files.end() && held->ours && !held->refused;
+}
+
 const Enforced& Enforcer::carry_out(std::span<const policy::KnobWrite> wanted, const Permits& permits, bool off) {
   // What recall() told comes with the first answer.
   if (turn_++ > 0) enforced_.deeds.clear();

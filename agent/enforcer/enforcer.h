@@ -82,7 +82,8 @@ class Enforcer {
   // In these groups nothing is put back: somebody whom it would let loose runs there.
   void keep(std::set<std::string, std::less<>> groups) { kept_ = std::move(groups); }
 
-  std::int64_t in_force(model::Strategy strategy) const;  // files that say something of its
+  std::int64_t in_force(model::Strategy strategy) const;        // files that say something of its
+  bool stands(std::string_view group, linux::File file) const;  // there, what was wanted of it
 
  private:
   struct HeldFile {
