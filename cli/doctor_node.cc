@@ -84,10 +84,12 @@ class Examination {
   DoctorReport report() && {
     // btrfs, for one, has no number of inodes: no kubelet misses any there.
     if (found_.kubelet && found_.disk.capacity > 0 && found_.disk_inodes.capacity == 0) {
-      found_.kubelet->nodefs_inodes.reset();
+      found_.kubelet->hard.nodefs_inodes.reset();
+      found_.kubelet->soft.nodefs_inodes.reset();
     }
     if (found_.kubelet && found_.runtime_disk.capacity > 0 && found_.runtime_inodes.capacity == 0) {
-      found_.kubelet->imagefs_inodes.reset();
+      found_.kubelet->hard.imagefs_inodes.reset();
+      found_.kubelet->soft.imagefs_inodes.reset();
     }
     report_.findings = policy::node_findings(found_);
     return std::move(report_);

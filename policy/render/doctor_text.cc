@@ -126,7 +126,7 @@ std::string knob_names(std::span<const KnobFound> knobs) {
 // Where a line lies, by which settings.
 struct LineWords {
   std::string_view ours, change;  // what our setting is, and what is done with it so that it is reached earlier
-  std::string_view kubelet;       // of its evictionHard
+  std::string_view kubelet;       // of its evictionHard and evictionSoft
   std::string_view path;          // of ours: the flag that names where it is looked at
 };
 
@@ -150,7 +150,7 @@ std::string line_text(const NodeFinding& finding) {
   const bool inodes = finding.topic == NodeTopic::kDiskInodesLine || finding.topic == NodeTopic::kRuntimeInodesLine;
   const auto amount = [&](std::int64_t of) { return inodes ? std::to_string(of) : bytes_text(of); };
   const std::string kubelet = cat("the kubelet evicts from ", amount(pair.kubelet), inodes ? " inodes" : "",
-                                  " in use on, of ", amount(pair.capacity));
+                                  " in use on", pair.soft ? " (evictionSoft)" : "", ", of ", amount(pair.capacity));
   if (finding.fact == NodeFact::kNoLineOfOurs) return cat("only ", kubelet);
   return cat("offline work is evicted from ", amount(pair.ours), inodes ? " inodes" : "", " in use on, ", kubelet);
 }
@@ -336,6 +336,7 @@ std::string_view knob_fix(Knob knob) {
 std::string fix_text(const NodeFinding& finding) {
   if (finding.severity == Severity::kOk) return "";
   const LineWords line = line_words(finding.topic);
+  const bool soft = finding.line && finding.line->soft;
   switch (finding.fact) {
     case NodeFact::kNoGroups:
       return "mount the machine's /sys/fs/cgroup into the agent's container, and name it with --cgroup-root";
@@ -359,8 +360,8 @@ std::string fix_text(const NodeFinding& finding) {
              "account with the right nodes/configz (on older kubelets nodes/proxy)";
     case NodeFact::kLineNear:
     case NodeFact::kLineOver:
-      return cat(line.change, line.ours, ", or lower ", line.kubelet, " of the kubelet's evictionHard, until ",
-                 kRoomPercent, " % lie between them");
+      return cat(line.change, line.ours, ", or lower ", line.kubelet, " of the kubelet's ",
+                 soft ? "evictionSoft" : "evictionHard", ", until ", kRoomPercent, " % lie between them");
     case NodeFact::kLineUnknown:
       return line.path.empty() ? "find out why the machine does not tell its memory (/proc/meminfo)"
                                : cat("name the folder that lies on that disk with ", line.path);
