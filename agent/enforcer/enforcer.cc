@@ -242,7 +242,7 @@ bool Enforcer::may_write_beside_another(HeldFile& file, const linux::Group& grou
 void Enforcer::look_at_left() {
   for (auto& [path, group] : groups_) {
     for (HeldFile& file : group.files) {
-      if (file.left()) file.next_look = clock_.monotonic();
+      if (file.left()) look_again_now(file);
     }
   }
 }
@@ -292,7 +292,8 @@ void Enforcer::want(const policy::KnobWrite& write, Permit permit) {
     if (!find_out(at->first, group, weight)) return;
   }
   if (!find_out(at->first, group, file)) return;
-  if (!may_write(file, *group.group, permit, *text)) return;
+  // What is wanted is known from here on and stands nowhere yet: the next look is not put off for it.
+  if (!may_write(file, *group.group, permit, *text)) return look_again_now(file);
   if (file.contest.standing_back && !may_write_beside_another(file, *group.group, *text)) return;
   pending.over = *file.stands;
   pending_.push_back(std::move(pending));
@@ -319,6 +320,7 @@ void Enforcer::cross_out(HeldFile& file) {
   file.stands.reset();
   file.contest = {};
   file.refused = false;
+  file.refused_pause = {};
 }
 
 void Enforcer::tell(std::string_view group, File file, model::Strategy strategy, std::string before, std::string after,
@@ -359,7 +361,7 @@ void Enforcer::overwritten(Pending& pending, const std::string& foreign) {
   }
   if (auto kept = journal_.found_now(file.id, foreign); !kept) {
     enforced_.journal = std::move(kept).error();
-    return;
+    return look_again_now(file);
   }
   file.stands = foreign;
   Pending once_more = pending;
@@ -376,6 +378,7 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
     case WriteOutcome::kAlready:
       if (report.outcome == WriteOutcome::kWritten) tell(pending, std::move(report.found), pending.reason);
       file.refused = false;
+      file.refused_pause = {};
       if (pending.back) {
         ++enforced_.put_back;
         if (file.file == File::kCpuIdle) weight_comes_back(pending);
@@ -406,7 +409,8 @@ void Enforcer::settle(Pending& pending, linux::WriteReport& report) {
         file.ours = true;
         file.stands = std::move(report.stands);
       }
-      file.next_look = now + kRefusedPause;
+      file.refused_pause = std::clamp(file.refused_pause * 2, kRefusedPause, kRefusedPauseMax);
+      file.next_look = now + file.refused_pause;
       if (!std::exchange(file.refused, true)) {
         tell(pending, std::move(report.found), Reason::kKnobRefused, std::move(report.error));
       }
@@ -436,6 +440,7 @@ void Enforcer::write_pending() {
     }
     if (auto kept = journal_.will_write(coming); !kept) {
       enforced_.journal = std::move(kept).error();
+      for (const Pending& each : pending_) look_again_now(*each.file);
       break;
     }
     auto reports = linux::write_levelled(writes, writer_, buffer_);

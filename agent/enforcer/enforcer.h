@@ -44,8 +44,10 @@ using Permits = std::array<Permit, model::kStrategies.size()>;
 inline constexpr base::Duration kLookInterval = std::chrono::seconds(10);
 // While an order holds offline work, a file that is left to somebody else is looked at so often, and narrowed again.
 inline constexpr base::Duration kNarrowAgain = std::chrono::seconds(1);
-// A value that a kernel refused is tried again after this. (v1 goes on counting a removed group for a moment.)
+// A value that a kernel refused is tried again after this (v1 goes on counting a removed group for a moment), and each
+// next time after twice as long: a limit of memory below what is used may be refused for as long as its pod lives.
 inline constexpr base::Duration kRefusedPause = std::chrono::seconds(1);
+inline constexpr base::Duration kRefusedPauseMax = std::chrono::seconds(30);
 
 // One write, or one that did not come about.
 struct Deed {
@@ -100,6 +102,7 @@ class Enforcer {
     policy::ContestState contest;
     std::optional<std::string> foreign;  // what somebody else put, seen last; what stood there last, where left to him
     bool refused = false;
+    base::Duration refused_pause{0};  // the last one
     // Somebody else has it. False where an order had it narrowed over him: that is ours until he comes again.
     bool left() const { return contest.standing_back && !ours; }
   };
@@ -140,6 +143,7 @@ class Enforcer {
   void weight_goes(const Pending& pending);
   void weight_comes_back(const Pending& pending);
   void cross_out(HeldFile& file);
+  void look_again_now(HeldFile& file) const { file.next_look = clock_.monotonic(); }
   void put_back_unwanted(const Permits& permits);
   void forget_unused();
   void count();

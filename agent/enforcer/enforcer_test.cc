@@ -2,8 +2,10 @@
 #include "agent/enforcer/enforcer.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -51,6 +53,39 @@ class KilledWriter final : public linux::GroupWriter {
  private:
   linux::GroupWriter& writer_;
   int left_;
+};
+
+class CountingWriter final : public linux::GroupWriter {
+ public:
+  explicit CountingWriter(linux::GroupWriter& writer) : writer_(writer) {}
+  Result<std::optional<std::size_t>> put(const linux::Group& group, File file, std::string_view text) override {
+    ++puts;
+    return writer_.put(group, file, text);
+  }
+  int puts = 0;
+
+ private:
+  linux::GroupWriter& writer_;
+};
+
+// No file of this process grows beyond it, as on a filesystem that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::uintmax_t bytes) : ignored_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit now{static_cast<rlim_t>(bytes), before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, ignored_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*ignored_)(int);
 };
 
 class EnforcerOn : public ::testing::TestWithParam<Where> {
@@ -404,7 +439,7 @@ TEST_P(EnforcerOn, AGroupThatGoesTakesNothingWithIt) {
   // A kernel of v1 goes on counting the quota of a group that was just removed.
   for (int tries = 0; tries < 1000 && value("be", File::kCpuQuota) != quota("90000"); ++tries) {
     carry_out({quota_of("be", 90'000), quota_of("be/p1", 80'000)});
-    clock.advance(kRefusedPause);
+    clock.advance(kRefusedPauseMax);
   }
   EXPECT_EQ(value("be", File::kCpuQuota), quota("90000"));
   clock.advance(kLookInterval);
@@ -456,9 +491,60 @@ TEST_P(EnforcerOn, AValueThatTheKernelRefusesIsToldOnceAndTriedAgain) {
   clock.advance(kRefusedPause);
   EXPECT_TRUE(carry_out({quota_of("be/p1", 120'000)}).deeds.empty());
   foreign("be", File::kCpuQuota, "-1");
-  clock.advance(kRefusedPause);
+  clock.advance(2 * kRefusedPause);
   carry_out({quota_of("be/p1", 120'000)});
   EXPECT_EQ(value("be/p1", File::kCpuQuota), "120000");
+}
+
+// Each try is a line of the journal and a call of a kernel that is short of memory.
+TEST_P(EnforcerOn, WhatTheKernelGoesOnRefusingIsTriedEverMoreSeldom) {
+  if (v2()) return;  // it takes a quota above that of the group above
+  foreign("be", File::kCpuQuota, "50000");
+  CountingWriter counting(kernel());
+  journal.emplace(FoundJournal::open(run.root(), "b1").value());
+  enforcer = std::make_unique<Enforcer>(*hierarchies, counting, *journal, clock);
+  const auto tries_within = [&](int seconds) {
+    const int before = counting.puts;
+    for (int i = 0; i < seconds; ++i) {
+      carry_out({quota_of("be/p1", 120'000)});
+      clock.advance(1s);
+    }
+    return counting.puts - before;
+  };
+  const int one_try = tries_within(1);
+  ASSERT_GT(one_try, 0);
+  EXPECT_EQ(tries_within(30), 4 * one_try) << "after 1, 2, 4 and 8 seconds; the next would be the 31st";
+  EXPECT_LE(tries_within(600), 21 * one_try) << "each half minute";
+  // Another value is tried at once.
+  carry_out({quota_of("be/p1", 40'000)});
+  EXPECT_EQ(value("be/p1", File::kCpuQuota), "40000");
+  carry_out({});
+  enforcer.reset();  // before its writer
+}
+
+// A full tmpfs, for a second: a narrower value must not wait for the next look.
+TEST_P(EnforcerOn, WhatTheJournalDidNotTakeIsTriedAgainWithTheNextPass) {
+  start();
+  carry_out({quota_of("be", 120'000)});
+  clock.advance(1s);
+  {
+    const FileSizeLimit full(std::filesystem::file_size(run.root() + "/found.journal"));
+    EXPECT_TRUE(carry_out({quota_of("be", 2'000)}).journal);
+  }
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
+  clock.advance(1s);
+  EXPECT_FALSE(carry_out({quota_of("be", 2'000)}).journal);
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("2000"));
+}
+
+TEST_P(EnforcerOn, WhatWasOnlyHeldIsWrittenAtOnceWhereItMayBe) {
+  start();
+  carry_out({quota_of("be", 60'000)});
+  clock.advance(1s);
+  carry_out({quota_of("be", 120'000)}, all(Permit::kTighten));
+  clock.advance(1s);
+  carry_out({quota_of("be", 120'000)});
+  EXPECT_EQ(value("be", File::kCpuQuota), quota("120000"));
 }
 
 // Of v1: what a runtime copies from a parent that is narrowed is not what the group would have without us.
