@@ -157,6 +157,7 @@ int run_doctor(const std::vector<std::string>& args) {
   net::WorkerPool resolvers(1, kResolveQueueMax);
   net::HttpClient client(loop, &resolvers, *std::move(http));
   linux::KernelProbeRim kernel;
+  linux::KernelKillRim killing;
   int code = kFailed;
   const auto tell = [&](Result<cli::DoctorReport> report) {
     if (!report) return failed(report.error());
@@ -168,7 +169,7 @@ int run_doctor(const std::vector<std::string>& args) {
     return report->bad() ? kFailed : printed;
   };
   const auto examine_then_stop = [&]() -> net::Task<void> {
-    code = tell(co_await cli::examine_node(options, {kernel, client, std::move(bearer)}));
+    code = tell(co_await cli::examine_node(options, {kernel, killing, client, std::move(bearer)}));
     loop.stop();
   };
   net::Scope scope(loop);

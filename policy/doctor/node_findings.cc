@@ -260,6 +260,9 @@ std::vector<NodeFinding> node_findings(const NodeFound& found) {
   out.push_back(either(NodeTopic::kHold, found.holds, NodeFact::kHolds, NodeFact::kNotHeld));
   append_agent(found, out);
   append_oom(found, out);
+  out.push_back(
+      either(NodeTopic::kKills, !found.no_kills.empty(), NodeFact::kGroupsNotKilled, NodeFact::kGroupsKilled));
+  out.back().said = found.no_kills;
   out.push_back({NodeTopic::kMeasures, NodeFact::kMeasures, Severity::kOk});
   out.back().measures = found.measures;
   return out;

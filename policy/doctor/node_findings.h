@@ -114,6 +114,7 @@ struct NodeFound {
   bool latched = false;                  // switched off on the machine itself
   bool holds = false;                    // the agent ended unexpectedly several times
   std::optional<AgentFound> agent;       // nullopt: none runs here, or it says nothing
+  std::string no_kills;                  // why no group of processes can be killed here; "": it can
   std::vector<MeasureFound> measures;
 };
 
@@ -139,9 +140,10 @@ enum class NodeTopic : std::uint8_t {
   kInForce,
   kFiles,
   kOomOrder,
+  kKills,
   kMeasures,
 };
-inline constexpr std::size_t kNodeTopics = 20;
+inline constexpr std::size_t kNodeTopics = 21;
 
 enum class NodeFact : std::uint8_t {
   kNoGroups,
@@ -209,6 +211,9 @@ enum class NodeFact : std::uint8_t {
   kOomNotLowered,
   kOomForeign,
   kOomTrouble,
+
+  kGroupsKilled,
+  kGroupsNotKilled,  // an eviction ends only what ends when it is asked
 
   kMeasures,
 };

@@ -203,6 +203,14 @@ TEST(NodeFindings, OurLineOfMemoryLiesUnderTheKubelets) {
   EXPECT_EQ(with({200 * kGib, 0}).line->kubelet, 0);
 }
 
+TEST(NodeFindings, WhetherWhoDoesNotEndCanBeKilled) {
+  NodeFound found = sound();
+  expect(found, NodeTopic::kKills, NodeFact::kGroupsKilled, Severity::kOk);
+  found.no_kills = "this kernel cannot hold a process";
+  expect(found, NodeTopic::kKills, NodeFact::kGroupsNotKilled, Severity::kWarn);
+  EXPECT_EQ(only(found, NodeTopic::kKills).said, found.no_kills);
+}
+
 // By both it evicts: by a soft one when it was below for a while.
 TEST(NodeFindings, TheThresholdThatIsReachedFirstCounts) {
   NodeFound found = sound();

@@ -64,6 +64,8 @@ TopicWords words(NodeTopic topic) {
       return {"files", "files"};
     case NodeTopic::kOomOrder:
       return {"out of memory", "oomOrder"};
+    case NodeTopic::kKills:
+      return {"kill", "kill"};
     case NodeTopic::kMeasures:
       return {"measures", "measures"};
   }
@@ -99,6 +101,8 @@ std::optional<Reason> reason_of(NodeFact fact) {
       return Reason::kAgentAwaits;
     case NodeFact::kFilesLeft:
       return Reason::kAgentStandsBack;
+    case NodeFact::kGroupsNotKilled:
+      return Reason::kEvictNotKilled;
     default:
       return std::nullopt;
   }
@@ -283,6 +287,10 @@ std::vector<std::string> found_text(const NodeFinding& finding) {
     case NodeFact::kLatched:
     case NodeFact::kHolds:
       return {why(*reason_of(finding.fact))};
+    case NodeFact::kGroupsKilled:
+      return {"who does not end when it is asked can be killed, with all of its group"};
+    case NodeFact::kGroupsNotKilled:
+      return {cat(why(*reason_of(finding.fact)), ": ", finding.said)};
     case NodeFact::kNoAgentSays:
       return {"not known: no agent of ours runs here to say it"};
     case NodeFact::kInForce:
@@ -379,6 +387,9 @@ std::string fix_text(const NodeFinding& finding) {
       return "let one agent act: take this node out of the DaemonSet of koordlet";
     case NodeFact::kLatched:
       return "tidemark on --local, on this machine, when the cause is gone";
+    case NodeFact::kGroupsNotKilled:
+      return "a kernel with pidfd_open (5.3), or with cgroup.kill on cgroup version 2 (5.14); until then an eviction "
+             "ends only what ends when it is asked, and not when nobody answers";
     case NodeFact::kHolds:
       return "find in the agent's log why it ended";
     case NodeFact::kInForceWaits:

@@ -68,6 +68,7 @@ TEST(DoctorText, EachFindingIsALineWithWhatIsToBeDone) {
           "ok    in force       not known: no agent of ours runs here to say it",
           "ok    files          not known: no agent of ours runs here to say it",
           "ok    out of memory  not known: no agent of ours runs here to say it",
+          "ok    kill           who does not end when it is asked can be killed, with all of its group",
           "ok    measures       none",
           ""}));
 }
